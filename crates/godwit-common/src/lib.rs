@@ -1,0 +1,20 @@
+//! What every crate of Godwit shares: the error type, the tags that memory carries, and a few small utilities.
+//!
+//! Nothing here knows of queries, pages or vectors.
+#![forbid(unsafe_code)]
+
+mod error;
+mod memory_tag;
+mod size;
+
+pub use error::{Error, ErrorKind, Position, Result};
+pub use memory_tag::MemoryTag;
+pub use size::{format_bytes, parse_bytes};
+
+/// Returns early with an [`Error`] of the given kind: `bail!(User, "no table named {name}")`.
+#[macro_export]
+macro_rules! bail {
+    ($kind:ident, $($message:tt)+) => {
+        return Err($crate::Error::new($crate::ErrorKind::$kind, format!($($message)+)))
+    };
+}

@@ -1,0 +1,61 @@
+//! Labels of memory by purpose.
+
+use std::fmt;
+
+/// What a piece of tracked memory is for. Every page and every reservation carries one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum MemoryTag {
+    /// Fixed-width rows of a blocking operator.
+    RowPage,
+    /// Variable-size values of such rows.
+    HeapPage,
+    /// Entry arrays of join and aggregate hash tables, direct arrays, bit vectors, Bloom filters.
+    HashTable,
+    /// Sort keys and runs.
+    Sort,
+    /// Column-major intermediates, such as spilled probe sides.
+    ColumnPage,
+    /// Buffers of file readers: compressed pages, decoded dictionaries, metadata.
+    Reader,
+    /// Rows of a result that the caller hasn't fetched yet.
+    Result,
+    /// Buffers of file writers.
+    Writer,
+    /// Everything small that is counted in bulk, such as vectors in flight.
+    Other,
+}
+
+impl MemoryTag {
+    /// Number of tags; `tag as usize` is below it.
+    pub const COUNT: usize = 9;
+
+    /// All tags, in the order of their discriminants.
+    pub const ALL: [MemoryTag; Self::COUNT] = [
+        MemoryTag::RowPage,
+        MemoryTag::HeapPage,
+        MemoryTag::HashTable,
+        MemoryTag::Sort,
+        MemoryTag::ColumnPage,
+        MemoryTag::Reader,
+        MemoryTag::Result,
+        MemoryTag::Writer,
+        MemoryTag::Other,
+    ];
+}
+
+impl fmt::Display for MemoryTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MemoryTag::RowPage => "row page",
+            MemoryTag::HeapPage => "heap page",
+            MemoryTag::HashTable => "hash table",
+            MemoryTag::Sort => "sort",
+            MemoryTag::ColumnPage => "column page",
+            MemoryTag::Reader => "reader",
+            MemoryTag::Result => "result",
+            MemoryTag::Writer => "writer",
+            MemoryTag::Other => "other",
+        })
+    }
+}

@@ -1,0 +1,1 @@
+//! Kernels: loops over dense vectors, one file per family.

@@ -1,0 +1,287 @@
+//! Strings and binary values as 16-byte views.
+//!
+//! ```text
+//! ≤ 12 bytes:  | length u32 | 12 bytes inline, zero-padded          |
+//! longer:      | length u32 | first 4 bytes | pointer to all bytes  |
+//! ```
+//!
+//! Most comparisons are decided by the first eight bytes. Equal short strings are equal as 128-bit integers, because
+//! the padding is always zero. A view does not own what it points to; [`StrColumn`] pairs views with their [`Heaps`].
+
+use std::any::Any;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_buffer::ScalarBuffer;
+
+/// Longest string that lies inside its view.
+const INLINE_MAX: usize = 12;
+
+/// A string of up to 4 GiB: inline or by pointer.
+///
+/// Little-endian layout of the integer: bits 0..32 the length, 32..64 the prefix, 64..128 the rest or the pointer.
+#[derive(Clone, Copy, Default)]
+#[repr(transparent)]
+pub struct StrView(u128);
+
+impl StrView {
+    /// A view of `bytes`. If they are longer than 12 bytes, the view points at them, and whoever reads it must keep
+    /// them alive (see [`StrView::as_bytes`]).
+    #[inline]
+    pub fn new(bytes: &[u8]) -> Self {
+        let len = u32::try_from(bytes.len()).expect("strings are shorter than 4 GiB") as u128;
+        if bytes.len() <= INLINE_MAX {
+            let mut padded = [0u8; 16];
+            padded[4..4 + bytes.len()].copy_from_slice(bytes);
+            StrView(u128::from_le_bytes(padded) | len)
+        } else {
+            let prefix = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as u128;
+            StrView(len | prefix << 32 | (bytes.as_ptr() as u64 as u128) << 64)
+        }
+    }
+
+    /// The same string at another address.
+    #[inline]
+    pub fn with_pointer(self, pointer: *const u8) -> Self {
+        debug_assert!(!self.is_inline());
+        StrView(self.0 & u64::MAX as u128 | (pointer as u64 as u128) << 64)
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    /// True for the empty string.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// True if the bytes lie in the view itself.
+    #[inline]
+    pub fn is_inline(self) -> bool {
+        self.len() <= INLINE_MAX
+    }
+
+    /// Length and first four bytes, for a first comparison.
+    #[inline]
+    pub fn head(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// All 16 bytes as an integer.
+    #[inline]
+    pub fn bits(self) -> u128 {
+        self.0
+    }
+
+    /// Rebuilds a view from [`StrView::bits`].
+    #[inline]
+    pub fn from_bits(bits: u128) -> Self {
+        StrView(bits)
+    }
+
+    /// Address of a long string's bytes.
+    #[inline]
+    pub fn pointer(self) -> *const u8 {
+        debug_assert!(!self.is_inline());
+        (self.0 >> 64) as u64 as *const u8
+    }
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// If the view is not inline, the bytes that it points to must be alive and unchanged for `'a`.
+    #[inline]
+    pub unsafe fn as_bytes<'a>(&'a self) -> &'a [u8] {
+        let len = self.len();
+        if self.is_inline() {
+            // SAFETY: the view is 16 bytes long and `len` ≤ 12 bytes follow the 4 bytes of the length.
+            unsafe { std::slice::from_raw_parts((self as *const Self).cast::<u8>().add(4), len) }
+        } else {
+            // SAFETY: the caller keeps the pointed-to bytes alive.
+            unsafe { std::slice::from_raw_parts(self.pointer(), len) }
+        }
+    }
+
+    /// Equality of the strings.
+    ///
+    /// # Safety
+    /// As for [`StrView::as_bytes`], for both.
+    #[inline]
+    pub unsafe fn equals(&self, other: &StrView) -> bool {
+        if self.head() != other.head() {
+            return false;
+        }
+        if self.is_inline() {
+            return self.0 == other.0;
+        }
+        // SAFETY: passed on from the caller.
+        unsafe { self.0 == other.0 || self.as_bytes() == other.as_bytes() }
+    }
+
+    /// Order of the strings by bytes.
+    ///
+    /// # Safety
+    /// As for [`StrView::as_bytes`], for both.
+    #[inline]
+    pub unsafe fn compare(&self, other: &StrView) -> Ordering {
+        let prefix = |view: &StrView| ((view.0 >> 32) as u32).swap_bytes();
+        match prefix(self).cmp(&prefix(other)) {
+            // SAFETY: passed on from the caller.
+            Ordering::Equal => unsafe { self.as_bytes().cmp(other.as_bytes()) },
+            decided => decided,
+        }
+    }
+}
+
+impl std::fmt::Debug for StrView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "StrView(len {}, {:#x})", self.len(), self.0)
+    }
+}
+
+/// Something that keeps string bytes alive: a decoded page, an Arrow buffer, a pinned page of the pool.
+pub type Heap = Arc<dyn Any + Send + Sync>;
+
+/// The heaps that the views of a column point into. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Heaps(Option<Arc<[Heap]>>);
+
+impl Heaps {
+    /// For columns whose strings are all inline.
+    pub fn none() -> Self {
+        Heaps(None)
+    }
+
+    /// One heap.
+    pub fn one(heap: Heap) -> Self {
+        Heaps(Some(Arc::from([heap])))
+    }
+
+    /// Several heaps.
+    pub fn many(heaps: Vec<Heap>) -> Self {
+        if heaps.is_empty() { Heaps(None) } else { Heaps(Some(heaps.into())) }
+    }
+
+    /// The heaps.
+    pub fn as_slice(&self) -> &[Heap] {
+        self.0.as_deref().unwrap_or(&[])
+    }
+
+    /// All heaps of both, each once.
+    pub fn union(&self, other: &Heaps) -> Heaps {
+        let (mine, theirs) = (self.as_slice(), other.as_slice());
+        let missing: Vec<Heap> = theirs.iter().filter(|t| !mine.iter().any(|m| Arc::ptr_eq(m, t))).cloned().collect();
+        if missing.is_empty() {
+            return self.clone();
+        }
+        Heaps::many(mine.iter().cloned().chain(missing).collect())
+    }
+}
+
+/// Views together with the heaps that keep their bytes alive.
+#[derive(Clone)]
+pub struct StrColumn {
+    views: ScalarBuffer<u128>,
+    heaps: Heaps,
+}
+
+impl StrColumn {
+    /// Pairs views with their heaps.
+    ///
+    /// # Safety
+    /// Every view that is not inline must point into one of `heaps`, whose bytes must not move or change.
+    pub unsafe fn new(views: Vec<StrView>, heaps: Heaps) -> Self {
+        let mut views = std::mem::ManuallyDrop::new(views);
+        // SAFETY: `StrView` is a transparent wrapper of `u128`, so the allocation has the layout of a `Vec<u128>`.
+        let raw = unsafe { Vec::from_raw_parts(views.as_mut_ptr().cast::<u128>(), views.len(), views.capacity()) };
+        Self { views: ScalarBuffer::from(raw), heaps }
+    }
+
+    /// Copies strings into a heap of their own.
+    pub fn from_strings<T: AsRef<[u8]>>(strings: impl IntoIterator<Item = T>) -> Self {
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut ends: Vec<usize> = Vec::new();
+        for string in strings {
+            bytes.extend_from_slice(string.as_ref());
+            ends.push(bytes.len());
+        }
+        let mut start = 0;
+        let views = ends.iter().map(|&end| StrView::new(&bytes[std::mem::replace(&mut start, end)..end])).collect();
+        // SAFETY: the views point into `bytes`, whose allocation moves into the heap as it is.
+        unsafe { StrColumn::new(views, Heaps::one(Arc::new(bytes))) }
+    }
+
+    /// Number of strings.
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    /// True without strings.
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    /// The views.
+    #[inline]
+    pub fn views(&self) -> &[StrView] {
+        let raw: &[u128] = &self.views;
+        // SAFETY: `StrView` is a transparent wrapper of `u128`.
+        unsafe { std::slice::from_raw_parts(raw.as_ptr().cast::<StrView>(), raw.len()) }
+    }
+
+    /// The heaps.
+    pub fn heaps(&self) -> &Heaps {
+        &self.heaps
+    }
+
+    /// String `row`.
+    #[inline]
+    pub fn get(&self, row: usize) -> &[u8] {
+        // SAFETY: the heaps that the views point into live as long as `self`.
+        unsafe { self.views()[row].as_bytes() }
+    }
+
+    /// All strings in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        // SAFETY: the heaps that the views point into live as long as `self`.
+        self.views().iter().map(|view| unsafe { view.as_bytes() })
+    }
+
+    /// The strings at `rows`; the bytes are shared.
+    pub fn take(&self, rows: &[u32]) -> Self {
+        let views = self.views();
+        let taken: Vec<u128> = rows.iter().map(|&row| views[row as usize].bits()).collect();
+        Self { views: ScalarBuffer::from(taken), heaps: self.heaps.clone() }
+    }
+
+    /// Strings `offset .. offset + len`; everything is shared.
+    pub fn slice(&self, offset: usize, len: usize) -> Self {
+        Self { views: self.views.slice(offset, len), heaps: self.heaps.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_compare_like_their_strings() {
+        let strings = ["", "a", "ab", "abc\0", "abcd", "abcdefghijkl", "abcdefghijklm", "abcdefghijkln", "b", "é", "zz"];
+        let column = StrColumn::from_strings(strings);
+        for (i, a) in strings.iter().enumerate() {
+            assert_eq!(column.get(i), a.as_bytes());
+            for (j, b) in strings.iter().enumerate() {
+                let (va, vb) = (&column.views()[i], &column.views()[j]);
+                // SAFETY: the column is alive.
+                unsafe {
+                    assert_eq!(va.compare(vb), a.as_bytes().cmp(b.as_bytes()), "{a} {b}");
+                    assert_eq!(va.equals(vb), a == b, "{a} {b}");
+                }
+            }
+        }
+    }
+}
