@@ -1,0 +1,176 @@
+//! The three roles in a pipeline, and the verdicts they answer with.
+//!
+//! ```text
+//!            ┌──────────── one task per worker, each with its own worker objects ────────────┐
+//! Source ──▶ SourceWorker::next ─▶ TransformWorker::push/pull ─▶ … ─▶ SinkWorker::sink │ combine
+//!  start (once)                                                                          Sink::finalize (once)
+//! ```
+//!
+//! The object that implements [`Source`], [`Transform`] or [`Sink`] is the shared state of the operator in one query; a
+//! plan is used for one execution. Worker objects are owned by one task and never locked. Steps never sleep: who has to
+//! wait answers `Blocked` with a [`Signal`], and the scheduler takes other work until it fires.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_vector::Chunk;
+use parking_lot::Mutex;
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+
+/// Where the chunks of a pipeline come from.
+pub trait Source: Send + Sync {
+    /// Called once, by one thread, when all pipelines that this one depends on have finished, before any worker exists.
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        Ok(())
+    }
+
+    /// How many workers could find something to do, known after `start`. At least one task is made.
+    fn parallelism(&self) -> usize;
+
+    /// Worker state for one task. Called in parallel.
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>>;
+
+    /// Counters for `EXPLAIN ANALYZE`.
+    fn metrics(&self) -> &Arc<OperatorMetrics>;
+}
+
+/// One task's end of a [`Source`].
+pub trait SourceWorker: Send {
+    /// The next chunk (never empty, at most `chunk_rows` rows), or why there is none.
+    fn next(&mut self) -> Result<SourceVerdict>;
+}
+
+/// What a source has to say.
+pub enum SourceVerdict {
+    /// Rows.
+    Chunk(Chunk),
+    /// Did a piece of work that yields no rows (inserted a morsel into a hash table); ask again.
+    Worked,
+    /// Nothing to do before the signal fires; ask again then.
+    Blocked(Signal),
+    /// This worker is finished.
+    Done,
+}
+
+/// A streaming operator between source and sink.
+pub trait Transform: Send + Sync {
+    /// Worker state for one task. Called in parallel.
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>>;
+
+    /// Counters for `EXPLAIN ANALYZE`.
+    fn metrics(&self) -> &Arc<OperatorMetrics>;
+}
+
+/// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` until it answers `NeedInput`, and so on;
+/// at the end `finish` once, then `pull` again until `NeedInput`.
+pub trait TransformWorker: Send {
+    /// Takes a chunk (never empty).
+    fn push(&mut self, chunk: Chunk) -> Result<()>;
+
+    /// The next chunk made of what was pushed.
+    fn pull(&mut self) -> Result<TransformVerdict>;
+
+    /// The input of this task has ended: what is held back (compaction buffers) may be pulled now.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What a transform has to say.
+pub enum TransformVerdict {
+    /// Rows (never empty); ask again.
+    Chunk(Chunk),
+    /// Everything that was pushed is dealt with.
+    NeedInput,
+    /// No more output whatever is pushed (a limit was reached): the whole pipeline may stop.
+    Done,
+}
+
+/// Where the chunks of one or several pipelines end.
+pub trait Sink: Send + Sync {
+    /// Worker state for one task. Called in parallel.
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>>;
+
+    /// Called once, by one thread, when all workers of all pipelines that feed this sink have combined.
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Counters for `EXPLAIN ANALYZE`.
+    fn metrics(&self) -> &Arc<OperatorMetrics>;
+}
+
+/// One task's end of a [`Sink`].
+pub trait SinkWorker: Send {
+    /// Takes a chunk (never empty).
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict>;
+
+    /// Adds this worker's state to the shared one. Called once, at the end, in parallel with other workers.
+    fn combine(self: Box<Self>) -> Result<()>;
+}
+
+/// What a sink has to say.
+pub enum SinkVerdict {
+    /// Go on.
+    NeedInput,
+    /// The chunk was taken, but no other may follow before the signal fires (the reader of the result is slow).
+    Blocked(Signal),
+    /// No more rows are wanted: the whole pipeline may stop.
+    Done,
+}
+
+/// A source, transforms in order, and a sink.
+pub struct Pipeline {
+    /// Where rows come from.
+    pub source: Arc<dyn Source>,
+    /// What happens to them on the way.
+    pub transforms: Vec<Arc<dyn Transform>>,
+    /// Where they end. Pipelines may share a sink; it is finalized after the last of them.
+    pub sink: Arc<dyn Sink>,
+    /// Indices of pipelines of the same plan that must have finished (sink finalized) before this one starts.
+    pub depends_on: Vec<usize>,
+}
+
+/// Something to wait for. Cheap to clone; fires once.
+#[derive(Clone, Default)]
+pub struct Signal(Arc<Mutex<SignalState>>);
+
+type Wake = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+enum SignalState {
+    #[default]
+    Idle,
+    Waiting(Vec<Wake>),
+    Fired,
+}
+
+impl Signal {
+    /// A signal that hasn't fired.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs every waiting callback; later ones run at once.
+    pub fn fire(&self) {
+        let before = std::mem::replace(&mut *self.0.lock(), SignalState::Fired);
+        if let SignalState::Waiting(wakes) = before {
+            wakes.into_iter().for_each(|wake| wake());
+        }
+    }
+
+    /// Runs `wake` when the signal fires, or now if it has.
+    pub fn subscribe(&self, wake: impl FnOnce() + Send + 'static) {
+        let mut state = self.0.lock();
+        match &mut *state {
+            SignalState::Fired => {
+                drop(state);
+                wake();
+            }
+            SignalState::Waiting(wakes) => wakes.push(Box::new(wake)),
+            SignalState::Idle => *state = SignalState::Waiting(vec![Box::new(wake)]),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the executor asks of a table.
+
+use std::sync::{Arc, OnceLock};
+
+use datafusion_expr::Expr;
+use godwit_common::Result;
+use godwit_vector::RowType;
+
+use crate::QueryContext;
+use crate::key_filter::KeyFilter;
+use crate::pipeline::Source;
+
+/// A table that can be scanned. Implemented by the file readers; reached from the catalog through a [`TableHandle`].
+pub trait Table: Send + Sync {
+    /// Types of the table's columns, all of them, with the ranges that its statistics prove.
+    fn row_type(&self) -> &RowType;
+
+    /// A source of the requested columns, rows filtered.
+    fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>>;
+}
+
+/// The form in which the catalog (which knows nothing of execution) carries a [`Table`].
+#[derive(Clone)]
+pub struct TableHandle(pub Arc<dyn Table>);
+
+/// What to read.
+pub struct ScanRequest {
+    /// Name for `EXPLAIN`.
+    pub name: String,
+    /// Columns of the table to emit, in this order. May be empty: then only row counts matter.
+    pub columns: Vec<usize>,
+    /// Conjuncts over the table's columns (by name, unqualified or qualified); only rows where all are true come out.
+    /// Their columns need not be among `columns`.
+    pub filters: Vec<Expr>,
+    /// Filters on emitted columns that arrive from joins before the scan starts.
+    pub join_filters: Vec<ScanFilter>,
+    /// Enough rows, if all that is wanted is a few (a hint: more may come out).
+    pub limit: Option<usize>,
+}
+
+/// A slot for a filter from the build side of a join, filled before the probe-side scan starts, or left empty.
+#[derive(Clone)]
+pub struct ScanFilter {
+    /// Index into [`ScanRequest::columns`].
+    pub column: usize,
+    /// The filter, once the build is done. A row may be dropped if `KeyFilter` excludes its value.
+    pub filter: Arc<OnceLock<Arc<KeyFilter>>>,
+}

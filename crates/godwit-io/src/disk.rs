@@ -1,0 +1,154 @@
+//! Temporary files on a real file system.
+//!
+//! The file is opened for direct I/O, so that spilled pages don't live on in the page cache as a second copy of our
+//! memory. Some file systems refuse that when the file is opened, others at the first request; the first block is
+//! written on trial to find out. Without direct I/O the kernel is told after each write that the pages may go.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::{ALIGNMENT_BYTES, File, TemporaryFiles, assert_aligned};
+
+/// Names tried before giving up, where files without a name aren't supported.
+const NAME_ATTEMPTS_MAX: u32 = 16;
+
+/// Creates temporary files on disk.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct DiskFiles;
+
+impl TemporaryFiles for DiskFiles {
+    fn create(&self, directory: &Path) -> io::Result<Box<dyn File>> {
+        fs::create_dir_all(directory)?;
+        if let Some(descriptor) = open_direct(directory)? {
+            return Ok(Box::new(DiskFile { descriptor, direct: true }));
+        }
+        Ok(Box::new(DiskFile { descriptor: open_unnamed(directory, OFlags::empty())?, direct: false }))
+    }
+}
+
+/// Opens a file past the page cache; `None` if the file system can't.
+#[cfg(target_os = "linux")]
+fn open_direct(directory: &Path) -> io::Result<Option<OwnedFd>> {
+    #[repr(C, align(4096))]
+    struct Block([u8; ALIGNMENT_BYTES]);
+    let descriptor = match open_unnamed(directory, OFlags::DIRECT) {
+        Ok(descriptor) => descriptor,
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match rustix::io::pwrite(&descriptor, &Block([0; ALIGNMENT_BYTES]).0, 0) {
+        Ok(_) => {
+            rustix::fs::ftruncate(&descriptor, 0)?;
+            Ok(Some(descriptor))
+        }
+        Err(Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(_directory: &Path) -> io::Result<Option<OwnedFd>> {
+    Ok(None)
+}
+
+fn open_unnamed(directory: &Path, extra: OFlags) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | extra;
+    let mode = Mode::RUSR | Mode::WUSR;
+    #[cfg(target_os = "linux")]
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        Ok(descriptor) => return Ok(descriptor),
+        // Not every file system has files without a name, and an old kernel takes the flag for "open a directory".
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    create_and_unlink(directory, flags, mode)
+}
+
+fn create_and_unlink(directory: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let process = std::process::id();
+    for _ in 0..NAME_ATTEMPTS_MAX {
+        let path = directory.join(format!("godwit-{process}-{}.tmp", SERIAL.fetch_add(1, Relaxed)));
+        match rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode) {
+            Ok(descriptor) => {
+                fs::remove_file(&path)?;
+                return Ok(descriptor);
+            }
+            Err(Errno::EXIST) => {}
+            Err(error) => {
+                // A file system may create the name before it refuses a flag.
+                let _ = fs::remove_file(&path);
+                return Err(error.into());
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name for a temporary file"))
+}
+
+struct DiskFile {
+    descriptor: OwnedFd,
+    direct: bool,
+}
+
+impl File for DiskFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        assert_aligned(buffer.as_ptr(), buffer.len(), offset);
+        let mut done = 0;
+        while done < buffer.len() {
+            match rustix::io::pread(&self.descriptor, &mut buffer[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => done += bytes,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
+        assert_aligned(buffer.as_ptr(), buffer.len(), offset);
+        let mut done = 0;
+        while done < buffer.len() {
+            match rustix::io::pwrite(&self.descriptor, &buffer[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => done += bytes,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if !self.direct {
+            self.drop_from_page_cache(offset, buffer.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        Ok(rustix::fs::ftruncate(&self.descriptor, bytes)?)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fdatasync(&self.descriptor)?)
+    }
+}
+
+impl DiskFile {
+    /// Advice only: what the kernel doesn't drop costs memory it can take back, so a refusal is no error.
+    #[cfg(target_os = "linux")]
+    fn drop_from_page_cache(&self, offset: u64, bytes: u64) {
+        let _ = rustix::fs::fadvise(
+            &self.descriptor,
+            offset,
+            std::num::NonZeroU64::new(bytes),
+            rustix::fs::Advice::DontNeed,
+        );
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn drop_from_page_cache(&self, _offset: u64, _bytes: u64) {}
+}

@@ -1,0 +1,72 @@
+use std::path::PathBuf;
+
+use super::*;
+
+/// A buffer whose first byte is aligned as direct I/O wants it.
+#[repr(C, align(4096))]
+struct Blocks([u8; 4 * ALIGNMENT_BYTES]);
+
+fn blocks(seed: u8) -> Box<Blocks> {
+    let mut blocks = Box::new(Blocks([0; 4 * ALIGNMENT_BYTES]));
+    for (position, byte) in blocks.0.iter_mut().enumerate() {
+        *byte = (position as u8).wrapping_mul(31).wrapping_add(seed);
+    }
+    blocks
+}
+
+fn test_directory(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("godwit-io-test-{}-{name}", std::process::id()))
+}
+
+fn check_round_trip(file: &dyn File) {
+    let (first, second) = (blocks(1), blocks(2));
+    let bytes = first.0.len() as u64;
+    file.write_at(&second.0, bytes).unwrap();
+    file.write_at(&first.0, 0).unwrap();
+    let mut read = blocks(0);
+    file.read_at(&mut read.0, bytes).unwrap();
+    assert!(read.0 == second.0);
+    file.read_at(&mut read.0, 0).unwrap();
+    assert!(read.0 == first.0);
+    file.truncate(bytes).unwrap();
+    assert_eq!(file.read_at(&mut read.0, bytes).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    file.sync().unwrap();
+}
+
+#[test]
+fn a_disk_file_returns_what_was_written_and_has_no_name() {
+    let directory = test_directory("round-trip");
+    let file = DiskFiles.create(&directory).unwrap();
+    check_round_trip(file.as_ref());
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+    drop(file);
+    std::fs::remove_dir(&directory).unwrap();
+}
+
+#[test]
+fn a_simulated_file_behaves_like_a_disk_file() {
+    let files = SimulatedFiles::new();
+    let file = files.create(&test_directory("unused")).unwrap();
+    check_round_trip(file.as_ref());
+    assert_eq!(files.open_files(), 1);
+    assert_eq!(files.stored_bytes(), 4 * ALIGNMENT_BYTES as u64);
+    drop(file);
+    assert_eq!((files.open_files(), files.stored_bytes()), (0, 0));
+}
+
+#[test]
+fn planned_faults_hit_their_call_only() {
+    let files = SimulatedFiles::new();
+    let file = files.create(&test_directory("unused")).unwrap();
+    files.fail_write(2, Fault::DiskFull);
+    files.fail_read(1, Fault::BitFlip);
+    let data = blocks(3);
+    file.write_at(&data.0, 0).unwrap();
+    assert_eq!(file.write_at(&data.0, 0).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    file.write_at(&data.0, 0).unwrap();
+    let mut read = blocks(0);
+    file.read_at(&mut read.0, 0).unwrap();
+    assert!(read.0 != data.0);
+    file.read_at(&mut read.0, 0).unwrap();
+    assert!(read.0 == data.0);
+}

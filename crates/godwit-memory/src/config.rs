@@ -1,0 +1,80 @@
+//! What can be set, and every tuning number of this crate with its reason.
+
+use std::path::PathBuf;
+
+/// Size of a page in memory and of its slot in the temporary file. 2^18: large enough that one request keeps a disk
+/// busy and that per-page work vanishes, small enough that a partitioned operator can keep one page per partition open.
+pub const PAGE_BYTES: usize = 256 * 1024;
+
+/// Pages are carved from mappings of this size: few system calls and few entries in the kernel's map of the process.
+pub(crate) const ARENA_BYTES: usize = 32 * 1024 * 1024;
+
+/// Size and alignment of a transparent huge page on x86-64 and on AArch64 with 4 KiB base pages.
+pub(crate) const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
+
+/// Resident memory of freed pages that may stay on top of the limit. It has to hold the rest of the huge pages that
+/// are being carved up, and it is the largest part of the 32 MiB by which the process may pass the limit.
+pub(crate) const IDLE_BYTES_MIN: u64 = 8 * 1024 * 1024;
+
+/// Below the limit, freed pages stay resident up to this share of what is in use (1/4), so that an operator that frees
+/// and allocates in turns doesn't pay page faults, and memory still goes back to the system as use falls.
+pub(crate) const IDLE_SHARE_OF_USED: u64 = 4;
+
+/// The temporary file is cut when at least this many slots at its end are free (16 MiB), or when all are: cutting
+/// costs a file-system transaction and excludes new slots meanwhile.
+pub(crate) const SHRINK_SLOTS_MIN: u32 = 64;
+
+/// The queue is swept when more than this many, and more than half, of its entries belong to destroyed pages.
+pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
+
+/// What every process needs besides its workers: the smallest limit is this plus [`WORKER_BYTES_MIN`] for each.
+const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
+/// What one worker pins at once at most, with reader buffers and one open page for each partition.
+const WORKER_BYTES_MIN: u64 = 16 * 1024 * 1024;
+
+/// The smallest memory limit with which every statement can finish on so many workers.
+pub fn minimum_memory_limit(workers: usize) -> u64 {
+    PROCESS_BYTES_MIN + WORKER_BYTES_MIN * workers as u64
+}
+
+/// Which pages leave memory first. It decides between persistent and temporary pages; among temporary pages the
+/// partition that is needed last goes first (the highest number), then the least recently used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EvictionPolicy {
+    /// Persistent pages first: dropping them costs no write.
+    #[default]
+    PersistentFirst,
+    /// Temporary pages first: tables stay cached while intermediates go to disk.
+    TemporaryFirst,
+    /// One order for both.
+    Mixed,
+}
+
+/// How a [`BufferManager`](crate::BufferManager) is set up.
+#[derive(Debug, Clone)]
+pub struct BufferConfig {
+    /// Most bytes that pages and reservations may hold in memory together.
+    pub memory_limit: u64,
+    /// Where the temporary files live. Created when the first page is spilled.
+    pub temp_directory: PathBuf,
+    /// Most bytes of temporary files; `None`: as much as the disk has.
+    pub max_temp_directory_bytes: Option<u64>,
+    /// Which pages leave memory first.
+    pub eviction: EvictionPolicy,
+    /// Test world: every page is written out as soon as its last pin is dropped.
+    pub force_spill: bool,
+}
+
+impl BufferConfig {
+    /// A configuration with this limit, the temporary directory of the system and no quota.
+    pub fn new(memory_limit: u64) -> Self {
+        Self {
+            memory_limit,
+            temp_directory: std::env::temp_dir(),
+            max_temp_directory_bytes: None,
+            eviction: EvictionPolicy::default(),
+            force_spill: false,
+        }
+    }
+}

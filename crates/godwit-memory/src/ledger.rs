@@ -1,0 +1,79 @@
+//! The books: how many bytes are in memory, for what, for whom.
+//!
+//! A charge has two halves. *Room* is the share of the limit: [`Ledger::try_take_room`] never lets the sum pass the
+//! limit. The *label* says for which tag and which owners. An eviction takes the label off and hands the room to
+//! whoever asked for it, so that nobody else can snatch it in between.
+
+use std::array;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use godwit_common::MemoryTag;
+
+use crate::owner::{self, Owner};
+
+pub(crate) struct Ledger {
+    limit_bytes: AtomicU64,
+    used_bytes: AtomicU64,
+    peak_bytes: AtomicU64,
+    tag_bytes: [AtomicU64; MemoryTag::COUNT],
+}
+
+impl Ledger {
+    pub(crate) fn new(limit_bytes: u64) -> Self {
+        Self {
+            limit_bytes: AtomicU64::new(limit_bytes),
+            used_bytes: AtomicU64::new(0),
+            peak_bytes: AtomicU64::new(0),
+            tag_bytes: array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.limit_bytes.load(Relaxed)
+    }
+
+    pub(crate) fn set_limit_bytes(&self, bytes: u64) {
+        self.limit_bytes.store(bytes, Relaxed);
+    }
+
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Relaxed)
+    }
+
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.peak_bytes.load(Relaxed)
+    }
+
+    pub(crate) fn tag_bytes(&self) -> [u64; MemoryTag::COUNT] {
+        array::from_fn(|tag| self.tag_bytes[tag].load(Relaxed))
+    }
+
+    /// Takes `bytes` of the limit if they are free.
+    pub(crate) fn try_take_room(&self, bytes: u64) -> bool {
+        let limit = self.limit_bytes();
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= limit);
+        match self.used_bytes.fetch_update(Relaxed, Relaxed, fits) {
+            Ok(before) => {
+                self.peak_bytes.fetch_max(before + bytes, Relaxed);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    pub(crate) fn release_room(&self, bytes: u64) {
+        let before = self.used_bytes.fetch_sub(bytes, Relaxed);
+        assert!(before >= bytes, "more memory was released than was taken");
+    }
+
+    pub(crate) fn add_label(&self, tag: MemoryTag, owner: Option<&Arc<Owner>>, bytes: u64) {
+        self.tag_bytes[tag as usize].fetch_add(bytes, Relaxed);
+        owner::add_reserved(owner, bytes);
+    }
+
+    pub(crate) fn remove_label(&self, tag: MemoryTag, owner: Option<&Arc<Owner>>, bytes: u64) {
+        self.tag_bytes[tag as usize].fetch_sub(bytes, Relaxed);
+        owner::remove_reserved(owner, bytes);
+    }
+}

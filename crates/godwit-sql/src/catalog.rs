@@ -1,0 +1,107 @@
+//! The names that a database knows: tables and views.
+//!
+//! Names are case-insensitive (kept in lower case), as unquoted SQL names are. A view keeps the syntax tree of its
+//! query and is bound anew at each use, so it follows its tables. Safe to share between threads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion_sql::sqlparser::ast::Query;
+use godwit_common::{Error, Result};
+use parking_lot::RwLock;
+
+use crate::TableDefinition;
+use crate::names::nearest;
+
+/// Tables and views by name.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    entries: RwLock<BTreeMap<String, CatalogEntry>>,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub enum CatalogEntry {
+    /// A table.
+    Table(Arc<TableDefinition>),
+    /// A view.
+    View(Arc<ViewDefinition>),
+}
+
+/// A named query.
+#[derive(Debug)]
+pub struct ViewDefinition {
+    /// The name, as the catalog keeps it.
+    pub name: String,
+    /// The query's text, for display.
+    pub sql: String,
+    /// Names of the columns if `CREATE VIEW v(a, b)` gave them, else empty.
+    pub column_names: Vec<String>,
+    /// The parsed query.
+    pub(crate) query: Box<Query>,
+}
+
+impl Catalog {
+    /// A catalog without any name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The entry of that name.
+    pub fn get(&self, name: &str) -> Option<CatalogEntry> {
+        self.entries.read().get(&name.to_lowercase()).cloned()
+    }
+
+    /// Adds a table under its own name, replacing a table or view of that name if `or_replace`.
+    pub fn create_table(&self, table: Arc<TableDefinition>, or_replace: bool) -> Result<()> {
+        let name = table.name.clone();
+        self.create(&name, CatalogEntry::Table(table), or_replace)
+    }
+
+    /// Adds a view under its own name, replacing a view of that name if `or_replace`.
+    pub fn create_view(&self, view: Arc<ViewDefinition>, or_replace: bool) -> Result<()> {
+        let name = view.name.clone();
+        self.create(&name, CatalogEntry::View(view), or_replace)
+    }
+
+    /// Removes a view; an error if there is none of that name.
+    pub fn drop_view(&self, name: &str) -> Result<()> {
+        let mut entries = self.entries.write();
+        match entries.get(&name.to_lowercase()) {
+            Some(CatalogEntry::View(_)) => {
+                entries.remove(&name.to_lowercase());
+                Ok(())
+            }
+            Some(CatalogEntry::Table(_)) => Err(Error::user(format!("{name} is a table, not a view"))),
+            None => {
+                let views = entries.iter().filter(|(_, entry)| matches!(entry, CatalogEntry::View(_)));
+                let mut error = Error::user(format!("no view named {name}"));
+                if let Some(near) = nearest(name, views.map(|(name, _)| name.as_str())) {
+                    error = error.with_hint(format!("did you mean {near}?"));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// All entries, by name.
+    pub fn entries(&self) -> Vec<(String, CatalogEntry)> {
+        self.entries.read().iter().map(|(name, entry)| (name.clone(), entry.clone())).collect()
+    }
+
+    fn create(&self, name: &str, entry: CatalogEntry, or_replace: bool) -> Result<()> {
+        let mut entries = self.entries.write();
+        let key = name.to_lowercase();
+        match (entries.get(&key), &entry) {
+            (Some(CatalogEntry::Table(_)), CatalogEntry::View(_)) => {
+                Err(Error::user(format!("{name} is a table already")).with_hint("choose another name for the view"))
+            }
+            (Some(_), _) if !or_replace => Err(Error::user(format!("{name} exists already"))
+                .with_hint("use CREATE OR REPLACE to replace it, or choose another name")),
+            _ => {
+                entries.insert(key, entry);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a statement asks for, after planning.
+
+use std::sync::Arc;
+
+use datafusion_expr::LogicalPlan;
+
+use crate::ViewDefinition;
+
+/// A planned statement. The planner changes nothing: the caller applies what isn't a query.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    /// Rows are wanted. `SHOW TABLES`, `DESCRIBE` and `SUMMARIZE` are queries too.
+    Query(LogicalPlan),
+    /// The plan is wanted as text; with `analyze` the query runs and the plan shows what happened.
+    Explain {
+        /// Run the query and discard its rows.
+        analyze: bool,
+        /// The optimized plan.
+        plan: LogicalPlan,
+    },
+    /// `CREATE [OR REPLACE] [TEMP] VIEW [IF NOT EXISTS]`: the query was planned once to prove that it is valid.
+    CreateView {
+        /// The view.
+        view: Arc<ViewDefinition>,
+        /// Replace a view of that name.
+        or_replace: bool,
+        /// Keep a view of that name without an error.
+        if_not_exists: bool,
+    },
+    /// `DROP VIEW [IF EXISTS] a, b`.
+    DropView {
+        /// Names, in lower case unless quoted.
+        names: Vec<String>,
+        /// A missing view is no error.
+        if_exists: bool,
+    },
+    /// `SET name = value`, `PRAGMA name = value`.
+    Set {
+        /// Name of the setting, in lower case.
+        name: String,
+        /// The value's text, without quotes.
+        value: String,
+    },
+    /// `RESET name`, `RESET ALL`.
+    Reset {
+        /// Name of the setting; `None` for all.
+        name: Option<String>,
+    },
+    /// `SHOW name`, `SHOW ALL`.
+    Show {
+        /// Name of the setting; `None` for all.
+        name: Option<String>,
+    },
+}

@@ -1,0 +1,102 @@
+//! Tables as the planner sees them: a schema, statistics, and an opaque handle that the executor knows how to scan.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_expr::{Expr, TableProviderFilterPushDown, TableSource};
+use godwit_common::{Error, Result};
+
+use crate::TableStatistics;
+
+/// A table that can be scanned.
+pub struct TableDefinition {
+    /// Name for plans and messages: a table's name or a path.
+    pub name: String,
+    /// Columns. [`TableDefinition::new`] makes all strings `Utf8View` and all binaries `BinaryView`.
+    pub schema: SchemaRef,
+    /// Statistics; one column entry per field of the schema.
+    pub statistics: Arc<TableStatistics>,
+    /// What the executor scans; it knows the type behind it.
+    pub handle: Arc<dyn Any + Send + Sync>,
+}
+
+impl TableDefinition {
+    /// A table; strings and binaries of the schema become view types, the only ones that plans carry.
+    pub fn new(
+        name: impl Into<String>,
+        schema: SchemaRef,
+        statistics: Arc<TableStatistics>,
+        handle: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        assert_eq!(statistics.columns.len(), schema.fields().len(), "statistics of every column, in the schema's order");
+        let fields: Vec<Field> = schema
+            .fields()
+            .iter()
+            .map(|field| {
+                let data_type = as_view_type(field.data_type());
+                Field::new(field.name(), data_type, field.is_nullable())
+            })
+            .collect();
+        Self { name: name.into(), schema: Arc::new(Schema::new(fields)), statistics, handle }
+    }
+}
+
+impl fmt::Debug for TableDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableDefinition({}, {} rows)", self.name, self.statistics.rows)
+    }
+}
+
+/// The view type of strings and binaries, every other type unchanged.
+fn as_view_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Dictionary(_, values) => as_view_type(values),
+        other => other.clone(),
+    }
+}
+
+/// Finds tables by path: `FROM 'data/*.parquet'`, `read_parquet('x.parquet')`.
+pub trait TableResolver: Send + Sync {
+    /// The table behind a path or glob; `None` if the text doesn't look like one that this resolver serves.
+    ///
+    /// Called each time the name is bound, so it should remember what it read of a file that didn't change.
+    fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
+}
+
+/// The table behind the `source` of a `LogicalPlan::TableScan`.
+pub fn table_of(source: &Arc<dyn TableSource>) -> Result<Arc<TableDefinition>> {
+    source
+        .downcast_ref::<ScanSource>()
+        .map(|scan| Arc::clone(&scan.table))
+        .ok_or_else(|| Error::internal("a table scan without a table definition"))
+}
+
+/// The planner crates' view of a [`TableDefinition`].
+#[derive(Debug)]
+pub(crate) struct ScanSource {
+    table: Arc<TableDefinition>,
+}
+
+impl ScanSource {
+    pub(crate) fn new(table: Arc<TableDefinition>) -> Self {
+        Self { table }
+    }
+}
+
+impl TableSource for ScanSource {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.table.schema)
+    }
+
+    /// Scans evaluate every filter themselves, so filters move into the scan node for good.
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> datafusion_common::Result<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Exact; filters.len()])
+    }
+}
