@@ -1,1 +1,38 @@
-//! godwit-sql
+//! SQL text to an optimized logical plan.
+//!
+//! ```text
+//! text ── parse ──► ParsedStatement ── bind ──► LogicalPlan ── optimize ──► Statement
+//!          │                            │                        │
+//!    DuckDB's dialect            Catalog, then paths      rules of the planner crates,
+//!    (sqlparser)                 by TableResolver         join order, build sides
+//! ```
+//!
+//! Parsing, binding and most rules are the DataFusion planner crates'; ours are the catalog, statistics and
+//! [estimates](Estimates), join order, and errors that name the place and the near name.
+//!
+//! Of every `Join` in a finished plan the **right input is the build side**, the left one the probe side.
+#![forbid(unsafe_code)]
+
+mod binder;
+mod catalog;
+mod estimate;
+mod functions;
+mod names;
+mod optimize;
+mod parse;
+mod plan_error;
+mod planner;
+mod stack;
+mod statement;
+mod statistics;
+mod summarize;
+mod table;
+
+pub use catalog::{Catalog, CatalogEntry, ViewDefinition};
+pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};
+pub use parse::ParsedStatement;
+pub use planner::Planner;
+pub use statement::Statement;
+pub use statistics::{ColumnStatistics, TableStatistics};
+pub use summarize::sql_name;
+pub use table::{TableDefinition, TableResolver, table_of};

@@ -1,0 +1,213 @@
+//! Answers the binder of the planner crates: which tables, views and functions there are.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, SchemaRef};
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::{DataFusionError, Result, ScalarValue, TableReference};
+use datafusion_expr::planner::{ContextProvider, ExprPlanner};
+use datafusion_expr::{
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource, TableType, WindowUDF,
+};
+use datafusion_sql::planner::{ParserOptions, SqlToRel};
+use datafusion_sql::sqlparser::ast;
+use godwit_common::Error;
+
+use crate::functions::FUNCTIONS;
+use crate::names::nearest;
+use crate::plan_error;
+use crate::table::ScanSource;
+use crate::{Catalog, CatalogEntry, TableResolver, ViewDefinition};
+
+/// Views within views up to this depth; a view that uses itself ends here too.
+const VIEW_DEPTH_MAX: usize = 32;
+
+/// Table functions that read files, by all their names.
+const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
+
+/// Table functions that count.
+const SERIES_FUNCTIONS: [&str; 2] = ["range", "generate_series"];
+
+/// Binds one statement.
+pub(crate) struct Binder<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) resolver: &'a dyn TableResolver,
+    pub(crate) config: &'a ConfigOptions,
+    view_depth: Cell<usize>,
+}
+
+impl<'a> Binder<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, resolver: &'a dyn TableResolver, config: &'a ConfigOptions) -> Self {
+        Self { catalog, resolver, config, view_depth: Cell::new(0) }
+    }
+
+    /// The unoptimized plan of a query.
+    pub(crate) fn bind(&self, query: Box<ast::Query>) -> Result<LogicalPlan> {
+        let options = ParserOptions::new().with_parse_float_as_decimal(true).with_collect_spans(true);
+        SqlToRel::new_with_options(self, options).sql_statement_to_plan(ast::Statement::Query(query))
+    }
+
+    /// The unoptimized plan of a view's query, with the view's column names.
+    pub(crate) fn bind_view(&self, view: &ViewDefinition) -> Result<LogicalPlan> {
+        let depth = self.view_depth.get();
+        if depth >= VIEW_DEPTH_MAX {
+            return Err(external(Error::user(format!("view {} uses itself, or views nest too deep", view.name))));
+        }
+        self.view_depth.set(depth + 1);
+        let plan = self.bind(view.query.clone());
+        self.view_depth.set(depth);
+        let plan = plan?;
+        let names = &view.column_names;
+        if names.is_empty() {
+            return Ok(plan);
+        }
+        let columns = plan.schema().columns();
+        if names.len() > columns.len() {
+            let message = format!("view {} names {} columns, its query has {}", view.name, names.len(), columns.len());
+            return Err(external(Error::user(message)));
+        }
+        let renamed = columns.into_iter().enumerate().map(|(at, column)| match names.get(at) {
+            Some(name) => Expr::Column(column).alias(name),
+            None => Expr::Column(column),
+        });
+        LogicalPlanBuilder::from(plan).project(renamed)?.build()
+    }
+
+    fn resolve(&self, path: &str) -> Option<Result<Arc<dyn TableSource>>> {
+        let table = self.resolver.resolve_path(path)?;
+        Some(table.map(|table| Arc::new(ScanSource::new(table)) as Arc<dyn TableSource>).map_err(external))
+    }
+
+    fn unknown_table(&self, name: &str) -> Error {
+        let entries = self.catalog.entries();
+        let error = Error::user(format!("no table or view named {name}"));
+        match nearest(name, entries.iter().map(|(name, _)| name.as_str())) {
+            Some(near) => error.with_hint(format!("did you mean {near}?")),
+            None if entries.is_empty() => {
+                error.with_hint("there are no tables yet: read a file with FROM 'path/to/file.parquet'")
+            }
+            None => error.with_hint("SHOW TABLES lists what there is"),
+        }
+    }
+}
+
+/// Carries our error through the planner crates.
+pub(crate) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+impl ContextProvider for Binder<'_> {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        if let TableReference::Bare { table } = &name {
+            match self.catalog.get(table) {
+                Some(CatalogEntry::Table(table)) => return Ok(Arc::new(ScanSource::new(table))),
+                Some(CatalogEntry::View(view)) => {
+                    let plan = self.bind_view(&view).map_err(|error| external(plan_error::in_view(&error, &view)))?;
+                    return Ok(Arc::new(PlanSource::new(plan)));
+                }
+                None => {}
+            }
+        }
+        // An unquoted path such as data.parquet arrives as a name with dots.
+        let path = [name.catalog(), name.schema(), Some(name.table())].into_iter().flatten().collect::<Vec<_>>().join(".");
+        match self.resolve(&path) {
+            Some(source) => source,
+            None => Err(external(self.unknown_table(&path))),
+        }
+    }
+
+    fn get_table_function_source(&self, name: &str, args: Vec<Expr>) -> Result<Arc<dyn TableSource>> {
+        let name = name.to_lowercase();
+        if FILE_FUNCTIONS.contains(&name.as_str()) {
+            let [Expr::Literal(ScalarValue::Utf8(Some(path)) | ScalarValue::Utf8View(Some(path)), _)] = args.as_slice()
+            else {
+                return Err(external(Error::user(format!("{name} takes one path in quotes"))));
+            };
+            return self.resolve(path).unwrap_or_else(|| {
+                Err(external(Error::user(format!("'{path}' is not a file that can be read")).with_hint("paths end in .parquet")))
+            });
+        }
+        if SERIES_FUNCTIONS.contains(&name.as_str()) {
+            let series = FUNCTIONS.scalar[&name].call(args).alias(&name);
+            let plan = LogicalPlanBuilder::empty(true).project([series])?.unnest_column(name.as_str())?.build()?;
+            return Ok(Arc::new(PlanSource::new(plan)));
+        }
+        let error = Error::user(format!("no table function named {name}"));
+        Err(external(match nearest(&name, FILE_FUNCTIONS.into_iter().chain(SERIES_FUNCTIONS)) {
+            Some(near) => error.with_hint(format!("did you mean {near}?")),
+            None => error,
+        }))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        &FUNCTIONS.expr_planners
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        FUNCTIONS.scalar.get(name).cloned()
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        FUNCTIONS.higher_order.get(name).cloned()
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        FUNCTIONS.aggregate.get(name).cloned()
+    }
+
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        FUNCTIONS.window.get(name).cloned()
+    }
+
+    fn get_variable_type(&self, _variable_names: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        self.config
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        FUNCTIONS.scalar.keys().cloned().collect()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        FUNCTIONS.higher_order.keys().cloned().collect()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        FUNCTIONS.aggregate.keys().cloned().collect()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        FUNCTIONS.window.keys().cloned().collect()
+    }
+}
+
+/// A plan that stands for a table: views and table functions. The binder puts it in place of the scan.
+struct PlanSource {
+    plan: LogicalPlan,
+    schema: SchemaRef,
+}
+
+impl PlanSource {
+    fn new(plan: LogicalPlan) -> Self {
+        Self { schema: Arc::new(plan.schema().as_arrow().clone()), plan }
+    }
+}
+
+impl TableSource for PlanSource {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    fn get_logical_plan(&self) -> Option<Cow<'_, LogicalPlan>> {
+        Some(Cow::Borrowed(&self.plan))
+    }
+}

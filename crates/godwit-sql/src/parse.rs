@@ -1,0 +1,322 @@
+//! Text to syntax trees: splits a script into statements, parses each, and rewrites what the binder doesn't know.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use datafusion_sql::sqlparser::ast::{
+    self, Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut,
+};
+use datafusion_sql::sqlparser::dialect::DuckDbDialect;
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::Parser;
+use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
+use godwit_common::{Error, Position, Result};
+
+use crate::functions::FUNCTIONS;
+use crate::{plan_error, stack};
+
+/// Nesting that the parser accepts; `stack` gives it the room.
+const PARSER_RECURSION_MAX: usize = 300;
+
+/// One statement of a script.
+#[derive(Debug, Clone)]
+pub struct ParsedStatement {
+    /// The whole script.
+    pub(crate) script: Arc<str>,
+    range: Range<usize>,
+    pub(crate) depth: usize,
+    pub(crate) syntax: Syntax,
+}
+
+impl ParsedStatement {
+    /// The statement's text, without the semicolon.
+    pub fn text(&self) -> &str {
+        &self.script[self.range.clone()]
+    }
+
+    /// Where the statement is in the script, in bytes.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+}
+
+/// The syntax tree of a statement, by what it asks for.
+#[derive(Debug, Clone)]
+pub(crate) enum Syntax {
+    Query(Box<Query>),
+    Explain { analyze: bool, query: Box<Query> },
+    CreateView(Box<ast::CreateView>),
+    DropView { names: Vec<String>, if_exists: bool },
+    Describe(Box<Query>),
+    Summarize(Box<Query>),
+    ShowTables,
+    Show { name: Option<String> },
+    Set { name: String, value: String },
+    Reset { name: Option<String> },
+    Unsupported { what: String },
+}
+
+/// Parses a script of statements separated by semicolons.
+pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
+    if sql.len() > stack::TEXT_BYTES_MAX {
+        return Err(Error::user(format!("the statement text is {} bytes long, at most {} are accepted", sql.len(), stack::TEXT_BYTES_MAX)));
+    }
+    let script: Arc<str> = sql.into();
+    let tokens = Tokenizer::new(&DuckDbDialect, sql).tokenize_with_location().map_err(|error| {
+        let message = error.message.trim_end_matches(['.', ' ']).to_owned();
+        plan_error::with_location(Error::user(lower_first(&message)), error.location)
+    })?;
+    let lines = LineStarts::new(sql);
+    let mut statements = Vec::new();
+    for tokens in tokens.split(|token| token.token == Token::SemiColon) {
+        let is_text = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_) | Token::EOF);
+        let (Some(first), Some(last)) = (tokens.iter().find(is_text), tokens.iter().rfind(is_text)) else {
+            continue;
+        };
+        let range = lines.offset(sql, first.span.start)..lines.offset(sql, last.span.end);
+        let tokens: Vec<TokenWithSpan> = tokens.iter().filter(is_text).cloned().collect();
+        let depth = stack::depth_of(&tokens).map_err(|error| plan_error::with_location(error, first.span.start))?;
+        let end = last.span.end;
+        let syntax = stack::with_stack(depth, || StatementParser { sql, lines: &lines, tokens, end }.parse())?;
+        statements.push(ParsedStatement { script: Arc::clone(&script), range, depth, syntax });
+    }
+    Ok(statements)
+}
+
+fn lower_first(message: &str) -> String {
+    let mut characters = message.chars();
+    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// Byte offsets at which lines start.
+struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    fn new(sql: &str) -> Self {
+        Self(std::iter::once(0).chain(sql.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The byte offset of a location, which counts lines and characters from 1.
+    fn offset(&self, sql: &str, location: Location) -> usize {
+        let line = (location.line.max(1) - 1) as usize;
+        let start = self.0.get(line).copied().unwrap_or(sql.len());
+        let column = (location.column.max(1) - 1) as usize;
+        sql[start..].char_indices().nth(column).map_or(sql.len(), |(at, _)| start + at)
+    }
+}
+
+/// Parses one statement: what starts with a word of ours by hand, all else by the parser crate.
+struct StatementParser<'a> {
+    sql: &'a str,
+    lines: &'a LineStarts,
+    /// Without white space and comments; not empty.
+    tokens: Vec<TokenWithSpan>,
+    end: Location,
+}
+
+impl StatementParser<'_> {
+    fn parse(mut self) -> Result<Syntax> {
+        let word = |at: usize| match self.tokens.get(at).map(|token| &token.token) {
+            Some(Token::Word(word)) if word.quote_style.is_none() => word.value.to_uppercase(),
+            Some(Token::LParen) => "(".to_owned(),
+            _ => String::new(),
+        };
+        match (word(0).as_str(), word(1).as_str()) {
+            ("SELECT" | "FROM" | "WITH" | "VALUES" | "(" | "TABLE", _) => Ok(Syntax::Query(self.query(0)?)),
+            ("EXPLAIN", "ANALYZE") => Ok(Syntax::Explain { analyze: true, query: self.query(2)? }),
+            ("EXPLAIN", _) => Ok(Syntax::Explain { analyze: false, query: self.query(1)? }),
+            ("DESCRIBE" | "DESC", _) => Ok(Syntax::Describe(self.query_or_table(1)?)),
+            ("SUMMARIZE", _) => Ok(Syntax::Summarize(self.query_or_table(1)?)),
+            ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
+            ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
+            ("SHOW", _) => Ok(Syntax::Show { name: Some(self.setting_name(1)?) }),
+            ("RESET", "ALL") => self.ends_at(2).map(|()| Syntax::Reset { name: None }),
+            ("RESET", _) => Ok(Syntax::Reset { name: Some(self.setting_name(1)?) }),
+            ("SET", "SESSION" | "GLOBAL" | "LOCAL") if self.tokens.len() > 4 => {
+                self.tokens.remove(1);
+                self.set()
+            }
+            ("SET" | "PRAGMA", _) => self.set(),
+            _ => self.other(),
+        }
+    }
+
+    /// The query that the tokens from `from` on spell.
+    fn query(&mut self, from: usize) -> Result<Box<Query>> {
+        let mut parser = self.parser(from);
+        let mut query = parser.parse_query().map_err(|error| plan_error::of_parser(&error, self.sql))?;
+        let rest = parser.peek_token();
+        if rest.token != Token::EOF {
+            let error = Error::user(format!("expected the end of the statement, found {}", rest.token));
+            return Err(plan_error::with_location(error, rest.span.start));
+        }
+        desugar(&mut query)?;
+        Ok(query)
+    }
+
+    /// A query, or the name or path of a table standing for all of its rows.
+    fn query_or_table(&mut self, from: usize) -> Result<Box<Query>> {
+        let starts_query = match self.tokens.get(from).map(|token| &token.token) {
+            Some(Token::Word(word)) => matches!(
+                word.keyword,
+                Keyword::SELECT | Keyword::FROM | Keyword::WITH | Keyword::VALUES | Keyword::TABLE
+            ),
+            Some(Token::LParen) => true,
+            _ => false,
+        };
+        if !starts_query && from < self.tokens.len() {
+            let span = self.tokens[from].span;
+            self.tokens.insert(from, TokenWithSpan { token: Token::make_keyword("FROM"), span });
+        }
+        self.query(from)
+    }
+
+    fn set(&self) -> Result<Syntax> {
+        let name_end = self.tokens.iter().position(|token| match &token.token {
+            Token::Eq => true,
+            Token::Word(word) => word.keyword == Keyword::TO,
+            _ => false,
+        });
+        let (Some(at), Some(Token::Word(name))) = (name_end, self.tokens.get(1).map(|token| &token.token)) else {
+            return Err(self.error_at(self.tokens.len(), "expected SET name = value"));
+        };
+        if at != 2 {
+            return Err(self.error_at(2, "expected SET name = value"));
+        }
+        let value = match &self.tokens[at + 1..] {
+            [] => return Err(self.error_at(at + 1, "expected a value")),
+            [TokenWithSpan { token: Token::SingleQuotedString(text), .. }] => text.clone(),
+            [first, .., last] | [first @ last] => {
+                let range = self.lines.offset(self.sql, first.span.start)..self.lines.offset(self.sql, last.span.end);
+                self.sql[range].to_owned()
+            }
+        };
+        Ok(Syntax::Set { name: name.value.to_lowercase(), value })
+    }
+
+    fn other(&mut self) -> Result<Syntax> {
+        let mut parser = self.parser(0);
+        let statement = parser.parse_statement().map_err(|error| plan_error::of_parser(&error, self.sql))?;
+        let rest = parser.peek_token();
+        if rest.token != Token::EOF {
+            let error = Error::user(format!("expected the end of the statement, found {}", rest.token));
+            return Err(plan_error::with_location(error, rest.span.start));
+        }
+        match statement {
+            ast::Statement::CreateView(mut view) if !view.materialized => {
+                desugar(&mut view.query)?;
+                Ok(Syntax::CreateView(Box::new(view)))
+            }
+            ast::Statement::Drop { object_type: ast::ObjectType::View, if_exists, names, .. } => {
+                Ok(Syntax::DropView { names: names.iter().map(object_name).collect::<Result<_>>()?, if_exists })
+            }
+            other => {
+                let text = other.to_string();
+                let words: Vec<&str> = text.split_whitespace().take(2).collect();
+                let is_pair = matches!(words[0], "CREATE" | "DROP" | "ALTER" | "INSERT" | "DELETE");
+                Ok(Syntax::Unsupported { what: words[..if is_pair { words.len() } else { 1 }].join(" ") })
+            }
+        }
+    }
+
+    fn parser(&self, from: usize) -> Parser<'static> {
+        let mut tokens = self.tokens[from.min(self.tokens.len())..].to_vec();
+        tokens.push(TokenWithSpan { token: Token::EOF, span: Span::new(self.end, self.end) });
+        Parser::new(&DuckDbDialect).with_recursion_limit(PARSER_RECURSION_MAX).with_tokens_with_locations(tokens)
+    }
+
+    fn setting_name(&self, at: usize) -> Result<String> {
+        match self.tokens.get(at).map(|token| &token.token) {
+            Some(Token::Word(word)) => self.ends_at(at + 1).map(|()| word.value.to_lowercase()),
+            _ => Err(self.error_at(at, "expected the name of a setting")),
+        }
+    }
+
+    fn ends_at(&self, at: usize) -> Result<()> {
+        if at < self.tokens.len() { Err(self.error_at(at, "expected the end of the statement")) } else { Ok(()) }
+    }
+
+    fn error_at(&self, at: usize, message: &str) -> Error {
+        match self.tokens.get(at) {
+            Some(token) => {
+                plan_error::with_location(Error::user(format!("{message}, found {}", token.token)), token.span.start)
+            }
+            None => plan_error::with_location(Error::user(message), self.end),
+        }
+    }
+}
+
+/// The one-part name of a view; there are no schemas.
+pub(crate) fn object_name(name: &ast::ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [part] => match part.as_ident() {
+            Some(ident) if ident.quote_style.is_some() => Ok(ident.value.clone()),
+            Some(ident) => Ok(ident.value.to_lowercase()),
+            None => Err(Error::user(format!("{name} is not a name"))),
+        },
+        _ => Err(Error::unsupported(format!("{name}: names in schemas or catalogs")).with_hint("use a name without a dot")),
+    }
+}
+
+/// Rewrites syntax that the binder doesn't know into syntax that it knows.
+fn desugar(query: &mut Query) -> Result<()> {
+    match query.visit(&mut Desugar) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Desugar;
+
+impl VisitorMut for Desugar {
+    type Break = Error;
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        if matches!(select.flavor, SelectFlavor::FromFirstNoSelect) {
+            select.projection = vec![SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())];
+        }
+        if let GroupByExpr::All(modifiers) = &select.group_by {
+            match group_by_ordinals(select) {
+                Ok(ordinals) => select.group_by = GroupByExpr::Expressions(ordinals, modifiers.clone()),
+                Err(error) => return ControlFlow::Break(error),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// `GROUP BY ALL`: the positions of all selected expressions without an aggregate.
+fn group_by_ordinals(select: &Select) -> Result<Vec<Expr>> {
+    let mut ordinals = Vec::new();
+    for (at, item) in select.projection.iter().enumerate() {
+        match item {
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                if !contains_aggregate(expr) {
+                    ordinals.push(Expr::value(Value::Number((at + 1).to_string(), false)));
+                }
+            }
+            _ => {
+                return Err(Error::unsupported("GROUP BY ALL with * in the SELECT list")
+                    .with_hint("name the columns, or use SELECT DISTINCT"));
+            }
+        }
+    }
+    Ok(ordinals)
+}
+
+fn contains_aggregate(expr: &Expr) -> bool {
+    let mut found = false;
+    let _: ControlFlow<()> = ast::visit_expressions(expr, |part| {
+        if let Expr::Function(function) = part {
+            let name = function.name.to_string().to_lowercase();
+            found |= function.over.is_none() && FUNCTIONS.aggregate.contains_key(&name);
+        }
+        ControlFlow::Continue(())
+    });
+    found
+}
+
+/// A location of the tokenizer as ours; the empty location has line 0.
+pub(crate) fn position(location: Location) -> Option<Position> {
+    (location.line > 0).then_some(Position { line: location.line as u32, column: location.column.max(1) as u32 })
+}

@@ -1,0 +1,139 @@
+//! Statements to plans.
+
+use std::sync::Arc;
+
+use datafusion_common::config::ConfigOptions;
+use datafusion_expr::{LogicalPlan, lit};
+use datafusion_sql::sqlparser::ast;
+use godwit_common::{Error, Result};
+
+use crate::binder::Binder;
+use crate::optimize::optimize;
+use crate::parse::{Syntax, object_name, parse_script};
+use crate::{Catalog, CatalogEntry, ParsedStatement, Statement, TableResolver, ViewDefinition, plan_error, stack, summarize};
+
+/// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
+pub struct Planner {
+    catalog: Arc<Catalog>,
+    resolver: Arc<dyn TableResolver>,
+    config: Arc<ConfigOptions>,
+}
+
+impl Planner {
+    /// A planner that finds tables in `catalog` first, then by path.
+    pub fn new(catalog: Arc<Catalog>, resolver: Arc<dyn TableResolver>) -> Self {
+        let mut config = ConfigOptions::default();
+        config.sql_parser.parse_float_as_decimal = true;
+        config.sql_parser.collect_spans = true;
+        Self { catalog, resolver, config: Arc::new(config) }
+    }
+
+    /// The names that statements refer to.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Splits a script into statements and parses each. Comments and empty statements are dropped.
+    pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>> {
+        parse_script(sql)
+    }
+
+    /// Binds and optimizes a statement.
+    pub fn plan(&self, parsed: &ParsedStatement) -> Result<Statement> {
+        stack::with_stack(parsed.depth, || self.plan_on_stack(parsed))
+    }
+
+    fn plan_on_stack(&self, parsed: &ParsedStatement) -> Result<Statement> {
+        match &parsed.syntax {
+            Syntax::Query(query) => Ok(Statement::Query(self.optimized(query, parsed)?)),
+            Syntax::Explain { analyze, query } => {
+                Ok(Statement::Explain { analyze: *analyze, plan: self.optimized(query, parsed)? })
+            }
+            Syntax::CreateView(view) => self.create_view(view, parsed),
+            Syntax::DropView { names, if_exists } => {
+                Ok(Statement::DropView { names: names.clone(), if_exists: *if_exists })
+            }
+            Syntax::Describe(query) => {
+                let bound = self.bound(query, parsed)?;
+                self.query_of(summarize::describe(&bound), parsed)
+            }
+            Syntax::Summarize(query) => {
+                let bound = self.bound(query, parsed)?;
+                self.query_of(summarize::summarize(bound), parsed)
+            }
+            Syntax::ShowTables => self.query_of(self.show_tables(), parsed),
+            Syntax::Show { name } => Ok(Statement::Show { name: name.clone() }),
+            Syntax::Set { name, value } => Ok(Statement::Set { name: name.clone(), value: value.clone() }),
+            Syntax::Reset { name } => Ok(Statement::Reset { name: name.clone() }),
+            Syntax::Unsupported { what } => {
+                let error = Error::unsupported(format!("{what} statements"));
+                Err(error.with_hint("Godwit reads files: use SELECT ... FROM 'file.parquet' and CREATE VIEW"))
+            }
+        }
+    }
+
+    fn binder(&self) -> Binder<'_> {
+        Binder::new(&self.catalog, self.resolver.as_ref(), &self.config)
+    }
+
+    fn bound(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<LogicalPlan> {
+        self.binder().bind(Box::new(query.clone())).map_err(|error| plan_error::of_planning(&error, parsed))
+    }
+
+    fn optimized(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<LogicalPlan> {
+        self.optimize(self.bound(query, parsed)?, parsed)
+    }
+
+    fn optimize(&self, plan: LogicalPlan, parsed: &ParsedStatement) -> Result<LogicalPlan> {
+        optimize(plan, &self.config).map_err(|error| plan_error::of_planning(&error, parsed))
+    }
+
+    fn query_of(&self, plan: datafusion_common::Result<LogicalPlan>, parsed: &ParsedStatement) -> Result<Statement> {
+        let plan = plan.map_err(|error| plan_error::of_planning(&error, parsed))?;
+        Ok(Statement::Query(self.optimize(plan, parsed)?))
+    }
+
+    fn create_view(&self, view: &ast::CreateView, parsed: &ParsedStatement) -> Result<Statement> {
+        let definition = ViewDefinition {
+            name: object_name(&view.name)?,
+            sql: view.query.to_string(),
+            column_names: view.columns.iter().map(|column| column.name.value.clone()).collect(),
+            query: view.query.clone(),
+        };
+        let plan = self.binder().bind_view(&definition).map_err(|error| plan_error::of_planning(&error, parsed))?;
+        self.optimize(plan, parsed)?;
+        Ok(Statement::CreateView {
+            view: Arc::new(definition),
+            or_replace: view.or_replace,
+            if_not_exists: view.if_not_exists,
+        })
+    }
+
+    fn show_tables(&self) -> datafusion_common::Result<LogicalPlan> {
+        let rows: Vec<_> = self
+            .catalog
+            .entries()
+            .into_iter()
+            .map(|(name, entry)| {
+                let kind = match entry {
+                    CatalogEntry::Table(_) => "table",
+                    CatalogEntry::View(_) => "view",
+                };
+                vec![lit(name), lit(kind)]
+            })
+            .collect();
+        summarize::values(rows, &["name", "kind"])
+    }
+
+    /// Plans a query given as text: parse, bind, optimize. An error if it isn't exactly one query.
+    pub fn plan_query(&self, sql: &str) -> Result<LogicalPlan> {
+        let parsed = self.parse(sql)?;
+        let [statement] = parsed.as_slice() else {
+            return Err(Error::user(format!("expected one statement, found {}", parsed.len())));
+        };
+        match self.plan(statement)? {
+            Statement::Query(plan) => Ok(plan),
+            _ => Err(Error::user("expected a query")),
+        }
+    }
+}
