@@ -4,5 +4,7 @@
 //! is decided by `godwit-expression`, which calls them. NULL rows hold arbitrary values: kernels compute on them too
 //! where that is harmless, and look at the validity where it isn't (division, checked arithmetic).
 
+pub mod boolean;
 pub mod hash;
+pub mod scatter;
 pub mod select;

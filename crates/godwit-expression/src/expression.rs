@@ -1,0 +1,344 @@
+//! The compiled expression: a tree of operations, each with the type of what it gives.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use datafusion_common::{DFSchema, ScalarValue};
+use datafusion_expr::Expr;
+use godwit_common::Result;
+use godwit_vector::kernels::scatter::Scatter;
+use godwit_vector::kernels::select::select_bits;
+use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, RowType, Vector};
+
+use crate::batch::Batch;
+use crate::compile::Compiler;
+use crate::literal::{Literal, constant_of};
+use crate::{CompileContext, Parameter, conditional};
+
+/// A function of the columns of a chunk. Immutable and cheap to clone.
+#[derive(Clone)]
+pub struct Expression(Arc<Node>);
+
+struct Node {
+    operation: Operation,
+    arguments: Vec<Expression>,
+    output: ColumnType,
+    /// Evaluating it on some row may be an error.
+    can_fail: bool,
+    /// Equal arguments may give different results.
+    volatile: bool,
+    /// Columns of the input it reads, ascending.
+    columns: Vec<usize>,
+}
+
+/// What a node does with its arguments.
+#[derive(Clone)]
+pub(crate) enum Operation {
+    /// A column of the chunk.
+    Column(usize),
+    Literal(Literal),
+    Parameter(Parameter),
+    /// All arguments are evaluated on all rows, then the kernel.
+    Strict(Arc<dyn Kernel>),
+    /// Three-valued AND of all arguments; later ones see only undecided rows if that pays or if they can fail.
+    And,
+    /// Three-valued OR, likewise.
+    Or,
+    /// Arguments: condition, value, condition, value, …, otherwise.
+    Case,
+    /// The first argument that isn't NULL.
+    Coalesce,
+    /// The argument, over one column and without failures, once per dictionary entry if the column is a dictionary.
+    PerEntry,
+}
+
+/// A function of vectors.
+pub(crate) trait Kernel: Send + Sync {
+    /// The result for arguments of `rows` (at least one) rows each.
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector>;
+
+    /// True if some row may be an error.
+    fn can_fail(&self) -> bool {
+        false
+    }
+
+    /// True if equal arguments may give different results.
+    fn is_volatile(&self) -> bool {
+        false
+    }
+}
+
+impl Expression {
+    /// Compiles `expr`, whose columns are those of `input_schema`; `input` tells how they lie in memory and which bounds
+    /// of their values are proven.
+    pub fn compile(
+        expr: &Expr,
+        input_schema: &DFSchema,
+        input: &RowType,
+        context: &CompileContext,
+    ) -> Result<Expression> {
+        Ok(Compiler::new(input_schema, input, context).compile(expr)?.per_entry())
+    }
+
+    /// Column `index` of the chunk.
+    pub fn column(index: usize, ty: ColumnType) -> Expression {
+        Self::new(Operation::Column(index), Vec::new(), ty)
+    }
+
+    /// A constant.
+    pub fn literal(scalar: &ScalarValue) -> Result<Expression> {
+        let (literal, output) = Literal::of_scalar(scalar)?;
+        Ok(Self::new(Operation::Literal(literal), Vec::new(), output))
+    }
+
+    /// The value of `parameter` at the time of evaluation.
+    pub fn parameter(parameter: &Parameter) -> Result<Expression> {
+        let output = ColumnType::new(parameter.logical().clone(), true)?;
+        Ok(Self::new(Operation::Parameter(parameter.clone()), Vec::new(), output))
+    }
+
+    pub(crate) fn new(operation: Operation, arguments: Vec<Expression>, output: ColumnType) -> Expression {
+        let kernel = match &operation {
+            Operation::Strict(kernel) => Some(kernel.clone()),
+            _ => None,
+        };
+        let mut columns: Vec<usize> =
+            arguments.iter().flat_map(|argument| argument.0.columns.iter().copied()).collect();
+        if let Operation::Column(index) = operation {
+            columns.push(index);
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        let can_fail = kernel.as_ref().is_some_and(|kernel| kernel.can_fail()) || arguments.iter().any(Self::can_fail);
+        let volatile =
+            kernel.as_ref().is_some_and(|kernel| kernel.is_volatile()) || arguments.iter().any(|a| a.0.volatile);
+        Expression(Arc::new(Node { operation, arguments, output, can_fail, volatile, columns }))
+    }
+
+    /// A kernel over arguments; computed at once if all of them are literals.
+    pub(crate) fn strict(kernel: impl Kernel + 'static, arguments: Vec<Expression>, output: ColumnType) -> Expression {
+        let expression = Self::new(Operation::Strict(Arc::new(kernel)), arguments, output);
+        expression.folded()
+    }
+
+    /// The literal that it is, if it depends on nothing. An expression that fails is left to fail when it runs.
+    pub(crate) fn folded(self) -> Expression {
+        let constant = |argument: &Expression| matches!(argument.0.operation, Operation::Literal(_));
+        if self.0.volatile || self.0.arguments.is_empty() || !self.0.arguments.iter().all(constant) {
+            return self;
+        }
+        match self.evaluate(&Chunk::new(Vec::new(), 1)) {
+            Ok(vector) => self.replaced_by(Literal::of_vector(&vector)),
+            Err(_) => self,
+        }
+    }
+
+    /// A literal of this expression's type.
+    pub(crate) fn replaced_by(&self, literal: Literal) -> Expression {
+        let mut output = self.0.output.clone();
+        output.nullable = literal.is_null;
+        if output.physical.is_integer() && !literal.is_null {
+            output.range = crate::range::of_flat(&literal.value);
+        }
+        Expression::new(Operation::Literal(literal), Vec::new(), output)
+    }
+
+    /// The same values under another type of the same physical layout.
+    pub(crate) fn retyped(&self, output: ColumnType) -> Expression {
+        assert_eq!(output.physical, self.0.output.physical);
+        let Node { operation, arguments, .. } = &*self.0;
+        Self::new(operation.clone(), arguments.clone(), output)
+    }
+
+    /// Wraps the largest subtrees that can be evaluated per dictionary entry.
+    pub(crate) fn per_entry(self) -> Expression {
+        let node = &*self.0;
+        if node.arguments.is_empty() || matches!(node.operation, Operation::PerEntry) {
+            return self;
+        }
+        if node.columns.len() == 1 && !node.can_fail && !node.volatile {
+            let output = node.output.clone();
+            return Self::new(Operation::PerEntry, vec![self], output);
+        }
+        let arguments = node.arguments.iter().map(|argument| argument.clone().per_entry()).collect();
+        Self::new(node.operation.clone(), arguments, node.output.clone())
+    }
+
+    /// The type of the result: logical, physical, nullable, and the proven range.
+    pub fn output(&self) -> &ColumnType {
+        &self.0.output
+    }
+
+    /// True if evaluating it on some row may be an error (overflow, division by zero, a cast that doesn't fit).
+    pub fn can_fail(&self) -> bool {
+        self.0.can_fail
+    }
+
+    /// True if equal rows may give different results (`random()`).
+    pub fn is_volatile(&self) -> bool {
+        self.0.volatile
+    }
+
+    /// The column's index, if it is just a column.
+    pub fn column_index(&self) -> Option<usize> {
+        match self.0.operation {
+            Operation::Column(index) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// The columns it reads, ascending.
+    pub fn columns_used(&self) -> Vec<usize> {
+        self.0.columns.clone()
+    }
+
+    /// The literal's value as a flat vector of length 1 and whether it is NULL, if it is a literal.
+    pub fn as_literal(&self) -> Option<(&Flat, bool)> {
+        match &self.0.operation {
+            Operation::Literal(literal) => Some((&literal.value, literal.is_null)),
+            _ => None,
+        }
+    }
+
+    /// The same expression over a chunk whose column `remap(i)` is what column `i` was.
+    pub fn remap_columns(&self, remap: &dyn Fn(usize) -> usize) -> Expression {
+        let node = &*self.0;
+        let operation = match &node.operation {
+            Operation::Column(index) => Operation::Column(remap(*index)),
+            other => other.clone(),
+        };
+        let arguments = node.arguments.iter().map(|argument| argument.remap_columns(remap)).collect();
+        Self::new(operation, arguments, node.output.clone())
+    }
+
+    /// The same values in another integer type: what both sides of a join key, or the inputs of a union, agree on.
+    /// Values that don't fit are an error; none if the proven range fits.
+    pub fn with_physical(&self, physical: PhysicalType) -> Expression {
+        crate::cast::to_physical(self, physical).per_entry()
+    }
+
+    pub(crate) fn operation(&self) -> &Operation {
+        &self.0.operation
+    }
+
+    pub(crate) fn arguments(&self) -> &[Expression] {
+        &self.0.arguments
+    }
+
+    /// The values for all rows of `chunk`: dense, maybe constant or dictionary.
+    pub fn evaluate(&self, chunk: &Chunk) -> Result<Vector> {
+        self.evaluate_batch(&Batch::of_chunk(chunk))
+    }
+
+    pub(crate) fn evaluate_batch(&self, batch: &Batch<'_>) -> Result<Vector> {
+        let rows = batch.rows();
+        if rows == 0 {
+            return Ok(empty(&self.0.output));
+        }
+        match &self.0.operation {
+            Operation::Column(index) => Ok(batch.column(*index)),
+            Operation::Literal(literal) => Ok(literal.vector(rows)),
+            Operation::Parameter(parameter) => Ok(parameter.literal()?.vector(rows)),
+            Operation::Strict(kernel) => evaluate_strict(&**kernel, &self.0.arguments, batch),
+            Operation::And => conditional::evaluate_and(&self.0.arguments, batch),
+            Operation::Or => conditional::evaluate_or(&self.0.arguments, batch),
+            Operation::Case => conditional::evaluate_case(&self.0.arguments, batch, self.0.output.physical),
+            Operation::Coalesce => conditional::evaluate_coalesce(&self.0.arguments, batch, self.0.output.physical),
+            Operation::PerEntry => evaluate_per_entry(&self.0.arguments[0], batch),
+        }
+    }
+}
+
+impl std::fmt::Debug for Expression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = match &self.0.operation {
+            Operation::Column(index) => return write!(f, "#{index}"),
+            Operation::Literal(literal) if literal.is_null => return f.write_str("NULL"),
+            Operation::Literal(literal) => return write!(f, "literal {:?}", literal.value.physical()),
+            Operation::Parameter(_) => return f.write_str("parameter"),
+            Operation::Strict(_) => "kernel",
+            Operation::And => "and",
+            Operation::Or => "or",
+            Operation::Case => "case",
+            Operation::Coalesce => "coalesce",
+            Operation::PerEntry => "per_entry",
+        };
+        f.debug_tuple(name).field(&self.0.arguments).finish()
+    }
+}
+
+/// No rows of a type.
+pub(crate) fn empty(output: &ColumnType) -> Vector {
+    let flat = match output.physical {
+        PhysicalType::Nested => Flat::Nested(arrow_array::new_empty_array(&output.logical)),
+        physical => Flat::zeros(physical, 0),
+    };
+    Vector::flat(flat, None)
+}
+
+/// NULL in every row.
+pub(crate) fn nulls(physical: PhysicalType, logical: &DataType, rows: usize) -> Vector {
+    match physical {
+        PhysicalType::Nested => {
+            let value = Flat::Nested(arrow_array::new_null_array(logical, 1));
+            Literal { value, is_null: true }.vector(rows)
+        }
+        physical => Vector::null(physical, rows),
+    }
+}
+
+/// Evaluates the arguments, then the kernel: on a single row if all arguments are constant.
+fn evaluate_strict(kernel: &dyn Kernel, arguments: &[Expression], batch: &Batch<'_>) -> Result<Vector> {
+    let rows = batch.rows();
+    let values = arguments.iter().map(|argument| argument.evaluate_batch(batch)).collect::<Result<Vec<_>>>()?;
+    let all_constant = !values.is_empty() && !kernel.is_volatile() && values.iter().all(|v| constant_of(v).is_some());
+    if all_constant && rows > 1 {
+        let single: Vec<Vector> = values.iter().map(|value| value.slice(0, 1)).collect();
+        return Ok(Literal::of_vector(&kernel.evaluate(&single, 1)?).vector(rows));
+    }
+    kernel.evaluate(&values, rows)
+}
+
+fn evaluate_per_entry(inner: &Expression, batch: &Batch<'_>) -> Result<Vector> {
+    let rows = batch.rows();
+    let index = inner.0.columns[0];
+    let vector = batch.column(index);
+    if constant_of(&vector).is_some() {
+        let result = inner.evaluate_batch(&Batch::of_column(index, vector.slice(0, 1)))?;
+        return Ok(Literal::of_vector(&result).vector(rows));
+    }
+    match vector.data() {
+        Data::Dictionary(_, dictionary) if dictionary.len() <= rows && !dictionary.is_empty() => {
+            let entries = evaluate_entries(inner, index, dictionary.values())?;
+            look_up(&vector, &entries)
+        }
+        _ => inner.evaluate_batch(batch),
+    }
+}
+
+/// Results for each entry of a dictionary, and for NULL.
+pub(crate) struct EntryResults {
+    entries: Vector,
+    null: Vector,
+}
+
+/// Evaluates `inner`, whose only column is `index`, on the entries of a dictionary (at least one) and on NULL.
+pub(crate) fn evaluate_entries(inner: &Expression, index: usize, values: &Flat) -> Result<EntryResults> {
+    let entries = inner.evaluate_batch(&Batch::of_column(index, Vector::flat(values.clone(), None)))?.flattened();
+    let null_value = Literal { value: values.slice(0, 1), is_null: true }.vector(1);
+    let null = inner.evaluate_batch(&Batch::of_column(index, null_value))?;
+    Ok(EntryResults { entries, null })
+}
+
+/// The results of a dictionary vector's rows.
+pub(crate) fn look_up(vector: &Vector, results: &EntryResults) -> Result<Vector> {
+    let (codes, _) = vector.as_dictionary().expect("results belong to a dictionary vector");
+    let valid = results.entries.take(codes);
+    let Some(validity) = vector.validity() else { return Ok(valid) };
+    let mut null_rows = Vec::new();
+    select_bits(validity, false, &mut null_rows);
+    let mut scatter = Scatter::new(valid.physical(), vector.len());
+    scatter.put_all(&valid);
+    scatter.put(&null_rows, &Literal::of_vector(&results.null).vector(null_rows.len()));
+    Ok(scatter.finish())
+}

@@ -1,0 +1,67 @@
+//! Several expressions over one chunk.
+
+use godwit_common::Result;
+use godwit_vector::{Chunk, RowType};
+
+use crate::Expression;
+use crate::batch::Batch;
+
+/// Computes the columns of a new chunk from those of another. Plain columns pass as they are, selections included; the
+/// others are computed densely, each input column gathered at most once.
+#[derive(Clone)]
+pub struct Projection {
+    expressions: Vec<Expression>,
+    /// Input columns that pass, in the order of their outputs.
+    passed: Vec<usize>,
+    /// Where the outputs are among the passed columns followed by the computed ones; `None` if in that order already.
+    order: Option<Vec<usize>>,
+}
+
+impl Projection {
+    /// A projection to these expressions.
+    pub fn new(expressions: Vec<Expression>) -> Self {
+        let passed: Vec<usize> = expressions.iter().filter_map(Expression::column_index).collect();
+        let (mut next_passed, mut next_computed) = (0, passed.len());
+        let order: Vec<usize> = expressions
+            .iter()
+            .map(|expression| {
+                let next = if expression.column_index().is_some() { &mut next_passed } else { &mut next_computed };
+                *next += 1;
+                *next - 1
+            })
+            .collect();
+        let in_order = order.is_sorted();
+        Self { expressions, passed, order: (!in_order).then_some(order) }
+    }
+
+    /// The expressions.
+    pub fn expressions(&self) -> &[Expression] {
+        &self.expressions
+    }
+
+    /// The types of the output columns.
+    pub fn output(&self) -> RowType {
+        self.expressions.iter().map(|expression| expression.output().clone()).collect()
+    }
+
+    /// The columns that some expression reads, ascending.
+    pub fn columns_used(&self) -> Vec<usize> {
+        let mut columns: Vec<usize> = self.expressions.iter().flat_map(Expression::columns_used).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// The output columns for all rows of `chunk`.
+    pub fn evaluate(&self, chunk: &Chunk) -> Result<Chunk> {
+        let mut output = chunk.project(&self.passed);
+        let batch = Batch::of_chunk(chunk);
+        for expression in self.expressions.iter().filter(|expression| expression.column_index().is_none()) {
+            output.push(expression.evaluate_batch(&batch)?);
+        }
+        Ok(match &self.order {
+            Some(order) => output.project(order),
+            None => output,
+        })
+    }
+}
