@@ -16,9 +16,9 @@ pub(crate) const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// are being carved up, and it is the largest part of the 32 MiB by which the process may pass the limit.
 pub(crate) const IDLE_BYTES_MIN: u64 = 8 * 1024 * 1024;
 
-/// Below the limit, freed pages stay resident up to this share of what is in use (1/4), so that an operator that frees
-/// and allocates in turns doesn't pay page faults, and memory still goes back to the system as use falls.
-pub(crate) const IDLE_SHARE_OF_USED: u64 = 4;
+/// Below the limit, freed pages stay resident up to this multiple of what is in use. An operator that frees and
+/// allocates in turns pays no page faults; most memory goes back in whole huge pages, which is cheap, when a query ends.
+pub(crate) const IDLE_PER_USED: u64 = 4;
 
 /// The temporary file is cut when at least this many slots at its end are free (16 MiB), or when all are: cutting
 /// costs a file-system transaction and excludes new slots meanwhile.

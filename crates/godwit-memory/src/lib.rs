@@ -1,1 +1,51 @@
-//! godwit-memory
+//! The buffer manager: one pool of memory for everything that grows with data.
+//!
+//! ```text
+//!   BufferManager ── reserve ────────► Reservation   accounted only; the bytes live elsewhere
+//!     │  (scoped: counts for an owner)
+//!     ├── allocate_page, _large ─────► PinnedPage ──drop──► Page (unpinned: may go to disk)
+//!     └── pin(&Page) ────────────────► PinnedPage     ▲          │
+//!                                                     └── pin ───┘ back from disk if it went
+//!   Ledger        bytes in use ≤ limit, by tag and owner          (ledger.rs, owner.rs)
+//!   Arenas        memory of pages, carved from large mappings     (arena.rs)
+//!   EvictionQueue unpinned pages, the best victim first           (queue.rs)
+//!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
+//! ```
+//!
+//! Invariants: the ledger never passes the limit; a request that doesn't fit evicts first and gets exactly what it
+//! evicted; a page whose last handle is dropped leaves memory and disk at once; the address of a page is stable while
+//! it is pinned and may differ after it came back.
+//!
+//! # Latch order
+//!
+//! 1. The latch of one page (`PageInner::disk`). A thread that holds one takes another only by `try_lock`, as an
+//!    evictor does for the victim.
+//! 2. The queue, the arenas, the slots, the directory of the temporary files: leaves. A thread holds one of them at a
+//!    time, and calls nothing that could block on memory while it does.
+//!
+//! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", III.
+
+mod arena;
+mod config;
+mod ledger;
+mod limits;
+mod manager;
+mod owner;
+mod page;
+mod page_state;
+mod pool;
+mod queue;
+mod reservation;
+mod statistics;
+mod temporary;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, minimum_memory_limit};
+pub use limits::{check_memory_limit, default_memory_limit};
+pub use manager::BufferManager;
+pub use owner::OwnerCounters;
+pub use page::{Page, PinnedPage};
+pub use reservation::Reservation;
+pub use statistics::MemoryStatistics;

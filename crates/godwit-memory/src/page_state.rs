@@ -51,6 +51,12 @@ impl PageState {
         is_loaded(self.0.load(Acquire))
     }
 
+    /// Loaded, and nobody pins it.
+    pub(crate) fn is_evictable(&self) -> bool {
+        let word = self.0.load(Acquire);
+        is_loaded(word) && word & PINS == 0
+    }
+
     pub(crate) fn is_queued(&self) -> bool {
         self.0.load(Relaxed) & QUEUED != 0
     }

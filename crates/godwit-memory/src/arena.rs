@@ -1,0 +1,386 @@
+//! Memory of pages: frames of [`PAGE_BYTES`], carved from large mappings.
+//!
+//! ```text
+//!   arena (32 MiB mapping)   │ block 0 (2 MiB, a huge page) │ block 1 │ ... │ block 15 │
+//!                            │ f0 f1 f2 f3 f4 f5 f6 f7      │
+//!   frame:   absent ──open block──► idle ──allocate──► used
+//!              ▲                     │ ▲                 │
+//!              └──release to system──┘ └──────free───────┘
+//! ```
+//!
+//! The first touch of a frame makes its whole huge page resident, so opening a block makes all its frames idle:
+//! *used + idle* is an honest upper bound of what is resident. Frames go back to the system as whole blocks where
+//! possible; a block of which only a part goes back is taken out of the kernel's huge-page care, which would otherwise
+//! fill the holes again.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use godwit_common::{Error, Result, format_bytes};
+use parking_lot::Mutex;
+use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+
+use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES, PAGE_BYTES};
+
+const BLOCK_FRAMES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
+const BLOCKS: usize = ARENA_BYTES / HUGE_PAGE_BYTES;
+
+const _: () = assert!(BLOCK_FRAMES == 8, "a block is a byte of the masks");
+const _: () = assert!(BLOCK_FRAMES * BLOCKS == u128::BITS as usize, "an arena is a mask");
+
+/// Zeroed memory straight from the system, on huge pages where it is large enough.
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a mapping belongs to the process, not to the thread that made it.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    pub(crate) fn new(bytes: usize) -> Result<Self> {
+        let mapping =
+            if bytes < HUGE_PAGE_BYTES { Self::anywhere(bytes)? } else { Self::aligned(bytes, HUGE_PAGE_BYTES)? };
+        if bytes >= HUGE_PAGE_BYTES {
+            // SAFETY: the range was mapped just now.
+            unsafe { advise_huge(mapping.start, bytes, true) };
+        }
+        Ok(mapping)
+    }
+
+    fn anywhere(bytes: usize) -> Result<Self> {
+        // SAFETY: a new anonymous mapping at an address that the system chooses touches no existing memory.
+        let start = unsafe {
+            mm::mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
+        };
+        let start = start.map_err(|errno| {
+            Error::resource(format!("the system refused {} of memory: {errno}", format_bytes(bytes as u64)))
+                .with_hint("lower memory_limit below what the system can give")
+        })?;
+        Ok(Self { start: NonNull::new(start.cast()).expect("a mapping isn't at address 0"), bytes })
+    }
+
+    /// A mapping that starts at a multiple of `alignment`: maps more and gives the ends back.
+    fn aligned(bytes: usize, alignment: usize) -> Result<Self> {
+        let wide = ManuallyDrop::new(Self::anywhere(bytes + alignment)?);
+        let skip = wide.start.as_ptr().align_offset(alignment);
+        // SAFETY: all offsets are within the wide mapping, and its three parts are unmapped once each.
+        unsafe {
+            let start = wide.start.add(skip);
+            unmap(wide.start, skip);
+            unmap(start.add(bytes), alignment - skip);
+            Ok(Self { start, bytes })
+        }
+    }
+
+    /// Forgets to unmap; [`from_raw`](Self::from_raw) remembers.
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        ManuallyDrop::new(self).start
+    }
+
+    /// # Safety
+    /// `start` came from [`into_raw`](Self::into_raw) of a mapping of so many bytes, and this is done once.
+    pub(crate) unsafe fn from_raw(start: NonNull<u8>, bytes: usize) -> Self {
+        Self { start, bytes }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and whoever drops it doesn't use it any more.
+        unsafe { unmap(self.start, self.bytes) };
+    }
+}
+
+/// # Safety
+/// The range is mapped, or empty, and nobody uses it.
+unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: the caller's promise.
+        let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
+        unmapped.expect("a mapped range can be unmapped");
+    }
+}
+
+/// Advice: a kernel without huge pages may refuse it.
+///
+/// # Safety
+/// The range is mapped.
+unsafe fn advise_huge(start: NonNull<u8>, bytes: usize, huge: bool) {
+    #[cfg(target_os = "linux")]
+    {
+        let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
+        // SAFETY: the caller's promise; the advice doesn't change the content.
+        let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes, huge);
+}
+
+/// Gives the memory of a mapped range back to the system; reading it afterwards finds zeros.
+///
+/// # Safety
+/// The range is mapped, and nobody uses its content.
+unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    let advice = Advice::LinuxDontNeed;
+    #[cfg(not(target_os = "linux"))]
+    let advice = Advice::DontNeed;
+    // SAFETY: the caller's promise.
+    let released = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
+    released.expect("a mapped range can be released");
+}
+
+struct Arena {
+    mapping: Mapping,
+    /// Frames that are resident and free, a bit each.
+    idle: u128,
+    /// Frames that aren't resident. What is neither idle nor absent is used, or on its way to the system.
+    absent: u128,
+    /// Blocks that the kernel mustn't make huge pages of, because they have holes.
+    holed_blocks: u16,
+}
+
+impl Arena {
+    fn new() -> Result<Self> {
+        let mapping = Mapping::aligned(ARENA_BYTES, ARENA_BYTES)?;
+        // SAFETY: the range was mapped just now.
+        unsafe { advise_huge(mapping.start, ARENA_BYTES, true) };
+        Ok(Self { mapping, idle: 0, absent: u128::MAX, holed_blocks: 0 })
+    }
+
+    fn frame_at(&self, frame: usize) -> NonNull<u8> {
+        assert!(frame < u128::BITS as usize);
+        // SAFETY: the offset is below the size of the mapping.
+        unsafe { self.mapping.start.add(frame * PAGE_BYTES) }
+    }
+
+    /// The frame with the lowest address that can be had: lowest, so that arenas at the end run empty.
+    fn take_idle(&mut self) -> NonNull<u8> {
+        let frame = self.idle.trailing_zeros() as usize;
+        self.idle &= !(1 << frame);
+        self.frame_at(frame)
+    }
+
+    /// Takes an absent frame of a block with holes, if there is one.
+    fn take_hole(&mut self) -> Option<NonNull<u8>> {
+        let block = (0..BLOCKS).find(|&block| self.absent & block_mask(block) != 0 && self.is_holed(block))?;
+        let frame = (self.absent & block_mask(block)).trailing_zeros() as usize;
+        self.absent &= !(1 << frame);
+        Some(self.frame_at(frame))
+    }
+
+    fn is_holed(&self, block: usize) -> bool {
+        self.holed_blocks & (1 << block) != 0
+    }
+
+    /// Makes an absent block idle as a whole; false if there is none.
+    fn open_block(&mut self) -> bool {
+        let Some(block) = (0..BLOCKS).find(|&block| self.absent & block_mask(block) == block_mask(block)) else {
+            return false;
+        };
+        self.absent &= !block_mask(block);
+        self.idle |= block_mask(block);
+        true
+    }
+
+    /// Takes all idle frames of `block` out of the arena, to be released.
+    fn take_block(&mut self, block: usize) -> Release {
+        let frames = self.idle & block_mask(block);
+        self.idle &= !frames;
+        let is_whole = frames | (self.absent & block_mask(block)) == block_mask(block);
+        let start = self.frame_at(block * BLOCK_FRAMES);
+        let change = match (is_whole, self.is_holed(block)) {
+            (true, true) => Some(true),
+            (false, false) => Some(false),
+            _ => None,
+        };
+        self.holed_blocks = if is_whole { self.holed_blocks & !(1 << block) } else { self.holed_blocks | (1 << block) };
+        Release { block_start: start, block, frames, is_whole, change }
+    }
+
+    fn whole_idle_block(&self) -> Option<usize> {
+        let is_whole = |block: &usize| {
+            self.idle & block_mask(*block) != 0 && (self.idle | self.absent) & block_mask(*block) == block_mask(*block)
+        };
+        (0..BLOCKS).rev().find(is_whole)
+    }
+}
+
+fn block_mask(block: usize) -> u128 {
+    0xff << (block * BLOCK_FRAMES)
+}
+
+/// Frames of one block on their way to the system; until they are marked absent nobody else can get them. A whole block
+/// is released with its absent frames: nobody can get those either, because the block isn't marked as holed any more,
+/// and it can't be opened before all its frames are absent.
+struct Release {
+    block_start: NonNull<u8>,
+    block: usize,
+    frames: u128,
+    is_whole: bool,
+    /// Whether the advice on huge pages has to change, and to what.
+    change: Option<bool>,
+}
+
+impl Release {
+    fn run(&self) {
+        // SAFETY: the block is part of a mapped arena, which isn't unmapped while frames are on their way; the frames
+        // released are free, and nobody else can take them before they are marked absent.
+        unsafe {
+            if let Some(huge) = self.change {
+                advise_huge(self.block_start, HUGE_PAGE_BYTES, huge);
+            }
+            if self.is_whole {
+                release_to_system(self.block_start, HUGE_PAGE_BYTES);
+                return;
+            }
+            for frame in 0..BLOCK_FRAMES {
+                if self.frames >> (self.block * BLOCK_FRAMES + frame) & 1 == 1 {
+                    release_to_system(self.block_start.add(frame * PAGE_BYTES), PAGE_BYTES);
+                }
+            }
+        }
+    }
+}
+
+/// All arenas of a pool, by address.
+#[derive(Default)]
+pub(crate) struct Arenas {
+    by_start: Mutex<BTreeMap<usize, Arena>>,
+    idle_frames: AtomicU64,
+}
+
+impl Arenas {
+    /// A frame with arbitrary content.
+    pub(crate) fn allocate(&self) -> Result<NonNull<u8>> {
+        let mut arenas = self.by_start.lock();
+        if self.idle_frames.load(Relaxed) > 0 {
+            let arena = arenas.values_mut().find(|arena| arena.idle != 0).expect("an idle frame is in an arena");
+            self.idle_frames.fetch_sub(1, Relaxed);
+            return Ok(arena.take_idle());
+        }
+        if let Some(frame) = arenas.values_mut().find_map(Arena::take_hole) {
+            return Ok(frame);
+        }
+        let opened = match arenas.values_mut().find_map(|arena| arena.open_block().then(|| arena.take_idle())) {
+            Some(frame) => frame,
+            None => {
+                let mut arena = Arena::new()?;
+                assert!(arena.open_block(), "a new arena is absent");
+                let frame = arena.take_idle();
+                arenas.insert(arena.mapping.start.addr().get(), arena);
+                frame
+            }
+        };
+        self.idle_frames.fetch_add(BLOCK_FRAMES as u64 - 1, Relaxed);
+        Ok(opened)
+    }
+
+    /// Takes a frame back, and releases frames to the system until at most `idle_bytes_max` are idle.
+    pub(crate) fn free(&self, memory: NonNull<u8>, idle_bytes_max: u64) {
+        let start = memory.addr().get() & !(ARENA_BYTES - 1);
+        let frame = (memory.addr().get() - start) / PAGE_BYTES;
+        let mut arenas = self.by_start.lock();
+        let arena = arenas.get_mut(&start).expect("a frame is freed to the pool it came from");
+        assert!((arena.idle | arena.absent) >> frame & 1 == 0, "a frame is freed twice");
+        arena.idle |= 1 << frame;
+        self.idle_frames.fetch_add(1, Relaxed);
+        drop(arenas);
+        self.trim(idle_bytes_max);
+    }
+
+    /// Releases frames to the system until at most `idle_bytes_max` are idle.
+    pub(crate) fn trim(&self, idle_bytes_max: u64) {
+        while self.idle_bytes() > idle_bytes_max {
+            let mut arenas = self.by_start.lock();
+            let Some((start, release)) = take_release(&mut arenas) else { return };
+            self.idle_frames.fetch_sub(u64::from(release.frames.count_ones()), Relaxed);
+            drop(arenas);
+            release.run();
+            let mut arenas = self.by_start.lock();
+            let arena = arenas.get_mut(&start).expect("an arena with frames on their way stays mapped");
+            arena.absent |= release.frames;
+            if arena.absent == u128::MAX {
+                let empty = arenas.remove(&start);
+                drop(arenas);
+                drop(empty);
+            }
+        }
+    }
+
+    pub(crate) fn idle_bytes(&self) -> u64 {
+        self.idle_frames.load(Relaxed) * PAGE_BYTES as u64
+    }
+}
+
+/// Chooses what to release: a block that is idle as a whole, else the idle frames of some block; from the end, because
+/// allocation takes from the front.
+fn take_release(arenas: &mut BTreeMap<usize, Arena>) -> Option<(usize, Release)> {
+    for (&start, arena) in arenas.iter_mut().rev() {
+        if let Some(block) = arena.whole_idle_block() {
+            return Some((start, arena.take_block(block)));
+        }
+    }
+    let (&start, arena) = arenas.iter_mut().rev().find(|(_, arena)| arena.idle != 0)?;
+    let highest = u128::BITS as usize - 1 - arena.idle.leading_zeros() as usize;
+    Some((start, arena.take_block(highest / BLOCK_FRAMES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(frame: NonNull<u8>, byte: u8) {
+        // SAFETY: a used frame has PAGE_BYTES that only this test touches.
+        unsafe { ptr::write_bytes(frame.as_ptr(), byte, PAGE_BYTES) };
+    }
+
+    fn is_filled(frame: NonNull<u8>, byte: u8) -> bool {
+        // SAFETY: as above, and written before.
+        unsafe { std::slice::from_raw_parts(frame.as_ptr(), PAGE_BYTES) }.iter().all(|&found| found == byte)
+    }
+
+    #[test]
+    fn frames_are_distinct_and_keep_their_content() {
+        let arenas = Arenas::default();
+        let frames: Vec<_> = (0..300).map(|_| arenas.allocate().unwrap()).collect();
+        for (byte, &frame) in frames.iter().enumerate() {
+            fill(frame, byte as u8);
+        }
+        for &frame in frames.iter().skip(1).step_by(2) {
+            arenas.free(frame, 0);
+        }
+        assert_eq!(arenas.idle_bytes(), 0);
+        let again: Vec<_> = (0..150).map(|_| arenas.allocate().unwrap()).collect();
+        for &frame in &again {
+            fill(frame, 0xff);
+        }
+        for (byte, &frame) in frames.iter().enumerate().step_by(2) {
+            assert!(is_filled(frame, byte as u8));
+        }
+        for frame in frames.into_iter().step_by(2).chain(again) {
+            arenas.free(frame, 0);
+        }
+        assert!(arenas.by_start.lock().is_empty(), "empty arenas are unmapped");
+    }
+
+    #[test]
+    fn opening_a_block_makes_its_rest_idle() {
+        let arenas = Arenas::default();
+        let frame = arenas.allocate().unwrap();
+        assert_eq!(arenas.idle_bytes(), 7 * PAGE_BYTES as u64);
+        arenas.trim(0);
+        assert_eq!(arenas.idle_bytes(), 0);
+        let hole = arenas.allocate().unwrap();
+        assert_eq!(arenas.idle_bytes(), 0, "holes are filled one by one");
+        arenas.free(frame, u64::MAX);
+        arenas.free(hole, u64::MAX);
+        assert_eq!(arenas.idle_bytes(), 2 * PAGE_BYTES as u64);
+        arenas.trim(0);
+        assert!(arenas.by_start.lock().is_empty());
+    }
+}

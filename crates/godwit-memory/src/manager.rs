@@ -1,0 +1,129 @@
+//! The door to the pool.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_io::{DiskFiles, TemporaryFiles};
+
+use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
+use crate::owner::{Owner, OwnerCounters};
+use crate::page::{Page, PinnedPage};
+use crate::pool::Pool;
+use crate::reservation::Reservation;
+use crate::statistics::MemoryStatistics;
+
+/// Hands out memory, and moves pages to disk when it runs short. One per database; clones and [`scoped`](Self::scoped)
+/// children share the pool. All methods may be called by many threads at once.
+#[derive(Clone)]
+pub struct BufferManager {
+    pool: Arc<Pool>,
+    owner: Option<Arc<Owner>>,
+}
+
+impl BufferManager {
+    /// A pool that spills to real files. Nothing is created on disk before the first page is spilled.
+    pub fn new(config: BufferConfig) -> Result<Self> {
+        Self::with_files(config, Arc::new(DiskFiles))
+    }
+
+    /// A pool that spills to `files`, such as simulated ones.
+    pub fn with_files(config: BufferConfig, files: Arc<dyn TemporaryFiles>) -> Result<Self> {
+        Ok(Self { pool: Arc::new(Pool::new(config, files)?), owner: None })
+    }
+
+    /// The same pool; what is allocated through the child counts for `owner` and for the owners of this manager.
+    pub fn scoped(&self, owner: Arc<OwnerCounters>) -> Self {
+        Self { pool: Arc::clone(&self.pool), owner: Some(Owner::new(owner, self.owner.clone())) }
+    }
+
+    /// Reserves memory that the caller allocates itself. Evicts pages to make room; fails with a resource error that
+    /// says who holds what if that isn't enough.
+    pub fn reserve(&self, bytes: usize, tag: MemoryTag) -> Result<Reservation> {
+        let mut reservation = Reservation::empty(Arc::clone(&self.pool), self.owner.clone(), tag);
+        reservation.resize(bytes)?;
+        Ok(reservation)
+    }
+
+    /// As [`reserve`](Self::reserve), for callers that have another way: `None` instead of an error. May evict too.
+    pub fn try_reserve(&self, bytes: usize, tag: MemoryTag) -> Option<Reservation> {
+        self.reserve(bytes, tag).ok()
+    }
+
+    /// Allocates a pinned page of [`PAGE_BYTES`] whose content is arbitrary. Under memory pressure the pages of the
+    /// highest partition leave first, those of no partition last.
+    pub fn allocate_page(&self, tag: MemoryTag, partition: Option<u32>) -> Result<PinnedPage> {
+        Page::allocate(&self.pool, self.owner.as_ref(), PAGE_BYTES, tag, partition)
+    }
+
+    /// Allocates a pinned page of any size, filled with zeros, that spills into a file of its own. Kept pinned it is
+    /// a good home for a hash table: zeroed by the system, on huge pages.
+    pub fn allocate_large(&self, bytes: usize, tag: MemoryTag) -> Result<PinnedPage> {
+        Page::allocate_large(&self.pool, self.owner.as_ref(), bytes, tag)
+    }
+
+    /// Pins a page of this pool, and reads it back from disk if it was evicted. The page counts as changed from here
+    /// on: if it is evicted, it is written again.
+    pub fn pin(&self, page: &Page) -> Result<PinnedPage> {
+        page.pin(true)
+    }
+
+    /// As [`pin`](Self::pin), for callers that promise to change no byte of the page: a copy that is on disk stays
+    /// valid, so that the next eviction costs no write.
+    pub fn pin_unchanged(&self, page: &Page) -> Result<PinnedPage> {
+        page.pin(false)
+    }
+
+    /// The limit on what reservations and loaded pages hold together.
+    pub fn memory_limit(&self) -> u64 {
+        self.pool.ledger.limit_bytes()
+    }
+
+    /// Changes the limit. Evicts pages if more is in use; if that isn't enough, the old limit stays.
+    pub fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        self.pool.set_memory_limit(bytes)
+    }
+
+    /// Bytes of reservations and loaded pages.
+    pub fn used_bytes(&self) -> u64 {
+        self.pool.ledger.used_bytes()
+    }
+
+    /// Bytes that can be had without evicting a page.
+    pub fn available_bytes(&self) -> u64 {
+        self.memory_limit().saturating_sub(self.used_bytes())
+    }
+
+    /// Bytes of loaded pages that nobody pins: what could be had on top of [`available_bytes`](Self::available_bytes)
+    /// by writing them out.
+    pub fn evictable_bytes(&self) -> u64 {
+        self.pool.evictable_bytes()
+    }
+
+    /// What the pool holds and has done.
+    pub fn statistics(&self) -> MemoryStatistics {
+        self.pool.statistics()
+    }
+
+    /// Which pages leave first. As long as no page is persistent, all policies do the same.
+    pub fn eviction_policy(&self) -> EvictionPolicy {
+        self.pool.eviction
+    }
+
+    /// Pages spilled from now on go to this directory; those already spilled stay where they are.
+    pub fn set_temp_directory(&self, directory: impl Into<PathBuf>) {
+        self.pool.temp.set_directory(directory.into());
+    }
+
+    /// Changes the quota of temporary files; `None`: no quota. What is already written stays.
+    pub fn set_max_temp_directory_bytes(&self, bytes: Option<u64>) {
+        self.pool.temp.set_max_bytes(bytes);
+    }
+}
+
+impl fmt::Debug for BufferManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BufferManager({} of {} bytes used)", self.used_bytes(), self.memory_limit())
+    }
+}

@@ -1,0 +1,253 @@
+//! Pages and the pins on them.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::{Arc, Weak};
+
+use godwit_common::{MemoryTag, Result, bail};
+use godwit_io::ALIGNMENT_BYTES;
+use parking_lot::Mutex;
+
+use crate::config::PAGE_BYTES;
+use crate::owner::Owner;
+use crate::page_state::PageState;
+use crate::pool::Pool;
+use crate::temporary::DiskCopy;
+
+/// Stands for "of no partition", which is evicted after all partitions but the first.
+const NO_PARTITION: u32 = 0;
+
+/// A handle of a page that may be in memory or on disk. Clones are handles of the same page; with the last handle and
+/// the last pin the page is destroyed.
+#[derive(Clone)]
+pub struct Page(pub(crate) Arc<PageInner>);
+
+pub(crate) struct PageInner {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) owner: Option<Arc<Owner>>,
+    pub(crate) tag: MemoryTag,
+    /// What the user asked for.
+    bytes: usize,
+    /// From its own mapping and in its own file, not from an arena and in a slot.
+    is_large: bool,
+    pub(crate) state: PageState,
+    /// Valid while the state is loaded or spilling.
+    memory: AtomicPtr<u8>,
+    partition: AtomicU32,
+    /// Time on the clock of the queue when the last pin was dropped.
+    pub(crate) last_use: AtomicU64,
+    /// The latch of the page, and its copy on disk. An evicted page has one; a loaded page has one if it came back
+    /// and hasn't been pinned for writing since.
+    pub(crate) disk: Mutex<Option<DiskCopy>>,
+}
+
+impl Page {
+    pub(crate) fn allocate(
+        pool: &Arc<Pool>,
+        owner: Option<&Arc<Owner>>,
+        bytes: usize,
+        tag: MemoryTag,
+        partition: Option<u32>,
+    ) -> Result<PinnedPage> {
+        Self::allocate_as(pool, owner, bytes, tag, partition, false)
+    }
+
+    pub(crate) fn allocate_large(
+        pool: &Arc<Pool>,
+        owner: Option<&Arc<Owner>>,
+        bytes: usize,
+        tag: MemoryTag,
+    ) -> Result<PinnedPage> {
+        if bytes == 0 || bytes > isize::MAX as usize - PAGE_BYTES {
+            bail!(Internal, "a large page of {bytes} bytes was asked for");
+        }
+        Self::allocate_as(pool, owner, bytes, tag, None, true)
+    }
+
+    fn allocate_as(
+        pool: &Arc<Pool>,
+        owner: Option<&Arc<Owner>>,
+        bytes: usize,
+        tag: MemoryTag,
+        partition: Option<u32>,
+        is_large: bool,
+    ) -> Result<PinnedPage> {
+        let charged = charged_bytes(bytes);
+        pool.take_room(charged as u64)?;
+        let memory = match pool.allocate_memory(charged, is_large) {
+            Ok(memory) => memory,
+            Err(error) => {
+                pool.ledger.release_room(charged as u64);
+                return Err(error);
+            }
+        };
+        pool.ledger.add_label(tag, owner, charged as u64);
+        let page = Page(Arc::new(PageInner {
+            pool: Arc::clone(pool),
+            owner: owner.cloned(),
+            tag,
+            bytes,
+            is_large,
+            state: PageState::new_pinned(),
+            memory: AtomicPtr::new(memory.as_ptr()),
+            partition: AtomicU32::new(partition.unwrap_or(NO_PARTITION)),
+            last_use: AtomicU64::new(0),
+            disk: Mutex::new(None),
+        }));
+        Ok(PinnedPage { page, memory })
+    }
+
+    /// Pins the page; `writes` is false if the caller promises not to change it.
+    pub(crate) fn pin(&self, writes: bool) -> Result<PinnedPage> {
+        let memory = self.0.pool.pin(&self.0, writes)?;
+        Ok(PinnedPage { page: self.clone(), memory })
+    }
+
+    /// Size of the content.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// Is the page in memory? The answer may be outdated when it arrives, unless the page is pinned.
+    pub fn is_loaded(&self) -> bool {
+        self.0.state.is_loaded()
+    }
+
+    /// Moves the page to another partition of its operator: high partitions leave memory first.
+    pub fn set_partition(&self, partition: u32) {
+        self.0.partition.store(partition, Relaxed);
+    }
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Page({} bytes, {}, loaded: {})", self.bytes(), self.0.tag, self.is_loaded())
+    }
+}
+
+/// What a page of so many bytes takes in memory and on disk: whole blocks.
+fn charged_bytes(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGNMENT_BYTES)
+}
+
+impl PageInner {
+    pub(crate) fn charged_bytes(&self) -> usize {
+        charged_bytes(self.bytes)
+    }
+
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    pub(crate) fn partition(&self) -> u32 {
+        self.partition.load(Relaxed)
+    }
+
+    /// The address of a loaded or spilling page.
+    pub(crate) fn memory(&self) -> NonNull<u8> {
+        NonNull::new(self.memory.load(Acquire)).expect("a loaded page has memory")
+    }
+
+    pub(crate) fn set_memory(&self, memory: Option<NonNull<u8>>) {
+        self.memory.store(memory.map_or(std::ptr::null_mut(), NonNull::as_ptr), Release);
+    }
+}
+
+impl Drop for PageInner {
+    fn drop(&mut self) {
+        if self.state.is_queued() {
+            self.pool.queue.note_dead_entry();
+        }
+        if !self.state.is_loaded() {
+            return;
+        }
+        let charged = self.charged_bytes();
+        if self.state.is_evictable() {
+            self.pool.remove_evictable(charged);
+        }
+        // SAFETY: the page is loaded, so its memory came from `allocate_memory` of this pool with the same size and
+        // kind; no pin is left, because a pin holds a handle of the page.
+        unsafe { self.pool.free_memory(self.memory(), charged, self.is_large) };
+        self.pool.ledger.remove_label(self.tag, self.owner.as_ref(), charged as u64);
+        self.pool.ledger.release_room(charged as u64);
+    }
+}
+
+/// A page that stays in memory, at the same address, until this is dropped. Owns one pin; a clone is another pin.
+///
+/// Pins give no exclusive access: whoever writes through one arranges with the other holders, as with a raw pointer.
+pub struct PinnedPage {
+    page: Page,
+    memory: NonNull<u8>,
+}
+
+// SAFETY: the pointer is only an address here; every access through it is in an unsafe method or behind one, whose
+// caller answers for races.
+unsafe impl Send for PinnedPage {}
+// SAFETY: as above.
+unsafe impl Sync for PinnedPage {}
+
+impl PinnedPage {
+    /// The handle, for keeping the page without the pin.
+    pub fn page(&self) -> &Page {
+        &self.page
+    }
+
+    /// The first byte; aligned to 4 KiB. Stable while pinned, maybe different at the next pin.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.memory.as_ptr()
+    }
+
+    /// Size of the content.
+    pub fn len(&self) -> usize {
+        self.page.bytes()
+    }
+
+    /// Never: pages have at least one byte.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The content. Nobody may write to the page meanwhile.
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: the memory is mapped and has `len` readable bytes as long as the page is pinned; fresh pages come
+        // from zeroed mappings or were written by an earlier user, so all bytes are initialised. Writers go through
+        // `as_mut_slice` or raw pointers, whose contract excludes readers.
+        unsafe { slice::from_raw_parts(self.memory.as_ptr(), self.len()) }
+    }
+
+    /// The content, to be changed.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes the page through any pin while the slice is alive, and the page wasn't pinned by
+    /// `pin_unchanged`.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn as_mut_slice(&self) -> &mut [u8] {
+        // SAFETY: mapped, `len` bytes, pinned as in `as_slice`; the caller grants exclusive access.
+        unsafe { slice::from_raw_parts_mut(self.memory.as_ptr(), self.len()) }
+    }
+}
+
+impl Clone for PinnedPage {
+    fn clone(&self) -> Self {
+        self.page.0.state.pin_again();
+        Self { page: self.page.clone(), memory: self.memory }
+    }
+}
+
+impl Drop for PinnedPage {
+    fn drop(&mut self) {
+        self.page.0.pool.unpin(&self.page.0);
+    }
+}
+
+impl fmt::Debug for PinnedPage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pinned{:?}", self.page)
+    }
+}
+
+/// An entry of the eviction queue doesn't keep its page alive.
+pub(crate) type WeakPage = Weak<PageInner>;

@@ -1,0 +1,331 @@
+//! What the parts of the pool do together: room, eviction, loading.
+
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+
+use godwit_common::{Error, MemoryTag, Result, format_bytes};
+use godwit_io::TemporaryFiles;
+
+use crate::arena::{Arenas, Mapping};
+use crate::config::{BufferConfig, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES};
+use crate::ledger::Ledger;
+use crate::owner;
+use crate::page::PageInner;
+use crate::page_state::Claim;
+use crate::queue::EvictionQueue;
+use crate::statistics::MemoryStatistics;
+use crate::temporary::{DiskCopy, TempSpace};
+
+pub(crate) struct Pool {
+    pub(crate) ledger: Ledger,
+    pub(crate) queue: EvictionQueue,
+    pub(crate) temp: Arc<TempSpace>,
+    pub(crate) eviction: EvictionPolicy,
+    arenas: Arenas,
+    force_spill: bool,
+    /// Bytes of loaded pages without pins. Signed, because a first pin may be counted before the last unpin.
+    evictable_bytes: AtomicI64,
+    evictions: AtomicU64,
+    spilled_bytes: AtomicU64,
+    reread_bytes: AtomicU64,
+}
+
+impl Pool {
+    pub(crate) fn new(config: BufferConfig, files: Arc<dyn TemporaryFiles>) -> Result<Self> {
+        if config.memory_limit < PAGE_BYTES as u64 {
+            return Err(Error::user(format!("a memory limit of {} holds no page", format_bytes(config.memory_limit)))
+                .with_hint("raise memory_limit"));
+        }
+        Ok(Self {
+            ledger: Ledger::new(config.memory_limit),
+            queue: EvictionQueue::default(),
+            temp: TempSpace::new(files, config.temp_directory, config.max_temp_directory_bytes),
+            eviction: config.eviction,
+            arenas: Arenas::default(),
+            force_spill: config.force_spill,
+            evictable_bytes: AtomicI64::new(0),
+            evictions: AtomicU64::new(0),
+            spilled_bytes: AtomicU64::new(0),
+            reread_bytes: AtomicU64::new(0),
+        })
+    }
+
+    /// Takes `bytes` of the limit: what is free, or else what this call evicts. Evicted room goes straight to the
+    /// evictor, so every round brings the request nearer; the queue bounds the rounds.
+    pub(crate) fn take_room(&self, bytes: u64) -> Result<()> {
+        if self.ledger.try_take_room(bytes) {
+            return Ok(());
+        }
+        if bytes > self.ledger.limit_bytes() {
+            return Err(self.shortage(bytes));
+        }
+        let mut earned = 0;
+        loop {
+            match self.evict_next() {
+                Ok(Some(freed)) => earned += freed,
+                Ok(None) => {
+                    self.ledger.release_room(earned);
+                    // Somebody may have freed memory without eviction while we looked for victims.
+                    return if self.ledger.try_take_room(bytes) { Ok(()) } else { Err(self.shortage(bytes)) };
+                }
+                Err(error) => {
+                    self.ledger.release_room(earned);
+                    return Err(error.context(format!("making room for {}", format_bytes(bytes))));
+                }
+            }
+            if self.ledger.used_bytes() > self.ledger.limit_bytes() {
+                // The limit was lowered: give back before taking.
+                self.ledger.release_room(std::mem::take(&mut earned));
+            } else if earned >= bytes {
+                self.ledger.release_room(earned - bytes);
+                return Ok(());
+            }
+            if self.ledger.try_take_room(bytes - earned) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn shortage(&self, bytes: u64) -> Error {
+        let limit = format_bytes(self.ledger.limit_bytes());
+        let hint = "raise memory_limit, use fewer threads, or run fewer queries at once";
+        if bytes > self.ledger.limit_bytes() {
+            let needed = format_bytes(bytes);
+            return Error::resource(format!("out of memory: {needed} are needed in one piece, the limit is {limit}"))
+                .with_hint(hint);
+        }
+        let used = self.ledger.used_bytes();
+        let mut holders: Vec<_> =
+            MemoryTag::ALL.into_iter().zip(self.ledger.tag_bytes()).filter(|&(_, held)| held > 0).collect();
+        holders.sort_by_key(|&(_, held)| std::cmp::Reverse(held));
+        let holders: Vec<_> = holders.iter().map(|(tag, held)| format!("{tag} {}", format_bytes(*held))).collect();
+        Error::resource(format!(
+            "out of memory: {} more are needed, {} of {} are in use and can't be spilled ({})",
+            format_bytes(bytes),
+            format_bytes(used),
+            limit,
+            if holders.is_empty() { "nothing is held".to_owned() } else { holders.join(", ") },
+        ))
+        .with_hint(hint)
+    }
+
+    /// Lowers or raises the limit; evicts what is over it.
+    pub(crate) fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        let old = self.ledger.limit_bytes();
+        self.ledger.set_limit_bytes(bytes);
+        while self.ledger.used_bytes() > bytes {
+            match self.evict_next() {
+                Ok(Some(freed)) => self.ledger.release_room(freed),
+                Ok(None) if self.ledger.used_bytes() <= bytes => break,
+                failed => {
+                    let cause = failed.err().unwrap_or_else(|| self.shortage(0));
+                    self.ledger.set_limit_bytes(old);
+                    return Err(cause.context(format!("lowering the memory limit to {}", format_bytes(bytes))));
+                }
+            }
+        }
+        self.trim_idle_frames();
+        Ok(())
+    }
+
+    /// Moves the best victim to disk and returns the room it had, which now belongs to the caller. `None` if no page
+    /// can go.
+    fn evict_next(&self) -> Result<Option<u64>> {
+        while let Some(page) = self.queue.pop() {
+            let freed = self.spill(&page);
+            // If the last handle was dropped meanwhile, the page is destroyed here, before waiters look again.
+            drop(page);
+            self.queue.finish();
+            match freed {
+                Ok(None) => {}
+                freed => return freed,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes one page out, unless it is pinned or its copy on disk is valid, and frees its memory. The room stays
+    /// taken.
+    fn spill(&self, page: &Arc<PageInner>) -> Result<Option<u64>> {
+        let Some(mut disk) = page.disk.try_lock() else {
+            // Somebody looks at it right now.
+            self.queue.push_again(page);
+            return Ok(None);
+        };
+        let Claim::Spilling { dirty } = page.state.begin_spill() else { return Ok(None) };
+        let bytes = page.charged_bytes();
+        if dirty {
+            // SAFETY: a spilling page has `bytes` of mapped memory, and nobody can pin it before the latch is free.
+            let content = unsafe { slice::from_raw_parts(page.memory().as_ptr(), bytes) };
+            // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
+            *disk = None;
+            match DiskCopy::write(&self.temp, content, page.is_large()) {
+                Ok(copy) => *disk = Some(copy),
+                Err(error) => {
+                    page.state.cancel_spill();
+                    drop(disk);
+                    self.enqueue(page);
+                    return Err(error);
+                }
+            }
+            self.spilled_bytes.fetch_add(bytes as u64, Relaxed);
+            owner::add_spilled(page.owner.as_ref(), bytes as u64);
+        }
+        let memory = page.memory();
+        page.set_memory(None);
+        // SAFETY: the memory is that of this page, which is claimed, unpinned and has its copy on disk.
+        unsafe { self.free_memory(memory, bytes, page.is_large()) };
+        self.remove_evictable(bytes);
+        self.ledger.remove_label(page.tag, page.owner.as_ref(), bytes as u64);
+        self.evictions.fetch_add(1, Relaxed);
+        page.state.end_spill();
+        Ok(Some(bytes as u64))
+    }
+
+    /// Pins a page, from disk if it must be, and returns its address.
+    pub(crate) fn pin(&self, page: &PageInner, writes: bool) -> Result<NonNull<u8>> {
+        if let Some(memory) = self.pin_loaded(page, writes) {
+            return Ok(memory);
+        }
+        let mut disk = page.disk.lock();
+        if let Some(memory) = self.pin_loaded(page, writes) {
+            return Ok(memory);
+        }
+        self.load(page, &mut disk, writes)
+    }
+
+    fn pin_loaded(&self, page: &PageInner, writes: bool) -> Option<NonNull<u8>> {
+        let is_first = page.state.try_pin(writes)?;
+        if is_first {
+            self.remove_evictable(page.charged_bytes());
+        }
+        Some(page.memory())
+    }
+
+    /// Reads an evicted page back. The caller holds the latch, whose content is `disk`.
+    fn load(&self, page: &PageInner, disk: &mut Option<DiskCopy>, writes: bool) -> Result<NonNull<u8>> {
+        let bytes = page.charged_bytes();
+        self.take_room(bytes as u64)?;
+        let copy = disk.as_ref().expect("an evicted page has a copy on disk");
+        let memory = match self.read_copy(copy, bytes, page.is_large()) {
+            Ok(memory) => memory,
+            Err(error) => {
+                self.ledger.release_room(bytes as u64);
+                return Err(error);
+            }
+        };
+        self.ledger.add_label(page.tag, page.owner.as_ref(), bytes as u64);
+        self.reread_bytes.fetch_add(bytes as u64, Relaxed);
+        owner::add_reread(page.owner.as_ref(), bytes as u64);
+        if writes {
+            // The copy is about to be outdated; its slot is free at once.
+            *disk = None;
+        }
+        page.set_memory(Some(memory));
+        page.state.end_load(writes);
+        Ok(memory)
+    }
+
+    fn read_copy(&self, copy: &DiskCopy, bytes: usize, is_large: bool) -> Result<NonNull<u8>> {
+        let memory = self.allocate_memory(bytes, is_large)?;
+        // SAFETY: just allocated with this size, initialised by the mapping, and known to nobody else.
+        let content = unsafe { slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
+        if let Err(error) = copy.read(content) {
+            // SAFETY: as above; the slice isn't used any more.
+            unsafe { self.free_memory(memory, bytes, is_large) };
+            return Err(error);
+        }
+        Ok(memory)
+    }
+
+    /// Drops a pin; with the last one the page may be evicted.
+    pub(crate) fn unpin(&self, page: &Arc<PageInner>) {
+        page.last_use.store(self.queue.now(), Relaxed);
+        if !page.state.unpin() {
+            return;
+        }
+        self.add_evictable(page.charged_bytes());
+        // Nobody could pin the page again: it is destroyed as soon as the caller's handle is gone.
+        if Arc::strong_count(page) == 1 {
+            return;
+        }
+        self.enqueue(page);
+        if self.force_spill {
+            // A page that can't be written stays in memory, as it would without force; the next request reports why.
+            if let Ok(Some(freed)) = self.evict_next() {
+                self.ledger.release_room(freed);
+            }
+        }
+    }
+
+    fn enqueue(&self, page: &Arc<PageInner>) {
+        if page.state.mark_queued() {
+            self.queue.push(page);
+        }
+    }
+
+    /// Memory for a page, for which room was taken. Large pages are zeroed.
+    pub(crate) fn allocate_memory(&self, bytes: usize, is_large: bool) -> Result<NonNull<u8>> {
+        if is_large {
+            self.trim_idle_frames();
+            Ok(Mapping::new(bytes)?.into_raw())
+        } else {
+            self.arenas.allocate()
+        }
+    }
+
+    /// Gives back what [`allocate_memory`](Self::allocate_memory) returned.
+    ///
+    /// # Safety
+    /// `memory` came from `allocate_memory` of this pool with the same arguments, and nobody uses it any more.
+    pub(crate) unsafe fn free_memory(&self, memory: NonNull<u8>, bytes: usize, is_large: bool) {
+        if is_large {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Mapping::from_raw(memory, bytes) });
+        } else {
+            self.arenas.free(memory, self.idle_bytes_max());
+        }
+    }
+
+    /// How much freed memory may stay resident: it must fit under the limit, but for a small remainder, and be in
+    /// proportion to what is in use.
+    fn idle_bytes_max(&self) -> u64 {
+        let used = self.ledger.used_bytes();
+        let below_limit = self.ledger.limit_bytes().saturating_sub(used);
+        below_limit.min(used * IDLE_PER_USED).max(IDLE_BYTES_MIN)
+    }
+
+    /// Returns idle frames to the system when something else than a page was charged.
+    pub(crate) fn trim_idle_frames(&self) {
+        self.arenas.trim(self.idle_bytes_max());
+    }
+
+    fn add_evictable(&self, bytes: usize) {
+        self.evictable_bytes.fetch_add(bytes as i64, Relaxed);
+    }
+
+    pub(crate) fn remove_evictable(&self, bytes: usize) {
+        self.evictable_bytes.fetch_sub(bytes as i64, Relaxed);
+    }
+
+    pub(crate) fn evictable_bytes(&self) -> u64 {
+        self.evictable_bytes.load(Relaxed).max(0) as u64
+    }
+
+    pub(crate) fn statistics(&self) -> MemoryStatistics {
+        MemoryStatistics {
+            limit_bytes: self.ledger.limit_bytes(),
+            used_bytes: self.ledger.used_bytes(),
+            peak_bytes: self.ledger.peak_bytes(),
+            evictable_bytes: self.evictable_bytes(),
+            idle_bytes: self.arenas.idle_bytes(),
+            tag_bytes: self.ledger.tag_bytes(),
+            evictions: self.evictions.load(Relaxed),
+            spilled_bytes_total: self.spilled_bytes.load(Relaxed),
+            reread_bytes_total: self.reread_bytes.load(Relaxed),
+            temp_file_bytes: self.temp.used_bytes(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! A picture of the pool at one moment.
+
+use godwit_common::MemoryTag;
+
+/// What the pool holds and has done. The numbers are read one after another while others work, so sums may be off by
+/// what is in motion.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStatistics {
+    /// The limit on [`used_bytes`](Self::used_bytes).
+    pub limit_bytes: u64,
+    /// Bytes of reservations and loaded pages.
+    pub used_bytes: u64,
+    /// The most that `used_bytes` has been.
+    pub peak_bytes: u64,
+    /// Bytes of loaded pages that nobody pins.
+    pub evictable_bytes: u64,
+    /// Bytes of freed pages that are still resident, to be used again.
+    pub idle_bytes: u64,
+    /// `used_bytes` by tag; the index is `tag as usize`.
+    pub tag_bytes: [u64; MemoryTag::COUNT],
+    /// Pages that left memory for the disk.
+    pub evictions: u64,
+    /// Bytes written to temporary files so far.
+    pub spilled_bytes_total: u64,
+    /// Bytes read back so far.
+    pub reread_bytes_total: u64,
+    /// Size of the temporary files now.
+    pub temp_file_bytes: u64,
+}
+
+impl MemoryStatistics {
+    /// Bytes in use for `tag`.
+    pub fn bytes_of(&self, tag: MemoryTag) -> u64 {
+        self.tag_bytes[tag as usize]
+    }
+}

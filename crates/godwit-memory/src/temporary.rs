@@ -1,0 +1,252 @@
+//! Pages on disk.
+//!
+//! Pages share one temporary file of slots; a large page has a file of its own. Files are created at the first spill,
+//! have no name, and are cut when slots at the end are free. The checksum of a copy stays in memory, next to its
+//! address, so a copy that was lost, swapped or damaged can't be taken for the page.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use godwit_common::{Error, Result, format_bytes};
+use godwit_io::{File, TemporaryFiles};
+use parking_lot::Mutex;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::config::{PAGE_BYTES, SHRINK_SLOTS_MIN};
+
+/// Where pages go: the directory, the file of slots in use, and the quota over all files.
+pub(crate) struct TempSpace {
+    files: Arc<dyn TemporaryFiles>,
+    current: Mutex<Current>,
+    used_bytes: AtomicU64,
+    /// `u64::MAX`: no quota.
+    max_bytes: AtomicU64,
+}
+
+struct Current {
+    directory: PathBuf,
+    slots: Option<Arc<SlotFile>>,
+}
+
+impl TempSpace {
+    pub(crate) fn new(files: Arc<dyn TemporaryFiles>, directory: PathBuf, max_bytes: Option<u64>) -> Arc<Self> {
+        Arc::new(Self {
+            files,
+            current: Mutex::new(Current { directory, slots: None }),
+            used_bytes: AtomicU64::new(0),
+            max_bytes: AtomicU64::new(max_bytes.unwrap_or(u64::MAX)),
+        })
+    }
+
+    /// Later spills go to `directory`. The old file lives until its last slot is free.
+    pub(crate) fn set_directory(&self, directory: PathBuf) {
+        let mut current = self.current.lock();
+        if current.directory != directory {
+            *current = Current { directory, slots: None };
+        }
+    }
+
+    pub(crate) fn set_max_bytes(&self, bytes: Option<u64>) {
+        self.max_bytes.store(bytes.unwrap_or(u64::MAX), Relaxed);
+    }
+
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Relaxed)
+    }
+
+    fn slots(self: &Arc<Self>) -> Result<Arc<SlotFile>> {
+        let mut current = self.current.lock();
+        if let Some(slots) = &current.slots {
+            return Ok(Arc::clone(slots));
+        }
+        let file = self.create_file(&current)?;
+        let slots = Arc::new(SlotFile { file, space: Arc::clone(self), slots: Mutex::default() });
+        current.slots = Some(Arc::clone(&slots));
+        Ok(slots)
+    }
+
+    fn create_file(&self, current: &Current) -> Result<Box<dyn File>> {
+        let directory = &current.directory;
+        self.files.create(directory).map_err(|error| {
+            Error::io(format!("creating a temporary file in {}", directory.display()), &error)
+                .with_hint("set temp_directory to a directory that can be written")
+        })
+    }
+
+    fn take_quota(&self, bytes: u64) -> Result<()> {
+        let max = self.max_bytes.load(Relaxed);
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= max);
+        self.used_bytes.fetch_update(Relaxed, Relaxed, fits).map(|_| ()).map_err(|used| {
+            Error::resource(format!(
+                "out of temporary disk space: {} more are needed, {} of the allowed {} are in use",
+                format_bytes(bytes),
+                format_bytes(used),
+                format_bytes(max),
+            ))
+            .with_hint("raise max_temp_directory_size, or raise memory_limit so that less is spilled")
+        })
+    }
+
+    fn release_quota(&self, bytes: u64) {
+        self.used_bytes.fetch_sub(bytes, Relaxed);
+    }
+
+    fn write_error(&self, error: &io::Error) -> Error {
+        let directory = self.current.lock().directory.display().to_string();
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            let used = format_bytes(self.used_bytes());
+            return Error::resource(format!("the disk with {directory} is full; temporary files hold {used} of it"))
+                .with_hint("free disk space, set temp_directory to another disk, or raise memory_limit");
+        }
+        Error::io(format!("writing to a temporary file in {directory}"), error)
+    }
+}
+
+/// The file with one slot of [`PAGE_BYTES`] for each spilled page.
+struct SlotFile {
+    file: Box<dyn File>,
+    space: Arc<TempSpace>,
+    slots: Mutex<Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    /// Free slots before `end`. The lowest is used first, so that the file can be cut.
+    free: BTreeSet<u32>,
+    /// All slots from here on are free.
+    end: u32,
+    /// Length of the file, for which the quota is taken.
+    file: u32,
+}
+
+impl SlotFile {
+    fn take(&self) -> Result<u32> {
+        let mut slots = self.slots.lock();
+        if let Some(slot) = slots.free.pop_first() {
+            return Ok(slot);
+        }
+        if slots.end == slots.file {
+            self.space.take_quota(PAGE_BYTES as u64)?;
+            slots.file += 1;
+        }
+        slots.end += 1;
+        Ok(slots.end - 1)
+    }
+
+    fn release(&self, slot: u32) {
+        let mut slots = self.slots.lock();
+        let is_new = slots.free.insert(slot);
+        assert!(is_new && slot < slots.end, "a slot is freed twice");
+        while slots.end > 0 && slots.free.last() == Some(&(slots.end - 1)) {
+            slots.free.pop_last();
+            slots.end -= 1;
+        }
+        let surplus = slots.file - slots.end;
+        // Cut under the lock: a slot beyond the end that is taken meanwhile would be cut off. If the system refuses,
+        // the file stays as long as it is and is cut another time.
+        if (surplus >= SHRINK_SLOTS_MIN || (slots.end == 0 && surplus > 0))
+            && self.file.truncate(offset_of(slots.end)).is_ok()
+        {
+            slots.file = slots.end;
+            self.space.release_quota(offset_of(surplus));
+        }
+    }
+}
+
+impl Drop for SlotFile {
+    fn drop(&mut self) {
+        self.space.release_quota(offset_of(self.slots.get_mut().file));
+    }
+}
+
+fn offset_of(slot: u32) -> u64 {
+    u64::from(slot) * PAGE_BYTES as u64
+}
+
+/// A slot taken, until it is dropped.
+struct Slot {
+    file: Arc<SlotFile>,
+    index: u32,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.file.release(self.index);
+    }
+}
+
+/// A file of its own, and its quota.
+struct OwnFile {
+    file: Box<dyn File>,
+    space: Arc<TempSpace>,
+    bytes: u64,
+}
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        self.space.release_quota(self.bytes);
+    }
+}
+
+enum Place {
+    Slot(Slot),
+    Own(OwnFile),
+}
+
+impl Place {
+    fn take(space: &Arc<TempSpace>, bytes: usize, is_large: bool) -> Result<Self> {
+        if is_large {
+            space.take_quota(bytes as u64)?;
+            let file = space.create_file(&space.current.lock()).inspect_err(|_| space.release_quota(bytes as u64))?;
+            return Ok(Self::Own(OwnFile { file, space: Arc::clone(space), bytes: bytes as u64 }));
+        }
+        assert!(bytes == PAGE_BYTES, "a slot holds a page");
+        let file = space.slots()?;
+        let index = file.take()?;
+        Ok(Self::Slot(Slot { file, index }))
+    }
+
+    fn address(&self) -> (&dyn File, u64) {
+        match self {
+            Self::Slot(slot) => (slot.file.file.as_ref(), offset_of(slot.index)),
+            Self::Own(own) => (own.file.as_ref(), 0),
+        }
+    }
+}
+
+/// The copy of a page on disk. Dropping it frees the space at once.
+pub(crate) struct DiskCopy {
+    place: Place,
+    checksum: u64,
+}
+
+impl DiskCopy {
+    /// Writes `content` to a place of its own.
+    pub(crate) fn write(space: &Arc<TempSpace>, content: &[u8], is_large: bool) -> Result<Self> {
+        let place = Place::take(space, content.len(), is_large)?;
+        let checksum = xxh3_64(content);
+        let (file, offset) = place.address();
+        file.write_at(content, offset).map_err(|error| space.write_error(&error))?;
+        Ok(Self { place, checksum })
+    }
+
+    /// Fills `content`, of the size that was written, and checks that it is what was written.
+    pub(crate) fn read(&self, content: &mut [u8]) -> Result<()> {
+        let (file, offset) = self.place.address();
+        file.read_at(content, offset)
+            .map_err(|error| Error::io("reading a spilled page back from its temporary file", &error))?;
+        let found = xxh3_64(content);
+        if found != self.checksum {
+            return Err(Error::corrupt(format!(
+                "a spilled page of {} at offset {offset} of its temporary file has checksum {found:016x}, written was {:016x}",
+                format_bytes(content.len() as u64),
+                self.checksum,
+            ))
+            .with_hint("check the disk that holds temp_directory"));
+        }
+        Ok(())
+    }
+}
