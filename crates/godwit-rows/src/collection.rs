@@ -1,0 +1,313 @@
+//! Rows of one layout in spillable pages.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, PAGE_BYTES, PinnedPage};
+use godwit_vector::Vector;
+
+use crate::copy_rows::Rows;
+use crate::place::{AppendScratch, Order, Placed, append_to};
+use crate::scatter::Columns;
+use crate::segment::RowPage;
+use crate::{PinnedRows, RowLayout, RowPtr, RowScan};
+
+/// Rows of one layout in spillable pages.
+///
+/// The page that is being filled, and the heap page with it, stay pinned until [`close`](Self::close), a scan that
+/// consumes the collection, or until the collection is absorbed by another. Pages that are full can be evicted, unless
+/// [`keep_pinned`](Self::keep_pinned) is on.
+pub struct RowCollection {
+    manager: BufferManager,
+    layout: Arc<RowLayout>,
+    partition: Option<u32>,
+    pages: Vec<Arc<RowPage>>,
+    rows: u64,
+    bytes: u64,
+    open: Option<OpenPage>,
+    heap: Option<OpenHeap>,
+    keep_pinned: bool,
+    pins: Vec<PinnedPage>,
+    scratch: AppendScratch,
+}
+
+/// The row page that is being filled.
+struct OpenPage {
+    /// Its place in `pages`.
+    index: usize,
+    pin: PinnedPage,
+}
+
+/// The heap page that is being filled.
+struct OpenHeap {
+    pin: PinnedPage,
+    used_bytes: usize,
+    /// Does the last part of the open row page use it?
+    in_last_part: bool,
+}
+
+impl RowCollection {
+    /// An empty collection. Pages of high partitions are evicted before those of low ones.
+    pub fn new(manager: &BufferManager, layout: &Arc<RowLayout>, partition: Option<u32>) -> Self {
+        Self {
+            manager: manager.clone(),
+            layout: layout.clone(),
+            partition,
+            pages: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            open: None,
+            heap: None,
+            keep_pinned: false,
+            pins: Vec::new(),
+            scratch: AppendScratch::default(),
+        }
+    }
+
+    /// The layout of the rows.
+    pub fn layout(&self) -> &Arc<RowLayout> {
+        &self.layout
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// What the rows take when all their pages are in memory.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Appends the rows at the positions `rows` (all rows if `None`) of dense `columns`, in that order. `hashes` has
+    /// one hash for each row of `columns`. `pointers` gets the address of each new row behind what it holds already.
+    ///
+    /// If memory runs out, some of the rows may have been appended; the collection stays valid.
+    ///
+    /// # Panics
+    /// If types or lengths don't agree, or hashes are missing or in vain: bugs in the plan.
+    pub fn append(
+        &mut self,
+        columns: &[Vector],
+        rows: Option<&[u32]>,
+        hashes: Option<&[u64]>,
+        pointers: Option<&mut Vec<RowPtr>>,
+    ) -> Result<()> {
+        let order = match rows {
+            Some(rows) => Order::Rows(rows),
+            None => {
+                let len = columns.first().map(Vector::len).or(hashes.map(<[u64]>::len));
+                Order::All { begin: 0, end: len.expect("rows without columns and hashes are given by position") }
+            }
+        };
+        let layout = self.layout.clone();
+        let source = Columns::new(&layout, columns, hashes, order);
+        self.append_source(&source, order, pointers)
+    }
+
+    /// Appends copies of pinned rows of the same layout, with their hashes and extra areas.
+    pub fn append_rows(&mut self, rows: &[RowPtr], pointers: Option<&mut Vec<RowPtr>>) -> Result<()> {
+        let layout = self.layout.clone();
+        self.append_source(&Rows::new(&layout, rows), Order::All { begin: 0, end: rows.len() }, pointers)
+    }
+
+    fn append_source(
+        &mut self,
+        source: &impl crate::place::RowSource,
+        order: Order<'_>,
+        mut pointers: Option<&mut Vec<RowPtr>>,
+    ) -> Result<()> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let result = append_to(std::slice::from_mut(self), &[order.len()], source, order, &mut scratch, |_, rows| {
+            if let Some(pointers) = &mut pointers {
+                pointers.extend_from_slice(rows);
+            }
+        });
+        self.scratch = scratch;
+        result
+    }
+
+    /// From now on, keeps pages pinned when they are full, until [`release_pins`](Self::release_pins), so that the
+    /// pointers of their rows stay valid; or no longer.
+    pub fn keep_pinned(&mut self, keep: bool) {
+        self.keep_pinned = keep;
+    }
+
+    /// Unpins the full pages. Those that are being filled stay pinned.
+    pub fn release_pins(&mut self) {
+        self.pins.clear();
+    }
+
+    /// Unpins all pages; rows that are appended later begin a new page.
+    pub fn close(&mut self) {
+        self.open = None;
+        self.heap = None;
+        self.pins.clear();
+    }
+
+    /// Takes over the rows of another collection of the same layout. Its pages are unpinned.
+    pub fn absorb(&mut self, mut other: RowCollection) {
+        assert!(Arc::ptr_eq(&self.layout, &other.layout), "collections of one layout");
+        other.close();
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+        self.pages.append(&mut other.pages);
+    }
+
+    /// Distributes the rows over `pieces` collections of about the same number of pages, in order, without copying.
+    pub fn split(mut self, pieces: usize) -> Vec<RowCollection> {
+        assert!(pieces > 0);
+        self.close();
+        let mut pages = std::mem::take(&mut self.pages).into_iter();
+        (0..pieces)
+            .map(|piece| {
+                let mut collection = RowCollection::new(&self.manager, &self.layout, self.partition);
+                let share = pages.len().div_ceil(pieces - piece);
+                collection.pages.extend(pages.by_ref().take(share));
+                collection.rows = collection.pages.iter().map(|page| page.rows() as u64).sum();
+                collection.bytes = collection.pages.iter().map(|page| page.bytes()).sum();
+                collection
+            })
+            .collect()
+    }
+
+    /// Pins all pages, for random access to the rows. They may be written from then on: they count as changed.
+    pub fn pin(&self) -> Result<PinnedRows> {
+        PinnedRows::new(&self.manager, &self.layout, &self.pages)
+    }
+
+    /// The rows block by block, in the order of their appending. Rows appended later aren't seen.
+    pub fn scan(&self) -> RowScan {
+        self.scan_pages(0..self.pages.len())
+    }
+
+    /// As [`scan`](Self::scan), for one of `parts` workers that together see all rows: each scans other pages.
+    pub fn scan_part(&self, part: usize, parts: usize) -> RowScan {
+        assert!(part < parts);
+        let border = |part: usize| self.pages.len() * part / parts;
+        self.scan_pages(border(part)..border(part + 1))
+    }
+
+    fn scan_pages(&self, range: Range<usize>) -> RowScan {
+        RowScan::new(&self.manager, &self.layout, self.pages[range].to_vec())
+    }
+
+    /// The rows block by block; pages are destroyed when their rows have been seen.
+    pub fn into_scan(mut self) -> RowScan {
+        self.close();
+        RowScan::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
+    }
+
+    /// Finds room for up to `rows` more rows, the first of those with long strings of these total sizes (none has if
+    /// it is empty). Stops early when enough is [placed](Placed::is_full); else places all, or fails.
+    pub(crate) fn place(&mut self, rows: usize, heap_bytes: &[u64], placed: &mut Placed) -> Result<()> {
+        let row_bytes = self.layout.row_bytes();
+        let mut done = 0;
+        while done < rows && !placed.is_full() {
+            let (index, used) = self.open_page(placed)?;
+            let open = self.open.as_ref().expect("just opened");
+            let first = open.pin.as_ptr().wrapping_add(used * row_bytes);
+            let mut run = (rows - done).min(self.layout.rows_per_page() - used);
+            if heap_bytes.is_empty() {
+                self.page_mut(index).extend(run, None, false);
+            } else if heap_bytes[done..done + run].iter().all(|&bytes| bytes == 0) {
+                placed.heap.extend(std::iter::repeat_n(RowPtr::new(std::ptr::null_mut()), run));
+                self.page_mut(index).extend(run, None, false);
+            } else {
+                run = self.place_strings(index, &heap_bytes[done..done + run], placed)?;
+            }
+            placed.rows.extend((0..run).map(|row| RowPtr::new(first.wrapping_add(row * row_bytes))));
+            self.rows += run as u64;
+            done += run;
+        }
+        Ok(())
+    }
+
+    /// The page to fill and how many rows it has; there is room for one more. A page that a scan or a pin knows isn't
+    /// filled further.
+    fn open_page(&mut self, placed: &mut Placed) -> Result<(usize, usize)> {
+        if let Some(open) = &self.open {
+            let used = self.pages[open.index].rows();
+            if used < self.layout.rows_per_page() && Arc::get_mut(&mut self.pages[open.index]).is_some() {
+                return Ok((open.index, used));
+            }
+        }
+        let pin = self.manager.allocate_page(MemoryTag::RowPage, self.partition)?;
+        if let Some(full) = self.open.take() {
+            self.retire(full.pin, placed);
+        }
+        if let Some(heap) = &mut self.heap {
+            heap.in_last_part = false;
+        }
+        let page = RowPage::new(pin.page().clone());
+        self.bytes += page.bytes();
+        self.pages.push(Arc::new(page));
+        self.open = Some(OpenPage { index: self.pages.len() - 1, pin });
+        Ok((self.pages.len() - 1, 0))
+    }
+
+    fn page_mut(&mut self, index: usize) -> &mut RowPage {
+        Arc::get_mut(&mut self.pages[index]).expect("the open page isn't shared")
+    }
+
+    /// Places as many rows of the open page, at least one, as have room for their strings on one heap page.
+    fn place_strings(&mut self, index: usize, heap_bytes: &[u64], placed: &mut Placed) -> Result<usize> {
+        let first = heap_bytes[0] as usize;
+        if first > PAGE_BYTES {
+            let mut pin = self.manager.allocate_large(first, MemoryTag::HeapPage)?;
+            self.note_heap(index, &mut pin);
+            self.page_mut(index).extend(1, Some(&pin), false);
+            placed.heap.push(RowPtr::new(pin.as_ptr()));
+            if let Some(heap) = &mut self.heap {
+                heap.in_last_part = false;
+            }
+            self.retire(pin, placed);
+            return Ok(1);
+        }
+        if self.heap.as_ref().is_none_or(|heap| heap.used_bytes + first > PAGE_BYTES) {
+            let mut pin = self.manager.allocate_page(MemoryTag::HeapPage, self.partition)?;
+            self.note_heap(index, &mut pin);
+            if let Some(full) = self.heap.replace(OpenHeap { pin, used_bytes: 0, in_last_part: false }) {
+                self.retire(full.pin, placed);
+            }
+        }
+        let heap = self.heap.as_mut().expect("just opened");
+        let before = heap.used_bytes;
+        let mut run = 0;
+        for &bytes in heap_bytes {
+            if heap.used_bytes as u64 + bytes > PAGE_BYTES as u64 {
+                break;
+            }
+            placed.heap.push(RowPtr::new(heap.pin.as_ptr().wrapping_add(heap.used_bytes)));
+            heap.used_bytes += bytes as usize;
+            run += 1;
+        }
+        let page = Arc::get_mut(&mut self.pages[index]).expect("the open page isn't shared");
+        if heap.used_bytes == before {
+            page.extend(run, None, false);
+        } else {
+            page.extend(run, Some(&heap.pin), heap.in_last_part);
+            heap.in_last_part = true;
+        }
+        Ok(run)
+    }
+
+    fn note_heap(&mut self, index: usize, pin: &mut PinnedPage) {
+        self.page_mut(index).add_heap_bytes(pin.len());
+        self.bytes += pin.len() as u64;
+        if let Some(partition) = self.partition {
+            pin.page().set_partition(partition);
+        }
+    }
+
+    /// A page is full: it stays pinned at least until its rows are written.
+    fn retire(&mut self, pin: PinnedPage, placed: &mut Placed) {
+        if self.keep_pinned { self.pins.push(pin) } else { placed.wait(pin) }
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows to rows of the same layout: sorted runs, and partitions that are refined.
+
+use godwit_vector::StrView;
+
+use crate::place::{Order, Placed, RowSource};
+use crate::scatter::write_string;
+use crate::{RowLayout, RowPtr};
+
+/// Pinned rows that are copied with everything they hold: columns, hash, extra area.
+pub(crate) struct Rows<'a> {
+    layout: &'a RowLayout,
+    rows: &'a [RowPtr],
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(layout: &'a RowLayout, rows: &'a [RowPtr]) -> Self {
+        Self { layout, rows }
+    }
+
+    /// Calls `each(item, row, view)` for a string column.
+    #[inline(always)]
+    fn each_view<T>(
+        &self,
+        column: usize,
+        order: Order<'_>,
+        items: impl Iterator<Item = T>,
+        mut each: impl FnMut(T, StrView),
+    ) {
+        let offset = self.layout.column_offset(column);
+        order.zip(items, |item, position| {
+            // SAFETY: the rows are pinned by the contract of row pointers, and the column holds a view.
+            each(item, StrView::from_bits(unsafe { self.rows[position].read::<u128>(offset) }));
+        });
+    }
+}
+
+impl RowSource for Rows<'_> {
+    fn heap_bytes(&self, order: Order<'_>, bytes: &mut [u64]) {
+        for &column in self.layout.strings() {
+            self.each_view(column, order, bytes.iter_mut(), |bytes, view| {
+                *bytes += if view.is_inline() { 0 } else { view.len() as u64 };
+            });
+        }
+    }
+
+    fn write(&self, layout: &RowLayout, order: Order<'_>, placed: &mut Placed) {
+        assert_eq!(order.len(), placed.rows.len());
+        let row_bytes = layout.row_bytes();
+        order.zip(placed.rows.iter(), |row, position| {
+            // SAFETY: both rows are pinned, of the same layout, and the target was placed for us alone.
+            unsafe { std::ptr::copy_nonoverlapping(self.rows[position].as_ptr(), row.as_ptr(), row_bytes) };
+        });
+        if placed.heap.is_empty() {
+            return;
+        }
+        for &column in layout.strings() {
+            let offset = layout.column_offset(column);
+            self.each_view(column, order, placed.rows.iter().zip(&mut placed.heap), |(row, heap), view| {
+                // SAFETY: the row was placed for us with room for its strings at `heap`; the source's strings are
+                // pinned with its rows.
+                unsafe { write_string(*row, offset, view, heap) }
+            });
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Where the fields of a row lie.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use godwit_common::{Error, Result};
+use godwit_memory::PAGE_BYTES;
+use godwit_vector::PhysicalType;
+
+use crate::RowPtr;
+
+/// What rows hold besides their columns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RowLayoutOptions {
+    /// Keep the 8-byte hash of each row: needed for partitioning.
+    pub hash: bool,
+    /// Bytes per row for the operator's use, such as a chain pointer or aggregate states: aligned to 8, zero at first.
+    pub extra_bytes: usize,
+}
+
+/// The layout of the rows of one operator.
+///
+/// ```text
+/// | columns, widest first | validity: a bit per column, 1 = not NULL | pad | hash 8 | extra, aligned to 8 |
+/// ```
+///
+/// Widest first needs no padding between columns. The row is as long as a multiple of its widest alignment (8 at most).
+/// The view of a NULL string is all zero; other NULL values are arbitrary.
+#[derive(Debug)]
+pub struct RowLayout {
+    columns: Vec<PhysicalType>,
+    offsets: Vec<usize>,
+    strings: Vec<usize>,
+    validity_offset: usize,
+    hash_offset: Option<usize>,
+    extra_offset: usize,
+    extra_bytes: usize,
+    row_bytes: usize,
+    /// Whether a NULL was ever appended to a column: as long as not, readers skip the validity bits. Set before the
+    /// rows become visible to other threads; it never goes back.
+    nulls: Vec<AtomicBool>,
+}
+
+impl RowLayout {
+    /// Computes the layout. Nested columns have none, and a row must fit into a page.
+    pub fn new(columns: &[PhysicalType], options: RowLayoutOptions) -> Result<Arc<RowLayout>> {
+        if columns.contains(&PhysicalType::Nested) {
+            return Err(Error::unsupported("nested values in a sort, join or aggregation")
+                .with_hint("select their fields, or cast them to text"));
+        }
+        let mut by_width: Vec<usize> = (0..columns.len()).collect();
+        by_width.sort_by_key(|&column| std::cmp::Reverse(columns[column].width_bytes()));
+        let mut offsets = vec![0; columns.len()];
+        let mut end = 0;
+        for &column in &by_width {
+            offsets[column] = end;
+            end += columns[column].width_bytes();
+        }
+        let validity_offset = end;
+        end += columns.len().div_ceil(8);
+        let has_words = options.hash || options.extra_bytes > 0;
+        let widest = by_width.first().map_or(1, |&column| columns[column].width_bytes());
+        let alignment = if has_words { 8 } else { widest.min(8) };
+        end = end.next_multiple_of(alignment);
+        let hash_offset = options.hash.then_some(end);
+        let extra_offset = end + if options.hash { 8 } else { 0 };
+        let extra_bytes = options.extra_bytes.next_multiple_of(8);
+        let row_bytes = (extra_offset + extra_bytes).max(1);
+        if row_bytes > PAGE_BYTES {
+            return Err(Error::unsupported(format!(
+                "rows of {row_bytes} bytes in a sort, join or aggregation ({} columns); the most is {PAGE_BYTES}",
+                columns.len()
+            ))
+            .with_hint("select fewer columns"));
+        }
+        Ok(Arc::new(RowLayout {
+            strings: (0..columns.len()).filter(|&column| columns[column] == PhysicalType::Str).collect(),
+            nulls: columns.iter().map(|_| AtomicBool::new(false)).collect(),
+            columns: columns.to_vec(),
+            offsets,
+            validity_offset,
+            hash_offset,
+            extra_offset,
+            extra_bytes,
+            row_bytes,
+        }))
+    }
+
+    /// The types of the columns.
+    pub fn columns(&self) -> &[PhysicalType] {
+        &self.columns
+    }
+
+    /// Size of a row without what its long strings take in the heap.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    /// Rows in a full page.
+    pub fn rows_per_page(&self) -> usize {
+        PAGE_BYTES / self.row_bytes
+    }
+
+    /// Where the value of a column lies.
+    #[inline]
+    pub fn column_offset(&self, column: usize) -> usize {
+        self.offsets[column]
+    }
+
+    /// Do rows keep their hash?
+    pub fn has_hash(&self) -> bool {
+        self.hash_offset.is_some()
+    }
+
+    /// Where the hash lies.
+    ///
+    /// # Panics
+    /// If the layout has none.
+    #[inline]
+    pub fn hash_offset(&self) -> usize {
+        self.hash_offset.expect("the layout was made with hashes")
+    }
+
+    /// Where the extra area begins; a multiple of 8.
+    #[inline]
+    pub fn extra_offset(&self) -> usize {
+        self.extra_offset
+    }
+
+    /// Size of the extra area, rounded up to 8.
+    pub fn extra_bytes(&self) -> usize {
+        self.extra_bytes
+    }
+
+    /// Did some row get a NULL in this column? False means that no row of this layout has one.
+    #[inline]
+    pub fn has_nulls(&self, column: usize) -> bool {
+        self.nulls[column].load(Ordering::Relaxed)
+    }
+
+    /// Is the value of a column not NULL?
+    #[inline]
+    pub fn is_valid(&self, row: RowPtr, column: usize) -> bool {
+        let (offset, bit) = self.validity_bit(column);
+        // SAFETY: the row is pinned by the contract of row pointers, and the offset lies inside it.
+        unsafe { row.read::<u8>(offset) >> bit & 1 == 1 }
+    }
+
+    /// The hashes of rows; replaces the content of `hashes`.
+    pub fn hashes(&self, rows: &[RowPtr], hashes: &mut Vec<u64>) {
+        let offset = self.hash_offset();
+        hashes.clear();
+        // SAFETY: the rows are pinned by the contract of row pointers, and the offset lies inside them.
+        hashes.extend(rows.iter().map(|row| unsafe { row.read::<u64>(offset) }));
+    }
+
+    /// Indices of the string columns.
+    pub(crate) fn strings(&self) -> &[usize] {
+        &self.strings
+    }
+
+    pub(crate) fn validity_offset(&self) -> usize {
+        self.validity_offset
+    }
+
+    /// Offset of the byte and number of the bit that say whether a column is not NULL.
+    #[inline(always)]
+    pub(crate) fn validity_bit(&self, column: usize) -> (usize, u32) {
+        (self.validity_offset + column / 8, (column % 8) as u32)
+    }
+
+    pub(crate) fn note_nulls(&self, column: usize) {
+        if !self.has_nulls(column) {
+            self.nulls[column].store(true, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Rows partitioned by their hash.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_vector::Vector;
+
+use crate::copy_rows::Rows;
+use crate::place::{AppendScratch, Order, RowSource, append_to};
+use crate::radix::{PARTITION_BITS_MAX, SALT_SHIFT, page_partition};
+use crate::scatter::Columns;
+use crate::{RowCollection, RowLayout, RowPtr};
+
+/// Most bits of one partitioning step: beyond 256 open pages, writing suffers from cache and TLB misses.
+const STEP_BITS_MAX: u32 = 8;
+
+/// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes. A partition takes a page
+/// (two with long strings) as soon as it gets its first row.
+pub struct PartitionedRows {
+    layout: Arc<RowLayout>,
+    /// Bits that say the partition, counted from the top of their range.
+    bits: u32,
+    partitions: Vec<RowCollection>,
+    scratch: Scratch,
+}
+
+/// Buffers of an append, kept to avoid allocations.
+#[derive(Default)]
+struct Scratch {
+    append: AppendScratch,
+    /// Partition of each row.
+    partitions: Vec<u8>,
+    /// Rows by partition: their positions in the source, and their places in the input.
+    positions: Vec<u32>,
+    places: Vec<u32>,
+    ends: Vec<usize>,
+    hashes: Vec<u64>,
+}
+
+impl PartitionedRows {
+    /// `2^radix_bits` empty partitions. The layout keeps hashes.
+    pub fn new(manager: &BufferManager, layout: &Arc<RowLayout>, radix_bits: u32) -> Self {
+        Self::inside(manager, layout, 0, 0, radix_bits)
+    }
+
+    /// Partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits.
+    fn inside(manager: &BufferManager, layout: &Arc<RowLayout>, parent: usize, parent_bits: u32, bits: u32) -> Self {
+        assert!(layout.has_hash(), "rows are partitioned by the hashes that they keep");
+        let own_bits = bits - parent_bits;
+        assert!(bits <= PARTITION_BITS_MAX && own_bits <= STEP_BITS_MAX, "from {parent_bits} to {bits} radix bits");
+        let first = parent << own_bits;
+        let partitions = (first..first + (1 << own_bits))
+            .map(|partition| RowCollection::new(manager, layout, Some(page_partition(partition, bits))))
+            .collect();
+        Self { layout: layout.clone(), bits, partitions, scratch: Scratch::default() }
+    }
+
+    /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones. Its pages are destroyed on
+    /// the way.
+    pub fn refine(
+        manager: &BufferManager,
+        rows: RowCollection,
+        partition: usize,
+        bits: u32,
+        more_bits: u32,
+    ) -> Result<PartitionedRows> {
+        let mut refined = Self::inside(manager, rows.layout(), partition, bits, bits + more_bits);
+        let mut scan = rows.into_scan();
+        while let Some(block) = scan.next_block()? {
+            refined.append_rows(block.pointers(), None)?;
+        }
+        Ok(refined)
+    }
+
+    /// The layout of the rows.
+    pub fn layout(&self) -> &Arc<RowLayout> {
+        &self.layout
+    }
+
+    /// Bits of the hash that say the partition.
+    pub fn radix_bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The partitions in order.
+    pub fn partitions(&self) -> &[RowCollection] {
+        &self.partitions
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.partitions.iter().map(RowCollection::rows).sum()
+    }
+
+    /// What the rows take when all their pages are in memory.
+    pub fn bytes(&self) -> u64 {
+        self.partitions.iter().map(RowCollection::bytes).sum()
+    }
+
+    /// Appends the rows at the positions `rows` (all rows if `None`) of dense `columns`, each to its partition.
+    /// `hashes` has one hash for each row of `columns`. `pointers` gets the address of each new row behind what it
+    /// holds already, in the order of the input.
+    ///
+    /// If memory runs out, some of the rows may have been appended, and `pointers` is incomplete; the collections stay
+    /// valid.
+    pub fn append(
+        &mut self,
+        columns: &[Vector],
+        rows: Option<&[u32]>,
+        hashes: &[u64],
+        pointers: Option<&mut Vec<RowPtr>>,
+    ) -> Result<()> {
+        let order = match rows {
+            Some(rows) => Order::Rows(rows),
+            None => Order::All { begin: 0, end: hashes.len() },
+        };
+        let layout = self.layout.clone();
+        let source = Columns::new(&layout, columns, Some(hashes), order);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let result = self.append_source(&source, order, hashes, &mut scratch, pointers);
+        self.scratch = scratch;
+        result
+    }
+
+    /// Appends copies of pinned rows of the same layout, with their extra areas, each to its partition.
+    pub fn append_rows(&mut self, rows: &[RowPtr], pointers: Option<&mut Vec<RowPtr>>) -> Result<()> {
+        let layout = self.layout.clone();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut hashes = std::mem::take(&mut scratch.hashes);
+        layout.hashes(rows, &mut hashes);
+        let order = Order::All { begin: 0, end: rows.len() };
+        let result = self.append_source(&Rows::new(&layout, rows), order, &hashes, &mut scratch, pointers);
+        scratch.hashes = hashes;
+        self.scratch = scratch;
+        result
+    }
+
+    fn append_source(
+        &mut self,
+        source: &impl RowSource,
+        order: Order<'_>,
+        hashes: &[u64],
+        scratch: &mut Scratch,
+        pointers: Option<&mut Vec<RowPtr>>,
+    ) -> Result<()> {
+        scratch.sort_by_partition(order, hashes, SALT_SHIFT - self.bits, self.partitions.len());
+        let Scratch { append, positions, places, ends, .. } = scratch;
+        let by_partition = Order::Rows(positions);
+        let Some(pointers) = pointers else {
+            return append_to(&mut self.partitions, ends, source, by_partition, append, |_, _| {});
+        };
+        let first = pointers.len();
+        pointers.resize(first + order.len(), RowPtr::new(std::ptr::null_mut()));
+        let pointers = &mut pointers[first..];
+        append_to(&mut self.partitions, ends, source, by_partition, append, |begin, rows| {
+            for (&place, &row) in places[begin..].iter().zip(rows) {
+                pointers[place as usize] = row;
+            }
+        })
+    }
+
+    /// Takes over the rows of `other`, which has the same layout and as many partitions. Its pages are unpinned.
+    pub fn combine(&mut self, other: PartitionedRows) {
+        assert_eq!(self.bits, other.bits, "partitions by the same bits");
+        for (mine, theirs) in self.partitions.iter_mut().zip(other.partitions) {
+            mine.absorb(theirs);
+        }
+    }
+
+    /// The partitions in order, with all pages unpinned.
+    pub fn into_partitions(mut self) -> Vec<RowCollection> {
+        self.close();
+        self.partitions
+    }
+
+    /// See [`RowCollection::keep_pinned`].
+    pub fn keep_pinned(&mut self, keep: bool) {
+        self.partitions.iter_mut().for_each(|partition| partition.keep_pinned(keep));
+    }
+
+    /// See [`RowCollection::release_pins`].
+    pub fn release_pins(&mut self) {
+        self.partitions.iter_mut().for_each(RowCollection::release_pins);
+    }
+
+    /// See [`RowCollection::close`].
+    pub fn close(&mut self) {
+        self.partitions.iter_mut().for_each(RowCollection::close);
+    }
+}
+
+impl Scratch {
+    /// A counting sort of the rows of `order` by partition into `positions`, `places` and `ends`.
+    fn sort_by_partition(&mut self, order: Order<'_>, hashes: &[u64], shift: u32, partitions: usize) {
+        let Scratch { partitions: numbers, positions, places, ends, .. } = self;
+        let rows = order.len();
+        numbers.resize(rows, 0);
+        positions.resize(rows, 0);
+        places.resize(rows, 0);
+        ends.clear();
+        ends.resize(partitions, 0);
+        let mask = partitions as u64 - 1;
+        order.zip(numbers.iter_mut(), |number, position| {
+            let partition = hashes[position] >> shift & mask;
+            *number = partition as u8;
+            ends[partition as usize] += 1;
+        });
+        let mut begin = 0;
+        for end in ends.iter_mut() {
+            begin += std::mem::replace(end, begin);
+        }
+        // Here `ends` are the beginnings; each moves to its end as its rows are put down.
+        order.zip(numbers.iter().enumerate(), |(place, &number), position| {
+            let end = &mut ends[number as usize];
+            positions[*end] = position as u32;
+            places[*end] = place as u32;
+            *end += 1;
+        });
+    }
+}
