@@ -1,8 +1,9 @@
 //! Temporary files on a real file system.
 //!
-//! The file is opened for direct I/O, so that spilled pages don't live on in the page cache as a second copy of our
-//! memory. Some file systems refuse that when the file is opened, others at the first request; the first block is
-//! written on trial to find out. Without direct I/O the kernel is told after each write that the pages may go.
+//! A direct file is opened for direct I/O, so that spilled pages don't live on in the page cache as a second copy of
+//! our memory. Some file systems refuse that when the file is opened, others at the first request; the first block is
+//! written on trial to find out. Where direct I/O is refused, the kernel is told after each write that the pages may
+//! go. A cached file leaves all to the page cache.
 
 use std::fs;
 use std::io;
@@ -19,16 +20,29 @@ use crate::{ALIGNMENT_BYTES, File, TemporaryFiles, assert_aligned};
 const NAME_ATTEMPTS_MAX: u32 = 16;
 
 /// Creates temporary files on disk.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct DiskFiles;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskFiles {
+    /// Past the page cache: what is written leaves memory.
+    Direct,
+    /// Through the page cache: faster while the system has memory to spare, which then holds what was written.
+    Cached,
+}
 
 impl TemporaryFiles for DiskFiles {
     fn create(&self, directory: &Path) -> io::Result<Box<dyn File>> {
         fs::create_dir_all(directory)?;
-        if let Some(descriptor) = open_direct(directory)? {
-            return Ok(Box::new(DiskFile { descriptor, direct: true }));
+        if *self == Self::Direct
+            && let Some(descriptor) = open_direct(directory)?
+        {
+            return Ok(Box::new(DiskFile { descriptor, drops_cache: false }));
         }
-        Ok(Box::new(DiskFile { descriptor: open_unnamed(directory, OFlags::empty())?, direct: false }))
+        let descriptor = open_unnamed(directory, OFlags::empty())?;
+        Ok(Box::new(DiskFile { descriptor, drops_cache: *self == Self::Direct }))
+    }
+
+    fn available_bytes(&self, directory: &Path) -> io::Result<u64> {
+        let statistics = rustix::fs::statvfs(directory)?;
+        Ok(statistics.f_bavail.saturating_mul(statistics.f_frsize))
     }
 }
 
@@ -93,7 +107,8 @@ fn create_and_unlink(directory: &Path, flags: OFlags, mode: Mode) -> io::Result<
 
 struct DiskFile {
     descriptor: OwnedFd,
-    direct: bool,
+    /// Written pages are dropped from the page cache.
+    drops_cache: bool,
 }
 
 impl File for DiskFile {
@@ -122,7 +137,7 @@ impl File for DiskFile {
                 Err(error) => return Err(error.into()),
             }
         }
-        if !self.direct {
+        if self.drops_cache {
             self.drop_from_page_cache(offset, buffer.len() as u64);
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   godwit-memory ──► TemporaryFiles (creates) ──► File (read_at, write_at, truncate, sync)
-//!                        ├─ DiskFiles              real files without a name, past the page cache
+//!                        ├─ DiskFiles              real files without a name, past the page cache or through it
 //!                        └─ SimulatedFiles         in memory, fails when the test says so
 //! ```
 //!
@@ -42,6 +42,9 @@ pub trait TemporaryFiles: Send + Sync {
     /// Creates an empty file on the file system of `directory`, which is created if it doesn't exist. The file has no
     /// name: it goes with the last handle, even if the process is killed.
     fn create(&self, directory: &Path) -> io::Result<Box<dyn File>>;
+
+    /// Bytes that may still be written to the file system of `directory`, which exists.
+    fn available_bytes(&self, directory: &Path) -> io::Result<u64>;
 }
 
 /// Catches requests that direct I/O would refuse on some file systems and not on others.

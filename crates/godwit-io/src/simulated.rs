@@ -32,6 +32,8 @@ struct World {
     writes: u64,
     open_files: usize,
     stored_bytes: u64,
+    /// Size of the disk; `None`: endless.
+    disk_bytes: Option<u64>,
     read_faults: VecDeque<(u64, Fault)>,
     write_faults: VecDeque<(u64, Fault)>,
 }
@@ -54,6 +56,11 @@ impl SimulatedFiles {
         let mut world = self.world();
         let at = world.writes + call;
         world.write_faults.push_back((at, fault));
+    }
+
+    /// Makes the disk so large. It is for the caller of `available_bytes` to see; writes don't fail by it.
+    pub fn set_disk_bytes(&self, bytes: u64) {
+        self.world().disk_bytes = Some(bytes);
     }
 
     /// Writes asked for so far.
@@ -80,6 +87,11 @@ impl TemporaryFiles for SimulatedFiles {
     fn create(&self, _directory: &Path) -> io::Result<Box<dyn File>> {
         self.world().open_files += 1;
         Ok(Box::new(SimulatedFile { files: self.clone(), content: Mutex::default() }))
+    }
+
+    fn available_bytes(&self, _directory: &Path) -> io::Result<u64> {
+        let world = self.world();
+        Ok(world.disk_bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(world.stored_bytes)))
     }
 }
 

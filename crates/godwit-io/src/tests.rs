@@ -36,10 +36,12 @@ fn check_round_trip(file: &dyn File) {
 #[test]
 fn a_disk_file_returns_what_was_written_and_has_no_name() {
     let directory = test_directory("round-trip");
-    let file = DiskFiles.create(&directory).unwrap();
-    check_round_trip(file.as_ref());
-    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
-    drop(file);
+    for files in [DiskFiles::Direct, DiskFiles::Cached] {
+        let file = files.create(&directory).unwrap();
+        check_round_trip(file.as_ref());
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+        assert!(files.available_bytes(&directory).unwrap() > 0);
+    }
     std::fs::remove_dir(&directory).unwrap();
 }
 

@@ -98,10 +98,15 @@ impl Drop for Mapping {
 /// # Safety
 /// The range is mapped, or empty, and nobody uses it.
 unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-    if bytes > 0 {
-        // SAFETY: the caller's promise.
-        let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
-        unmapped.expect("a mapped range can be unmapped");
+    if bytes == 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
+    if unmapped.is_err() {
+        // The kernel's map of the process is full, and this would split an entry: only addresses are lost.
+        // SAFETY: still mapped, and the caller promises that nobody uses it.
+        unsafe { release_to_system(start, bytes) };
     }
 }
 
@@ -120,7 +125,8 @@ unsafe fn advise_huge(start: NonNull<u8>, bytes: usize, huge: bool) {
     let _ = (start, bytes, huge);
 }
 
-/// Gives the memory of a mapped range back to the system; reading it afterwards finds zeros.
+/// Gives the memory of a mapped range back to the system. Nothing is lost but memory if the system doesn't want it, as
+/// when the host has locked all its memory.
 ///
 /// # Safety
 /// The range is mapped, and nobody uses its content.
@@ -130,8 +136,7 @@ unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
     #[cfg(not(target_os = "linux"))]
     let advice = Advice::DontNeed;
     // SAFETY: the caller's promise.
-    let released = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
-    released.expect("a mapped range can be released");
+    let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
 }
 
 struct Arena {

@@ -24,6 +24,12 @@ pub(crate) const IDLE_PER_USED: u64 = 4;
 /// costs a file-system transaction and excludes new slots meanwhile.
 pub(crate) const SHRINK_SLOTS_MIN: u32 = 64;
 
+/// What temporary files leave free on their disk: the host's own programs need some, and many misbehave without.
+pub(crate) const DISK_RESERVE_BYTES: u64 = 256 * 1024 * 1024;
+
+/// The free space of the disk is asked for whenever the temporary file has grown by this many slots (16 MiB).
+pub(crate) const DISK_CHECK_SLOTS: u32 = 64;
+
 /// The queue is swept when more than this many, and more than half, of its entries belong to destroyed pages.
 pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
 
@@ -58,8 +64,11 @@ pub struct BufferConfig {
     pub memory_limit: u64,
     /// Where the temporary files live. Created when the first page is spilled.
     pub temp_directory: PathBuf,
-    /// Most bytes of temporary files; `None`: as much as the disk has.
+    /// Most bytes of temporary files; `None`: what the disk has, but for a small reserve.
     pub max_temp_directory_bytes: Option<u64>,
+    /// Spill through the page cache of the system. Faster while the system has memory to spare, which then holds a
+    /// copy of what was spilled that no limit of ours counts.
+    pub cached_spill: bool,
     /// Which pages leave memory first.
     pub eviction: EvictionPolicy,
     /// Test world: every page is written out as soon as its last pin is dropped.
@@ -73,6 +82,7 @@ impl BufferConfig {
             memory_limit,
             temp_directory: std::env::temp_dir(),
             max_temp_directory_bytes: None,
+            cached_spill: false,
             eviction: EvictionPolicy::default(),
             force_spill: false,
         }

@@ -25,10 +25,11 @@ pub struct BufferManager {
 impl BufferManager {
     /// A pool that spills to real files. Nothing is created on disk before the first page is spilled.
     pub fn new(config: BufferConfig) -> Result<Self> {
-        Self::with_files(config, Arc::new(DiskFiles))
+        let files = if config.cached_spill { DiskFiles::Cached } else { DiskFiles::Direct };
+        Self::with_files(config, Arc::new(files))
     }
 
-    /// A pool that spills to `files`, such as simulated ones.
+    /// A pool that spills to `files`, such as simulated ones; they decide about the page cache.
     pub fn with_files(config: BufferConfig, files: Arc<dyn TemporaryFiles>) -> Result<Self> {
         Ok(Self { pool: Arc::new(Pool::new(config, files)?), owner: None })
     }

@@ -18,6 +18,14 @@ use crate::queue::EvictionQueue;
 use crate::statistics::MemoryStatistics;
 use crate::temporary::{DiskCopy, TempSpace};
 
+fn check_holds_a_page(memory_limit: u64) -> Result<()> {
+    if memory_limit < PAGE_BYTES as u64 {
+        return Err(Error::user(format!("a memory limit of {} holds no page", format_bytes(memory_limit)))
+            .with_hint("raise memory_limit"));
+    }
+    Ok(())
+}
+
 pub(crate) struct Pool {
     pub(crate) ledger: Ledger,
     pub(crate) queue: EvictionQueue,
@@ -34,10 +42,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn new(config: BufferConfig, files: Arc<dyn TemporaryFiles>) -> Result<Self> {
-        if config.memory_limit < PAGE_BYTES as u64 {
-            return Err(Error::user(format!("a memory limit of {} holds no page", format_bytes(config.memory_limit)))
-                .with_hint("raise memory_limit"));
-        }
+        check_holds_a_page(config.memory_limit)?;
         Ok(Self {
             ledger: Ledger::new(config.memory_limit),
             queue: EvictionQueue::default(),
@@ -113,6 +118,7 @@ impl Pool {
 
     /// Lowers or raises the limit; evicts what is over it.
     pub(crate) fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        check_holds_a_page(bytes)?;
         let old = self.ledger.limit_bytes();
         self.ledger.set_limit_bytes(bytes);
         while self.ledger.used_bytes() > bytes {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,7 +15,7 @@ use godwit_io::{File, TemporaryFiles};
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::config::{PAGE_BYTES, SHRINK_SLOTS_MIN};
+use crate::config::{DISK_CHECK_SLOTS, DISK_RESERVE_BYTES, PAGE_BYTES, SHRINK_SLOTS_MIN};
 
 /// Where pages go: the directory, the file of slots in use, and the quota over all files.
 pub(crate) struct TempSpace {
@@ -62,18 +62,39 @@ impl TempSpace {
         if let Some(slots) = &current.slots {
             return Ok(Arc::clone(slots));
         }
-        let file = self.create_file(&current)?;
-        let slots = Arc::new(SlotFile { file, space: Arc::clone(self), slots: Mutex::default() });
+        let file = self.create_file(&current.directory)?;
+        let directory = current.directory.clone();
+        let slots = Arc::new(SlotFile { file, directory, space: Arc::clone(self), slots: Mutex::default() });
         current.slots = Some(Arc::clone(&slots));
         Ok(slots)
     }
 
-    fn create_file(&self, current: &Current) -> Result<Box<dyn File>> {
-        let directory = &current.directory;
+    fn create_file(&self, directory: &Path) -> Result<Box<dyn File>> {
         self.files.create(directory).map_err(|error| {
             Error::io(format!("creating a temporary file in {}", directory.display()), &error)
                 .with_hint("set temp_directory to a directory that can be written")
         })
+    }
+
+    /// Fails when `bytes` more would eat into the reserve of the disk. Between checks the files may grow a little.
+    fn check_disk(&self, directory: &Path, bytes: u64) -> Result<()> {
+        let available = self
+            .files
+            .available_bytes(directory)
+            .map_err(|error| Error::io(format!("asking for the free space of {}", directory.display()), &error))?;
+        if available < bytes.saturating_add(DISK_RESERVE_BYTES) {
+            return Err(self.full_disk(directory));
+        }
+        Ok(())
+    }
+
+    fn full_disk(&self, directory: &Path) -> Error {
+        Error::resource(format!(
+            "the disk with {} is full but for a reserve; temporary files hold {} of it",
+            directory.display(),
+            format_bytes(self.used_bytes()),
+        ))
+        .with_hint("free disk space, set temp_directory to another disk, or raise memory_limit")
     }
 
     fn take_quota(&self, bytes: u64) -> Result<()> {
@@ -94,20 +115,18 @@ impl TempSpace {
         self.used_bytes.fetch_sub(bytes, Relaxed);
     }
 
-    fn write_error(&self, error: &io::Error) -> Error {
-        let directory = self.current.lock().directory.display().to_string();
+    fn write_error(&self, directory: &Path, error: &io::Error) -> Error {
         if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-            let used = format_bytes(self.used_bytes());
-            return Error::resource(format!("the disk with {directory} is full; temporary files hold {used} of it"))
-                .with_hint("free disk space, set temp_directory to another disk, or raise memory_limit");
+            return self.full_disk(directory);
         }
-        Error::io(format!("writing to a temporary file in {directory}"), error)
+        Error::io(format!("writing to a temporary file in {}", directory.display()), error)
     }
 }
 
 /// The file with one slot of [`PAGE_BYTES`] for each spilled page.
 struct SlotFile {
     file: Box<dyn File>,
+    directory: PathBuf,
     space: Arc<TempSpace>,
     slots: Mutex<Slots>,
 }
@@ -129,6 +148,9 @@ impl SlotFile {
             return Ok(slot);
         }
         if slots.end == slots.file {
+            if slots.file.is_multiple_of(DISK_CHECK_SLOTS) {
+                self.space.check_disk(&self.directory, offset_of(DISK_CHECK_SLOTS))?;
+            }
             self.space.take_quota(PAGE_BYTES as u64)?;
             slots.file += 1;
         }
@@ -181,6 +203,7 @@ impl Drop for Slot {
 /// A file of its own, and its quota.
 struct OwnFile {
     file: Box<dyn File>,
+    directory: PathBuf,
     space: Arc<TempSpace>,
     bytes: u64,
 }
@@ -200,8 +223,11 @@ impl Place {
     fn take(space: &Arc<TempSpace>, bytes: usize, is_large: bool) -> Result<Self> {
         if is_large {
             space.take_quota(bytes as u64)?;
-            let file = space.create_file(&space.current.lock()).inspect_err(|_| space.release_quota(bytes as u64))?;
-            return Ok(Self::Own(OwnFile { file, space: Arc::clone(space), bytes: bytes as u64 }));
+            let directory = space.current.lock().directory.clone();
+            let file = space.create_file(&directory).inspect_err(|_| space.release_quota(bytes as u64))?;
+            let own = OwnFile { file, directory, space: Arc::clone(space), bytes: bytes as u64 };
+            space.check_disk(&own.directory, own.bytes)?;
+            return Ok(Self::Own(own));
         }
         assert!(bytes == PAGE_BYTES, "a slot holds a page");
         let file = space.slots()?;
@@ -213,6 +239,13 @@ impl Place {
         match self {
             Self::Slot(slot) => (slot.file.file.as_ref(), offset_of(slot.index)),
             Self::Own(own) => (own.file.as_ref(), 0),
+        }
+    }
+
+    fn directory(&self) -> &Path {
+        match self {
+            Self::Slot(slot) => &slot.file.directory,
+            Self::Own(own) => &own.directory,
         }
     }
 }
@@ -229,7 +262,7 @@ impl DiskCopy {
         let place = Place::take(space, content.len(), is_large)?;
         let checksum = xxh3_64(content);
         let (file, offset) = place.address();
-        file.write_at(content, offset).map_err(|error| space.write_error(&error))?;
+        file.write_at(content, offset).map_err(|error| space.write_error(place.directory(), &error))?;
         Ok(Self { place, checksum })
     }
 

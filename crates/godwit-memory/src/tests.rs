@@ -253,6 +253,25 @@ fn the_quota_of_temporary_space_is_kept() {
 }
 
 #[test]
+fn some_of_the_disk_is_left_to_others() {
+    let (manager, files) = pool_of(2);
+    files.set_disk_bytes((256 << 20) + 100 * PAGE);
+    let mut pages = Vec::new();
+    let error = loop {
+        match manager.allocate_page(MemoryTag::RowPage, None) {
+            Ok(pinned) => pages.push(pinned.page().clone()),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Resource);
+    assert!(error.message().contains("is full"), "{error}");
+    assert_eq!(files.stored_bytes(), 64 * PAGE, "space is looked at each 64 pages");
+    assert!(manager.allocate_large(PAGE_BYTES, MemoryTag::HeapPage).is_err());
+    drop(pages);
+    assert_empty(&manager, &files);
+}
+
+#[test]
 fn with_force_spill_every_unpin_evicts() {
     let files = SimulatedFiles::new();
     let config = BufferConfig { force_spill: true, ..BufferConfig::new(8 * PAGE) };
