@@ -7,7 +7,7 @@ use std::time::Duration;
 use godwit_memory::OwnerCounters;
 use parking_lot::Mutex;
 
-/// What an operator did in one query. Written with relaxed atomics, a few times per chunk at most.
+/// What an operator did in one query. Tasks count for themselves and add up at their end.
 pub struct OperatorMetrics {
     name: String,
     /// Time inside this operator, all workers added, in nanoseconds. Zero unless the query is profiled.
@@ -43,14 +43,14 @@ impl OperatorMetrics {
         &self.memory
     }
 
-    /// Counts a chunk that the operator emitted.
-    pub fn count_output(&self, rows: usize) {
-        self.rows_out.fetch_add(rows as u64, Ordering::Relaxed);
-        self.chunks_out.fetch_add(1, Ordering::Relaxed);
+    /// Adds what a task's share of the operator emitted. Called by the scheduler.
+    pub(crate) fn add_output(&self, rows: u64, chunks: u64) {
+        self.rows_out.fetch_add(rows, Ordering::Relaxed);
+        self.chunks_out.fetch_add(chunks, Ordering::Relaxed);
     }
 
     /// Adds time spent in the operator.
-    pub fn add_time(&self, time: Duration) {
+    pub(crate) fn add_time(&self, time: Duration) {
         self.own_ns.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 

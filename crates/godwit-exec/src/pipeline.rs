@@ -129,7 +129,8 @@ pub struct Pipeline {
     pub transforms: Vec<Arc<dyn Transform>>,
     /// Where they end. Pipelines may share a sink; it is finalized after the last of them.
     pub sink: Arc<dyn Sink>,
-    /// Indices of pipelines of the same plan that must have finished (sink finalized) before this one starts.
+    /// Indices of pipelines of the same plan that must be complete (their sink finalized, unless a later pipeline feeds
+    /// it too) before this one starts.
     pub depends_on: Vec<usize>,
 }
 

@@ -1,1 +1,285 @@
-//! The worker pool.
+//! The worker pool, and the run of one query's pipelines on it.
+//!
+//! ```text
+//!               all dependencies complete            last task done, last feeder of its sink: finalize
+//! Waiting ────────────────────────────────▶ Running ─────────────────────────────────────────────────▶ Complete
+//! ```
+//!
+//! A pipeline runs as up to `workers` [`PipelineTask`]s. A worker thread takes a task, runs it for a quantum, and puts it
+//! back, so that queries share the pool fairly; a blocked task is parked in its signal and costs nothing. The first
+//! error (or caught panic) cancels the query; its other tasks end at their next chunk, and the run is over when the
+//! last of them has ended, so that nothing of a failed query survives it.
+
+mod task;
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use godwit_common::{Error, Result};
+use parking_lot::{Condvar, Mutex};
+
+use crate::QueryContext;
+use crate::pipeline::{Pipeline, Sink};
+use task::{PipelineTask, Step};
+
+/// A fixed set of worker threads, one pool per database. Dropping it waits for the threads.
+pub struct WorkerPool {
+    shared: Arc<PoolShared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What threads and parked tasks hold on to.
+struct PoolShared {
+    queue: Mutex<Queue>,
+    available: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    shutdown: bool,
+}
+
+/// What a worker thread can do. At most `workers` tasks per running pipeline exist, so the queue is bounded by the number
+/// of running queries.
+enum Job {
+    /// All dependencies are complete: start the source and make the tasks.
+    Launch(Arc<QueryRun>, usize),
+    /// Run a task for a quantum.
+    Task(Box<PipelineTask>),
+}
+
+impl WorkerPool {
+    /// Starts `workers` threads.
+    pub fn new(workers: usize) -> Result<Self> {
+        assert!(workers > 0);
+        let shared = Arc::new(PoolShared { queue: Mutex::default(), available: Condvar::new() });
+        let threads = (0..workers)
+            .map(|index| {
+                let shared = shared.clone();
+                std::thread::Builder::new()
+                    .name(format!("godwit-worker-{index}"))
+                    .spawn(move || shared.work())
+                    .map_err(|e| Error::io("starting a worker thread", &e))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { shared, threads })
+    }
+
+    /// Number of worker threads.
+    pub fn workers(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Starts a query. `on_done` is called once, by a worker, when the last task has ended.
+    pub fn run(
+        &self,
+        query: Arc<QueryContext>,
+        pipelines: Vec<Pipeline>,
+        on_done: impl FnOnce(Result<()>) + Send + 'static,
+    ) {
+        let run = QueryRun::new(self.shared.clone(), query, pipelines, Box::new(on_done));
+        run.launch_ready();
+    }
+}
+
+impl Drop for WorkerPool {
+    fn drop(&mut self) {
+        self.shared.queue.lock().shutdown = true;
+        self.shared.available.notify_all();
+        let current = std::thread::current().id();
+        for thread in self.threads.drain(..) {
+            // The last handle of a database may be dropped by one of its own workers; that one can't wait for itself.
+            if thread.thread().id() != current {
+                // A worker catches panics of tasks; if it died all the same there is nothing left to wait for.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl PoolShared {
+    fn push(&self, job: Job) {
+        self.queue.lock().jobs.push_back(job);
+        self.available.notify_one();
+    }
+
+    fn work(self: &Arc<Self>) {
+        loop {
+            let job = {
+                let mut queue = self.queue.lock();
+                loop {
+                    if queue.shutdown {
+                        return;
+                    }
+                    match queue.jobs.pop_front() {
+                        Some(job) => break job,
+                        None => self.available.wait(&mut queue),
+                    }
+                }
+            };
+            match job {
+                Job::Launch(run, index) => run.launch(index),
+                Job::Task(task) => self.step(task),
+            }
+        }
+    }
+
+    fn step(self: &Arc<Self>, mut task: Box<PipelineTask>) {
+        let step = catch_unwind(AssertUnwindSafe(|| task.run_quantum()))
+            .unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))));
+        match step {
+            Ok(Step::Yield) => self.push(Job::Task(task)),
+            Ok(Step::Blocked(signal)) => {
+                let shared = self.clone();
+                signal.subscribe(move || shared.push(Job::Task(task)));
+            }
+            Ok(Step::Finished) => {
+                let (run, index) = task.into_run();
+                run.task_ended(index, Ok(()));
+            }
+            Err(error) => {
+                let (run, index) = task.into_run();
+                run.task_ended(index, Err(error));
+            }
+        }
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    format!("a worker panicked: {}", text.unwrap_or("no message"))
+}
+
+type OnDone = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// One query's pipelines and how far they are.
+struct QueryRun {
+    pool: Arc<PoolShared>,
+    query: Arc<QueryContext>,
+    pipelines: Vec<Pipeline>,
+    progress: Mutex<Progress>,
+}
+
+struct Progress {
+    states: Vec<State>,
+    /// Pipelines that are running.
+    running: usize,
+    error: Option<Error>,
+    on_done: Option<OnDone>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Waiting,
+    Running { tasks_left: usize },
+    Complete,
+}
+
+impl QueryRun {
+    fn new(pool: Arc<PoolShared>, query: Arc<QueryContext>, pipelines: Vec<Pipeline>, on_done: OnDone) -> Arc<Self> {
+        let states = vec![State::Waiting; pipelines.len()];
+        let progress = Mutex::new(Progress { states, running: 0, error: None, on_done: Some(on_done) });
+        Arc::new(Self { pool, query, pipelines, progress })
+    }
+
+    /// Queues every pipeline whose dependencies are complete, or ends the run if nothing runs and nothing can.
+    fn launch_ready(self: &Arc<Self>) {
+        let mut progress = self.progress.lock();
+        if progress.error.is_none() {
+            for index in 0..self.pipelines.len() {
+                let complete = |&d: &usize| progress.states[d] == State::Complete;
+                if progress.states[index] == State::Waiting && self.pipelines[index].depends_on.iter().all(complete) {
+                    progress.states[index] = State::Running { tasks_left: 1 };
+                    progress.running += 1;
+                    self.pool.push(Job::Launch(self.clone(), index));
+                }
+            }
+        }
+        if progress.running == 0 {
+            if progress.error.is_none() && progress.states.iter().any(|&state| state != State::Complete) {
+                progress.error = Some(Error::internal("the pipelines of a query wait for each other"));
+            }
+            if let Some(on_done) = progress.on_done.take() {
+                let result = progress.error.clone().map_or(Ok(()), Err);
+                drop(progress);
+                on_done(result);
+            }
+        }
+    }
+
+    /// Starts the source and makes the tasks.
+    fn launch(self: Arc<Self>, index: usize) {
+        let pipeline = &self.pipelines[index];
+        let started = catch_unwind(AssertUnwindSafe(|| {
+            self.query.cancel.check()?;
+            pipeline.source.start(&self.query)?;
+            Ok(pipeline.source.parallelism().clamp(1, self.query.settings.workers))
+        }))
+        .unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))));
+        match started {
+            Ok(tasks) => {
+                self.progress.lock().states[index] = State::Running { tasks_left: tasks };
+                for task in PipelineTask::for_pipeline(&self, index, tasks) {
+                    self.pool.push(Job::Task(task));
+                }
+            }
+            Err(error) => self.task_ended(index, Err(error)),
+        }
+    }
+
+    /// Called by each task when it ends; the last one completes the pipeline.
+    fn task_ended(self: Arc<Self>, index: usize, result: Result<()>) {
+        if let Err(error) = result {
+            self.fail(error);
+        }
+        let last = {
+            let mut progress = self.progress.lock();
+            let State::Running { tasks_left } = &mut progress.states[index] else {
+                unreachable!("a task of a pipeline that isn't running")
+            };
+            *tasks_left -= 1;
+            *tasks_left == 0
+        };
+        if last {
+            self.complete(index);
+        }
+    }
+
+    fn fail(&self, error: Error) {
+        let mut progress = self.progress.lock();
+        // Tasks that were stopped by the first error report "cancelled": the cause comes first and stays.
+        progress.error.get_or_insert(error);
+        self.query.cancel.cancel();
+    }
+
+    fn complete(self: Arc<Self>, index: usize) {
+        let last_feeder = {
+            let progress = self.progress.lock();
+            let feeds_same = |other: usize| same_sink(&self.pipelines[other].sink, &self.pipelines[index].sink);
+            progress.error.is_none()
+                && (0..self.pipelines.len())
+                    .filter(|&other| other != index && feeds_same(other))
+                    .all(|other| progress.states[other] == State::Complete)
+        };
+        if last_feeder {
+            let finalized = catch_unwind(AssertUnwindSafe(|| self.pipelines[index].sink.finalize(&self.query)))
+                .unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))));
+            if let Err(error) = finalized {
+                self.fail(error);
+            }
+        }
+        {
+            let mut progress = self.progress.lock();
+            progress.states[index] = State::Complete;
+            progress.running -= 1;
+        }
+        self.launch_ready();
+    }
+}
+
+fn same_sink(a: &Arc<dyn Sink>, b: &Arc<dyn Sink>) -> bool {
+    std::ptr::eq(Arc::as_ptr(a).cast::<()>(), Arc::as_ptr(b).cast::<()>())
+}

@@ -1,0 +1,92 @@
+//! The operator tree that `EXPLAIN` prints, with what happened after `EXPLAIN ANALYZE`.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use godwit_common::format_bytes;
+
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::Transform;
+
+/// An operator with its inputs.
+pub struct ExplainNode {
+    /// Counters and name; none for nodes that are only wiring.
+    metrics: Option<Arc<OperatorMetrics>>,
+    name: String,
+    /// What this input is to its parent ("build", "subquery"), if it isn't the plain input.
+    pub role: Option<&'static str>,
+    /// Rows that the planner expects.
+    pub estimated_rows: Option<f64>,
+    /// Inputs, the streaming one first.
+    pub children: Vec<ExplainNode>,
+}
+
+impl ExplainNode {
+    /// An operator without inputs.
+    pub fn leaf(metrics: Arc<OperatorMetrics>) -> Self {
+        let name = metrics.name().to_owned();
+        Self { metrics: Some(metrics), name, role: None, estimated_rows: None, children: Vec::new() }
+    }
+
+    /// A node without counters of its own.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { metrics: None, name: name.into(), role: None, estimated_rows: None, children: Vec::new() }
+    }
+
+    /// A streaming operator.
+    pub fn of_transform<T: Transform + ?Sized>(transform: &Arc<T>) -> Self {
+        Self::leaf(transform.metrics().clone())
+    }
+
+    /// This node with `input` as its first input.
+    #[must_use]
+    pub fn above(mut self, input: ExplainNode) -> Self {
+        self.children.insert(0, input);
+        self
+    }
+
+    /// The tree as text, one operator per line, measured values behind it if `analyzed`.
+    pub fn render(&self, analyzed: bool) -> String {
+        let mut text = String::new();
+        self.render_into(&mut text, "", "", analyzed);
+        text
+    }
+
+    fn render_into(&self, text: &mut String, first: &str, rest: &str, analyzed: bool) {
+        let role = self.role.map(|role| format!("{role}: ")).unwrap_or_default();
+        let _ = writeln!(text, "{first}{role}{}{}", self.name, self.summary(analyzed));
+        let detail_indent = if self.children.is_empty() { "  " } else { "│ " };
+        if let (true, Some(metrics)) = (analyzed, &self.metrics) {
+            for (name, value) in metrics.notes() {
+                let _ = writeln!(text, "{rest}{detail_indent}  {name}: {value}");
+            }
+        }
+        for (index, child) in self.children.iter().enumerate() {
+            let last = index + 1 == self.children.len();
+            let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            child.render_into(text, &format!("{rest}{branch}"), &format!("{rest}{below}"), analyzed);
+        }
+    }
+
+    fn summary(&self, analyzed: bool) -> String {
+        let estimate = self.estimated_rows.map(|rows| format!("~{rows:.0} rows"));
+        let mut parts: Vec<String> = estimate.into_iter().collect();
+        if let (true, Some(metrics)) = (analyzed, &self.metrics) {
+            let (rows, chunks) = (metrics.rows_out(), metrics.chunks_out());
+            parts.push(format!("{rows} rows in {chunks} chunks"));
+            parts.push(format!("{:.2} ms", metrics.own_time().as_secs_f64() * 1e3));
+            let memory = metrics.memory();
+            if memory.peak_bytes() > 0 {
+                parts.push(format!("memory {}", format_bytes(memory.peak_bytes())));
+            }
+            if memory.spilled_bytes() > 0 {
+                parts.push(format!(
+                    "spilled {}, re-read {}",
+                    format_bytes(memory.spilled_bytes()),
+                    format_bytes(memory.reread_bytes())
+                ));
+            }
+        }
+        if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
+    }
+}

@@ -1,0 +1,87 @@
+//! GROUP BY, DISTINCT, aggregates without groups, grouping sets.
+
+use std::collections::BTreeSet;
+
+use datafusion_common::DFSchema;
+use datafusion_expr::expr::GroupingSet;
+use datafusion_expr::logical_plan::{Aggregate, Distinct};
+use datafusion_expr::utils::{enumerate_grouping_sets, grouping_set_to_exprlist};
+use datafusion_expr::{Expr, LogicalPlan};
+use godwit_common::{Error, Result};
+
+use super::stream::{Branch, Stream};
+use super::{Needs, PhysicalPlanner, columns_of_all, passed_column, planning_error};
+use crate::explain::ExplainNode;
+use crate::hash_aggregate::{AggregateCompiler, HashAggregate, HashAggregateSpec};
+
+impl PhysicalPlanner<'_> {
+    pub(super) fn plan_aggregate(&mut self, aggregate: &Aggregate, needs: Needs) -> Result<Stream> {
+        let input_schema = aggregate.input.schema();
+        let (groups, grouping_sets) = group_keys(&aggregate.group_expr)?;
+        let columns = columns_of_all(groups.iter().chain(&aggregate.aggr_expr), input_schema)?;
+        // Dropping all rows of a group drops the group, if every row belongs to just one.
+        let filters = match grouping_sets {
+            None => needs.filters_below(|index| passed_column(groups.get(index)?, input_schema)),
+            Some(_) => Vec::new(),
+        };
+        let mut stream = self.plan(&aggregate.input, Needs { columns, filters })?;
+        let spec = {
+            let mut compiler = AggregateCompiler::new(&stream.schema, &stream.row_type, &self.context);
+            HashAggregateSpec {
+                groups: groups.iter().map(|group| compiler.expression(group)).collect::<Result<_>>()?,
+                grouping_sets,
+                aggregates: aggregate.aggr_expr.iter().map(|call| compiler.aggregate(call)).collect::<Result<_>>()?,
+                estimated_groups: Some(self.estimates.of(&LogicalPlan::Aggregate(aggregate.clone())).rows as u64),
+            }
+        };
+        self.run_subqueries_before(&mut stream)?;
+        let by: Vec<String> = groups.iter().map(|group| group.to_string()).collect();
+        let name = if by.is_empty() { "Aggregate".to_owned() } else { format!("HashAggregate by {}", by.join(", ")) };
+        self.aggregate_stream(stream, spec, &aggregate.schema, name)
+    }
+
+    pub(super) fn plan_distinct(&mut self, distinct: &Distinct, needs: Needs) -> Result<Stream> {
+        let Distinct::All(input) = distinct else {
+            return Err(Error::unsupported("DISTINCT ON").with_hint("use GROUP BY with first_value(... ORDER BY ...)"));
+        };
+        let width = input.schema().fields().len();
+        let all: BTreeSet<usize> = (0..width).collect();
+        let mut stream = self.plan(input, Needs { columns: all, filters: needs.filters })?;
+        let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+        let groups = self.compile_all(&columns, &mut stream)?;
+        let estimated_groups = Some(self.estimates.of(&LogicalPlan::Distinct(distinct.clone())).rows as u64);
+        let spec = HashAggregateSpec { groups, grouping_sets: None, aggregates: Vec::new(), estimated_groups };
+        self.aggregate_stream(stream, spec, input.schema(), "Distinct".to_owned())
+    }
+
+    fn aggregate_stream(
+        &mut self,
+        stream: Stream,
+        spec: HashAggregateSpec,
+        schema: &DFSchema,
+        name: String,
+    ) -> Result<Stream> {
+        let operator = HashAggregate::new(spec, self.query, name)?;
+        let (done, below) = self.close(stream, operator.sink());
+        let source = operator.source();
+        let explain = ExplainNode::leaf(source.metrics().clone()).above(below);
+        let row_type = operator.output_type();
+        Stream::new(schema, (0..row_type.len()).collect(), row_type, Branch::new(source, done), explain)
+    }
+}
+
+/// The distinct group keys, and for grouping sets which keys each set has.
+fn group_keys(group_expr: &[Expr]) -> Result<(Vec<Expr>, Option<Vec<Vec<usize>>>)> {
+    if !group_expr.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
+        return Ok((group_expr.to_vec(), None));
+    }
+    let enumerated = enumerate_grouping_sets(group_expr.to_vec()).map_err(planning_error)?;
+    let [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] = &enumerated[..] else {
+        return Err(Error::internal("grouping sets that are not enumerated"));
+    };
+    let keys: Vec<Expr> =
+        grouping_set_to_exprlist(&enumerated).map_err(planning_error)?.into_iter().cloned().collect();
+    let index_of = |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of every set");
+    let sets = sets.iter().map(|set| set.iter().map(index_of).collect()).collect();
+    Ok((keys, Some(sets)))
+}

@@ -1,0 +1,254 @@
+//! Joins: hash join on equalities, nested loops without.
+//!
+//! ```text
+//! build child ─▶ build sink │ table source ─▶ (nothing) │ probe child ─▶ probe ─▶ downstream
+//!                                                       │ rest ─▶ downstream          (after the probe)
+//! ```
+//!
+//! By the convention of `godwit-sql` the left child of a join is the probe side and the right child the build side.
+//! Filters made of the build keys travel down the probe side to a scan; filters from joins above travel through this one
+//! to whichever side their column comes from.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::DataType;
+use datafusion_common::{DFSchema, JoinType, NullEquality};
+use datafusion_expr::Expr;
+use datafusion_expr::logical_plan::Join;
+use datafusion_expr::utils::split_conjunction;
+use godwit_common::{Error, Result};
+use godwit_expression::{Expression, Predicate};
+use godwit_vector::RowType;
+
+use super::simple::common_physical;
+use super::stream::{Branch, Stream};
+use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, planning_error};
+use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
+use crate::key_filter::KeyFilter;
+use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
+use crate::pipeline::{Source, Transform};
+
+/// What the parent wants of a join's output, split by side.
+struct Wanted {
+    probe: BTreeSet<usize>,
+    build: BTreeSet<usize>,
+}
+
+/// The roles of either join operator on the probe side.
+struct ProbeRoles {
+    probe: Arc<dyn Transform>,
+    rest: Option<Arc<dyn Source>>,
+    output: RowType,
+}
+
+impl PhysicalPlanner<'_> {
+    pub(super) fn plan_join(&mut self, join: &Join, needs: Needs) -> Result<Stream> {
+        let kind = join_kind(join.join_type)?;
+        let probe_width = join.left.schema().fields().len();
+        let wanted = wanted_by_side(kind, probe_width, &needs.columns);
+        let (probe_columns, build_columns) = input_columns(join, &wanted)?;
+
+        let build_filters = match kind {
+            JoinKind::Inner | JoinKind::Right => needs.filters_below(|index| index.checked_sub(probe_width)),
+            JoinKind::BuildSemi | JoinKind::BuildAnti => needs.filters.clone(),
+            _ => Vec::new(),
+        };
+        let mut build = self.plan(&join.right, Needs { columns: build_columns, filters: build_filters })?;
+        // The probe side's pipelines may wait for the build side's before these are closed.
+        let build_pipelines = self.reserve(build.branches.len());
+        let build_keys = self.compile_all(join.on.iter().map(|(_, build)| build), &mut build)?;
+
+        let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = join.on.iter().map(|_| Arc::default()).collect();
+        let mut probe_filters = match kind {
+            JoinKind::Inner
+            | JoinKind::Left
+            | JoinKind::ProbeSemi
+            | JoinKind::ProbeAnti
+            | JoinKind::Mark
+            | JoinKind::Single => needs.filters_below(|index| (index < probe_width).then_some(index)),
+            _ => Vec::new(),
+        };
+        if drops_unmatched_probe_rows(kind) && join.null_equality == NullEquality::NullEqualsNothing {
+            for ((key, _), slot) in join.on.iter().zip(&slots) {
+                if let Some(column) = filterable_column(key, join.left.schema()) {
+                    let filled_by = build_pipelines.clone();
+                    probe_filters.push(WantedFilter { column, slot: slot.clone(), filled_by });
+                }
+            }
+        }
+        let mut probe = self.plan(&join.left, Needs { columns: probe_columns, filters: probe_filters })?;
+        let probe_keys = self.compile_all(join.on.iter().map(|(probe, _)| probe), &mut probe)?;
+        let residual = self.compile_residual(join, &mut probe, &build)?;
+
+        let positions = |stream: &Stream, wanted: &BTreeSet<usize>| -> Vec<usize> {
+            wanted.iter().map(|&index| stream.position(index).expect("wanted columns are there")).collect()
+        };
+        let probe_output = positions(&probe, &wanted.probe);
+        let build_output = positions(&build, &wanted.build);
+        let name = join_name(join, kind);
+        let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
+        let (roles, ready) = if join.on.is_empty() {
+            let spec =
+                NestedLoopJoinSpec { kind, probe_type, build_type, predicate: residual, probe_output, build_output };
+            let operator = NestedLoopJoin::new(spec, self.query, name)?;
+            let explain = self.close_as(build_pipelines.clone(), build, operator.build_sink());
+            let roles = ProbeRoles { probe: operator.probe(), rest: operator.rest(), output: operator.output_type() };
+            (roles, (build_pipelines, explain))
+        } else {
+            let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
+            let spec = HashJoinSpec {
+                kind,
+                probe_keys,
+                build_keys,
+                probe_type,
+                build_type,
+                residual,
+                nulls_equal: join.null_equality == NullEquality::NullEqualsNull,
+                null_aware: join.null_aware,
+                probe_output,
+                build_output,
+                estimated_build_rows: Some(self.estimates.of(&join.right).rows as u64),
+                filter_slots: slots,
+            };
+            let operator = HashJoin::new(spec, self.query, name)?;
+            let explain = self.close_as(build_pipelines.clone(), build, operator.build_sink());
+            let table = self.run_alone(operator.table_source(), build_pipelines);
+            let roles = ProbeRoles { probe: operator.probe(), rest: operator.rest(), output: operator.output_type() };
+            (roles, (vec![table], explain))
+        };
+        let (ready, mut build_explain) = ready;
+        build_explain.role = Some("build");
+        let mut stream = probe_stream(probe, roles, ready);
+        stream.explain.children.push(build_explain);
+        let (origin, row_type) = (output_columns(kind, probe_width, &wanted), stream.row_type.clone());
+        stream.describe(&join.schema, origin, row_type)?;
+        Ok(stream)
+    }
+
+    /// What must hold besides the equalities, over the probe side's columns followed by the build side's.
+    fn compile_residual(&mut self, join: &Join, probe: &mut Stream, build: &Stream) -> Result<Option<Predicate>> {
+        let Some(filter) = &join.filter else { return Ok(None) };
+        let schema = probe.schema.join(&build.schema).map_err(planning_error)?;
+        let row_type: RowType = probe.row_type.iter().chain(&build.row_type).cloned().collect();
+        let conjuncts = split_conjunction(filter)
+            .into_iter()
+            .map(|conjunct| Expression::compile(conjunct, &schema, &row_type, &self.context))
+            .collect::<Result<Vec<_>>>()?;
+        self.run_subqueries_before(probe)?;
+        Ok(Some(Predicate::new(conjuncts)))
+    }
+}
+
+/// Puts the probe on every branch of the probe side, and the rest behind all of them.
+fn probe_stream(mut probe: Stream, roles: ProbeRoles, ready: Vec<usize>) -> Stream {
+    probe.explain_above(crate::explain::ExplainNode::of_transform(&roles.probe));
+    probe.wait_for(ready.iter().copied());
+    probe.transform(roles.probe);
+    if let Some(rest) = roles.rest {
+        let mut branch = Branch::new(rest, ready);
+        branch.follows = (0..probe.branches.len()).collect();
+        probe.branches.push(branch);
+    }
+    probe.row_type = roles.output;
+    probe
+}
+
+fn join_kind(join_type: JoinType) -> Result<JoinKind> {
+    Ok(match join_type {
+        JoinType::Inner => JoinKind::Inner,
+        JoinType::Left => JoinKind::Left,
+        JoinType::Right => JoinKind::Right,
+        JoinType::Full => JoinKind::Full,
+        JoinType::LeftSemi => JoinKind::ProbeSemi,
+        JoinType::LeftAnti => JoinKind::ProbeAnti,
+        JoinType::RightSemi => JoinKind::BuildSemi,
+        JoinType::RightAnti => JoinKind::BuildAnti,
+        JoinType::LeftMark => JoinKind::Mark,
+        JoinType::RightMark => return Err(Error::internal("a mark join whose marked side is the build side")),
+    })
+}
+
+/// True if a probe row without a match leaves no trace in the output, so that the scan may drop it.
+fn drops_unmatched_probe_rows(kind: JoinKind) -> bool {
+    matches!(
+        kind,
+        JoinKind::Inner | JoinKind::Right | JoinKind::ProbeSemi | JoinKind::BuildSemi | JoinKind::BuildAnti
+    )
+}
+
+fn wanted_by_side(kind: JoinKind, probe_width: usize, columns: &BTreeSet<usize>) -> Wanted {
+    match kind {
+        JoinKind::ProbeSemi | JoinKind::ProbeAnti => Wanted { probe: columns.clone(), build: BTreeSet::new() },
+        JoinKind::BuildSemi | JoinKind::BuildAnti => Wanted { probe: BTreeSet::new(), build: columns.clone() },
+        // The column behind the probe side's is the mark; it is always made.
+        JoinKind::Mark => Wanted { probe: columns.range(..probe_width).copied().collect(), build: BTreeSet::new() },
+        _ => Wanted {
+            probe: columns.range(..probe_width).copied().collect(),
+            build: columns.range(probe_width..).map(|index| index - probe_width).collect(),
+        },
+    }
+}
+
+/// The join's own columns that come out, in the order in which the operators emit them.
+fn output_columns(kind: JoinKind, probe_width: usize, wanted: &Wanted) -> Vec<usize> {
+    let offset = if matches!(kind, JoinKind::BuildSemi | JoinKind::BuildAnti) { 0 } else { probe_width };
+    let mark = (kind == JoinKind::Mark).then_some(probe_width);
+    wanted.probe.iter().copied().chain(wanted.build.iter().map(|index| index + offset)).chain(mark).collect()
+}
+
+/// The columns of both children that the join or its parent uses: (probe, build).
+fn input_columns(join: &Join, wanted: &Wanted) -> Result<(BTreeSet<usize>, BTreeSet<usize>)> {
+    let (probe_schema, build_schema) = (join.left.schema(), join.right.schema());
+    let mut probe = wanted.probe.clone();
+    probe.extend(columns_of_all(join.on.iter().map(|(probe, _)| probe), probe_schema)?);
+    let mut build = wanted.build.clone();
+    build.extend(columns_of_all(join.on.iter().map(|(_, build)| build), build_schema)?);
+    if let Some(filter) = &join.filter {
+        let both = probe_schema.join(build_schema).map_err(planning_error)?;
+        for column in columns_of(filter, &both)? {
+            match column.checked_sub(probe_schema.fields().len()) {
+                None => probe.insert(column),
+                Some(column) => build.insert(column),
+            };
+        }
+    }
+    Ok((probe, build))
+}
+
+/// The probe-side column on which a filter of the build keys may be evaluated: the key itself, or what it widens.
+fn filterable_column(key: &Expr, schema: &DFSchema) -> Option<usize> {
+    match key {
+        Expr::Column(column) => schema.maybe_index_of_column(column),
+        Expr::Cast(cast) if is_integer(cast.field.data_type()) => {
+            let Expr::Column(column) = &*cast.expr else { return None };
+            let index = schema.maybe_index_of_column(column)?;
+            is_integer(schema.field(index).data_type()).then_some(index)
+        }
+        _ => None,
+    }
+}
+
+fn is_integer(data_type: &DataType) -> bool {
+    data_type.is_integer()
+}
+
+/// Gives both sides of each equality one physical type.
+fn unify_keys(probe: Vec<Expression>, build: Vec<Expression>) -> (Vec<Expression>, Vec<Expression>) {
+    probe
+        .into_iter()
+        .zip(build)
+        .map(|(probe, build)| {
+            let common = common_physical(probe.output().physical, build.output().physical);
+            (probe.with_physical(common), build.with_physical(common))
+        })
+        .unzip()
+}
+
+fn join_name(join: &Join, kind: JoinKind) -> String {
+    let on: Vec<String> = join.on.iter().map(|(probe, build)| format!("{probe} = {build}")).collect();
+    let filter = join.filter.as_ref().map(|filter| filter.to_string());
+    let conditions: Vec<String> = on.into_iter().chain(filter).collect();
+    let operator = if join.on.is_empty() { "NestedLoopJoin" } else { "HashJoin" };
+    format!("{operator} {kind:?} {}", conditions.join(" AND ")).trim_end().to_owned()
+}

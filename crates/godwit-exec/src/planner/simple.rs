@@ -1,0 +1,247 @@
+//! Nodes that need little planning: projection, filter, sort, limit, union, values.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion_common::DFSchemaRef;
+use datafusion_expr::logical_plan::{EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, Union, Values};
+use datafusion_expr::{Expr, LogicalPlan};
+use godwit_common::{Error, Result};
+use godwit_expression::{Expression, Predicate};
+use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange};
+
+use super::stream::{Branch, Stream};
+use super::{Needs, PhysicalPlanner, columns_of, columns_of_all, passed_column, planning_error};
+use crate::explain::ExplainNode;
+use crate::operators::{FilterTransform, LimitTransform, ProjectTransform, ValuesSource};
+
+use crate::sort::{Sort as SortOperator, SortKey, SortSpec};
+
+impl PhysicalPlanner<'_> {
+    pub(super) fn plan_projection(&mut self, projection: &Projection, needs: Needs) -> Result<Stream> {
+        let input_schema = projection.input.schema();
+        let origin: Vec<usize> = needs.columns.iter().copied().collect();
+        let exprs: Vec<&Expr> = origin.iter().map(|&index| &projection.expr[index]).collect();
+        let below = Needs {
+            columns: columns_of_all(exprs.iter().copied(), input_schema)?,
+            filters: needs.filters_below(|index| passed_column(&projection.expr[index], input_schema)),
+        };
+        let mut stream = self.plan(&projection.input, below)?;
+        let expressions = self.compile_all(exprs, &mut stream)?;
+        self.project_stream(&mut stream, expressions, &projection.schema, origin)?;
+        Ok(stream)
+    }
+
+    /// Replaces the columns of a stream; a projection that changes nothing costs nothing.
+    pub(super) fn project_stream(
+        &mut self,
+        stream: &mut Stream,
+        expressions: Vec<Expression>,
+        schema: &DFSchemaRef,
+        origin: Vec<usize>,
+    ) -> Result<()> {
+        let row_type: RowType = expressions.iter().map(|expression| expression.output().clone()).collect();
+        let unchanged = expressions.len() == stream.row_type.len()
+            && expressions.iter().enumerate().all(|(index, expression)| expression.column_index() == Some(index));
+        if !unchanged {
+            let transform = ProjectTransform::new(expressions, "Project");
+            stream.explain_above(ExplainNode::of_transform(&transform));
+            stream.transform(transform);
+        }
+        stream.describe(schema, origin, row_type)
+    }
+
+    pub(super) fn plan_filter(&mut self, filter: &Filter, needs: Needs) -> Result<Stream> {
+        let mut columns = needs.columns.clone();
+        columns.extend(columns_of(&filter.predicate, filter.input.schema())?);
+        let stream = self.plan(&filter.input, Needs { columns, filters: needs.filters })?;
+        self.filter_stream(&filter.predicate, stream)
+    }
+
+    pub(super) fn filter_stream(&mut self, predicate: &Expr, mut stream: Stream) -> Result<Stream> {
+        let conjuncts = datafusion_expr::utils::split_conjunction(predicate);
+        let compiled = self.compile_all(conjuncts, &mut stream)?;
+        let transform = FilterTransform::new(Predicate::new(compiled), format!("Filter {predicate}"));
+        stream.explain_above(ExplainNode::of_transform(&transform));
+        stream.transform(transform);
+        Ok(stream)
+    }
+
+    pub(super) fn plan_sort(&mut self, sort: &Sort, needs: Needs) -> Result<Stream> {
+        let mut columns = needs.columns.clone();
+        columns.extend(columns_of_all(sort.expr.iter().map(|key| &key.expr), sort.input.schema())?);
+        // A bound on the number of rows makes dropping rows early wrong, a full sort doesn't mind.
+        let filters = if sort.fetch.is_none() { needs.filters.clone() } else { Vec::new() };
+        let mut stream = self.plan(&sort.input, Needs { columns, filters })?;
+        let keys = sort
+            .expr
+            .iter()
+            .map(|key| {
+                let expression = self.compile(&key.expr, &mut stream)?;
+                Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let origin: Vec<usize> = needs.columns.iter().copied().collect();
+        let output: Vec<usize> =
+            origin.iter().map(|&index| stream.position(index).expect("needed columns are there")).collect();
+        let row_type: RowType = output.iter().map(|&column| stream.row_type[column].clone()).collect();
+        let by: Vec<String> = sort.expr.iter().map(|key| key.to_string()).collect();
+        let name = match sort.fetch {
+            Some(rows) => format!("TopN {rows} by {}", by.join(", ")),
+            None => format!("Sort by {}", by.join(", ")),
+        };
+        let spec = SortSpec { keys, input: stream.row_type.clone(), output, limit: sort.fetch };
+        let operator = SortOperator::new(spec, self.query, name)?;
+        let (mut done, below) = self.close(stream, operator.sink());
+        if let Some(merge) = operator.merge_source() {
+            done = vec![self.run_alone(merge, done)];
+        }
+        let source = operator.source();
+        let explain = ExplainNode::leaf(source.metrics().clone()).above(below);
+        Stream::new(sort.input.schema(), origin, row_type, Branch::new(source, done), explain)
+    }
+
+    pub(super) fn plan_limit(&mut self, limit: &Limit, needs: Needs) -> Result<Stream> {
+        let SkipType::Literal(offset) = limit.get_skip_type().map_err(planning_error)? else {
+            return Err(Error::user("OFFSET must be a constant number"));
+        };
+        let FetchType::Literal(rows) = limit.get_fetch_type().map_err(planning_error)? else {
+            return Err(Error::user("LIMIT must be a constant number"));
+        };
+        let mut stream = self.plan(&limit.input, Needs::columns(needs.columns))?;
+        let name = match rows {
+            Some(rows) => format!("Limit {rows} offset {offset}"),
+            None => format!("Offset {offset}"),
+        };
+        let transform = LimitTransform::new(offset, rows, name);
+        stream.explain_above(ExplainNode::of_transform(&transform));
+        stream.transform(transform);
+        Ok(stream)
+    }
+
+    /// The input's rows under other column names.
+    pub(super) fn plan_renamed(&mut self, input: &LogicalPlan, schema: &DFSchemaRef, needs: Needs) -> Result<Stream> {
+        let mut stream = self.plan(input, needs)?;
+        let (origin, row_type) = (stream.origin.clone(), stream.row_type.clone());
+        stream.describe(schema, origin, row_type)?;
+        Ok(stream)
+    }
+
+    pub(super) fn plan_union(&mut self, union: &Union, needs: Needs) -> Result<Stream> {
+        let inputs = union
+            .inputs
+            .iter()
+            .map(|input| self.plan(input, Needs { columns: needs.columns.clone(), filters: needs.filters.clone() }))
+            .collect::<Result<Vec<_>>>()?;
+        let origin: Vec<usize> = needs.columns.iter().copied().collect();
+        let types = inputs
+            .iter()
+            .map(|stream| {
+                let position = |&index: &usize| stream.position(index).expect("needed columns are there");
+                origin.iter().map(|index| stream.row_type[position(index)].clone()).collect::<RowType>()
+            })
+            .collect::<Vec<_>>();
+        let row_type = common_row_type(&types);
+        let mut explain = ExplainNode::named("Union");
+        let mut branches: Vec<Branch> = Vec::new();
+        for mut stream in inputs {
+            let expressions = origin
+                .iter()
+                .zip(&row_type)
+                .map(|(&index, common)| {
+                    let position = stream.position(index).expect("needed columns are there");
+                    let column = Expression::column(position, stream.row_type[position].clone());
+                    column.with_physical(common.physical)
+                })
+                .collect();
+            self.project_stream(&mut stream, expressions, &union.schema, origin.clone())?;
+            let offset = branches.len();
+            branches.extend(stream.branches.into_iter().map(|mut branch| {
+                branch.follows.iter_mut().for_each(|earlier| *earlier += offset);
+                branch
+            }));
+            explain.children.push(stream.explain);
+        }
+        let first = branches.remove(0);
+        let mut stream = Stream::new(&union.schema, origin, row_type, first, explain)?;
+        stream.branches.extend(branches);
+        Ok(stream)
+    }
+
+    pub(super) fn plan_values(&mut self, values: &Values) -> Result<Stream> {
+        let types = values
+            .values
+            .iter()
+            .map(|row| self.constant_row(row).map(|row| row.iter().map(|e| e.output().clone()).collect::<RowType>()))
+            .collect::<Result<Vec<_>>>()?;
+        let row_type = common_row_type(&types);
+        let one_row = Chunk::new(Vec::new(), 1);
+        let chunks = values
+            .values
+            .iter()
+            .map(|row| {
+                let columns = self
+                    .constant_row(row)?
+                    .iter()
+                    .zip(&row_type)
+                    .map(|(expression, common)| expression.with_physical(common.physical).evaluate(&one_row))
+                    .collect::<Result<Vec<_>>>()?;
+                Ok(Chunk::new(columns, 1))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        self.values_stream(&values.schema, row_type, chunks)
+    }
+
+    fn constant_row(&mut self, row: &[Expr]) -> Result<Vec<Expression>> {
+        let no_columns = datafusion_common::DFSchema::empty();
+        row.iter().map(|expr| Expression::compile(expr, &no_columns, &Vec::new(), &self.context)).collect()
+    }
+
+    pub(super) fn plan_empty(&mut self, empty: &EmptyRelation) -> Result<Stream> {
+        let row_type = empty
+            .schema
+            .fields()
+            .iter()
+            .map(|field| godwit_vector::ColumnType::new(field.data_type().clone(), true))
+            .collect::<Result<RowType>>()?;
+        let rows = usize::from(empty.produce_one_row);
+        let columns = row_type.iter().map(|ty| godwit_vector::Vector::null(ty.physical, rows)).collect();
+        let chunks = if rows == 0 { Vec::new() } else { vec![Chunk::new(columns, rows)] };
+        self.values_stream(&empty.schema, row_type, chunks)
+    }
+
+    fn values_stream(&mut self, schema: &DFSchemaRef, row_type: RowType, chunks: Vec<Chunk>) -> Result<Stream> {
+        let source = ValuesSource::new(chunks, self.query, "Values");
+        let explain = ExplainNode::leaf(crate::pipeline::Source::metrics(&*source).clone());
+        let origin = (0..row_type.len()).collect();
+        Stream::new(schema, origin, row_type, Branch::new(source, BTreeSet::new()), explain)
+    }
+}
+
+/// A type for each column that all inputs can be cast to without loss.
+fn common_row_type(inputs: &[RowType]) -> RowType {
+    let mut common = inputs[0].clone();
+    for input in &inputs[1..] {
+        for (mine, theirs) in common.iter_mut().zip(input) {
+            mine.nullable |= theirs.nullable;
+            mine.range = mine.range.zip(theirs.range).map(|(a, b)| ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) });
+            mine.physical = common_physical(mine.physical, theirs.physical);
+        }
+    }
+    common
+}
+
+/// The narrowest physical type that holds the values of both integer types; types of one kind only.
+pub(super) fn common_physical(a: PhysicalType, b: PhysicalType) -> PhysicalType {
+    use PhysicalType::*;
+    if a == b {
+        return a;
+    }
+    let (Some(ra), Some(rb)) = (ValueRange::of_type(a), ValueRange::of_type(b)) else {
+        // A NULL literal is Bool: the other type wins.
+        return if a == Bool { b } else { a };
+    };
+    let both = ValueRange { min: ra.min.min(rb.min), max: ra.max.max(rb.max) };
+    [I8, U8, I16, U16, I32, U32, I64, U64, I128].into_iter().find(|&t| both.fits(t)).unwrap_or(I128)
+}
+
