@@ -28,9 +28,12 @@
 //!
 //! [`Heaps`]: godwit_vector::Heaps
 
+mod atomic_words;
 mod collection;
 mod copy_rows;
 mod gather;
+mod integer_key;
+mod join_table;
 mod layout;
 mod match_rows;
 mod partition;
@@ -45,7 +48,10 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
+pub use atomic_words::AtomicWords;
 pub use collection::RowCollection;
+pub use integer_key::IntegerKey;
+pub use join_table::{DirectTable, JoinHashTable, LookupScratch, RowLinks};
 pub use layout::{RowLayout, RowLayoutOptions};
 pub use partition::PartitionedRows;
 pub use pinned::PinnedRows;
