@@ -27,6 +27,8 @@ mod statement;
 mod statistics;
 mod summarize;
 mod table;
+#[cfg(test)]
+mod test_tables;
 
 pub use catalog::{Catalog, CatalogEntry, ViewDefinition};
 pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};

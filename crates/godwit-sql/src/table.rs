@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_common::tree_node::TreeNode;
 use datafusion_expr::{Expr, TableProviderFilterPushDown, TableSource};
 use godwit_common::{Error, Result};
 
@@ -92,11 +93,18 @@ impl TableSource for ScanSource {
         Arc::clone(&self.table.schema)
     }
 
-    /// Scans evaluate every filter themselves, so filters move into the scan node for good.
+    /// Scans evaluate filters themselves, so filters move into the scan node for good. A filter with an uncorrelated
+    /// subquery stays above: its value is known only when the query runs.
     fn supports_filters_pushdown(
         &self,
         filters: &[&Expr],
     ) -> datafusion_common::Result<Vec<TableProviderFilterPushDown>> {
-        Ok(vec![TableProviderFilterPushDown::Exact; filters.len()])
+        filters
+            .iter()
+            .map(|filter| {
+                let has_subquery = filter.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_))))?;
+                Ok(if has_subquery { TableProviderFilterPushDown::Unsupported } else { TableProviderFilterPushDown::Exact })
+            })
+            .collect()
     }
 }

@@ -1,15 +1,45 @@
 //! Optimization: the rules of the planner crates, then join order and build sides.
+//!
+//! ```text
+//! analyze          types, grouping functions
+//! rewrite          simplification, decorrelation, pushdown of filters and limits, common subexpressions
+//! order_joins      ours: join trees in the cheapest order
+//! choose_build_sides   ours: outer, semi and anti joins
+//! prune            columns that nobody needs any more, between the joins as well
+//! ```
+//!
+//! A query's view or common table expression that is used twice is planned twice. Uncorrelated scalar subqueries stay
+//! in expressions; their plans are optimized like all others.
 
-use std::sync::Arc;
+mod build_side;
+mod join_order;
+
+use std::sync::{Arc, LazyLock};
 
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::LogicalPlan;
+use datafusion_optimizer::optimize_projections::OptimizeProjections;
+use datafusion_optimizer::push_down_filter::PushDownFilter;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
+
+use crate::Estimates;
+
+static ANALYZER: LazyLock<Analyzer> = LazyLock::new(Analyzer::new);
+static REWRITE: LazyLock<Optimizer> = LazyLock::new(Optimizer::new);
+static PRUNE: LazyLock<Optimizer> =
+    LazyLock::new(|| Optimizer::with_rules(vec![Arc::new(PushDownFilter::new()), Arc::new(OptimizeProjections::new())]));
+
+/// Passes of the rewriting rules: the second one uses what decorrelation and pushdown of the first uncovered.
+const REWRITE_PASSES: u8 = 2;
 
 /// The optimized form of a bound plan.
 pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result<LogicalPlan> {
-    let plan = Analyzer::new().execute_and_check(plan, config, |_, _| {})?;
-    let context = OptimizerContext::new_with_config_options(Arc::clone(config));
-    Optimizer::new().optimize(plan, &context, |_, _| {})
+    let context = |passes| OptimizerContext::new_with_config_options(Arc::clone(config)).with_max_passes(passes);
+    let plan = ANALYZER.execute_and_check(plan, config, |_, _| {})?;
+    let plan = REWRITE.optimize(plan, &context(REWRITE_PASSES), |_, _| {})?;
+    let estimates = Estimates::new();
+    let plan = join_order::order_joins(plan, &estimates)?;
+    let plan = build_side::choose_build_sides(plan, &estimates)?;
+    PRUNE.optimize(plan, &context(1), |_, _| {})
 }

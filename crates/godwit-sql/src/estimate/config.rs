@@ -1,0 +1,43 @@
+//! Guesses of the estimator, for when statistics say nothing. All are shares of rows unless named otherwise.
+
+/// `string = literal` on a column of which no distinct count is known.
+pub(super) const STRING_EQUALITY: f64 = 0.02;
+
+/// A range comparison without bounds, PostgreSQL's usual third.
+pub(super) const RANGE: f64 = 1.0 / 3.0;
+
+/// A range comparison of two columns of a row.
+pub(super) const COLUMN_RANGE: f64 = 0.5;
+
+/// A range comparison right above an aggregation (`HAVING`): such filters look for outliers.
+pub(super) const HAVING_RANGE: f64 = 0.1;
+
+/// `LIKE` with a literal at the start of the pattern.
+pub(super) const LIKE_PREFIX: f64 = 0.05;
+
+/// Each literal piece elsewhere in a `LIKE` pattern.
+pub(super) const LIKE_PIECE: f64 = 0.1;
+
+/// The least that `LIKE` is believed to select.
+pub(super) const LIKE_MIN: f64 = 0.005;
+
+/// A predicate of which nothing is known, such as a function's result.
+pub(super) const UNKNOWN: f64 = 0.25;
+
+/// A semi join with a residual predicate keeps this share of the rows that its keys alone keep.
+pub(super) const RESIDUAL: f64 = 0.7;
+
+/// No filter with a literal out of bounds is believed to select less than this: bounds may be cut or stale.
+pub(super) const SELECTIVITY_MIN: f64 = 1e-6;
+
+/// The least share of rows that an anti join is believed to keep.
+pub(super) const ANTI_MIN: f64 = 0.05;
+
+/// Rows of a list that is unnested.
+pub(super) const UNNEST_ROWS: f64 = 4.0;
+
+/// Size of a string beyond its view when no average is known, in bytes.
+pub(super) const STRING_BYTES: f64 = 16.0;
+
+/// Size of a nested value, in bytes.
+pub(super) const NESTED_BYTES: f64 = 64.0;

@@ -1,0 +1,198 @@
+//! The search for the cheapest join tree.
+//!
+//! DPccp enumerates every pair of disjoint connected subgraphs that an edge connects, each exactly once and smaller
+//! sets before larger ones (Moerkotte and Neumann, "Analysis of Two Existing and One New Dynamic Programming
+//! Algorithm", 2006). Components without an edge between them, and graphs too large for that, are joined greedily:
+//! the pair whose join is cheapest first, pairs with a predicate before cross products.
+
+use std::collections::HashMap;
+
+use super::EXACT_RELATIONS_MAX;
+use super::cost::{Cardinality, Estimate};
+use super::graph::{JoinGraph, RelationSet, bits};
+
+/// A join tree.
+#[derive(Debug, Clone)]
+pub(super) enum JoinTree {
+    /// A relation by its index.
+    Leaf(usize),
+    /// A join of a probe side and a build side.
+    Join(Box<JoinTree>, Box<JoinTree>),
+}
+
+/// The best known way to join a set.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    estimate: Estimate,
+    /// The two sides, the probe side first; `None` for a single relation.
+    sides: Option<(RelationSet, RelationSet)>,
+}
+
+/// The cheapest tree for the whole graph.
+pub(super) fn best_tree(graph: &JoinGraph) -> JoinTree {
+    let mut search = Search::new(graph);
+    let mut parts = Vec::new();
+    for component in search.components() {
+        if component.count_ones() as usize <= EXACT_RELATIONS_MAX {
+            search.enumerate(component);
+            parts.push(component);
+        } else {
+            parts.extend(bits(component).map(|relation| 1 << relation));
+        }
+    }
+    let whole = search.join_greedily(parts);
+    search.tree(whole)
+}
+
+struct Search<'a> {
+    graph: &'a JoinGraph,
+    cardinality: Cardinality<'a>,
+    /// For each relation those that share a key class with it.
+    neighbors: Vec<RelationSet>,
+    best: HashMap<RelationSet, Entry>,
+}
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a JoinGraph) -> Self {
+        let mut neighbors = vec![0; graph.relations.len()];
+        for class in &graph.classes {
+            let set = class.iter().fold(0, |set, member| set | (1 << member.relation));
+            for member in class {
+                neighbors[member.relation] |= set & !(1 << member.relation);
+            }
+        }
+        let single = |relation| Entry { estimate: Estimate::of_relation(graph, relation), sides: None };
+        let best = (0..graph.relations.len()).map(|relation| (1 << relation, single(relation))).collect();
+        Self { graph, cardinality: Cardinality::new(graph), neighbors, best }
+    }
+
+    /// Largest sets of relations that key classes connect.
+    fn components(&self) -> Vec<RelationSet> {
+        let mut left: RelationSet = (0..self.neighbors.len()).fold(0, |set, relation| set | (1 << relation));
+        let mut components = Vec::new();
+        while left != 0 {
+            let mut component = left & left.wrapping_neg();
+            loop {
+                let grown = component | self.neighborhood(component);
+                if grown == component {
+                    break;
+                }
+                component = grown;
+            }
+            left &= !component;
+            components.push(component);
+        }
+        components
+    }
+
+    fn neighborhood(&self, set: RelationSet) -> RelationSet {
+        bits(set).fold(0, |all, relation| all | self.neighbors[relation]) & !set
+    }
+
+    /// Finds the best tree of every connected subset of a component.
+    fn enumerate(&mut self, component: RelationSet) {
+        let mut relations: Vec<usize> = bits(component).collect();
+        relations.reverse();
+        for relation in relations {
+            let start = 1 << relation;
+            let excluded = (start | (start - 1)) & component;
+            self.with_complements(start);
+            self.grow(start, excluded);
+        }
+    }
+
+    /// Visits every connected set that contains `set` and nothing of `excluded` beyond it.
+    fn grow(&mut self, set: RelationSet, excluded: RelationSet) {
+        let neighborhood = self.neighborhood(set) & !excluded;
+        for more in subsets(neighborhood) {
+            self.with_complements(set | more);
+        }
+        for more in subsets(neighborhood) {
+            self.grow(set | more, excluded | neighborhood);
+        }
+    }
+
+    /// Joins a connected set with every connected set beside it whose relations all come after its first one.
+    fn with_complements(&mut self, set: RelationSet) {
+        let first = set & set.wrapping_neg();
+        let excluded = set | (first - 1) | first;
+        let neighborhood = self.neighborhood(set) & !excluded;
+        let mut starts: Vec<usize> = bits(neighborhood).collect();
+        starts.reverse();
+        for relation in starts {
+            let start = 1 << relation;
+            self.consider(set, start);
+            let before = (start | (start - 1)) & neighborhood;
+            self.grow_complement(set, start, excluded | before);
+        }
+    }
+
+    fn grow_complement(&mut self, set: RelationSet, complement: RelationSet, excluded: RelationSet) {
+        let neighborhood = self.neighborhood(complement) & !excluded & !set;
+        for more in subsets(neighborhood) {
+            if self.best.contains_key(&(complement | more)) {
+                self.consider(set, complement | more);
+            }
+        }
+        for more in subsets(neighborhood) {
+            self.grow_complement(set, complement | more, excluded | neighborhood);
+        }
+    }
+
+    /// Remembers the join of two sets if it is the cheapest way to their union.
+    fn consider(&mut self, a: RelationSet, b: RelationSet) {
+        let (Some(left), Some(right)) = (self.best.get(&a).copied(), self.best.get(&b).copied()) else {
+            return;
+        };
+        let known = self.best.get(&(a | b)).copied();
+        let rows = known.map_or_else(|| self.cardinality.rows_of(a | b), |entry| entry.estimate.rows);
+        let estimate = Estimate::of_join(&left.estimate, &right.estimate, rows);
+        if known.is_none_or(|entry| estimate.cost < entry.estimate.cost) {
+            let probe_is_a = left.estimate.build_bytes() >= right.estimate.build_bytes();
+            let sides = Some(if probe_is_a { (a, b) } else { (b, a) });
+            self.best.insert(a | b, Entry { estimate, sides });
+        }
+    }
+
+    /// Joins sets pair by pair until one is left, and returns it.
+    fn join_greedily(&mut self, mut parts: Vec<RelationSet>) -> RelationSet {
+        while parts.len() > 1 {
+            let mut cheapest: Option<(bool, f64, usize, usize)> = None;
+            for a in 0..parts.len() {
+                for b in a + 1..parts.len() {
+                    let rows = self.cardinality.rows_of(parts[a] | parts[b]);
+                    let candidate = (!self.is_connected(parts[a], parts[b]), rows, a, b);
+                    if cheapest.is_none_or(|best| (candidate.0, candidate.1) < (best.0, best.1)) {
+                        cheapest = Some(candidate);
+                    }
+                }
+            }
+            let (_, _, a, b) = cheapest.expect("two parts make a pair");
+            let b_set = parts.swap_remove(b);
+            self.consider(parts[a], b_set);
+            parts[a] |= b_set;
+        }
+        parts[0]
+    }
+
+    /// True if a key class or a predicate links the sets.
+    fn is_connected(&self, a: RelationSet, b: RelationSet) -> bool {
+        let by_predicate = self.graph.predicates.iter().any(|predicate| {
+            predicate.relations & a != 0 && predicate.relations & b != 0 && predicate.relations & !(a | b) == 0
+        });
+        by_predicate || self.neighborhood(a) & b != 0
+    }
+
+    fn tree(&self, set: RelationSet) -> JoinTree {
+        match self.best[&set].sides {
+            None => JoinTree::Leaf(set.trailing_zeros() as usize),
+            Some((probe, build)) => JoinTree::Join(Box::new(self.tree(probe)), Box::new(self.tree(build))),
+        }
+    }
+}
+
+/// All subsets but the empty one, each after its own subsets.
+fn subsets(set: RelationSet) -> impl Iterator<Item = RelationSet> {
+    std::iter::successors(Some(set.wrapping_neg() & set), move |subset| Some(subset.wrapping_sub(set) & set))
+        .take_while(|subset| *subset != 0)
+}
