@@ -169,6 +169,12 @@ impl Expression {
         &self.0.output
     }
 
+    /// True if both are certainly the same function of the chunk: clones of one expression, or one column.
+    pub fn is_same(&self, other: &Expression) -> bool {
+        let same_column = self.column_index().is_some() && self.column_index() == other.column_index();
+        same_column || Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// True if evaluating it on some row may be an error (overflow, division by zero, a cast that doesn't fit).
     pub fn can_fail(&self) -> bool {
         self.0.can_fail

@@ -28,10 +28,12 @@
 //!
 //! [`Heaps`]: godwit_vector::Heaps
 
+pub mod aggregate_state;
 mod atomic_words;
 mod collection;
 mod copy_rows;
 mod gather;
+mod group_table;
 mod integer_key;
 mod join_table;
 mod layout;
@@ -40,6 +42,7 @@ mod partition;
 mod pinned;
 mod place;
 pub mod radix;
+mod row_order;
 mod row_ptr;
 mod scan;
 mod scatter;
@@ -50,10 +53,12 @@ mod tests;
 
 pub use atomic_words::AtomicWords;
 pub use collection::RowCollection;
+pub use group_table::GroupTable;
 pub use integer_key::IntegerKey;
 pub use join_table::{DirectTable, JoinHashTable, LookupScratch, RowLinks};
 pub use layout::{RowLayout, RowLayoutOptions};
 pub use partition::PartitionedRows;
 pub use pinned::PinnedRows;
+pub use row_order::{RowOrder, RowOrderKey};
 pub use row_ptr::RowPtr;
 pub use scan::{RowBlock, RowScan};

@@ -1,0 +1,82 @@
+//! Adding the states of some rows to those of others.
+
+use godwit_common::Result;
+use godwit_vector::PhysicalType;
+
+use super::states::{Ordered, match_physical};
+use super::update::sum_overflow;
+use super::{StateKind, StateLayout, load, store};
+use crate::RowPtr;
+
+impl StateLayout {
+    /// Adds the states of `sources[i]` to those of `targets[i]`; the areas start at the bases' offsets.
+    pub fn combine(
+        &self,
+        target_base: usize,
+        targets: &[RowPtr],
+        source_base: usize,
+        sources: &[RowPtr],
+    ) -> Result<()> {
+        assert_eq!(targets.len(), sources.len());
+        for &(kind, offset) in &self.states {
+            let pairs = Pairs { targets, to: target_base + offset, sources, from: source_base + offset };
+            match kind {
+                StateKind::Count => pairs.merge::<u64>(|a, b| a + b),
+                StateKind::SumI64 => pairs.merge::<i64>(i64::wrapping_add),
+                StateKind::SumI128 => {
+                    let mut overflow = false;
+                    pairs.merge::<i128>(|a, b| {
+                        let (sum, overflowed) = a.overflowing_add(b);
+                        overflow |= overflowed;
+                        sum
+                    });
+                    if overflow {
+                        return Err(sum_overflow());
+                    }
+                }
+                StateKind::SumF64 => pairs.merge::<f64>(|a, b| a + b),
+                StateKind::Min(physical) => {
+                    match_physical!(physical, T => pairs.merge::<T>(|a, b| if b.is_less(a) { b } else { a }))
+                }
+                StateKind::Max(physical) => {
+                    match_physical!(physical, T => pairs.merge::<T>(|a, b| if a.is_less(b) { b } else { a }))
+                }
+                StateKind::Any(PhysicalType::I128) => pairs.merge::<[u64; 3]>(|a, b| if a[0] == 0 { b } else { a }),
+                StateKind::Any(_) => pairs.merge::<[u64; 2]>(|a, b| if a[0] == 0 { b } else { a }),
+                StateKind::BitAnd => pairs.merge::<i64>(|a, b| a & b),
+                StateKind::BitOr => pairs.merge::<i64>(|a, b| a | b),
+                StateKind::BitXor => pairs.merge::<i64>(|a, b| a ^ b),
+                StateKind::Moments => pairs.merge::<[f64; 3]>(combine_moments),
+                StateKind::Ordinal => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Pairs<'a> {
+    targets: &'a [RowPtr],
+    to: usize,
+    sources: &'a [RowPtr],
+    from: usize,
+}
+
+impl Pairs<'_> {
+    #[inline(always)]
+    fn merge<T: Copy>(&self, mut f: impl FnMut(T, T) -> T) {
+        for (target, source) in self.targets.iter().zip(self.sources) {
+            let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
+            // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.
+            unsafe { store(target, f(load::<T>(target), load::<T>(source))) };
+        }
+    }
+}
+
+fn combine_moments([n, mean, squares]: [f64; 3], [other_n, other_mean, other_squares]: [f64; 3]) -> [f64; 3] {
+    let total = n + other_n;
+    if total == 0.0 {
+        return [0.0; 3];
+    }
+    let delta = other_mean - mean;
+    [total, mean + delta * other_n / total, squares + other_squares + delta * delta * n * other_n / total]
+}

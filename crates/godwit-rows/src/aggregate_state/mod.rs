@@ -1,0 +1,148 @@
+//! Aggregate states: fixed-size accumulators in raw row memory.
+//!
+//! ```text
+//! row:   | key columns | hash | extra area: state 0 | state 1 | … |      offsets are multiples of 8
+//! ```
+//!
+//! A [`StateLayout`] says where each state lies in the area and works on many rows at once: initialize, update from a
+//! vector, combine the states of other rows into them, read into vectors. States that many aggregates share (the count of
+//! an argument serves COUNT, AVG and the NULL of an empty SUM) exist once; which ones there are is the operator's
+//! decision. Nothing in a state points anywhere: pages with states spill without care.
+//!
+//! Safety: the functions take [`RowPtr`]s of pinned rows (see its contract) and the offset `base` of the extra area in
+//! them. Rows may repeat in `rows`: each occurrence is one update.
+
+mod combine;
+mod read;
+mod states;
+mod update;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use godwit_vector::PhysicalType;
+
+use crate::RowPtr;
+
+pub use read::Moments;
+pub use states::StateArea;
+
+/// What a state accumulates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StateKind {
+    /// Number of rows, or of values that aren't NULL: u64.
+    Count,
+    /// Sum of integers of at most 64 bits whose total is proven to fit: i64.
+    SumI64,
+    /// Sum of integers: i128, checked if the values have 128 bits themselves.
+    SumI128,
+    /// Sum of floats: f64.
+    SumF64,
+    /// Smallest value of a fixed-width type; the largest possible one if there is none. NaN is the largest float.
+    Min(PhysicalType),
+    /// Largest value, likewise.
+    Max(PhysicalType),
+    /// Some value of a fixed-width type, and whether there is one.
+    Any(PhysicalType),
+    /// Bitwise and of integers of at most 64 bits.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+    /// Number, mean and sum of squared differences from the mean: variance in one pass (Welford; combined as by Chan).
+    Moments,
+    /// A number that the operator gives to the group.
+    Ordinal,
+}
+
+impl StateKind {
+    /// Bytes in the area, a multiple of 8.
+    fn bytes(self) -> usize {
+        match self {
+            StateKind::SumI128 => 16,
+            StateKind::Min(physical) | StateKind::Max(physical) => physical.width_bytes().next_multiple_of(8),
+            StateKind::Any(physical) => 8 + physical.width_bytes().next_multiple_of(8),
+            StateKind::Moments => 24,
+            _ => 8,
+        }
+    }
+}
+
+/// Where the states of a group lie, relative to the start of the area.
+#[derive(Debug)]
+pub struct StateLayout {
+    states: Vec<(StateKind, usize)>,
+    bytes: usize,
+}
+
+impl StateLayout {
+    /// A layout of these states, in order.
+    pub fn new(kinds: &[StateKind]) -> Arc<Self> {
+        let mut bytes = 0;
+        let states = kinds
+            .iter()
+            .map(|&kind| {
+                let strings = [StateKind::Min(PhysicalType::Str), StateKind::Max(PhysicalType::Str)];
+                assert!(!strings.contains(&kind) && kind != StateKind::Any(PhysicalType::Str), "states have no pointers");
+                bytes += kind.bytes();
+                (kind, bytes - kind.bytes())
+            })
+            .collect();
+        Arc::new(Self { states, bytes })
+    }
+
+    /// Size of the area, a multiple of 8.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Number of states.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// True without states.
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// What state `index` accumulates.
+    pub fn kind(&self, index: usize) -> StateKind {
+        self.states[index].0
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        self.states[index].1
+    }
+}
+
+/// Calls `f` with the address `offset` bytes into each row.
+#[inline(always)]
+fn for_each_state(rows: &[RowPtr], offset: usize, mut f: impl FnMut(usize, *mut u8)) {
+    for (i, row) in rows.iter().enumerate() {
+        f(i, row.as_ptr().wrapping_add(offset));
+    }
+}
+
+/// Reads a `T` at `at`.
+///
+/// # Safety
+/// `at` is inside a pinned row, with room for a `T` that was written before.
+#[inline(always)]
+unsafe fn load<T: Copy>(at: *const u8) -> T {
+    // SAFETY: passed on; rows are aligned to 8 bytes only.
+    unsafe { at.cast::<T>().read_unaligned() }
+}
+
+/// Writes a `T` at `at`.
+///
+/// # Safety
+/// `at` is inside a pinned row that nobody else uses now, with room for a `T`.
+#[inline(always)]
+unsafe fn store<T: Copy>(at: *mut u8, value: T) {
+    // SAFETY: passed on; rows are aligned to 8 bytes only.
+    unsafe { at.cast::<T>().write_unaligned(value) }
+}

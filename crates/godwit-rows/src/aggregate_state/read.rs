@@ -1,0 +1,91 @@
+//! States as vectors.
+
+use godwit_vector::{Bitmap, Flat, PhysicalType};
+
+use super::states::match_physical;
+use super::{StateKind, StateLayout, load};
+use crate::RowPtr;
+
+/// Number, mean and sum of squared differences from the mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// Number of values.
+    pub count: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Sum of (value - mean)².
+    pub squares: f64,
+}
+
+impl StateLayout {
+    /// The counts or ordinals of state `index`.
+    pub fn counts(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<u64> {
+        assert!(matches!(self.kind(index), StateKind::Count | StateKind::Ordinal));
+        self.read(index, base, rows)
+    }
+
+    /// The sums of state `index`, if they have 64 bits.
+    pub fn sums_i64(&self, index: usize, base: usize, rows: &[RowPtr]) -> Option<Vec<i64>> {
+        (self.kind(index) == StateKind::SumI64).then(|| self.read(index, base, rows))
+    }
+
+    /// The sums of state `index`, widened if they have 64 bits.
+    pub fn sums_i128(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<i128> {
+        match self.kind(index) {
+            StateKind::SumI128 => self.read(index, base, rows),
+            StateKind::SumI64 => self.read::<i64>(index, base, rows).into_iter().map(i128::from).collect(),
+            other => panic!("{other:?} is not an integer sum"),
+        }
+    }
+
+    /// The sums of state `index`, floats.
+    pub fn sums_f64(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<f64> {
+        assert_eq!(self.kind(index), StateKind::SumF64);
+        self.read(index, base, rows)
+    }
+
+    /// The moments of state `index`.
+    pub fn moments(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<Moments> {
+        assert_eq!(self.kind(index), StateKind::Moments);
+        let moments = self.read::<[f64; 3]>(index, base, rows);
+        moments.into_iter().map(|[count, mean, squares]| Moments { count, mean, squares }).collect()
+    }
+
+    /// The bits of state `index`.
+    pub fn bits(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<i64> {
+        assert!(matches!(self.kind(index), StateKind::BitAnd | StateKind::BitOr | StateKind::BitXor));
+        self.read(index, base, rows)
+    }
+
+    /// The values of a minimum or maximum; those of groups without values are arbitrary.
+    pub fn extremes(&self, index: usize, base: usize, rows: &[RowPtr]) -> Flat {
+        let (StateKind::Min(physical) | StateKind::Max(physical)) = self.kind(index) else {
+            panic!("{:?} is not an extreme", self.kind(index))
+        };
+        read_values(physical, base + self.offset(index), rows)
+    }
+
+    /// Some value of each group, and which groups have one.
+    pub fn any_values(&self, index: usize, base: usize, rows: &[RowPtr]) -> (Flat, Bitmap) {
+        let StateKind::Any(physical) = self.kind(index) else { panic!("{:?} has no value", self.kind(index)) };
+        let flags: Vec<u64> = self.read(index, base, rows);
+        let validity = Bitmap::from_fn(rows.len(), |i| flags[i] != 0);
+        (read_values(physical, base + self.offset(index) + 8, rows), validity)
+    }
+
+    fn read<T: Copy>(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<T> {
+        read_all(base + self.offset(index), rows)
+    }
+}
+
+fn read_all<T: Copy>(at: usize, rows: &[RowPtr]) -> Vec<T> {
+    // SAFETY: callers pass the type of the state; the rows are pinned and their states initialized.
+    rows.iter().map(|row| unsafe { load(row.as_ptr().wrapping_add(at)) }).collect()
+}
+
+fn read_values(physical: PhysicalType, at: usize, rows: &[RowPtr]) -> Flat {
+    if physical == PhysicalType::Bool {
+        return Flat::Bool(read_all::<u8>(at, rows).into());
+    }
+    match_physical!(physical, T => <T as godwit_vector::Native>::into_flat(read_all::<T>(at, rows).into()))
+}

@@ -1,0 +1,109 @@
+use godwit_vector::{Bitmap, Flat, PhysicalType, Vector};
+use proptest::prelude::*;
+
+use super::*;
+
+/// Two groups fed from two halves that are combined, against a naive computation.
+fn check(values: &[(Option<i32>, bool)], split: usize) {
+    let kinds = [
+        StateKind::Count,
+        StateKind::SumI64,
+        StateKind::SumI128,
+        StateKind::SumF64,
+        StateKind::Min(PhysicalType::I32),
+        StateKind::Max(PhysicalType::F64),
+        StateKind::Any(PhysicalType::I128),
+        StateKind::BitAnd,
+        StateKind::BitXor,
+        StateKind::Moments,
+    ];
+    let layout = StateLayout::new(&kinds);
+    let mut areas = [StateArea::new(&layout), StateArea::new(&layout)];
+    let halves = [&values[..split], &values[split..]];
+    for (area, half) in areas.iter_mut().zip(halves) {
+        area.grow(2);
+        let validity = || Some(Bitmap::from_fn(half.len(), |i| half[i].0.is_some()));
+        let numbers: Vec<i32> = half.iter().map(|(value, _)| value.unwrap_or(99)).collect();
+        let floats = Vector::from_values(numbers.iter().map(|&v| v as f64).collect::<Vec<f64>>(), validity());
+        let wide = Vector::from_values(numbers.iter().map(|&v| v as i128).collect::<Vec<i128>>(), validity());
+        let integers = Vector::from_values(numbers, validity());
+        let groups: Vec<u32> = half.iter().map(|(_, group)| *group as u32).collect();
+        let mut rows = Vec::new();
+        area.pointers(&groups, &mut rows);
+        for (index, kind) in kinds.iter().enumerate() {
+            let argument = match kind {
+                StateKind::SumF64 | StateKind::Max(_) | StateKind::Moments => &floats,
+                StateKind::SumI128 | StateKind::Any(_) => &wide,
+                _ => &integers,
+            };
+            layout.update(index, 0, &rows, Some(argument)).unwrap();
+        }
+    }
+    let [mut target, mut source] = areas;
+    let (mut rows, mut others) = (Vec::new(), Vec::new());
+    target.pointers(&[0, 1], &mut rows);
+    source.pointers(&[0, 1], &mut others);
+    layout.combine(0, &rows, 0, &others).unwrap();
+    for group in 0..2 {
+        let mine: Vec<i64> =
+            values.iter().filter(|v| v.1 as usize == group).filter_map(|v| v.0).map(i64::from).collect();
+        let sum: i64 = mine.iter().sum();
+        assert_eq!(layout.counts(0, 0, &rows)[group], mine.len() as u64);
+        assert_eq!(layout.sums_i64(1, 0, &rows).unwrap()[group], sum);
+        assert_eq!(layout.sums_i128(2, 0, &rows)[group], sum as i128);
+        assert_eq!(layout.sums_f64(3, 0, &rows)[group], sum as f64);
+        assert_eq!(layout.bits(7, 0, &rows)[group], mine.iter().fold(-1, |a, b| a & b));
+        assert_eq!(layout.bits(8, 0, &rows)[group], mine.iter().fold(0, |a, b| a ^ b));
+        let (any, has_any) = layout.any_values(6, 0, &rows);
+        assert_eq!(has_any.get(group), !mine.is_empty());
+        let moments = layout.moments(9, 0, &rows)[group];
+        assert_eq!(moments.count, mine.len() as f64);
+        if mine.is_empty() {
+            continue;
+        }
+        assert!(mine.contains(&(any.values::<i128>()[group] as i64)));
+        assert_eq!(layout.extremes(4, 0, &rows).values::<i32>()[group] as i64, *mine.iter().min().unwrap());
+        assert_eq!(layout.extremes(5, 0, &rows).values::<f64>()[group], *mine.iter().max().unwrap() as f64);
+        let mean = sum as f64 / mine.len() as f64;
+        let squares: f64 = mine.iter().map(|&v| (v as f64 - mean).powi(2)).sum();
+        assert!((moments.squares - squares).abs() <= 1e-9 * squares.max(1.0), "{} {squares}", moments.squares);
+    }
+}
+
+proptest! {
+    #[test]
+    fn states_agree_with_a_naive_computation(
+        values in proptest::collection::vec((proptest::option::of(-1000..1000i32), any::<bool>()), 0..60),
+        split in 0..60usize,
+    ) {
+        check(&values, split.min(values.len()));
+    }
+}
+
+#[test]
+fn nan_is_the_largest_float() {
+    let layout = StateLayout::new(&[StateKind::Min(PhysicalType::F64), StateKind::Max(PhysicalType::F64)]);
+    for (values, min, max) in [(vec![f64::NAN, 1.0, -2.0], -2.0, f64::NAN), (vec![f64::NAN], f64::NAN, f64::NAN)] {
+        let mut area = StateArea::new(&layout);
+        area.grow(1);
+        let mut rows = Vec::new();
+        area.pointers(&vec![0; values.len()], &mut rows);
+        let vector = Vector::from_values(values, None);
+        for state in 0..2 {
+            layout.update(state, 0, &rows, Some(&vector)).unwrap();
+        }
+        let read = |state| layout.extremes(state, 0, &rows[..1]).values::<f64>()[0];
+        assert_eq!((read(0).to_bits(), read(1).to_bits()), (f64::to_bits(min), f64::to_bits(max)));
+    }
+}
+
+#[test]
+fn wide_sums_are_checked() {
+    let layout = StateLayout::new(&[StateKind::SumI128]);
+    let mut area = StateArea::new(&layout);
+    area.grow(1);
+    let mut rows = Vec::new();
+    area.pointers(&[0, 0], &mut rows);
+    let vector = Vector::flat(Flat::I128(vec![i128::MAX, 1].into()), None);
+    assert!(layout.update(0, 0, &rows, Some(&vector)).is_err());
+}

@@ -1,0 +1,192 @@
+//! Updating states from a vector of arguments: one typed loop per state.
+
+use godwit_common::{Error, Result};
+use godwit_vector::{Bitmap, Flat, PhysicalType, Vector, match_flat};
+
+use super::states::{Ordered, match_physical};
+use super::{StateKind, StateLayout, for_each_state, load, store};
+use crate::RowPtr;
+
+impl StateLayout {
+    /// Adds row `i` of `argument` to state `index` of `rows[i]`. NULLs are left out; a count without an argument counts
+    /// every row.
+    pub fn update(&self, index: usize, base: usize, rows: &[RowPtr], argument: Option<&Vector>) -> Result<()> {
+        let (kind, at) = (self.kind(index), base + self.offset(index));
+        let Some(argument) = argument else {
+            assert_eq!(kind, StateKind::Count, "only counts have no argument");
+            count(rows, at, None);
+            return Ok(());
+        };
+        assert_eq!(rows.len(), argument.len());
+        let validity = argument.validity().map(|validity| &**validity);
+        if kind == StateKind::Count {
+            count(rows, at, validity);
+            return Ok(());
+        }
+        let flat = argument.to_flat();
+        match kind {
+            StateKind::SumI64 => sum_i64(rows, at, &flat, validity),
+            StateKind::SumI128 => return sum_i128(rows, at, &flat, validity),
+            StateKind::SumF64 => sum_f64(rows, at, &flat, validity),
+            StateKind::Min(physical) => {
+                match_physical!(physical, T => extreme(rows, at, typed::<T>(&flat), validity, |new, old| new.is_less(old)))
+            }
+            StateKind::Max(physical) => {
+                match_physical!(physical, T => extreme(rows, at, typed::<T>(&flat), validity, |new, old| old.is_less(new)))
+            }
+            StateKind::Any(physical) => match_physical!(physical, T => any(rows, at, typed::<T>(&flat), validity)),
+            StateKind::BitAnd => bits(rows, at, &flat, validity, |a, b| a & b),
+            StateKind::BitOr => bits(rows, at, &flat, validity, |a, b| a | b),
+            StateKind::BitXor => bits(rows, at, &flat, validity, |a, b| a ^ b),
+            StateKind::Moments => moments(rows, at, &flat, validity),
+            StateKind::Count | StateKind::Ordinal => unreachable!("not updated from values"),
+        }
+        Ok(())
+    }
+
+    /// Sets the ordinal of `rows[i]` to `first + i`.
+    pub fn number(&self, index: usize, base: usize, rows: &[RowPtr], first: u64) {
+        assert_eq!(self.kind(index), StateKind::Ordinal);
+        // SAFETY: an ordinal is a u64; the caller owns the pinned rows.
+        for_each_state(rows, base + self.offset(index), |i, at| unsafe { store(at, first + i as u64) });
+    }
+}
+
+/// Booleans are values of type u8 here.
+trait Typed: Sized {
+    fn slice(flat: &Flat) -> Option<&[Self]>;
+}
+macro_rules! typed_natives {
+    ($($t:ty),*) => { $(
+        impl Typed for $t {
+            fn slice(flat: &Flat) -> Option<&[Self]> { <$t as godwit_vector::Native>::of(flat).map(|values| &values[..]) }
+        }
+    )* };
+}
+typed_natives!(i8, i16, i32, i64, i128, u16, u32, u64, f32, f64);
+impl Typed for u8 {
+    fn slice(flat: &Flat) -> Option<&[Self]> {
+        match flat {
+            Flat::Bool(values) | Flat::U8(values) => Some(values),
+            _ => None,
+        }
+    }
+}
+
+fn typed<T: Typed>(flat: &Flat) -> &[T] {
+    T::slice(flat).unwrap_or_else(|| panic!("the state is of another type than {:?}", flat.physical()))
+}
+
+/// Calls `f` with the number of each valid row and the address of its state.
+#[inline(always)]
+fn for_each_valid(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, *mut u8)) {
+    match validity {
+        None => for_each_state(rows, at, f),
+        Some(validity) => for_each_state(rows, at, |i, state| {
+            if validity.get(i) {
+                f(i, state);
+            }
+        }),
+    }
+}
+
+/// Replaces the `T` of each valid row's state by `f(row number, old)`.
+#[inline(always)]
+fn modify<T: Copy>(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, T) -> T) {
+    // SAFETY: callers pass the type of the state; states of the caller's rows are initialized.
+    for_each_valid(rows, at, validity, |i, state| unsafe { store(state, f(i, load::<T>(state))) });
+}
+
+fn count(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>) {
+    match validity {
+        None => modify::<u64>(rows, at, None, |_, old| old + 1),
+        Some(validity) => modify::<u64>(rows, at, None, |i, old| old + validity.get(i) as u64),
+    }
+}
+
+fn sum_i64(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+    macro_rules! sum {
+        ($values:expr) => {{
+            let values = &$values[..rows.len()];
+            modify::<i64>(rows, at, validity, |i, old| old.wrapping_add(values[i] as i64))
+        }};
+    }
+    match_flat!(flat, values => sum!(values), _s => unreachable!("strings have no sum"), _a => unreachable!("nor lists"))
+}
+
+fn sum_i128(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) -> Result<()> {
+    if let Flat::I128(values) = flat {
+        let mut overflow = false;
+        modify::<i128>(rows, at, validity, |i, old| {
+            let (sum, overflowed) = old.overflowing_add(values[i]);
+            overflow |= overflowed;
+            sum
+        });
+        return if overflow { Err(sum_overflow()) } else { Ok(()) };
+    }
+    macro_rules! sum {
+        ($values:expr) => {{
+            let values = &$values[..rows.len()];
+            modify::<i128>(rows, at, validity, |i, old| old.wrapping_add(values[i] as i128))
+        }};
+    }
+    match_flat!(flat, values => sum!(values), _s => unreachable!("strings have no sum"), _a => unreachable!("nor lists"));
+    Ok(())
+}
+
+pub(super) fn sum_overflow() -> Error {
+    Error::user("a sum has more than 38 digits").with_hint("cast the argument to DOUBLE")
+}
+
+fn sum_f64(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+    match flat {
+        Flat::F64(values) => modify::<f64>(rows, at, validity, |i, old| old + values[i]),
+        Flat::F32(values) => modify::<f64>(rows, at, validity, |i, old| old + values[i] as f64),
+        other => unreachable!("{:?} is summed as integers", other.physical()),
+    }
+}
+
+#[inline(always)]
+fn extreme<T: Ordered>(
+    rows: &[RowPtr],
+    at: usize,
+    values: &[T],
+    validity: Option<&Bitmap>,
+    is_better: impl Fn(T, T) -> bool,
+) {
+    modify::<T>(rows, at, validity, |i, old| if is_better(values[i], old) { values[i] } else { old });
+}
+
+fn any<T: Copy>(rows: &[RowPtr], at: usize, values: &[T], validity: Option<&Bitmap>) {
+    // SAFETY: the state is a u64 flag, then the value.
+    for_each_valid(rows, at, validity, |i, state| unsafe {
+        if load::<u64>(state) == 0 {
+            store(state, 1u64);
+            store(state.add(8), values[i]);
+        }
+    });
+}
+
+fn bits(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(i64, i64) -> i64) {
+    macro_rules! apply {
+        ($values:expr) => {
+            modify::<i64>(rows, at, validity, |i, old| f(old, $values[i] as i64))
+        };
+    }
+    match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no bits"), _a => unreachable!("nor lists"))
+}
+
+fn moments(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+    macro_rules! apply {
+        ($values:expr) => {
+            modify::<[f64; 3]>(rows, at, validity, |i, [count, mean, squares]| {
+                let value = $values[i] as f64;
+                let count = count + 1.0;
+                let delta = value - mean;
+                let mean = mean + delta / count;
+                [count, mean, squares + delta * (value - mean)]
+            })
+        };
+    }
+    match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no mean"), _a => unreachable!("nor lists"))
+}

@@ -1,0 +1,297 @@
+//! The hash table of an aggregation: finds the row of a group, or makes it.
+//!
+//! ```text
+//! entries[hash & mask] = | salt 16 | address 48 | ──▶ row of the group: keys, hash, states
+//!                        0: empty                     linear probing
+//! ```
+//!
+//! A lookup works on all rows of a chunk at once, in rounds:
+//!
+//! 1. Each row that is left walks from its slot to the first entry that is empty or has its salt. An empty one is
+//!    claimed: the row founds a group.
+//! 2. The founders' rows are made, all at once, and their addresses put into the claimed entries.
+//! 3. The other rows compare their keys with the row of their entry, column by column. Who differs goes on to the next
+//!    slot in the next round. Rows of a new group that came behind its founder are found equal here.
+//!
+//! The table keeps addresses only: whoever uses it holds the pins of all rows that were inserted since it was empty.
+//!
+//! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", V.
+
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::Vector;
+
+use crate::radix::SALT_SHIFT;
+use crate::row_ptr::prefetch;
+use crate::{RowLayout, RowPtr};
+
+/// Bits of an entry that are an address: what x86-64 and AArch64 use in user space.
+const ADDRESS_MASK: u64 = (1 << SALT_SHIFT) - 1;
+/// Address of a group whose row is made in the same round.
+const PENDING: u64 = 1;
+/// How many rows ahead an entry is prefetched: some 100 ns at a few ns per row.
+const PREFETCH_ROWS: usize = 24;
+/// Tables below this size (half of a usual L2 cache) aren't prefetched.
+const PREFETCH_BYTES_MIN: usize = 512 * 1024;
+
+/// Groups by key. The keys are the first columns of the layout, which keeps hashes.
+pub struct GroupTable {
+    layout: Arc<RowLayout>,
+    key_columns: Vec<usize>,
+    /// A power of two of them.
+    entries: Vec<u64>,
+    groups: usize,
+    reservation: Reservation,
+    scratch: Scratch,
+}
+
+/// Buffers of a lookup, kept to avoid allocations.
+#[derive(Default)]
+struct Scratch {
+    /// The entry of each row.
+    slots: Vec<u32>,
+    /// Rows that look for an entry.
+    remaining: Vec<u32>,
+    /// Rows that claimed an empty entry.
+    founders: Vec<u32>,
+    founded: Vec<RowPtr>,
+    /// Rows at an entry with their salt.
+    candidates: Vec<u32>,
+}
+
+impl GroupTable {
+    /// An empty table with room for `entries`, rounded up to a power of two.
+    pub fn new(manager: &BufferManager, layout: &Arc<RowLayout>, keys: usize, entries: usize) -> Result<Self> {
+        assert!(keys <= layout.columns().len());
+        let mut table = Self {
+            layout: layout.clone(),
+            key_columns: (0..keys).collect(),
+            entries: Vec::new(),
+            groups: 0,
+            reservation: manager.reserve(0, MemoryTag::HashTable)?,
+            scratch: Scratch::default(),
+        };
+        table.reset(entries)?;
+        Ok(table)
+    }
+
+    /// Number of groups.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Number of entries.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Forgets all groups.
+    pub fn clear(&mut self) {
+        self.entries.fill(0);
+        self.groups = 0;
+    }
+
+    /// Forgets all groups and makes room for `entries`, rounded up to a power of two.
+    pub fn reset(&mut self, entries: usize) -> Result<()> {
+        let entries = entries.next_power_of_two();
+        assert!(entries <= 1 << 32, "slots are 32-bit numbers");
+        self.groups = 0;
+        if entries <= self.entries.len() {
+            self.entries.truncate(entries);
+            self.entries.shrink_to(entries);
+            self.entries.fill(0);
+            return self.reservation.resize(entries * size_of::<u64>());
+        }
+        self.entries = Vec::new();
+        self.reservation.resize(entries * size_of::<u64>())?;
+        self.entries = vec![0; entries];
+        Ok(())
+    }
+
+    /// Makes room for `entries`, rounded up to a power of two and not fewer than there are; keeps the groups.
+    pub fn grow(&mut self, entries: usize) -> Result<()> {
+        let entries = entries.next_power_of_two();
+        assert!((self.entries.len()..=1 << 32).contains(&entries));
+        self.reservation.resize((self.entries.len() + entries) * size_of::<u64>())?;
+        let old = std::mem::replace(&mut self.entries, vec![0; entries]);
+        let mask = entries - 1;
+        let hash_offset = self.layout.hash_offset();
+        for entry in old.into_iter().filter(|&entry| entry != 0) {
+            let mut slot = row_at(entry).load_u64(hash_offset) as usize & mask;
+            while self.entries[slot] != 0 {
+                slot = (slot + 1) & mask;
+            }
+            self.entries[slot] = entry;
+        }
+        self.reservation.resize(entries * size_of::<u64>())
+    }
+
+    /// Puts the row of the group of each row of the dense `keys` into `rows`, replacing its content. For groups that
+    /// aren't there yet it calls `found` with their positions in `keys`, which appends the address of a row for each to
+    /// the vector that it is given.
+    ///
+    /// If `found` fails, the table has to be cleared.
+    ///
+    /// # Panics
+    /// If the table could become full: a bug of the caller.
+    pub fn find_or_found(
+        &mut self,
+        keys: &[Vector],
+        hashes: &[u64],
+        rows: &mut Vec<RowPtr>,
+        mut found: impl FnMut(&[u32], &mut Vec<RowPtr>) -> Result<()>,
+    ) -> Result<()> {
+        assert!(self.groups + hashes.len() < self.entries.len(), "an entry stays empty");
+        rows.clear();
+        rows.resize(hashes.len(), RowPtr::new(std::ptr::null_mut()));
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mask = self.entries.len() - 1;
+        scratch.slots.clear();
+        scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
+        self.probe(hashes, 0..hashes.len() as u32, &mut scratch);
+        loop {
+            self.settle_founders(hashes, rows, &mut scratch, &mut found)?;
+            let Scratch { slots, remaining, candidates, .. } = &mut scratch;
+            for &i in candidates.iter() {
+                rows[i as usize] = row_at(self.entries[slots[i as usize] as usize]);
+            }
+            remaining.clear();
+            self.layout.match_rows_split(&self.key_columns, rows, keys, candidates, remaining, true);
+            if remaining.is_empty() {
+                break;
+            }
+            for &i in remaining.iter() {
+                let slot = &mut slots[i as usize];
+                *slot = (*slot + 1) & mask as u32;
+            }
+            // A founder must come before the rows of its group, so that results don't depend on the order of columns.
+            remaining.sort_unstable();
+            let remaining = std::mem::take(remaining);
+            self.probe(hashes, remaining.iter().copied(), &mut scratch);
+            scratch.remaining = remaining;
+        }
+        self.scratch = scratch;
+        Ok(())
+    }
+
+    /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt.
+    #[inline(always)]
+    fn probe(&mut self, hashes: &[u64], rows: impl Iterator<Item = u32>, scratch: &mut Scratch) {
+        let Scratch { slots, founders, candidates, .. } = scratch;
+        founders.clear();
+        candidates.clear();
+        let entries = &mut self.entries[..];
+        let mask = entries.len() - 1;
+        let prefetches = size_of_val(entries) >= PREFETCH_BYTES_MIN;
+        for i in rows {
+            let row = i as usize;
+            if prefetches && let Some(&later) = slots.get(row + PREFETCH_ROWS) {
+                prefetch((&raw const entries[later as usize]).cast());
+            }
+            let salt = hashes[row] & !ADDRESS_MASK;
+            let mut slot = slots[row] as usize;
+            loop {
+                let entry = entries[slot & mask];
+                if entry == 0 {
+                    entries[slot & mask] = salt | PENDING;
+                    founders.push(i);
+                    break;
+                }
+                if entry & !ADDRESS_MASK == salt {
+                    candidates.push(i);
+                    break;
+                }
+                slot += 1;
+            }
+            slots[row] = (slot & mask) as u32;
+        }
+    }
+
+    /// Round, step 2.
+    fn settle_founders(
+        &mut self,
+        hashes: &[u64],
+        rows: &mut [RowPtr],
+        scratch: &mut Scratch,
+        found: &mut impl FnMut(&[u32], &mut Vec<RowPtr>) -> Result<()>,
+    ) -> Result<()> {
+        let Scratch { slots, founders, founded, .. } = scratch;
+        if founders.is_empty() {
+            return Ok(());
+        }
+        founded.clear();
+        found(founders, founded)?;
+        assert_eq!(founded.len(), founders.len());
+        for (&i, &row) in founders.iter().zip(founded.iter()) {
+            debug_assert!(row.address() & !ADDRESS_MASK == 0);
+            self.entries[slots[i as usize] as usize] = hashes[i as usize] & !ADDRESS_MASK | row.address();
+            rows[i as usize] = row;
+        }
+        self.groups += founders.len();
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn row_at(entry: u64) -> RowPtr {
+    RowPtr::new((entry & ADDRESS_MASK) as *mut u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use godwit_memory::BufferConfig;
+    use godwit_vector::kernels::hash::hash_vectors;
+    use godwit_vector::{Bitmap, Flat, StrColumn};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{PartitionedRows, RowLayoutOptions};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn rows_of_equal_keys_share_a_group(
+            chunks in proptest::collection::vec(
+                proptest::collection::vec((proptest::option::of(0..40i64), 0..6usize), 1..200), 1..20),
+            collide: bool,
+        ) {
+            let manager = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
+            let types = [godwit_vector::PhysicalType::I64, godwit_vector::PhysicalType::Str];
+            let layout = RowLayout::new(&types, RowLayoutOptions { hash: true, extra_bytes: 0 }).unwrap();
+            let mut groups = PartitionedRows::new(&manager, &layout, 2);
+            groups.keep_pinned(true);
+            let mut table = GroupTable::new(&manager, &layout, 2, 256).unwrap();
+            let mut model: HashMap<(Option<i64>, usize), RowPtr> = HashMap::new();
+            let names = ["", "a", "another", "one that is quite long", "one that is quite lang", "longer than twelve"];
+            for chunk in chunks {
+                if table.groups() + chunk.len() >= table.entries() {
+                    table.grow(table.entries() * 2).unwrap();
+                }
+                let validity = Bitmap::from_fn(chunk.len(), |i| chunk[i].0.is_some());
+                let keys = [
+                    Vector::from_values(chunk.iter().map(|key| key.0.unwrap_or(77)).collect::<Vec<i64>>(), Some(validity)),
+                    Vector::flat(Flat::Str(StrColumn::from_strings(chunk.iter().map(|key| names[key.1]))), None),
+                ];
+                let mut hashes = Vec::new();
+                hash_vectors(&keys, chunk.len(), &mut hashes);
+                if collide {
+                    hashes.iter_mut().for_each(|hash| *hash &= 3 << 32);
+                }
+                let mut rows = Vec::new();
+                table.find_or_found(&keys, &hashes, &mut rows, |new, made| {
+                    groups.append(&keys, Some(new), &hashes, Some(made))
+                }).unwrap();
+                for (key, &row) in chunk.iter().zip(&rows) {
+                    prop_assert_eq!(*model.entry(*key).or_insert(row), row);
+                }
+                prop_assert_eq!(table.groups(), model.len());
+                prop_assert_eq!(groups.rows(), model.len() as u64);
+            }
+        }
+    }
+}
