@@ -117,6 +117,16 @@ impl BufferManager {
         self.pool.temp.set_directory(directory.into());
     }
 
+    /// The directory that spilled pages go to.
+    pub fn temp_directory(&self) -> PathBuf {
+        self.pool.temp.directory()
+    }
+
+    /// The quota of temporary files; `None`: no quota.
+    pub fn max_temp_directory_bytes(&self) -> Option<u64> {
+        self.pool.temp.max_bytes()
+    }
+
     /// Changes the quota of temporary files; `None`: no quota. What is already written stays.
     pub fn set_max_temp_directory_bytes(&self, bytes: Option<u64>) {
         self.pool.temp.set_max_bytes(bytes);

@@ -53,6 +53,14 @@ impl TempSpace {
         self.max_bytes.store(bytes.unwrap_or(u64::MAX), Relaxed);
     }
 
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.current.lock().directory.clone()
+    }
+
+    pub(crate) fn max_bytes(&self) -> Option<u64> {
+        Some(self.max_bytes.load(Relaxed)).filter(|&bytes| bytes != u64::MAX)
+    }
+
     pub(crate) fn used_bytes(&self) -> u64 {
         self.used_bytes.load(Relaxed)
     }

@@ -1,1 +1,34 @@
-//! godwit
+//! Godwit: an analytical SQL database that finishes the query on the memory you have.
+//!
+//! Open a [`Database`], [connect](Database::connect) as often as you like, and read the rows of a
+//! [query](Connection::query) as a stream of Arrow record batches:
+//!
+//! ```
+//! # fn main() -> godwit::Result<()> {
+//! let database = godwit::Database::open(":memory:")?;
+//! let connection = database.connect();
+//! let mut rows = 0;
+//! for batch in connection.query("SELECT x, x * x AS square FROM (VALUES (1), (2), (3)) AS t(x) WHERE x > 1")? {
+//!     rows += batch?.num_rows();
+//! }
+//! assert_eq!(rows, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Parquet files are tables: `SELECT count(*) FROM 'data/*.parquet'`. What bounds a database is in [`Config`].
+#![forbid(unsafe_code)]
+
+mod config;
+mod connection;
+mod database;
+mod result;
+mod settings;
+
+pub use config::{Config, DebugOptions};
+pub use connection::{Connection, ParsedStatement};
+pub use database::Database;
+pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_bytes};
+pub use godwit_exec::CancelToken;
+pub use godwit_memory::{MemoryStatistics, default_memory_limit, minimum_memory_limit};
+pub use result::{QueryMemory, QueryProgress, QueryResult};

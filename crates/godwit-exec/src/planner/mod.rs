@@ -27,7 +27,6 @@ use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 use godwit_expression::{CompileContext, Expression};
 use godwit_sql::Estimates;
-use godwit_vector::RowType;
 
 use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
@@ -44,16 +43,15 @@ pub struct PhysicalPlan {
     pub explain: ExplainNode,
 }
 
-/// Plans a query whose rows end in the sink that `sink` makes for their types.
+/// Plans a query whose rows end in `sink`.
 pub fn plan_query(
     plan: &LogicalPlan,
     query: &Arc<QueryContext>,
     estimates: &Estimates,
-    sink: impl FnOnce(&RowType) -> Result<Arc<dyn Sink>>,
+    sink: Arc<dyn Sink>,
 ) -> Result<PhysicalPlan> {
     let mut planner = PhysicalPlanner { query, estimates, context: CompileContext::default(), pipelines: Vec::new() };
     let stream = planner.plan(plan, Needs::everything(plan))?;
-    let sink = sink(&stream.row_type)?;
     let (_, explain) = planner.close(stream, sink);
     let pipelines = planner.pipelines.into_iter().map(|slot| slot.expect("every reserved pipeline is closed")).collect();
     Ok(PhysicalPlan { pipelines, explain })

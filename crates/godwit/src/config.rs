@@ -1,0 +1,55 @@
+//! What a database may use.
+
+use std::path::PathBuf;
+
+use godwit_common::{Error, Result, parse_bytes};
+
+/// Limits and places of a database. `Config::default()` takes 80 % of the memory that the process may use and all cores.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// Most memory in bytes; `None`: 80 % of what the process may use.
+    pub memory_limit_bytes: Option<u64>,
+    /// The limit is for the whole process, what it uses already included: for programs that are nothing but Godwit.
+    pub whole_process: bool,
+    /// Worker threads; `None`: one per core.
+    pub threads: Option<usize>,
+    /// Where intermediates go that don't fit; `None`: the system's directory for temporary files.
+    pub temp_directory: Option<PathBuf>,
+    /// Most disk space for intermediates in bytes; `None`: what the disk has.
+    pub max_temp_directory_bytes: Option<u64>,
+    /// Switches that make rare paths common, for tests.
+    pub debug: DebugOptions,
+}
+
+/// Switches for tests: results never depend on them.
+#[derive(Debug, Clone, Default)]
+pub struct DebugOptions {
+    /// Most rows in a chunk; `None`: the usual 2,048.
+    pub chunk_rows: Option<usize>,
+    /// Every page goes to disk as soon as nobody uses it.
+    pub force_spill: bool,
+}
+
+impl Config {
+    /// Sets the memory limit from text such as "2GB".
+    pub fn with_memory_limit(mut self, size: &str) -> Result<Self> {
+        self.memory_limit_bytes = Some(parse_bytes(size)?);
+        Ok(self)
+    }
+
+    /// Sets the number of worker threads.
+    pub fn with_threads(mut self, threads: usize) -> Result<Self> {
+        self.threads = Some(check_threads(threads)?);
+        Ok(self)
+    }
+}
+
+/// Most worker threads. Beyond it the per-worker minimum of memory alone is tens of gigabytes.
+const THREADS_MAX: usize = 1024;
+
+pub(crate) fn check_threads(threads: usize) -> Result<usize> {
+    if (1..=THREADS_MAX).contains(&threads) {
+        return Ok(threads);
+    }
+    Err(Error::user(format!("{threads} threads are not possible")).with_hint(format!("use 1 to {THREADS_MAX}")))
+}

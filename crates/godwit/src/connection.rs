@@ -1,0 +1,158 @@
+//! A connection runs statements.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_expr::LogicalPlan;
+use godwit_common::{Error, Result};
+use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, QuerySettings, ResultCollector, plan_query};
+use godwit_memory::OwnerCounters;
+use godwit_sql::{Estimates, Statement};
+use godwit_vector::CHUNK_ROWS;
+use parking_lot::Mutex;
+
+pub use godwit_sql::ParsedStatement;
+
+use crate::database::Database;
+use crate::result::{AwaitedCompletion, Completion, QueryResult, RunningQuery};
+use crate::settings;
+
+/// A session. Statements of one connection may overlap; each has its own result.
+pub struct Connection {
+    database: Database,
+    /// Stops the statement that was started last.
+    current: Mutex<CancelToken>,
+}
+
+impl Connection {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database, current: Mutex::default() }
+    }
+
+    /// The database that this connection is to.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Runs one statement. Rows are computed while the result is read; dropping it cancels the query.
+    pub fn query(&self, sql: &str) -> Result<QueryResult> {
+        match &self.parse(sql)?[..] {
+            [statement] => self.run(statement),
+            [] => Err(Error::user("there is no statement in the text")),
+            more => Err(Error::user(format!("expected one statement, found {}", more.len()))
+                .with_hint("run them one by one, or all with Connection::execute")),
+        }
+    }
+
+    /// Runs all statements of a script and drops their rows.
+    pub fn execute(&self, sql: &str) -> Result<()> {
+        for statement in self.parse(sql)? {
+            self.run(&statement)?.try_for_each(|batch| batch.map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// Splits a script into statements.
+    pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>> {
+        self.database.0.planner.parse(sql)
+    }
+
+    /// Runs a parsed statement.
+    pub fn run(&self, statement: &ParsedStatement) -> Result<QueryResult> {
+        let shared = &self.database.0;
+        let catalog = shared.planner.catalog();
+        match shared.planner.plan(statement)? {
+            Statement::Query(plan) => self.start(&plan, false).map(|(result, _)| result),
+            Statement::Explain { analyze, plan } => self.explain(&plan, analyze),
+            Statement::CreateView { view, or_replace, if_not_exists } => {
+                if if_not_exists && catalog.get(&view.name).is_some() {
+                    return Ok(QueryResult::empty());
+                }
+                catalog.create_view(view, or_replace)?;
+                Ok(QueryResult::empty())
+            }
+            Statement::DropView { names, if_exists } => {
+                for name in names.iter().filter(|name| !if_exists || catalog.get(name).is_some()) {
+                    catalog.drop_view(name)?;
+                }
+                Ok(QueryResult::empty())
+            }
+            Statement::Set { name, value } => settings::set(shared, &name, &value).map(|()| QueryResult::empty()),
+            Statement::Reset { name } => settings::reset(shared, name.as_deref()).map(|()| QueryResult::empty()),
+            Statement::Show { name } => {
+                let rows = settings::show(shared, name.as_deref())?;
+                let column = |index: usize| rows.iter().map(|row| row[index].clone()).collect();
+                text_result(&["name", "value", "description"], vec![column(0), column(1), column(2)])
+            }
+        }
+    }
+
+    /// Stops the statement that was started last, from any thread. Reading its result ends with an error.
+    pub fn cancel(&self) {
+        self.current.lock().cancel();
+    }
+
+    /// Plans and starts a query; its rows come through the result.
+    fn start(&self, plan: &LogicalPlan, profile: bool) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
+        let shared = &self.database.0;
+        let pool = shared.pool();
+        let cancel = CancelToken::default();
+        *self.current.lock() = cancel.clone();
+        let owner = OwnerCounters::new();
+        let settings = QuerySettings {
+            chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
+            workers: pool.workers(),
+            profile,
+        };
+        let query = QueryContext::new(shared.memory.scoped(owner.clone()), settings, cancel);
+        let schema: SchemaRef = Arc::new(plan.schema().as_arrow().clone());
+        let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
+        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), collector.clone())?;
+        let completion = Completion::default();
+        let on_done = {
+            let completion = completion.clone();
+            move |result: Result<()>| {
+                if let Err(error) = result {
+                    collector.fail(error);
+                }
+                completion.complete();
+            }
+        };
+        pool.run(query.clone(), pipelines, on_done);
+        let running = RunningQuery { stream, completion: AwaitedCompletion(completion), query, owner, _pool: pool };
+        Ok((QueryResult::running(schema, running), explain))
+    }
+
+    fn explain(&self, plan: &LogicalPlan, analyze: bool) -> Result<QueryResult> {
+        if !analyze {
+            let shared = &self.database.0;
+            let settings = QuerySettings { chunk_rows: CHUNK_ROWS, workers: shared.pool().workers(), profile: false };
+            let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
+            let physical = plan_query(plan, &query, &Estimates::new(), NothingSink::new("Result"))?;
+            return plan_text(&physical.explain.render(false));
+        }
+        let started = std::time::Instant::now();
+        let (mut result, explain) = self.start(plan, true)?;
+        let mut rows = 0;
+        for batch in &mut result {
+            rows += batch?.num_rows();
+        }
+        let total = started.elapsed().as_secs_f64() * 1e3;
+        plan_text(&format!("Total {total:.2} ms, {rows} rows; times add up over all workers\n{}", explain.render(true)))
+    }
+}
+
+/// A result with the lines of a plan.
+fn plan_text(text: &str) -> Result<QueryResult> {
+    text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
+}
+
+/// A result of text columns.
+fn text_result(names: &[&str], columns: Vec<Vec<String>>) -> Result<QueryResult> {
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let arrays = columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
+    let batch = RecordBatch::try_new(schema, arrays).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(QueryResult::of_batch(batch))
+}

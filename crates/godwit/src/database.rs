@@ -1,0 +1,142 @@
+//! A database: one buffer pool, one worker pool, one catalog.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use godwit_common::{Error, Result};
+use godwit_exec::WorkerPool;
+use godwit_files::FileResolver;
+use godwit_memory::{BufferConfig, BufferManager, MemoryStatistics, check_memory_limit, default_memory_limit};
+use godwit_sql::{Catalog, Planner};
+use parking_lot::{Mutex, RwLock};
+
+use crate::config::check_threads;
+use crate::{Config, Connection};
+
+/// An open database. Cheap to clone; it closes when the last clone, connection and result are gone.
+#[derive(Clone)]
+pub struct Database(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) memory: BufferManager,
+    pub(crate) planner: Planner,
+    pub(crate) debug: crate::DebugOptions,
+    /// Replaced when the number of threads changes; running queries keep theirs.
+    pool: RwLock<Arc<WorkerPool>>,
+    limit: Mutex<MemoryLimit>,
+}
+
+/// The limit as the user sees it, and the part of it that the buffer pool doesn't get.
+#[derive(Clone)]
+pub(crate) struct MemoryLimit {
+    pub bytes: u64,
+    pub reason: String,
+    /// Resident size of the process before it did anything, if the limit is for the whole process.
+    pub idle_process_bytes: u64,
+}
+
+impl Database {
+    /// Opens a database: `":memory:"`, or a folder of Parquet files, each of which becomes a table of its name.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Config::default())
+    }
+
+    /// Opens a database within the given limits.
+    pub fn open_with(path: impl AsRef<Path>, config: Config) -> Result<Self> {
+        let threads = match config.threads {
+            Some(threads) => check_threads(threads)?,
+            None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        };
+        let limit = MemoryLimit::of(&config);
+        check_memory_limit(limit.bytes, threads)?;
+        let mut buffers = BufferConfig::new(limit.pool_bytes());
+        if let Some(directory) = config.temp_directory {
+            buffers.temp_directory = directory;
+        }
+        buffers.max_temp_directory_bytes = config.max_temp_directory_bytes;
+        buffers.force_spill = config.debug.force_spill;
+        let memory = BufferManager::new(buffers)?;
+        let resolver = Arc::new(FileResolver::new(memory.clone()));
+        let catalog = Arc::new(Catalog::new());
+        let database = Self(Arc::new(Shared {
+            planner: Planner::new(catalog, resolver),
+            memory,
+            debug: config.debug,
+            pool: RwLock::new(Arc::new(WorkerPool::new(threads)?)),
+            limit: Mutex::new(limit),
+        }));
+        if path.as_ref() != Path::new(":memory:") {
+            database.attach_folder(path.as_ref())?;
+        }
+        Ok(database)
+    }
+
+    /// A new connection; connections are independent and may run queries at the same time.
+    pub fn connect(&self) -> Connection {
+        Connection::new(self.clone())
+    }
+
+    /// What the buffer pool holds and has done.
+    pub fn memory_statistics(&self) -> MemoryStatistics {
+        self.0.memory.statistics()
+    }
+
+    fn attach_folder(&self, folder: &Path) -> Result<()> {
+        if !folder.is_dir() {
+            let error = Error::user(format!("{} is not a folder of Parquet files", folder.display()));
+            return Err(error.with_hint("open ':memory:' and query files with SELECT ... FROM 'file.parquet'"));
+        }
+        godwit_files::tables_in(folder, &self.0.memory)?
+            .into_iter()
+            .try_for_each(|table| self.0.planner.catalog().create_table(table, false))
+    }
+}
+
+impl Shared {
+    pub(crate) fn pool(&self) -> Arc<WorkerPool> {
+        self.pool.read().clone()
+    }
+
+    pub(crate) fn set_threads(&self, threads: usize) -> Result<()> {
+        check_threads(threads)?;
+        check_memory_limit(self.limit.lock().bytes, threads)?;
+        let pool = Arc::new(WorkerPool::new(threads)?);
+        *self.pool.write() = pool;
+        Ok(())
+    }
+
+    pub(crate) fn limit(&self) -> MemoryLimit {
+        self.limit.lock().clone()
+    }
+
+    pub(crate) fn set_limit(&self, bytes: u64) -> Result<()> {
+        check_memory_limit(bytes, self.pool().workers())?;
+        let mut limit = self.limit.lock();
+        let changed = MemoryLimit { bytes, reason: "set by the user".into(), ..limit.clone() };
+        self.memory.set_memory_limit(changed.pool_bytes())?;
+        *limit = changed;
+        Ok(())
+    }
+}
+
+impl MemoryLimit {
+    fn of(config: &Config) -> Self {
+        let (bytes, reason) = match config.memory_limit_bytes {
+            Some(bytes) => (bytes, "set by the user".into()),
+            None => default_memory_limit(),
+        };
+        let idle_process_bytes = if config.whole_process { resident_bytes() } else { 0 };
+        Self { bytes, reason, idle_process_bytes }
+    }
+
+    fn pool_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.idle_process_bytes)
+    }
+}
+
+/// Resident size of this process as Linux counts it; 0 where it isn't told.
+fn resident_bytes() -> u64 {
+    const PAGE_BYTES: u64 = 4096;
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
+}

@@ -1,0 +1,106 @@
+//! `SET`, `SHOW`, `RESET`: the settings by name.
+
+use std::path::PathBuf;
+
+use godwit_common::{Error, Result, format_bytes, parse_bytes};
+
+use crate::database::Shared;
+
+/// A setting: its name, what it means, and how it is read and changed. Settings are the database's, not a connection's.
+struct Setting {
+    name: &'static str,
+    description: &'static str,
+    get: fn(&Shared) -> String,
+    set: fn(&Shared, &str) -> Result<()>,
+    reset: fn(&Shared) -> Result<()>,
+}
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "max_temp_directory_size",
+        description: "Most disk space that intermediates may take; 'unlimited' for what the disk has",
+        get: |shared| match shared.memory.max_temp_directory_bytes() {
+            Some(bytes) => format_bytes(bytes),
+            None => "unlimited".into(),
+        },
+        set: |shared, value| {
+            let bytes = if value.eq_ignore_ascii_case("unlimited") { None } else { Some(parse_bytes(value)?) };
+            shared.memory.set_max_temp_directory_bytes(bytes);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.memory.set_max_temp_directory_bytes(None);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "memory_limit",
+        description: "Most memory that the database uses",
+        get: |shared| {
+            let limit = shared.limit();
+            format!("{} ({})", format_bytes(limit.bytes), limit.reason)
+        },
+        set: |shared, value| shared.set_limit(parse_bytes(value)?),
+        reset: |shared| shared.set_limit(godwit_memory::default_memory_limit().0),
+    },
+    Setting {
+        name: "temp_directory",
+        description: "Where intermediates go that don't fit into memory",
+        get: |shared| shared.memory.temp_directory().display().to_string(),
+        set: |shared, value| {
+            let directory = PathBuf::from(value);
+            if !directory.is_dir() {
+                return Err(Error::user(format!("temp_directory '{value}' is not a folder"))
+                    .with_hint("name an existing folder that you may write to"));
+            }
+            shared.memory.set_temp_directory(directory);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.memory.set_temp_directory(std::env::temp_dir());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "threads",
+        description: "Worker threads",
+        get: |shared| shared.pool().workers().to_string(),
+        set: |shared, value| {
+            let threads = value.parse().map_err(|_| {
+                Error::user(format!("threads: '{value}' is not a number")).with_hint("for example: SET threads = 4")
+            })?;
+            shared.set_threads(threads)
+        },
+        reset: |shared| shared.set_threads(std::thread::available_parallelism().map_or(1, |cores| cores.get())),
+    },
+];
+
+fn find(name: &str) -> Result<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
+        let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+        Error::user(format!("there is no setting named '{name}'"))
+            .with_hint(format!("settings are: {}", known.join(", ")))
+    })
+}
+
+/// Changes a setting.
+pub(crate) fn set(shared: &Shared, name: &str, value: &str) -> Result<()> {
+    (find(name)?.set)(shared, value)
+}
+
+/// Gives one setting, or all, its default.
+pub(crate) fn reset(shared: &Shared, name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) => (find(name)?.reset)(shared),
+        None => SETTINGS.iter().try_for_each(|setting| (setting.reset)(shared)),
+    }
+}
+
+/// Name, value and meaning of one setting, or of all.
+pub(crate) fn show(shared: &Shared, name: Option<&str>) -> Result<Vec<[String; 3]>> {
+    let row = |setting: &Setting| [setting.name.into(), (setting.get)(shared), setting.description.into()];
+    match name {
+        Some(name) => Ok(vec![row(find(name)?)]),
+        None => Ok(SETTINGS.iter().map(row).collect()),
+    }
+}
