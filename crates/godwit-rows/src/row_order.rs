@@ -1,0 +1,118 @@
+//! The order of rows by some of their columns, for rows that lie in pages.
+
+use std::cmp::Ordering;
+
+use godwit_vector::{PhysicalType, StrView};
+
+use crate::{RowLayout, RowPtr};
+
+/// One column of an order.
+#[derive(Debug, Clone, Copy)]
+pub struct RowOrderKey {
+    /// Index of the column.
+    pub column: usize,
+    /// Largest first.
+    pub descending: bool,
+    /// NULLs before all values, whatever the direction.
+    pub nulls_first: bool,
+}
+
+/// Compares pinned rows of one layout, one pair at a time: for the few that normalized keys can't tell apart.
+///
+/// NaN is above all other floats, −0 equals 0, and strings are ordered by bytes.
+#[derive(Debug)]
+pub struct RowOrder {
+    keys: Vec<Key>,
+}
+
+#[derive(Debug)]
+struct Key {
+    physical: PhysicalType,
+    offset: usize,
+    /// Offset of the byte and number of the bit that say whether the value is not NULL.
+    validity: (usize, u32),
+    descending: bool,
+    nulls_first: bool,
+}
+
+impl RowOrder {
+    /// The order of rows of `layout` by `keys`, most significant first.
+    pub fn new(layout: &RowLayout, keys: Vec<RowOrderKey>) -> Self {
+        let keys = keys.into_iter().map(|key| Key {
+            physical: layout.columns()[key.column],
+            offset: layout.column_offset(key.column),
+            validity: layout.validity_bit(key.column),
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        });
+        Self { keys: keys.collect() }
+    }
+
+    /// The order of two rows, both pinned.
+    pub fn compare(&self, a: RowPtr, b: RowPtr) -> Ordering {
+        self.keys.iter().map(|key| key.compare(a, b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+}
+
+impl Key {
+    fn compare(&self, a: RowPtr, b: RowPtr) -> Ordering {
+        match (self.is_valid(a), self.is_valid(b)) {
+            (true, true) if self.descending => self.compare_values(b, a),
+            (true, true) => self.compare_values(a, b),
+            (false, false) => Ordering::Equal,
+            (a_is_valid, _) => {
+                if a_is_valid == self.nulls_first {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                }
+            }
+        }
+    }
+
+    fn is_valid(&self, row: RowPtr) -> bool {
+        let (offset, bit) = self.validity;
+        // SAFETY: the row is pinned by the contract of row pointers, and the offset lies inside it.
+        unsafe { row.read::<u8>(offset) >> bit & 1 == 1 }
+    }
+
+    fn compare_values(&self, a: RowPtr, b: RowPtr) -> Ordering {
+        macro_rules! values {
+            ($t:ty) => {
+                // SAFETY: the rows are pinned by the contract of row pointers and hold a value of this type there.
+                unsafe { (a.read::<$t>(self.offset), b.read::<$t>(self.offset)) }
+            };
+        }
+        macro_rules! integers {
+            ($t:ty) => {{
+                let (a, b) = values!($t);
+                a.cmp(&b)
+            }};
+        }
+        macro_rules! floats {
+            ($t:ty) => {{
+                let (a, b) = values!($t);
+                a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+            }};
+        }
+        match self.physical {
+            PhysicalType::Bool | PhysicalType::U8 => integers!(u8),
+            PhysicalType::I8 => integers!(i8),
+            PhysicalType::I16 => integers!(i16),
+            PhysicalType::I32 => integers!(i32),
+            PhysicalType::I64 => integers!(i64),
+            PhysicalType::I128 => integers!(i128),
+            PhysicalType::U16 => integers!(u16),
+            PhysicalType::U32 => integers!(u32),
+            PhysicalType::U64 => integers!(u64),
+            PhysicalType::F32 => floats!(f32),
+            PhysicalType::F64 => floats!(f64),
+            PhysicalType::Str => {
+                let (a, b) = values!(u128);
+                // SAFETY: views of pinned rows are inline or point into pinned heap pages.
+                unsafe { StrView::from_bits(a).compare(&StrView::from_bits(b)) }
+            }
+            PhysicalType::Nested => unreachable!("a layout has no nested columns"),
+        }
+    }
+}
