@@ -431,3 +431,45 @@ fn a_storm_of_threads_finds_every_page_intact() {
 fn a_storm_with_forced_spills_finds_every_page_intact() {
     check_storm(true, 1000);
 }
+
+#[test]
+fn a_storm_on_a_failing_disk_loses_no_page() {
+    const THREADS: u64 = 4;
+    let (manager, files) = pool_of(THREADS * 4);
+    let mut random = Random(42);
+    for _ in 0..300 {
+        let fault = [Fault::DiskFull, Fault::ShortWrite, Fault::Broken][random.below(3) as usize];
+        files.fail_write(1 + random.below(2000), fault);
+        files.fail_read(1 + random.below(2000), [Fault::Broken, Fault::BitFlip][random.below(2) as usize]);
+    }
+    let errors: u64 = thread::scope(|scope| {
+        let worker = |seed: u64| {
+            let (mut random, mut pages, mut errors) = (Random(seed), Vec::new(), 0);
+            for step in 0..1500 {
+                if random.below(2) == 0 || pages.is_empty() {
+                    match manager.allocate_page(MemoryTag::RowPage, Some(random.below(4) as u32)) {
+                        Ok(pinned) => {
+                            fill(&pinned, step);
+                            pages.push((pinned.page().clone(), step));
+                        }
+                        Err(_) => errors += 1,
+                    }
+                } else {
+                    let (page, seed) = &pages[random.below(pages.len() as u64) as usize];
+                    match manager.pin(page) {
+                        Ok(pinned) => assert_filled(&pinned, *seed),
+                        Err(_) => errors += 1,
+                    }
+                }
+                if pages.len() > 40 {
+                    pages.swap_remove(random.below(40) as usize);
+                }
+            }
+            errors
+        };
+        let workers: Vec<_> = (1..=THREADS).map(|seed| scope.spawn(move || worker(seed))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert!(errors > 100, "only {errors} faults were met");
+    assert_empty(&manager, &files);
+}
