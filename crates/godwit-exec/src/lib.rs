@@ -10,13 +10,19 @@
 //! and in one *worker* object per role and task (`&mut self`), so that signatures show what is shared.
 #![forbid(unsafe_code)]
 
+pub mod collect;
 mod context;
 mod key_filter;
 pub mod metrics;
+pub mod operators;
 pub mod pipeline;
 mod scan;
 mod scheduler;
+pub mod sort;
+#[cfg(test)]
+mod testing;
 
 pub use context::{CancelToken, QueryContext, QuerySettings};
 pub use key_filter::KeyFilter;
+pub use scheduler::WorkerPool;
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};

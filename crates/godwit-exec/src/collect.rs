@@ -1,0 +1,201 @@
+//! The result of a query: a sink that turns chunks into Arrow batches, and the stream from which the caller takes them.
+//!
+//! ```text
+//! SinkWorker::sink ──▶ [ queue of batches, at most QUEUE_BYTES_MAX + one per worker ] ──▶ ResultStream::next (blocks)
+//!       ▲ Blocked(signal) while the queue is full                          │
+//!       └──────────────────── fired when it is half empty ◀────────────────┘
+//! ```
+//!
+//! A query whose result nobody reads stops at a full queue. Rows keep their order if one worker feeds the sink. The
+//! stream ends when the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the
+//! query.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, SchemaRef};
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::{Chunk, to_arrow};
+use parking_lot::{Condvar, Mutex};
+
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Signal, Sink, SinkVerdict, SinkWorker};
+use crate::{CancelToken, QueryContext};
+
+/// Bytes of batches in the queue from which on workers wait. Enough for some 50 chunks of ten columns, so that reader
+/// and workers don't take turns.
+const QUEUE_BYTES_MAX: usize = 4 << 20;
+
+/// The last sink of a query.
+pub struct ResultCollector {
+    shared: Arc<Shared>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+/// The rows of a result, batch by batch, in the order in which they were computed. `next` waits for them.
+pub struct ResultStream {
+    shared: Arc<Shared>,
+    cancel: CancelToken,
+}
+
+struct Shared {
+    schema: SchemaRef,
+    memory: BufferManager,
+    queue: Mutex<Queue>,
+    /// Notified whenever the queue gets a batch or ends.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    batches: VecDeque<(RecordBatch, Reservation)>,
+    bytes: usize,
+    /// Fired when the queue is half empty, or nobody reads it any more.
+    writers: Option<Signal>,
+    /// What the stream ends with, once no batch will come.
+    end: Option<Result<()>>,
+    /// The stream is gone.
+    abandoned: bool,
+}
+
+impl ResultCollector {
+    /// A sink for chunks with the columns of `schema`, and the stream of what it is given.
+    pub fn new(schema: SchemaRef, query: &QueryContext, name: impl Into<String>) -> (Arc<Self>, ResultStream) {
+        let metrics = OperatorMetrics::new(name);
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let shared = Arc::new(Shared { schema, memory, queue: Mutex::default(), changed: Condvar::new() });
+        let stream = ResultStream { shared: shared.clone(), cancel: query.cancel.clone() };
+        (Arc::new(Self { shared, metrics }), stream)
+    }
+
+    /// Ends the stream with an error, behind the batches that wait. For whoever runs the query, when it fails.
+    pub fn fail(&self, error: Error) {
+        self.shared.end(Err(error));
+    }
+}
+
+impl Shared {
+    /// Ends the stream; the first end counts.
+    fn end(&self, end: Result<()>) {
+        self.queue.lock().end.get_or_insert(end);
+        self.changed.notify_all();
+    }
+
+    fn batch_of(&self, chunk: &Chunk) -> Result<RecordBatch> {
+        let fields = self.schema.fields();
+        assert_eq!(chunk.width(), fields.len(), "the chunk has the columns of the result");
+        let columns = fields
+            .iter()
+            .enumerate()
+            .map(|(index, field)| to_arrow(&chunk.dense(index), field.data_type()))
+            .collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+            .map_err(|error| Error::internal(format!("a chunk doesn't fit the result: {error}")))
+    }
+}
+
+impl Sink for ResultCollector {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(CollectWorker(self.shared.clone())))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        self.shared.end(Ok(()));
+        Ok(())
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+/// What the rows of a batch take. Buffers that are shared with other batches count by the rows that this one uses.
+fn bytes_of(batch: &RecordBatch) -> usize {
+    let column_bytes = |column: &ArrayRef| {
+        let data = column.to_data();
+        let views = matches!(data.data_type(), DataType::Utf8View | DataType::BinaryView);
+        let pointed_to: usize = if views { data.buffers()[1..].iter().map(Buffer::len).sum() } else { 0 };
+        data.get_slice_memory_size().unwrap_or_else(|_| data.get_array_memory_size()) + pointed_to
+    };
+    batch.columns().iter().map(column_bytes).sum()
+}
+
+struct CollectWorker(Arc<Shared>);
+
+impl SinkWorker for CollectWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        let shared = &*self.0;
+        let batch = shared.batch_of(&chunk)?;
+        let bytes = bytes_of(&batch);
+        let reservation = shared.memory.reserve(bytes, MemoryTag::Result)?;
+        let mut queue = shared.queue.lock();
+        if queue.abandoned {
+            return Ok(SinkVerdict::Done);
+        }
+        queue.batches.push_back((batch, reservation));
+        queue.bytes += bytes;
+        let full = queue.bytes >= QUEUE_BYTES_MAX;
+        let verdict = match full {
+            true => SinkVerdict::Blocked(queue.writers.get_or_insert_with(Signal::new).clone()),
+            false => SinkVerdict::NeedInput,
+        };
+        drop(queue);
+        shared.changed.notify_one();
+        Ok(verdict)
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl ResultStream {
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.shared.schema
+    }
+}
+
+impl Iterator for ResultStream {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut queue = self.shared.queue.lock();
+        loop {
+            if let Some((batch, reservation)) = queue.batches.pop_front() {
+                queue.bytes -= reservation.bytes();
+                let half_empty = queue.bytes <= QUEUE_BYTES_MAX / 2;
+                let writers = if half_empty { queue.writers.take() } else { None };
+                drop(queue);
+                writers.iter().for_each(Signal::fire);
+                return Some(Ok(batch));
+            }
+            match &mut queue.end {
+                Some(end) => return std::mem::replace(end, Ok(())).err().map(Err),
+                None => self.shared.changed.wait(&mut queue),
+            }
+        }
+    }
+}
+
+impl Drop for ResultStream {
+    fn drop(&mut self) {
+        let mut queue = self.shared.queue.lock();
+        queue.abandoned = true;
+        queue.batches.clear();
+        queue.bytes = 0;
+        if queue.end.is_none() {
+            self.cancel.cancel();
+        }
+        let writers = queue.writers.take();
+        drop(queue);
+        writers.iter().for_each(Signal::fire);
+    }
+}
+
+#[cfg(test)]
+mod tests;

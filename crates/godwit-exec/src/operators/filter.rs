@@ -1,0 +1,52 @@
+//! WHERE, HAVING, and every other condition that no operator takes over.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_expression::{Predicate, PredicateWorker};
+use godwit_vector::Chunk;
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::operators::emit;
+use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+
+/// Lets the rows through for which a predicate is TRUE. Columns aren't touched, only their selections.
+pub struct FilterTransform {
+    predicate: Predicate,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl FilterTransform {
+    /// A filter that `EXPLAIN` shows as `name`.
+    pub fn new(predicate: Predicate, name: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { predicate, metrics: OperatorMetrics::new(name) })
+    }
+}
+
+impl Transform for FilterTransform {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(FilterWorker { predicate: self.predicate.worker(), waiting: None }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct FilterWorker {
+    predicate: PredicateWorker,
+    waiting: Option<Chunk>,
+}
+
+impl TransformWorker for FilterWorker {
+    fn push(&mut self, mut chunk: Chunk) -> Result<()> {
+        self.predicate.select(&mut chunk)?;
+        self.waiting = Some(chunk);
+        Ok(())
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        Ok(emit(&mut self.waiting))
+    }
+}

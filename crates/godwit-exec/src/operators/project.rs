@@ -1,0 +1,51 @@
+//! SELECT lists: new columns from old ones.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_expression::{Expression, Projection};
+use godwit_vector::Chunk;
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::operators::emit;
+use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+
+/// Computes expressions. Plain columns pass under their selections, without a copy.
+pub struct ProjectTransform {
+    projection: Projection,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl ProjectTransform {
+    /// A projection that `EXPLAIN` shows as `name`.
+    pub fn new(expressions: Vec<Expression>, name: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { projection: Projection::new(expressions), metrics: OperatorMetrics::new(name) })
+    }
+}
+
+impl Transform for ProjectTransform {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(ProjectWorker { projection: self.projection.clone(), waiting: None }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct ProjectWorker {
+    projection: Projection,
+    waiting: Option<Chunk>,
+}
+
+impl TransformWorker for ProjectWorker {
+    fn push(&mut self, chunk: Chunk) -> Result<()> {
+        self.waiting = Some(self.projection.evaluate(&chunk)?);
+        Ok(())
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        Ok(emit(&mut self.waiting))
+    }
+}

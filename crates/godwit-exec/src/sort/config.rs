@@ -1,0 +1,33 @@
+//! The tuning numbers of sorting.
+
+/// Share of the memory limit that the runs being collected may pin, all workers together. A third, because a sort
+/// hands its rows on while another operator collects them, and the rest of the query needs memory too.
+pub(super) const COLLECT_SHARE: u64 = 3;
+
+/// A worker doesn't write a run out before it has this many bytes, however short memory is: tiny runs cost more merge
+/// passes than they save.
+pub(super) const RUN_BYTES_MIN: u64 = 2 << 20;
+
+/// A run is written out early if less than this share of the memory limit can be had without taking pinned memory.
+pub(super) const SCARCE_SHARE: u64 = 8;
+
+/// Share of the memory limit that the open blocks of a merge may pin.
+pub(super) const MERGE_SHARE: u64 = 8;
+
+/// What an open run pins while it is merged: a row page, two heap pages, and the keys of a block.
+pub(super) const CURSOR_BYTES: u64 = 3 * godwit_memory::PAGE_BYTES as u64 + (64 << 10);
+
+/// Most runs in one merge: beyond some hundred, comparing costs as much as another pass.
+pub(super) const FAN_IN_MAX: usize = 256;
+
+/// A batch of a merge ends early when this many blocks were used up, so that blocks of few, long rows don't pile up.
+pub(super) const RETIRED_BLOCKS_MAX: usize = 16;
+
+/// Rows that a top-N lets pile up beyond the N it keeps, at least, before it throws away the losers.
+pub(super) const TOP_SLACK_ROWS: usize = 4096;
+
+/// Batches that a step of a merge pass writes before it looks for cancellation.
+pub(super) const BATCHES_PER_STEP: usize = 32;
+
+/// Least bytes of a string prefix in a key for which room is left for the keys behind it.
+pub(super) const PREFIX_BYTES_MIN: u32 = 4;

@@ -1,0 +1,162 @@
+//! Merge passes: as long as there are more written runs than the last merge can have open, some are merged into one.
+//!
+//! Workers take groups of runs, the smallest first, so that few rows are rewritten. A worker that finds too few runs
+//! while others merge has nothing to do, and neither has anybody after it.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_rows::RowCollection;
+use parking_lot::Mutex;
+
+use super::Shared;
+use super::config::{BATCHES_PER_STEP, CURSOR_BYTES, FAN_IN_MAX, MERGE_SHARE};
+use super::entries::Run;
+use super::key::KeyWord;
+use super::merge::Merger;
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
+
+/// The work of all merges but the last.
+pub(super) struct MergePassSource<K> {
+    state: Arc<State<K>>,
+}
+
+struct State<K> {
+    shared: Arc<Shared<K>>,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// Merges under way; each will give one run.
+    merging: usize,
+    /// Merges done.
+    merged: usize,
+    /// Fires when a merge is done.
+    changed: Signal,
+}
+
+impl<K: KeyWord> MergePassSource<K> {
+    pub(super) fn new(shared: Arc<Shared<K>>) -> Self {
+        Self { state: Arc::new(State { shared, progress: Mutex::default() }) }
+    }
+}
+
+impl<K: KeyWord> Source for MergePassSource<K> {
+    fn parallelism(&self) -> usize {
+        let shared = &self.state.shared;
+        let runs = shared.runs.lock().iter().filter(|run| matches!(run, Run::Written(_))).count();
+        if runs > fan_in(shared) { shared.workers } else { 1 }
+    }
+
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(MergeWorker { state: self.state.clone(), merge: None }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.state.shared.metrics
+    }
+}
+
+/// Written runs that one merge can have open, if it is the only one.
+fn fan_in<K>(shared: &Shared<K>) -> usize {
+    let affordable = shared.memory.memory_limit() / MERGE_SHARE / CURSOR_BYTES;
+    (affordable as usize).clamp(2, FAN_IN_MAX)
+}
+
+/// What a worker finds to do.
+enum Task<K> {
+    Merge(Vec<Run<K>>),
+    Wait(Signal),
+    Nothing,
+}
+
+impl<K: KeyWord> State<K> {
+    fn take_task(&self) -> Task<K> {
+        let fan_in = fan_in(&self.shared);
+        let mut progress = self.progress.lock();
+        let mut runs = self.shared.runs.lock();
+        let mut written: Vec<usize> = (0..runs.len()).filter(|&i| matches!(runs[i], Run::Written(_))).collect();
+        let total = written.len() + progress.merging;
+        if total <= fan_in {
+            return Task::Nothing;
+        }
+        // Workers share the memory, and a merge of fewer than all too many is enough.
+        let group = (fan_in / self.shared.workers).max(2).min(total - fan_in + 1);
+        if written.len() < group {
+            return Task::Wait(progress.changed.clone());
+        }
+        written.sort_unstable_by_key(|&index| match &runs[index] {
+            Run::Written(rows) => rows.rows(),
+            Run::InPlace(_) => unreachable!("only written runs are merged"),
+        });
+        written.truncate(group);
+        written.sort_unstable_by_key(|&index| Reverse(index));
+        progress.merging += 1;
+        Task::Merge(written.into_iter().map(|index| runs.swap_remove(index)).collect())
+    }
+
+    /// A merge is over; it gave a run unless it failed. Wakes those who wait for runs.
+    fn finish(&self, run: Option<RowCollection>) {
+        let mut progress = self.progress.lock();
+        if let Some(run) = run {
+            self.shared.runs.lock().push(Run::Written(run));
+            progress.merged += 1;
+            self.shared.metrics.note("merges before the last", progress.merged.to_string());
+        }
+        progress.merging -= 1;
+        let changed = std::mem::take(&mut progress.changed);
+        drop(progress);
+        changed.fire();
+    }
+}
+
+struct MergeWorker<K: KeyWord> {
+    state: Arc<State<K>>,
+    merge: Option<Merge<K>>,
+}
+
+struct Merge<K> {
+    input: Merger<K>,
+    output: RowCollection,
+}
+
+impl<K: KeyWord> SourceWorker for MergeWorker<K> {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        let shared = &self.state.shared;
+        let merge = match &mut self.merge {
+            Some(merge) => merge,
+            None => match self.state.take_task() {
+                Task::Merge(runs) => {
+                    let output = RowCollection::new(&shared.memory, &shared.layout, None);
+                    let input = Merger::new(shared, runs).inspect_err(|_| self.state.finish(None))?;
+                    self.merge.insert(Merge { input, output })
+                }
+                Task::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
+                Task::Nothing => return Ok(SourceVerdict::Done),
+            },
+        };
+        for _ in 0..BATCHES_PER_STEP {
+            let Some(batch) = merge.input.next(shared.chunk_rows)? else {
+                merge.output.close();
+                let run = self.merge.take().map(|merge| merge.output);
+                self.state.finish(run);
+                break;
+            };
+            merge.output.append_rows(&batch.rows, None)?;
+        }
+        Ok(SourceVerdict::Worked)
+    }
+}
+
+impl<K: KeyWord> Drop for MergeWorker<K> {
+    /// A merge that failed or was cancelled must not leave others waiting for its run.
+    fn drop(&mut self) {
+        if self.merge.take().is_some() {
+            self.state.finish(None);
+        }
+    }
+}

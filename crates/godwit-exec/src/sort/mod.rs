@@ -1,0 +1,196 @@
+//! Sort and top-N, larger than memory.
+//!
+//! ```text
+//! chunks ─▶ normalized keys (key.rs) ─▶ [ prune by the bound of a top-N ] ─▶ rows in pinned pages + (key, row) entries
+//!             when a worker's share is full: sort entries, write the rows out in order, start again   (collect.rs)
+//!                                                     │ runs
+//!   merge_source:  while there are more runs than one merge can have open: merge some into one        (merge_pass.rs)
+//!   source:        merge all, gather the output columns                                        (merge.rs, source.rs)
+//! ```
+//!
+//! - A *run* is sorted rows: *in place* (the last of each worker: pinned pages in arrival order and a sorted list of
+//!   entries) or *written* (pages in sorted order, unpinned, so that they go to disk when memory is short). If everything
+//!   fits, all runs are in place and no row is copied before it is emitted.
+//! - A merge keeps one block of each written run pinned, whatever the size of the input; keys of a block are made again
+//!   from its columns when it is opened.
+//! - A *top-N* throws away all but the N best rows whenever as many again have piled up, and from then on drops rows
+//!   whose key is behind the N-th (its own, or that of another worker) before they are materialized.
+//! - Rows whose normalized keys are equal and *open* are compared in their pages.
+//!
+//! Rows with equal keys come in any order. NaN is above all other floats; −0 equals 0; text is ordered by bytes.
+
+mod collect;
+mod config;
+mod entries;
+mod key;
+mod loser_tree;
+mod merge;
+mod merge_pass;
+mod source;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use godwit_common::Result;
+use godwit_expression::{Expression, Projection};
+use godwit_memory::BufferManager;
+use godwit_rows::{RowLayout, RowLayoutOptions, RowOrder, RowOrderKey};
+use godwit_vector::{PhysicalType, RowType};
+use parking_lot::Mutex;
+
+use self::collect::SortSink;
+use self::entries::Run;
+use self::key::{KeyLayout, KeyWord};
+use self::merge_pass::MergePassSource;
+use self::source::SortedSource;
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Sink, Source};
+
+/// One key of an ORDER BY.
+#[derive(Clone)]
+pub struct SortKey {
+    /// The value, over the input columns.
+    pub expression: Expression,
+    /// Largest first.
+    pub descending: bool,
+    /// NULLs before all values, whatever the direction.
+    pub nulls_first: bool,
+}
+
+/// What to sort.
+#[derive(Clone)]
+pub struct SortSpec {
+    /// The keys, most significant first; at least one.
+    pub keys: Vec<SortKey>,
+    /// Types of the input columns.
+    pub input: RowType,
+    /// Input columns that come out, in this order.
+    pub output: Vec<usize>,
+    /// Only so many first rows are wanted: LIMIT and OFFSET together.
+    pub limit: Option<usize>,
+}
+
+/// A sort in one query. Pipelines, in this order: into [`Sort::sink`]; from [`Sort::merge_source`] to nowhere; from
+/// [`Sort::source`].
+pub struct Sort {
+    width: Width,
+    output: RowType,
+}
+
+/// The two instances of the code.
+enum Width {
+    Narrow(Arc<Shared<u64>>),
+    Wide(Arc<Shared<u128>>),
+}
+
+/// What the roles of a sort share.
+struct Shared<K> {
+    /// Computes the first columns of the rows.
+    keys: Projection,
+    /// Computes the columns behind them: those of the output that aren't keys.
+    rest: Projection,
+    key_layout: KeyLayout,
+    layout: Arc<RowLayout>,
+    order: RowOrder,
+    /// Where the output columns are in a row.
+    output: Vec<usize>,
+    limit: Option<usize>,
+    chunk_rows: usize,
+    workers: usize,
+    memory: BufferManager,
+    metrics: Arc<OperatorMetrics>,
+    /// High bits of the best bound that a worker of a top-N has found: rows with higher ones are dropped.
+    bound: AtomicU64,
+    runs: Mutex<Vec<Run<K>>>,
+}
+
+impl Sort {
+    /// A sort that `EXPLAIN` shows as `name`.
+    pub fn new(spec: SortSpec, query: &Arc<QueryContext>, name: impl Into<String>) -> Result<Arc<Self>> {
+        assert!(!spec.keys.is_empty(), "a sort has keys");
+        let output = spec.output.iter().map(|&column| spec.input[column].clone()).collect();
+        let metrics = OperatorMetrics::new(name);
+        let width = match KeyLayout::exact_bits(&spec.keys) {
+            Some(bits) if bits <= u64::BITS => Width::Narrow(Arc::new(Shared::new(&spec, query, metrics)?)),
+            _ => Width::Wide(Arc::new(Shared::new(&spec, query, metrics)?)),
+        };
+        Ok(Arc::new(Self { width, output }))
+    }
+
+    /// Types of the output columns.
+    pub fn output_type(&self) -> RowType {
+        self.output.clone()
+    }
+
+    /// Takes the rows.
+    pub fn sink(&self) -> Arc<dyn Sink> {
+        match &self.width {
+            Width::Narrow(shared) => Arc::new(SortSink(shared.clone())),
+            Width::Wide(shared) => Arc::new(SortSink(shared.clone())),
+        }
+    }
+
+    /// Merges runs until few enough are left, in parallel; yields no rows. `None` if there is nothing to merge for sure.
+    pub fn merge_source(&self) -> Option<Arc<dyn Source>> {
+        Some(match &self.width {
+            Width::Narrow(shared) => Arc::new(MergePassSource::new(shared.clone())),
+            Width::Wide(shared) => Arc::new(MergePassSource::new(shared.clone())),
+        })
+    }
+
+    /// The rows in order, from one worker.
+    pub fn source(&self) -> Arc<dyn Source> {
+        match &self.width {
+            Width::Narrow(shared) => Arc::new(SortedSource(shared.clone())),
+            Width::Wide(shared) => Arc::new(SortedSource(shared.clone())),
+        }
+    }
+}
+
+impl<K: KeyWord> Shared<K> {
+    fn new(spec: &SortSpec, query: &Arc<QueryContext>, metrics: Arc<OperatorMetrics>) -> Result<Self> {
+        let keys: Vec<Expression> = spec.keys.iter().map(|key| key.expression.clone()).collect();
+        let mut rest: Vec<usize> = Vec::new();
+        let output = spec.output.iter().map(|&column| {
+            if let Some(key) = keys.iter().position(|key| key.column_index() == Some(column)) {
+                return key;
+            }
+            let known = rest.iter().position(|&other| other == column);
+            keys.len()
+                + known.unwrap_or_else(|| {
+                    rest.push(column);
+                    rest.len() - 1
+                })
+        });
+        let output: Vec<usize> = output.collect();
+        let rest = rest.iter().map(|&column| Expression::column(column, spec.input[column].clone())).collect();
+        let (keys, rest) = (Projection::new(keys), Projection::new(rest));
+        let types: Vec<PhysicalType> =
+            keys.output().iter().chain(&rest.output()).map(|column| column.physical).collect();
+        let layout = RowLayout::new(&types, RowLayoutOptions::default())?;
+        let order = spec.keys.iter().enumerate().map(|(column, key)| RowOrderKey {
+            column,
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        });
+        Ok(Self {
+            key_layout: KeyLayout::new::<K>(&spec.keys),
+            order: RowOrder::new(&layout, order.collect()),
+            keys,
+            rest,
+            layout,
+            output,
+            limit: spec.limit,
+            chunk_rows: query.settings.chunk_rows,
+            workers: query.settings.workers,
+            memory: query.memory.scoped(metrics.memory().clone()),
+            metrics,
+            bound: AtomicU64::new(u64::MAX),
+            runs: Mutex::default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
