@@ -6,9 +6,10 @@ use arrow_schema::DataType;
 use datafusion_common::{DFSchema, ScalarValue};
 use datafusion_expr::Expr;
 use godwit_common::Result;
+use godwit_vector::kernels::compare::Comparison;
 use godwit_vector::kernels::scatter::Scatter;
 use godwit_vector::kernels::select::select_bits;
-use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, RowType, Vector};
+use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::batch::Batch;
 use crate::compile::Compiler;
@@ -40,6 +41,10 @@ pub(crate) enum Operation {
     Parameter(Parameter),
     /// All arguments are evaluated on all rows, then the kernel.
     Strict(Arc<dyn Kernel>),
+    /// Strict, but looked into by [`fuse_ranges`](crate::compare::fuse_ranges), as the next one.
+    Compare(Comparison),
+    /// True where the argument lies in the range, which its physical type holds.
+    Between(ValueRange),
     /// Three-valued AND of all arguments; later ones see only undecided rows if that pays or if they can fail.
     And,
     /// Three-valued OR, likewise.
@@ -246,6 +251,8 @@ impl Expression {
             Operation::Literal(literal) => Ok(literal.vector(rows)),
             Operation::Parameter(parameter) => Ok(parameter.literal()?.vector(rows)),
             Operation::Strict(kernel) => evaluate_strict(&**kernel, &self.0.arguments, batch),
+            Operation::Compare(op) => evaluate_strict(op, &self.0.arguments, batch),
+            Operation::Between(bounds) => evaluate_strict(bounds, &self.0.arguments, batch),
             Operation::And => conditional::evaluate_and(&self.0.arguments, batch),
             Operation::Or => conditional::evaluate_or(&self.0.arguments, batch),
             Operation::Case => conditional::evaluate_case(&self.0.arguments, batch, self.0.output.physical),
@@ -263,6 +270,8 @@ impl std::fmt::Debug for Expression {
             Operation::Literal(literal) => return write!(f, "literal {:?}", literal.value.physical()),
             Operation::Parameter(_) => return f.write_str("parameter"),
             Operation::Strict(_) => "kernel",
+            Operation::Compare(op) => return f.debug_tuple(&format!("{op:?}")).field(&self.0.arguments).finish(),
+            Operation::Between(_) => "between",
             Operation::And => "and",
             Operation::Or => "or",
             Operation::Case => "case",

@@ -14,16 +14,24 @@
 //! - *Long tail.* Functions without a kernel here run as DataFusion's `ScalarUDF`s on Arrow arrays.
 #![forbid(unsafe_code)]
 
+mod arithmetic;
+mod arrow_call;
 mod batch;
+mod bits;
 mod cast;
+mod compare;
 mod compile;
 mod conditional;
 mod context;
 mod expression;
+mod like;
 mod literal;
 mod predicate;
 mod projection;
 pub mod range;
+mod set;
+mod temporal;
+mod text;
 
 pub use context::{CompileContext, Parameter, ScalarSubquery};
 pub use expression::Expression;

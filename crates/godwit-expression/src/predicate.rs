@@ -18,6 +18,8 @@ use godwit_vector::kernels::select::{select_bits, select_true};
 use godwit_vector::{Chunk, Data, RowType, Vector};
 
 use crate::batch::Batch;
+use crate::compare::fuse_ranges;
+use crate::compile::Compiler;
 use crate::expression::{EntryResults, Operation, evaluate_entries, look_up};
 use crate::literal::constant_of;
 use crate::{CompileContext, Expression};
@@ -50,12 +52,15 @@ impl Predicate {
         input: &RowType,
         context: &CompileContext,
     ) -> Result<Self> {
+        let compiler = Compiler::new(input_schema, input, context);
         let conjuncts = filters
             .into_iter()
             .flat_map(split_conjunction)
-            .map(|expr| Expression::compile(expr, input_schema, input, context))
+            .map(|expr| compiler.compile(expr))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Self::new(conjuncts))
+        let mut flat = Vec::new();
+        conjuncts.iter().for_each(|conjunct| split(conjunct, &mut flat));
+        Ok(Self::new(fuse_ranges(flat).into_iter().map(Expression::per_entry).collect()))
     }
 
     /// The conjuncts in their initial order.

@@ -4,7 +4,15 @@
 //! is decided by `godwit-expression`, which calls them. NULL rows hold arbitrary values: kernels compute on them too
 //! where that is harmless, and look at the validity where it isn't (division, checked arithmetic).
 
+pub mod arithmetic;
 pub mod boolean;
+pub mod byte_array;
+pub mod cast;
+pub mod compare;
+pub mod date;
 pub mod hash;
+mod operand;
 pub mod scatter;
 pub mod select;
+pub mod string;
+pub mod unpack;

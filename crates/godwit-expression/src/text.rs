@@ -1,0 +1,181 @@
+//! Functions of text.
+
+use arrow_schema::DataType;
+use godwit_common::{Error, Result};
+use godwit_vector::kernels::boolean::both_valid;
+use godwit_vector::kernels::string::{build, char_count, map_parts, substring};
+use godwit_vector::{Bitmap, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
+
+use crate::cast::{is_text, to_physical};
+use crate::expression::Kernel;
+use crate::{Expression, range};
+
+/// Compiles a function of text by name if it has a kernel for these arguments.
+pub(crate) fn compile(name: &str, arguments: &[Expression], logical: &DataType) -> Option<Expression> {
+    let text = |index: usize| arguments.get(index).is_some_and(|argument| is_text(&argument.output().logical));
+    let number = |index: usize| arguments.get(index).is_some_and(|argument| argument.output().logical.is_integer());
+    let function = match (name, arguments.len()) {
+        ("substr" | "substring", 2) if text(0) && number(1) => Function::Substring,
+        ("substr" | "substring", 3) if text(0) && number(1) && number(2) => Function::Substring,
+        ("left", 2) if text(0) && matches!(arguments[1].as_literal(), Some((_, false))) => {
+            let count = range::of_flat(arguments[1].as_literal()?.0)?.min;
+            Function::Left(u32::try_from(count).ok()?)
+        }
+        ("upper", 1) if text(0) => Function::Upper,
+        ("lower", 1) if text(0) => Function::Lower,
+        ("character_length" | "length" | "char_length", 1) if text(0) => Function::CharCount,
+        ("octet_length", 1) if text(0) => Function::ByteCount,
+        ("starts_with", 2) if text(0) && text(1) => Function::StartsWith,
+        ("ends_with", 2) if text(0) && text(1) => Function::EndsWith,
+        ("concat", 1..) if (0..arguments.len()).all(text) => Function::Concat,
+        _ => return None,
+    };
+    let physical = match function {
+        Function::CharCount | Function::ByteCount => PhysicalType::I32,
+        Function::StartsWith | Function::EndsWith => PhysicalType::Bool,
+        _ => PhysicalType::Str,
+    };
+    let nullable = !matches!(function, Function::Concat) && arguments.iter().any(|argument| argument.output().nullable);
+    let range = (physical == PhysicalType::I32).then(|| range::new(0, i32::MAX as i128));
+    let output = ColumnType { logical: logical.clone(), physical, nullable, range };
+    let arguments = arguments.iter().map(|argument| match argument.output().physical {
+        physical if physical.is_integer() => to_physical(argument, PhysicalType::I64),
+        _ => argument.clone(),
+    });
+    Some(Expression::strict(function, arguments.collect(), output))
+}
+
+/// Compiles `left || right`.
+pub(crate) fn compile_concatenation(left: Expression, right: Expression, logical: &DataType) -> Expression {
+    let nullable = left.output().nullable || right.output().nullable;
+    let output = ColumnType { logical: logical.clone(), physical: PhysicalType::Str, nullable, range: None };
+    Expression::strict(Function::Join, vec![left, right], output)
+}
+
+#[derive(Clone, Copy)]
+enum Function {
+    /// From a position, optionally up to a length, in characters.
+    Substring,
+    /// The first characters.
+    Left(u32),
+    Upper,
+    Lower,
+    CharCount,
+    ByteCount,
+    StartsWith,
+    EndsWith,
+    /// All arguments that aren't NULL.
+    Concat,
+    /// Both arguments; NULL if one is.
+    Join,
+}
+
+impl Kernel for Function {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let flat = arguments[0].to_flat();
+        let strings = flat.strings();
+        let kept = |flat: Flat| Vector::flat(flat, None).with_validity(arguments[0].validity().cloned());
+        Ok(match self {
+            Function::Substring => return substrings(arguments),
+            Function::Left(count) => {
+                let count = *count as i64;
+                kept(Flat::Str(map_parts(strings, |_, string| substring(string, 1, Some(count)))))
+            }
+            Function::Upper => kept(Flat::Str(build(rows, |row, bytes| change_case(strings.get(row), true, bytes)))),
+            Function::Lower => kept(Flat::Str(build(rows, |row, bytes| change_case(strings.get(row), false, bytes)))),
+            Function::CharCount => {
+                kept(Flat::I32(strings.iter().map(|string| char_count(string) as i32).collect::<Vec<_>>().into()))
+            }
+            Function::ByteCount => {
+                kept(Flat::I32(strings.views().iter().map(|view| view.len() as i32).collect::<Vec<_>>().into()))
+            }
+            Function::StartsWith => test_pairs(strings, arguments, |string, part| string.starts_with(part)),
+            Function::EndsWith => test_pairs(strings, arguments, |string, part| string.ends_with(part)),
+            Function::Concat => {
+                let columns: Vec<(&Vector, Text)> =
+                    arguments.iter().map(|argument| (argument, Text::of(argument))).collect();
+                let joined = build(rows, |row, bytes| {
+                    for (argument, text) in &columns {
+                        if argument.is_valid(row) {
+                            bytes.extend_from_slice(text.get(row));
+                        }
+                    }
+                });
+                Vector::flat(Flat::Str(joined), None)
+            }
+            Function::Join => {
+                let (left, right) = (Text::of(&arguments[0]), Text::of(&arguments[1]));
+                let joined = build(rows, |row, bytes| {
+                    bytes.extend_from_slice(left.get(row));
+                    bytes.extend_from_slice(right.get(row));
+                });
+                Vector::flat(Flat::Str(joined), None).with_validity(both_valid(&arguments[0], &arguments[1]))
+            }
+        })
+    }
+
+    fn can_fail(&self) -> bool {
+        matches!(self, Function::Substring)
+    }
+}
+
+/// Strings, one per row or one for all.
+struct Text {
+    strings: StrColumn,
+    constant: bool,
+}
+
+impl Text {
+    fn of(vector: &Vector) -> Text {
+        match vector.data() {
+            Data::Constant(flat) => Text { strings: flat.strings().clone(), constant: true },
+            _ => Text { strings: vector.to_flat().strings().clone(), constant: false },
+        }
+    }
+
+    fn get(&self, row: usize) -> &[u8] {
+        self.strings.get(if self.constant { 0 } else { row })
+    }
+}
+
+fn test_pairs(strings: &StrColumn, arguments: &[Vector], test: impl Fn(&[u8], &[u8]) -> bool) -> Vector {
+    let parts = Text::of(&arguments[1]);
+    let bytes = strings.iter().enumerate().map(|(row, string)| test(string, parts.get(row)) as u8).collect();
+    Vector::from_bools(bytes, None).with_validity(both_valid(&arguments[0], &arguments[1]))
+}
+
+fn change_case(string: &[u8], upper: bool, bytes: &mut Vec<u8>) {
+    let start = bytes.len();
+    if string.is_ascii() {
+        bytes.extend_from_slice(string);
+        let added = &mut bytes[start..];
+        if upper { added.make_ascii_uppercase() } else { added.make_ascii_lowercase() }
+    } else {
+        let text = String::from_utf8_lossy(string);
+        bytes.extend_from_slice(if upper { text.to_uppercase() } else { text.to_lowercase() }.as_bytes());
+    }
+}
+
+fn substrings(arguments: &[Vector]) -> Result<Vector> {
+    let flat = arguments[0].to_flat();
+    let strings = flat.strings();
+    let starts = arguments[1].to_flat();
+    let starts = starts.values::<i64>();
+    let mut validity = both_valid(&arguments[0], &arguments[1]);
+    let parts = match arguments.get(2) {
+        None => map_parts(strings, |row, string| substring(string, starts[row], None)),
+        Some(lengths) => {
+            if let Some(other) = lengths.validity() {
+                validity = Some(validity.map_or_else(|| other.clone(), |validity| validity.and(other).into()));
+            }
+            let flat = lengths.to_flat();
+            let lengths = flat.values::<i64>();
+            let valid = |row: usize| validity.as_deref().is_none_or(|validity: &Bitmap| validity.get(row));
+            if lengths.iter().enumerate().any(|(row, &length)| length < 0 && valid(row)) {
+                return Err(Error::user("substring with a negative length"));
+            }
+            map_parts(strings, |row, string| substring(string, starts[row], Some(lengths[row].max(0))))
+        }
+    };
+    Ok(Vector::flat(Flat::Str(parts), None).with_validity(validity))
+}
