@@ -8,9 +8,10 @@
 //!
 //! Workers that build a hash table fill a [`KeySet`] at the same time; a finished set never changes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use godwit_common::{MemoryTag, Result};
+use godwit_common::MemoryTag;
 use godwit_memory::BufferManager;
 use godwit_rows::{AtomicWords, IntegerKey, match_integers};
 use godwit_vector::kernels::hash::hash_columns;
@@ -34,14 +35,14 @@ const MEMORY_SHARE: u64 = 16;
 /// What is known of the keys on the build side: rows whose key it excludes have no match.
 pub struct KeyFilter {
     range: Option<ValueRange>,
-    set: Option<KeySet>,
+    set: Option<Arc<KeySet>>,
     /// Number of build rows: an upper bound of the distinct keys.
     keys: u64,
 }
 
 impl KeyFilter {
     /// A filter from the bound of the keys and, maybe, their set.
-    pub(crate) fn new(range: Option<ValueRange>, set: Option<KeySet>, keys: u64) -> Self {
+    pub(crate) fn new(range: Option<ValueRange>, set: Option<Arc<KeySet>>, keys: u64) -> Self {
         Self { range, set, keys }
     }
 
@@ -57,7 +58,7 @@ impl KeyFilter {
 
     /// True if rows that pass certainly have a match.
     pub fn is_exact(&self) -> bool {
-        matches!(self.set, Some(KeySet::Bits { .. }))
+        self.set.as_ref().is_some_and(|set| set.is_exact())
     }
 
     /// A guess of the share of rows that pass, if the scanned column's values are spread evenly over `column`; a filter
@@ -130,7 +131,7 @@ impl KeyFilter {
     /// [`KeyFilter::retain`] for flat vectors whose `rows` aren't NULL.
     fn retain_values(&self, keys: &Vector, rows: &mut Vec<u32>) {
         let Data::Flat(flat) = keys.data() else { unreachable!("only flat vectors get here") };
-        match &self.set {
+        match self.set.as_deref() {
             Some(KeySet::Bits { min, words }) => retain_bits(flat, *min, words.as_slice(), rows),
             Some(KeySet::Bloom { words }) => {
                 let words = words.as_slice();
@@ -281,6 +282,11 @@ impl KeySet {
                 true
             }
         }
+    }
+
+    /// True if what it contains is certainly a key.
+    pub(crate) fn is_exact(&self) -> bool {
+        matches!(self, KeySet::Bits { .. })
     }
 
     /// Puts the rows whose key is in a bit vector into `found`, of the given `rows`, none of which is NULL.

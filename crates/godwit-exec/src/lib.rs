@@ -12,6 +12,7 @@
 
 pub mod collect;
 mod context;
+pub mod hash_join;
 mod key_filter;
 pub mod metrics;
 pub mod operators;

@@ -1,5 +1,4 @@
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use godwit_memory::BufferConfig;
 use godwit_vector::StrColumn;
@@ -64,7 +63,7 @@ proptest! {
         prop_assert_eq!(bits.is_some(), rows > 0 && (scale == 1 || base != 0 || range.unwrap().count() < 1 << 20));
         for set in [bits, KeySet::bloom(rows, &memory()), None] {
             let unique = set.as_ref().map(|set| set.insert(&vector));
-            let filter = KeyFilter::new(range, set, rows);
+            let filter = KeyFilter::new(range, set.map(Arc::new), rows);
             prop_assert!(!filter.is_exact() || unique == Some(expected.len() == build.len()));
             check(&filter, &keys, &valid, &expected);
         }
@@ -77,7 +76,7 @@ fn a_bloom_filter_rejects_most_strings() {
     let strings = |range: std::ops::Range<usize>| Vector::flat(Flat::Str(StrColumn::from_strings(range.map(name))), None);
     let set = KeySet::for_keys(None, 10_000, &memory()).unwrap();
     set.insert(&strings(0..10_000));
-    let filter = KeyFilter::new(None, Some(set), 10_000);
+    let filter = KeyFilter::new(None, Some(Arc::new(set)), 10_000);
     let mut rows: Vec<u32> = (0..20_000).collect();
     filter.retain(&strings(0..20_000), &mut rows);
     assert!((10_000..10_400).contains(&rows.len()), "{} rows pass", rows.len());

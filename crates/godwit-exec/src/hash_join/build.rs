@@ -1,0 +1,162 @@
+//! The build sink: rows into spillable pages, and what is counted on the way.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_rows::{PartitionedRows, RowCollection};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::kernels::select::select_bits;
+use godwit_vector::{Bitmap, Chunk, ValueRange, Vector};
+
+use super::HashJoin;
+use super::config::{RADIX_BITS, WHOLE_SHARE};
+use super::plan::JoinPlan;
+use crate::QueryContext;
+use crate::key_filter::range_of;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
+
+/// Build rows of one worker, or of all.
+pub(super) struct Collected {
+    /// Rows in the order of the input.
+    pub whole: RowCollection,
+    /// Rows by partition, once there are many.
+    pub partitioned: Option<PartitionedRows>,
+    /// Rows with NULL keys, if they are wanted at the end.
+    pub unmatchable: RowCollection,
+    /// Smallest and largest key; `None` while there is no key, or if keys aren't integers.
+    pub ranges: Vec<Option<ValueRange>>,
+    /// Rows seen, those that weren't kept included.
+    pub rows: u64,
+    pub has_null: bool,
+}
+
+impl Collected {
+    pub(super) fn new(plan: &JoinPlan, memory: &BufferManager) -> Self {
+        Self {
+            whole: RowCollection::new(memory, &plan.build_layout, None),
+            partitioned: None,
+            unmatchable: RowCollection::new(memory, &plan.build_layout, None),
+            ranges: vec![None; plan.build_keys.len()],
+            rows: 0,
+            has_null: false,
+        }
+    }
+
+    fn absorb(&mut self, other: Collected) {
+        self.whole.absorb(other.whole);
+        self.partitioned = match (self.partitioned.take(), other.partitioned) {
+            (Some(mut mine), Some(theirs)) => {
+                mine.combine(theirs);
+                Some(mine)
+            }
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.unmatchable.absorb(other.unmatchable);
+        for (mine, theirs) in self.ranges.iter_mut().zip(other.ranges) {
+            *mine = union(*mine, theirs);
+        }
+        self.rows += other.rows;
+        self.has_null |= other.has_null;
+    }
+}
+
+fn union(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) }),
+        _ => a.or(b),
+    }
+}
+
+pub(super) struct BuildSink(pub Arc<HashJoin>);
+
+impl Sink for BuildSink {
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let join = self.0.clone();
+        let obtainable = join.memory.available_bytes() + join.memory.evictable_bytes();
+        Ok(Box::new(BuildWorker {
+            rows: Collected::new(&join.plan, &join.memory),
+            whole_bytes_max: obtainable / (WHOLE_SHARE * query.settings.workers as u64),
+            hashes: Vec::new(),
+            join,
+        }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+struct BuildWorker {
+    join: Arc<HashJoin>,
+    rows: Collected,
+    whole_bytes_max: u64,
+    hashes: Vec<u64>,
+}
+
+impl SinkWorker for BuildWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        let plan = &self.join.plan;
+        let keys = plan.build_keys.iter().map(|key| key.evaluate(&chunk)).collect::<Result<Vec<Vector>>>()?;
+        let validity = if plan.nulls_equal { None } else { common_validity(&keys) };
+        self.rows.rows += chunk.len() as u64;
+        self.rows.has_null |= validity.is_some();
+        for (range, key) in self.rows.ranges.iter_mut().zip(&keys) {
+            *range = union(*range, range_of(key));
+        }
+        if let Some(set) = &self.join.existence {
+            set.insert(&keys[0]);
+            return Ok(SinkVerdict::NeedInput);
+        }
+        hash_vectors(&keys, chunk.len(), &mut self.hashes);
+        let mut columns = keys;
+        columns.extend(plan.build_payload.iter().map(|&column| chunk.dense(column)));
+        match validity {
+            None => self.append(&columns, None)?,
+            Some(validity) => {
+                let mut rows = Vec::new();
+                if plan.build_rows_at_end() == Some(false) {
+                    select_bits(&validity, false, &mut rows);
+                    self.rows.unmatchable.append(&columns, Some(&rows), Some(&self.hashes), None)?;
+                }
+                select_bits(&validity, true, &mut rows);
+                self.append(&columns, Some(&rows))?;
+            }
+        }
+        Ok(SinkVerdict::NeedInput)
+    }
+
+    fn combine(mut self: Box<Self>) -> Result<()> {
+        self.rows.whole.close();
+        if let Some(partitioned) = &mut self.rows.partitioned {
+            partitioned.close();
+        }
+        self.rows.unmatchable.close();
+        self.join.collected.lock().absorb(self.rows);
+        Ok(())
+    }
+}
+
+impl BuildWorker {
+    fn append(&mut self, columns: &[Vector], rows: Option<&[u32]>) -> Result<()> {
+        if let Some(partitioned) = &mut self.rows.partitioned {
+            return partitioned.append(columns, rows, &self.hashes, None);
+        }
+        self.rows.whole.append(columns, rows, Some(&self.hashes), None)?;
+        if self.rows.whole.bytes() > self.whole_bytes_max {
+            let join = &self.join;
+            let empty = RowCollection::new(&join.memory, &join.plan.build_layout, None);
+            let whole = std::mem::replace(&mut self.rows.whole, empty);
+            self.rows.partitioned = Some(PartitionedRows::refine(&join.memory, whole, 0, 0, RADIX_BITS)?);
+        }
+        Ok(())
+    }
+}
+
+/// The rows without a NULL in any of the columns; `None` if these are all.
+pub(super) fn common_validity(columns: &[Vector]) -> Option<Bitmap> {
+    let mut validities = columns.iter().filter_map(|column| column.validity());
+    let first = (**validities.next()?).clone();
+    Some(validities.fold(first, |all, validity| all.and(validity)))
+}

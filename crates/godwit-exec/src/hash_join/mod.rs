@@ -1,0 +1,246 @@
+//! Hash join, in memory as long as possible, on disk as far as necessary.
+//!
+//! ```text
+//! build child ─▶ BuildSink      rows: key columns, payload, hash, link; in spillable pages, partitioned when large
+//! TableSource ─▶ (nothing)      as many partitions as fit are pinned and inserted, by all workers   → JoinTable
+//! probe child ─▶ Probe ─▶ …     rows of resident partitions are looked up at once, the others spilled by partition
+//! RestSource  ─▶ …              build rows without a match; then rounds of (insert, probe, scan) over what was spilled
+//! ```
+//!
+//! Source: external-hash-join paper, section 4. The decisions are made while running, from what was counted: if all
+//! build rows fit, nothing is partitioned or routed, and the join is the plain in-memory join.
+//!
+//! *Tables* (table.rs): a salted hash table; an array indexed by key where keys are dense integers; a bit vector where
+//! only the existence of a key matters, filled by the build sink itself, without rows, where the plan proves the range.
+//!
+//! *Probe* (prober.rs): pairs of probe position and build row are enumerated chain step by chain step, filtered by the
+//! residual predicate, then emitted: probe columns under a selection, build columns gathered.
+//!
+//! *Too large for memory* (rounds.rs): a partition that doesn't fit is refined by more bits of the hash; one that has
+//! only few keys is joined in chunks of its build rows, each against all its probe rows, which remember in their extra
+//! area whether they have had a match.
+//!
+//! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept aside
+//! where build rows without a match are wanted; on the probe side they are dealt with at once.
+
+mod build;
+mod config;
+mod plan;
+mod probe;
+mod prober;
+mod rest;
+mod rounds;
+mod table;
+mod table_source;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use godwit_common::Result;
+use godwit_expression::{Expression, Predicate};
+use godwit_memory::BufferManager;
+use godwit_rows::{PartitionedRows, RowCollection};
+use godwit_vector::{RowType, ValueRange};
+use parking_lot::Mutex;
+
+use crate::QueryContext;
+use crate::key_filter::{KeyFilter, KeySet};
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Sink, Source, Transform};
+
+use build::{BuildSink, Collected};
+use plan::JoinPlan;
+use probe::Probe;
+use rest::RestSource;
+use table::JoinTable;
+use table_source::TableSource;
+
+/// Which rows a join emits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    /// Pairs.
+    Inner,
+    /// Pairs, and probe rows without a match.
+    Left,
+    /// Pairs, and build rows without a match.
+    Right,
+    /// Pairs, and rows of both sides without a match.
+    Full,
+    /// Probe rows with a match.
+    ProbeSemi,
+    /// Probe rows without a match.
+    ProbeAnti,
+    /// Build rows with a match.
+    BuildSemi,
+    /// Build rows without a match.
+    BuildAnti,
+    /// All probe rows, and whether they have a match.
+    Mark,
+    /// All probe rows with their match; it is an error if there are several.
+    Single,
+}
+
+/// What to join and what to emit.
+pub struct HashJoinSpec {
+    /// Which rows come out.
+    pub kind: JoinKind,
+    /// Keys of the probe side, at least one.
+    pub probe_keys: Vec<Expression>,
+    /// Keys of the build side, each of the same physical type as its partner.
+    pub build_keys: Vec<Expression>,
+    /// Columns of the probe side's chunks.
+    pub probe_type: RowType,
+    /// Columns of the build side's chunks.
+    pub build_type: RowType,
+    /// What must hold for a match besides equal keys, over the probe columns followed by the build columns.
+    pub residual: Option<Predicate>,
+    /// NULL keys match each other (`IS NOT DISTINCT FROM`, INTERSECT, EXCEPT).
+    pub nulls_equal: bool,
+    /// `NOT IN` and `IN`: a NULL key on either side makes "no match" unknown. For `ProbeAnti`, `BuildAnti` and `Mark`
+    /// with a single key and without residual.
+    pub null_aware: bool,
+    /// Columns of the probe side to emit.
+    pub probe_output: Vec<usize>,
+    /// Columns of the build side to emit.
+    pub build_output: Vec<usize>,
+    /// Guess of the planner.
+    pub estimated_build_rows: Option<u64>,
+    /// One per key, or none: filled when the build side is complete, if rows that have no match leave no trace in the
+    /// output. A slot that nobody else holds isn't filled.
+    pub filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
+}
+
+/// A hash join in one query: what its roles share.
+pub struct HashJoin {
+    plan: JoinPlan,
+    /// The pool, with this join as owner.
+    memory: BufferManager,
+    metrics: Arc<OperatorMetrics>,
+    workers: usize,
+    chunk_rows: usize,
+    filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
+    /// The keys, where their existence is all that matters and their proven range is dense. Then no build row is kept.
+    existence: Option<Arc<KeySet>>,
+    collected: Mutex<Collected>,
+    /// What the probe works with; set when the table source starts.
+    ready: OnceLock<Ready>,
+    /// Probe rows whose partition wasn't resident.
+    spilled_probe: Mutex<Option<PartitionedRows>>,
+    /// Whether the probe side had a row, and one with a NULL key. For null-aware joins.
+    probe_has_rows: AtomicBool,
+    probe_has_null: AtomicBool,
+}
+
+/// The outcome of the build.
+struct Ready {
+    /// The resident partitions. Taken away when the probe is over.
+    table: Mutex<Option<Arc<JoinTable>>>,
+    /// Which partitions are resident; `None` if all are.
+    resident: Option<Vec<bool>>,
+    /// What the rest starts with.
+    left_over: Mutex<Option<LeftOver>>,
+    /// Smallest and largest of all build keys.
+    ranges: Vec<Option<ValueRange>>,
+    /// Number of build rows, those with NULL keys included.
+    build_rows: u64,
+    build_has_null: bool,
+}
+
+/// Build rows that the probe doesn't see.
+struct LeftOver {
+    /// Partitions that aren't resident, with their numbers.
+    partitions: Vec<(usize, RowCollection)>,
+    /// Rows with NULL keys, if they are wanted.
+    unmatchable: RowCollection,
+}
+
+impl HashJoin {
+    /// A join about to be built.
+    pub fn new(spec: HashJoinSpec, query: &Arc<QueryContext>, name: String) -> Result<Arc<Self>> {
+        let metrics = OperatorMetrics::new(name);
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let filter_slots = spec.filter_slots.clone();
+        let estimated_rows = spec.estimated_build_rows.unwrap_or(0);
+        let plan = JoinPlan::new(spec)?;
+        let existence = plan.existence_range().and_then(|range| KeySet::bits(Some(range), estimated_rows, &memory));
+        Ok(Arc::new(Self {
+            collected: Mutex::new(Collected::new(&plan, &memory)),
+            existence: existence.map(Arc::new),
+            plan,
+            memory,
+            metrics,
+            workers: query.settings.workers,
+            chunk_rows: query.settings.chunk_rows,
+            filter_slots,
+            ready: OnceLock::new(),
+            spilled_probe: Mutex::new(None),
+            probe_has_rows: AtomicBool::new(false),
+            probe_has_null: AtomicBool::new(false),
+        }))
+    }
+
+    /// The end of the pipeline that reads the build side.
+    pub fn build_sink(self: &Arc<Self>) -> Arc<dyn Sink> {
+        Arc::new(BuildSink(self.clone()))
+    }
+
+    /// Builds the table after the build sink is finalized; yields no rows.
+    pub fn table_source(self: &Arc<Self>) -> Arc<dyn Source> {
+        Arc::new(TableSource(self.clone()))
+    }
+
+    /// Joins the chunks of the probe side after the table is built.
+    pub fn probe(self: &Arc<Self>) -> Arc<dyn Transform> {
+        Arc::new(Probe(self.clone()))
+    }
+
+    /// What is left to emit after the probe side has ended. `None` if that can't be anything.
+    pub fn rest(self: &Arc<Self>) -> Option<Arc<dyn Source>> {
+        match self.existence {
+            Some(_) => None,
+            None => Some(Arc::new(RestSource::new(self.clone()))),
+        }
+    }
+
+    /// Types of the emitted columns: those of the probe side, of the build side, and the mark of a mark join.
+    pub fn output_type(&self) -> RowType {
+        self.plan.output_type.clone()
+    }
+
+    /// Memory that the join may use for the next table and its rows.
+    fn budget_bytes(&self) -> u64 {
+        let obtainable = self.memory.available_bytes() + self.memory.evictable_bytes();
+        (obtainable / config::MEMORY_SHARE).max(config::BUDGET_BYTES_MIN)
+    }
+
+    fn ready(&self) -> &Ready {
+        self.ready.get().expect("the table source runs before the probe")
+    }
+
+    /// True if a null-aware join knows that no build row may come out: a NULL of the probe side might equal any key.
+    fn is_undecided(&self) -> bool {
+        self.plan.null_aware && self.probe_has_null.load(Ordering::Relaxed)
+    }
+
+    /// Hands the scans what is known of the keys.
+    fn fill_filters(&self, ranges: &[Option<ValueRange>], sets: &[Option<Arc<KeySet>>], rows: u64) {
+        for (key, slot) in self.filter_slots.iter().enumerate().filter(|(key, _)| self.wants_filter(*key)) {
+            let set = sets.get(key).cloned().flatten();
+            if let Some(set) = &set {
+                self.metrics.note("filter", set.describe());
+            }
+            // A slot is filled once per query.
+            let _ = slot.set(Arc::new(KeyFilter::new(ranges[key], set, rows)));
+        }
+    }
+
+    /// True if somebody waits for a filter of this key, and it may be given.
+    fn wants_filter(&self, key: usize) -> bool {
+        let slot = self.filter_slots.get(key);
+        self.plan.drops_unmatched_probe_rows() && slot.is_some_and(|slot| Arc::strong_count(slot) > 1)
+    }
+}
+

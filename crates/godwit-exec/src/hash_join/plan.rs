@@ -1,0 +1,240 @@
+//! What a join does, derived once from its spec: where columns lie in build rows, in spilled probe rows and in the input
+//! of the residual predicate.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use godwit_common::{Result, bail};
+use godwit_expression::{Expression, Predicate};
+use godwit_rows::{RowLayout, RowLayoutOptions, RowLinks};
+use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
+
+use super::{HashJoinSpec, JoinKind};
+
+/// Extra bytes of build rows: the link of the chain; of spilled probe rows, where it matters: whether they have had a
+/// match.
+const EXTRA_BYTES: usize = 8;
+
+/// The immutable part of a join.
+pub(super) struct JoinPlan {
+    pub kind: JoinKind,
+    pub nulls_equal: bool,
+    pub null_aware: bool,
+    pub probe_keys: Vec<Expression>,
+    pub build_keys: Vec<Expression>,
+    /// Number of columns of the probe side.
+    pub probe_width: usize,
+    /// Columns of the build side that are stored behind the keys.
+    pub build_payload: Vec<usize>,
+    /// Rows of the build side: keys, payload, hash, link.
+    pub build_layout: Arc<RowLayout>,
+    pub links: RowLinks,
+    /// Columns of the build rows to emit.
+    pub build_output: Vec<usize>,
+    pub probe_output: Vec<usize>,
+    pub residual: Option<Residual>,
+    /// Columns of the probe side that spilled rows keep.
+    pub spill_columns: Vec<usize>,
+    /// Rows of the probe side: the above, hash, flag. An error if a column can't be spilled.
+    pub spill_layout: Result<Arc<RowLayout>>,
+    pub output_type: RowType,
+}
+
+/// A predicate over probe columns followed by columns of build rows.
+pub(super) struct Residual {
+    pub predicate: Predicate,
+    /// Columns of the probe side that it reads.
+    pub probe_columns: Vec<usize>,
+    /// Columns of the build rows that it reads.
+    pub row_columns: Vec<usize>,
+}
+
+impl JoinPlan {
+    pub(super) fn new(spec: HashJoinSpec) -> Result<Self> {
+        check(&spec)?;
+        let mut rows = BuildRows::new(&spec);
+        let build_output = spec.build_output.iter().map(|&column| rows.position(column)).collect();
+        let output_type = output_type(&spec);
+        let residual = spec.residual.filter(|predicate| !predicate.is_always_true()).map(|predicate| {
+            let width = spec.probe_type.len();
+            let (probe, build): (Vec<usize>, Vec<usize>) =
+                predicate.columns_used().into_iter().partition(|&column| column < width);
+            let row_columns = build.iter().map(|&column| rows.position(column - width)).collect();
+            let used: Vec<usize> = probe.iter().chain(&build).copied().collect();
+            let remap = |column: usize| used.iter().position(|&used| used == column).expect("the column is used");
+            Residual { predicate: predicate.remap_columns(&remap), probe_columns: probe, row_columns }
+        });
+        let mut spill_columns: Vec<usize> = spec.probe_output.clone();
+        spill_columns.extend(spec.probe_keys.iter().flat_map(Expression::columns_used));
+        spill_columns.extend(residual.iter().flat_map(|residual| residual.probe_columns.iter().copied()));
+        spill_columns.sort_unstable();
+        spill_columns.dedup();
+        let spilled: Vec<PhysicalType> = spill_columns.iter().map(|&column| spec.probe_type[column].physical).collect();
+        let notes_matches = extends_probe_rows(spec.kind) || stops_at_first_match(spec.kind);
+        let spill_extra_bytes = if notes_matches { EXTRA_BYTES } else { 0 };
+        let build_layout = rows.layout()?;
+        Ok(Self {
+            kind: spec.kind,
+            nulls_equal: spec.nulls_equal,
+            null_aware: spec.null_aware,
+            probe_keys: spec.probe_keys,
+            build_keys: spec.build_keys,
+            probe_width: spec.probe_type.len(),
+            build_payload: rows.payload,
+            links: RowLinks::new(&build_layout),
+            build_layout,
+            build_output,
+            probe_output: spec.probe_output,
+            residual,
+            spill_columns,
+            spill_layout: RowLayout::new(&spilled, RowLayoutOptions { hash: true, extra_bytes: spill_extra_bytes }),
+            output_type,
+        })
+    }
+
+    /// Pairs of probe and build rows come out.
+    pub(super) fn emits_pairs(&self) -> bool {
+        use JoinKind::*;
+        matches!(self.kind, Inner | Left | Right | Full | Single)
+    }
+
+    /// Probe rows without a match come out, with NULLs for the build side.
+    pub(super) fn extends_probe_rows(&self) -> bool {
+        extends_probe_rows(self.kind)
+    }
+
+    /// Of a probe row's matches only the first matters.
+    pub(super) fn stops_at_first_match(&self) -> bool {
+        stops_at_first_match(self.kind)
+    }
+
+    /// Which build rows come out at the end: those with (`Some(true)`) or without (`Some(false)`) a match.
+    pub(super) fn build_rows_at_end(&self) -> Option<bool> {
+        match self.kind {
+            JoinKind::BuildSemi => Some(true),
+            JoinKind::Right | JoinKind::Full | JoinKind::BuildAnti => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A probe row without a match leaves no trace in the output.
+    pub(super) fn drops_unmatched_probe_rows(&self) -> bool {
+        use JoinKind::*;
+        matches!(self.kind, Inner | Right | ProbeSemi | BuildSemi | BuildAnti) && !self.nulls_equal && !self.null_aware
+    }
+
+    /// Nothing comes out of an empty build side.
+    pub(super) fn is_empty_without_build_rows(&self) -> bool {
+        use JoinKind::*;
+        matches!(self.kind, Inner | Right | ProbeSemi | BuildSemi | BuildAnti)
+    }
+
+    /// Whether a probe row has a match is all that matters, and no residual asks for build columns.
+    pub(super) fn asks_for_existence(&self) -> bool {
+        self.stops_at_first_match() && self.has_plain_key()
+    }
+
+    /// An existing key is all that matters if no key has two rows.
+    pub(super) fn asks_for_existence_if_unique(&self) -> bool {
+        self.kind == JoinKind::Inner && self.build_output.is_empty() && self.has_plain_key()
+    }
+
+    /// One integer key, which decides alone.
+    pub(super) fn has_plain_key(&self) -> bool {
+        self.residual.is_none() && self.has_integer_key()
+    }
+
+    /// One integer key that is never NULL where it matches.
+    pub(super) fn has_integer_key(&self) -> bool {
+        !self.nulls_equal && self.build_keys.len() == 1 && self.build_keys[0].output().physical.is_integer()
+    }
+
+    /// The proven range of the build key, if its existence is all that matters.
+    pub(super) fn existence_range(&self) -> Option<ValueRange> {
+        if self.asks_for_existence() { self.build_keys[0].output().range } else { None }
+    }
+}
+
+fn extends_probe_rows(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Single)
+}
+
+fn stops_at_first_match(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::ProbeSemi | JoinKind::ProbeAnti | JoinKind::Mark)
+}
+
+fn check(spec: &HashJoinSpec) -> Result<()> {
+    assert!(!spec.probe_keys.is_empty() && spec.probe_keys.len() == spec.build_keys.len(), "keys come in pairs");
+    assert!(spec.filter_slots.is_empty() || spec.filter_slots.len() == spec.probe_keys.len());
+    for (probe, build) in spec.probe_keys.iter().zip(&spec.build_keys) {
+        let (probe, build) = (probe.output().physical, build.output().physical);
+        if probe != build {
+            bail!(Internal, "a join compares keys of types {probe:?} and {build:?}");
+        }
+    }
+    match spec.kind {
+        JoinKind::ProbeSemi | JoinKind::ProbeAnti | JoinKind::Mark => assert!(spec.build_output.is_empty()),
+        JoinKind::BuildSemi | JoinKind::BuildAnti => assert!(spec.probe_output.is_empty()),
+        _ => {}
+    }
+    let is_null_aware = matches!(spec.kind, JoinKind::ProbeAnti | JoinKind::BuildAnti | JoinKind::Mark);
+    if spec.null_aware && !(is_null_aware && spec.probe_keys.len() == 1 && spec.residual.is_none()) {
+        bail!(Unsupported, "NOT IN over several columns or with a correlated condition");
+    }
+    Ok(())
+}
+
+fn output_type(spec: &HashJoinSpec) -> RowType {
+    let columns = |types: &RowType, output: &[usize], nullable: bool| -> Vec<ColumnType> {
+        let column = |&index: &usize| ColumnType { nullable: nullable || types[index].nullable, ..types[index].clone() };
+        output.iter().map(column).collect()
+    };
+    let probe_nullable = matches!(spec.kind, JoinKind::Right | JoinKind::Full);
+    let build_nullable = matches!(spec.kind, JoinKind::Left | JoinKind::Full | JoinKind::Single);
+    let mut output = columns(&spec.probe_type, &spec.probe_output, probe_nullable);
+    output.extend(columns(&spec.build_type, &spec.build_output, build_nullable));
+    if spec.kind == JoinKind::Mark {
+        let (logical, physical) = (DataType::Boolean, PhysicalType::Bool);
+        output.push(ColumnType { logical, physical, nullable: spec.null_aware, range: None });
+    }
+    output
+}
+
+/// The columns of build rows while they are being chosen.
+struct BuildRows {
+    types: Vec<PhysicalType>,
+    /// The column of the input that each key is, if it is one.
+    keys: Vec<Option<usize>>,
+    input: Vec<PhysicalType>,
+    payload: Vec<usize>,
+}
+
+impl BuildRows {
+    fn new(spec: &HashJoinSpec) -> Self {
+        let input: Vec<PhysicalType> = spec.build_type.iter().map(|column| column.physical).collect();
+        let as_column = |key: &Expression| key.column_index().filter(|&column| input[column] == key.output().physical);
+        Self {
+            types: spec.build_keys.iter().map(|key| key.output().physical).collect(),
+            keys: spec.build_keys.iter().map(as_column).collect(),
+            input,
+            payload: Vec::new(),
+        }
+    }
+
+    /// Where column `column` of the input is in the rows; it is added if it isn't there.
+    fn position(&mut self, column: usize) -> usize {
+        if let Some(key) = self.keys.iter().position(|&key| key == Some(column)) {
+            return key;
+        }
+        let position = self.payload.iter().position(|&payload| payload == column).unwrap_or_else(|| {
+            self.payload.push(column);
+            self.types.push(self.input[column]);
+            self.payload.len() - 1
+        });
+        self.keys.len() + position
+    }
+
+    fn layout(&self) -> Result<Arc<RowLayout>> {
+        RowLayout::new(&self.types, RowLayoutOptions { hash: true, extra_bytes: EXTRA_BYTES })
+    }
+}

@@ -1,0 +1,130 @@
+//! The probe: rows of resident partitions are joined at once, the others are spilled.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use godwit_common::Result;
+use godwit_rows::{PartitionedRows, radix};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{Bitmap, Chunk, Vector};
+
+use super::build::common_validity;
+use super::config::RADIX_BITS;
+use super::prober::{Pass, Prober};
+use super::table::JoinTable;
+use super::HashJoin;
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+
+pub(super) struct Probe(pub Arc<HashJoin>);
+
+impl Transform for Probe {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        let join = self.0.clone();
+        let table = join.ready().table.lock().clone().expect("the table is there until the probe is over");
+        Ok(Box::new(ProbeWorker {
+            prober: Prober::new(&join)?,
+            is_done: join.plan.is_empty_without_build_rows() && join.has_no_matchable_rows(),
+            spill: None,
+            hashes: Vec::new(),
+            table,
+            join,
+        }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+struct ProbeWorker {
+    join: Arc<HashJoin>,
+    table: Arc<JoinTable>,
+    prober: Prober,
+    /// Nothing can have a match, and nothing else would come out.
+    is_done: bool,
+    spill: Option<PartitionedRows>,
+    hashes: Vec<u64>,
+}
+
+impl TransformWorker for ProbeWorker {
+    fn push(&mut self, chunk: Chunk) -> Result<()> {
+        if self.is_done {
+            return Ok(());
+        }
+        let keys = self.prober.keys(&chunk)?;
+        if self.join.plan.null_aware {
+            self.join.probe_has_rows.store(true, Ordering::Relaxed);
+            self.join.probe_has_null.fetch_or(keys[0].has_nulls(), Ordering::Relaxed);
+        }
+        if self.join.ready().resident.is_none() {
+            self.prober.begin(&self.table, chunk, &keys, None, Pass::Whole);
+            return Ok(());
+        }
+        self.route(chunk, keys)
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        if self.is_done {
+            return Ok(TransformVerdict::Done);
+        }
+        Ok(match self.prober.next()? {
+            Some(chunk) => TransformVerdict::Chunk(chunk),
+            None => TransformVerdict::NeedInput,
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let Some(mut spill) = self.spill.take() else { return Ok(()) };
+        spill.close();
+        let mut shared = self.join.spilled_probe.lock();
+        match &mut *shared {
+            Some(shared) => shared.combine(spill),
+            None => *shared = Some(spill),
+        }
+        Ok(())
+    }
+}
+
+impl ProbeWorker {
+    /// Joins the rows of resident partitions, and those that have no match anyhow, and spills the others.
+    fn route(&mut self, mut chunk: Chunk, keys: Vec<Vector>) -> Result<()> {
+        let join = self.join.clone();
+        let plan = &join.plan;
+        let resident = join.ready().resident.as_ref().expect("rows are routed if not all partitions are resident");
+        hash_vectors(&keys, chunk.len(), &mut self.hashes);
+        let validity: Option<Bitmap> = if plan.nulls_equal { None } else { common_validity(&keys) };
+        let is_near = |&row: &u32| {
+            let row = row as usize;
+            resident[radix::partition_of(self.hashes[row], RADIX_BITS)]
+                || validity.as_ref().is_some_and(|validity| !validity.get(row))
+        };
+        let (near, far): (Vec<u32>, Vec<u32>) = (0..chunk.len() as u32).partition(is_near);
+        if !far.is_empty() {
+            let layout = plan.spill_layout.clone()?;
+            let columns: Vec<Vector> = plan.spill_columns.iter().map(|&column| chunk.dense(column)).collect();
+            let memory = &join.memory;
+            let spill = self.spill.get_or_insert_with(|| PartitionedRows::new(memory, &layout, RADIX_BITS));
+            spill.append(&columns, Some(&far), &self.hashes, None)?;
+        }
+        if !near.is_empty() {
+            let hashes: Vec<u64> = near.iter().map(|&row| self.hashes[row as usize]).collect();
+            let keys: Vec<Vector> = keys.iter().map(|key| key.take(&near)).collect();
+            chunk.select(&near);
+            self.prober.begin(&self.table, chunk, &keys, Some(&hashes), Pass::Whole);
+        }
+        Ok(())
+    }
+}
+
+impl HashJoin {
+    /// No build row can have a match.
+    fn has_no_matchable_rows(&self) -> bool {
+        let ready = self.ready();
+        if self.existence.is_some() {
+            return ready.ranges[0].is_none();
+        }
+        ready.resident.is_none() && ready.table.lock().as_ref().is_some_and(|table| table.morsels() == 0)
+    }
+}

@@ -1,0 +1,435 @@
+//! Joins one probe chunk after the other with a table, resumably.
+//!
+//! ```text
+//! keys ─▶ look up ─▶ (row, head of chain)… ─▶ fill: up to chunk_rows pairs, chain step by chain step
+//!                                               └▶ residual ─▶ note matches on both sides ─▶ emit pairs
+//! at the end of the chunk: rows without a match (outer), with or without (semi, anti), all of them (mark)
+//! ```
+//!
+//! A spilled probe row may have to meet several tables (`Pass::Part`): then nothing is emitted at the end of the chunk,
+//! and whether a row has had a match is kept in its extra area until `Pass::Last`.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use godwit_common::{Error, Result};
+use godwit_expression::PredicateWorker;
+use godwit_rows::{LookupScratch, RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::kernels::select::{bytes_to_bitmap, select_bits, select_true};
+use godwit_vector::{Bitmap, Chunk, Vector};
+
+use super::build::common_validity;
+use super::table::{JoinTable, Lookup};
+use super::{HashJoin, JoinKind};
+
+/// How often a probe row is met.
+pub(super) enum Pass {
+    /// Once: this table holds all of its matches.
+    Whole,
+    /// The rows are spilled, and some of their matches are in this table, others in other ones.
+    Part(FlaggedRows),
+    /// The rows have met all their matches.
+    Last(FlaggedRows),
+}
+
+/// Spilled probe rows, pinned.
+pub(super) struct FlaggedRows {
+    pub block: RowBlock,
+    pub range: Range<usize>,
+}
+
+impl FlaggedRows {
+    pub(super) fn pointers(&self) -> &[RowPtr] {
+        &self.block.pointers()[self.range.clone()]
+    }
+}
+
+/// A worker's state for probing.
+pub(super) struct Prober {
+    join: Arc<HashJoin>,
+    residual: Option<PredicateWorker>,
+    /// The build row of a probe row without a match.
+    outer: Option<OuterRow>,
+    lookup: LookupScratch,
+    hashes: Vec<u64>,
+    /// Probe rows that are looked up.
+    rows: Vec<u32>,
+    pairs: Pairs,
+    active: Option<Active>,
+}
+
+/// Probe positions and their build rows.
+#[derive(Default)]
+struct Pairs {
+    rows: Vec<u32>,
+    build: Vec<RowPtr>,
+}
+
+/// The chunk being joined.
+struct Active {
+    chunk: Chunk,
+    table: Arc<JoinTable>,
+    pass: Pass,
+    /// Validity of the key, for null-aware joins.
+    key_validity: Option<Bitmap>,
+    /// 1 for rows that have had a match; empty if nobody wants to know.
+    matched: Vec<u8>,
+    cursor: Cursor,
+    /// Rows without a match that are still to be emitted with NULLs, once they are known.
+    unmatched: Option<Vec<u32>>,
+}
+
+/// Walks along the chains of all rows at once: each round emits one build row per chain that has one left.
+#[derive(Default)]
+struct Cursor {
+    pairs: Pairs,
+    position: usize,
+    unique: bool,
+    exhausted: bool,
+}
+
+/// A build row of NULLs, pinned, in a layout of its own that is like that of the build rows except that all columns may
+/// be NULL: so that the build rows' layout keeps knowing which can't.
+struct OuterRow {
+    layout: Arc<RowLayout>,
+    row: RowPtr,
+    _collection: RowCollection,
+}
+
+impl OuterRow {
+    fn new(join: &HashJoin) -> Result<Self> {
+        let like = &join.plan.build_layout;
+        let options = RowLayoutOptions { hash: like.has_hash(), extra_bytes: like.extra_bytes() };
+        let layout = RowLayout::new(like.columns(), options)?;
+        let mut collection = RowCollection::new(&join.memory, &layout, None);
+        let nulls: Vec<Vector> = layout.columns().iter().map(|&physical| Vector::null(physical, 1)).collect();
+        let mut pointers = Vec::new();
+        collection.append(&nulls, None, Some(&[0]), Some(&mut pointers))?;
+        Ok(Self { layout, row: pointers[0], _collection: collection })
+    }
+}
+
+impl Prober {
+    pub(super) fn new(join: &Arc<HashJoin>) -> Result<Self> {
+        let outer = if join.plan.extends_probe_rows() { Some(OuterRow::new(join)?) } else { None };
+        Ok(Self {
+            residual: join.plan.residual.as_ref().map(|residual| residual.predicate.worker()),
+            outer,
+            lookup: LookupScratch::default(),
+            hashes: Vec::new(),
+            rows: Vec::new(),
+            pairs: Pairs::default(),
+            active: None,
+            join: join.clone(),
+        })
+    }
+
+    /// The join keys of a chunk.
+    pub(super) fn keys(&self, chunk: &Chunk) -> Result<Vec<Vector>> {
+        self.join.plan.probe_keys.iter().map(|key| key.evaluate(chunk)).collect()
+    }
+
+    /// Starts on a chunk; the one before must be finished. `hashes` are those of `keys`, if they are known.
+    pub(super) fn begin(
+        &mut self,
+        table: &Arc<JoinTable>,
+        chunk: Chunk,
+        keys: &[Vector],
+        hashes: Option<&[u64]>,
+        pass: Pass,
+    ) {
+        assert!(self.active.is_none(), "one chunk after the other");
+        let plan = &self.join.plan;
+        let notes_matches = plan.extends_probe_rows() || plan.stops_at_first_match();
+        let mut active = Active {
+            matched: if notes_matches { vec![0; chunk.len()] } else { Vec::new() },
+            key_validity: if plan.null_aware { keys[0].validity().map(|bitmap| (**bitmap).clone()) } else { None },
+            chunk,
+            table: table.clone(),
+            pass,
+            cursor: Cursor { unique: table.is_unique(), ..Cursor::default() },
+            unmatched: None,
+        };
+        active.load_flags(&self.join);
+        if !matches!(active.pass, Pass::Last(_)) {
+            self.look_up(&mut active, keys, hashes);
+        }
+        self.active = Some(active);
+    }
+
+    /// Finds the heads of the chains of all rows.
+    fn look_up(&mut self, active: &mut Active, keys: &[Vector], hashes: Option<&[u64]>) {
+        let plan = &self.join.plan;
+        let found = &mut active.cursor.pairs;
+        match common_validity(keys).filter(|_| !plan.nulls_equal) {
+            Some(validity) => select_bits(&validity, true, &mut self.rows),
+            None => {
+                self.rows.clear();
+                self.rows.extend(0..active.chunk.len() as u32);
+            }
+        }
+        if let Some(set) = active.table.existence(&self.join) {
+            set.find(&keys[0].to_flat(), &self.rows, &mut found.rows);
+        } else {
+            match &active.table.lookup {
+                Lookup::Hash(table) => {
+                    let hashes = match hashes {
+                        Some(hashes) => hashes,
+                        None => {
+                            hash_vectors(keys, active.chunk.len(), &mut self.hashes);
+                            &self.hashes
+                        }
+                    };
+                    table.look_up(hashes, keys, &self.rows, &mut self.lookup, &mut found.rows, &mut found.build);
+                }
+                Lookup::Direct(table) => {
+                    table.look_up(&keys[0].to_flat(), &self.rows, &mut found.rows, &mut found.build);
+                }
+                Lookup::Empty | Lookup::Existence => {}
+            }
+        }
+        if plan.residual.is_some() {
+            return;
+        }
+        if plan.stops_at_first_match() {
+            found.rows.iter().for_each(|&row| active.matched[row as usize] = 1);
+            active.cursor = Cursor::default();
+        } else if matches!(plan.kind, JoinKind::BuildSemi | JoinKind::BuildAnti) {
+            // The rows of a chain have their matches together.
+            found.retain(|_, build| !plan.links.is_found(build));
+        }
+    }
+
+    /// The next rows of the chunk's output; `None` when it is finished.
+    pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
+        let Some(mut active) = self.active.take() else { return Ok(None) };
+        let output = self.advance(&mut active)?;
+        if output.is_some() {
+            self.active = Some(active);
+        } else {
+            active.store_flags(&self.join);
+        }
+        Ok(output)
+    }
+
+    fn advance(&mut self, active: &mut Active) -> Result<Option<Chunk>> {
+        let join = self.join.clone();
+        if let Some(set) = active.table.existence(&join)
+            && join.plan.kind == JoinKind::Inner
+        {
+            debug_assert!(set.is_exact());
+            let rows = std::mem::take(&mut active.cursor.pairs.rows);
+            return Ok(if rows.is_empty() { None } else { Some(selected(&active.chunk, &join.plan.probe_output, &rows)) });
+        }
+        while !active.cursor.exhausted {
+            active.cursor.fill(&join, &active.matched, &mut self.pairs);
+            if self.pairs.rows.is_empty() {
+                break;
+            }
+            if let Some(residual) = &mut self.residual {
+                self.pairs.filter(&join, residual, active)?;
+            }
+            active.note_matches(&join, &self.pairs)?;
+            if active.cursor.exhausted {
+                self.extend_with_unmatched(active);
+            }
+            if join.plan.emits_pairs() && !self.pairs.rows.is_empty() {
+                return Ok(Some(self.emit_pairs(active)));
+            }
+        }
+        active.cursor.exhausted = true;
+        if join.plan.extends_probe_rows() {
+            self.pairs.clear();
+            self.extend_with_unmatched(active);
+            return Ok(if self.pairs.rows.is_empty() { None } else { Some(self.emit_pairs(active)) });
+        }
+        Ok(active.emit_by_match(&join))
+    }
+
+    /// Adds rows without a match, as far as there is room.
+    fn extend_with_unmatched(&mut self, active: &mut Active) {
+        let Some(outer) = &self.outer else { return };
+        if matches!(active.pass, Pass::Part(_)) {
+            return;
+        }
+        let unmatched = active.unmatched.get_or_insert_with(|| {
+            let mut rows: Vec<u32> = (0..active.matched.len() as u32).collect();
+            rows.retain(|&row| active.matched[row as usize] == 0);
+            rows
+        });
+        let room = self.join.chunk_rows - self.pairs.rows.len();
+        let rest = unmatched.len().saturating_sub(room);
+        self.pairs.rows.extend(unmatched.drain(rest..));
+        self.pairs.build.resize(self.pairs.rows.len(), outer.row);
+    }
+
+    fn emit_pairs(&self, active: &Active) -> Chunk {
+        let plan = &self.join.plan;
+        let mut output = selected(&active.chunk, &plan.probe_output, &self.pairs.rows);
+        let layout = self.outer.as_ref().map_or(&plan.build_layout, |outer| &outer.layout);
+        for &column in &plan.build_output {
+            output.push(layout.gather(&self.pairs.build, column, &active.table.heaps));
+        }
+        output
+    }
+}
+
+/// The rows of some columns of a chunk.
+fn selected(chunk: &Chunk, columns: &[usize], rows: &[u32]) -> Chunk {
+    let mut output = chunk.project(columns);
+    let is_all = rows.len() == chunk.len() && rows.iter().enumerate().all(|(i, &row)| i == row as usize);
+    if !is_all {
+        output.select(rows);
+    }
+    output
+}
+
+impl Cursor {
+    /// Replaces `pairs` by the next ones, `chunk_rows` at most.
+    fn fill(&mut self, join: &HashJoin, matched: &[u8], pairs: &mut Pairs) {
+        let first_match_only = join.plan.stops_at_first_match();
+        pairs.clear();
+        while pairs.rows.len() < join.chunk_rows {
+            if self.position == self.pairs.rows.len() {
+                if self.unique || self.pairs.rows.is_empty() {
+                    self.exhausted = true;
+                    return;
+                }
+                if first_match_only && !pairs.rows.is_empty() {
+                    // Which of these have a match must be known before the next step.
+                    return;
+                }
+                if first_match_only {
+                    self.pairs.retain(|row, _| matched[row as usize] == 0);
+                }
+                join.plan.links.advance(&mut self.pairs.build, &mut self.pairs.rows);
+                self.position = 0;
+                continue;
+            }
+            let end = self.pairs.rows.len().min(self.position + join.chunk_rows - pairs.rows.len());
+            pairs.rows.extend_from_slice(&self.pairs.rows[self.position..end]);
+            pairs.build.extend_from_slice(&self.pairs.build[self.position..end]);
+            self.position = end;
+        }
+    }
+}
+
+impl Pairs {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.build.clear();
+    }
+
+    fn retain(&mut self, keep: impl Fn(u32, RowPtr) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.rows.len() {
+            let (row, build) = (self.rows[i], self.build[i]);
+            self.rows[kept] = row;
+            self.build[kept] = build;
+            kept += keep(row, build) as usize;
+        }
+        self.rows.truncate(kept);
+        self.build.truncate(kept);
+    }
+
+    /// Keeps the pairs for which the residual predicate is TRUE.
+    fn filter(&mut self, join: &HashJoin, worker: &mut PredicateWorker, active: &Active) -> Result<()> {
+        let plan = &join.plan;
+        let residual = plan.residual.as_ref().expect("a worker of it exists");
+        let mut input = selected(&active.chunk, &residual.probe_columns, &self.rows);
+        for &column in &residual.row_columns {
+            input.push(plan.build_layout.gather(&self.build, column, &active.table.heaps));
+        }
+        let Some(kept) = worker.rows(&input)? else { return Ok(()) };
+        for (i, &position) in kept.iter().enumerate() {
+            self.rows[i] = self.rows[position as usize];
+            self.build[i] = self.build[position as usize];
+        }
+        self.rows.truncate(kept.len());
+        self.build.truncate(kept.len());
+        Ok(())
+    }
+}
+
+impl Active {
+    /// The addresses of the spilled rows, if they carry flags.
+    fn flagged_rows(&self) -> &[RowPtr] {
+        match &self.pass {
+            Pass::Part(rows) | Pass::Last(rows) if !self.matched.is_empty() => rows.pointers(),
+            _ => &[],
+        }
+    }
+
+    fn load_flags(&mut self, join: &HashJoin) {
+        let Ok(layout) = &join.plan.spill_layout else { return };
+        let flags: Vec<u8> = self.flagged_rows().iter().map(|row| row.load_u8(layout.extra_offset())).collect();
+        self.matched[..flags.len()].copy_from_slice(&flags);
+    }
+
+    fn store_flags(&self, join: &HashJoin) {
+        let (Ok(layout), Pass::Part(_)) = (&join.plan.spill_layout, &self.pass) else { return };
+        for (row, &flag) in self.flagged_rows().iter().zip(&self.matched) {
+            row.store_u8(layout.extra_offset(), flag);
+        }
+    }
+
+    /// Remembers which rows of both sides have had a match.
+    fn note_matches(&mut self, join: &HashJoin, pairs: &Pairs) -> Result<()> {
+        if join.plan.kind == JoinKind::Single {
+            for &row in &pairs.rows {
+                if std::mem::replace(&mut self.matched[row as usize], 1) != 0 {
+                    return Err(Error::user("a scalar subquery returned more than one row")
+                        .with_hint("aggregate the subquery, or add LIMIT 1"));
+                }
+            }
+        } else if !self.matched.is_empty() {
+            pairs.rows.iter().for_each(|&row| self.matched[row as usize] = 1);
+        }
+        if join.plan.build_rows_at_end().is_some() {
+            join.plan.links.mark_found(&pairs.build);
+        }
+        Ok(())
+    }
+
+    /// What semi, anti and mark joins emit, once.
+    fn emit_by_match(&mut self, join: &HashJoin) -> Option<Chunk> {
+        let plan = &join.plan;
+        if matches!(self.pass, Pass::Part(_)) || self.unmatched.is_some() {
+            return None;
+        }
+        self.unmatched = Some(Vec::new());
+        let mut rows = Vec::new();
+        match plan.kind {
+            JoinKind::ProbeSemi => select_true(&self.matched, None, &mut rows),
+            JoinKind::ProbeAnti => {
+                let unmatched: Vec<u8> = self.matched.iter().map(|matched| matched ^ 1).collect();
+                select_true(&unmatched, self.known(join).as_ref(), &mut rows);
+            }
+            JoinKind::Mark => {
+                let mut output = self.chunk.project(&plan.probe_output);
+                let validity = self.known(join).map(|known| {
+                    let matched = bytes_to_bitmap(&self.matched);
+                    Bitmap::from_fn(self.chunk.len(), |row| matched.get(row) || known.get(row))
+                });
+                output.push(Vector::from_bools(std::mem::take(&mut self.matched), validity));
+                return Some(output);
+            }
+            _ => return None,
+        }
+        if rows.is_empty() { None } else { Some(selected(&self.chunk, &plan.probe_output, &rows)) }
+    }
+
+    /// For which rows "no match" is certain; `None`: for all.
+    fn known(&self, join: &HashJoin) -> Option<Bitmap> {
+        let ready = join.ready();
+        if !join.plan.null_aware || ready.build_rows == 0 {
+            return None;
+        }
+        if ready.build_has_null {
+            return Some(Bitmap::filled(self.chunk.len(), false));
+        }
+        self.key_validity.clone()
+    }
+}
+

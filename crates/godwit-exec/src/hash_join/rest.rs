@@ -1,0 +1,312 @@
+//! The rest source: build rows at the end, and the rounds over what was spilled, by all workers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::new_null_array;
+use godwit_common::Result;
+use godwit_rows::{RowBlock, RowPtr};
+use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, Heaps, PhysicalType, Vector};
+use parking_lot::Mutex;
+
+use super::HashJoin;
+use super::prober::{FlaggedRows, Pass, Prober};
+use super::rounds::{PassKind, Rounds, Task};
+use super::table::InsertScratch;
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
+
+pub(super) struct RestSource {
+    join: Arc<HashJoin>,
+    state: Arc<Mutex<State>>,
+    /// Tasks of the first step: if they are few and nothing follows, few workers suffice.
+    parallelism: AtomicUsize,
+}
+
+/// The tasks of the current step.
+struct State {
+    tasks: Vec<Task>,
+    /// Tasks taken and not yet finished.
+    running: usize,
+    /// `None` while a worker makes the next step.
+    rounds: Option<Rounds>,
+    is_finished: bool,
+    /// Fires when there is something new to take.
+    news: Signal,
+}
+
+impl RestSource {
+    pub(super) fn new(join: Arc<HashJoin>) -> Self {
+        let state =
+            State { tasks: Vec::new(), running: 0, rounds: None, is_finished: false, news: Signal::new() };
+        Self { join, state: Arc::new(Mutex::new(state)), parallelism: AtomicUsize::new(1) }
+    }
+}
+
+impl Source for RestSource {
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        let mut rounds = Rounds::new(&self.join);
+        let tasks = rounds.advance(&self.join)?;
+        let workers = if rounds.has_more() { self.join.workers } else { tasks.len().clamp(1, self.join.workers) };
+        self.parallelism.store(workers, Ordering::Relaxed);
+        let mut state = self.state.lock();
+        state.is_finished = tasks.is_empty();
+        state.tasks = tasks;
+        state.rounds = Some(rounds);
+        Ok(())
+    }
+
+    fn parallelism(&self) -> usize {
+        self.parallelism.load(Ordering::Relaxed)
+    }
+
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(RestWorker {
+            tasks: Tasks { join: self.join.clone(), state: self.state.clone(), holds_one: false },
+            prober: Prober::new(&self.join)?,
+            scratch: InsertScratch::default(),
+            task: None,
+            replay: None,
+            pending: None,
+            join: self.join.clone(),
+        }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.join.metrics
+    }
+}
+
+/// A worker's access to the tasks.
+struct Tasks {
+    join: Arc<HashJoin>,
+    state: Arc<Mutex<State>>,
+    /// A task was taken and isn't finished.
+    holds_one: bool,
+}
+
+enum Taken {
+    Task(Task),
+    Wait(Signal),
+    Finished,
+}
+
+impl Tasks {
+    /// Takes a task; makes the next step if all tasks of the current one are finished.
+    fn take(&mut self) -> Result<Taken> {
+        loop {
+            let mut state = self.state.lock();
+            if state.is_finished {
+                return Ok(Taken::Finished);
+            }
+            if let Some(task) = state.tasks.pop() {
+                state.running += 1;
+                self.holds_one = true;
+                return Ok(Taken::Task(task));
+            }
+            if state.running > 0 {
+                return Ok(Taken::Wait(state.news.clone()));
+            }
+            let Some(mut rounds) = state.rounds.take() else { return Ok(Taken::Wait(state.news.clone())) };
+            drop(state);
+            let tasks = rounds.advance(&self.join);
+            let mut state = self.state.lock();
+            state.rounds = Some(rounds);
+            state.is_finished = !matches!(&tasks, Ok(tasks) if !tasks.is_empty());
+            let news = std::mem::take(&mut state.news);
+            let result = tasks.map(|tasks| state.tasks = tasks);
+            drop(state);
+            news.fire();
+            result?;
+        }
+    }
+
+    /// The task that was taken is done.
+    fn finish(&mut self) {
+        assert!(std::mem::take(&mut self.holds_one));
+        let mut state = self.state.lock();
+        state.running -= 1;
+        if state.running == 0 && state.tasks.is_empty() {
+            let news = std::mem::take(&mut state.news);
+            drop(state);
+            news.fire();
+        }
+    }
+}
+
+impl Drop for Tasks {
+    /// A worker that goes away in the middle of a task (an error, a limit reached) ends the source, so that nobody waits
+    /// for it.
+    fn drop(&mut self) {
+        if self.holds_one {
+            let mut state = self.state.lock();
+            state.is_finished = true;
+            let news = std::mem::take(&mut state.news);
+            drop(state);
+            news.fire();
+        }
+    }
+}
+
+struct RestWorker {
+    join: Arc<HashJoin>,
+    tasks: Tasks,
+    task: Option<Task>,
+    prober: Prober,
+    scratch: InsertScratch,
+    replay: Option<Replay>,
+    pending: Option<PendingRows>,
+}
+
+/// Spilled probe rows on their way into the prober.
+struct Replay {
+    block: RowBlock,
+    position: usize,
+}
+
+/// Build rows to emit.
+struct PendingRows {
+    pointers: Vec<RowPtr>,
+    position: usize,
+    heaps: Heaps,
+    /// Keeps rows pinned that no table does.
+    _block: Option<RowBlock>,
+}
+
+impl SourceWorker for RestWorker {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        loop {
+            if let Some(chunk) = self.prober.next()? {
+                return Ok(SourceVerdict::Chunk(chunk));
+            }
+            if let Some(chunk) = self.next_build_rows() {
+                return Ok(SourceVerdict::Chunk(chunk));
+            }
+            if self.replay_next()? {
+                continue;
+            }
+            match &mut self.task {
+                None => match self.tasks.take()? {
+                    Taken::Task(task) => self.task = Some(task),
+                    Taken::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
+                    Taken::Finished => return Ok(SourceVerdict::Done),
+                },
+                Some(task) => {
+                    if !Self::step(task, &self.join, &mut self.scratch, &mut self.replay, &mut self.pending)? {
+                        self.task = None;
+                        self.tasks.finish();
+                        return Ok(SourceVerdict::Worked);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl RestWorker {
+    /// Goes one step on with a task; false if it is finished.
+    fn step(
+        task: &mut Task,
+        join: &HashJoin,
+        scratch: &mut InsertScratch,
+        replay: &mut Option<Replay>,
+        pending: &mut Option<PendingRows>,
+    ) -> Result<bool> {
+        match task {
+            Task::Insert(table) => {
+                table.insert_next(join, scratch);
+                Ok(false)
+            }
+            Task::Probe { rows, .. } => {
+                *replay = rows.next_block()?.map(|block| Replay { block, position: 0 });
+                Ok(replay.is_some())
+            }
+            Task::Unmatchable(rows) => {
+                *pending = rows.next_block()?.map(|block| PendingRows {
+                    pointers: block.pointers().to_vec(),
+                    position: 0,
+                    heaps: block.heaps().clone(),
+                    _block: Some(block),
+                });
+                Ok(pending.is_some())
+            }
+            Task::Scan { table, morsel, found } => {
+                let Some(number) = morsel.take() else { return Ok(false) };
+                let mut pointers = Vec::new();
+                table.pointers(number, &mut pointers);
+                pointers.retain(|&row| join.plan.links.is_found(row) == *found);
+                *pending = Some(PendingRows { pointers, position: 0, heaps: table.heaps.clone(), _block: None });
+                Ok(true)
+            }
+        }
+    }
+
+    /// Hands the next spilled probe rows to the prober; false if there are none.
+    fn replay_next(&mut self) -> Result<bool> {
+        let (Some(replay), Some(Task::Probe { table, pass, .. })) = (&mut self.replay, &self.task) else {
+            return Ok(false);
+        };
+        let all = replay.block.pointers().len();
+        let range = replay.position..all.min(replay.position + self.join.chunk_rows);
+        if range.is_empty() {
+            self.replay = None;
+            return Ok(false);
+        }
+        replay.position = range.end;
+        let rows = FlaggedRows { block: replay.block.clone(), range };
+        let chunk = self.join.spilled_chunk(&rows)?;
+        let keys = self.prober.keys(&chunk)?;
+        let pass = match pass {
+            PassKind::Whole => Pass::Whole,
+            PassKind::Part => Pass::Part(rows),
+            PassKind::Last => Pass::Last(rows),
+        };
+        self.prober.begin(table, chunk, &keys, None, pass);
+        Ok(true)
+    }
+
+    /// The next build rows that come out without a partner.
+    fn next_build_rows(&mut self) -> Option<Chunk> {
+        let pending = self.pending.as_mut()?;
+        let range = pending.position..pending.pointers.len().min(pending.position + self.join.chunk_rows);
+        if range.is_empty() {
+            self.pending = None;
+            return None;
+        }
+        pending.position = range.end;
+        Some(self.join.build_rows_chunk(&pending.pointers[range], &pending.heaps))
+    }
+}
+
+impl HashJoin {
+    /// Spilled probe rows as a chunk of the probe side. Columns that weren't spilled, which nobody reads, hold anything.
+    fn spilled_chunk(&self, rows: &FlaggedRows) -> Result<Chunk> {
+        let plan = &self.plan;
+        let layout = plan.spill_layout.as_ref().map_err(Clone::clone)?;
+        let pointers = rows.pointers();
+        let absent = Vector::constant(Flat::zeros(PhysicalType::Bool, 1), pointers.len());
+        let column = |column: usize| match plan.spill_columns.binary_search(&column) {
+            Ok(position) => layout.gather(pointers, position, rows.block.heaps()),
+            Err(_) => absent.clone(),
+        };
+        Ok(Chunk::new((0..plan.probe_width).map(column).collect(), pointers.len()))
+    }
+
+    /// Build rows with NULLs for the probe side.
+    fn build_rows_chunk(&self, rows: &[RowPtr], heaps: &Heaps) -> Chunk {
+        let plan = &self.plan;
+        let nulls = plan.output_type[..plan.probe_output.len()].iter().map(|column| null_vector(column, rows.len()));
+        let build = plan.build_output.iter().map(|&column| plan.build_layout.gather(rows, column, heaps));
+        Chunk::new(nulls.chain(build).collect(), rows.len())
+    }
+}
+
+/// NULLs of any type, nested ones included.
+fn null_vector(column: &ColumnType, rows: usize) -> Vector {
+    match column.physical {
+        PhysicalType::Nested => Vector::constant(Flat::Nested(new_null_array(&column.logical, 1)), rows)
+            .with_validity(Some(Arc::new(Bitmap::filled(rows, false)))),
+        physical => Vector::null(physical, rows),
+    }
+}

@@ -1,0 +1,334 @@
+//! What is joined after the initial probe, step by step.
+//!
+//! ```text
+//! Resident ─▶ (rows of the resident table without a match) ─▶ NextRound
+//! NextRound ─▶ Insert ─▶ Probe ─▶ Scan (rows without a match) ─┬▶ NextRound        partitions that fit together
+//!                ▲                                             ├▶ Insert           next chunk of a hot partition
+//!                └─────────────────────────────────────────────┘└▶ Flagged ─▶ NextRound   after its last chunk
+//! ```
+//!
+//! Each step is a list of tasks for all workers; the next one is made when the last task is finished. A partition that
+//! doesn't fit is refined by more bits of the hash and replaced by its parts; every refinement uses up bits, chunks have
+//! at least a page, so the rounds come to an end whatever the data.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use godwit_common::{ErrorKind, Result};
+use godwit_rows::{PartitionedRows, RowCollection, RowScan, radix};
+
+use super::config::{BUDGET_BYTES_MIN, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
+use super::table::{JoinTable, Prepared, bytes_needed};
+use super::{HashJoin, JoinKind, LeftOver};
+
+/// A piece of work of the current step.
+pub(super) enum Task {
+    /// Insert a morsel of the table.
+    Insert(Arc<JoinTable>),
+    /// Join spilled probe rows with the table.
+    Probe { table: Arc<JoinTable>, rows: RowScan, pass: PassKind },
+    /// Emit the build rows of a morsel of the table that have had a match, or those that have not.
+    /// `morsel` is taken away when it is done.
+    Scan { table: Arc<JoinTable>, morsel: Option<usize>, found: bool },
+    /// Emit build rows that can't have a match.
+    Unmatchable(RowScan),
+}
+
+/// What [`super::prober::Pass`] a task is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PassKind {
+    Whole,
+    Part,
+    Last,
+}
+
+/// Both sides of a partition.
+struct Pair {
+    /// Number of the partition among `2^bits`.
+    partition: usize,
+    bits: u32,
+    build: RowCollection,
+    probe: RowCollection,
+    /// Refining it hardly helped.
+    is_hot: bool,
+}
+
+/// Partitions that are joined together, or a hot one by chunks.
+struct Round {
+    table: Arc<JoinTable>,
+    probe: Vec<Arc<RowCollection>>,
+    /// Chunks of the build side that come after the current one; the last comes next.
+    chunks: Vec<RowCollection>,
+    is_chunked: bool,
+}
+
+enum Step {
+    Resident,
+    NextRound,
+    Insert,
+    Probe,
+    Scan,
+}
+
+/// The state between steps; owned by the worker that makes the next one.
+pub(super) struct Rounds {
+    pairs: VecDeque<Pair>,
+    unmatchable: Option<RowCollection>,
+    resident: Option<Arc<JoinTable>>,
+    round: Option<Round>,
+    step: Step,
+    /// Rounds begun, chunks counted.
+    passes: u64,
+}
+
+impl Rounds {
+    /// The rest of a join whose probe side has ended.
+    pub(super) fn new(join: &HashJoin) -> Self {
+        let ready = join.ready();
+        let LeftOver { partitions, unmatchable } = ready.left_over.lock().take().expect("the rest starts once");
+        let mut probe: Vec<Option<RowCollection>> = match join.spilled_probe.lock().take() {
+            Some(probe) => probe.into_partitions().into_iter().map(Some).collect(),
+            None => Vec::new(),
+        };
+        let pairs = partitions.into_iter().map(|(partition, build)| {
+            let spilled = probe.get_mut(partition).and_then(Option::take);
+            let probe = spilled.unwrap_or_else(|| join.no_probe_rows());
+            Pair { partition, bits: RADIX_BITS, build, probe, is_hot: false }
+        });
+        Self {
+            pairs: pairs.collect(),
+            unmatchable: Some(unmatchable),
+            resident: ready.table.lock().take(),
+            round: None,
+            step: Step::Resident,
+            passes: 0,
+        }
+    }
+
+    /// True if rounds may follow.
+    pub(super) fn has_more(&self) -> bool {
+        !self.pairs.is_empty() || self.round.is_some()
+    }
+
+    /// The tasks of the next step; none if everything is done.
+    pub(super) fn advance(&mut self, join: &HashJoin) -> Result<Vec<Task>> {
+        loop {
+            let tasks = match self.step {
+                Step::Resident => {
+                    self.step = Step::NextRound;
+                    self.resident_tasks(join)
+                }
+                Step::NextRound => {
+                    self.round = None;
+                    if !self.next_round(join)? {
+                        return Ok(Vec::new());
+                    }
+                    self.insert_tasks(join)
+                }
+                Step::Insert => {
+                    let round = self.round.as_mut().expect("a round is on");
+                    round.table.finish(join);
+                    self.step = Step::Probe;
+                    round.probe_tasks()
+                }
+                Step::Probe => {
+                    self.step = Step::Scan;
+                    scan_tasks(join, &self.round.as_ref().expect("a round is on").table)
+                }
+                Step::Scan => self.after_scan(join)?,
+            };
+            if !tasks.is_empty() {
+                return Ok(tasks);
+            }
+        }
+    }
+
+    fn resident_tasks(&mut self, join: &HashJoin) -> Vec<Task> {
+        let mut tasks = self.resident.take().map_or(Vec::new(), |table| scan_tasks(join, &table));
+        if let Some(rows) = self.unmatchable.take().filter(|rows| !rows.is_empty() && join.wants_unmatchable()) {
+            tasks.extend(pieces(rows).map(|piece| Task::Unmatchable(piece.into_scan())));
+        }
+        tasks
+    }
+
+    fn insert_tasks(&mut self, join: &HashJoin) -> Vec<Task> {
+        self.passes += 1;
+        join.metrics.note("passes", self.passes.to_string());
+        self.step = Step::Insert;
+        let table = &self.round.as_ref().expect("a round is on").table;
+        (0..table.morsels()).map(|_| Task::Insert(table.clone())).collect()
+    }
+
+    fn after_scan(&mut self, join: &HashJoin) -> Result<Vec<Task>> {
+        let round = self.round.as_mut().expect("a round is on");
+        if round.next_chunk(join)? {
+            return Ok(self.insert_tasks(join));
+        }
+        self.step = Step::NextRound;
+        let flagged = join.plan.extends_probe_rows() || join.plan.stops_at_first_match();
+        Ok(if round.is_chunked && flagged { round.scan_probe(PassKind::Last) } else { Vec::new() })
+    }
+
+    /// Begins the next round; false if there is none.
+    fn next_round(&mut self, join: &HashJoin) -> Result<bool> {
+        let mut budget = join.budget_bytes();
+        while let Some(first) = self.pairs.pop_front() {
+            if first.is_void(join) {
+                continue;
+            }
+            if first.needed_bytes() > budget {
+                if !first.can_split() {
+                    self.round = Some(first.into_chunks(join, budget)?);
+                    return Ok(true);
+                }
+                for part in first.split(join)?.into_iter().rev() {
+                    self.pairs.push_front(part);
+                }
+                continue;
+            }
+            let mut needed = first.needed_bytes();
+            let mut taken = vec![first];
+            while let Some(next) = self.pairs.front()
+                && needed + next.needed_bytes() <= budget
+            {
+                needed += next.needed_bytes();
+                taken.extend(self.pairs.pop_front());
+            }
+            let builds: Vec<&RowCollection> = taken.iter().map(|pair| &pair.build).collect();
+            match Prepared::new(join, &builds, &join.ready().ranges, false) {
+                Ok(prepared) => {
+                    let (builds, probe) = taken.into_iter().map(|pair| (pair.build, Arc::new(pair.probe))).unzip();
+                    let table = JoinTable::new(prepared, builds);
+                    self.round = Some(Round { table, probe, chunks: Vec::new(), is_chunked: false });
+                    return Ok(true);
+                }
+                // Somebody else holds what was counted on: try less.
+                Err(error) if error.kind() == ErrorKind::Resource && budget > BUDGET_BYTES_MIN => {
+                    budget /= 2;
+                    taken.into_iter().rev().for_each(|pair| self.pairs.push_front(pair));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Pair {
+    fn needed_bytes(&self) -> u64 {
+        bytes_needed(self.build.rows(), self.build.bytes())
+    }
+
+    /// Nothing can come out of it.
+    fn is_void(&self, join: &HashJoin) -> bool {
+        let plan = &join.plan;
+        let needs_build = plan.is_empty_without_build_rows();
+        let needs_probe = plan.build_rows_at_end() != Some(false);
+        (self.build.is_empty() && (needs_build || self.probe.is_empty())) || (self.probe.is_empty() && needs_probe)
+    }
+
+    fn can_split(&self) -> bool {
+        !self.is_hot && self.bits + RADIX_BITS <= radix::PARTITION_BITS_MAX
+    }
+
+    fn split(self, join: &HashJoin) -> Result<Vec<Pair>> {
+        let refine = |rows| PartitionedRows::refine(&join.memory, rows, self.partition, self.bits, RADIX_BITS);
+        let rows = self.build.rows();
+        let build = refine(self.build)?.into_partitions();
+        let probe = refine(self.probe)?.into_partitions();
+        let parts = build.into_iter().zip(probe).enumerate().map(|(part, (build, probe))| Pair {
+            partition: (self.partition << RADIX_BITS) + part,
+            bits: self.bits + RADIX_BITS,
+            is_hot: build.rows() * HOT_SHARE.1 > rows * HOT_SHARE.0,
+            build,
+            probe,
+        });
+        Ok(parts.collect())
+    }
+
+    /// A round that takes the build rows in chunks of at most `budget`, or a page.
+    fn into_chunks(self, join: &HashJoin, budget: u64) -> Result<Round> {
+        let pieces = self.needed_bytes().div_ceil(budget) as usize;
+        let mut chunks: Vec<RowCollection> = self.build.split(pieces).into_iter().filter(|rows| !rows.is_empty()).collect();
+        chunks.reverse();
+        let prepared = Prepared::new(join, &[], &join.ready().ranges, false)?;
+        let table = JoinTable::new(prepared, Vec::new());
+        let mut round = Round { table, probe: vec![Arc::new(self.probe)], chunks, is_chunked: true };
+        round.next_chunk(join)?;
+        Ok(round)
+    }
+}
+
+impl Round {
+    /// Replaces the table by one of the next chunk; false if there is none.
+    fn next_chunk(&mut self, join: &HashJoin) -> Result<bool> {
+        let ranges = &join.ready().ranges;
+        while let Some(chunk) = self.chunks.pop() {
+            // The rows of the chunk before are freed first.
+            self.table = JoinTable::new(Prepared::new(join, &[], ranges, false)?, Vec::new());
+            match Prepared::new(join, &[&chunk], ranges, false) {
+                Ok(prepared) => {
+                    self.table = JoinTable::new(prepared, vec![chunk]);
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == ErrorKind::Resource => {
+                    let halves: Vec<RowCollection> = chunk.split(2).into_iter().filter(|rows| !rows.is_empty()).collect();
+                    if halves.len() < 2 {
+                        return Err(error);
+                    }
+                    self.chunks.extend(halves);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    fn probe_tasks(&mut self) -> Vec<Task> {
+        if self.is_chunked {
+            return self.scan_probe(PassKind::Part);
+        }
+        let table = &self.table;
+        let rows = self.probe.drain(..).map(|rows| Arc::into_inner(rows).expect("nobody else scans it yet"));
+        let task = |piece: RowCollection| Task::Probe {
+            table: table.clone(),
+            rows: piece.into_scan(),
+            pass: PassKind::Whole,
+        };
+        rows.flat_map(pieces).map(task).collect()
+    }
+
+    fn scan_probe(&self, pass: PassKind) -> Vec<Task> {
+        let parts_of = |rows: &RowCollection| rows.bytes().div_ceil(PROBE_TASK_BYTES).max(1) as usize;
+        let tasks = self.probe.iter().flat_map(|rows| {
+            let parts = parts_of(rows);
+            (0..parts).map(move |part| Task::Probe { table: self.table.clone(), rows: rows.scan_part(part, parts), pass })
+        });
+        tasks.collect()
+    }
+}
+
+fn pieces(rows: RowCollection) -> impl Iterator<Item = RowCollection> {
+    let pieces = rows.bytes().div_ceil(PROBE_TASK_BYTES).max(1) as usize;
+    rows.split(pieces).into_iter().filter(|piece| !piece.is_empty())
+}
+
+fn scan_tasks(join: &HashJoin, table: &Arc<JoinTable>) -> Vec<Task> {
+    let Some(found) = join.plan.build_rows_at_end().filter(|_| !join.is_undecided()) else { return Vec::new() };
+    (0..table.morsels()).map(|morsel| Task::Scan { table: table.clone(), morsel: Some(morsel), found }).collect()
+}
+
+impl HashJoin {
+    /// Build rows with a NULL key come out, except of a NOT IN with something to compare with.
+    fn wants_unmatchable(&self) -> bool {
+        let has_rows = self.probe_has_rows.load(std::sync::atomic::Ordering::Relaxed);
+        self.plan.build_rows_at_end() == Some(false)
+            && !(self.plan.null_aware && self.plan.kind == JoinKind::BuildAnti && has_rows)
+    }
+
+    /// An empty collection of spilled probe rows.
+    fn no_probe_rows(&self) -> RowCollection {
+        let layout = self.plan.spill_layout.as_ref().unwrap_or(&self.plan.build_layout);
+        RowCollection::new(&self.memory, layout, None)
+    }
+}

@@ -1,0 +1,245 @@
+//! The table of one round: pinned build rows and what finds them by key.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use godwit_common::{Result, format_bytes};
+use godwit_rows::{DirectTable, JoinHashTable, PinnedRows, RowCollection, RowPtr};
+use godwit_vector::{CHUNK_ROWS, Heaps, ValueRange};
+use parking_lot::Mutex;
+
+use super::HashJoin;
+use super::config::{DIRECT_BYTES_ALWAYS, DIRECT_BYTES_PER_ROW_MAX, MORSEL_ROWS};
+use crate::key_filter::KeySet;
+
+/// Build rows, pinned, under a table that finds them.
+pub(super) struct JoinTable {
+    pub lookup: Lookup,
+    /// Sets of keys, one place per key: filled with the table.
+    sets: Vec<Option<Arc<KeySet>>>,
+    /// No key met so far was in its set already.
+    set_is_unique: AtomicBool,
+    rows: Mutex<Vec<PinnedCollection>>,
+    pub heaps: Heaps,
+    morsels: Vec<Morsel>,
+    next: AtomicUsize,
+    unfinished: AtomicUsize,
+}
+
+/// What finds rows.
+pub(super) enum Lookup {
+    /// No rows.
+    Empty,
+    Hash(JoinHashTable),
+    Direct(DirectTable),
+    /// Only the set of keys says something.
+    Existence,
+}
+
+struct PinnedCollection {
+    pinned: PinnedRows,
+    /// Owns the pages.
+    _rows: RowCollection,
+}
+
+/// Rows of one collection.
+#[derive(Clone)]
+struct Morsel {
+    collection: usize,
+    rows: Range<usize>,
+}
+
+/// A table and its pins, before it takes the rows over.
+pub(super) struct Prepared {
+    lookup: Lookup,
+    sets: Vec<Option<Arc<KeySet>>>,
+    pinned: Vec<PinnedRows>,
+}
+
+impl Prepared {
+    /// Allocates the table for all rows of `collections` and pins them. `with_sets`: these are all build rows of the
+    /// join, so sets of their keys are of use.
+    pub(super) fn new(
+        join: &HashJoin,
+        collections: &[&RowCollection],
+        ranges: &[Option<ValueRange>],
+        with_sets: bool,
+    ) -> Result<Self> {
+        let rows = collections.iter().map(|rows| rows.rows()).sum();
+        let sets = if with_sets && rows > 0 { key_sets(join, ranges, rows) } else { Vec::new() };
+        let lookup = lookup_for(join, rows, ranges[0], sets.first().is_some_and(|set| is_exact(set)))?;
+        let pinned = collections.iter().map(|rows| rows.pin()).collect::<Result<_>>()?;
+        Ok(Self { lookup, sets, pinned })
+    }
+}
+
+/// Memory that a table over so many rows of these bytes takes.
+pub(super) fn bytes_needed(rows: u64, bytes: u64) -> u64 {
+    if rows == 0 { 0 } else { bytes + JoinHashTable::bytes_for(rows) }
+}
+
+fn is_exact(set: &Option<Arc<KeySet>>) -> bool {
+    set.as_ref().is_some_and(|set| set.is_exact())
+}
+
+/// A set for each key whose filter is wanted, and a bit vector for a key whose existence may be all that matters.
+fn key_sets(join: &HashJoin, ranges: &[Option<ValueRange>], rows: u64) -> Vec<Option<Arc<KeySet>>> {
+    let plan = &join.plan;
+    let by_existence = plan.asks_for_existence() || plan.asks_for_existence_if_unique();
+    let set = |(key, range): (usize, &Option<ValueRange>)| {
+        let set = if join.wants_filter(key) {
+            KeySet::for_keys(*range, rows, &join.memory)
+        } else if by_existence {
+            KeySet::bits(*range, rows, &join.memory)
+        } else {
+            None
+        };
+        set.map(Arc::new)
+    };
+    ranges.iter().enumerate().map(set).collect()
+}
+
+fn lookup_for(join: &HashJoin, rows: u64, range: Option<ValueRange>, has_exact_set: bool) -> Result<Lookup> {
+    let plan = &join.plan;
+    if rows == 0 {
+        return Ok(Lookup::Empty);
+    }
+    if has_exact_set && plan.asks_for_existence() {
+        return Ok(Lookup::Existence);
+    }
+    if let Some(range) = range.filter(|range| plan.has_integer_key() && is_dense(*range, rows)) {
+        return Ok(Lookup::Direct(DirectTable::new(&plan.build_layout, range, &join.memory)?));
+    }
+    let keys = plan.build_keys.len();
+    Ok(Lookup::Hash(JoinHashTable::new(&plan.build_layout, keys, plan.nulls_equal, rows, &join.memory)?))
+}
+
+fn is_dense(range: ValueRange, rows: u64) -> bool {
+    let bytes_max = DIRECT_BYTES_ALWAYS.max(JoinHashTable::bytes_for(rows) as u128);
+    let bytes_max = bytes_max.max(DIRECT_BYTES_PER_ROW_MAX * rows as u128);
+    range.count().saturating_mul(8) <= bytes_max && i64::try_from(range.min).is_ok() && i64::try_from(range.max).is_ok()
+}
+
+impl JoinTable {
+    /// A table that waits for its rows to be inserted, morsel by morsel.
+    pub(super) fn new(prepared: Prepared, collections: Vec<RowCollection>) -> Arc<Self> {
+        let Prepared { lookup, sets, pinned } = prepared;
+        let mut morsels = Vec::new();
+        for (collection, pinned) in pinned.iter().enumerate() {
+            let rows = pinned.rows();
+            let ranges = (0..rows).step_by(MORSEL_ROWS).map(|start| start..(start + MORSEL_ROWS).min(rows));
+            morsels.extend(ranges.map(|rows| Morsel { collection, rows }));
+        }
+        let heaps = pinned.iter().fold(Heaps::none(), |all, pinned| all.union(pinned.heaps()));
+        let rows = pinned.into_iter().zip(collections);
+        Arc::new(Self {
+            lookup,
+            sets,
+            set_is_unique: AtomicBool::new(true),
+            rows: Mutex::new(rows.map(|(pinned, _rows)| PinnedCollection { pinned, _rows }).collect()),
+            heaps,
+            unfinished: AtomicUsize::new(morsels.len()),
+            next: AtomicUsize::new(0),
+            morsels,
+        })
+    }
+
+    /// A table of no rows whose keys are known by a set.
+    pub(super) fn of_set(set: Arc<KeySet>) -> Arc<Self> {
+        let prepared = Prepared { lookup: Lookup::Existence, sets: vec![Some(set)], pinned: Vec::new() };
+        Self::new(prepared, Vec::new())
+    }
+
+    /// Pieces of work, for inserting and for scanning.
+    pub(super) fn morsels(&self) -> usize {
+        self.morsels.len()
+    }
+
+    /// Inserts the next morsel; `None` if there is none left, `Some(true)` if it was the last one to be finished.
+    pub(super) fn insert_next(&self, join: &HashJoin, scratch: &mut InsertScratch) -> Option<bool> {
+        let morsel = self.next.fetch_add(1, Ordering::Relaxed);
+        if morsel >= self.morsels.len() {
+            return None;
+        }
+        self.insert(join, morsel, scratch);
+        Some(self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1)
+    }
+
+    fn insert(&self, join: &HashJoin, morsel: usize, scratch: &mut InsertScratch) {
+        let (pinned, range) = self.morsel(morsel);
+        for start in range.clone().step_by(CHUNK_ROWS) {
+            scratch.rows.clear();
+            pinned.pointers(start..(start + CHUNK_ROWS).min(range.end), &mut scratch.rows);
+            match &self.lookup {
+                Lookup::Hash(table) => table.insert(&scratch.rows, &mut scratch.hashes),
+                Lookup::Direct(table) => table.insert(&scratch.rows),
+                Lookup::Existence | Lookup::Empty => {}
+            }
+            for (key, set) in self.sets.iter().enumerate() {
+                let Some(set) = set else { continue };
+                let keys = join.plan.build_layout.gather(&scratch.rows, key, pinned.heaps());
+                if !set.insert(&keys) {
+                    self.set_is_unique.store(false, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    fn morsel(&self, morsel: usize) -> (PinnedRows, Range<usize>) {
+        let Morsel { collection, rows } = self.morsels[morsel].clone();
+        (self.rows.lock()[collection].pinned.clone(), rows)
+    }
+
+    /// Appends the addresses of the rows of a morsel.
+    pub(super) fn pointers(&self, morsel: usize, pointers: &mut Vec<RowPtr>) {
+        let (pinned, rows) = self.morsel(morsel);
+        pinned.pointers(rows, pointers);
+    }
+
+    /// All rows are inserted: those that nobody will ask for again are freed.
+    pub(super) fn finish(&self, join: &HashJoin) {
+        join.metrics.note("table", self.describe());
+        if matches!(self.lookup, Lookup::Existence) {
+            self.rows.lock().clear();
+        }
+    }
+
+    /// The set that answers all lookups, if there is one.
+    pub(super) fn existence(&self, join: &HashJoin) -> Option<&KeySet> {
+        let set = self.sets.first()?.as_deref().filter(|set| set.is_exact())?;
+        let is_unique = || self.set_is_unique.load(Ordering::Relaxed);
+        let answers = join.plan.asks_for_existence() || join.plan.asks_for_existence_if_unique() && is_unique();
+        answers.then_some(set)
+    }
+
+    pub(super) fn sets(&self) -> &[Option<Arc<KeySet>>] {
+        &self.sets
+    }
+
+    /// True if no key has several rows: nobody has to follow chains.
+    pub(super) fn is_unique(&self) -> bool {
+        match &self.lookup {
+            Lookup::Empty | Lookup::Existence => true,
+            Lookup::Hash(table) => !table.has_duplicates(),
+            Lookup::Direct(table) => !table.has_duplicates(),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let unique = if self.is_unique() { ", unique" } else { "" };
+        match &self.lookup {
+            Lookup::Empty => "empty".to_owned(),
+            Lookup::Existence => self.sets[0].as_ref().expect("existence is answered by a set").describe(),
+            Lookup::Hash(table) => format!("hash table, {}{unique}", format_bytes(table.bytes() as u64)),
+            Lookup::Direct(table) => format!("direct array, {} slots{unique}", table.slots()),
+        }
+    }
+}
+
+/// Buffers of a worker that inserts.
+#[derive(Default)]
+pub(super) struct InsertScratch {
+    rows: Vec<RowPtr>,
+    hashes: Vec<u64>,
+}

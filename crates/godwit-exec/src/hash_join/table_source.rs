@@ -1,0 +1,164 @@
+//! The table source: decides how much of the build side is resident, and inserts it with all workers.
+
+use std::sync::Arc;
+
+use godwit_common::{ErrorKind, Result};
+use godwit_rows::{PartitionedRows, RowCollection};
+use godwit_vector::ValueRange;
+use parking_lot::Mutex;
+
+use super::build::Collected;
+use super::config::{BUDGET_BYTES_MIN, RADIX_BITS};
+use super::table::{InsertScratch, JoinTable, Prepared, bytes_needed};
+use super::{HashJoin, LeftOver, Ready};
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Source, SourceVerdict, SourceWorker};
+
+pub(super) struct TableSource(pub Arc<HashJoin>);
+
+impl Source for TableSource {
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        let join = &self.0;
+        let fresh = Collected::new(&join.plan, &join.memory);
+        let collected = std::mem::replace(&mut *join.collected.lock(), fresh);
+        let ranges = collected.ranges.clone();
+        let keys = collected.rows;
+        let ready = join.make_ready(collected)?;
+        let table = ready.table.lock().clone().expect("just made");
+        let is_external = ready.resident.is_some();
+        assert!(join.ready.set(ready).is_ok(), "a table source starts once");
+        if table.morsels() == 0 || is_external {
+            // Nothing will be inserted that says more than the ranges.
+            join.fill_filters(&ranges, if is_external { &[] } else { table.sets() }, keys);
+        }
+        if table.morsels() == 0 {
+            table.finish(join);
+        }
+        Ok(())
+    }
+
+    fn parallelism(&self) -> usize {
+        self.table().morsels().clamp(1, self.0.workers)
+    }
+
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(Inserter { join: self.0.clone(), table: self.table(), scratch: InsertScratch::default() }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+impl TableSource {
+    fn table(&self) -> Arc<JoinTable> {
+        self.0.ready().table.lock().clone().expect("the table is there until the probe is over")
+    }
+}
+
+struct Inserter {
+    join: Arc<HashJoin>,
+    table: Arc<JoinTable>,
+    scratch: InsertScratch,
+}
+
+impl SourceWorker for Inserter {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        let Some(is_last) = self.table.insert_next(&self.join, &mut self.scratch) else {
+            return Ok(SourceVerdict::Done);
+        };
+        if is_last {
+            self.table.finish(&self.join);
+            if self.join.ready().resident.is_none() {
+                let ready = self.join.ready();
+                self.join.fill_filters(&ready.ranges, self.table.sets(), ready.build_rows);
+            }
+        }
+        Ok(SourceVerdict::Worked)
+    }
+}
+
+impl HashJoin {
+    /// Decides what is resident and prepares its table.
+    fn make_ready(&self, collected: Collected) -> Result<Ready> {
+        let Collected { whole, partitioned, unmatchable, ranges, rows: build_rows, has_null: build_has_null } = collected;
+        let ready = |table, resident, partitions, ranges| Ready {
+            table: Mutex::new(Some(table)),
+            resident,
+            left_over: Mutex::new(Some(LeftOver { partitions, unmatchable })),
+            ranges,
+            build_rows,
+            build_has_null,
+        };
+        if let Some(set) = &self.existence {
+            return Ok(ready(JoinTable::of_set(set.clone()), None, Vec::new(), ranges));
+        }
+        let mut all: Vec<RowCollection> = partitioned.map_or(Vec::new(), PartitionedRows::into_partitions);
+        let is_partitioned = !all.is_empty();
+        all.push(whole);
+        let budget = self.budget_bytes();
+        if total_needed(&all) <= budget
+            && let Some(prepared) = prepare(self, &all, &ranges, true)?
+        {
+            return Ok(ready(JoinTable::new(prepared, all), None, Vec::new(), ranges));
+        }
+        let whole = all.pop().expect("just pushed");
+        let mut partitions = PartitionedRows::refine(&self.memory, whole, 0, 0, RADIX_BITS)?.into_partitions();
+        if is_partitioned {
+            partitions.iter_mut().zip(all).for_each(|(partition, rows)| partition.absorb(rows));
+        }
+        let (table, resident) = self.make_resident(&mut partitions, &ranges, budget)?;
+        let count = resident.iter().filter(|&&resident| resident).count();
+        self.metrics.note("resident partitions", format!("{count} of {}", resident.len()));
+        let left = partitions.into_iter().enumerate().filter(|(partition, _)| !resident[*partition]).collect();
+        Ok(ready(table, Some(resident), left, ranges))
+    }
+
+    /// A table of as many of the first partitions as `budget` and the pool allow, maybe none; they are taken away.
+    fn make_resident(
+        &self,
+        partitions: &mut [RowCollection],
+        ranges: &[Option<ValueRange>],
+        mut budget: u64,
+    ) -> Result<(Arc<JoinTable>, Vec<bool>)> {
+        loop {
+            let mut needed = 0;
+            let fits = |partition: &&RowCollection| {
+                needed += bytes_needed(partition.rows(), partition.bytes());
+                needed <= budget
+            };
+            let count = partitions.iter().take_while(fits).count();
+            if let Some(prepared) = prepare(self, &partitions[..count], ranges, false)? {
+                let empty = || RowCollection::new(&self.memory, &self.plan.build_layout, None);
+                let taken = partitions[..count].iter_mut().map(|rows| std::mem::replace(rows, empty())).collect();
+                let resident = (0..partitions.len()).map(|partition| partition < count).collect();
+                return Ok((JoinTable::new(prepared, taken), resident));
+            }
+            // Somebody else holds what was counted on. Without any partition nothing is needed, so this ends.
+            budget = if budget > BUDGET_BYTES_MIN { budget / 2 } else { 0 };
+        }
+    }
+}
+
+fn total_needed(collections: &[RowCollection]) -> u64 {
+    bytes_needed(
+        collections.iter().map(RowCollection::rows).sum(),
+        collections.iter().map(RowCollection::bytes).sum(),
+    )
+}
+
+/// [`Prepared::new`], but `None` if there isn't enough memory.
+fn prepare(
+    join: &HashJoin,
+    collections: &[RowCollection],
+    ranges: &[Option<ValueRange>],
+    with_sets: bool,
+) -> Result<Option<Prepared>> {
+    let collections: Vec<&RowCollection> = collections.iter().collect();
+    match Prepared::new(join, &collections, ranges, with_sets) {
+        Ok(prepared) => Ok(Some(prepared)),
+        Err(error) if error.kind() == ErrorKind::Resource => Ok(None),
+        Err(error) => Err(error),
+    }
+}
