@@ -13,6 +13,7 @@
 pub mod collect;
 mod context;
 pub mod hash_join;
+pub mod hash_aggregate;
 mod key_filter;
 pub mod metrics;
 pub mod operators;

@@ -44,6 +44,19 @@ impl StateLayout {
         Ok(())
     }
 
+    /// Adds `amounts[i]` to the count or integer sum `index` of `rows[i]`: what was accumulated elsewhere.
+    pub fn add(&self, index: usize, base: usize, rows: &[RowPtr], amounts: &[i64]) {
+        assert_eq!(rows.len(), amounts.len());
+        let at = base + self.offset(index);
+        match self.kind(index) {
+            StateKind::Count | StateKind::SumI64 => {
+                modify::<i64>(rows, at, None, |i, old| old.wrapping_add(amounts[i]));
+            }
+            StateKind::SumI128 => modify::<i128>(rows, at, None, |i, old| old.wrapping_add(amounts[i] as i128)),
+            other => panic!("{other:?} is no count or integer sum"),
+        }
+    }
+
     /// Sets the ordinal of `rows[i]` to `first + i`.
     pub fn number(&self, index: usize, base: usize, rows: &[RowPtr], first: u64) {
         assert_eq!(self.kind(index), StateKind::Ordinal);

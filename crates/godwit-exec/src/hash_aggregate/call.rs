@@ -1,0 +1,231 @@
+//! From the planner's aggregate expressions to aggregate calls.
+
+use datafusion_common::{DFSchema, ScalarValue};
+use datafusion_expr::expr::{AggregateFunction, NullTreatment};
+use datafusion_expr::{Expr, ExprSchemable};
+use godwit_common::{Error, Result};
+use godwit_expression::{CompileContext, Expression};
+use godwit_vector::{ColumnType, RowType};
+
+/// What an aggregate computes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AggregateKind {
+    /// Rows.
+    CountStar,
+    /// Values that aren't NULL.
+    Count,
+    /// Sum of integers, decimals, floats.
+    Sum,
+    /// Arithmetic mean.
+    Avg,
+    /// Smallest value.
+    Min,
+    /// Largest value.
+    Max,
+    /// Some value of the group; NULL only if there is no other.
+    AnyValue,
+    /// True if all are.
+    BoolAnd,
+    /// True if one is.
+    BoolOr,
+    /// Bitwise and.
+    BitAnd,
+    /// Bitwise or.
+    BitOr,
+    /// Bitwise exclusive or.
+    BitXor,
+    /// Variance of a sample.
+    VarSamp,
+    /// Variance of the population.
+    VarPop,
+    /// Standard deviation of a sample.
+    StddevSamp,
+    /// Standard deviation of the population.
+    StddevPop,
+    /// The value at a fraction of the sorted values, interpolated between neighbours: 0.5 is the median.
+    Quantile(f64),
+    /// The strings of the group, this separator between them.
+    StringAgg(String),
+    /// The first value in the order asked for.
+    FirstValue {
+        /// NULLs don't count as values.
+        ignore_nulls: bool,
+    },
+    /// The last value in the order asked for.
+    LastValue {
+        /// NULLs don't count as values.
+        ignore_nulls: bool,
+    },
+}
+
+/// A sort key of an ordered aggregate.
+#[derive(Debug, Clone)]
+pub struct AggregateOrder {
+    /// What is compared.
+    pub expression: Expression,
+    /// Largest first.
+    pub descending: bool,
+    /// NULLs before all values.
+    pub nulls_first: bool,
+}
+
+/// One aggregate of the SELECT list.
+#[derive(Debug, Clone)]
+pub struct AggregateCall {
+    /// What it computes.
+    pub kind: AggregateKind,
+    /// Its arguments.
+    pub arguments: Vec<Expression>,
+    /// Only rows where this is TRUE count.
+    pub filter: Option<Expression>,
+    /// Equal arguments count once per group.
+    pub distinct: bool,
+    /// The order in which values are taken; empty if any will do.
+    pub order_by: Vec<AggregateOrder>,
+    /// The type of the result as the planner assigned it; the physical type may end up narrower.
+    pub output: ColumnType,
+}
+
+/// Compiles group keys and aggregates over one input; equal subexpressions become one, which is evaluated once per row.
+pub struct AggregateCompiler<'a> {
+    schema: &'a DFSchema,
+    input: &'a RowType,
+    context: &'a CompileContext,
+    compiled: Vec<(Expr, Expression)>,
+}
+
+impl<'a> AggregateCompiler<'a> {
+    /// A compiler for expressions over `schema`, whose columns lie in memory as `input` says.
+    pub fn new(schema: &'a DFSchema, input: &'a RowType, context: &'a CompileContext) -> Self {
+        Self { schema, input, context, compiled: Vec::new() }
+    }
+
+    /// A group key or an argument.
+    pub fn expression(&mut self, expr: &Expr) -> Result<Expression> {
+        let bare = without_alias(expr);
+        if let Some((_, known)) = self.compiled.iter().find(|(known, _)| known == bare) {
+            return Ok(known.clone());
+        }
+        let expression = Expression::compile(bare, self.schema, self.input, self.context)?;
+        if !expression.is_volatile() {
+            self.compiled.push((bare.clone(), expression.clone()));
+        }
+        Ok(expression)
+    }
+
+    /// An aggregate.
+    pub fn aggregate(&mut self, expr: &Expr) -> Result<AggregateCall> {
+        let Expr::AggregateFunction(function) = without_alias(expr) else {
+            return Err(Error::internal(format!("{expr} is not an aggregate")));
+        };
+        let params = &function.params;
+        let (_, field) = expr.to_field(self.schema).map_err(|error| Error::user(error.strip_backtrace()))?;
+        let output = ColumnType::new(field.data_type().clone(), field.is_nullable())?;
+        let kind = kind_of(function)?;
+        let arguments = match kind {
+            AggregateKind::CountStar => &[],
+            // The separator and the fraction are part of the kind.
+            AggregateKind::StringAgg(_) | AggregateKind::Quantile(_) => &params.args[..1],
+            _ => &params.args[..],
+        };
+        let arguments = arguments
+            .iter()
+            .map(|argument| match kind {
+                AggregateKind::Avg => self.expression(averaged(argument, self.schema)),
+                _ => self.expression(argument),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let filter = params.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;
+        let order_by = params
+            .order_by
+            .iter()
+            .map(|sort| {
+                let expression = self.expression(&sort.expr)?;
+                Ok(AggregateOrder { expression, descending: !sort.asc, nulls_first: sort.nulls_first })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(AggregateCall { distinct: params.distinct && kind.sees_duplicates(), kind, arguments, filter, order_by, output })
+    }
+}
+
+impl AggregateKind {
+    /// True if it matters how often a value occurs.
+    fn sees_duplicates(&self) -> bool {
+        use AggregateKind::*;
+        !matches!(
+            self,
+            Min | Max | AnyValue | BoolAnd | BoolOr | BitAnd | BitOr | FirstValue { .. } | LastValue { .. }
+        )
+    }
+}
+
+fn without_alias(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => without_alias(&alias.expr),
+        other => other,
+    }
+}
+
+/// The argument of AVG without the planner's cast of integers to float: integers are summed exactly.
+fn averaged<'e>(argument: &'e Expr, schema: &DFSchema) -> &'e Expr {
+    match argument {
+        Expr::Cast(cast) if cast.expr.get_type(schema).is_ok_and(|inner| inner.is_integer()) => &cast.expr,
+        other => other,
+    }
+}
+
+fn kind_of(function: &AggregateFunction) -> Result<AggregateKind> {
+    let params = &function.params;
+    let ignore_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
+    let is_constant = |argument: &Expr| matches!(argument, Expr::Literal(scalar, _) if !scalar.is_null());
+    Ok(match function.func.name() {
+        "count" if !params.distinct && params.args.iter().all(is_constant) => AggregateKind::CountStar,
+        "count" => AggregateKind::Count,
+        "sum" => AggregateKind::Sum,
+        "avg" | "mean" => AggregateKind::Avg,
+        "min" => AggregateKind::Min,
+        "max" => AggregateKind::Max,
+        "any_value" => AggregateKind::AnyValue,
+        "bool_and" => AggregateKind::BoolAnd,
+        "bool_or" => AggregateKind::BoolOr,
+        "bit_and" => AggregateKind::BitAnd,
+        "bit_or" => AggregateKind::BitOr,
+        "bit_xor" => AggregateKind::BitXor,
+        "var" | "var_samp" => AggregateKind::VarSamp,
+        "var_pop" => AggregateKind::VarPop,
+        "stddev" => AggregateKind::StddevSamp,
+        "stddev_pop" => AggregateKind::StddevPop,
+        "median" => AggregateKind::Quantile(0.5),
+        "percentile_cont" => AggregateKind::Quantile(fraction_of(params.args.get(1))?),
+        "string_agg" => AggregateKind::StringAgg(separator_of(params.args.get(1))?),
+        "first_value" => AggregateKind::FirstValue { ignore_nulls },
+        "last_value" => AggregateKind::LastValue { ignore_nulls },
+        other => return Err(Error::unsupported(format!("the aggregate function {other}"))),
+    })
+}
+
+fn literal_of(argument: Option<&Expr>) -> Option<&ScalarValue> {
+    match without_alias(argument?) {
+        Expr::Literal(scalar, _) => Some(scalar),
+        _ => None,
+    }
+}
+
+fn fraction_of(argument: Option<&Expr>) -> Result<f64> {
+    let scalar = literal_of(argument).map(|scalar| scalar.cast_to(&arrow_schema::DataType::Float64));
+    match scalar {
+        Some(Ok(ScalarValue::Float64(Some(fraction)))) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
+        _ => Err(Error::user("the fraction of a quantile is not a number from 0 to 1")
+            .with_hint("write it as a literal, such as 0.95")),
+    }
+}
+
+fn separator_of(argument: Option<&Expr>) -> Result<String> {
+    match literal_of(argument) {
+        Some(scalar) if scalar.is_null() => Ok(String::new()),
+        Some(ScalarValue::Utf8(Some(s)) | ScalarValue::LargeUtf8(Some(s)) | ScalarValue::Utf8View(Some(s))) => {
+            Ok(s.clone())
+        }
+        _ => Err(Error::user("the separator of string_agg is not a literal")),
+    }
+}

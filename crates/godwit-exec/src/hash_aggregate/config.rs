@@ -1,0 +1,46 @@
+//! Numbers that tune hash aggregation.
+
+/// Most entries of a worker's table: 2^17 (paper, section V); with rows of usual width the groups of a table fill the L2
+/// cache and part of the L3.
+pub(super) const LOCAL_ENTRIES_MAX: usize = 1 << 17;
+/// Entries of a worker's table at the start: room for the groups of a chunk, little to clear for small queries.
+pub(super) const LOCAL_ENTRIES_MIN: usize = 1 << 12;
+/// Share of the memory limit that the tables of all workers and their pinned rows may take.
+pub(super) const LOCAL_MEMORY_SHARE: f64 = 0.25;
+/// A table is grown, or reset once it can't grow, when this many percent of its entries are taken (paper, section V).
+pub(super) const FILL_PERCENT_MAX: usize = 66;
+/// If a table took fewer rows per group than this when it was full, probing it doesn't pay: rows are only partitioned.
+pub(super) const REDUCTION_MIN: f64 = 1.25;
+/// After this many rows that were only partitioned, a table is tried again: the data may have changed.
+pub(super) const RETRY_ROWS: u64 = 1 << 21;
+
+/// 2^4 partitions: enough for the usual number of workers, and few open pages.
+pub(super) const RADIX_BITS_MIN: u32 = 4;
+/// 2^6 partitions if many groups are expected: smaller tables in phase two, 16 MiB of open pages per worker.
+pub(super) const RADIX_BITS_MANY: u32 = 6;
+/// Expected groups from which on there are many.
+pub(super) const MANY_GROUPS: u64 = 300_000;
+/// Many partitions only with this much memory for each worker, in bytes.
+pub(super) const MANY_PARTITIONS_BYTES_MIN: u64 = 128 << 20;
+/// A partition that doesn't fit is split into 2^3 at a time.
+pub(super) const REPARTITION_BITS: u32 = 3;
+/// Partitions with fewer rows than this in sum are one morsel of phase two: full chunks, little set-up.
+pub(super) const MORSEL_ROWS_MIN: u64 = 1 << 14;
+/// Share of the memory limit that all partitions under aggregation in phase two may take.
+pub(super) const PARTITIONS_MEMORY_SHARE: f64 = 0.5;
+
+/// Most slots of the map of a direct array, 4 bytes each: 256 KiB, a part of the L2 cache.
+pub(super) const DIRECT_SLOTS_MAX: usize = 1 << 16;
+/// Slots for the distinct values of one dictionary key at most. More values end the direct array.
+pub(super) const DIRECT_STRINGS_MAX: usize = 1 << 8;
+/// A direct array isn't made if it could hold fewer strings than this per key.
+pub(super) const DIRECT_STRINGS_MIN: usize = 1 << 4;
+/// Sums whose lanes could overflow after fewer rows than this don't use lanes.
+pub(super) const LANE_ROWS_MIN: u64 = 1 << 16;
+/// Most groups for which sums keep several lanes: the lanes stay in the L1 cache.
+pub(super) const LANES_GROUPS_MAX: usize = 1 << 8;
+/// Neighbouring rows add to different lanes, so that an addition doesn't wait for the one before to reach the cache.
+pub(super) const LANES: usize = 4;
+
+/// No query aggregates more rows than this; sums whose range times this fits 64 bits need no wider state.
+pub(super) const ROWS_MAX: i128 = 1 << 40;

@@ -1,0 +1,461 @@
+//! Groups by arithmetic: the direct array, for keys with a small domain.
+//!
+//! ```text
+//! slot  = code of key 0 · stride 0 + code of key 1 · stride 1 + …       code 0 is NULL, if the key can be NULL
+//! group = map[slot] - 1                                                 groups are numbered as they appear
+//! sums and counts:  lanes[group · LANES + row % LANES] += value         i64, a tight loop per state
+//! other states:     rows of a state area, updated as those of row pages
+//! ```
+//!
+//! Keys are booleans, integers of a small proven range, and dictionary vectors of strings, whose entries get a number
+//! per distinct value. Lanes are added to the area before they could overflow.
+//!
+//! The direct array only pre-aggregates: at the end its groups are added to the worker's [`LocalGroups`]. So it may give
+//! up at any chunk (a key that is no dictionary, too many distinct strings) and leave that chunk to them.
+
+use std::collections::HashMap;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_rows::aggregate_state::{StateArea, StateKind};
+use godwit_rows::{RowPtr, match_integers};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
+
+use super::config::*;
+use super::finish::integers;
+use super::groups::LocalGroups;
+use super::plan::{Feed, Plan};
+
+/// The direct array of one worker.
+pub(super) struct DirectGroups {
+    keys: Vec<DirectKey>,
+    /// Number of a slot's group plus one; 0: none yet. Allocated with the first chunk.
+    map: Vec<u32>,
+    slots_max: usize,
+    /// The slot of each group.
+    group_slots: Vec<u32>,
+    area: StateArea,
+    /// Per state: totals that aren't in the area yet, if it is a count or a sum.
+    lanes: Vec<Option<Lanes>>,
+    lanes_per_group: usize,
+    /// Rows since the lanes were added to the area, and how many there may be.
+    rows_pending: u64,
+    rows_pending_max: u64,
+    /// The group of each row of the current chunk.
+    groups: Vec<u32>,
+    pointers: Vec<RowPtr>,
+    pointers_are_current: bool,
+    reservation: Reservation,
+}
+
+/// A key as a small number.
+struct DirectKey {
+    stride: usize,
+    /// Number of codes, that of NULL included.
+    domain: usize,
+    nullable: bool,
+    physical: PhysicalType,
+    values: KeyValues,
+}
+
+enum KeyValues {
+    /// The code of a value is its distance from the smallest.
+    Integers { min: i64 },
+    Strings(StringCodes),
+}
+
+/// Numbers of distinct strings, in the order of their appearance.
+struct StringCodes {
+    codes_max: usize,
+    strings: Vec<Box<[u8]>>,
+    codes: HashMap<Box<[u8]>, u32>,
+    /// The dictionary seen last, and the code of each entry.
+    dictionary: Option<u64>,
+    entry_codes: Vec<u32>,
+}
+
+/// i64 totals: of group `g`, those from `g * lanes_per_group` on.
+struct Lanes {
+    totals: Vec<i64>,
+}
+
+impl DirectGroups {
+    /// A direct array, if the keys and their domain allow it.
+    pub(super) fn new(plan: &Plan, memory: &BufferManager) -> Result<Option<Self>> {
+        let Some((keys, slots_max)) = direct_keys(&plan.key_types) else { return Ok(None) };
+        let mut rows_pending_max = u64::MAX;
+        let lanes = plan
+            .states
+            .iter()
+            .map(|state| {
+                let argument = match (state.kind, &state.feed, &state.arguments[..]) {
+                    (StateKind::Count, _, [] | [_]) => return Some(Lanes { totals: Vec::new() }),
+                    (StateKind::SumI64 | StateKind::SumI128, Feed::Input { .. }, [argument]) => argument,
+                    _ => return None,
+                };
+                let bound = plan.input_types[*argument].bound()?;
+                let largest = bound.min.unsigned_abs().max(bound.max.unsigned_abs()).max(1);
+                let rows = (i64::MAX as u128 / largest) as u64;
+                if rows < LANE_ROWS_MIN {
+                    return None;
+                }
+                rows_pending_max = rows_pending_max.min(rows);
+                Some(Lanes { totals: Vec::new() })
+            })
+            .collect();
+        Ok(Some(Self {
+            keys,
+            map: Vec::new(),
+            slots_max,
+            group_slots: Vec::new(),
+            area: StateArea::new(&plan.layout),
+            lanes,
+            lanes_per_group: LANES,
+            rows_pending: 0,
+            rows_pending_max,
+            groups: Vec::new(),
+            pointers: Vec::new(),
+            pointers_are_current: false,
+            reservation: memory.reserve(0, MemoryTag::HashTable)?,
+        }))
+    }
+
+    /// Number of groups.
+    pub(super) fn groups(&self) -> usize {
+        self.group_slots.len()
+    }
+
+    /// Finds the group of each row of the dense keys, before the states are updated. False if these keys have no slots:
+    /// the chunk has to go elsewhere.
+    pub(super) fn assign(&mut self, plan: &Plan, keys: &[Vector], rows: usize) -> Result<bool> {
+        if self.rows_pending + rows as u64 > self.rows_pending_max {
+            self.add_lanes(plan);
+        }
+        self.pointers_are_current = false;
+        self.groups.clear();
+        self.groups.resize(rows, 0);
+        if self.map.is_empty() {
+            self.reservation.resize(self.slots_max * size_of::<u32>())?;
+            self.map = vec![0; self.slots_max];
+        }
+        for (key, vector) in self.keys.iter_mut().zip(keys) {
+            if !key.add_to_slots(vector, &mut self.groups) {
+                return Ok(false);
+            }
+        }
+        let mut all_known = true;
+        for group in &self.groups {
+            all_known &= self.map[*group as usize] != 0;
+        }
+        if !all_known {
+            self.make_groups(plan)?;
+        }
+        for group in &mut self.groups {
+            *group = self.map[*group as usize] - 1;
+        }
+        self.rows_pending += rows as u64;
+        Ok(true)
+    }
+
+    /// Makes a group of each new slot in `self.groups`, which holds slots.
+    fn make_groups(&mut self, plan: &Plan) -> Result<()> {
+        for &slot in &self.groups {
+            let group = &mut self.map[slot as usize];
+            if *group == 0 {
+                self.group_slots.push(slot);
+                *group = self.group_slots.len() as u32;
+            }
+        }
+        let groups = self.group_slots.len();
+        let lanes_bytes = self.lanes.iter().flatten().count() * self.lanes_per_group * size_of::<i64>();
+        let bytes = self.map.len() * size_of::<u32>() + groups * (plan.layout.bytes() + lanes_bytes);
+        // Vectors double: the old and the new one may live at once.
+        self.reservation.resize(bytes * 2)?;
+        self.area.grow(groups);
+        if groups > LANES_GROUPS_MAX && self.lanes_per_group > 1 {
+            self.add_lanes(plan);
+            self.lanes_per_group = 1;
+        }
+        for lanes in self.lanes.iter_mut().flatten() {
+            lanes.totals.resize(groups * self.lanes_per_group, 0);
+        }
+        Ok(())
+    }
+
+    /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `argument` has a value for
+    /// each of those.
+    pub(super) fn update(
+        &mut self,
+        plan: &Plan,
+        state: usize,
+        selected: Option<&[u32]>,
+        argument: Option<&Vector>,
+    ) -> Result<()> {
+        if let Some(lanes) = &mut self.lanes[state] {
+            let picked: Vec<u32>;
+            let groups = match selected {
+                Some(rows) => {
+                    picked = rows.iter().map(|&row| self.groups[row as usize]).collect();
+                    &picked
+                }
+                None => &self.groups,
+            };
+            match plan.layout.kind(state) {
+                StateKind::Count => lanes.count(groups, self.lanes_per_group, argument),
+                _ => lanes.sum(groups, self.lanes_per_group, argument.expect("sums have an argument")),
+            }
+            return Ok(());
+        }
+        if !self.pointers_are_current {
+            self.area.pointers(&self.groups, &mut self.pointers);
+            self.pointers_are_current = true;
+        }
+        match selected {
+            None => plan.layout.update(state, 0, &self.pointers, argument),
+            Some(rows) => {
+                let pointers: Vec<RowPtr> = rows.iter().map(|&row| self.pointers[row as usize]).collect();
+                plan.layout.update(state, 0, &pointers, argument)
+            }
+        }
+    }
+
+    /// Adds the lanes to the area and zeroes them.
+    fn add_lanes(&mut self, plan: &Plan) {
+        self.rows_pending = 0;
+        let all: Vec<u32> = (0..self.area.groups() as u32).collect();
+        let mut rows = Vec::new();
+        self.area.pointers(&all, &mut rows);
+        for (state, lanes) in self.lanes.iter_mut().enumerate() {
+            let Some(lanes) = lanes else { continue };
+            let totals: Vec<i64> =
+                lanes.totals.chunks_exact(self.lanes_per_group).map(|lanes| lanes.iter().sum()).collect();
+            plan.layout.add(state, 0, &rows[..totals.len()], &totals);
+            lanes.totals.fill(0);
+        }
+    }
+
+    /// Moves all groups to `local`.
+    pub(super) fn flush(&mut self, plan: &Plan, local: &mut LocalGroups) -> Result<()> {
+        self.add_lanes(plan);
+        let groups: Vec<u32> = (0..self.groups() as u32).collect();
+        let (mut hashes, mut rows) = (Vec::new(), Vec::new());
+        for groups in groups.chunks(CHUNK_ROWS) {
+            let keys: Vec<Vector> = self.keys.iter().map(|key| key.vector(groups, &self.group_slots)).collect();
+            hash_vectors(&keys, groups.len(), &mut hashes);
+            self.area.pointers(groups, &mut rows);
+            local.add_rows(&keys, &hashes, &rows, 0)?;
+        }
+        self.map = Vec::new();
+        self.group_slots.clear();
+        self.area.clear();
+        self.lanes.iter_mut().flatten().for_each(|lanes| lanes.totals.clear());
+        self.reservation.resize(0)
+    }
+}
+
+/// The keys and the number of slots, if all keys have small domains.
+fn direct_keys(types: &[ColumnType]) -> Option<(Vec<DirectKey>, usize)> {
+    let is_string = |ty: &ColumnType| ty.physical == PhysicalType::Str;
+    let mut slots = 1usize;
+    for ty in types.iter().filter(|ty| !is_string(ty)) {
+        slots = slots.checked_mul(integer_domain(ty)?)?;
+    }
+    let strings = types.iter().filter(|ty| is_string(ty)).count();
+    let per_string = match strings {
+        0 => 1,
+        _ => (((DIRECT_SLOTS_MAX / slots.max(1)) as f64).powf(1.0 / strings as f64) as usize).min(DIRECT_STRINGS_MAX),
+    };
+    let slots = slots.checked_mul(per_string.checked_pow(strings as u32)?)?;
+    if slots > DIRECT_SLOTS_MAX || (strings > 0 && per_string < DIRECT_STRINGS_MIN) {
+        return None;
+    }
+    let mut stride = 1;
+    let keys = types
+        .iter()
+        .map(|ty| {
+            let (values, domain) = if is_string(ty) {
+                (KeyValues::Strings(StringCodes::new(per_string - ty.nullable as usize)), per_string)
+            } else {
+                let min = ty.bound().expect("checked").min as i64;
+                (KeyValues::Integers { min }, integer_domain(ty).expect("checked"))
+            };
+            let key = DirectKey { stride, domain, nullable: ty.nullable, physical: ty.physical, values };
+            stride *= domain;
+            key
+        })
+        .collect();
+    Some((keys, slots))
+}
+
+/// Number of codes of an integer or boolean key, if small.
+fn integer_domain(ty: &ColumnType) -> Option<usize> {
+    if !ty.physical.is_integer() && ty.physical != PhysicalType::Bool {
+        return None;
+    }
+    let bound = ty.bound()?;
+    if bound.min < i64::MIN as i128 || bound.max > i64::MAX as i128 || bound.max < bound.min {
+        return None;
+    }
+    let count = usize::try_from(bound.count()).ok()?.checked_add(ty.nullable as usize)?;
+    (count <= DIRECT_SLOTS_MAX).then_some(count)
+}
+
+impl DirectKey {
+    /// Adds code times stride of each row to `slots`. False if the values have no codes.
+    fn add_to_slots(&mut self, vector: &Vector, slots: &mut [u32]) -> bool {
+        let (stride, first) = (self.stride as u32, self.nullable as u32);
+        let validity = vector.validity().map(|validity| &**validity);
+        if validity.is_some() && !self.nullable {
+            return false;
+        }
+        match &mut self.values {
+            KeyValues::Strings(codes) => {
+                let Some((entries, dictionary)) = vector.as_dictionary() else { return false };
+                if codes.dictionary != Some(dictionary.id()) && !codes.enter(dictionary.id(), dictionary.values().strings())
+                {
+                    return false;
+                }
+                if dictionary.is_empty() {
+                    return true;
+                }
+                let entry_codes = &codes.entry_codes[..];
+                add_codes(slots, validity, stride, |row| entry_codes[entries[row] as usize] + first);
+            }
+            KeyValues::Integers { min } => {
+                let min = *min;
+                if let Data::Constant(value) = vector.data() {
+                    let code = integer_codes(value, min)[0] + first;
+                    add_codes(slots, validity, stride, |_| code);
+                    return true;
+                }
+                match vector.to_flat() {
+                    Flat::Bool(values) => add_codes(slots, validity, stride, |row| values[row] as u32 + first),
+                    flat => match_integers!(&flat, values => {
+                        add_codes(slots, validity, stride, |row| (values[row] as i64).wrapping_sub(min) as u32 + first)
+                    }),
+                }
+            }
+        }
+        true
+    }
+
+    /// The values of the key in some groups.
+    fn vector(&self, groups: &[u32], group_slots: &[u32]) -> Vector {
+        let code = |&group: &u32| {
+            let code = group_slots[group as usize] as usize / self.stride % self.domain;
+            code.checked_sub(self.nullable as usize)
+        };
+        let codes: Vec<Option<usize>> = groups.iter().map(code).collect();
+        let validity = self.nullable.then(|| Bitmap::from_fn(codes.len(), |i| codes[i].is_some()));
+        let flat = match &self.values {
+            KeyValues::Integers { min } => {
+                integers(self.physical, codes.iter().map(|code| *min as i128 + code.unwrap_or(0) as i128))
+            }
+            KeyValues::Strings(strings) => {
+                let string = |code: &Option<usize>| code.map_or(&[][..], |code| &strings.strings[code]);
+                Flat::Str(StrColumn::from_strings(codes.iter().map(string)))
+            }
+        };
+        Vector::flat(flat, validity)
+    }
+}
+
+/// Adds `code(row)` times `stride` to the slot of each valid row; the code of NULL is 0.
+#[inline(always)]
+fn add_codes(slots: &mut [u32], validity: Option<&Bitmap>, stride: u32, code: impl Fn(usize) -> u32) {
+    match validity {
+        None => slots.iter_mut().enumerate().for_each(|(row, slot)| *slot += code(row) * stride),
+        Some(validity) => slots.iter_mut().enumerate().for_each(|(row, slot)| {
+            if validity.get(row) {
+                *slot += code(row) * stride;
+            }
+        }),
+    }
+}
+
+/// Distances of integers or booleans from `min`.
+fn integer_codes(flat: &Flat, min: i64) -> Vec<u32> {
+    match flat {
+        Flat::Bool(values) => values.iter().map(|&value| value as u32).collect(),
+        flat => match_integers!(flat, values => {
+            values.iter().map(|&value| (value as i64).wrapping_sub(min) as u32).collect()
+        }),
+    }
+}
+
+impl StringCodes {
+    fn new(codes_max: usize) -> Self {
+        Self { codes_max, strings: Vec::new(), codes: HashMap::new(), dictionary: None, entry_codes: Vec::new() }
+    }
+
+    /// Gives each entry of a dictionary the code of its string. False if there are too many strings.
+    fn enter(&mut self, dictionary: u64, entries: &StrColumn) -> bool {
+        if entries.len() > self.codes_max {
+            return false;
+        }
+        self.entry_codes.clear();
+        for entry in entries.iter() {
+            let code = match self.codes.get(entry) {
+                Some(&code) => code,
+                None if self.strings.len() < self.codes_max => {
+                    let code = self.strings.len() as u32;
+                    self.strings.push(entry.into());
+                    self.codes.insert(entry.into(), code);
+                    code
+                }
+                None => {
+                    self.dictionary = None;
+                    return false;
+                }
+            };
+            self.entry_codes.push(code);
+        }
+        self.dictionary = Some(dictionary);
+        true
+    }
+}
+
+impl Lanes {
+    fn count(&mut self, groups: &[u32], lanes: usize, argument: Option<&Vector>) {
+        match argument.and_then(Vector::validity) {
+            None => add_to_lanes(&mut self.totals, groups, lanes, |_| 1),
+            Some(validity) => add_to_lanes(&mut self.totals, groups, lanes, |row| validity.get(row) as i64),
+        }
+    }
+
+    fn sum(&mut self, groups: &[u32], lanes: usize, argument: &Vector) {
+        let flat = argument.to_flat();
+        let totals = &mut self.totals;
+        match_integers!(&flat, values => {
+            let values = &values[..groups.len()];
+            match argument.validity() {
+                None => add_to_lanes(totals, groups, lanes, |row| values[row] as i64),
+                Some(validity) => add_to_lanes(totals, groups, lanes, |row| {
+                    if validity.get(row) { values[row] as i64 } else { 0 }
+                }),
+            }
+        })
+    }
+}
+
+/// Adds `amount(row)` to a lane of the group of each row.
+#[inline(always)]
+fn add_to_lanes(totals: &mut [i64], groups: &[u32], lanes: usize, amount: impl Fn(usize) -> i64) {
+    if totals.len() == lanes {
+        // A single group: the sum of a slice.
+        totals[0] += (0..groups.len()).map(amount).sum::<i64>();
+    } else if lanes == LANES {
+        let mut row = 0;
+        for four in groups.chunks(LANES) {
+            for (lane, &group) in four.iter().enumerate() {
+                totals[group as usize * LANES + lane] += amount(row);
+                row += 1;
+            }
+        }
+    } else {
+        for (row, &group) in groups.iter().enumerate() {
+            totals[group as usize] += amount(row);
+        }
+    }
+}

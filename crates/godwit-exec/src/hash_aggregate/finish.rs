@@ -1,0 +1,163 @@
+//! From states to result columns.
+
+use godwit_common::{Error, Result};
+use godwit_rows::RowPtr;
+use godwit_rows::aggregate_state::{Moments, StateLayout};
+use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, ValueRange, Vector};
+
+use super::AggregateKind;
+use super::plan::Output;
+
+/// Reads the states of some groups.
+pub(super) struct StateReader<'a> {
+    pub(super) layout: &'a StateLayout,
+    /// Offset of the states in a row.
+    pub(super) base: usize,
+    pub(super) rows: &'a [RowPtr],
+}
+
+impl StateReader<'_> {
+    /// The result column of an output that comes from states.
+    pub(super) fn vector(&self, output: &Output, ty: &ColumnType) -> Result<Vector> {
+        match output {
+            Output::Count(state) => {
+                let counts = self.counts(*state).into_iter().map(|count| count as i64).collect();
+                Ok(Vector::from_values::<i64>(counts, None))
+            }
+            Output::Sum { state, seen } => Ok(Vector::flat(self.sums(*state, ty)?, self.validity(*seen))),
+            Output::Value { state, seen } => Ok(Vector::flat(self.values(*state, ty), self.validity(*seen))),
+            Output::Any(state) => {
+                let (values, validity) = self.layout.any_values(*state, self.base, self.rows);
+                Ok(Vector::flat(values, Some(validity)))
+            }
+            Output::Mean { sum, count, decimal_factor: Some(factor), .. } => self.decimal_means(*sum, *count, *factor, ty),
+            Output::Mean { sum, count, decimal_factor: None, float_divisor } => {
+                Ok(self.float_means(*sum, *count, *float_divisor))
+            }
+            Output::Moments { state, kind } => Ok(self.moments(*state, kind)),
+            Output::Collected(_) => Err(Error::internal("collected values aren't states")),
+        }
+    }
+
+    fn counts(&self, state: usize) -> Vec<u64> {
+        self.layout.counts(state, self.base, self.rows)
+    }
+
+    /// Valid where something was counted.
+    fn validity(&self, seen: Option<usize>) -> Option<Bitmap> {
+        let counts = self.counts(seen?);
+        Some(Bitmap::from_fn(counts.len(), |i| counts[i] > 0))
+    }
+
+    fn sums(&self, state: usize, ty: &ColumnType) -> Result<Flat> {
+        if ty.physical == PhysicalType::F64 {
+            return Ok(Flat::F64(self.layout.sums_f64(state, self.base, self.rows).into()));
+        }
+        if ty.physical == PhysicalType::I64
+            && let Some(sums) = self.layout.sums_i64(state, self.base, self.rows)
+        {
+            return Ok(Flat::I64(sums.into()));
+        }
+        let sums = self.layout.sums_i128(state, self.base, self.rows);
+        check_integers(&sums, ty, "sum")?;
+        Ok(integers(ty.physical, sums))
+    }
+
+    fn values(&self, state: usize, ty: &ColumnType) -> Flat {
+        use godwit_rows::aggregate_state::StateKind as S;
+        match self.layout.kind(state) {
+            S::BitAnd | S::BitOr | S::BitXor => {
+                let bits = self.layout.bits(state, self.base, self.rows);
+                integers(ty.physical, bits.into_iter().map(i128::from))
+            }
+            _ => self.layout.extremes(state, self.base, self.rows),
+        }
+    }
+
+    /// sum · factor / count, rounded half away from zero.
+    fn decimal_means(&self, sum: usize, count: usize, factor: i128, ty: &ColumnType) -> Result<Vector> {
+        let sums = self.layout.sums_i128(sum, self.base, self.rows);
+        let counts = self.counts(count);
+        let mut means = Vec::with_capacity(sums.len());
+        for (sum, &count) in sums.into_iter().zip(&counts) {
+            let scaled = sum.checked_mul(factor).ok_or_else(|| overflow("avg", ty))?;
+            let count = count.max(1) as i128;
+            let (quotient, rest) = (scaled / count, scaled % count);
+            let rounds = rest.unsigned_abs() * 2 >= count as u128;
+            means.push(quotient + if rounds { scaled.signum() } else { 0 });
+        }
+        check_integers(&means, ty, "avg")?;
+        let validity = Bitmap::from_fn(counts.len(), |i| counts[i] > 0);
+        Ok(Vector::flat(integers(ty.physical, means), Some(validity)))
+    }
+
+    fn float_means(&self, sum: usize, count: usize, divisor: f64) -> Vector {
+        use godwit_rows::aggregate_state::StateKind as S;
+        let sums: Vec<f64> = match self.layout.kind(sum) {
+            S::SumF64 => self.layout.sums_f64(sum, self.base, self.rows),
+            _ => {
+                let sums = self.layout.sums_i128(sum, self.base, self.rows);
+                sums.into_iter().map(|sum| sum as f64 / divisor).collect()
+            }
+        };
+        let counts = self.counts(count);
+        let means = sums.into_iter().zip(&counts).map(|(sum, &count)| sum / count as f64).collect::<Vec<f64>>();
+        Vector::from_values(means, Some(Bitmap::from_fn(counts.len(), |i| counts[i] > 0)))
+    }
+
+    fn moments(&self, state: usize, kind: &AggregateKind) -> Vector {
+        use AggregateKind as K;
+        let moments = self.layout.moments(state, self.base, self.rows);
+        let is_sample = matches!(kind, K::VarSamp | K::StddevSamp);
+        let is_deviation = matches!(kind, K::StddevSamp | K::StddevPop);
+        let degrees = |moments: &Moments| moments.count - if is_sample { 1.0 } else { 0.0 };
+        let validity = Bitmap::from_fn(moments.len(), |i| degrees(&moments[i]) > 0.0);
+        let values = moments.iter().map(|m| {
+            let variance = m.squares / degrees(m);
+            if is_deviation { variance.sqrt() } else { variance }
+        });
+        Vector::from_values(values.collect::<Vec<f64>>(), Some(validity))
+    }
+}
+
+fn overflow(function: &str, ty: &ColumnType) -> Error {
+    Error::user(format!("overflow: the result of {function} doesn't fit {}", ty.logical))
+        .with_hint("cast the argument to a wider type, such as DECIMAL(38, 2) or DOUBLE")
+}
+
+/// An error unless all values fit the type.
+fn check_integers(values: &[i128], ty: &ColumnType, function: &str) -> Result<()> {
+    use arrow_schema::DataType::Decimal128;
+    let limits = match ty.logical {
+        Decimal128(precision, _) => {
+            let max = 10i128.pow(precision as u32) - 1;
+            ValueRange { min: -max, max }
+        }
+        _ => ValueRange::of_type(ty.physical).expect("integers"),
+    };
+    let fits = values.iter().all(|value| (limits.min..=limits.max).contains(value));
+    if fits { Ok(()) } else { Err(overflow(function, ty)) }
+}
+
+/// Integers, which fit, as a flat vector of an integer type or of booleans.
+pub(super) fn integers(physical: PhysicalType, values: impl IntoIterator<Item = i128>) -> Flat {
+    let values = values.into_iter();
+    macro_rules! narrow {
+        ($variant:ident, $t:ty) => {
+            Flat::$variant(values.map(|value| value as $t).collect::<Vec<$t>>().into())
+        };
+    }
+    match physical {
+        PhysicalType::Bool => narrow!(Bool, u8),
+        PhysicalType::I8 => narrow!(I8, i8),
+        PhysicalType::I16 => narrow!(I16, i16),
+        PhysicalType::I32 => narrow!(I32, i32),
+        PhysicalType::I64 => narrow!(I64, i64),
+        PhysicalType::I128 => narrow!(I128, i128),
+        PhysicalType::U8 => narrow!(U8, u8),
+        PhysicalType::U16 => narrow!(U16, u16),
+        PhysicalType::U32 => narrow!(U32, u32),
+        PhysicalType::U64 => narrow!(U64, u64),
+        other => panic!("{other:?} is no integer type"),
+    }
+}

@@ -1,0 +1,244 @@
+//! Phase one: groups of one worker, pre-aggregated in a small table and kept in radix partitions.
+//!
+//! ```text
+//! chunk ─hash─▶ table ──found──▶ row of the group ◀─update─ states
+//!                 └─new──▶ partition by hash ─▶ row pages, pinned while the table points into them
+//! table 2/3 full: grow up to its largest size; then empty the entries, unpin the pages, begin anew
+//! ```
+//!
+//! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them.
+//! If a full table had hardly reduced its rows, the next ones are only partitioned, each as a group of its own.
+
+use std::sync::Arc;
+
+use godwit_common::{ErrorKind, Result};
+use godwit_memory::BufferManager;
+use godwit_rows::aggregate_state::StateLayout;
+use godwit_rows::{GroupTable, PartitionedRows, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
+use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
+use parking_lot::Mutex;
+
+use super::config::*;
+use super::partition::GroupMorsel;
+
+/// How groups are kept: the same for all workers.
+pub(super) struct Grouping {
+    pub(super) memory: BufferManager,
+    pub(super) workers: usize,
+    /// Key columns, hash, states.
+    pub(super) layout: Arc<RowLayout>,
+    pub(super) states: Arc<StateLayout>,
+    pub(super) radix_bits: u32,
+    local_entries_max: usize,
+}
+
+impl Grouping {
+    pub(super) fn new(
+        memory: &BufferManager,
+        workers: usize,
+        keys: &[PhysicalType],
+        states: &Arc<StateLayout>,
+        radix_bits: u32,
+    ) -> Result<Arc<Self>> {
+        let layout = RowLayout::new(keys, RowLayoutOptions { hash: true, extra_bytes: states.bytes() })?;
+        // A long string may take as much again as its view, twice over.
+        let heap_bytes = 32 * keys.iter().filter(|&&key| key == PhysicalType::Str).count();
+        let entry_bytes = 2 * size_of::<u64>() + (layout.row_bytes() + heap_bytes) * FILL_PERCENT_MAX / 100;
+        let budget = memory.memory_limit() as f64 * LOCAL_MEMORY_SHARE / workers as f64;
+        let fitting = (budget / entry_bytes as f64) as usize;
+        // The largest power of two that isn't above it.
+        let local_entries_max = (fitting / 2 + 1).next_power_of_two().clamp(LOCAL_ENTRIES_MIN, LOCAL_ENTRIES_MAX);
+        Ok(Arc::new(Self {
+            memory: memory.clone(),
+            workers,
+            layout,
+            states: states.clone(),
+            radix_bits,
+            local_entries_max,
+        }))
+    }
+
+    /// Number of key columns.
+    pub(super) fn keys(&self) -> usize {
+        self.layout.columns().len()
+    }
+
+    /// Offset of the states in a row.
+    pub(super) fn base(&self) -> usize {
+        self.layout.extra_offset()
+    }
+}
+
+/// The groups of one worker.
+pub(super) struct LocalGroups {
+    grouping: Arc<Grouping>,
+    rows: PartitionedRows,
+    table: GroupTable,
+    /// The row of each row's group, of the last call.
+    found: Vec<RowPtr>,
+    /// Rows that the table took since it was empty.
+    rows_taken: u64,
+    /// The table was emptied, or rows went past it: groups may have several rows.
+    has_duplicates: bool,
+    /// Rows still to be only partitioned.
+    passing_rows: u64,
+}
+
+impl LocalGroups {
+    pub(super) fn new(grouping: &Arc<Grouping>) -> Result<Self> {
+        Self::over(grouping, PartitionedRows::new(&grouping.memory, &grouping.layout, grouping.radix_bits))
+    }
+
+    /// Groups whose rows go to `rows`, which is empty.
+    pub(super) fn over(grouping: &Arc<Grouping>, mut rows: PartitionedRows) -> Result<Self> {
+        rows.keep_pinned(true);
+        let table = GroupTable::new(&grouping.memory, &grouping.layout, grouping.keys(), LOCAL_ENTRIES_MIN)?;
+        Ok(Self {
+            grouping: grouping.clone(),
+            rows,
+            table,
+            found: Vec::new(),
+            rows_taken: 0,
+            has_duplicates: false,
+            passing_rows: 0,
+        })
+    }
+
+    /// For `EXPLAIN ANALYZE`.
+    pub(super) fn describe(&self) -> String {
+        let entries = self.table.entries();
+        let note = if self.has_duplicates { ", emptied when full" } else { "" };
+        format!("hash table, {entries} entries{note}, {} rows kept", self.rows.rows())
+    }
+
+    /// The row of the group of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated.
+    /// Valid until the next call.
+    pub(super) fn assign(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<&[RowPtr]> {
+        assert!(hashes.len() <= CHUNK_ROWS);
+        if self.passing_rows == 0 {
+            self.make_room(hashes.len())?;
+        }
+        let (states, base) = (&self.grouping.states, self.grouping.base());
+        if self.passing_rows > 0 {
+            self.passing_rows = self.passing_rows.saturating_sub(hashes.len() as u64);
+            self.rows.release_pins();
+            self.found.clear();
+            self.rows.append(keys, None, hashes, Some(&mut self.found))?;
+            states.initialize(base, &self.found);
+            return Ok(&self.found);
+        }
+        self.rows_taken += hashes.len() as u64;
+        self.table.find_or_found(keys, hashes, &mut self.found, |new, made| {
+            self.rows.append(keys, Some(new), hashes, Some(made))?;
+            states.initialize(base, made);
+            Ok(())
+        })?;
+        Ok(&self.found)
+    }
+
+    /// Makes sure that the table has room for the groups of `rows` more rows: grows it, or empties it.
+    fn make_room(&mut self, rows: usize) -> Result<()> {
+        let needed = (self.table.groups() + rows) * 100 / FILL_PERCENT_MAX;
+        if needed <= self.table.entries() {
+            return Ok(());
+        }
+        if needed <= self.grouping.local_entries_max {
+            // In steps of four, because all groups are entered anew each time.
+            let entries = (self.table.entries() * 4).max(needed).min(self.grouping.local_entries_max);
+            match self.table.grow(entries) {
+                Err(error) if error.kind() == ErrorKind::Resource => {}
+                grown => return grown,
+            }
+        }
+        if (self.rows_taken as f64) < self.table.groups() as f64 * REDUCTION_MIN {
+            self.passing_rows = RETRY_ROWS;
+        }
+        self.has_duplicates = true;
+        self.rows_taken = 0;
+        self.table.clear();
+        self.rows.release_pins();
+        Ok(())
+    }
+
+    /// Adds pinned rows of the same layout, such as those of another worker's groups: their states are combined.
+    pub(super) fn add_rows(
+        &mut self,
+        keys: &[Vector],
+        hashes: &[u64],
+        sources: &[RowPtr],
+        source_base: usize,
+    ) -> Result<()> {
+        self.assign(keys, hashes)?;
+        self.grouping.states.combine(self.grouping.base(), &self.found, source_base, sources)
+    }
+
+    /// The rows, unpinned, and whether a group may have several.
+    pub(super) fn finish(mut self) -> (PartitionedRows, bool) {
+        self.rows.close();
+        (self.rows, self.has_duplicates)
+    }
+}
+
+/// The groups of all workers.
+pub(super) struct SharedGroups {
+    pub(super) grouping: Arc<Grouping>,
+    combined: Mutex<Combined>,
+}
+
+#[derive(Default)]
+struct Combined {
+    rows: Option<PartitionedRows>,
+    /// A group may have several rows.
+    has_duplicates: bool,
+}
+
+impl SharedGroups {
+    pub(super) fn new(grouping: Arc<Grouping>) -> Self {
+        Self { grouping, combined: Mutex::default() }
+    }
+
+    /// Takes over the groups of a worker.
+    pub(super) fn combine(&self, local: LocalGroups) {
+        let (rows, has_duplicates) = local.finish();
+        if rows.rows() == 0 {
+            return;
+        }
+        let mut combined = self.combined.lock();
+        combined.has_duplicates |= has_duplicates;
+        match &mut combined.rows {
+            None => combined.rows = Some(rows),
+            Some(others) => {
+                others.combine(rows);
+                combined.has_duplicates = true;
+            }
+        }
+    }
+
+    /// Number of rows so far.
+    pub(super) fn rows(&self) -> u64 {
+        self.combined.lock().rows.as_ref().map_or(0, PartitionedRows::rows)
+    }
+
+    /// Hands out the partitions for phase two. `collected` are the partitions of rows that go with the groups.
+    pub(super) fn take_morsels(&self, collected: Vec<PartitionedRows>) -> Vec<GroupMorsel> {
+        let Combined { rows, has_duplicates } = std::mem::take(&mut *self.combined.lock());
+        let Some(rows) = rows else { return Vec::new() };
+        let bits = rows.radix_bits();
+        let mut collected: Vec<_> =
+            collected.into_iter().map(|rows| rows.into_partitions().into_iter()).collect();
+        let mut morsels: Vec<GroupMorsel> = Vec::new();
+        for (partition, rows) in rows.into_partitions().into_iter().enumerate() {
+            let collected: Vec<RowCollection> =
+                collected.iter_mut().map(|set| set.next().expect("as many partitions as the groups")).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let morsel = GroupMorsel::new(partition, bits, rows, collected, has_duplicates);
+            match morsels.last_mut() {
+                Some(last) if last.rows() + morsel.rows() <= MORSEL_ROWS_MIN => last.merge(morsel),
+                _ => morsels.push(morsel),
+            }
+        }
+        morsels
+    }
+}

@@ -1,0 +1,234 @@
+//! Hash aggregation in two phases, external.
+//!
+//! ```text
+//! sink    worker: chunk ─▶ direct array (direct.rs)  small key domains: group by arithmetic
+//!                      └─▶ local table (groups.rs)   rows of groups: keys, hash, states; in radix partitions
+//!         combine: partitions of all workers side by side, nothing copied
+//! source  distinct sets ─▶ unique (keys, arguments), fed to groups as the input was (source.rs)
+//!         partitions ─▶ one row per group (partition.rs) ─▶ results (finish.rs, collected.rs)
+//! ```
+//!
+//! - *Memory.* Rows of groups are in spillable pages; only the rows that a small table points into are pinned. Phase two
+//!   pins a partition at a time per worker, and splits those that don't fit. Everything finishes in bounded memory but
+//!   for collected values of a single group (a median, a long string), which must fit.
+//! - *States* of a fixed size lie in the rows, each once however many aggregates share it (plan.rs). Aggregates that need
+//!   all values collect them as rows next to the groups.
+//! - *One group* is a direct array with one slot: there is no table in the way of a global aggregate.
+//!
+//! Source: Kuiper, Boncz, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", V.
+
+mod call;
+mod collected;
+mod config;
+mod direct;
+mod finish;
+mod groups;
+mod partition;
+mod plan;
+mod sink;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_expression::Expression;
+use godwit_memory::BufferManager;
+use godwit_rows::aggregate_state::StateLayout;
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{PhysicalType, RowType, Vector};
+
+pub use call::{AggregateCall, AggregateCompiler, AggregateKind, AggregateOrder};
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Sink, SinkWorker, Source, SourceWorker};
+use collected::SharedCollected;
+use config::*;
+use groups::{Grouping, LocalGroups, SharedGroups};
+use partition::GroupMorsel;
+use plan::Plan;
+use sink::{AggregateSinkWorker, Feeder};
+use source::{AggregateSourceWorker, SharedPhase};
+
+/// What a GROUP BY asks for.
+#[derive(Debug, Clone)]
+pub struct HashAggregateSpec {
+    /// The group keys; none for one group of all rows.
+    pub groups: Vec<Expression>,
+    /// For GROUPING SETS, ROLLUP and CUBE: which of `groups` each set has. The output then has a grouping id behind the
+    /// group keys, as DataFusion's `Aggregate` has it.
+    pub grouping_sets: Option<Vec<Vec<usize>>>,
+    /// The aggregates.
+    pub aggregates: Vec<AggregateCall>,
+    /// The planner's guess of the number of groups.
+    pub estimated_groups: Option<u64>,
+}
+
+/// A GROUP BY of one query: the shared state of its sink and its source.
+pub struct HashAggregate {
+    plan: Plan,
+    /// The query's pool, with this operator as owner.
+    memory: BufferManager,
+    workers: usize,
+    groups: SharedGroups,
+    distinct: Vec<SharedGroups>,
+    collected: Vec<SharedCollected>,
+    phase: SharedPhase,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl HashAggregate {
+    /// An aggregation that `EXPLAIN` shows as `name`.
+    pub fn new(spec: HashAggregateSpec, query: &Arc<QueryContext>, name: impl Into<String>) -> Result<Arc<Self>> {
+        let plan = Plan::new(&spec)?;
+        let metrics = OperatorMetrics::new(name);
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let workers = query.settings.workers;
+        let keys = plan.key_physical();
+        let radix_bits = radix_bits(&spec, &plan, &memory, workers);
+        let groups = SharedGroups::new(Grouping::new(&memory, workers, &keys, &plan.layout, radix_bits)?);
+        let no_states = StateLayout::new(&[]);
+        let distinct = plan.distinct.iter().map(|set| {
+            let arguments = set.arguments.iter().map(|&argument| plan.input_types[argument].physical);
+            let columns: Vec<PhysicalType> = keys.iter().copied().chain(arguments).collect();
+            Ok(SharedGroups::new(Grouping::new(&memory, workers, &columns, &no_states, RADIX_BITS_MIN)?))
+        });
+        let distinct = distinct.collect::<Result<Vec<_>>>()?;
+        let collected = plan.collected.iter().map(|set| SharedCollected::new(&keys, set, radix_bits));
+        let collected = collected.collect::<Result<Vec<_>>>()?;
+        let phase = SharedPhase::default();
+        Ok(Arc::new(Self { plan, memory, workers, groups, distinct, collected, phase, metrics }))
+    }
+
+    /// Takes the input.
+    pub fn sink(self: &Arc<Self>) -> Arc<dyn Sink> {
+        Arc::new(AggregateSink(self.clone()))
+    }
+
+    /// Gives the groups, once the sink is finalized.
+    pub fn source(self: &Arc<Self>) -> Arc<dyn Source> {
+        Arc::new(AggregateSource(self.clone()))
+    }
+
+    /// The columns of the source: the group keys, the grouping id if there are grouping sets, the aggregates.
+    pub fn output_type(&self) -> RowType {
+        self.plan.output_type()
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn memory(&self) -> &BufferManager {
+        &self.memory
+    }
+
+    fn groups(&self) -> &SharedGroups {
+        &self.groups
+    }
+
+    fn distinct(&self) -> &[SharedGroups] {
+        &self.distinct
+    }
+
+    fn collected(&self) -> &[SharedCollected] {
+        &self.collected
+    }
+
+    fn phase(&self) -> &SharedPhase {
+        &self.phase
+    }
+
+    /// The partitions of the groups, when all input has arrived in them.
+    fn open_groups(&self) -> Vec<GroupMorsel> {
+        let collected = self.collected.iter().map(|set| set.take(&self.memory)).collect();
+        self.groups.take_morsels(collected)
+    }
+
+    /// Without any input there is still the group of all rows, once per empty grouping set.
+    fn add_global_groups(&self) -> Result<()> {
+        if self.groups.rows() > 0 || !self.plan.has_global_group() {
+            return Ok(());
+        }
+        let mut local = LocalGroups::new(&self.groups.grouping)?;
+        let keys_of_global: Vec<Vec<Vector>> = match &self.plan.grouping_sets {
+            None => vec![Vec::new()],
+            Some(sets) => {
+                let nulls: Vec<Vector> =
+                    self.plan.keys.iter().map(|&key| Vector::null(self.plan.input_types[key].physical, 1)).collect();
+                let global = sets.iter().filter(|set| !set.has_key.contains(&true));
+                global.map(|set| self.keys_of_set(set, &nulls, 1)).collect()
+            }
+        };
+        let mut hashes = Vec::new();
+        for keys in keys_of_global {
+            hash_vectors(&keys, 1, &mut hashes);
+            local.assign(&keys, &hashes)?;
+        }
+        self.groups.combine(local);
+        Ok(())
+    }
+
+    /// Tells `EXPLAIN ANALYZE` how a worker found its groups.
+    fn note_table(&self, direct_groups: Option<usize>, local: &LocalGroups) {
+        let note = match direct_groups {
+            Some(1) if self.plan.key_types.is_empty() => "one group".to_owned(),
+            Some(groups) => format!("direct array, {groups} groups"),
+            None => local.describe(),
+        };
+        self.metrics.note("table", note);
+    }
+}
+
+/// How finely groups are partitioned.
+fn radix_bits(spec: &HashAggregateSpec, plan: &Plan, memory: &BufferManager, workers: usize) -> u32 {
+    if plan.key_types.is_empty() {
+        return 0;
+    }
+    let has_room = memory.memory_limit() >= MANY_PARTITIONS_BYTES_MIN * workers as u64;
+    match spec.estimated_groups {
+        Some(groups) if groups >= MANY_GROUPS && has_room => RADIX_BITS_MANY,
+        _ => RADIX_BITS_MIN,
+    }
+}
+
+struct AggregateSink(Arc<HashAggregate>);
+
+impl Sink for AggregateSink {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(AggregateSinkWorker(Feeder::new(&self.0)?)))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        self.0.add_global_groups()
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+struct AggregateSource(Arc<HashAggregate>);
+
+impl Source for AggregateSource {
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        self.0.phase.start(&self.0);
+        Ok(())
+    }
+
+    fn parallelism(&self) -> usize {
+        // Morsels of distinct sets are followed by those of the groups, of which nobody knows the number yet.
+        let morsels = if self.0.distinct.is_empty() { self.0.phase.morsels() } else { usize::MAX };
+        morsels.clamp(1, self.0.workers)
+    }
+
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(AggregateSourceWorker::new(&self.0, query)))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}

@@ -1,0 +1,249 @@
+//! Phase two: all rows of a partition, so that each group has one.
+//!
+//! ```text
+//! morsel: one partition, or several small ones
+//!   fits ──▶ pin its pages, enter each row into a table: the first of a group stays, others are combined into it
+//!   else ──▶ pass it through phase one with more radix bits: smaller morsels
+//! ```
+//!
+//! Rows are neither moved nor copied when the partition fits. Splitting pre-aggregates on the way, so that even a
+//! partition that is large because of one group's many rows becomes small.
+
+use std::sync::Arc;
+
+use godwit_common::{ErrorKind, MemoryTag, Result};
+use godwit_memory::Reservation;
+use godwit_rows::{GroupTable, PartitionedRows, PinnedRows, RowCollection, RowPtr, radix};
+use godwit_vector::{CHUNK_ROWS, Heap, Heaps, Vector};
+
+use super::config::*;
+use super::groups::{Grouping, LocalGroups};
+
+/// Rows of some partitions that are aggregated at once.
+pub(super) struct GroupMorsel {
+    partitions: Vec<Partition>,
+    has_duplicates: bool,
+}
+
+struct Partition {
+    index: usize,
+    bits: u32,
+    rows: RowCollection,
+    /// Values collected for the groups, by set.
+    collected: Vec<RowCollection>,
+}
+
+impl Partition {
+    fn bytes(&self) -> u64 {
+        self.rows.bytes() + self.collected.iter().map(RowCollection::bytes).sum::<u64>()
+    }
+}
+
+impl GroupMorsel {
+    pub(super) fn new(
+        index: usize,
+        bits: u32,
+        rows: RowCollection,
+        collected: Vec<RowCollection>,
+        has_duplicates: bool,
+    ) -> Self {
+        Self { partitions: vec![Partition { index, bits, rows, collected }], has_duplicates }
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.partitions.iter().map(|partition| partition.rows.rows()).sum()
+    }
+
+    pub(super) fn merge(&mut self, other: GroupMorsel) {
+        self.has_duplicates |= other.has_duplicates;
+        self.partitions.extend(other.partitions);
+    }
+
+    /// What it takes to aggregate it: all pages, the table, and the list of groups.
+    fn bytes_needed(&self) -> u64 {
+        let pages: u64 = self.partitions.iter().map(Partition::bytes).sum();
+        pages + self.rows() * 4 * size_of::<u64>() as u64
+    }
+
+    fn can_be_split(&self) -> bool {
+        self.partitions.iter().all(|partition| partition.bits + REPARTITION_BITS <= radix::PARTITION_BITS_MAX)
+    }
+}
+
+/// What became of a morsel.
+pub(super) enum Aggregated {
+    /// One row per group.
+    Groups(FinishedGroups),
+    /// It was too large.
+    Split(Vec<GroupMorsel>),
+}
+
+/// Groups with final states, and the values collected for them.
+pub(super) struct FinishedGroups {
+    pinned: Vec<PinnedRows>,
+    /// The rows of the groups; `None`: all rows.
+    rows: Option<Vec<RowPtr>>,
+    len: usize,
+    pub(super) heaps: Heaps,
+    pub(super) collected: Vec<Vec<RowCollection>>,
+    _reservation: Reservation,
+}
+
+impl FinishedGroups {
+    /// Number of groups.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The rows of groups `begin .. end`; replaces the content of `rows`.
+    pub(super) fn rows(&self, begin: usize, end: usize, rows: &mut Vec<RowPtr>) {
+        rows.clear();
+        if let Some(all) = &self.rows {
+            rows.extend_from_slice(&all[begin..end]);
+            return;
+        }
+        let mut first = 0;
+        for pinned in &self.pinned {
+            let last = first + pinned.rows();
+            let (from, to) = (begin.max(first), end.min(last));
+            if from < to {
+                pinned.pointers(from - first..to - first, rows);
+            }
+            first = last;
+        }
+    }
+}
+
+/// One worker's tools for phase two.
+pub(super) struct PartitionAggregator {
+    grouping: Arc<Grouping>,
+    table: Option<GroupTable>,
+    block: Vec<RowPtr>,
+    hashes: Vec<u64>,
+    found: Vec<RowPtr>,
+}
+
+impl PartitionAggregator {
+    pub(super) fn new(grouping: &Arc<Grouping>) -> Self {
+        Self { grouping: grouping.clone(), table: None, block: Vec::new(), hashes: Vec::new(), found: Vec::new() }
+    }
+
+    /// Leaves one row per group, or splits the morsel if it is too large. Afterwards [`find`](Self::find) finds the
+    /// groups if values were collected for them.
+    pub(super) fn aggregate(&mut self, morsel: GroupMorsel) -> Result<Aggregated> {
+        let memory = &self.grouping.memory;
+        let budget = memory.memory_limit() as f64 * PARTITIONS_MEMORY_SHARE / self.grouping.workers as f64;
+        if morsel.bytes_needed() as f64 > budget && morsel.can_be_split() {
+            return Ok(Aggregated::Split(self.split(morsel)?));
+        }
+        let has_collected = morsel.partitions.iter().any(|partition| !partition.collected.is_empty());
+        let needs_table = morsel.has_duplicates || has_collected;
+        let (pinned, reservation) = match self.acquire(&morsel, needs_table) {
+            Err(error) if error.kind() == ErrorKind::Resource && morsel.can_be_split() => {
+                return Ok(Aggregated::Split(self.split(morsel)?));
+            }
+            acquired => acquired?,
+        };
+        let heaps = Heaps::many(pinned.iter().flat_map(|rows| rows.heaps().as_slice()).cloned().collect::<Vec<Heap>>());
+        let mut collected: Vec<Vec<RowCollection>> = Vec::new();
+        for partition in morsel.partitions {
+            collected.resize_with(partition.collected.len(), Vec::new);
+            collected.iter_mut().zip(partition.collected).for_each(|(set, rows)| set.push(rows));
+        }
+        let all_rows = pinned.iter().map(PinnedRows::rows).sum();
+        let rows = if needs_table { Some(self.combine_duplicates(&pinned, &heaps)?) } else { None };
+        let len = rows.as_ref().map_or(all_rows, Vec::len);
+        Ok(Aggregated::Groups(FinishedGroups { pinned, rows, len, heaps, collected, _reservation: reservation }))
+    }
+
+    /// Gets all memory before anything is changed.
+    fn acquire(&mut self, morsel: &GroupMorsel, needs_table: bool) -> Result<(Vec<PinnedRows>, Reservation)> {
+        let memory = &self.grouping.memory;
+        let pinned = morsel.partitions.iter().map(|partition| partition.rows.pin()).collect::<Result<Vec<_>>>()?;
+        let rows = morsel.rows() as usize;
+        let listed = if needs_table { rows } else { 0 };
+        let reservation = memory.reserve(listed * size_of::<RowPtr>(), MemoryTag::HashTable)?;
+        if needs_table {
+            let entries = (rows + CHUNK_ROWS) * 100 / FILL_PERCENT_MAX;
+            match &mut self.table {
+                Some(table) => table.reset(entries)?,
+                None => {
+                    let Grouping { memory, layout, .. } = &*self.grouping;
+                    self.table = Some(GroupTable::new(memory, layout, self.grouping.keys(), entries)?);
+                }
+            }
+        }
+        Ok((pinned, reservation))
+    }
+
+    /// Enters all rows into the table; returns the first row of each group, with the states of all.
+    fn combine_duplicates(&mut self, pinned: &[PinnedRows], heaps: &Heaps) -> Result<Vec<RowPtr>> {
+        let Self { grouping, table, block, hashes, found } = self;
+        let table = table.as_mut().expect("acquired");
+        let (mut groups, mut targets, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        for rows in pinned {
+            for begin in (0..rows.rows()).step_by(CHUNK_ROWS) {
+                block.clear();
+                rows.pointers(begin..rows.rows().min(begin + CHUNK_ROWS), block);
+                grouping.layout.hashes(block, hashes);
+                let keys = key_columns(grouping, block, heaps);
+                table.find_or_found(&keys, hashes, found, |new, made| {
+                    made.extend(new.iter().map(|&row| block[row as usize]));
+                    groups.extend_from_slice(made);
+                    Ok(())
+                })?;
+                targets.clear();
+                sources.clear();
+                for (&target, &source) in found.iter().zip(block.iter()).filter(|(target, source)| target != source) {
+                    targets.push(target);
+                    sources.push(source);
+                }
+                grouping.states.combine(grouping.base(), &targets, grouping.base(), &sources)?;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The rows of the groups of `keys`, which are groups of the morsel aggregated last.
+    pub(super) fn find(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<&[RowPtr]> {
+        let table = self.table.as_mut().expect("a table is made if values are collected");
+        table.find_or_found(keys, hashes, &mut self.found, |_, _| panic!("values are collected for known groups"))?;
+        Ok(&self.found)
+    }
+
+    /// Divides each partition by further radix bits.
+    fn split(&mut self, morsel: GroupMorsel) -> Result<Vec<GroupMorsel>> {
+        let grouping = self.grouping.clone();
+        let mut morsels = Vec::new();
+        for Partition { index, bits, rows, collected } in morsel.partitions {
+            let nothing = RowCollection::new(&grouping.memory, &grouping.layout, None);
+            let finer = PartitionedRows::refine(&grouping.memory, nothing, index, bits, REPARTITION_BITS)?;
+            let mut local = LocalGroups::over(&grouping, finer)?;
+            let mut scan = rows.into_scan();
+            while let Some(block) = scan.next_block()? {
+                grouping.layout.hashes(block.pointers(), &mut self.hashes);
+                let keys = key_columns(&grouping, block.pointers(), block.heaps());
+                local.add_rows(&keys, &self.hashes, block.pointers(), grouping.base())?;
+            }
+            let mut collected = collected
+                .into_iter()
+                .map(|rows| PartitionedRows::refine(&grouping.memory, rows, index, bits, REPARTITION_BITS))
+                .map(|refined| Ok(refined?.into_partitions().into_iter()))
+                .collect::<Result<Vec<_>>>()?;
+            let (finer, has_duplicates) = local.finish();
+            for (offset, rows) in finer.into_partitions().into_iter().enumerate() {
+                let collected = collected.iter_mut().map(|set| set.next().expect("as many partitions")).collect();
+                if !rows.is_empty() {
+                    let index = (index << REPARTITION_BITS) + offset;
+                    morsels.push(GroupMorsel::new(index, bits + REPARTITION_BITS, rows, collected, has_duplicates));
+                }
+            }
+        }
+        Ok(morsels)
+    }
+}
+
+/// The key columns of rows of groups.
+pub(super) fn key_columns(grouping: &Grouping, rows: &[RowPtr], heaps: &Heaps) -> Vec<Vector> {
+    (0..grouping.keys()).map(|key| grouping.layout.gather(rows, key, heaps)).collect()
+}

@@ -1,0 +1,422 @@
+//! What the operator computes for a query: inputs, states, outputs, each once however many aggregates share them.
+//!
+//! ```text
+//! sum(x), avg(x), count(*), count(distinct y) filter (where z)      x is never NULL
+//!   inputs:  x, y, z
+//!   states:  0 sum(x)   1 count(*)   2 count(y) over distinct set 0
+//!   outputs: sum = 0    avg = 0 / 1  count = 1                      distinct = 2
+//!   distinct sets: 0 = (y) of the rows where z
+//! ```
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use datafusion_expr::logical_plan::Aggregate;
+use godwit_common::{Error, Result};
+use godwit_expression::{Expression, Projection};
+use godwit_rows::aggregate_state::{StateKind, StateLayout};
+use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
+
+use super::config::ROWS_MAX;
+use super::{AggregateCall, AggregateKind, HashAggregateSpec};
+
+/// Which rows reach a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Feed {
+    /// The input's rows where the filter, an input column, is TRUE.
+    Input { filter: Option<usize> },
+    /// The rows of a distinct set.
+    Distinct(usize),
+}
+
+/// A state and what goes into it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PlannedState {
+    pub(super) kind: StateKind,
+    pub(super) feed: Feed,
+    /// Columns of the feed: the argument, several for a count of rows without NULL in any, none for a count of rows.
+    pub(super) arguments: Vec<usize>,
+}
+
+/// Arguments that are counted once per group: rows (group keys, arguments) made unique before they reach the states.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DistinctSet {
+    pub(super) arguments: Vec<usize>,
+    pub(super) filter: Option<usize>,
+}
+
+/// Values that are kept until all of their group are there.
+#[derive(Debug, Clone)]
+pub(super) struct CollectedSet {
+    pub(super) feed: Feed,
+    /// The value, then the sort keys: columns of the feed.
+    pub(super) columns: Vec<usize>,
+    pub(super) types: Vec<PhysicalType>,
+    pub(super) kind: AggregateKind,
+    /// Per sort key: descending, NULLs first.
+    pub(super) order: Vec<(bool, bool)>,
+}
+
+/// How a result comes out of states.
+#[derive(Debug, Clone)]
+pub(super) enum Output {
+    Count(usize),
+    /// A sum; NULL where the count `seen` is 0.
+    Sum { state: usize, seen: Option<usize> },
+    /// Minimum, maximum or bits; NULL likewise.
+    Value { state: usize, seen: Option<usize> },
+    Any(usize),
+    /// Sum through count; decimals are scaled by the factor first.
+    Mean { sum: usize, count: usize, decimal_factor: Option<i128>, float_divisor: f64 },
+    Moments { state: usize, kind: AggregateKind },
+    Collected(usize),
+}
+
+/// A grouping set: which keys it has, and its number.
+#[derive(Debug, Clone)]
+pub(super) struct GroupingSet {
+    pub(super) has_key: Vec<bool>,
+    pub(super) id: u64,
+}
+
+pub(super) struct Plan {
+    /// Computes the distinct expressions.
+    pub(super) inputs: Projection,
+    pub(super) input_types: RowType,
+    /// Input column of each group key.
+    pub(super) keys: Vec<usize>,
+    /// Types of the group keys as they come out, the grouping id included.
+    pub(super) key_types: RowType,
+    pub(super) grouping_sets: Option<Vec<GroupingSet>>,
+    pub(super) states: Vec<PlannedState>,
+    pub(super) layout: Arc<StateLayout>,
+    pub(super) distinct: Vec<DistinctSet>,
+    pub(super) collected: Vec<CollectedSet>,
+    /// The state that numbers the groups, if values are collected.
+    pub(super) ordinal: Option<usize>,
+    pub(super) outputs: Vec<(Output, ColumnType)>,
+}
+
+impl Plan {
+    pub(super) fn new(spec: &HashAggregateSpec) -> Result<Plan> {
+        Planner::default().plan(spec)
+    }
+
+    /// True if there is a group even without input: the one of all rows.
+    pub(super) fn has_global_group(&self) -> bool {
+        match &self.grouping_sets {
+            Some(sets) => sets.iter().any(|set| !set.has_key.contains(&true)),
+            None => self.keys.is_empty(),
+        }
+    }
+
+    pub(super) fn key_physical(&self) -> Vec<PhysicalType> {
+        self.key_types.iter().map(|ty| ty.physical).collect()
+    }
+
+    pub(super) fn output_type(&self) -> RowType {
+        self.key_types.iter().chain(self.outputs.iter().map(|(_, ty)| ty)).cloned().collect()
+    }
+}
+
+#[derive(Default)]
+struct Planner {
+    inputs: Vec<Expression>,
+    states: Vec<PlannedState>,
+    distinct: Vec<DistinctSet>,
+    collected: Vec<CollectedSet>,
+    has_global_group: bool,
+}
+
+impl Planner {
+    fn plan(mut self, spec: &HashAggregateSpec) -> Result<Plan> {
+        let keys: Vec<usize> = spec.groups.iter().map(|group| self.input(group)).collect();
+        let mut key_types: RowType = spec.groups.iter().map(|group| group.output().clone()).collect();
+        if key_types.iter().any(|ty| ty.physical == PhysicalType::Nested) {
+            return Err(Error::unsupported("grouping by a list, struct or map"));
+        }
+        let sets = spec.grouping_sets.as_ref().map(|sets| grouping_sets(sets, keys.len(), &mut key_types)).transpose()?;
+        self.has_global_group = match &spec.grouping_sets {
+            Some(sets) => sets.iter().any(Vec::is_empty),
+            None => keys.is_empty(),
+        };
+        let mut outputs = Vec::new();
+        for call in &spec.aggregates {
+            outputs.push(self.call(call)?);
+        }
+        let ordinal = (!self.collected.is_empty()).then(|| {
+            self.states.push(PlannedState {
+                kind: StateKind::Ordinal,
+                feed: Feed::Input { filter: None },
+                arguments: Vec::new(),
+            });
+            self.states.len() - 1
+        });
+        let kinds: Vec<StateKind> = self.states.iter().map(|state| state.kind).collect();
+        let inputs = Projection::new(self.inputs);
+        Ok(Plan {
+            input_types: inputs.output(),
+            inputs,
+            keys,
+            key_types,
+            grouping_sets: sets,
+            layout: StateLayout::new(&kinds),
+            states: self.states,
+            distinct: self.distinct,
+            collected: self.collected,
+            ordinal,
+            outputs,
+        })
+    }
+
+    /// The input column that holds the expression's values.
+    fn input(&mut self, expression: &Expression) -> usize {
+        match self.inputs.iter().position(|known| known.is_same(expression)) {
+            Some(known) => known,
+            None => {
+                self.inputs.push(expression.clone());
+                self.inputs.len() - 1
+            }
+        }
+    }
+
+    fn state(&mut self, kind: StateKind, feed: Feed, arguments: Vec<usize>) -> usize {
+        let state = PlannedState { kind, feed, arguments };
+        match self.states.iter().position(|known| *known == state) {
+            Some(known) => known,
+            None => {
+                self.states.push(state);
+                self.states.len() - 1
+            }
+        }
+    }
+
+    /// The count of rows of the feed whose arguments aren't NULL.
+    fn count(&mut self, feed: Feed, arguments: &[usize], types: &[ColumnType]) -> usize {
+        let nullable = |&&index: &&usize| types[index].nullable;
+        let counted: Vec<usize> = arguments.iter().filter(nullable).copied().collect();
+        self.state(StateKind::Count, feed, counted)
+    }
+
+    /// The count that tells whether a value was seen; `None` if every group has one.
+    fn seen(&mut self, feed: Feed, argument: usize, types: &[ColumnType]) -> Option<usize> {
+        let always = !types[argument].nullable && feed == Feed::Input { filter: None } && !self.has_global_group;
+        (!always).then(|| self.count(feed, &[argument], types))
+    }
+
+    fn call(&mut self, call: &AggregateCall) -> Result<(Output, ColumnType)> {
+        let types: RowType = call.arguments.iter().map(|argument| argument.output().clone()).collect();
+        let inputs: Vec<usize> = call.arguments.iter().map(|argument| self.input(argument)).collect();
+        let filter = call.filter.as_ref().map(|filter| self.input(filter));
+        // `arguments` are columns of the feed, and `feed_types` the types of all its columns.
+        let (feed, arguments, feed_types) = if call.distinct {
+            if !call.order_by.is_empty() {
+                return Err(Error::unsupported("ORDER BY in an aggregate with DISTINCT"));
+            }
+            let set = DistinctSet { arguments: inputs, filter };
+            let index = self.distinct.iter().position(|known| *known == set).unwrap_or_else(|| {
+                self.distinct.push(set);
+                self.distinct.len() - 1
+            });
+            (Feed::Distinct(index), (0..types.len()).collect::<Vec<_>>(), types.clone())
+        } else {
+            let all = self.inputs.iter().map(|input| input.output().clone()).collect();
+            (Feed::Input { filter }, inputs, all)
+        };
+        self.output(call, feed, &arguments, &types, &feed_types)
+    }
+
+    fn output(
+        &mut self,
+        call: &AggregateCall,
+        feed: Feed,
+        arguments: &[usize],
+        types: &[ColumnType],
+        feed_types: &[ColumnType],
+    ) -> Result<(Output, ColumnType)> {
+        use AggregateKind as K;
+        let mut ty = call.output.clone();
+        let first = || {
+            let argument = types.first().ok_or_else(|| Error::internal("an aggregate without an argument"))?;
+            Ok::<_, Error>((argument, arguments[0]))
+        };
+        let output = match &call.kind {
+            K::CountStar => Output::Count(self.state(StateKind::Count, feed, Vec::new())),
+            K::Count => Output::Count(self.count(feed, arguments, feed_types)),
+            K::Sum => {
+                let (argument, column) = first()?;
+                let kind = sum_state(argument)?;
+                sum_type(&mut ty, argument, kind)?;
+                Output::Sum { state: self.state(kind, feed, vec![column]), seen: self.seen(feed, column, feed_types) }
+            }
+            K::Avg => {
+                let (argument, column) = first()?;
+                let sum = self.state(sum_state(argument)?, feed, vec![column]);
+                let count = self.count(feed, &[column], feed_types);
+                mean(sum, count, argument, &mut ty)?
+            }
+            K::Min | K::Max | K::BoolAnd | K::BoolOr | K::AnyValue if is_wide(first()?.0) => {
+                return self.collect(call, feed, arguments, feed_types, ty);
+            }
+            K::Min | K::BoolAnd => self.extreme(StateKind::Min, feed, first()?, feed_types, &mut ty),
+            K::Max | K::BoolOr => self.extreme(StateKind::Max, feed, first()?, feed_types, &mut ty),
+            K::AnyValue => {
+                let (argument, column) = first()?;
+                keep_type(&mut ty, argument);
+                Output::Any(self.state(StateKind::Any(argument.physical), feed, vec![column]))
+            }
+            K::BitAnd | K::BitOr | K::BitXor => {
+                let (argument, column) = first()?;
+                if !argument.physical.is_integer() || argument.physical == PhysicalType::I128 {
+                    return Err(Error::unsupported(format!("bitwise aggregates of {}", argument.logical)));
+                }
+                let kind = match call.kind {
+                    K::BitAnd => StateKind::BitAnd,
+                    K::BitOr => StateKind::BitOr,
+                    _ => StateKind::BitXor,
+                };
+                Output::Value { state: self.state(kind, feed, vec![column]), seen: self.seen(feed, column, feed_types) }
+            }
+            K::VarSamp | K::VarPop | K::StddevSamp | K::StddevPop => {
+                let (argument, column) = first()?;
+                if !matches!(argument.physical, PhysicalType::F32 | PhysicalType::F64) && argument.scale() != 0 {
+                    return Err(Error::unsupported("the variance of decimals").with_hint("cast them to DOUBLE"));
+                }
+                Output::Moments { state: self.state(StateKind::Moments, feed, vec![column]), kind: call.kind.clone() }
+            }
+            K::Quantile(_) | K::StringAgg(_) | K::FirstValue { .. } | K::LastValue { .. } => {
+                return self.collect(call, feed, arguments, feed_types, ty);
+            }
+        };
+        if matches!(output, Output::Count(_)) {
+            ty.nullable = false;
+        }
+        Ok((output, ty))
+    }
+
+    fn extreme(
+        &mut self,
+        kind: fn(PhysicalType) -> StateKind,
+        feed: Feed,
+        (argument, column): (&ColumnType, usize),
+        feed_types: &[ColumnType],
+        ty: &mut ColumnType,
+    ) -> Output {
+        keep_type(ty, argument);
+        let state = self.state(kind(argument.physical), feed, vec![column]);
+        Output::Value { state, seen: self.seen(feed, column, feed_types) }
+    }
+
+    fn collect(
+        &mut self,
+        call: &AggregateCall,
+        feed: Feed,
+        arguments: &[usize],
+        feed_types: &[ColumnType],
+        mut ty: ColumnType,
+    ) -> Result<(Output, ColumnType)> {
+        let mut columns = vec![arguments[0]];
+        let mut types = vec![feed_types[arguments[0]].physical];
+        for order in &call.order_by {
+            columns.push(self.input(&order.expression));
+            types.push(order.expression.output().physical);
+        }
+        if types.contains(&PhysicalType::Nested) {
+            return Err(Error::unsupported(format!("{:?} of a list, struct or map", call.kind)));
+        }
+        if !matches!(call.kind, AggregateKind::Quantile(_) | AggregateKind::StringAgg(_)) {
+            keep_type(&mut ty, &feed_types[arguments[0]]);
+        }
+        ty.nullable = true;
+        let order = call.order_by.iter().map(|order| (order.descending, order.nulls_first)).collect();
+        self.collected.push(CollectedSet { feed, columns, types, kind: call.kind.clone(), order });
+        Ok((Output::Collected(self.collected.len() - 1), ty))
+    }
+}
+
+/// True for values without a fixed width.
+fn is_wide(ty: &ColumnType) -> bool {
+    matches!(ty.physical, PhysicalType::Str | PhysicalType::Nested)
+}
+
+/// The result lies in memory like the argument.
+fn keep_type(ty: &mut ColumnType, argument: &ColumnType) {
+    ty.physical = argument.physical;
+    ty.range = argument.range;
+}
+
+/// The range of a sum of at most [`ROWS_MAX`] values.
+fn sum_range(argument: &ColumnType) -> Option<ValueRange> {
+    let bound = argument.bound()?;
+    let (min, max) = (bound.min.min(0).checked_mul(ROWS_MAX)?, bound.max.max(0).checked_mul(ROWS_MAX)?);
+    Some(ValueRange { min, max })
+}
+
+fn sum_state(argument: &ColumnType) -> Result<StateKind> {
+    match argument.physical {
+        PhysicalType::F32 | PhysicalType::F64 => Ok(StateKind::SumF64),
+        physical if physical.is_integer() => match sum_range(argument) {
+            Some(range) if range.fits(PhysicalType::I64) => Ok(StateKind::SumI64),
+            _ => Ok(StateKind::SumI128),
+        },
+        _ => Err(Error::unsupported(format!("the sum of {}", argument.logical))),
+    }
+}
+
+fn sum_type(ty: &mut ColumnType, argument: &ColumnType, kind: StateKind) -> Result<()> {
+    let is_float = ty.physical == PhysicalType::F64;
+    if is_float != (kind == StateKind::SumF64) {
+        return Err(Error::internal(format!("a sum of {} as {}", argument.logical, ty.logical)));
+    }
+    if kind == StateKind::SumI64 && ty.physical == PhysicalType::I128 {
+        ty.physical = PhysicalType::I64;
+    }
+    ty.range = if is_float { None } else { sum_range(argument).filter(|range| range.fits(ty.physical)) };
+    Ok(())
+}
+
+fn mean(sum: usize, count: usize, argument: &ColumnType, ty: &mut ColumnType) -> Result<Output> {
+    let decimal_factor = match ty.logical {
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => {
+            let digits = ty.scale() - argument.scale();
+            let factor = u32::try_from(digits).ok().and_then(|digits| 10i128.checked_pow(digits));
+            Some(factor.ok_or_else(|| Error::internal("the scale of an average is below that of its argument"))?)
+        }
+        _ => None,
+    };
+    if let (Some(factor), Some(bound)) = (decimal_factor, argument.bound()) {
+        ty.range = (|| {
+            Some(ValueRange { min: bound.min.checked_mul(factor)?, max: bound.max.checked_mul(factor)? })
+        })();
+        if ty.physical == PhysicalType::I128 && ty.range.is_some_and(|range| range.fits(PhysicalType::I64)) {
+            ty.physical = PhysicalType::I64;
+        }
+    }
+    let float_divisor = 10f64.powi(argument.scale() as i32);
+    Ok(Output::Mean { sum, count, decimal_factor, float_divisor })
+}
+
+/// Numbers the sets as DataFusion does: a bit per key, the last key lowest, set if the set lacks the key; above them, which
+/// occurrence of the same set it is. Appends the type of that number to `key_types` and makes the keys nullable.
+fn grouping_sets(sets: &[Vec<usize>], keys: usize, key_types: &mut RowType) -> Result<Vec<GroupingSet>> {
+    if keys >= 64 {
+        return Err(Error::unsupported("grouping sets over 64 or more columns"));
+    }
+    let mut planned: Vec<GroupingSet> = Vec::new();
+    let mut ordinal_max = 0;
+    for set in sets {
+        let has_key: Vec<bool> = (0..keys).map(|key| set.contains(&key)).collect();
+        let mask = has_key.iter().fold(0u64, |mask, &has| mask << 1 | !has as u64);
+        let ordinal = planned.iter().filter(|known| known.has_key == has_key).count();
+        ordinal_max = ordinal_max.max(ordinal);
+        planned.push(GroupingSet { has_key, id: mask | (ordinal as u64) << keys });
+    }
+    for (key, ty) in key_types.iter_mut().enumerate() {
+        ty.nullable |= planned.iter().any(|set| !set.has_key[key]);
+    }
+    let mut ty = ColumnType::new(Aggregate::grouping_id_type(keys, ordinal_max), false)?;
+    let max = planned.iter().map(|set| set.id as i128).max().unwrap_or(0);
+    ty.range = Some(ValueRange { min: 0, max });
+    key_types.push(ty);
+    Ok(planned)
+}

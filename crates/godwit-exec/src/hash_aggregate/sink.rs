@@ -1,0 +1,241 @@
+//! The way of a chunk into groups and states; for the operator's input, and for the rows of distinct sets.
+//!
+//! ```text
+//! chunk ──inputs──▶ keys, arguments ──▶ direct array, else table ──▶ row of each row's group ──▶ update states
+//!                          ├─(distinct set)──▶ groups of (keys, arguments), fed back in phase two
+//!                          └─(collected set)─▶ rows (keys, values), finished with their partition
+//! ```
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_rows::{PartitionedRows, RowPtr};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::kernels::select::select_true;
+use godwit_vector::{Chunk, Flat, Vector};
+
+use super::HashAggregate;
+use super::direct::DirectGroups;
+use super::groups::LocalGroups;
+use super::plan::{Feed, GroupingSet};
+use crate::pipeline::{SinkVerdict, SinkWorker};
+
+/// Adds rows to the groups of one worker.
+pub(super) struct Feeder {
+    operator: Arc<HashAggregate>,
+    direct: Option<DirectGroups>,
+    local: LocalGroups,
+    /// Groups of (keys, arguments), per distinct set.
+    distinct: Vec<LocalGroups>,
+    /// Rows of (keys, values), per collected set.
+    collected: Vec<PartitionedRows>,
+    hashes: Vec<u64>,
+    picked: Vec<RowPtr>,
+}
+
+/// The rows of a chunk where a filter is TRUE, computed once per filter and chunk.
+struct Filters {
+    rows: Vec<(usize, Vec<u32>)>,
+}
+
+impl Filters {
+    fn compute(operator: &HashAggregate, inputs: &[Vector]) -> Self {
+        let plan = operator.plan();
+        let of_states = plan.states.iter().map(|state| state.feed);
+        let of_collected = plan.collected.iter().map(|set| set.feed);
+        let of_distinct = plan.distinct.iter().map(|set| Feed::Input { filter: set.filter });
+        let mut rows: Vec<(usize, Vec<u32>)> = Vec::new();
+        for feed in of_states.chain(of_collected).chain(of_distinct) {
+            if let Feed::Input { filter: Some(filter) } = feed
+                && rows.iter().all(|(known, _)| *known != filter)
+            {
+                let mut selected = Vec::new();
+                let vector = &inputs[filter];
+                select_true(vector.to_flat().bools(), vector.validity().map(|v| &**v), &mut selected);
+                rows.push((filter, selected));
+            }
+        }
+        Self { rows }
+    }
+
+    fn get(&self, filter: Option<usize>) -> Option<&[u32]> {
+        let filter = filter?;
+        let (_, rows) = self.rows.iter().find(|(known, _)| *known == filter).expect("all filters are computed");
+        Some(rows)
+    }
+}
+
+impl Feeder {
+    pub(super) fn new(operator: &Arc<HashAggregate>) -> Result<Self> {
+        let plan = operator.plan();
+        let memory = operator.memory();
+        Ok(Self {
+            direct: DirectGroups::new(plan, memory)?,
+            local: LocalGroups::new(&operator.groups().grouping)?,
+            distinct: operator.distinct().iter().map(|set| LocalGroups::new(&set.grouping)).collect::<Result<_>>()?,
+            collected: operator.collected().iter().map(|set| set.new_rows(memory)).collect(),
+            hashes: Vec::new(),
+            picked: Vec::new(),
+            operator: operator.clone(),
+        })
+    }
+
+    /// Adds rows of the input.
+    fn feed_input(&mut self, chunk: &Chunk) -> Result<()> {
+        let operator = self.operator.clone();
+        let plan = operator.plan();
+        let inputs = plan.inputs.evaluate(chunk)?.dense_columns();
+        let filters = Filters::compute(&operator, &inputs);
+        let keys: Vec<Vector> = plan.keys.iter().map(|&key| inputs[key].clone()).collect();
+        match &plan.grouping_sets {
+            None => self.feed_keys(&keys, &inputs, &filters, chunk.len()),
+            Some(sets) => {
+                for set in sets {
+                    let keys = operator.keys_of_set(set, &keys, chunk.len());
+                    self.feed_keys(&keys, &inputs, &filters, chunk.len())?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds rows of the input under the given keys.
+    fn feed_keys(&mut self, keys: &[Vector], inputs: &[Vector], filters: &Filters, rows: usize) -> Result<()> {
+        self.update_states(None, keys, inputs, filters, rows)?;
+        let operator = self.operator.clone();
+        for (set, local) in operator.plan().distinct.iter().zip(&mut self.distinct) {
+            let mut columns: Vec<Vector> =
+                keys.iter().cloned().chain(set.arguments.iter().map(|&argument| inputs[argument].clone())).collect();
+            let mut rows = rows;
+            if let Some(selected) = filters.get(set.filter) {
+                columns.iter_mut().for_each(|column| *column = column.take(selected));
+                rows = selected.len();
+            }
+            hash_vectors(&columns, rows, &mut self.hashes);
+            local.assign(&columns, &self.hashes)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of distinct set `set`: unique keys and arguments.
+    pub(super) fn feed_distinct(&mut self, set: usize, keys: &[Vector], arguments: &[Vector], rows: usize) -> Result<()> {
+        self.update_states(Some(set), keys, arguments, &Filters { rows: Vec::new() }, rows)
+    }
+
+    /// Updates the states that are fed by the input or by a distinct set, whose columns are `columns`.
+    fn update_states(
+        &mut self,
+        distinct: Option<usize>,
+        keys: &[Vector],
+        columns: &[Vector],
+        filters: &Filters,
+        rows: usize,
+    ) -> Result<()> {
+        let operator = self.operator.clone();
+        let plan = operator.plan();
+        // The filter of a state if it is fed by these rows.
+        let filter_of = |feed: Feed| match (feed, distinct) {
+            (Feed::Input { filter }, None) => Some(filters.get(filter)),
+            (Feed::Distinct(set), Some(fed)) if set == fed => Some(None),
+            _ => None,
+        };
+        let is_direct = match &mut self.direct {
+            Some(direct) => direct.assign(plan, keys, rows)?,
+            None => false,
+        };
+        if !is_direct {
+            self.give_up_direct()?;
+        }
+        if !is_direct || !self.collected.is_empty() {
+            hash_vectors(keys, rows, &mut self.hashes);
+        }
+        let found = if is_direct { &[][..] } else { self.local.assign(keys, &self.hashes)? };
+        for (index, state) in plan.states.iter().enumerate().filter(|(index, _)| Some(*index) != plan.ordinal) {
+            let Some(selected) = filter_of(state.feed) else { continue };
+            let argument = argument_of(&state.arguments, columns, selected, rows);
+            match &mut self.direct {
+                Some(direct) => direct.update(plan, index, selected, argument.as_ref())?,
+                None => {
+                    let base = operator.groups().grouping.base();
+                    let rows = match selected {
+                        Some(selected) => {
+                            self.picked.clear();
+                            self.picked.extend(selected.iter().map(|&row| found[row as usize]));
+                            &self.picked
+                        }
+                        None => found,
+                    };
+                    plan.layout.update(index, base, rows, argument.as_ref())?;
+                }
+            }
+        }
+        for ((set, shared), rows) in plan.collected.iter().zip(operator.collected()).zip(&mut self.collected) {
+            if let Some(selected) = filter_of(set.feed) {
+                shared.append(rows, keys, set.columns.iter().map(|&column| &columns[column]), &self.hashes, selected)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the groups of the direct array, if there is one, to the table; from now on, all go there.
+    fn give_up_direct(&mut self) -> Result<()> {
+        if let Some(mut direct) = self.direct.take() {
+            direct.flush(self.operator.plan(), &mut self.local)?;
+        }
+        Ok(())
+    }
+
+    /// Hands everything over to the shared groups.
+    pub(super) fn combine(mut self) -> Result<()> {
+        let direct = self.direct.as_ref().map(DirectGroups::groups);
+        self.operator.note_table(direct, &self.local);
+        self.give_up_direct()?;
+        let operator = &self.operator;
+        operator.groups().combine(self.local);
+        operator.distinct().iter().zip(self.distinct).for_each(|(shared, local)| shared.combine(local));
+        operator.collected().iter().zip(self.collected).for_each(|(shared, rows)| shared.combine(rows));
+        Ok(())
+    }
+}
+
+/// The argument of a state for the selected rows. Several arguments, which only counts have, become one that is NULL where
+/// any is.
+fn argument_of(arguments: &[usize], columns: &[Vector], selected: Option<&[u32]>, rows: usize) -> Option<Vector> {
+    let argument = match arguments {
+        [] => return None,
+        [argument] => columns[*argument].clone(),
+        several => {
+            let validities = several.iter().filter_map(|&argument| columns[argument].validity());
+            let all = validities.cloned().reduce(|a, b| Arc::new(a.and(&b)));
+            Vector::constant(Flat::Bool(vec![1].into()), rows).with_validity(all)
+        }
+    };
+    Some(match selected {
+        Some(selected) => argument.take(selected),
+        None => argument,
+    })
+}
+
+impl HashAggregate {
+    /// The keys of a chunk's rows in one grouping set: NULL where the set lacks the key, then the number of the set.
+    pub(super) fn keys_of_set(&self, set: &GroupingSet, keys: &[Vector], rows: usize) -> Vec<Vector> {
+        let id_type = self.plan().key_types.last().expect("the grouping id").physical;
+        let id = Vector::constant(super::finish::integers(id_type, [set.id as i128]), rows);
+        let key = |(has_key, key): (&bool, &Vector)| if *has_key { key.clone() } else { Vector::null(key.physical(), rows) };
+        set.has_key.iter().zip(keys).map(key).chain([id]).collect()
+    }
+}
+
+/// The sink's worker.
+pub(super) struct AggregateSinkWorker(pub(super) Feeder);
+
+impl SinkWorker for AggregateSinkWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        self.0.feed_input(&chunk)?;
+        Ok(SinkVerdict::NeedInput)
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        self.0.combine()
+    }
+}

@@ -1,0 +1,228 @@
+//! Phase two as a source: distinct sets first, then the partitions of the groups, each a morsel.
+//!
+//! ```text
+//! Distinct ──(no set left, all workers have handed over what they fed)──▶ Groups ──▶ Done
+//! ```
+//!
+//! While distinct sets are left, a worker makes a morsel of one unique and feeds it to groups of its own, as it did with
+//! the input. Who finds no more of these hands its groups over; the last one to do so opens the partitions of the groups
+//! and wakes the others.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_rows::RowPtr;
+use godwit_vector::{CHUNK_ROWS, Chunk, Vector};
+use parking_lot::Mutex;
+
+use super::HashAggregate;
+use super::finish::StateReader;
+use super::partition::{Aggregated, FinishedGroups, GroupMorsel, PartitionAggregator, key_columns};
+use super::plan::Output;
+use super::sink::Feeder;
+use crate::QueryContext;
+use crate::pipeline::{Signal, SourceVerdict, SourceWorker};
+
+/// What the source's workers share.
+#[derive(Default)]
+pub(super) struct SharedPhase(Mutex<Phase>);
+
+#[derive(Default)]
+struct Phase {
+    /// Morsels of distinct sets: the set, and some of its partitions.
+    distinct: VecDeque<(usize, GroupMorsel)>,
+    /// Workers that hold groups fed from distinct sets.
+    feeding: usize,
+    /// Fires when the groups are opened.
+    opened: Signal,
+    /// `None` before they are opened.
+    groups: Option<VecDeque<GroupMorsel>>,
+}
+
+/// What a worker does next.
+enum Step {
+    Distinct(usize, GroupMorsel),
+    HandOver,
+    Wait(Signal),
+    Groups(GroupMorsel),
+    Done,
+}
+
+impl SharedPhase {
+    /// Called once, when the input is complete.
+    pub(super) fn start(&self, operator: &HashAggregate) {
+        let mut phase = self.0.lock();
+        for (index, set) in operator.distinct().iter().enumerate() {
+            phase.distinct.extend(set.take_morsels(Vec::new()).into_iter().map(|morsel| (index, morsel)));
+        }
+        if phase.distinct.is_empty() {
+            phase.groups = Some(operator.open_groups().into());
+        }
+    }
+
+    pub(super) fn morsels(&self) -> usize {
+        let phase = self.0.lock();
+        phase.distinct.len().max(phase.groups.as_ref().map_or(0, VecDeque::len))
+    }
+
+    fn next_step(&self, feeds: &mut bool) -> Step {
+        let mut phase = self.0.lock();
+        if let Some(groups) = &mut phase.groups {
+            return groups.pop_front().map_or(Step::Done, Step::Groups);
+        }
+        match phase.distinct.pop_front() {
+            Some((set, morsel)) => {
+                phase.feeding += !*feeds as usize;
+                *feeds = true;
+                Step::Distinct(set, morsel)
+            }
+            None if *feeds => Step::HandOver,
+            None => Step::Wait(phase.opened.clone()),
+        }
+    }
+
+    /// A worker has handed over what it fed.
+    fn handed_over(&self, operator: &HashAggregate) {
+        let mut phase = self.0.lock();
+        phase.feeding -= 1;
+        // A worker that split a morsel may have left pieces of it to the others.
+        if phase.feeding == 0 && phase.distinct.is_empty() {
+            phase.groups = Some(operator.open_groups().into());
+            let opened = phase.opened.clone();
+            drop(phase);
+            opened.fire();
+        }
+    }
+
+    fn put_distinct(&self, set: usize, morsels: Vec<GroupMorsel>) {
+        self.0.lock().distinct.extend(morsels.into_iter().map(|morsel| (set, morsel)));
+    }
+
+    fn put_groups(&self, morsels: Vec<GroupMorsel>) {
+        // In front: their pages were just written to.
+        let mut phase = self.0.lock();
+        let groups = phase.groups.as_mut().expect("groups are opened before they are split");
+        morsels.into_iter().rev().for_each(|morsel| groups.push_front(morsel));
+    }
+}
+
+/// One worker of the source.
+pub(super) struct AggregateSourceWorker {
+    operator: Arc<HashAggregate>,
+    query: Arc<QueryContext>,
+    aggregator: PartitionAggregator,
+    distinct_aggregators: Vec<PartitionAggregator>,
+    feeder: Option<Feeder>,
+    emitting: Option<Emission>,
+    rows: Vec<RowPtr>,
+}
+
+/// Groups on their way out.
+struct Emission {
+    groups: FinishedGroups,
+    /// A vector per collected set, over all groups.
+    collected: Vec<Vector>,
+    next: usize,
+}
+
+impl AggregateSourceWorker {
+    pub(super) fn new(operator: &Arc<HashAggregate>, query: &Arc<QueryContext>) -> Self {
+        Self {
+            aggregator: PartitionAggregator::new(&operator.groups().grouping),
+            distinct_aggregators:
+                operator.distinct().iter().map(|set| PartitionAggregator::new(&set.grouping)).collect(),
+            feeder: None,
+            emitting: None,
+            rows: Vec::new(),
+            operator: operator.clone(),
+            query: query.clone(),
+        }
+    }
+
+    /// Makes a morsel of a distinct set unique and feeds it to the groups of this worker.
+    fn feed_distinct(&mut self, set: usize, morsel: GroupMorsel) -> Result<()> {
+        let groups = match self.distinct_aggregators[set].aggregate(morsel)? {
+            Aggregated::Split(morsels) => {
+                self.operator.phase().put_distinct(set, morsels);
+                return Ok(());
+            }
+            Aggregated::Groups(groups) => groups,
+        };
+        let feeder = self.feeder.as_mut().expect("made before the first morsel");
+        let grouping = &self.operator.distinct()[set].grouping;
+        let keys = self.operator.groups().grouping.keys();
+        for begin in (0..groups.len()).step_by(CHUNK_ROWS) {
+            let end = groups.len().min(begin + CHUNK_ROWS);
+            groups.rows(begin, end, &mut self.rows);
+            let columns = key_columns(grouping, &self.rows, &groups.heaps);
+            feeder.feed_distinct(set, &columns[..keys], &columns[keys..], end - begin)?;
+        }
+        Ok(())
+    }
+
+    /// Aggregates a morsel of the groups.
+    fn aggregate(&mut self, morsel: GroupMorsel) -> Result<()> {
+        let groups = match self.aggregator.aggregate(morsel)? {
+            Aggregated::Split(morsels) => {
+                self.operator.phase().put_groups(morsels);
+                return Ok(());
+            }
+            Aggregated::Groups(groups) => groups,
+        };
+        let mut groups = groups;
+        let collected = self.operator.finish_collected(&mut self.aggregator, &mut groups)?;
+        self.emitting = Some(Emission { groups, collected, next: 0 });
+        Ok(())
+    }
+
+    /// The next chunk of the groups that are finished.
+    fn emit(&mut self) -> Result<Option<Chunk>> {
+        let Some(Emission { groups, collected, next }) = &mut self.emitting else { return Ok(None) };
+        let begin = *next;
+        let end = groups.len().min(begin + self.query.settings.chunk_rows);
+        if begin == end {
+            self.emitting = None;
+            return Ok(None);
+        }
+        *next = end;
+        groups.rows(begin, end, &mut self.rows);
+        let plan = self.operator.plan();
+        let grouping = &self.operator.groups().grouping;
+        let mut columns = key_columns(grouping, &self.rows, &groups.heaps);
+        let states = StateReader { layout: &plan.layout, base: grouping.base(), rows: &self.rows };
+        for (output, ty) in &plan.outputs {
+            columns.push(match output {
+                Output::Collected(set) => collected[*set].slice(begin, end - begin),
+                _ => states.vector(output, ty)?,
+            });
+        }
+        Ok(Some(Chunk::new(columns, end - begin)))
+    }
+}
+
+impl SourceWorker for AggregateSourceWorker {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        if let Some(chunk) = self.emit()? {
+            return Ok(SourceVerdict::Chunk(chunk));
+        }
+        self.query.cancel.check()?;
+        let mut feeds = self.feeder.is_some();
+        match self.operator.phase().next_step(&mut feeds) {
+            Step::Distinct(set, morsel) => {
+                if self.feeder.is_none() {
+                    self.feeder = Some(Feeder::new(&self.operator)?);
+                }
+                self.feed_distinct(set, morsel)?;
+            }
+            Step::HandOver => {
+                self.feeder.take().expect("a feeding worker has a feeder").combine()?;
+                self.operator.phase().handed_over(&self.operator);
+            }
+            Step::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
+            Step::Groups(morsel) => self.aggregate(morsel)?,
+            Step::Done => return Ok(SourceVerdict::Done),
+        }
+        Ok(SourceVerdict::Worked)
+    }
+}
