@@ -67,9 +67,11 @@ impl Pool {
             return Err(self.shortage(bytes));
         }
         let mut earned = 0;
-        loop {
-            match self.evict_next() {
-                Ok(Some(freed)) => earned += freed,
+        while earned < bytes {
+            // If the limit was lowered meanwhile, give back before taking.
+            let is_over = self.ledger.used_bytes() > self.ledger.limit_bytes();
+            match self.evict_next(if is_over { 0 } else { bytes - earned }) {
+                Ok(Some(kept)) => earned += kept,
                 Ok(None) => {
                     self.ledger.release_room(earned);
                     // Somebody may have freed memory without eviction while we looked for victims.
@@ -80,17 +82,11 @@ impl Pool {
                     return Err(error.context(format!("making room for {}", format_bytes(bytes))));
                 }
             }
-            if self.ledger.used_bytes() > self.ledger.limit_bytes() {
-                // The limit was lowered: give back before taking.
-                self.ledger.release_room(std::mem::take(&mut earned));
-            } else if earned >= bytes {
-                self.ledger.release_room(earned - bytes);
-                return Ok(());
-            }
             if self.ledger.try_take_room(bytes - earned) {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     fn shortage(&self, bytes: u64) -> Error {
@@ -122,8 +118,8 @@ impl Pool {
         let old = self.ledger.limit_bytes();
         self.ledger.set_limit_bytes(bytes);
         while self.ledger.used_bytes() > bytes {
-            match self.evict_next() {
-                Ok(Some(freed)) => self.ledger.release_room(freed),
+            match self.evict_next(0) {
+                Ok(Some(_)) => {}
                 Ok(None) if self.ledger.used_bytes() <= bytes => break,
                 failed => {
                     let cause = failed.err().unwrap_or_else(|| self.shortage(0));
@@ -136,17 +132,22 @@ impl Pool {
         Ok(())
     }
 
-    /// Moves the best victim to disk and returns the room it had, which now belongs to the caller. `None` if no page
-    /// can go.
-    fn evict_next(&self) -> Result<Option<u64>> {
+    /// Moves the best victim to disk. Of the room it had, up to `keep` bytes now belong to the caller, who is told how
+    /// many; the rest is free. `None` if no page can go.
+    fn evict_next(&self, keep: u64) -> Result<Option<u64>> {
         while let Some(page) = self.queue.pop() {
             let freed = self.spill(&page);
-            // If the last handle was dropped meanwhile, the page is destroyed here, before waiters look again.
+            // All is settled before waiters look again: the room, and the page, if its last handle is gone meanwhile.
             drop(page);
+            let kept = freed.map(|freed| {
+                freed.map(|bytes| {
+                    self.ledger.release_room(bytes.saturating_sub(keep));
+                    bytes.min(keep)
+                })
+            });
             self.queue.finish();
-            match freed {
-                Ok(None) => {}
-                freed => return freed,
+            if !matches!(kept, Ok(None)) {
+                return kept;
             }
         }
         Ok(None)
@@ -260,9 +261,7 @@ impl Pool {
         self.enqueue(page);
         if self.force_spill {
             // A page that can't be written stays in memory, as it would without force; the next request reports why.
-            if let Ok(Some(freed)) = self.evict_next() {
-                self.ledger.release_room(freed);
-            }
+            let _ = self.evict_next(0);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The pool as its users see it, mostly on simulated disks.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use godwit_common::{ErrorKind, MemoryTag};
@@ -319,6 +319,26 @@ fn the_temporary_file_shrinks_when_its_end_is_free() {
     pages.truncate(100);
     assert!(files.stored_bytes() <= 100 * PAGE + 64 * PAGE);
     assert_eq!(files.stored_bytes(), manager.statistics().temp_file_bytes);
+}
+
+#[test]
+fn a_request_waits_for_a_spill_that_frees_enough_for_two() {
+    let (manager, _files) = pool_of(2);
+    for round in 0..300 {
+        let pinned = manager.allocate_page(MemoryTag::RowPage, None).unwrap();
+        let evictable = filled_page(&manager, round);
+        let start = Barrier::new(2);
+        let reserve = || {
+            start.wait();
+            manager.reserve(1, MemoryTag::HashTable).map(drop)
+        };
+        thread::scope(|scope| {
+            let other = scope.spawn(reserve);
+            reserve().unwrap();
+            other.join().unwrap().unwrap();
+        });
+        drop((pinned, evictable));
+    }
 }
 
 /// A reproducible stream of numbers.

@@ -51,6 +51,16 @@ fn resident_memory_follows_the_ledger() {
     assert!(table.iter().all(|&byte| byte == 1));
     drop((table, reservation));
 
+    // Freed pages stay resident below the limit, until something else needs the room.
+    let mut fresh: Vec<_> = (0..LIMIT / PAGE_BYTES as u64).map(|_| touched_page(&manager, 1)).collect();
+    fresh.truncate(fresh.len() / 2);
+    assert!(manager.statistics().idle_bytes > LIMIT / 4);
+    let reservation = manager.reserve(half, MemoryTag::HashTable).unwrap();
+    let table = vec![1_u8; half];
+    assert!(grown() <= LIMIT + OVERHEAD, "{} bytes grown", grown());
+    assert!(table.iter().all(|&byte| byte == 1));
+    drop((table, reservation, fresh));
+
     // Large pages come and go.
     let large = manager.allocate_large(half, MemoryTag::HashTable).unwrap();
     // SAFETY: as above.
