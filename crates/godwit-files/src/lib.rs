@@ -1,1 +1,28 @@
-//! godwit-files
+//! Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors.
+//!
+//! ```text
+//! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
+//!                     └─ scan ─▶ ParquetScan ── morsels, filters    (scan/, bounds)
+//!                                   └─ ColumnReader ── vectors      (column)
+//!                                         └─ PageReader ── pages    (page/, file)
+//! ```
+//!
+//! The Parquet crate parses footers, and decodes what is rare: nested types and encodings besides PLAIN, dictionaries
+//! and run lengths. Everything in a file is untrusted: sizes are checked before memory is taken, codes against their
+//! dictionary, texts for UTF-8, and integers against the ranges that the statistics promise to the planner.
+#![forbid(unsafe_code)]
+
+mod bounds;
+mod column;
+mod config;
+mod distinct;
+mod file;
+mod footer;
+mod page;
+mod resolver;
+mod scan;
+mod statistics;
+mod table;
+
+pub use resolver::{FileResolver, tables_in};
+pub use table::ParquetTable;

@@ -1,0 +1,541 @@
+//! Decoding of one flat column of a row group into vectors.
+//!
+//! ```text
+//! page ── levels ──▶ validity (none if nothing is NULL)
+//!      └─ values ──▶ PLAIN:      Flat over the page's own bytes where they are aligned; vectors are slices of it
+//!                    DICTIONARY: codes; fixed-width values are looked up, strings stay codes of the shared dictionary
+//! ```
+//!
+//! Reads address rows of the row group and may only move forward. A read may be restricted to some of its rows; pages
+//! without such rows are not touched. What is decoded is checked: codes against the dictionary, texts for UTF-8,
+//! integers against the range that the statistics of the file promise.
+
+use std::sync::Arc;
+
+use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::kernels::byte_array::{concat_strings, fixed_width_strings, length_prefixed_strings};
+use godwit_vector::kernels::unpack::{all_within, look_up};
+use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, ValueRange, Vector};
+use parking_lot::Mutex;
+
+use crate::file::FileBytes;
+use crate::footer::{ChunkLocation, Decoding, Stored};
+use crate::page::{Page, PageKind, PageReader, RunCursor, ValueEncoding};
+
+/// The dictionary of a column chunk, decoded by the first worker that needs it and shared by all.
+#[derive(Default)]
+pub(crate) struct SharedDictionary(Mutex<Option<Arc<ChunkDictionary>>>);
+
+/// Entries of a dictionary page.
+pub(crate) struct ChunkDictionary {
+    /// The entries.
+    pub entries: Arc<Dictionary>,
+    _memory: Reservation,
+}
+
+/// Decodes one column of one row group after the other.
+pub(crate) struct ColumnReader {
+    decoding: Decoding,
+    /// What the statistics promise.
+    range: Option<ValueRange>,
+    memory: BufferManager,
+    pages: PageReader,
+    dictionary: Arc<SharedDictionary>,
+    /// The dictionary, once a page needed it.
+    loaded: Option<Arc<ChunkDictionary>>,
+    page: Option<DataPage>,
+    codes: Vec<u32>,
+    scratch: Vec<u32>,
+}
+
+/// A page being read.
+struct DataPage {
+    first_row: usize,
+    rows: usize,
+    /// Rows of the page that aren't NULL; `None` if all.
+    validity: Option<Bitmap>,
+    /// The next row to read, counted in the page, and the number of values before it.
+    row: usize,
+    value: usize,
+    values: Values,
+    bytes: Buffer,
+}
+
+enum Values {
+    Flat(Flat),
+    Codes(RunCursor),
+}
+
+impl ColumnReader {
+    /// A reader of a chunk. `range` is the promise of the statistics that values are checked against.
+    pub(crate) fn new(
+        file: FileBytes,
+        chunk: ChunkLocation,
+        decoding: Decoding,
+        range: Option<ValueRange>,
+        dictionary: Arc<SharedDictionary>,
+        memory: &BufferManager,
+    ) -> Result<Self> {
+        Ok(Self {
+            decoding,
+            range,
+            memory: memory.clone(),
+            pages: PageReader::new(file, chunk, memory)?,
+            dictionary,
+            loaded: None,
+            page: None,
+            codes: Vec::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Turns to another chunk of the same column and keeps the buffers.
+    pub(crate) fn reopen(
+        &mut self,
+        file: FileBytes,
+        chunk: ChunkLocation,
+        decoding: Decoding,
+        dictionary: Arc<SharedDictionary>,
+    ) -> Result<()> {
+        self.drop_page();
+        self.loaded = None;
+        (self.decoding, self.dictionary) = (decoding, dictionary);
+        self.pages.reopen(file, chunk)
+    }
+
+    /// Bytes read from files so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.pages.bytes_read
+    }
+
+    /// Rows `row .. row + rows` of the row group, or those of them at `selected` (ascending positions below `rows`).
+    pub(crate) fn read(&mut self, row: usize, rows: usize, selected: Option<&[u32]>) -> Result<Vector> {
+        let mut parts: Vec<Vector> = Vec::new();
+        let mut selected = selected;
+        let mut done = 0;
+        while done < rows {
+            let page_end = match &self.page {
+                Some(page) if (page.first_row..page.first_row + page.rows).contains(&(row + done)) => {
+                    page.first_row + page.rows
+                }
+                _ => match selected {
+                    // The next page that is needed is that of the next selected row.
+                    Some([]) => break,
+                    Some([first, ..]) => {
+                        done = *first as usize;
+                        self.open_page(row + done)?
+                    }
+                    None => self.open_page(row + done)?,
+                },
+            };
+            let count = (rows - done).min(page_end - (row + done));
+            match selected {
+                None => parts.push(self.read_part(row + done, count, None)?),
+                Some(positions) => {
+                    let inside = positions.partition_point(|&position| (position as usize) < done + count);
+                    let (here, later) = positions.split_at(inside);
+                    if !here.is_empty() {
+                        parts.push(self.read_selected_part(row + done, count, done, here)?);
+                    }
+                    selected = Some(later);
+                }
+            }
+            done += count;
+        }
+        Ok(match parts.len() {
+            1 => parts.remove(0),
+            0 => Vector::flat(Flat::zeros(self.decoding.physical, 0), None),
+            _ => concat(&parts),
+        })
+    }
+
+    fn read_selected_part(&mut self, row: usize, count: usize, offset: usize, positions: &[u32]) -> Result<Vector> {
+        if positions.len() == count {
+            return self.read_part(row, count, None);
+        }
+        if offset == 0 {
+            return self.read_part(row, count, Some(positions));
+        }
+        let shifted: Vec<u32> = positions.iter().map(|&position| position - offset as u32).collect();
+        self.read_part(row, count, Some(&shifted))
+    }
+
+    /// Opens the page of `row` and tells the row behind its last one.
+    fn open_page(&mut self, row: usize) -> Result<usize> {
+        self.drop_page();
+        let page = self.pages.page_of_row(row)?;
+        let page = self.decode_page(page)?;
+        let end = page.first_row + page.rows;
+        self.page = Some(page);
+        Ok(end)
+    }
+
+    fn drop_page(&mut self) {
+        if let Some(page) = self.page.take() {
+            drop(page.values);
+            self.pages.give_back(page.bytes);
+        }
+    }
+
+    /// Rows `row .. row + count`, all of the current page, or those of them at `selected`.
+    fn read_part(&mut self, row: usize, count: usize, selected: Option<&[u32]>) -> Result<Vector> {
+        let Self { decoding, pages, loaded, page, codes, scratch, .. } = self;
+        let page = page.as_mut().expect("the page was opened");
+        page.skip_to(row - page.first_row).map_err(|error| pages.corrupt(error.message()))?;
+        let (first, end) = (page.row, page.row + count);
+        let validity = page.validity.as_ref().map(|validity| validity.slice(first, count)).filter(|v| !v.all());
+        let values = validity.as_ref().map_or(count, Bitmap::count_ones);
+        let start = page.value;
+        (page.row, page.value) = (end, start + values);
+        let rows = selected.map_or(count, <[u32]>::len);
+        if values == 0 {
+            if let Values::Codes(_) = page.values {
+                // Nothing to pass in the codes.
+            }
+            return Ok(Vector::null(decoding.physical, rows));
+        }
+        // With NULLs, `picks` are the values of the wanted rows (that of a neighbour for NULL), else those of `selected`.
+        let spread = validity.as_ref().map(|validity| spread_values(validity, selected));
+        let picks = spread.as_deref().or(selected);
+        let validity = match (validity, selected) {
+            (Some(validity), Some(selected)) => Some(validity.take(selected)),
+            (validity, _) => validity,
+        };
+        let vector = match &mut page.values {
+            Values::Flat(flat) => {
+                let slice = flat.slice(start, values);
+                Vector::flat(picks.map_or_else(|| slice.clone(), |picks| slice.take(picks)), validity)
+            }
+            Values::Codes(cursor) => {
+                codes.clear();
+                let bytes = page.bytes.as_slice();
+                let result = match (picks, &spread) {
+                    (Some(selected), None) => cursor.read_selected(bytes, values, selected, scratch, codes),
+                    _ => cursor.read(bytes, values, codes),
+                };
+                result.map_err(|error| pages.corrupt(error.message()))?;
+                if let Some(spread) = &spread {
+                    scratch.clear();
+                    scratch.extend(spread.iter().map(|&value| codes[value as usize]));
+                    std::mem::swap(codes, scratch);
+                }
+                let dictionary = &loaded.as_ref().expect("pages of codes load the dictionary").entries;
+                from_codes(codes, dictionary, validity).ok_or_else(|| pages.corrupt(BAD_CODE))?
+            }
+        };
+        Ok(vector)
+    }
+
+    /// Finds levels and values of a page and checks them.
+    fn decode_page(&mut self, page: Page) -> Result<DataPage> {
+        let Page { header, first_row, bytes } = page;
+        let rows = header.values;
+        let (levels, mut start) = self.levels(header.kind, &bytes)?;
+        let validity = match levels {
+            Some(levels) => self.validity(&bytes, levels, rows)?,
+            None => None,
+        };
+        let values = validity.as_ref().map_or(rows, Bitmap::count_ones);
+        let values = match header.encoding {
+            _ if values == 0 => Values::Flat(Flat::zeros(self.decoding.physical, 0)),
+            ValueEncoding::Plain => Values::Flat(self.plain_values(&bytes, start, values)?),
+            ValueEncoding::Dictionary => {
+                self.load_dictionary()?;
+                let width = *bytes.get(start).ok_or_else(|| self.pages.corrupt("a page has no codes"))?;
+                let cursor = RunCursor::new(start + 1..bytes.len(), u32::from(width));
+                Values::Codes(cursor.map_err(|error| self.pages.corrupt(error.message()))?)
+            }
+            ValueEncoding::Rle if self.decoding.stored == Stored::Bool => {
+                start += 4;
+                let mut bits = Vec::new();
+                RunCursor::new(start.min(bytes.len())..bytes.len(), 1)
+                    .and_then(|mut cursor| cursor.read(&bytes, values, &mut bits))
+                    .map_err(|error| self.pages.corrupt(error.message()))?;
+                Values::Flat(Flat::Bool(bits.iter().map(|&bit| bit as u8).collect::<Vec<u8>>().into()))
+            }
+            other => return Err(self.pages.corrupt(format!("a page has the unexpected encoding {other:?}"))),
+        };
+        Ok(DataPage { first_row, rows, validity, row: 0, value: 0, values, bytes })
+    }
+
+    /// Where the definition levels lie, if there are any, and where the values begin.
+    fn levels(&self, kind: PageKind, bytes: &[u8]) -> Result<(Option<std::ops::Range<usize>>, usize)> {
+        match kind {
+            PageKind::DataV2 { repetition_bytes, definition_bytes, .. } => {
+                // Their sum was checked against the page when it was decompressed.
+                let end = repetition_bytes + definition_bytes;
+                Ok((self.decoding.optional.then_some(repetition_bytes..end), end))
+            }
+            _ if self.decoding.optional => {
+                let length = bytes.first_chunk::<4>().map(|length| u32::from_le_bytes(*length) as usize);
+                match length.and_then(|length| length.checked_add(4)).filter(|&end| end <= bytes.len()) {
+                    Some(end) => Ok((Some(4..end), end)),
+                    None => Err(self.pages.corrupt("the levels of a page are longer than the page")),
+                }
+            }
+            _ => Ok((None, 0)),
+        }
+    }
+
+    /// The rows that have a value; `None` if all have.
+    fn validity(&mut self, bytes: &[u8], levels: std::ops::Range<usize>, rows: usize) -> Result<Option<Bitmap>> {
+        let corrupt = |error: godwit_common::Error| self.pages.corrupt(error.message());
+        let mut cursor = RunCursor::new(levels, 1).map_err(corrupt)?;
+        match cursor.repeated(bytes).map_err(corrupt)? {
+            Some((1, count)) if count >= rows => return Ok(None),
+            Some((0, count)) if count >= rows => return Ok(Some(Bitmap::filled(rows, false))),
+            _ => {}
+        }
+        let _memory = self.memory.reserve(rows * size_of::<u32>(), MemoryTag::Reader)?;
+        self.scratch.clear();
+        cursor.read(bytes, rows, &mut self.scratch).map_err(corrupt)?;
+        let levels = &self.scratch;
+        let validity = Bitmap::from_fn(rows, |row| levels[row] == 1);
+        // A page is larger than a chunk; its scratch isn't kept.
+        self.scratch = Vec::new();
+        Ok(if validity.all() { None } else { Some(validity) })
+    }
+
+    /// The dictionary of the chunk, if it has one: from the other workers, or decoded now.
+    pub(crate) fn load_dictionary(&mut self) -> Result<Option<Arc<ChunkDictionary>>> {
+        if self.loaded.is_none() {
+            let shared = self.dictionary.clone();
+            let mut slot = shared.0.lock();
+            if slot.is_none() {
+                *slot = self.decode_dictionary()?.map(Arc::new);
+            }
+            self.loaded = slot.clone();
+        }
+        Ok(self.loaded.clone())
+    }
+
+    fn decode_dictionary(&mut self) -> Result<Option<ChunkDictionary>> {
+        let Some(page) = self.pages.dictionary_page()? else {
+            return Ok(None);
+        };
+        let entries = page.header.values;
+        let width = self.decoding.physical.width_bytes();
+        let bytes = page.bytes.len().saturating_add(entries.saturating_mul(width));
+        // Each entry has at least a bit in the page: more entries than that are made up.
+        if entries > page.bytes.len().saturating_mul(8) {
+            return Err(self.pages.corrupt("a dictionary claims more entries than it has"));
+        }
+        let memory = self.memory.reserve(bytes, MemoryTag::Reader)?;
+        let values = self.plain_values(&page.bytes, 0, entries)?;
+        Ok(Some(ChunkDictionary { entries: Arc::new(Dictionary::new(values, false)), _memory: memory }))
+    }
+
+    /// `count` values in PLAIN encoding from `start` on, checked.
+    fn plain_values(&self, bytes: &Buffer, start: usize, count: usize) -> Result<Flat> {
+        let flat = plain_values(bytes, start, count, &self.decoding)
+            .ok_or_else(|| self.pages.corrupt("a page ends before its last value"))?;
+        if let Some(range) = self.range {
+            if !within(&flat, range) {
+                return Err(self.pages.corrupt("a column has values outside the statistics of the file"));
+            }
+        }
+        if self.decoding.text && !is_utf8(&bytes[start.min(bytes.len())..], flat.strings()) {
+            return Err(self.pages.corrupt("a text is not valid UTF-8"));
+        }
+        Ok(flat)
+    }
+}
+
+const BAD_CODE: &str = "a code is outside of its dictionary";
+
+impl DataPage {
+    /// Passes rows up to `row` of the page.
+    fn skip_to(&mut self, row: usize) -> Result<()> {
+        assert!(row >= self.row, "reads move forward");
+        if row == self.row {
+            return Ok(());
+        }
+        let passed = match &self.validity {
+            None => row - self.row,
+            Some(validity) => validity.slice(self.row, row - self.row).count_ones(),
+        };
+        if let Values::Codes(cursor) = &mut self.values {
+            cursor.skip(&self.bytes, passed)?;
+        }
+        self.row = row;
+        self.value += passed;
+        Ok(())
+    }
+}
+
+/// For each row (or each selected one) the position of its value among the values; NULL rows get that of a neighbour.
+fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
+    let mut positions = Vec::with_capacity(validity.len());
+    let mut before = 0u32;
+    for row in 0..validity.len() {
+        let valid = validity.get(row) as u32;
+        before += valid;
+        positions.push(before.saturating_sub(1));
+    }
+    match selected {
+        None => positions,
+        Some(selected) => selected.iter().map(|&row| positions[row as usize]).collect(),
+    }
+}
+
+/// Codes as a vector; `None` if one is out of bounds.
+fn from_codes(codes: &[u32], dictionary: &Arc<Dictionary>, validity: Option<Bitmap>) -> Option<Vector> {
+    macro_rules! looked_up {
+        ($variant:ident, $values:expr) => {{
+            let mut out = Vec::with_capacity(codes.len());
+            look_up($values, codes, &mut out).then(|| Vector::flat(Flat::$variant(out.into()), validity))
+        }};
+    }
+    match dictionary.values() {
+        Flat::Bool(values) => looked_up!(Bool, values),
+        Flat::I8(values) => looked_up!(I8, values),
+        Flat::I16(values) => looked_up!(I16, values),
+        Flat::I32(values) => looked_up!(I32, values),
+        Flat::I64(values) => looked_up!(I64, values),
+        Flat::I128(values) => looked_up!(I128, values),
+        Flat::U8(values) => looked_up!(U8, values),
+        Flat::U16(values) => looked_up!(U16, values),
+        Flat::U32(values) => looked_up!(U32, values),
+        Flat::U64(values) => looked_up!(U64, values),
+        Flat::F32(values) => looked_up!(F32, values),
+        Flat::F64(values) => looked_up!(F64, values),
+        Flat::Str(_) => {
+            let largest = codes.iter().fold(0, |largest, &code| largest.max(code));
+            ((largest as usize) < dictionary.len())
+                .then(|| Vector::dictionary(codes.to_vec().into(), dictionary.clone(), validity))
+        }
+        Flat::Nested(_) => unreachable!("nested columns are decoded by the Arrow reader"),
+    }
+}
+
+/// `count` values in PLAIN encoding; `None` if the page ends before.
+fn plain_values(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) -> Option<Flat> {
+    use PhysicalType as P;
+    macro_rules! narrowed {
+        ($t:ty) => {
+            <$t>::into_flat(native::<i32>(bytes, start, count)?.iter().map(|&v| v as $t).collect::<Vec<_>>().into())
+        };
+    }
+    macro_rules! decimals {
+        ($t:ty, $width:expr) => {{
+            let end = start.checked_add(count.checked_mul($width)?)?;
+            let values = bytes.get(start..end)?.chunks_exact($width).map(|v| big_endian(v) as $t);
+            <$t>::into_flat(values.collect::<Vec<_>>().into())
+        }};
+    }
+    Some(match (decoding.stored, decoding.physical) {
+        (Stored::Bool, _) => {
+            let packed = bytes.get(start..start.checked_add(count.div_ceil(8))?)?;
+            let bits = (0..count).map(|i| packed[i / 8] >> (i % 8) & 1);
+            Flat::Bool(bits.collect::<Vec<u8>>().into())
+        }
+        (Stored::I32, P::I8) => narrowed!(i8),
+        (Stored::I32, P::I16) => narrowed!(i16),
+        (Stored::I32, P::U8) => narrowed!(u8),
+        (Stored::I32, P::U16) => narrowed!(u16),
+        (Stored::I32, P::U32) => Flat::U32(native(bytes, start, count)?),
+        (Stored::I32, _) => Flat::I32(native(bytes, start, count)?),
+        (Stored::I64, P::U64) => Flat::U64(native(bytes, start, count)?),
+        (Stored::I64, _) => Flat::I64(native(bytes, start, count)?),
+        (Stored::F32, _) => Flat::F32(native(bytes, start, count)?),
+        (Stored::F64, _) => Flat::F64(native(bytes, start, count)?),
+        (Stored::Bytes, _) => Flat::Str(length_prefixed_strings(bytes, start, count)?),
+        (Stored::FixedBytes(width), _) => Flat::Str(fixed_width_strings(bytes, start, width, count)?),
+        (Stored::FixedDecimal(width), P::I32) => decimals!(i32, width),
+        (Stored::FixedDecimal(width), P::I64) => decimals!(i64, width),
+        (Stored::FixedDecimal(width), _) => decimals!(i128, width),
+    })
+}
+
+/// Little-endian values: the page's own bytes if they are aligned, else a copy.
+fn native<T: Native>(bytes: &Buffer, start: usize, count: usize) -> Option<ScalarBuffer<T>> {
+    let length = count.checked_mul(size_of::<T>())?;
+    if start.checked_add(length)? > bytes.len() {
+        return None;
+    }
+    let slice = bytes.slice_with_length(start, length);
+    let aligned = slice.as_ptr().align_offset(align_of::<T>()) == 0;
+    // An Arrow buffer made from a slice of bytes is aligned for every type.
+    let buffer = if aligned { slice } else { Buffer::from_slice_ref(slice.as_slice()) };
+    Some(ScalarBuffer::new(buffer, 0, count))
+}
+
+fn big_endian(bytes: &[u8]) -> i128 {
+    let sign = if bytes[0] & 0x80 == 0 { 0 } else { 0xFF };
+    let mut wide = [sign; 16];
+    wide[16 - bytes.len()..].copy_from_slice(bytes);
+    i128::from_be_bytes(wide)
+}
+
+/// True if all values are in `range`, which is one of this type.
+fn within(flat: &Flat, range: ValueRange) -> bool {
+    fn check<T: Native + PartialOrd>(values: &[T], range: ValueRange) -> bool
+    where
+        T: TryFrom<i128>,
+    {
+        match (T::try_from(range.min), T::try_from(range.max)) {
+            (Ok(min), Ok(max)) => all_within(values, min, max),
+            _ => false,
+        }
+    }
+    match flat {
+        Flat::I8(values) => check(values, range),
+        Flat::I16(values) => check(values, range),
+        Flat::I32(values) => check(values, range),
+        Flat::I64(values) => check(values, range),
+        Flat::I128(values) => check(values, range),
+        Flat::U8(values) => check(values, range),
+        Flat::U16(values) => check(values, range),
+        Flat::U32(values) => check(values, range),
+        Flat::U64(values) => check(values, range),
+        _ => true,
+    }
+}
+
+/// True if all strings are UTF-8. `bytes` hold them and what lies between; if all of it is ASCII, that is quick.
+fn is_utf8(bytes: &[u8], strings: &StrColumn) -> bool {
+    bytes.is_ascii() || strings.iter().all(|string| string.is_ascii() || std::str::from_utf8(string).is_ok())
+}
+
+/// The rows of several vectors one after the other.
+fn concat(parts: &[Vector]) -> Vector {
+    let validity = parts.iter().any(Vector::has_nulls).then(|| {
+        let bits: Vec<u8> = parts.iter().flat_map(|part| (0..part.len()).map(|row| part.is_valid(row) as u8)).collect();
+        Bitmap::from_fn(bits.len(), |row| bits[row] == 1)
+    });
+    if let Some((_, dictionary)) = parts[0].as_dictionary() {
+        let codes: Option<Vec<&[u32]>> = parts
+            .iter()
+            .map(|part| part.as_dictionary().filter(|(_, other)| other.id() == dictionary.id()).map(|(codes, _)| codes))
+            .collect();
+        if let Some(codes) = codes {
+            return Vector::dictionary(codes.concat().into(), dictionary.clone(), validity);
+        }
+    }
+    let flats: Vec<Flat> = parts.iter().map(Vector::to_flat).collect();
+    fn join<T: ArrowNativeType>(flats: &[Flat], values: impl Fn(&Flat) -> &[T]) -> ScalarBuffer<T> {
+        flats.iter().flat_map(|flat| values(flat).iter().copied()).collect::<Vec<T>>().into()
+    }
+    fn natives<T: Native>(flats: &[Flat]) -> Flat {
+        T::into_flat(join(flats, |flat| flat.values::<T>()))
+    }
+    let flat = match &flats[0] {
+        Flat::Bool(_) => Flat::Bool(join(&flats, |flat| flat.bools())),
+        Flat::I8(_) => natives::<i8>(&flats),
+        Flat::I16(_) => natives::<i16>(&flats),
+        Flat::I32(_) => natives::<i32>(&flats),
+        Flat::I64(_) => natives::<i64>(&flats),
+        Flat::I128(_) => natives::<i128>(&flats),
+        Flat::U8(_) => natives::<u8>(&flats),
+        Flat::U16(_) => natives::<u16>(&flats),
+        Flat::U32(_) => natives::<u32>(&flats),
+        Flat::U64(_) => natives::<u64>(&flats),
+        Flat::F32(_) => natives::<f32>(&flats),
+        Flat::F64(_) => natives::<f64>(&flats),
+        Flat::Str(_) => Flat::Str(concat_strings(&flats.iter().map(|flat| flat.strings().clone()).collect::<Vec<_>>())),
+        Flat::Nested(_) => unreachable!("nested columns are decoded by the Arrow reader"),
+    };
+    Vector::flat(flat, validity)
+}

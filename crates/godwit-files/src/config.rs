@@ -1,0 +1,29 @@
+//! Tuning numbers of the Parquet reader.
+
+/// Rows of a morsel: it ends at the first page boundary behind so many rows. Large enough that opening pages and
+/// handing out morsels costs nothing, small enough that two workers end together.
+pub(crate) const MORSEL_ROWS: usize = 80_000;
+
+/// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
+pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
+
+/// Longest page header that is looked for: statistics of long strings may be in it.
+pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// If fewer than one in so many rows survive, the values of a dictionary-encoded column are extracted one by one.
+pub(crate) const FILTER_KEPT_MAX: f64 = 0.9;
+
+/// Rows after which it is decided whether a filter of a join removes enough to go on with it.
+pub(crate) const FILTER_TRIAL_ROWS: u64 = 20_000;
+
+/// Morsels after which a join filter that was given up is tried again: data may be clustered.
+pub(crate) const FILTER_RETRY_MORSELS: u32 = 16;
+
+/// Row groups whose dictionary sizes are looked at to estimate distinct values.
+pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
+
+/// Rows that are read from the middle of a table to estimate distinct values where there is no dictionary.
+pub(crate) const SAMPLED_ROWS: usize = 16_384;
+
+/// Tables whose footers the resolver remembers.
+pub(crate) const CACHED_TABLES_MAX: usize = 256;

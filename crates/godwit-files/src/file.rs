@@ -1,0 +1,107 @@
+//! A file read by position, from many threads at once.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use godwit_common::{Error, Result};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+/// An open file of known length. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct FileBytes(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl FileBytes {
+    /// Opens a file for reading.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let io = |error: io::Error| Error::io(format!("opening {}", path.display()), &error);
+        let file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            return Err(Error::user(format!("{} is a directory", path.display()))
+                .with_hint(format!("to read its files, write '{}/*.parquet'", path.display())));
+        }
+        Ok(Self(Arc::new(Inner { file, path: path.to_owned(), bytes: metadata.len() })))
+    }
+
+    /// Length in bytes when it was opened.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Fills `buffer` from `offset`.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        self.0.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                Error::corrupt(format!("{}: the file became shorter while it was read", self.path().display()))
+            }
+            _ => Error::io(format!("reading {}", self.path().display()), &error),
+        })
+    }
+
+    /// Tells the kernel that these bytes will be read soon, so that it starts to read them now.
+    pub(crate) fn advise(&self, offset: u64, bytes: u64) {
+        // Only advice: if the kernel refuses, the bytes are read when they are needed.
+        let _ = rustix::fs::fadvise(&self.0.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
+    }
+
+    /// An error about this file's content.
+    pub(crate) fn corrupt(&self, what: impl std::fmt::Display) -> Error {
+        Error::corrupt(format!("{}: {what}", self.path().display()))
+    }
+}
+
+impl Length for FileBytes {
+    fn len(&self) -> u64 {
+        self.bytes()
+    }
+}
+
+/// Reads on from a position of its own.
+pub(crate) struct FileCursor {
+    file: FileBytes,
+    offset: u64,
+}
+
+impl Read for FileCursor {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.0.file.read_at(buffer, self.offset)?;
+        self.offset += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+impl ChunkReader for FileBytes {
+    type T = io::BufReader<FileCursor>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(io::BufReader::new(FileCursor { file: self.clone(), offset: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        // Checked first, so that a wrong length in a damaged file costs no memory.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.bytes()) {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} are behind the end of the file")));
+        }
+        let mut buffer = vec![0u8; length];
+        self.0.file.read_exact_at(&mut buffer, start)?;
+        Ok(buffer.into())
+    }
+}

@@ -1,0 +1,357 @@
+//! One Parquet file: its footer, checked once, and what the reader needs to know of each column chunk.
+//!
+//! Everything in a footer is untrusted: byte ranges are checked against the file, page locations against the chunk,
+//! and the parser of the metadata runs behind a guard that turns a panic into an error.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema};
+use godwit_common::{Error, Result};
+use godwit_vector::{ColumnType, PhysicalType};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::{Compression, Encoding, Repetition, Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData};
+use parquet::schema::types::SchemaDescriptor;
+
+use crate::file::FileBytes;
+
+const MAGIC: &[u8; 4] = b"PAR1";
+const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
+/// Length of the metadata and magic number at the end of a file.
+const TAIL_BYTES: u64 = 8;
+
+/// A file with its footer.
+pub(crate) struct ParquetFile {
+    /// The file.
+    pub bytes: FileBytes,
+    /// Footer and schema as the Arrow reader wants them.
+    pub arrow: ArrowReaderMetadata,
+    /// Columns, by field of the schema.
+    pub columns: Vec<FileColumn>,
+    /// Rows per row group.
+    pub row_group_rows: Vec<usize>,
+}
+
+/// A top-level column of a file.
+pub(crate) struct FileColumn {
+    /// Name and Arrow type; strings and binaries as views.
+    pub field: Field,
+    /// First leaf column in the Parquet schema.
+    pub leaf: usize,
+    /// How its pages are decoded; `None`: by the Arrow reader.
+    pub decoding: Option<Decoding>,
+}
+
+/// What the values of a flat column look like in pages, and which physical type they become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Decoding {
+    /// As stored.
+    pub stored: Stored,
+    /// As decoded.
+    pub physical: PhysicalType,
+    /// True if the column may hold NULL: pages have definition levels.
+    pub optional: bool,
+    /// True if values must be UTF-8.
+    pub text: bool,
+}
+
+/// Physical types of Parquet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// Bits.
+    Bool,
+    /// 32-bit integers.
+    I32,
+    /// 64-bit integers.
+    I64,
+    /// Singles.
+    F32,
+    /// Doubles.
+    F64,
+    /// Length-prefixed bytes.
+    Bytes,
+    /// So many bytes each.
+    FixedBytes(usize),
+    /// Big-endian two's complement integers of so many bytes.
+    FixedDecimal(usize),
+}
+
+/// Where the pages of a column are in a row group.
+pub(crate) struct ChunkLocation {
+    /// First byte: the dictionary page, or the first data page.
+    pub start: u64,
+    /// End of the last page.
+    pub end: u64,
+    /// How pages are compressed.
+    pub compression: Compression,
+    /// Rows of the row group.
+    pub rows: usize,
+    /// Data pages, if the file has an offset index.
+    pub pages: Option<Vec<PageSpan>>,
+}
+
+/// A data page in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageSpan {
+    /// Offset of its header.
+    pub offset: u64,
+    /// Header and data.
+    pub bytes: usize,
+    /// First row, counted in the row group.
+    pub first_row: usize,
+}
+
+impl ParquetFile {
+    /// Opens a file and reads its footer.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let bytes = FileBytes::open(path)?;
+        check_frame(&bytes)?;
+        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
+        let arrow = guard(&bytes, || ArrowReaderMetadata::load(&bytes, options))?;
+        let metadata = arrow.metadata();
+        let row_group_rows = check_row_groups(&bytes, metadata)?;
+        let schema = metadata.file_metadata().schema_descr();
+        let columns = file_columns(arrow.schema(), schema).map_err(|error| error.context(path.display()))?;
+        Ok(Self { bytes, arrow, columns, row_group_rows })
+    }
+
+    /// The footer.
+    pub(crate) fn metadata(&self) -> &Arc<ParquetMetaData> {
+        self.arrow.metadata()
+    }
+
+    /// Rows of all row groups.
+    pub(crate) fn rows(&self) -> u64 {
+        self.row_group_rows.iter().map(|&rows| rows as u64).sum()
+    }
+
+    /// The chunk of a flat column in a row group.
+    pub(crate) fn chunk(&self, row_group: usize, column: usize) -> Result<ChunkLocation> {
+        let leaf = self.columns[column].leaf;
+        let chunk = self.metadata().row_group(row_group).column(leaf);
+        let (start, end) = chunk_range(&self.bytes, chunk)?;
+        let rows = self.row_group_rows[row_group];
+        let pages = self
+            .metadata()
+            .offset_index()
+            .and_then(|index| index.get(row_group)?.get(leaf))
+            .and_then(|index| page_spans(index.page_locations(), start, end, rows));
+        Ok(ChunkLocation { start, end, compression: chunk.compression(), rows, pages })
+    }
+
+    /// How a column is decoded in a row group; `None`: by the Arrow reader, because of its type or its encodings.
+    pub(crate) fn decoding(&self, row_group: usize, column: usize) -> Option<Decoding> {
+        let file_column = &self.columns[column];
+        // BIT_PACKED is listed by old writers for levels that aren't there.
+        #[allow(deprecated, reason = "old files have it")]
+        let known = |encoding: Encoding| match encoding {
+            Encoding::PLAIN | Encoding::RLE | Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => true,
+            Encoding::BIT_PACKED => !file_column.decoding.is_some_and(|decoding| decoding.optional),
+            _ => false,
+        };
+        let chunk = self.metadata().row_group(row_group).column(file_column.leaf);
+        file_column.decoding.filter(|_| chunk.encodings().all(known))
+    }
+}
+
+/// Runs a call into the Parquet crate; an error or a panic becomes an error about the file.
+pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("{}: {what}", file.path().display()))),
+        Ok(Err(error)) => Err(file.corrupt(error.to_string().trim_start_matches("Parquet error: "))),
+        Err(_) => Err(file.corrupt("the reader of the Parquet format gave up on it")),
+    }
+}
+
+/// Checks the magic numbers and the length of the footer, for errors that say what is wrong.
+fn check_frame(file: &FileBytes) -> Result<()> {
+    let path = file.path().display();
+    let no_parquet = || {
+        Error::user(format!("{path} is not a Parquet file")).with_hint("Godwit reads Parquet files; check the path")
+    };
+    if file.bytes() < MAGIC.len() as u64 {
+        return Err(no_parquet());
+    }
+    let mut head = [0u8; 4];
+    file.read_at(&mut head, 0)?;
+    if &head == ENCRYPTED_MAGIC {
+        return Err(Error::unsupported(format!("{path}: encrypted Parquet files")));
+    }
+    if &head != MAGIC {
+        return Err(no_parquet());
+    }
+    let truncated = || {
+        Error::corrupt(format!("{path}: the file is truncated: it doesn't end with a Parquet footer"))
+            .with_hint("copy or write the file again; maybe its writer wasn't closed")
+    };
+    if file.bytes() < MAGIC.len() as u64 + TAIL_BYTES {
+        return Err(truncated());
+    }
+    let mut tail = [0u8; TAIL_BYTES as usize];
+    file.read_at(&mut tail, file.bytes() - TAIL_BYTES)?;
+    if &tail[4..] == ENCRYPTED_MAGIC {
+        return Err(Error::unsupported(format!("{path}: encrypted Parquet files")));
+    }
+    if &tail[4..] != MAGIC {
+        return Err(truncated());
+    }
+    let metadata_bytes = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as u64;
+    if metadata_bytes + TAIL_BYTES + MAGIC.len() as u64 > file.bytes() {
+        return Err(Error::corrupt(format!(
+            "{path}: the footer claims {metadata_bytes} bytes, but the file has only {}",
+            file.bytes()
+        )));
+    }
+    Ok(())
+}
+
+/// Rows per row group, if row groups and their chunks make sense.
+fn check_row_groups(file: &FileBytes, metadata: &ParquetMetaData) -> Result<Vec<usize>> {
+    let leaves = metadata.file_metadata().schema_descr().num_columns();
+    let mut rows = Vec::with_capacity(metadata.num_row_groups());
+    for (index, group) in metadata.row_groups().iter().enumerate() {
+        if group.num_columns() != leaves {
+            return Err(file.corrupt(format!("row group {index} has {} of {leaves} columns", group.num_columns())));
+        }
+        // Positions of rows in a row group are 32 bits wide.
+        let group_rows = u32::try_from(group.num_rows())
+            .map_err(|_| file.corrupt(format!("row group {index} claims {} rows", group.num_rows())))?;
+        rows.push(group_rows as usize);
+        for chunk in group.columns() {
+            if chunk.file_path().is_some() {
+                return Err(Error::unsupported(format!("{}: columns in other files", file.path().display())));
+            }
+            chunk_range(file, chunk)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// First and last byte of a chunk's pages.
+fn chunk_range(file: &FileBytes, chunk: &ColumnChunkMetaData) -> Result<(u64, u64)> {
+    // Some writers leave 0 in the place of a missing dictionary.
+    let data = chunk.data_page_offset();
+    let start = chunk.dictionary_page_offset().filter(|&offset| 0 < offset && offset < data).unwrap_or(data);
+    let range = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
+    match range {
+        Some((start, bytes)) if start.checked_add(bytes).is_some_and(|end| end <= file.bytes()) => {
+            Ok((start, start + bytes))
+        }
+        _ => Err(file.corrupt(format!("column {} lies outside of the file", chunk.column_path().string()))),
+    }
+}
+
+/// Pages of an offset index, if it fits the chunk; a wrong index is no reason not to read the file without it.
+fn page_spans(
+    locations: &[parquet::file::page_index::offset_index::PageLocation],
+    start: u64,
+    end: u64,
+    rows: usize,
+) -> Option<Vec<PageSpan>> {
+    let mut spans: Vec<PageSpan> = Vec::with_capacity(locations.len());
+    for location in locations {
+        let span = PageSpan {
+            offset: u64::try_from(location.offset).ok()?,
+            bytes: usize::try_from(location.compressed_page_size).ok()?,
+            first_row: usize::try_from(location.first_row_index).ok()?,
+        };
+        let (least_offset, row_is_next) = match spans.last() {
+            Some(last) => (last.offset + last.bytes as u64, span.first_row > last.first_row),
+            None => (start, span.first_row == 0),
+        };
+        let span_end = span.offset.checked_add(span.bytes as u64)?;
+        if span.offset < least_offset || span_end > end || !row_is_next || span.first_row >= rows {
+            return None;
+        }
+        spans.push(span);
+    }
+    (!spans.is_empty()).then_some(spans)
+}
+
+/// Fields of the Arrow schema with the leaves they begin at.
+fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileColumn>> {
+    let roots = parquet.root_schema().get_fields();
+    if roots.len() != arrow.fields().len() {
+        return Err(Error::corrupt("the Arrow schema in the file differs from its Parquet schema"));
+    }
+    arrow
+        .fields()
+        .iter()
+        .enumerate()
+        .map(|(index, field)| {
+            let leaf = (0..parquet.num_columns())
+                .find(|&leaf| parquet.get_column_root_idx(leaf) == index)
+                .ok_or_else(|| Error::unsupported(format!("the column {}, which has no values", field.name())))?;
+            let field = Field::new(field.name(), as_view_type(field.data_type()), field.is_nullable());
+            let decoding = if roots[index].is_primitive() { decoding_of(&field, parquet, leaf) } else { None };
+            Ok(FileColumn { field, leaf, decoding })
+        })
+        .collect()
+}
+
+/// Texts and binaries of all layouts, dictionaries included, are read as views.
+fn as_view_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Dictionary(_, values) => as_view_type(values),
+        other => other.clone(),
+    }
+}
+
+/// How a flat column is decoded; `None` for combinations that the Arrow reader converts.
+fn decoding_of(field: &Field, parquet: &SchemaDescriptor, leaf: usize) -> Option<Decoding> {
+    let descriptor = parquet.column(leaf);
+    let optional = match descriptor.self_type().get_basic_info().repetition() {
+        Repetition::REQUIRED => false,
+        Repetition::OPTIONAL => true,
+        Repetition::REPEATED => return None,
+    };
+    let physical = ColumnType::new(field.data_type().clone(), optional).ok()?.physical;
+    let logical = field.data_type();
+    let width = usize::try_from(descriptor.type_length()).unwrap_or(0);
+    use {DataType as D, PhysicalType as P, TypeOfParquet as T};
+    let is_decimal = matches!(logical, D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..));
+    let stored = match (descriptor.physical_type(), physical) {
+        (T::BOOLEAN, P::Bool) => Stored::Bool,
+        (T::INT32, P::I8 | P::I16 | P::I32 | P::U8 | P::U16 | P::U32) => Stored::I32,
+        (T::INT64, P::I64 | P::U64) if same_ticks(logical, &descriptor) => Stored::I64,
+        (T::FLOAT, P::F32) => Stored::F32,
+        (T::DOUBLE, P::F64) => Stored::F64,
+        (T::BYTE_ARRAY, P::Str) => Stored::Bytes,
+        (T::FIXED_LEN_BYTE_ARRAY, P::Str) if matches!(logical, D::FixedSizeBinary(_)) => Stored::FixedBytes(width),
+        (T::FIXED_LEN_BYTE_ARRAY, P::I32 | P::I64 | P::I128) if is_decimal && (1..=16).contains(&width) => {
+            Stored::FixedDecimal(width)
+        }
+        _ => return None,
+    };
+    Some(Decoding { stored, physical, optional, text: matches!(logical, D::Utf8View) })
+}
+
+use Type as TypeOfParquet;
+
+/// False for timestamps that the Arrow schema wants in another unit than the file has.
+fn same_ticks(logical: &DataType, descriptor: &parquet::schema::types::ColumnDescriptor) -> bool {
+    use arrow_schema::TimeUnit as U;
+    use parquet::basic::{ConvertedType as C, LogicalType as L, TimeUnit as P};
+    let unit = match logical {
+        DataType::Timestamp(unit, _) | DataType::Time64(unit) => unit,
+        DataType::Duration(_) | DataType::Date64 => return false,
+        _ => return true,
+    };
+    let stored = match descriptor.logical_type_ref() {
+        Some(L::Timestamp(timestamp)) => Some(timestamp.unit),
+        Some(L::Time(time)) => Some(time.unit),
+        _ => None,
+    };
+    match (stored, descriptor.converted_type()) {
+        (Some(P::MILLIS), _) | (None, C::TIMESTAMP_MILLIS) => *unit == U::Millisecond,
+        (Some(P::MICROS), _) | (None, C::TIMESTAMP_MICROS | C::TIME_MICROS) => *unit == U::Microsecond,
+        (Some(P::NANOS), _) => *unit == U::Nanosecond,
+        _ => false,
+    }
+}

@@ -1,0 +1,105 @@
+//! Decompression of pages.
+
+use std::io::Read;
+
+use godwit_common::{Error, Result};
+use parquet::basic::Compression;
+
+/// The codec of a column chunk, with what it keeps between pages.
+pub(crate) enum Codec {
+    /// Pages are stored as they are.
+    None,
+    /// Snappy, raw format.
+    Snappy(Box<snap::raw::Decoder>),
+    /// Gzip, maybe of several members.
+    Gzip,
+    /// LZ4, raw blocks.
+    Lz4Raw,
+    /// LZ4 as Hadoop frames it, with raw blocks as some writers wrote instead.
+    Lz4Hadoop,
+    /// Zstandard.
+    Zstd(zstd::bulk::Decompressor<'static>),
+}
+
+impl Codec {
+    /// The decoder for a codec.
+    pub(crate) fn new(compression: Compression) -> Result<Self> {
+        Ok(match compression {
+            Compression::UNCOMPRESSED => Codec::None,
+            Compression::SNAPPY => Codec::Snappy(Box::default()),
+            Compression::GZIP(_) => Codec::Gzip,
+            Compression::LZ4_RAW => Codec::Lz4Raw,
+            Compression::LZ4 => Codec::Lz4Hadoop,
+            Compression::ZSTD(_) => {
+                let decompressor = zstd::bulk::Decompressor::new();
+                Codec::Zstd(decompressor.map_err(|error| Error::resource(format!("starting zstd: {error}")))?)
+            }
+            other => return Err(Error::unsupported(format!("the compression {other} of Parquet files"))),
+        })
+    }
+
+    /// Decompresses `input` into all of `output`, whose length is what the page header promised.
+    pub(crate) fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        if output.is_empty() {
+            return Ok(());
+        }
+        let written = match self {
+            Codec::None => {
+                if input.len() != output.len() {
+                    return Err(Error::corrupt("an uncompressed page has two different sizes"));
+                }
+                output.copy_from_slice(input);
+                Ok(output.len())
+            }
+            Codec::Snappy(decoder) => decoder.decompress(input, output).map_err(|error| error.to_string()),
+            Codec::Gzip => gunzip(input, output).map_err(|error| error.to_string()),
+            Codec::Lz4Raw => lz4_flex::block::decompress_into(input, output).map_err(|error| error.to_string()),
+            Codec::Lz4Hadoop => match lz4_hadoop(input, output) {
+                Some(written) => Ok(written),
+                None => lz4_flex::block::decompress_into(input, output).map_err(|error| error.to_string()),
+            },
+            Codec::Zstd(decompressor) => {
+                decompressor.decompress_to_buffer(input, output).map_err(|error| error.to_string())
+            }
+        };
+        match written {
+            Ok(bytes) if bytes == output.len() => Ok(()),
+            Ok(bytes) => Err(Error::corrupt(format!("a page of {} bytes decompresses to {bytes}", output.len()))),
+            Err(error) => Err(Error::corrupt(format!("a page can't be decompressed: {error}"))),
+        }
+    }
+}
+
+fn gunzip(input: &[u8], output: &mut [u8]) -> std::io::Result<usize> {
+    let mut decoder = flate2::read::MultiGzDecoder::new(input);
+    let mut written = 0;
+    while written < output.len() {
+        match decoder.read(&mut output[written..])? {
+            0 => break,
+            bytes => written += bytes,
+        }
+    }
+    // The trailer's checksum is read with the end of the stream.
+    if decoder.read(&mut [0u8; 1])? != 0 {
+        return Err(std::io::Error::other("it is longer than its header says"));
+    }
+    Ok(written)
+}
+
+/// Blocks of (decompressed size, compressed size, data), sizes big-endian; `None` if the input isn't framed so.
+fn lz4_hadoop(mut input: &[u8], output: &mut [u8]) -> Option<usize> {
+    let mut written = 0usize;
+    while !input.is_empty() {
+        let (decompressed, rest) = input.split_first_chunk::<4>()?;
+        let (compressed, rest) = rest.split_first_chunk::<4>()?;
+        let (block, rest) = rest.split_at_checked(u32::from_be_bytes(*compressed) as usize)?;
+        let end = written.checked_add(u32::from_be_bytes(*decompressed) as usize)?;
+        let target = output.get_mut(written..end)?;
+        if lz4_flex::block::decompress_into(block, target).ok()? != target.len() {
+            return None;
+        }
+        written = end;
+        input = rest;
+    }
+    Some(written)
+}

@@ -1,0 +1,302 @@
+//! Page headers: Thrift structures in compact protocol.
+//!
+//! Only the fields that decoding needs are kept; all others, statistics above all, are skipped without being built.
+//! Every read is checked against the bytes at hand: a header from a damaged file is an error, never a panic.
+
+use godwit_common::{Error, Result};
+
+/// What a page holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageKind {
+    /// Dictionary entries.
+    Dictionary,
+    /// Rows, format version 1: levels and values are compressed together.
+    DataV1,
+    /// Rows, format version 2: levels stand uncompressed in front of the values.
+    DataV2 {
+        /// Bytes of the repetition levels.
+        repetition_bytes: usize,
+        /// Bytes of the definition levels.
+        definition_bytes: usize,
+        /// False if the values are stored as they are, whatever the codec of the chunk.
+        is_compressed: bool,
+    },
+    /// Something that readers skip.
+    Other,
+}
+
+/// How the values of a page are encoded; numbers as in the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueEncoding {
+    /// Values one after the other.
+    Plain,
+    /// Codes into the dictionary page.
+    Dictionary,
+    /// Runs and bit-packed groups (booleans).
+    Rle,
+    /// Something that this decoder doesn't know.
+    Other(i32),
+}
+
+impl ValueEncoding {
+    fn of(number: i32) -> Self {
+        match number {
+            0 => ValueEncoding::Plain,
+            2 | 8 => ValueEncoding::Dictionary,
+            3 => ValueEncoding::Rle,
+            other => ValueEncoding::Other(other),
+        }
+    }
+}
+
+/// The header in front of every page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageHeader {
+    /// What the page holds.
+    pub kind: PageKind,
+    /// Values in it, NULLs included.
+    pub values: usize,
+    /// Encoding of the values.
+    pub encoding: ValueEncoding,
+    /// Bytes that follow the header in the file.
+    pub compressed_bytes: usize,
+    /// Bytes of the page when it is decompressed.
+    pub uncompressed_bytes: usize,
+}
+
+impl PageHeader {
+    /// Parses the header at the start of `bytes`; returns how long it is, too. `None` if `bytes` end inside it.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(PageHeader, usize)>> {
+        let mut input = Compact { bytes, at: 0 };
+        match parse_page_header(&mut input) {
+            Ok(header) => Ok(Some((header, input.at))),
+            Err(Stop::End) => Ok(None),
+            Err(Stop::Invalid(what)) => Err(Error::corrupt(format!("invalid page header: {what}"))),
+        }
+    }
+}
+
+/// Why parsing stopped.
+enum Stop {
+    /// The bytes ended.
+    End,
+    /// They make no sense.
+    Invalid(&'static str),
+}
+
+type Parsed<T> = std::result::Result<T, Stop>;
+
+/// Fields of the data and dictionary page headers, which number them differently.
+#[derive(Default)]
+struct Details {
+    values: Option<i32>,
+    encoding: Option<i32>,
+    repetition_bytes: i32,
+    definition_bytes: i32,
+    is_uncompressed: bool,
+}
+
+fn parse_page_header(input: &mut Compact<'_>) -> Parsed<PageHeader> {
+    let (mut page_type, mut uncompressed, mut compressed) = (None, None, None);
+    let mut details = Details::default();
+    input.fields(|input, id, wire| {
+        match id {
+            1 => page_type = Some(input.i32(wire)?),
+            2 => uncompressed = Some(input.i32(wire)?),
+            3 => compressed = Some(input.i32(wire)?),
+            5 | 7 => {
+                input.fields(|input, id, wire| match id {
+                    1 => Ok(details.values = Some(input.i32(wire)?)),
+                    2 => Ok(details.encoding = Some(input.i32(wire)?)),
+                    _ => input.skip(wire, 0),
+                })?;
+            }
+            8 => {
+                input.fields(|input, id, wire| match id {
+                    1 => Ok(details.values = Some(input.i32(wire)?)),
+                    4 => Ok(details.encoding = Some(input.i32(wire)?)),
+                    5 => Ok(details.definition_bytes = input.i32(wire)?),
+                    6 => Ok(details.repetition_bytes = input.i32(wire)?),
+                    7 => Ok(details.is_uncompressed = wire == Wire::FALSE),
+                    _ => input.skip(wire, 0),
+                })?;
+            }
+            _ => input.skip(wire, 0)?,
+        }
+        Ok(())
+    })?;
+    let size = |value: Option<i32>, what| {
+        value.and_then(|value| usize::try_from(value).ok()).ok_or(Stop::Invalid(what))
+    };
+    let kind = match page_type {
+        Some(0) => PageKind::DataV1,
+        Some(2) => PageKind::Dictionary,
+        Some(3) => PageKind::DataV2 {
+            repetition_bytes: size(Some(details.repetition_bytes), "length of repetition levels")?,
+            definition_bytes: size(Some(details.definition_bytes), "length of definition levels")?,
+            is_compressed: !details.is_uncompressed,
+        },
+        Some(_) => PageKind::Other,
+        None => return Err(Stop::Invalid("no page type")),
+    };
+    let is_read = kind != PageKind::Other;
+    Ok(PageHeader {
+        kind,
+        values: if is_read { size(details.values, "number of values")? } else { 0 },
+        encoding: ValueEncoding::of(details.encoding.unwrap_or(-1)),
+        compressed_bytes: size(compressed, "compressed size")?,
+        uncompressed_bytes: size(uncompressed, "uncompressed size")?,
+    })
+}
+
+/// Wire types of the compact protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Wire(u8);
+
+impl Wire {
+    const TRUE: Wire = Wire(1);
+    const FALSE: Wire = Wire(2);
+}
+
+/// Structures inside structures; page headers have three levels.
+const DEPTH_MAX: usize = 8;
+
+struct Compact<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Compact<'_> {
+    fn byte(&mut self) -> Parsed<u8> {
+        let byte = *self.bytes.get(self.at).ok_or(Stop::End)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn advance(&mut self, bytes: u64) -> Parsed<()> {
+        let left = (self.bytes.len() - self.at) as u64;
+        if bytes > left {
+            return Err(Stop::End);
+        }
+        self.at += bytes as usize;
+        Ok(())
+    }
+
+    fn varint(&mut self) -> Parsed<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Stop::Invalid("an integer is too long"))
+    }
+
+    fn zigzag(&mut self) -> Parsed<i64> {
+        let value = self.varint()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    fn i32(&mut self, wire: Wire) -> Parsed<i32> {
+        if wire.0 != 5 {
+            return Err(Stop::Invalid("a field has the wrong type"));
+        }
+        i32::try_from(self.zigzag()?).map_err(|_| Stop::Invalid("an integer is too large"))
+    }
+
+    /// Calls `field(input, id, wire type)` for each field of a structure; it must consume the value.
+    fn fields(&mut self, mut field: impl FnMut(&mut Self, i16, Wire) -> Parsed<()>) -> Parsed<()> {
+        let mut id = 0i16;
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                return Ok(());
+            }
+            id = match head >> 4 {
+                0 => self.zigzag()? as i16,
+                delta => id.wrapping_add(i16::from(delta)),
+            };
+            field(self, id, Wire(head & 0x0F))?;
+        }
+    }
+
+    fn skip(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
+        if depth > DEPTH_MAX {
+            return Err(Stop::Invalid("structures are nested too deeply"));
+        }
+        match wire.0 {
+            1 | 2 => Ok(()),
+            3 => self.advance(1),
+            4..=6 => self.varint().map(|_| ()),
+            7 => self.advance(8),
+            8 => {
+                let bytes = self.varint()?;
+                self.advance(bytes)
+            }
+            9 | 10 => {
+                let head = self.byte()?;
+                let count = match head >> 4 {
+                    15 => self.varint()?,
+                    small => u64::from(small),
+                };
+                (0..count).try_for_each(|_| self.skip_element(Wire(head & 0x0F), depth))
+            }
+            11 => {
+                let count = self.varint()?;
+                if count == 0 {
+                    return Ok(());
+                }
+                let types = self.byte()?;
+                (0..count).try_for_each(|_| {
+                    self.skip_element(Wire(types >> 4), depth)?;
+                    self.skip_element(Wire(types & 0x0F), depth)
+                })
+            }
+            12 => self.fields(|input, _, wire| input.skip(wire, depth + 1)),
+            _ => Err(Stop::Invalid("an unknown field type")),
+        }
+    }
+
+    /// Booleans take a byte inside collections, none as fields.
+    fn skip_element(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
+        if wire == Wire::TRUE || wire == Wire::FALSE { self.advance(1) } else { self.skip(wire, depth + 1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A data page of version 1: 300 values, PLAIN, 1000 of 2000 bytes, with statistics (a struct with a binary).
+    const DATA_V1: &[u8] = &[
+        0x15, 0x00, 0x15, 0xA0, 0x1F, 0x15, 0xD0, 0x0F, 0x2C, 0x15, 0xD8, 0x04, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06,
+        0x1C, 0x18, 0x02, 0xAA, 0xBB, 0x00, 0x00, 0x00,
+    ];
+
+    #[test]
+    fn a_data_page_header_is_read_and_its_statistics_are_skipped() {
+        let (header, length) = PageHeader::parse(DATA_V1).unwrap().unwrap();
+        let expected = PageHeader {
+            kind: PageKind::DataV1,
+            values: 300,
+            encoding: ValueEncoding::Plain,
+            compressed_bytes: 1000,
+            uncompressed_bytes: 2000,
+        };
+        assert_eq!((header, length), (expected, DATA_V1.len()));
+        for cut in 0..DATA_V1.len() {
+            assert_eq!(PageHeader::parse(&DATA_V1[..cut]).unwrap(), None, "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
+            let _ = PageHeader::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Runs of equal values and groups of bit-packed values: how Parquet stores dictionary codes, levels and booleans.
+//!
+//! ```text
+//! header (varint) ─ even: a run   | value in ⌈width / 8⌉ bytes |           header / 2 times
+//!                 └ odd:  groups  | 8 values in `width` bytes | … |        header / 2 groups
+//! ```
+//!
+//! A cursor only moves forward. It knows offsets, not bytes: the page is handed in with each call, so that cursor and
+//! page can live in one structure.
+
+use std::ops::Range;
+
+use godwit_common::{Error, Result};
+use godwit_vector::kernels::unpack::{unpack, unpack_at};
+
+/// If fewer than one in so many values of a group is wanted, each is extracted on its own.
+const SPARSE_FACTOR: usize = 6;
+
+#[derive(Clone, Debug)]
+enum Run {
+    Repeated(u32),
+    /// Bytes of the groups, and how many of their values were passed.
+    Packed(Range<usize>, usize),
+}
+
+/// A position in encoded values.
+#[derive(Clone, Debug)]
+pub(crate) struct RunCursor {
+    /// What is left of the encoded bytes, behind the current run.
+    rest: Range<usize>,
+    width: u32,
+    run: Run,
+    /// Values left in the run.
+    left: usize,
+}
+
+impl RunCursor {
+    /// A cursor over the values of `width` bits in the bytes `range` of a page.
+    pub(crate) fn new(range: Range<usize>, width: u32) -> Result<Self> {
+        if width > 32 {
+            return Err(Error::corrupt(format!("codes of {width} bits")));
+        }
+        Ok(Self { rest: range, width, run: Run::Repeated(0), left: 0 })
+    }
+
+    /// The value that the rest of the current run repeats and how often, if it is a run.
+    pub(crate) fn repeated(&mut self, page: &[u8]) -> Result<Option<(u32, usize)>> {
+        if self.left == 0 {
+            self.next_run(page)?;
+        }
+        Ok(match self.run {
+            Run::Repeated(value) => Some((value, self.left)),
+            Run::Packed(..) => None,
+        })
+    }
+
+    /// Appends the next `count` values.
+    pub(crate) fn read(&mut self, page: &[u8], count: usize, out: &mut Vec<u32>) -> Result<()> {
+        let mut wanted = count;
+        while wanted > 0 {
+            let step = self.step(page, wanted)?;
+            match &self.run {
+                Run::Repeated(value) => out.resize(out.len() + step, *value),
+                Run::Packed(bytes, passed) => unpack(&page[bytes.clone()], self.width, *passed, step, out),
+            }
+            self.pass(step);
+            wanted -= step;
+        }
+        Ok(())
+    }
+
+    /// Appends those of the next `count` values that are at `positions` (ascending, below `count`).
+    pub(crate) fn read_selected(
+        &mut self,
+        page: &[u8],
+        count: usize,
+        positions: &[u32],
+        scratch: &mut Vec<u32>,
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let (mut done, mut positions) = (0, positions);
+        while done < count {
+            let step = self.step(page, count - done)?;
+            let inside = positions.partition_point(|&position| (position as usize) < done + step);
+            let (here, later) = positions.split_at(inside);
+            match &self.run {
+                _ if here.is_empty() => {}
+                Run::Repeated(value) => out.resize(out.len() + here.len(), *value),
+                Run::Packed(bytes, passed) => {
+                    let packed = &page[bytes.clone()];
+                    scratch.clear();
+                    if here.len() * SPARSE_FACTOR < step {
+                        scratch.extend(here.iter().map(|&position| position - done as u32));
+                        unpack_at(packed, self.width, *passed, scratch, out);
+                    } else {
+                        unpack(packed, self.width, *passed, step, scratch);
+                        out.extend(here.iter().map(|&position| scratch[position as usize - done]));
+                    }
+                }
+            }
+            self.pass(step);
+            done += step;
+            positions = later;
+        }
+        Ok(())
+    }
+
+    /// Passes `count` values.
+    pub(crate) fn skip(&mut self, page: &[u8], count: usize) -> Result<()> {
+        let mut wanted = count;
+        while wanted > 0 {
+            let step = self.step(page, wanted)?;
+            self.pass(step);
+            wanted -= step;
+        }
+        Ok(())
+    }
+
+    /// Values that can be taken from the current run, of `wanted` > 0 that are wanted.
+    fn step(&mut self, page: &[u8], wanted: usize) -> Result<usize> {
+        if self.left == 0 {
+            self.next_run(page)?;
+        }
+        Ok(wanted.min(self.left))
+    }
+
+    fn pass(&mut self, count: usize) {
+        self.left -= count;
+        if let Run::Packed(_, passed) = &mut self.run {
+            *passed += count;
+        }
+    }
+
+    /// Moves to the next run that isn't empty.
+    fn next_run(&mut self, page: &[u8]) -> Result<()> {
+        let ended = || Error::corrupt("a page ends before its last value");
+        if self.width == 0 && self.rest.is_empty() {
+            // All codes are 0, and some writers leave out the run.
+            (self.run, self.left) = (Run::Repeated(0), usize::MAX);
+            return Ok(());
+        }
+        while self.left == 0 {
+            let mut input = page.get(self.rest.clone()).ok_or_else(ended)?;
+            let before = input.len();
+            let header = varint(&mut input).ok_or_else(ended)?;
+            let count = (header >> 1) as usize;
+            if header & 1 == 1 {
+                // The last group may be cut after its last value.
+                let bytes = count.saturating_mul(self.width as usize).min(input.len());
+                let start = self.rest.start + (before - input.len());
+                self.left = match self.width {
+                    0 => count.saturating_mul(8),
+                    width => bytes * 8 / width as usize,
+                };
+                if count > 0 && self.left == 0 {
+                    return Err(ended());
+                }
+                self.run = Run::Packed(start..start + bytes, 0);
+                self.rest.start = start + bytes;
+            } else {
+                let bytes = self.width.div_ceil(8) as usize;
+                let stored = input.get(..bytes).ok_or_else(ended)?;
+                let mut value = [0u8; 4];
+                value[..bytes].copy_from_slice(stored);
+                self.run = Run::Repeated(u32::from_le_bytes(value));
+                self.left = count;
+                self.rest.start += before - input.len() + bytes;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn varint(input: &mut &[u8]) -> Option<u32> {
+    let mut value = 0u32;
+    for shift in (0..35).step_by(7) {
+        let (&byte, rest) = input.split_first()?;
+        *input = rest;
+        value |= u32::from(byte & 0x7F).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Encodes as alternating runs and groups, as the tests ask for.
+    fn encode(parts: &[(bool, Vec<u32>)], width: u32) -> (Vec<u8>, Vec<u32>) {
+        let (mut bytes, mut values) = (Vec::new(), Vec::new());
+        let mut put_varint = |bytes: &mut Vec<u8>, mut value: u32| {
+            while value >= 0x80 {
+                bytes.push(value as u8 | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+        };
+        let mask = ((1u64 << width) - 1) as u32;
+        for (repeated, part) in parts {
+            if *repeated {
+                let value = part.first().copied().unwrap_or(0) & mask;
+                put_varint(&mut bytes, (part.len() as u32) << 1);
+                bytes.extend_from_slice(&value.to_le_bytes()[..width.div_ceil(8) as usize]);
+                values.extend(std::iter::repeat_n(value, part.len()));
+            } else {
+                let groups = part.len().div_ceil(8);
+                put_varint(&mut bytes, (groups as u32) << 1 | 1);
+                let start = bytes.len();
+                bytes.resize(start + groups * width as usize, 0);
+                for i in 0..groups * 8 {
+                    let value = part.get(i).copied().unwrap_or(0) & mask;
+                    values.push(value);
+                    for bit in (0..width as usize).filter(|bit| value >> bit & 1 == 1) {
+                        let at = i * width as usize + bit;
+                        bytes[start + at / 8] |= 1 << (at % 8);
+                    }
+                }
+            }
+        }
+        (bytes, values)
+    }
+
+    proptest! {
+        #[test]
+        fn cursors_agree_with_a_list(
+            width in 0u32..=32,
+            parts in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u32>(), 0..60)), 0..6),
+            steps in prop::collection::vec((0usize..3, 0usize..50, 1usize..10), 0..20),
+        ) {
+            let (bytes, values) = encode(&parts, width);
+            let mut cursor = RunCursor::new(0..bytes.len(), width).unwrap();
+            let mut at = 0;
+            for (kind, count, stride) in steps {
+                let count = count.min(values.len() - at);
+                let next = &values[at..at + count];
+                let mut out = Vec::new();
+                match kind {
+                    0 => cursor.skip(&bytes, count).unwrap(),
+                    1 => {
+                        cursor.read(&bytes, count, &mut out).unwrap();
+                        prop_assert_eq!(&out[..], next);
+                    }
+                    _ => {
+                        let positions: Vec<u32> = (0..count as u32).step_by(stride).collect();
+                        cursor.read_selected(&bytes, count, &positions, &mut Vec::new(), &mut out).unwrap();
+                        let expected: Vec<u32> = positions.iter().map(|&p| next[p as usize]).collect();
+                        prop_assert_eq!(out, expected);
+                    }
+                }
+                at += count;
+            }
+            if width > 0 {
+                prop_assert!(cursor.skip(&bytes, values.len() - at + 1).is_err());
+            }
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>, width in 0u32..=32, count in 0usize..5000) {
+            let mut cursor = RunCursor::new(0..bytes.len(), width).unwrap();
+            let _ = cursor.clone().read(&bytes, count, &mut Vec::new());
+            let _ = cursor.read_selected(&bytes, count, &[], &mut Vec::new(), &mut Vec::new());
+        }
+    }
+}

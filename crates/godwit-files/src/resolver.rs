@@ -1,0 +1,153 @@
+//! Tables by path: single files, globs, and the files of a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use godwit_common::{Error, Result};
+use godwit_memory::BufferManager;
+use godwit_sql::{TableDefinition, TableResolver};
+use parking_lot::Mutex;
+
+use crate::ParquetTable;
+use crate::config::CACHED_TABLES_MAX;
+
+const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
+/// How alike a file name must be to be suggested, from 0 to 1.
+const SIMILARITY_MIN: f64 = 0.75;
+
+/// Resolves `'x.parquet'` and `'dir/*.parquet'`. Remembers footers while the files stay as they are.
+pub struct FileResolver {
+    memory: BufferManager,
+    /// Most recently used last.
+    known: Mutex<Vec<(String, Vec<Version>, Arc<TableDefinition>)>>,
+}
+
+/// What a file looked like when its footer was read.
+#[derive(Clone, PartialEq)]
+struct Version {
+    path: PathBuf,
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl FileResolver {
+    /// A resolver that accounts for what it reads with `memory`.
+    pub fn new(memory: BufferManager) -> Self {
+        Self { memory, known: Mutex::default() }
+    }
+
+    fn resolve(&self, text: &str) -> Result<Arc<TableDefinition>> {
+        let paths = if is_glob(text) { expand(text)? } else { vec![existing(Path::new(text))?] };
+        let versions = paths.iter().map(|path| version(path)).collect::<Result<Vec<_>>>()?;
+        if let Some(table) = self.remembered(text, &versions) {
+            return Ok(table);
+        }
+        let table = ParquetTable::open(paths, &self.memory)?.definition(text);
+        let mut known = self.known.lock();
+        known.retain(|(name, ..)| name != text);
+        if known.len() >= CACHED_TABLES_MAX {
+            known.remove(0);
+        }
+        known.push((text.to_owned(), versions, table.clone()));
+        Ok(table)
+    }
+
+    fn remembered(&self, text: &str, versions: &[Version]) -> Option<Arc<TableDefinition>> {
+        let mut known = self.known.lock();
+        let index = known.iter().position(|(name, seen, _)| name == text && seen == versions)?;
+        let entry = known.remove(index);
+        let table = entry.2.clone();
+        known.push(entry);
+        Some(table)
+    }
+}
+
+impl TableResolver for FileResolver {
+    fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
+        let looks_like_file = is_glob(path) || path.contains('/') || has_extension(Path::new(path));
+        (looks_like_file || Path::new(path).is_file()).then(|| self.resolve(path))
+    }
+}
+
+/// The Parquet files of a folder as tables named after them, in the order of their names. A subfolder of Parquet files
+/// is a table, too.
+pub fn tables_in(folder: &Path, memory: &BufferManager) -> Result<Vec<Arc<TableDefinition>>> {
+    let mut tables = Vec::new();
+    for path in sorted_entries(folder)? {
+        let paths = if path.is_dir() { parquet_files(&path)? } else { vec![path.clone()] };
+        let paths: Vec<PathBuf> = paths.into_iter().filter(|path| has_extension(path)).collect();
+        if let (Some(name), false) = (path.file_stem().and_then(|stem| stem.to_str()), paths.is_empty()) {
+            tables.push(ParquetTable::open(paths, memory)?.definition(name));
+        }
+    }
+    Ok(tables)
+}
+
+fn parquet_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(sorted_entries(folder)?.into_iter().filter(|path| has_extension(path) && path.is_file()).collect())
+}
+
+fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let io = |error: std::io::Error| Error::io(format!("reading the folder {}", folder.display()), &error);
+    let entries = fs::read_dir(folder).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = entries.collect::<std::io::Result<Vec<_>>>().map_err(io)?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn has_extension(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+}
+
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// The files that match a pattern, in the order of their names.
+fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
+    let matches = glob::glob(pattern).map_err(|error| {
+        Error::user(format!("'{pattern}' is not a valid pattern: {}", error.msg))
+            .with_hint("* stands for any part of a name, ? for a character, [ab] for one of several, ** for folders")
+    })?;
+    let mut paths = Vec::new();
+    for path in matches {
+        let path = path.map_err(|error| Error::io(format!("reading {}", error.path().display()), error.error()))?;
+        if path.is_file() {
+            paths.push(path);
+        }
+    }
+    if paths.is_empty() {
+        return Err(Error::user(format!("no file matches '{pattern}'")).with_hint("check the path and the pattern"));
+    }
+    Ok(paths)
+}
+
+/// The path, if there is something; else an error that names files like it.
+fn existing(path: &Path) -> Result<PathBuf> {
+    if path.exists() {
+        return Ok(path.to_owned());
+    }
+    let error = Error::user(format!("there is no file {}", path.display()));
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        return Err(error.with_hint(format!("there is no folder {} either", parent.display())));
+    }
+    let wanted = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let names = sorted_entries(parent)?.into_iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let near = names
+        .map(|name| (strsim::jaro_winkler(&name.to_lowercase(), &wanted), name))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    Err(match near {
+        Some((_, name)) => error.with_hint(format!("did you mean {}?", parent.join(name).display())),
+        None => error.with_hint("check the path; relative ones start at the current folder"),
+    })
+}
+
+fn version(path: &Path) -> Result<Version> {
+    let metadata = fs::metadata(path).map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
+    Ok(Version { path: path.to_owned(), bytes: metadata.len(), modified: metadata.modified().ok() })
+}

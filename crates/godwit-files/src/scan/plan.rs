@@ -1,0 +1,186 @@
+//! Which rows are read, and in which pieces.
+//!
+//! ```text
+//! row groups ──bounds──▶ those that may have rows ──page bounds──▶ ranges of rows ──▶ morsels, cut at page boundaries
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::Expr;
+use godwit_vector::ValueRange;
+
+use super::row_group::RowGroupState;
+use crate::bounds::{Bounds, refuted};
+use crate::config::MORSEL_ROWS;
+use crate::footer::ParquetFile;
+use crate::statistics::page_bounds;
+use crate::table::{ParquetTable, TableFile};
+
+/// A piece of work: some rows of a row group.
+pub(crate) struct Morsel {
+    /// File of the table.
+    pub file: usize,
+    /// Row group of the file.
+    pub row_group: usize,
+    /// Rows of the row group.
+    pub rows: Range<usize>,
+    /// What the morsels of the row group share.
+    pub state: Arc<RowGroupState>,
+}
+
+/// The morsels of a scan, and what was left out.
+#[derive(Default)]
+pub(crate) struct ScanPlan {
+    pub morsels: Vec<Morsel>,
+    pub row_groups: usize,
+    pub row_groups_pruned: usize,
+    pub rows: u64,
+    pub rows_pruned: u64,
+}
+
+/// What bounds are tested against.
+pub(crate) struct Pruning<'a> {
+    /// Conjuncts over columns by name.
+    pub filters: &'a [Expr],
+    /// Columns of the table and the ranges of the keys that joins look for in them.
+    pub key_ranges: Vec<(usize, ValueRange)>,
+}
+
+/// Plans the scan of a table. `columns` are those that are read, the most selective ones first.
+pub(crate) fn plan(table: &ParquetTable, pruning: &Pruning<'_>, columns: &[usize], workers: usize) -> ScanPlan {
+    let mut plan = ScanPlan::default();
+    let all_groups: usize = table.files().iter().map(|file| file.file.row_group_rows.len()).sum();
+    for (index, file) in table.files().iter().enumerate() {
+        for (row_group, &rows) in file.file.row_group_rows.iter().enumerate() {
+            plan.row_groups += 1;
+            plan.rows += rows as u64;
+            if rows == 0 || group_refuted(table, file, row_group, pruning) {
+                plan.row_groups_pruned += 1;
+                plan.rows_pruned += rows as u64;
+                continue;
+            }
+            let ranges = page_ranges(table, file, row_group, pruning);
+            plan.rows_pruned += (rows - ranges.iter().map(Range::len).sum::<usize>()) as u64;
+            let cuts = cuts(file, row_group, columns, all_groups, workers);
+            let pieces: Vec<Range<usize>> = ranges.into_iter().flat_map(|range| cut(range, &cuts)).collect();
+            let state = Arc::new(RowGroupState::new(table.row_type().len(), pieces.len()));
+            plan.morsels.extend(
+                pieces.into_iter().map(|rows| Morsel { file: index, row_group, rows, state: state.clone() }),
+            );
+        }
+    }
+    plan
+}
+
+fn group_refuted(table: &ParquetTable, file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> bool {
+    let bounds = |column: usize| file.bounds(column).map(|bounds| bounds.get(row_group));
+    let by_name = |name: &str| bounds(table.schema().index_of(name).ok()?);
+    pruning.filters.iter().any(|filter| refuted(filter, &by_name))
+        || pruning.key_ranges.iter().any(|&(column, range)| bounds(column).is_some_and(|bounds| bounds.excludes(range)))
+}
+
+/// The rows of a row group whose pages aren't refuted, as ascending ranges.
+fn page_ranges(table: &ParquetTable, file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec<Range<usize>> {
+    let rows = file.file.row_group_rows[row_group];
+    let mut ranges = vec![Range { start: 0, end: rows }];
+    let mut restrict = |column: usize, is_refuted: &dyn Fn(&Bounds) -> bool| {
+        let Some((bounds, starts)) = page_bounds(&file.file, row_group, file.column(column)) else { return };
+        let ends = starts.iter().skip(1).copied().chain([rows]);
+        let kept = starts.iter().zip(ends).enumerate().filter(|(page, _)| !is_refuted(&bounds.get(*page)));
+        ranges = intersect(&ranges, kept.map(|(_, (&start, end))| start..end));
+    };
+    for filter in pruning.filters {
+        if let Some(column) = only_column(filter).and_then(|name| table.schema().index_of(&name).ok()) {
+            restrict(column, &|bounds| refuted(filter, &|_| Some(bounds.clone())));
+        }
+    }
+    for &(column, range) in &pruning.key_ranges {
+        restrict(column, &|bounds| bounds.excludes(range));
+    }
+    ranges
+}
+
+/// The name of the column if the filter is about a single one.
+fn only_column(filter: &Expr) -> Option<String> {
+    let mut name: Option<String> = None;
+    let mut is_single = true;
+    let visited = filter.apply(|expr| {
+        if let Expr::Column(column) = expr {
+            is_single &= name.as_ref().is_none_or(|known| *known == column.name);
+            name = Some(column.name.clone());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    name.filter(|_| is_single && visited.is_ok())
+}
+
+/// What is in a range of both; ranges that touch are joined.
+fn intersect(ranges: &[Range<usize>], others: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    let mut push = |range: Range<usize>| match joined.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ if range.is_empty() => {}
+        _ => joined.push(range),
+    };
+    for other in others {
+        for range in ranges {
+            push(range.start.max(other.start)..range.end.min(other.end).max(range.start.max(other.start)));
+        }
+    }
+    joined
+}
+
+/// Rows at which a row group may be cut.
+fn cuts(file: &TableFile, row_group: usize, columns: &[usize], all_groups: usize, workers: usize) -> Vec<usize> {
+    let rows = file.file.row_group_rows[row_group];
+    if let Some(starts) = columns.iter().find_map(|&column| page_starts(&file.file, row_group, file.column(column))) {
+        return starts;
+    }
+    // Page boundaries are unknown, or there are no pages: a page that is cut is decompressed twice. Row groups are
+    // only cut if there are too few for the workers.
+    let pieces = if columns.is_empty() { rows.div_ceil(MORSEL_ROWS) } else { (2 * workers).div_ceil(all_groups) };
+    let step = rows.div_ceil(pieces.max(1)).max(MORSEL_ROWS);
+    (0..rows).step_by(step).collect()
+}
+
+fn page_starts(file: &ParquetFile, row_group: usize, column: usize) -> Option<Vec<usize>> {
+    Some(file.chunk(row_group, column).ok()?.pages?.iter().map(|page| page.first_row).collect())
+}
+
+/// Cuts a range at the first cut behind every [`MORSEL_ROWS`] rows.
+fn cut(range: Range<usize>, cuts: &[usize]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut start = range.start;
+    for &cut in cuts.iter().filter(|&&cut| range.start < cut && cut < range.end) {
+        if cut - start >= MORSEL_ROWS {
+            pieces.push(start..cut);
+            start = cut;
+        }
+    }
+    pieces.push(start..range.end);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_intersect_and_join() {
+        let kept = intersect(&[0..10, 20..30], [0..5, 5..22, 29..40].into_iter());
+        assert_eq!(kept, [0..10, 20..22, 29..30]);
+        assert_eq!(intersect(&[0..10, 12..30], [10..12].into_iter()), Vec::<Range<usize>>::new());
+    }
+
+    #[test]
+    fn cuts_follow_pages_and_cover_everything() {
+        let pages: Vec<usize> = (0..500_000).step_by(20_480).collect();
+        let pieces = cut(1000..450_000, &pages);
+        assert_eq!(pieces.first().map(|p| p.start), Some(1000));
+        assert_eq!(pieces.last().map(|p| p.end), Some(450_000));
+        assert!(pieces.windows(2).all(|pair| pair[0].end == pair[1].start && pages.contains(&pair[0].end)));
+        assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.len() >= MORSEL_ROWS));
+    }
+}

@@ -1,0 +1,173 @@
+//! Statistics of files: bounds per row group and per page, and their sum for the planner.
+
+use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_schema::DataType;
+use datafusion_common::ScalarValue;
+use godwit_expression::scalar_to_integer;
+use godwit_sql::ColumnStatistics;
+use godwit_vector::{PhysicalType, ValueRange};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+
+use crate::bounds::{Bounds, compare};
+use crate::file::FileBytes;
+use crate::footer::{FileColumn, ParquetFile, guard};
+
+/// Bounds of a column in consecutive parts of a file: row groups, or the pages of one.
+pub(crate) struct PartBounds {
+    mins: ArrayRef,
+    maxes: ArrayRef,
+    nulls: UInt64Array,
+    rows: Vec<u64>,
+}
+
+impl PartBounds {
+    /// Number of parts.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Bounds of one part.
+    pub(crate) fn get(&self, part: usize) -> Bounds {
+        let value = |array: &ArrayRef| {
+            let known = part < array.len() && array.is_valid(part);
+            known.then(|| ScalarValue::try_from_array(array, part).ok()).flatten()
+        };
+        // NaN is left out of bounds but sorts behind all numbers: there is no upper bound.
+        let is_float = matches!(self.maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
+        Bounds {
+            min: value(&self.mins),
+            max: if is_float { None } else { value(&self.maxes) },
+            nulls: (part < self.nulls.len() && self.nulls.is_valid(part)).then(|| self.nulls.value(part)),
+            rows: self.rows[part],
+        }
+    }
+}
+
+/// Bounds of a column in all row groups; `None` if the file has none for columns of this type.
+pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<PartBounds> {
+    let file_column = &file.columns[column];
+    let metadata = file.metadata();
+    let groups = metadata.row_groups();
+    // Statistics of old writers ordered unsigned and binary values in the wrong way.
+    let is_trusted = groups.iter().all(|group| {
+        let statistics = group.column(file_column.leaf).statistics();
+        statistics.is_none_or(|s| !s.is_min_max_deprecated() || s.is_min_max_backwards_compatible())
+    });
+    if !is_trusted {
+        return None;
+    }
+    let (mins, maxes, nulls) = convert(&file.bytes, file, file_column, |converter| {
+        Ok((converter.row_group_mins(groups)?, converter.row_group_maxes(groups)?, converter.row_group_null_counts(groups)?))
+    })?;
+    Some(PartBounds { mins, maxes, nulls, rows: file.row_group_rows.iter().map(|&rows| rows as u64).collect() })
+}
+
+/// Bounds of a column in the pages of a row group, and the first row of each; `None` if the file has no page index.
+pub(crate) fn page_bounds(file: &ParquetFile, row_group: usize, column: usize) -> Option<(PartBounds, Vec<usize>)> {
+    let file_column = &file.columns[column];
+    let pages = file.chunk(row_group, column).ok()?.pages?;
+    let (columns, offsets) = file.metadata().column_index().zip(file.metadata().offset_index())?;
+    let (mins, maxes, nulls) = convert(&file.bytes, file, file_column, |converter| {
+        let groups = [row_group];
+        Ok((
+            converter.data_page_mins(columns, offsets, &groups)?,
+            converter.data_page_maxes(columns, offsets, &groups)?,
+            converter.data_page_null_counts(columns, offsets, &groups)?,
+        ))
+    })?;
+    let starts: Vec<usize> = pages.iter().map(|page| page.first_row).collect();
+    let ends = starts.iter().skip(1).copied().chain([file.row_group_rows[row_group]]);
+    let rows: Vec<u64> = starts.iter().zip(ends).map(|(&start, end)| (end - start) as u64).collect();
+    Some((PartBounds { mins, maxes, nulls, rows }, starts))
+}
+
+type Arrays = (ArrayRef, ArrayRef, UInt64Array);
+
+/// Runs a conversion of statistics; what can't be converted is unknown.
+fn convert(
+    bytes: &FileBytes,
+    file: &ParquetFile,
+    column: &FileColumn,
+    conversion: impl FnOnce(StatisticsConverter<'_>) -> parquet::errors::Result<Arrays>,
+) -> Option<Arrays> {
+    column.decoding?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let converted = guard(bytes, || {
+        let converter = StatisticsConverter::from_column_index(column.leaf, &column.field, schema)?;
+        conversion(converter.with_missing_null_counts_as_zero(false))
+    });
+    converted.ok()
+}
+
+/// Adds up the bounds of all parts of a column: what the planner gets, without the number of distinct values.
+pub(crate) fn column_statistics<'a>(
+    parts: impl Iterator<Item = Option<&'a PartBounds>>,
+    physical: PhysicalType,
+) -> ColumnStatistics {
+    let mut total = Total { min: Extreme::None, max: Extreme::None, nulls: Some(0) };
+    for part in parts {
+        match part {
+            Some(bounds) => (0..bounds.len()).for_each(|index| total.add(bounds.get(index))),
+            None => {
+                total = Total { min: Extreme::Unknown, max: Extreme::Unknown, nulls: None };
+                break;
+            }
+        }
+    }
+    let (min, max) = (total.min.value(), total.max.value());
+    let range = match (min.as_ref().and_then(scalar_to_integer), max.as_ref().and_then(scalar_to_integer)) {
+        (Some(min), Some(max)) if physical.is_integer() && min <= max => Some(ValueRange { min, max }),
+        _ => None,
+    };
+    let range = range.filter(|range| range.fits(physical));
+    ColumnStatistics { range, min, max, null_count: total.nulls, distinct: None, average_bytes: None }
+}
+
+/// The running minimum or maximum of bounds.
+enum Extreme {
+    /// No value yet.
+    None,
+    Known(ScalarValue),
+    /// Some part had values and no bound.
+    Unknown,
+}
+
+struct Total {
+    min: Extreme,
+    max: Extreme,
+    nulls: Option<u64>,
+}
+
+impl Total {
+    fn add(&mut self, part: Bounds) {
+        if part.rows == 0 {
+            return;
+        }
+        self.nulls = self.nulls.zip(part.nulls).map(|(a, b)| a + b);
+        if part.nulls != Some(part.rows) {
+            self.min.add(part.min, std::cmp::Ordering::Less);
+            self.max.add(part.max, std::cmp::Ordering::Greater);
+        }
+    }
+}
+
+impl Extreme {
+    fn add(&mut self, bound: Option<ScalarValue>, better: std::cmp::Ordering) {
+        let Some(bound) = bound else {
+            *self = Extreme::Unknown;
+            return;
+        };
+        match self {
+            Extreme::None => *self = Extreme::Known(bound),
+            Extreme::Known(known) if compare(&bound, known) == Some(better) => *known = bound,
+            _ => {}
+        }
+    }
+
+    fn value(self) -> Option<ScalarValue> {
+        match self {
+            Extreme::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! A table: one or several Parquet files of one schema, their footers, and the statistics over all of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema, SchemaRef};
+use godwit_common::{Error, Result};
+use godwit_exec::pipeline::Source;
+use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
+use godwit_memory::BufferManager;
+use godwit_sql::{ColumnStatistics, TableDefinition, TableStatistics};
+use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
+
+use crate::distinct;
+use crate::footer::ParquetFile;
+use crate::scan::ParquetScan;
+use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
+
+/// Parquet files that are read as one table. Immutable: footers and statistics are read when it is opened.
+pub struct ParquetTable {
+    files: Vec<TableFile>,
+    schema: SchemaRef,
+    row_type: RowType,
+    statistics: Arc<TableStatistics>,
+}
+
+/// A file of a table.
+pub(crate) struct TableFile {
+    /// The file.
+    pub file: ParquetFile,
+    /// Column of the file for each column of the table.
+    columns: Vec<usize>,
+    /// Bounds per row group, by column of the table.
+    bounds: Vec<Option<PartBounds>>,
+}
+
+impl ParquetTable {
+    /// Opens files as one table, rows in the order of the files. Columns go by the first file; the others must have
+    /// them with the same types, in any order. `memory` accounts for the pages that are sampled for statistics.
+    pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
+        assert!(!paths.is_empty(), "a table has at least one file");
+        let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
+        for path in &paths {
+            let file = ParquetFile::open(path)?;
+            let columns = match files.first() {
+                None => (0..file.columns.len()).collect(),
+                Some(first) => matching_columns(&first.file, &file)?,
+            };
+            let bounds = columns.iter().map(|&column| row_group_bounds(&file, column)).collect();
+            files.push(TableFile { file, columns, bounds });
+        }
+        let fields = (0..files[0].columns.len()).map(|column| table_field(&files, column)).collect::<Vec<_>>();
+        let columns = (0..fields.len()).map(|column| {
+            // What no kernel knows is an error when a query reads it, not when the file is opened.
+            let ty = ColumnType::new(fields[column].data_type().clone(), fields[column].is_nullable());
+            ty.unwrap_or_else(|_| ColumnType {
+                logical: fields[column].data_type().clone(),
+                physical: PhysicalType::Nested,
+                nullable: fields[column].is_nullable(),
+                range: None,
+            })
+        });
+        let mut row_type: RowType = columns.collect();
+        let mut statistics = TableStatistics { rows: 0, rows_exact: true, columns: Vec::new() };
+        statistics.rows = files.iter().map(|file| file.file.rows()).sum();
+        for (column, ty) in row_type.iter_mut().enumerate() {
+            let known = add_up(&files, column, ty.physical);
+            ty.range = known.range;
+            statistics.columns.push(known);
+        }
+        let mut table =
+            Self { files, schema: Arc::new(Schema::new(fields)), row_type, statistics: Arc::new(statistics.clone()) };
+        for column in 0..table.row_type.len() {
+            let known = &mut statistics.columns[column];
+            known.distinct = distinct::estimate(&table, column, known, memory)?;
+            known.average_bytes = table.average_bytes(column);
+        }
+        table.statistics = Arc::new(statistics);
+        Ok(Arc::new(table))
+    }
+
+    /// Columns; strings and binaries as views.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Statistics over all files.
+    pub fn statistics(&self) -> &Arc<TableStatistics> {
+        &self.statistics
+    }
+
+    /// This table for the catalog.
+    pub fn definition(self: &Arc<Self>, name: impl Into<String>) -> Arc<TableDefinition> {
+        let handle = Arc::new(TableHandle(Arc::new(Scannable(self.clone()))));
+        Arc::new(TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle))
+    }
+
+    /// A source of the requested columns, rows filtered.
+    pub fn scan(self: &Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+        Ok(ParquetScan::new(self.clone(), request, query)?.into_source())
+    }
+
+    /// Types of the columns, with the ranges that the statistics prove.
+    pub fn row_type(&self) -> &RowType {
+        &self.row_type
+    }
+
+    pub(crate) fn files(&self) -> &[TableFile] {
+        &self.files
+    }
+
+    /// The proven range of a column.
+    pub(crate) fn range(&self, column: usize) -> Option<ValueRange> {
+        self.row_type[column].range
+    }
+
+    /// Average bytes of a value, where the files tell: strings.
+    fn average_bytes(&self, column: usize) -> Option<f64> {
+        let physical = self.row_type[column].physical;
+        if !matches!(physical, PhysicalType::Str | PhysicalType::Nested) {
+            return Some(physical.width_bytes() as f64);
+        }
+        let (mut bytes, mut values) = (0i64, 0i64);
+        for file in &self.files {
+            let leaf = file.file.columns[file.columns[column]].leaf;
+            for group in file.file.metadata().row_groups() {
+                let chunk = group.column(leaf);
+                bytes += chunk.unencoded_byte_array_data_bytes().unwrap_or_else(|| chunk.uncompressed_size());
+                values += chunk.num_values();
+            }
+        }
+        (values > 0).then(|| bytes.max(0) as f64 / values as f64)
+    }
+}
+
+impl TableFile {
+    /// Column of the file for a column of the table.
+    pub(crate) fn column(&self, table_column: usize) -> usize {
+        self.columns[table_column]
+    }
+
+    /// Bounds per row group of a column of the table.
+    pub(crate) fn bounds(&self, table_column: usize) -> Option<&PartBounds> {
+        self.bounds[table_column].as_ref()
+    }
+}
+
+/// What the executor sees of a table.
+struct Scannable(Arc<ParquetTable>);
+
+impl Table for Scannable {
+    fn row_type(&self) -> &RowType {
+        self.0.row_type()
+    }
+
+    fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+        self.0.scan(request, query)
+    }
+}
+
+/// The columns of `other` that are those of `first`, by name.
+fn matching_columns(first: &ParquetFile, other: &ParquetFile) -> Result<Vec<usize>> {
+    let names = || format!("{} and {}", first.bytes.path().display(), other.bytes.path().display());
+    let columns = first.columns.iter().map(|column| {
+        let name = column.field.name();
+        let index = other.columns.iter().position(|other| other.field.name() == name).ok_or_else(|| {
+            Error::user(format!("{} differ: only the first has a column {name}", names()))
+                .with_hint("files read as one table must have the same columns")
+        })?;
+        let (a, b) = (column.field.data_type(), other.columns[index].field.data_type());
+        if a != b {
+            return Err(Error::user(format!("{} differ: column {name} is {a} in the first, {b} in the second", names()))
+                .with_hint("files read as one table must have the same columns"));
+        }
+        Ok(index)
+    });
+    let columns: Vec<usize> = columns.collect::<Result<_>>()?;
+    if let Some(extra) = other.columns.iter().enumerate().find(|(index, _)| !columns.contains(index)) {
+        let name = extra.1.field.name();
+        return Err(Error::user(format!("{} differ: only the second has a column {name}", names()))
+            .with_hint("files read as one table must have the same columns"));
+    }
+    Ok(columns)
+}
+
+/// A column of the table: nullable if it is in any file.
+fn table_field(files: &[TableFile], column: usize) -> Field {
+    let nullable = files.iter().any(|file| file.file.columns[file.columns[column]].field.is_nullable());
+    files[0].file.columns[column].field.clone().with_nullable(nullable)
+}
+
+/// The statistics of a column over all files.
+fn add_up(files: &[TableFile], column: usize, physical: PhysicalType) -> ColumnStatistics {
+    let known = column_statistics(files.iter().map(|file| file.bounds(column)), physical);
+    // Only values that this crate decodes itself are verified; others may not promise a range.
+    let all_verified = files.iter().all(|file| {
+        let column = file.columns[column];
+        (0..file.file.row_group_rows.len()).all(|group| file.file.decoding(group, column).is_some())
+    });
+    ColumnStatistics { range: known.range.filter(|_| all_verified), ..known }
+}
