@@ -12,19 +12,26 @@
 
 pub mod collect;
 mod context;
-pub mod hash_join;
+pub mod explain;
 pub mod hash_aggregate;
+pub mod hash_join;
 mod key_filter;
 pub mod metrics;
+pub mod nested_loop_join;
 pub mod operators;
 pub mod pipeline;
+mod planner;
 mod scan;
 mod scheduler;
 pub mod sort;
 #[cfg(test)]
 mod testing;
 
+pub use collect::{ResultCollector, ResultStream};
 pub use context::{CancelToken, QueryContext, QuerySettings};
+pub use explain::ExplainNode;
 pub use key_filter::KeyFilter;
-pub use scheduler::WorkerPool;
+pub use operators::NothingSink;
+pub use planner::{PhysicalPlan, plan_query};
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};
+pub use scheduler::WorkerPool;

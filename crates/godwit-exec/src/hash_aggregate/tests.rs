@@ -1,1 +1,449 @@
+//! The aggregation against a map of groups.
 
+use std::collections::BTreeMap;
+
+use arrow_schema::DataType;
+use godwit_common::ErrorKind;
+use godwit_vector::{Bitmap, Chunk, ColumnType, Dictionary, Flat, StrColumn, ValueRange};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{
+    Chunks, Collected as CollectedRows, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run,
+    values_of,
+};
+
+const MIB: u64 = 1 << 20;
+const ROOMY: World = World { memory_limit: 256 * MIB, force_spill: false, chunk_rows: 2048, workers: 2 };
+
+/// Arguments behind the keys: an integer of a small range, a decimal without proven range, a float, a string, a boolean.
+fn argument_types() -> RowType {
+    let mut small = ColumnType::new(DataType::Int32, true).unwrap();
+    small.range = Some(ValueRange { min: -500, max: 500 });
+    vec![
+        small,
+        ColumnType::new(DataType::Decimal128(30, 2), false).unwrap(),
+        ColumnType::new(DataType::Float64, true).unwrap(),
+        ColumnType::new(DataType::Utf8, true).unwrap(),
+        ColumnType::new(DataType::Boolean, true).unwrap(),
+    ]
+}
+
+fn arguments(random: &mut Random, rows: usize) -> Vec<Vector> {
+    let mut validity = |share: u64| Some(Bitmap::from_fn(rows, |_| !random.next().is_multiple_of(share)));
+    let (some, few) = (validity(7), validity(2));
+    let text = validity(4);
+    let logical = validity(9);
+    let names = ["", "short", "quite a long string", "quite a long strinG", "another one, as long"];
+    vec![
+        Vector::from_values((0..rows).map(|_| random.below(1001) as i32 - 500).collect::<Vec<i32>>(), some),
+        Vector::from_values((0..rows).map(|_| random.next() as i64 as i128 * 1000).collect::<Vec<i128>>(), None),
+        // Small integers: their sums are exact in any order.
+        Vector::from_values((0..rows).map(|_| random.below(2000) as f64 - 1000.0).collect::<Vec<f64>>(), few),
+        Vector::flat(Flat::Str(StrColumn::from_strings((0..rows).map(|_| names[random.below(5) as usize]))), text),
+        Vector::from_bools((0..rows).map(|_| random.below(2) as u8).collect(), logical),
+    ]
+}
+
+const INT: usize = 0;
+const DECIMAL: usize = 1;
+const FLOAT: usize = 2;
+const TEXT: usize = 3;
+const BOOL: usize = 4;
+
+/// An aggregate over arguments: kind, argument, filtered by the boolean argument, distinct.
+#[derive(Clone)]
+struct Call(AggregateKind, Option<usize>, bool, bool);
+
+fn plain(kind: AggregateKind, argument: usize) -> Call {
+    Call(kind, Some(argument), false, false)
+}
+
+fn all_calls() -> Vec<Call> {
+    use AggregateKind::*;
+    let distinct = |kind, argument, filtered| Call(kind, Some(argument), filtered, true);
+    vec![
+        Call(CountStar, None, false, false),
+        Call(CountStar, None, true, false),
+        plain(Count, INT),
+        plain(Sum, INT),
+        plain(Sum, DECIMAL),
+        plain(Sum, FLOAT),
+        Call(Sum, Some(INT), true, false),
+        plain(Avg, INT),
+        plain(Avg, DECIMAL),
+        plain(Avg, FLOAT),
+        plain(Min, INT),
+        plain(Max, DECIMAL),
+        plain(Max, FLOAT),
+        Call(Min, Some(FLOAT), true, false),
+        plain(Min, TEXT),
+        plain(Max, TEXT),
+        plain(BoolAnd, BOOL),
+        plain(BoolOr, BOOL),
+        plain(BitXor, INT),
+        plain(VarSamp, FLOAT),
+        plain(Quantile(0.5), FLOAT),
+        Call(Quantile(0.25), Some(INT), true, false),
+        distinct(Count, INT, false),
+        distinct(Sum, INT, false),
+        distinct(Count, TEXT, true),
+        distinct(Count, TEXT, false),
+        plain(StringAgg("; ".into()), TEXT),
+        plain(FirstValue { ignore_nulls: false }, FLOAT),
+        plain(LastValue { ignore_nulls: true }, TEXT),
+    ]
+}
+
+impl Call {
+    fn planned(&self, keys: usize) -> AggregateCall {
+        use AggregateKind::*;
+        let types = argument_types();
+        let argument = |index: usize| Expression::column(keys + index, types[index].clone());
+        let logical = match (&self.0, self.1) {
+            (CountStar | Count, _) | (Sum, Some(INT)) => DataType::Int64,
+            (Sum, Some(DECIMAL)) => DataType::Decimal128(38, 2),
+            (Avg, Some(DECIMAL)) => DataType::Decimal128(34, 6),
+            (Sum | Avg | VarSamp, _) => DataType::Float64,
+            (_, Some(index)) => types[index].logical.clone(),
+            (_, None) => unreachable!("only count(*) has no argument"),
+        };
+        let is_ordered = matches!(self.0, StringAgg(_) | FirstValue { .. } | LastValue { .. });
+        let order = self.1.filter(|_| is_ordered).map(|index| AggregateOrder {
+            expression: argument(index),
+            descending: true,
+            nulls_first: true,
+        });
+        AggregateCall {
+            kind: self.0.clone(),
+            arguments: self.1.map(argument).into_iter().collect(),
+            filter: self.2.then(|| argument(BOOL)),
+            distinct: self.3,
+            order_by: order.into_iter().collect(),
+            output: ColumnType::new(logical, true).unwrap(),
+        }
+    }
+
+    /// The result over the rows of a group, which hold the arguments.
+    fn expected(&self, rows: &[&[Value]]) -> Value {
+        use AggregateKind::*;
+        let passing = rows.iter().filter(|row| !self.2 || row[BOOL] == Value::Integer(1));
+        let Some(argument) = self.1 else { return Value::Integer(passing.count() as i128) };
+        let all: Vec<Value> = passing.map(|row| row[argument].clone()).collect();
+        let mut values: Vec<Value> = all.iter().filter(|value| **value != Value::Null).cloned().collect();
+        values.sort();
+        if self.3 {
+            values.dedup();
+        }
+        if self.0 == Count {
+            return Value::Integer(values.len() as i128);
+        }
+        if let FirstValue { ignore_nulls: false } = self.0 {
+            // NULLs come first, then the largest.
+            let has_null = all.contains(&Value::Null);
+            return if has_null { Value::Null } else { values.last().cloned().unwrap_or(Value::Null) };
+        }
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { return Value::Null };
+        let integers = || values.iter().map(integer);
+        let floats = || values.iter().map(number);
+        match &self.0 {
+            Sum if argument == FLOAT => as_float(floats().sum()),
+            Sum => Value::Integer(integers().sum()),
+            Avg if argument == DECIMAL => {
+                let (sum, count) = (integers().sum::<i128>() * 10_000, values.len() as i128);
+                Value::Integer((2 * sum.abs() + count) / (2 * count) * sum.signum())
+            }
+            Avg => as_float(floats().sum::<f64>() / values.len() as f64),
+            Min => first.clone(),
+            Max => last.clone(),
+            BoolAnd => first.clone(),
+            BoolOr => last.clone(),
+            BitXor => Value::Integer(integers().fold(0, |a, b| a ^ b)),
+            LastValue { .. } => first.clone(),
+            VarSamp if values.len() < 2 => Value::Null,
+            VarSamp => {
+                let mean = floats().sum::<f64>() / values.len() as f64;
+                as_float(floats().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
+            }
+            Quantile(fraction) => {
+                let place = fraction * (values.len() - 1) as f64;
+                let (lower, upper) = (&values[place.floor() as usize], &values[place.ceil() as usize]);
+                if argument == FLOAT {
+                    return as_float(number(lower) + (number(upper) - number(lower)) * place.fract());
+                }
+                let distance = (integer(upper) - integer(lower)) as f64;
+                Value::Integer(integer(lower) + (distance * place.fract()) as i128)
+            }
+            StringAgg(separator) => {
+                let parts: Vec<&[u8]> = values.iter().rev().map(bytes).collect();
+                Value::Bytes(parts.join(separator.as_bytes()))
+            }
+            other => unreachable!("{other:?}"),
+        }
+    }
+}
+
+fn integer(value: &Value) -> i128 {
+    let Value::Integer(value) = value else { panic!("{value:?}") };
+    *value
+}
+
+fn number(value: &Value) -> f64 {
+    match value {
+        Value::Integer(value) => *value as f64,
+        Value::Float(bits) => f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits }),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn bytes(value: &Value) -> &[u8] {
+    let Value::Bytes(value) = value else { panic!("{value:?}") };
+    value
+}
+
+fn as_float(value: f64) -> Value {
+    values_of(&Vector::from_values(vec![value], None)).remove(0)
+}
+
+fn is_close(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float(_), Value::Float(_)) => {
+            let (a, b) = (number(a), number(b));
+            (a - b).abs() <= 1e-9 * a.abs().max(1.0) || a.is_nan() && b.is_nan()
+        }
+        _ => a == b,
+    }
+}
+
+struct Case {
+    key_types: RowType,
+    calls: Vec<Call>,
+    grouping_sets: Option<Vec<Vec<usize>>>,
+}
+
+/// Aggregates chunks of keys and arguments, checks the result, and returns the query and the table it used.
+fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, String) {
+    let query = world.query();
+    let keys = case.key_types.len();
+    let column = |(index, ty): (usize, &ColumnType)| Expression::column(index, ty.clone());
+    let spec = HashAggregateSpec {
+        groups: case.key_types.iter().enumerate().map(column).collect(),
+        grouping_sets: case.grouping_sets.clone(),
+        aggregates: case.calls.iter().map(|call| call.planned(keys)).collect(),
+        estimated_groups: None,
+    };
+    let operator = HashAggregate::new(spec, &query, "HashAggregate").unwrap();
+    let collected = CollectedRows::new(&query);
+    let input: Vec<Row> = chunks.iter().flat_map(rows_of).collect();
+    let pipelines = vec![
+        pipeline(Chunks::new(chunks), Vec::new(), operator.sink(), &[]),
+        pipeline(operator.source(), Vec::new(), collected.clone(), &[0]),
+    ];
+    run(&query, pipelines).unwrap();
+
+    let all_keys = vec![(0..keys).collect::<Vec<usize>>()];
+    let sets = case.grouping_sets.as_ref().unwrap_or(&all_keys);
+    let mut groups: BTreeMap<Row, Vec<&[Value]>> = BTreeMap::new();
+    for set in sets {
+        let key_of = |row: Option<&Row>| -> Row {
+            let key = |key| if set.contains(&key) { row.map_or(Value::Null, |row| row[key].clone()) } else { Value::Null };
+            let id = (0..keys).fold(0, |id, key| id << 1 | !set.contains(&key) as i128);
+            (0..keys).map(key).chain(case.grouping_sets.as_ref().map(|_| Value::Integer(id))).collect()
+        };
+        if set.is_empty() {
+            groups.entry(key_of(None)).or_default();
+        }
+        input.iter().for_each(|row| groups.entry(key_of(Some(row))).or_default().push(&row[keys..]));
+    }
+    let mut found = collected.rows();
+    found.sort();
+    assert_eq!(found.len(), groups.len(), "number of groups");
+    let width = keys + case.grouping_sets.is_some() as usize;
+    for (row, (key, rows)) in found.iter().zip(&groups) {
+        assert_eq!(row[..width], key[..], "keys");
+        for (index, (value, call)) in row[width..].iter().zip(&case.calls).enumerate() {
+            let expected = call.expected(rows);
+            assert!(is_close(value, &expected), "aggregate {index}, {:?}: {value:?}, not {expected:?}", call.0);
+        }
+    }
+    let types = operator.output_type();
+    assert_eq!(types.len(), width + case.calls.len());
+    let table = operator.metrics.notes().into_iter().find(|(name, _)| name == "table").map(|(_, note)| note);
+    drop(operator);
+    (query, table.unwrap_or_default())
+}
+
+fn chunks_of(random: &mut Random, types: &RowType, rows: usize, chunk_rows: usize, distinct: u64) -> Vec<Chunk> {
+    (0..rows)
+        .step_by(chunk_rows)
+        .map(|begin| {
+            let len = chunk_rows.min(rows - begin);
+            let keys = types.iter().map(|ty| random_vector(random, ty, len, distinct));
+            let keys: Vec<Vector> = keys.collect();
+            Chunk::new(keys.into_iter().chain(arguments(random, len)).collect(), len)
+        })
+        .collect()
+}
+
+fn any_key() -> impl Strategy<Value = ColumnType> {
+    use PhysicalType::*;
+    let physical = prop::sample::select(vec![Bool, I8, I32, I64, I128, U16, U64, F32, F64, Str, Str]);
+    (physical, any::<bool>()).prop_map(|(physical, nullable)| column_type(physical, nullable))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn groups_agree_with_a_map(
+        key_types in prop::collection::vec(any_key(), 0..4),
+        seed: u64,
+        rows in prop::sample::select(vec![0usize, 1, 50, 3000, 9000]),
+        chunk_rows in prop::sample::select(vec![1usize, 7, 100, 2048]),
+        distinct in prop::sample::select(vec![1u64, 5, 300, 100_000]),
+        workers in 1..4usize,
+        force_spill: bool,
+    ) {
+        let rows = rows.min(chunk_rows * 50);
+        let mut random = Random(seed);
+        let chunks = chunks_of(&mut random, &key_types, rows, chunk_rows, distinct);
+        let case = Case { key_types, calls: all_calls(), grouping_sets: None };
+        check(&case, chunks, World { force_spill, chunk_rows, workers, ..ROOMY });
+    }
+
+    #[test]
+    fn grouping_sets_are_groups_under_partial_keys(seed: u64, rows in 0..3000usize, mask in 1..256u32) {
+        let key_types: RowType =
+            [PhysicalType::I32, PhysicalType::Str, PhysicalType::Bool].map(|ty| column_type(ty, true)).to_vec();
+        let set = |set: u32| (0..3).filter(|key| set >> key & 1 == 1).collect::<Vec<usize>>();
+        let sets = (0..8).filter(|index| mask >> index & 1 == 1).map(set).collect();
+        let chunks = chunks_of(&mut Random(seed), &key_types, rows, 2048, 6);
+        check(&Case { key_types, calls: all_calls(), grouping_sets: Some(sets) }, chunks, ROOMY);
+    }
+}
+
+/// Keys with small domains: a dictionary of strings, an integer of known range, a boolean.
+fn direct_case(random: &mut Random, chunks: usize, new_strings_per_chunk: usize) -> (Case, Vec<Chunk>) {
+    let mut year = column_type(PhysicalType::I32, true);
+    year.range = Some(ValueRange { min: 1992, max: 1998 });
+    let key_types =
+        vec![column_type(PhysicalType::Str, true), year, column_type(PhysicalType::Bool, false)];
+    let chunks = (0..chunks)
+        .map(|chunk| {
+            let strings: Vec<String> = (0..4 + new_strings_per_chunk)
+                .map(|i| if i < 4 { format!("flag {i}") } else { format!("number {i} of chunk {chunk}") })
+                .collect();
+            let dictionary = Arc::new(Dictionary::new(Flat::Str(StrColumn::from_strings(&strings)), false));
+            let codes: Vec<u32> = (0..2048).map(|_| random.below(strings.len() as u64) as u32).collect();
+            let validity = || Some(Bitmap::from_fn(2048, |i| i % 11 != 3));
+            let years: Vec<i32> = (0..2048).map(|i| if i % 11 == 3 { 7 } else { 1992 + random.below(7) as i32 }).collect();
+            let flags = (0..2048).map(|_| random.below(2) as u8).collect();
+            let keys = vec![
+                Vector::dictionary(codes.into(), dictionary, validity()),
+                Vector::from_values(years, validity()),
+                Vector::from_bools(flags, None),
+            ];
+            Chunk::new(keys.into_iter().chain(arguments(random, 2048)).collect(), 2048)
+        })
+        .collect();
+    (Case { key_types, calls: all_calls(), grouping_sets: None }, chunks)
+}
+
+#[test]
+fn small_domains_use_a_direct_array() {
+    let (case, chunks) = direct_case(&mut Random(1), 20, 0);
+    let (_, table) = check(&case, chunks, ROOMY);
+    assert!(table.starts_with("direct array, "), "{table}");
+    let case = Case { key_types: Vec::new(), calls: all_calls(), grouping_sets: None };
+    let chunks = chunks_of(&mut Random(2), &case.key_types, 10_000, 1000, 1);
+    assert_eq!(check(&case, chunks, ROOMY).1, "one group");
+}
+
+#[test]
+fn a_direct_array_gives_up_when_strings_keep_coming() {
+    let (case, chunks) = direct_case(&mut Random(3), 40, 20);
+    let (_, table) = check(&case, chunks, ROOMY);
+    assert!(table.starts_with("hash table, "), "{table}");
+}
+
+#[test]
+fn many_groups_spill_and_come_back() {
+    let mut random = Random(4);
+    let key_types = vec![column_type(PhysicalType::I64, true), column_type(PhysicalType::Str, false)];
+    let calls: Vec<Call> = all_calls().into_iter().filter(|call| !call.3).collect();
+    let chunks = chunks_of(&mut random, &key_types, 200_000, 2048, 150_000);
+    let world = World { memory_limit: 24 * MIB, workers: 2, ..ROOMY };
+    let (query, _) = check(&Case { key_types: key_types.clone(), calls, grouping_sets: None }, chunks.clone(), world);
+    let statistics = query.memory.statistics();
+    assert!(statistics.spilled_bytes_total > 10 * MIB, "{} bytes spilled", statistics.spilled_bytes_total);
+    assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0), "all is freed");
+
+    let calls = vec![Call(AggregateKind::Count, Some(INT), false, true), plain(AggregateKind::Sum, DECIMAL)];
+    let (query, _) = check(&Case { key_types, calls, grouping_sets: None }, chunks, world);
+    assert!(query.memory.statistics().spilled_bytes_total > 0);
+}
+
+#[test]
+fn a_partition_that_does_not_fit_is_split() {
+    let mut random = Random(5);
+    let key_types = vec![column_type(PhysicalType::I64, false)];
+    let calls = vec![plain(AggregateKind::Sum, INT), plain(AggregateKind::Max, DECIMAL)];
+    // 16 partitions of half a million groups take 3 MiB and more; a worker may take 2.
+    let mut chunks = chunks_of(&mut random, &key_types, 500_000, 2048, u64::MAX);
+    // And one key is half of all rows.
+    for chunk in chunks.iter_mut().step_by(2) {
+        let mut columns = chunk.dense_columns();
+        columns[0] = Vector::constant(Flat::I64(vec![42].into()), chunk.len());
+        *chunk = Chunk::new(columns, chunk.len());
+    }
+    let world = World { memory_limit: 16 * MIB, workers: 4, ..ROOMY };
+    let (query, _) = check(&Case { key_types, calls, grouping_sets: None }, chunks, world);
+    assert!(query.memory.statistics().spilled_bytes_total > 0);
+}
+
+#[test]
+fn sums_that_do_not_fit_are_errors() {
+    let query = ROOMY.query();
+    let ty = ColumnType::new(DataType::Int64, false).unwrap();
+    let call = AggregateCall {
+        kind: AggregateKind::Sum,
+        arguments: vec![Expression::column(0, ty.clone())],
+        filter: None,
+        distinct: false,
+        order_by: Vec::new(),
+        output: ty,
+    };
+    let spec =
+        HashAggregateSpec { groups: Vec::new(), grouping_sets: None, aggregates: vec![call], estimated_groups: None };
+    let operator = HashAggregate::new(spec, &query, "HashAggregate").unwrap();
+    let chunk = Chunk::new(vec![Vector::from_values(vec![i64::MAX, 1], None)], 2);
+    let pipelines = vec![
+        pipeline(Chunks::new(vec![chunk]), Vec::new(), operator.sink(), &[]),
+        pipeline(operator.source(), Vec::new(), CollectedRows::new(&query), &[0]),
+    ];
+    let error = run(&query, pipelines).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::User);
+    assert!(error.message().contains("sum"), "{error}");
+}
+
+#[test]
+fn equal_states_exist_once() {
+    let keys = vec![column_type(PhysicalType::I64, false)];
+    let calls = [
+        plain(AggregateKind::Sum, DECIMAL),
+        plain(AggregateKind::Avg, DECIMAL),
+        plain(AggregateKind::Count, DECIMAL),
+        Call(AggregateKind::CountStar, None, false, false),
+        plain(AggregateKind::Max, DECIMAL),
+    ];
+    let spec = HashAggregateSpec {
+        groups: vec![Expression::column(0, keys[0].clone())],
+        grouping_sets: None,
+        aggregates: calls.iter().map(|call| call.planned(1)).collect(),
+        estimated_groups: None,
+    };
+    let plan = Plan::new(&spec).unwrap();
+    // The decimal is never NULL: a sum, a count of rows, a maximum.
+    assert_eq!(plan.states.len(), 3);
+    assert_eq!(plan.inputs.expressions().len(), 2);
+}

@@ -36,7 +36,7 @@ mod table_source;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
@@ -122,6 +122,8 @@ pub struct HashJoin {
     workers: usize,
     chunk_rows: usize,
     filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
+    /// Most memory that the table of a round and its rows may take, whatever could be had.
+    grant_bytes: AtomicU64,
     /// The keys, where their existence is all that matters and their proven range is dense. Then no build row is kept.
     existence: Option<Arc<KeySet>>,
     collected: Mutex<Collected>,
@@ -174,6 +176,7 @@ impl HashJoin {
             metrics,
             workers: query.settings.workers,
             chunk_rows: query.settings.chunk_rows,
+            grant_bytes: AtomicU64::new(u64::MAX),
             filter_slots,
             ready: OnceLock::new(),
             spilled_probe: Mutex::new(None),
@@ -213,7 +216,8 @@ impl HashJoin {
     /// Memory that the join may use for the next table and its rows.
     fn budget_bytes(&self) -> u64 {
         let obtainable = self.memory.available_bytes() + self.memory.evictable_bytes();
-        (obtainable / config::MEMORY_SHARE).max(config::BUDGET_BYTES_MIN)
+        let share = (obtainable / config::MEMORY_SHARE).max(config::BUDGET_BYTES_MIN);
+        share.min(self.grant_bytes.load(Ordering::Relaxed))
     }
 
     fn ready(&self) -> &Ready {

@@ -8,13 +8,15 @@
 //! ```
 //!
 //! Each step is a list of tasks for all workers; the next one is made when the last task is finished. A partition that
-//! doesn't fit is refined by more bits of the hash and replaced by its parts; every refinement uses up bits, chunks have
-//! at least a page, so the rounds come to an end whatever the data.
+//! doesn't fit is refined by more bits of the hash and replaced by its parts, or, if that wouldn't help (few pages, few
+//! keys), taken by chunks. Every refinement uses up bits, chunks have at least a page, so the rounds come to an end
+//! whatever the data.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use godwit_common::{ErrorKind, Result};
+use godwit_memory::PAGE_BYTES;
 use godwit_rows::{PartitionedRows, RowCollection, RowScan, radix};
 
 use super::config::{BUDGET_BYTES_MIN, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
@@ -227,8 +229,10 @@ impl Pair {
         (self.build.is_empty() && (needs_build || self.probe.is_empty())) || (self.probe.is_empty() && needs_probe)
     }
 
+    /// Refining it may help: its parts would have a page or more, and it isn't known to have few keys.
     fn can_split(&self) -> bool {
-        !self.is_hot && self.bits + RADIX_BITS <= radix::PARTITION_BITS_MAX
+        let is_worth_it = self.build.bytes() >= (PAGE_BYTES << RADIX_BITS) as u64;
+        is_worth_it && !self.is_hot && self.bits + RADIX_BITS <= radix::PARTITION_BITS_MAX
     }
 
     fn split(self, join: &HashJoin) -> Result<Vec<Pair>> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use datafusion_common::tree_node::TreeNode;
 use datafusion_expr::logical_plan::TableScan;
 use datafusion_expr::utils::conjunction;
 use godwit_common::{Error, Result};

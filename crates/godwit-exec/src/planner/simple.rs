@@ -1,7 +1,6 @@
 //! Nodes that need little planning: projection, filter, sort, limit, union, values.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use datafusion_common::DFSchemaRef;
 use datafusion_expr::logical_plan::{EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, Union, Values};
@@ -113,7 +112,7 @@ impl PhysicalPlanner<'_> {
             Some(rows) => format!("Limit {rows} offset {offset}"),
             None => format!("Offset {offset}"),
         };
-        let transform = LimitTransform::new(offset, rows, name);
+        let transform = LimitTransform::new(offset as u64, rows.map(|rows| rows as u64), name);
         stream.explain_above(ExplainNode::of_transform(&transform));
         stream.transform(transform);
         Ok(stream)

@@ -1,0 +1,383 @@
+//! Joins against a naive one, in memory and on disk.
+
+mod naive;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_schema::{DataType, Field, Schema};
+use datafusion_common::DFSchema;
+use datafusion_expr::col;
+use godwit_common::Result;
+use godwit_expression::{CompileContext, Expression, Predicate};
+use godwit_vector::kernels::hash::force_hash_collisions;
+use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, Vector};
+use parking_lot::RwLock;
+use proptest::prelude::*;
+
+use super::*;
+use crate::operators::NothingSink;
+use crate::pipeline::Pipeline;
+use crate::testing::{Chunks, Collected, Random, Row, World, column_type, pipeline, random_vector, run};
+use naive::{NaiveJoin, sorted};
+
+const KINDS: [JoinKind; 10] = [
+    JoinKind::Inner,
+    JoinKind::Left,
+    JoinKind::Right,
+    JoinKind::Full,
+    JoinKind::ProbeSemi,
+    JoinKind::ProbeAnti,
+    JoinKind::BuildSemi,
+    JoinKind::BuildAnti,
+    JoinKind::Mark,
+    JoinKind::Single,
+];
+
+/// Taken for writing while all hashes collide: other tests would take forever.
+static COLLISIONS: RwLock<()> = RwLock::new(());
+
+/// A join of two random tables: key columns, a number, a text.
+#[derive(Debug, Clone)]
+struct Case {
+    kind: JoinKind,
+    key_types: Vec<PhysicalType>,
+    nullable: bool,
+    /// Distinct keys on the build side, about; the probe side has others too.
+    distinct: u64,
+    build_rows: usize,
+    probe_rows: usize,
+    residual: bool,
+    nulls_equal: bool,
+    null_aware: bool,
+    /// Integer keys are small numbers in a dense range, which the plan knows.
+    dense: bool,
+    seed: u64,
+    grant_bytes: u64,
+    world: World,
+}
+
+impl Case {
+    fn plain(kind: JoinKind, build_rows: usize, probe_rows: usize) -> Self {
+        Case {
+            kind,
+            key_types: vec![PhysicalType::I64],
+            nullable: false,
+            distinct: build_rows.max(1) as u64,
+            build_rows,
+            probe_rows,
+            residual: false,
+            nulls_equal: false,
+            null_aware: false,
+            dense: true,
+            seed: 7,
+            grant_bytes: u64::MAX,
+            world: World { memory_limit: 256 << 20, force_spill: false, chunk_rows: 2048, workers: 2 },
+        }
+    }
+
+    fn row_type(&self) -> RowType {
+        let keys = self.key_types.iter().map(|&physical| column_type(physical, self.nullable));
+        keys.chain([column_type(PhysicalType::I64, false), column_type(PhysicalType::Str, true)]).collect()
+    }
+
+    /// Chunks of one side. The number of a row is its position; residuals compare it.
+    fn chunks(&self, random: &mut Random, rows: usize, distinct: u64) -> Vec<Chunk> {
+        let row_type = self.row_type();
+        let mut chunks = Vec::new();
+        let mut begin = 0;
+        while begin < rows {
+            let len = (1 + random.below(self.world.chunk_rows as u64) as usize).min(rows - begin);
+            let mut columns = Vec::new();
+            for ty in &row_type[..self.key_types.len()] {
+                columns.push(self.key(random, ty, len, distinct));
+            }
+            columns.push(Vector::from_values((begin..begin + len).map(|row| (row % 1000) as i64).collect(), None));
+            columns.push(random_vector(random, &row_type[row_type.len() - 1], len, 1000));
+            let mut chunk = Chunk::new(columns, len);
+            if random.below(3) == 0 {
+                let kept: Vec<u32> = (0..len as u32).rev().filter(|row| row % 4 != 1).collect();
+                if !kept.is_empty() {
+                    chunk.select(&kept);
+                }
+            }
+            chunks.push(chunk);
+            begin += len;
+        }
+        chunks
+    }
+
+    fn key(&self, random: &mut Random, ty: &ColumnType, rows: usize, distinct: u64) -> Vector {
+        if !(self.dense && ty.physical == PhysicalType::I64) {
+            return random_vector(random, ty, rows, distinct);
+        }
+        let validity = ty.nullable.then(|| godwit_vector::Bitmap::from_fn(rows, |_| random.below(5) != 0));
+        let values: Vec<i64> = (0..rows).map(|_| random.below(distinct) as i64 - 3).collect();
+        Vector::from_values(values, validity)
+    }
+
+    fn key_expressions(&self, distinct: u64) -> Vec<Expression> {
+        let row_type = self.row_type();
+        let key = |column: usize| {
+            let mut ty = row_type[column].clone();
+            if self.dense && ty.physical == PhysicalType::I64 {
+                ty.range = Some(ValueRange { min: -3, max: distinct as i128 });
+            }
+            Expression::column(column, ty)
+        };
+        (0..self.key_types.len()).map(key).collect()
+    }
+
+    /// Number of the probe row < number of the build row.
+    fn residual(&self) -> Option<Predicate> {
+        let row_type = self.row_type();
+        let fields = ["p", "b"].into_iter().flat_map(|side| {
+            let field = move |(i, ty): (usize, &ColumnType)| Field::new(format!("{side}{i}"), ty.logical.clone(), true);
+            row_type.iter().enumerate().map(field).collect::<Vec<_>>()
+        });
+        let schema = DFSchema::try_from(Schema::new(fields.collect::<Vec<_>>())).unwrap();
+        let number = self.key_types.len();
+        let expr = col(format!("p{number}")).lt(col(format!("b{number}")));
+        let input: RowType = row_type.iter().chain(&row_type).cloned().collect();
+        let compiled = Expression::compile(&expr, &schema, &input, &CompileContext::default()).unwrap();
+        self.residual.then(|| Predicate::new(vec![compiled]))
+    }
+
+    fn is_valid(&self) -> bool {
+        use JoinKind::*;
+        let null_aware = matches!(self.kind, ProbeAnti | BuildAnti | Mark) && self.key_types.len() == 1;
+        !self.null_aware || (null_aware && !self.residual && !self.nulls_equal)
+    }
+
+    fn spec(&self) -> HashJoinSpec {
+        let width = self.row_type().len();
+        let (probe, build) = match self.kind {
+            JoinKind::ProbeSemi | JoinKind::ProbeAnti | JoinKind::Mark => (vec![width - 1, 0, width - 2], vec![]),
+            JoinKind::BuildSemi | JoinKind::BuildAnti => (vec![], vec![width - 1, width - 2, 0]),
+            _ => (vec![width - 2, width - 1], vec![0, width - 1, width - 2]),
+        };
+        HashJoinSpec {
+            kind: self.kind,
+            probe_keys: self.key_expressions(2 * self.distinct),
+            build_keys: self.key_expressions(self.distinct),
+            probe_type: self.row_type(),
+            build_type: self.row_type(),
+            residual: self.residual(),
+            nulls_equal: self.nulls_equal,
+            null_aware: self.null_aware,
+            probe_output: probe,
+            build_output: build,
+            estimated_build_rows: Some(self.build_rows as u64),
+            filter_slots: Vec::new(),
+        }
+    }
+
+    fn run(&self) -> (Arc<HashJoin>, Vec<Row>, Result<Vec<Row>>) {
+        let mut random = Random(self.seed);
+        let build = self.chunks(&mut random, self.build_rows, self.distinct);
+        let probe = self.chunks(&mut random, self.probe_rows, 2 * self.distinct);
+        let naive = NaiveJoin::of(self, &build, &probe);
+        let query = self.world.query();
+        let join = HashJoin::new(self.spec(), &query, "join".into()).unwrap();
+        join.grant_bytes.store(self.grant_bytes, Ordering::Relaxed);
+        let output = Collected::new(&query);
+        let mut pipelines = vec![
+            pipeline(Chunks::new(build), vec![], join.build_sink(), &[]),
+            pipeline(join.table_source(), vec![], NothingSink::new("table"), &[0]),
+            pipeline(Chunks::new(probe), vec![join.probe()], output.clone(), &[1]),
+        ];
+        if let Some(rest) = join.rest() {
+            pipelines.push(Pipeline { source: rest, transforms: vec![], sink: output.clone(), depends_on: vec![2] });
+        }
+        let result = run(&query, pipelines).map(|()| sorted(output.rows()));
+        (join, naive.rows(), result)
+    }
+
+    /// The real join agrees with the naive one.
+    fn check(&self) -> Arc<HashJoin> {
+        let (join, expected, result) = self.run();
+        match result {
+            Ok(rows) => {
+                assert!(self.kind != JoinKind::Single || !expected.is_empty() || self.probe_rows == 0, "{self:?}");
+                assert_eq!(rows.len(), expected.len(), "{self:?}");
+                assert!(rows == expected, "{self:?}");
+            }
+            Err(error) => {
+                assert!(self.kind == JoinKind::Single && expected.is_empty(), "{error} {self:?}");
+                assert!(error.message().contains("more than one row"));
+            }
+        }
+        join
+    }
+}
+
+fn note(join: &HashJoin, name: &str) -> String {
+    join.metrics.notes().into_iter().find(|(known, _)| known == name).map_or(String::new(), |(_, value)| value)
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let key_types = prop_oneof![
+        4 => Just(vec![PhysicalType::I64]),
+        1 => Just(vec![PhysicalType::I32]),
+        1 => Just(vec![PhysicalType::U64]),
+        1 => Just(vec![PhysicalType::I128]),
+        1 => Just(vec![PhysicalType::F64]),
+        2 => Just(vec![PhysicalType::Str]),
+        1 => Just(vec![PhysicalType::Bool]),
+        2 => Just(vec![PhysicalType::I64, PhysicalType::Str]),
+        1 => Just(vec![PhysicalType::U8, PhysicalType::F32, PhysicalType::I16]),
+    ];
+    let shape = (prop::sample::select(KINDS.to_vec()), key_types, any::<bool>(), 0usize..400, 0usize..400);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<u64>());
+    let distinct = prop_oneof![Just(1u64), Just(10), Just(300), Just(100_000)];
+    let grant = prop_oneof![3 => Just(u64::MAX), 2 => Just(0u64), 2 => Just(3u64 << 20)];
+    let world = (prop_oneof![Just(1usize), Just(3), Just(100), Just(2048)], any::<bool>(), 1usize..4);
+    (shape, flags, distinct, grant, world).prop_map(|(shape, flags, distinct, grant_bytes, world)| {
+        let (kind, key_types, nullable, build_rows, probe_rows) = shape;
+        let (residual, nulls_equal, null_aware, dense, seed) = flags;
+        let (chunk_rows, force_spill, workers) = world;
+        let world = World { memory_limit: 256 << 20, force_spill, chunk_rows, workers };
+        let mut case = Case {
+            kind, key_types, nullable, distinct, build_rows, probe_rows, residual, nulls_equal, null_aware, dense, seed,
+            grant_bytes, world,
+        };
+        case.null_aware &= case.is_valid();
+        case
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #[test]
+    fn agrees_with_a_naive_join(case in cases()) {
+        let _no_collisions = COLLISIONS.read();
+        case.check();
+    }
+}
+
+#[test]
+fn agrees_when_all_hashes_collide() {
+    let _collisions = COLLISIONS.write();
+    force_hash_collisions(true);
+    for kind in KINDS {
+        for grant_bytes in [u64::MAX, 0] {
+            let key_types = vec![PhysicalType::I64, PhysicalType::Str];
+            let plain = Case::plain(kind, 150, 200);
+            Case { key_types, nullable: true, distinct: 20, grant_bytes, ..plain.clone() }.check();
+            Case { key_types: vec![PhysicalType::Str], distinct: 100, residual: true, grant_bytes, ..plain }.check();
+        }
+    }
+    force_hash_collisions(false);
+}
+
+#[test]
+fn the_table_fits_the_keys() {
+    let _no_collisions = COLLISIONS.read();
+    let inner = Case::plain(JoinKind::Inner, 5000, 5000);
+    assert!(note(&inner.check(), "table").starts_with("direct array"));
+    let sparse = Case { dense: false, ..inner.clone() };
+    assert!(note(&sparse.check(), "table").starts_with("hash table"));
+    let semi = Case { kind: JoinKind::ProbeSemi, ..inner.clone() };
+    let join = semi.check();
+    assert!(note(&join, "table").starts_with("bit vector") && join.rest().is_none());
+    let with_residual = Case { residual: true, ..semi };
+    assert!(note(&with_residual.check(), "table").starts_with("direct array"));
+}
+
+/// Every kind, with some partitions resident, with none, with several pages per partition, and with one hot key whose
+/// partition has to be taken by chunks.
+#[test]
+fn agrees_on_disk() {
+    let _no_collisions = COLLISIONS.read();
+    for kind in KINDS {
+        for residual in [false, true] {
+            let single = kind == JoinKind::Single;
+            let world = World { memory_limit: 64 << 20, force_spill: true, chunk_rows: 2048, workers: 2 };
+            let plain = Case { world, residual, nullable: true, ..Case::plain(kind, 40_000, 30_000) };
+            let distinct = if single { 1 << 40 } else { 60_000 };
+            for grant_bytes in [5 << 20, 600 << 10, 0] {
+                let join = Case { distinct, dense: false, grant_bytes, ..plain.clone() }.check();
+                assert!(join.metrics.memory().spilled_bytes() > 1 << 20, "{kind:?}");
+                assert_eq!(note(&join, "resident partitions") == "0 of 16", grant_bytes < 1 << 20);
+            }
+            let hot = Case { distinct: 1, probe_rows: 8, grant_bytes: 600 << 10, ..plain };
+            let join = hot.check();
+            let passes: u64 = note(&join, "passes").parse().unwrap();
+            assert!(passes > 3 || single && !residual, "{kind:?}: {passes} passes");
+        }
+    }
+}
+
+/// Partitions far above the grant are refined until they fit.
+#[test]
+fn refines_partitions_that_are_too_large() {
+    let _no_collisions = COLLISIONS.read();
+    let world = World { memory_limit: 100 << 20, force_spill: false, chunk_rows: 2048, workers: 2 };
+    let plain = Case::plain(JoinKind::Full, 1_300_000, 200_000);
+    let join = Case { world, dense: false, grant_bytes: 3 << 20, distinct: 2_000_000, ..plain }.check();
+    assert!(join.metrics.memory().spilled_bytes() > 30 << 20);
+    let passes: u64 = note(&join, "passes").parse().unwrap();
+    assert!(passes > 30, "{passes} passes");
+    assert!(join.metrics.memory().peak_bytes() < 100 << 20);
+}
+
+#[test]
+fn an_empty_build_side_ends_the_probe() {
+    let _no_collisions = COLLISIONS.read();
+    for kind in KINDS {
+        Case::plain(kind, 0, 5000).check();
+        Case::plain(kind, 5000, 0).check();
+        Case { null_aware: true, nullable: true, ..Case::plain(JoinKind::Mark, 0, 100) }.check();
+        Case { null_aware: true, nullable: true, ..Case::plain(JoinKind::BuildAnti, 100, 0) }.check();
+    }
+}
+
+#[test]
+fn scans_get_filters_of_the_keys() {
+    let _no_collisions = COLLISIONS.read();
+    for (grant_bytes, dense) in [(u64::MAX, true), (u64::MAX, false), (0, true)] {
+        let case = Case { grant_bytes, dense, key_types: vec![PhysicalType::I64, PhysicalType::Str], ..Case::plain(JoinKind::Inner, 1000, 10) };
+        let mut random = Random(case.seed);
+        let build = case.chunks(&mut random, case.build_rows, case.distinct);
+        let query = case.world.query();
+        let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = vec![Arc::default(), Arc::default()];
+        let spec = HashJoinSpec { filter_slots: slots.clone(), ..case.spec() };
+        let join = HashJoin::new(spec, &query, "join".into()).unwrap();
+        join.grant_bytes.store(grant_bytes, Ordering::Relaxed);
+        let pipelines = vec![
+            pipeline(Chunks::new(build.clone()), vec![], join.build_sink(), &[]),
+            pipeline(join.table_source(), vec![], NothingSink::new("table"), &[0]),
+        ];
+        run(&query, pipelines).unwrap();
+        for (key, slot) in slots.iter().enumerate() {
+            let filter = slot.get().expect("filled");
+            for chunk in &build {
+                let mut rows: Vec<u32> = (0..chunk.len() as u32).collect();
+                filter.retain(&chunk.dense(key), &mut rows);
+                assert_eq!(rows.len(), chunk.len());
+            }
+        }
+        let filter = slots[0].get().unwrap();
+        assert_eq!(filter.is_exact(), dense && grant_bytes > 0);
+        let mut rows = vec![0, 1];
+        filter.retain(&Vector::from_values(vec![i64::MIN / 3, -4], None), &mut rows);
+        assert!(!rows.contains(&1) || !dense);
+    }
+}
+
+#[test]
+fn a_single_join_refuses_a_second_match() {
+    let _no_collisions = COLLISIONS.read();
+    let case = Case { distinct: 2, ..Case::plain(JoinKind::Single, 10, 10) };
+    let (_, _, result) = case.run();
+    assert_eq!(result.unwrap_err().message(), "a scalar subquery returned more than one row");
+}
+
+#[test]
+fn not_in_over_two_columns_is_refused() {
+    let key_types = vec![PhysicalType::I64; 2];
+    let case = Case { null_aware: true, key_types, ..Case::plain(JoinKind::ProbeAnti, 1, 1) };
+    let error = HashJoin::new(case.spec(), &case.world.query(), String::new()).err().unwrap();
+    assert_eq!(error.kind(), godwit_common::ErrorKind::Unsupported);
+    assert_eq!(case.row_type()[0].logical, DataType::Int64);
+}

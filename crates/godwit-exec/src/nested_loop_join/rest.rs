@@ -1,0 +1,63 @@
+//! Build rows by whether a probe row has matched them.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+
+use super::Shared;
+use super::build::{BlockScan, BuildBlock};
+use super::probe::null_chunk;
+use crate::QueryContext;
+use crate::hash_join::JoinKind;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Source, SourceVerdict, SourceWorker};
+
+/// Scans the build side once more.
+pub(super) struct RestSource(pub(super) Arc<Shared>);
+
+impl Source for RestSource {
+    fn parallelism(&self) -> usize {
+        1
+    }
+
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        let blocks = self.0.build().scan();
+        Ok(Box::new(RestWorker { shared: self.0.clone(), blocks, current: None }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics[2]
+    }
+}
+
+struct RestWorker {
+    shared: Arc<Shared>,
+    blocks: BlockScan,
+    /// A block and those of its rows that are still to come out.
+    current: Option<(BuildBlock, Vec<u32>)>,
+}
+
+impl SourceWorker for RestWorker {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        let shared = &*self.shared;
+        if let Some((block, rows)) = &mut self.current {
+            let piece: Vec<u32> = rows.drain(..rows.len().min(shared.chunk_rows)).collect();
+            let mut build = block.chunk.project(&shared.build_output);
+            build.select(&piece);
+            if rows.is_empty() {
+                self.current = None;
+            }
+            return Ok(SourceVerdict::Chunk(null_chunk(&shared.probe_output_types, piece.len()).zip(build)));
+        }
+        let build = shared.build();
+        let Some(block) = self.blocks.next(build)? else { return Ok(SourceVerdict::Done) };
+        let wanted = shared.kind == JoinKind::BuildSemi;
+        let rows: Vec<u32> = (0..block.chunk.len() as u32)
+            .filter(|&row| build.is_marked(block.first_row + row as u64) == wanted)
+            .collect();
+        if !rows.is_empty() {
+            self.current = Some((block, rows));
+        }
+        Ok(SourceVerdict::Worked)
+    }
+}
