@@ -88,7 +88,8 @@ impl Cursor {
         for part in &page.parts()[parts.clone()] {
             heaps.extend(part.pin_heap(manager, layout, page, &pin)?);
         }
-        let pointers = rows.clone().map(|row| RowPtr::new(pin.as_ptr().wrapping_add(row * layout.row_bytes()))).collect();
+        let pointers =
+            rows.clone().map(|row| RowPtr::new(pin.as_ptr().wrapping_add(row * layout.row_bytes()))).collect();
         self.row = rows.end;
         // The last part may go on in the next block.
         self.part = if page.parts()[parts.end - 1].rows.end > rows.end { parts.end - 1 } else { parts.end };
