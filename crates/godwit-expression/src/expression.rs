@@ -324,8 +324,10 @@ fn evaluate_per_entry(inner: &Expression, batch: &Batch<'_>) -> Result<Vector> {
     }
     match vector.data() {
         Data::Dictionary(_, dictionary) if dictionary.len() <= rows && !dictionary.is_empty() => {
-            let entries = evaluate_entries(inner, index, dictionary.values())?;
-            look_up(&vector, &entries)
+            match evaluate_entries(inner, index, dictionary.values()) {
+                Ok(entries) => look_up(&vector, &entries),
+                Err(_) => inner.evaluate_batch(batch),
+            }
         }
         _ => inner.evaluate_batch(batch),
     }
@@ -337,7 +339,8 @@ pub(crate) struct EntryResults {
     null: Vector,
 }
 
-/// Evaluates `inner`, whose only column is `index`, on the entries of a dictionary (at least one) and on NULL.
+/// Evaluates `inner`, whose only column is `index`, on the entries of a dictionary (at least one) and on NULL. Entries
+/// that no row refers to may lie outside the column's proven range, and fail although no row does.
 pub(crate) fn evaluate_entries(inner: &Expression, index: usize, values: &Flat) -> Result<EntryResults> {
     let entries = inner.evaluate_batch(&Batch::of_column(index, Vector::flat(values.clone(), None)))?.flattened();
     let null_value = Literal { value: values.slice(0, 1), is_null: true }.vector(1);

@@ -38,3 +38,6 @@ pub use expression::Expression;
 pub use literal::{literal_value, scalar_from_integer, scalar_to_integer};
 pub use predicate::{Predicate, PredicateWorker};
 pub use projection::Projection;
+
+#[cfg(test)]
+mod tests;

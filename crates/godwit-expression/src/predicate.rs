@@ -117,7 +117,8 @@ struct Conjunct {
 struct EntryCache {
     dictionary_id: u64,
     rows_seen: usize,
-    results: Option<EntryResults>,
+    /// `None` as long as the entries weren't evaluated, `Some(None)` if one of them failed.
+    results: Option<Option<EntryResults>>,
 }
 
 impl Conjunct {
@@ -156,11 +157,11 @@ impl Conjunct {
         }
         cache.rows_seen = cache.rows_seen.saturating_add(batch.rows());
         if cache.results.is_none() && cache.rows_seen >= dictionary.len() {
-            cache.results = Some(evaluate_entries(inner, index, dictionary.values())?);
+            cache.results = Some(evaluate_entries(inner, index, dictionary.values()).ok());
         }
         match &cache.results {
-            Some(results) => look_up(&column, results),
-            None => inner.evaluate_batch(batch),
+            Some(Some(results)) => look_up(&column, results),
+            _ => inner.evaluate_batch(batch),
         }
     }
 }

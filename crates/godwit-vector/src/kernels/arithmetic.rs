@@ -99,7 +99,8 @@ pub fn multiply_narrow(a: &Vector, b: &Vector) -> Vector {
 pub fn multiply_wide(a: &Vector, b: &Vector) -> Vector {
     let (x, y) = (Operand::of(a), Operand::of(b));
     let product = |x: i64, y: i64| x as i128 * y as i128;
-    let values = map_pairs((x.flat.values::<i64>(), x.constant), (y.flat.values::<i64>(), y.constant), a.len(), product);
+    let values =
+        map_pairs((x.flat.values::<i64>(), x.constant), (y.flat.values::<i64>(), y.constant), a.len(), product);
     Vector::from_values(values, None).with_validity(both_valid(a, b))
 }
 
@@ -173,7 +174,11 @@ pub fn binary<A: Native, B: Native, R: Native>(a: &Vector, b: &Vector, f: impl F
     Vector::from_values(values, None).with_validity(both_valid(a, b))
 }
 
-fn checked<T: Integer>(a: &Vector, b: &Vector, f: impl Fn(T, T) -> (T, bool) + Copy) -> Result<Vector, ArithmeticError> {
+fn checked<T: Integer>(
+    a: &Vector,
+    b: &Vector,
+    f: impl Fn(T, T) -> (T, bool) + Copy,
+) -> Result<Vector, ArithmeticError> {
     let (x, y) = (Operand::of(a), Operand::of(b));
     let left = (x.flat.values::<T>(), x.constant);
     let right = (y.flat.values::<T>(), y.constant);
@@ -211,7 +216,8 @@ fn divide<T: Integer>(a: &Vector, b: &Vector, f: impl Fn(T, T) -> (T, bool)) -> 
             true => Some(ArithmeticError::DivisionByZero),
             false => f(x, y).1.then_some(ArithmeticError::Overflow),
         });
-        let first = failed.iter().enumerate().find(|(row, error)| error.is_some() && is_valid(validity.as_deref(), *row));
+        let first =
+            failed.iter().enumerate().find(|(row, error)| error.is_some() && is_valid(validity.as_deref(), *row));
         if let Some((_, Some(error))) = first {
             return Err(*error);
         }

@@ -107,7 +107,10 @@ mod tests {
         (0..vector.len()).map(|i| vector.is_valid(i).then(|| flat.bools()[i] != 0)).collect()
     }
 
-    fn map(rows: &[(Option<bool>, Option<bool>)], f: impl Fn(Option<bool>, Option<bool>) -> Option<bool>) -> Vec<Option<bool>> {
+    fn map(
+        rows: &[(Option<bool>, Option<bool>)],
+        f: impl Fn(Option<bool>, Option<bool>) -> Option<bool>,
+    ) -> Vec<Option<bool>> {
         rows.iter().map(|&(a, b)| f(a, b)).collect()
     }
 

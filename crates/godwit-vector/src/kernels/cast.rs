@@ -102,9 +102,7 @@ pub fn divide_rounded(vector: &Vector, divisor: i128) -> Vector {
             quotient + if remainder >= divisor - remainder { value.signum() } else { 0 }
         }),
         // The divisor is more than twice any value.
-        Err(_) if vector.physical() == PhysicalType::I64 && divisor > 2 * (1 << 63) => {
-            unary(vector, |_: i64| 0i64)
-        }
+        Err(_) if vector.physical() == PhysicalType::I64 && divisor > 2 * (1 << 63) => unary(vector, |_: i64| 0i64),
         _ => {
             let wide = convert(vector, PhysicalType::I128);
             let result = unary(&wide, move |value: i128| {

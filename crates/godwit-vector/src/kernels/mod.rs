@@ -16,3 +16,6 @@ pub mod scatter;
 pub mod select;
 pub mod string;
 pub mod unpack;
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,7 @@ use crate::{Heaps, StrColumn, StrView};
 /// A part of each string, for functions such as `trim`: what `part` returns lies in its argument (the types say so),
 /// so that bytes are shared.
 pub fn map_parts(strings: &StrColumn, part: impl for<'a> Fn(usize, &'a [u8]) -> &'a [u8]) -> StrColumn {
-    let views: Vec<StrView> =
-        strings.iter().enumerate().map(|(row, string)| StrView::new(part(row, string))).collect();
+    let views: Vec<StrView> = strings.iter().enumerate().map(|(row, string)| StrView::new(part(row, string))).collect();
     // SAFETY: `part` works for every lifetime, so it returns bytes of its argument or static ones. Bytes of a short
     // string lie in its view, and are copied into the new view; those of a long one lie in the same heaps.
     unsafe { StrColumn::new(views, strings.heaps().clone()) }
