@@ -29,6 +29,8 @@ mod summarize;
 mod table;
 #[cfg(test)]
 mod test_tables;
+#[cfg(test)]
+mod tests;
 
 pub use catalog::{Catalog, CatalogEntry, ViewDefinition};
 pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};

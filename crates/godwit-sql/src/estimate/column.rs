@@ -6,7 +6,7 @@ use datafusion_expr::{BinaryExpr, Expr, Operator};
 use godwit_vector::{PhysicalType, ValueRange};
 
 use super::NodeEstimate;
-use super::config::{NESTED_BYTES, STRING_BYTES};
+use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES};
 use crate::ColumnStatistics;
 
 /// What is expected of a column.
@@ -52,7 +52,7 @@ impl ColumnEstimate {
         let domain_max = rows.min(width.unwrap_or(f64::INFINITY));
         Self {
             domain: statistics.distinct.map_or(domain_max, |distinct| distinct as f64).clamp(1.0, rows.max(1.0)),
-            domain_known: statistics.distinct.is_some() || width.is_some_and(|width| width < rows),
+            domain_known: statistics.distinct.is_some() || width.is_some_and(|width| width * DENSE_ROWS_MIN <= rows),
             base_rows: rows,
             null_fraction: statistics.null_count.map_or(0.0, |nulls| nulls as f64 / rows.max(1.0)),
             bounds,

@@ -41,3 +41,7 @@ pub(super) const STRING_BYTES: f64 = 16.0;
 
 /// Size of a nested value, in bytes.
 pub(super) const NESTED_BYTES: f64 = 64.0;
+
+/// Rows per value of a column's range from which on the range is taken as its domain. With fewer, the range is only an
+/// upper bound: keys may be sparse.
+pub(super) const DENSE_ROWS_MIN: f64 = 2.0;

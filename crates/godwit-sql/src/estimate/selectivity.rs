@@ -45,10 +45,7 @@ impl Filter<'_> {
     fn restrict(&mut self, predicate: &Expr) -> f64 {
         match predicate {
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => self.restrict(left) * self.restrict(right),
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-                let (left, right) = (self.alone(left), self.alone(right));
-                left + right - left * right
-            }
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => self.either(left, right),
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.compare(left, *op, right),
             Expr::Not(inner) => 1.0 - self.alone(inner),
             Expr::Between(Between { expr, negated: false, low, high }) => {
@@ -74,13 +71,28 @@ impl Filter<'_> {
         }
     }
 
+    /// A disjunction narrows the columns that both of its sides narrow.
+    fn either(&mut self, left: &Expr, right: &Expr) -> f64 {
+        let (mut a, mut b) = (self.copy(), self.copy());
+        let (left, right) = (a.restrict(left), b.restrict(right));
+        for (column, (a, b)) in self.node.columns.iter_mut().zip(a.node.columns.iter().zip(&b.node.columns)) {
+            column.domain = column.domain.min(a.domain + b.domain);
+            column.bounds = a.bounds.zip(b.bounds).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+        }
+        left + right - left * right
+    }
+
+    fn copy(&self) -> Self {
+        Self { node: self.node.clone(), schema: self.schema, range_default: self.range_default }
+    }
+
     /// The share of a predicate that leaves no trace on the columns.
     fn alone(&self, predicate: &Expr) -> f64 {
-        selectivity(predicate, &self.node, self.schema)
+        self.copy().restrict(predicate)
     }
 
     fn alone_compare(&self, left: &Expr, op: Operator, right: &Expr) -> f64 {
-        Filter { node: self.node.clone(), schema: self.schema, range_default: self.range_default }.compare(left, op, right)
+        self.copy().compare(left, op, right)
     }
 
     fn of(&self, expr: &Expr) -> ColumnEstimate {
