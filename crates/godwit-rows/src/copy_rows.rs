@@ -2,7 +2,7 @@
 
 use godwit_vector::StrView;
 
-use crate::place::{Order, Placed, RowSource};
+use crate::place::{Order, RowSource};
 use crate::scatter::write_string;
 use crate::{RowLayout, RowPtr};
 
@@ -43,19 +43,19 @@ impl RowSource for Rows<'_> {
         }
     }
 
-    fn write(&self, layout: &RowLayout, order: Order<'_>, placed: &mut Placed) {
-        assert_eq!(order.len(), placed.rows.len());
+    fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
+        assert_eq!(order.len(), rows.len());
         let row_bytes = layout.row_bytes();
-        order.zip(placed.rows.iter(), |row, position| {
+        order.zip(rows.iter(), |row, position| {
             // SAFETY: both rows are pinned, of the same layout, and the target was placed for us alone.
             unsafe { std::ptr::copy_nonoverlapping(self.rows[position].as_ptr(), row.as_ptr(), row_bytes) };
         });
-        if placed.heap.is_empty() {
+        if heap.is_empty() {
             return;
         }
         for &column in layout.strings() {
             let offset = layout.column_offset(column);
-            self.each_view(column, order, placed.rows.iter().zip(&mut placed.heap), |(row, heap), view| {
+            self.each_view(column, order, rows.iter().zip(heap.iter_mut()), |(row, heap), view| {
                 // SAFETY: the row was placed for us with room for its strings at `heap`; the source's strings are
                 // pinned with its rows.
                 unsafe { write_string(*row, offset, view, heap) }

@@ -12,6 +12,10 @@ use crate::{RowLayout, RowPtr};
 /// many pages of ordinary rows, and few enough that a chunk of long strings doesn't exhaust the memory.
 const WAITING_BYTES_MAX: usize = 16 * PAGE_BYTES;
 
+/// Rows are written column by column in blocks of this size, so that they stay in the L1 cache (32 to 48 KiB) from the
+/// first column to the last.
+const WRITE_BYTES: usize = 16 * 1024;
+
 /// Addresses for rows that are about to be written. Kept between appends, so that nothing is allocated.
 #[derive(Default)]
 pub(crate) struct Placed {
@@ -82,8 +86,9 @@ pub(crate) trait RowSource {
     /// Adds to `bytes`, which starts as zeros, what the long strings of each row take.
     fn heap_bytes(&self, order: Order<'_>, bytes: &mut [u64]);
 
-    /// Writes the rows to where they were placed.
-    fn write(&self, layout: &RowLayout, order: Order<'_>, placed: &mut Placed);
+    /// Writes the rows of `order` to `rows`, and their long strings to where `heap` says (empty if there are none);
+    /// leaves the ends of the strings there. All of it was placed for this write alone.
+    fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]);
 }
 
 /// Buffers of [`append_to`].
@@ -117,8 +122,15 @@ pub(crate) fn append_to(
         }
     }
     let mut begin = 0;
-    let mut flush = |begin: usize, end: usize, placed: &mut Placed| {
-        source.write(&layout, order.slice(begin..end), placed);
+    let block_rows = (WRITE_BYTES / layout.row_bytes()).max(16);
+    let mut flush = |begin: usize, placed: &mut Placed| {
+        let (mut at, mut heap) = (begin, &mut placed.heap[..]);
+        for rows in placed.rows.chunks(block_rows) {
+            let block;
+            (block, heap) = heap.split_at_mut(rows.len().min(heap.len()));
+            source.write(&layout, order.slice(at..at + rows.len()), rows, block);
+            at += rows.len();
+        }
         written(begin, &placed.rows);
         placed.clear();
     };
@@ -129,12 +141,12 @@ pub(crate) fn append_to(
             let result = target.place(end - at, bytes, placed);
             at = begin + placed.rows.len();
             if result.is_err() || placed.is_full() {
-                flush(begin, at, placed);
+                flush(begin, placed);
                 begin = at;
             }
             result?;
         }
     }
-    flush(begin, at, placed);
+    flush(begin, placed);
     Ok(())
 }

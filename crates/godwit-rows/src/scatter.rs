@@ -2,7 +2,7 @@
 
 use godwit_vector::{Bitmap, Data, Flat, PhysicalType, StrView, Vector, match_flat};
 
-use crate::place::{Order, Placed, RowSource};
+use crate::place::{Order, RowSource};
 use crate::{RowLayout, RowPtr};
 
 /// Dense columns of one length, and one hash for each of their rows if the layout keeps hashes.
@@ -39,13 +39,12 @@ impl RowSource for Columns<'_> {
         }
     }
 
-    fn write(&self, layout: &RowLayout, order: Order<'_>, placed: &mut Placed) {
-        assert_eq!(order.len(), placed.rows.len());
+    fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
+        assert_eq!(order.len(), rows.len());
         for (column, vector) in self.columns.iter().enumerate() {
             let offset = layout.column_offset(column);
-            let rows = &placed.rows[..];
             match vector.physical() {
-                PhysicalType::Str => scatter_strings(vector, offset, order, placed),
+                PhysicalType::Str => scatter_strings(vector, offset, order, rows, heap),
                 physical => match physical.width_bytes() {
                     1 => scatter::<u8>(vector, offset, order, rows),
                     2 => scatter::<u16>(vector, offset, order, rows),
@@ -55,10 +54,10 @@ impl RowSource for Columns<'_> {
                 },
             }
         }
-        self.scatter_validity(layout, order, &placed.rows);
+        self.scatter_validity(layout, order, rows);
         if let Some(hashes) = self.hashes {
             let offset = layout.hash_offset();
-            order.zip(placed.rows.iter(), |row, position| {
+            order.zip(rows.iter(), |row, position| {
                 // SAFETY: the row was placed on a pinned page for us; positions were checked in `new`.
                 unsafe { row.write(offset, *hashes.get_unchecked(position)) }
             });
@@ -66,7 +65,7 @@ impl RowSource for Columns<'_> {
         let (extra, extra_bytes) = (layout.extra_offset(), layout.extra_bytes());
         for offset in (extra..extra + extra_bytes).step_by(8) {
             // SAFETY: the rows were placed on pinned pages for us, and the extra area lies inside them.
-            placed.rows.iter().for_each(|row| unsafe { row.write(offset, 0u64) });
+            rows.iter().for_each(|row| unsafe { row.write(offset, 0u64) });
         }
     }
 }
@@ -168,13 +167,13 @@ fn each_view<T>(vector: &Vector, order: Order<'_>, items: impl Iterator<Item = T
     }
 }
 
-fn scatter_strings(vector: &Vector, offset: usize, order: Order<'_>, placed: &mut Placed) {
-    if placed.heap.is_empty() {
+fn scatter_strings(vector: &Vector, offset: usize, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
+    if heap.is_empty() {
         // SAFETY: the rows were placed on pinned pages for us, and the column lies inside them.
-        each_view(vector, order, placed.rows.iter(), |row, view| unsafe { row.write(offset, view.bits()) });
+        each_view(vector, order, rows.iter(), |row, view| unsafe { row.write(offset, view.bits()) });
         return;
     }
-    each_view(vector, order, placed.rows.iter().zip(&mut placed.heap), |(row, heap), view| {
+    each_view(vector, order, rows.iter().zip(heap), |(row, heap), view| {
         // SAFETY: as above; the strings are kept alive by the vector, and what all of a row take was placed at `heap`.
         unsafe { write_string(*row, offset, view, heap) }
     });

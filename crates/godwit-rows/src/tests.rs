@@ -406,7 +406,7 @@ proptest! {
 
 /// Very long strings in one case of four: each takes a page of its own.
 fn random_long(seed: u64) -> bool {
-    seed % 4 == 0
+    seed.is_multiple_of(4)
 }
 
 #[test]
