@@ -111,7 +111,8 @@ impl ContextProvider for Binder<'_> {
             }
         }
         // An unquoted path such as data.parquet arrives as a name with dots.
-        let path = [name.catalog(), name.schema(), Some(name.table())].into_iter().flatten().collect::<Vec<_>>().join(".");
+        let path =
+            [name.catalog(), name.schema(), Some(name.table())].into_iter().flatten().collect::<Vec<_>>().join(".");
         match self.resolve(&path) {
             Some(source) => source,
             None => Err(external(self.unknown_table(&path))),
@@ -126,7 +127,9 @@ impl ContextProvider for Binder<'_> {
                 return Err(external(Error::user(format!("{name} takes one path in quotes"))));
             };
             return self.resolve(path).unwrap_or_else(|| {
-                Err(external(Error::user(format!("'{path}' is not a file that can be read")).with_hint("paths end in .parquet")))
+                Err(external(
+                    Error::user(format!("'{path}' is not a file that can be read")).with_hint("paths end in .parquet"),
+                ))
             });
         }
         if SERIES_FUNCTIONS.contains(&name.as_str()) {

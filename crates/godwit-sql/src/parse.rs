@@ -59,7 +59,11 @@ pub(crate) enum Syntax {
 /// Parses a script of statements separated by semicolons.
 pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
     if sql.len() > stack::TEXT_BYTES_MAX {
-        return Err(Error::user(format!("the statement text is {} bytes long, at most {} are accepted", sql.len(), stack::TEXT_BYTES_MAX)));
+        return Err(Error::user(format!(
+            "the statement text is {} bytes long, at most {} are accepted",
+            sql.len(),
+            stack::TEXT_BYTES_MAX
+        )));
     }
     let script: Arc<str> = sql.into();
     let tokens = Tokenizer::new(&DuckDbDialect, sql).tokenize_with_location().map_err(|error| {
@@ -254,7 +258,10 @@ pub(crate) fn object_name(name: &ast::ObjectName) -> Result<String> {
             Some(ident) => Ok(ident.value.to_lowercase()),
             None => Err(Error::user(format!("{name} is not a name"))),
         },
-        _ => Err(Error::unsupported(format!("{name}: names in schemas or catalogs")).with_hint("use a name without a dot")),
+        _ => {
+            Err(Error::unsupported(format!("{name}: names in schemas or catalogs"))
+                .with_hint("use a name without a dot"))
+        }
     }
 }
 

@@ -136,7 +136,9 @@ fn map_schema(error: &SchemaError) -> Mapped {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let qualifier = field.relation.as_ref().map(|relation| relation.to_string());
             let unknown_table = qualifier.as_ref().filter(|qualifier| {
-                let known = |column: &Column| column.relation.as_ref().is_some_and(|relation| relation.to_string() == **qualifier);
+                let known = |column: &Column| {
+                    column.relation.as_ref().is_some_and(|relation| relation.to_string() == **qualifier)
+                };
                 !valid_fields.iter().any(known)
             });
             let mut error = match unknown_table {
@@ -145,8 +147,10 @@ fn map_schema(error: &SchemaError) -> Mapped {
             };
             let near = match unknown_table {
                 Some(table) => {
-                    let tables: Vec<String> =
-                        valid_fields.iter().filter_map(|column| column.relation.as_ref().map(ToString::to_string)).collect();
+                    let tables: Vec<String> = valid_fields
+                        .iter()
+                        .filter_map(|column| column.relation.as_ref().map(ToString::to_string))
+                        .collect();
                     nearest(table, tables.iter().map(String::as_str)).map(str::to_owned)
                 }
                 None => nearest(&field.name, valid_fields.iter().map(|column| column.name.as_str())).map(str::to_owned),

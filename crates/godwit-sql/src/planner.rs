@@ -10,7 +10,9 @@ use godwit_common::{Error, Result};
 use crate::binder::Binder;
 use crate::optimize::optimize;
 use crate::parse::{Syntax, object_name, parse_script};
-use crate::{Catalog, CatalogEntry, ParsedStatement, Statement, TableResolver, ViewDefinition, plan_error, stack, summarize};
+use crate::{
+    Catalog, CatalogEntry, ParsedStatement, Statement, TableResolver, ViewDefinition, plan_error, stack, summarize,
+};
 
 /// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
 pub struct Planner {

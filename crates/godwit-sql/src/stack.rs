@@ -55,7 +55,12 @@ pub(crate) fn depth_of(tokens: &[TokenWithSpan]) -> Result<usize> {
             }
             Token::Comma => level.operators = 0,
             Token::Word(word) => match word.keyword {
-                Keyword::SELECT | Keyword::FROM | Keyword::WHERE | Keyword::GROUP | Keyword::HAVING | Keyword::ORDER => {
+                Keyword::SELECT
+                | Keyword::FROM
+                | Keyword::WHERE
+                | Keyword::GROUP
+                | Keyword::HAVING
+                | Keyword::ORDER => {
                     level.operators = 0;
                 }
                 Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::JOIN => level.combinations += 1,

@@ -43,15 +43,17 @@ pub(crate) fn summarize(plan: LogicalPlan) -> Result<LogicalPlan> {
             count(column()).alias("valid_rows"),
         ];
         let name = |name: &str| Expr::Column(Column::new_unqualified(name));
-        let row = LogicalPlanBuilder::new_from_arc(Arc::clone(&plan)).aggregate(Vec::<Expr>::new(), aggregates)?.project([
-            cast(lit(field.name().as_str()), DataType::Utf8View).alias("column_name"),
-            cast(lit(sql_name(field.data_type())), DataType::Utf8View).alias("column_type"),
-            text(name("lowest")).alias("min"),
-            text(name("highest")).alias("max"),
-            cast(name("distinct_values"), DataType::Int64).alias("approx_unique"),
-            name("all_rows").alias("count"),
-            (name("all_rows") - name("valid_rows")).alias("null_count"),
-        ])?;
+        let row = LogicalPlanBuilder::new_from_arc(Arc::clone(&plan))
+            .aggregate(Vec::<Expr>::new(), aggregates)?
+            .project([
+                cast(lit(field.name().as_str()), DataType::Utf8View).alias("column_name"),
+                cast(lit(sql_name(field.data_type())), DataType::Utf8View).alias("column_type"),
+                text(name("lowest")).alias("min"),
+                text(name("highest")).alias("max"),
+                cast(name("distinct_values"), DataType::Int64).alias("approx_unique"),
+                name("all_rows").alias("count"),
+                (name("all_rows") - name("valid_rows")).alias("null_count"),
+            ])?;
         summary = Some(match summary {
             Some(above) => above.union(row.build()?)?,
             None => row,

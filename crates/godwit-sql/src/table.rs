@@ -31,7 +31,11 @@ impl TableDefinition {
         statistics: Arc<TableStatistics>,
         handle: Arc<dyn Any + Send + Sync>,
     ) -> Self {
-        assert_eq!(statistics.columns.len(), schema.fields().len(), "statistics of every column, in the schema's order");
+        assert_eq!(
+            statistics.columns.len(),
+            schema.fields().len(),
+            "statistics of every column, in the schema's order"
+        );
         let fields: Vec<Field> = schema
             .fields()
             .iter()
@@ -103,7 +107,11 @@ impl TableSource for ScanSource {
             .iter()
             .map(|filter| {
                 let has_subquery = filter.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_))))?;
-                Ok(if has_subquery { TableProviderFilterPushDown::Unsupported } else { TableProviderFilterPushDown::Exact })
+                Ok(if has_subquery {
+                    TableProviderFilterPushDown::Unsupported
+                } else {
+                    TableProviderFilterPushDown::Exact
+                })
             })
             .collect()
     }

@@ -90,7 +90,10 @@ fn duckdb_syntax_works() {
     assert_eq!(columns("FROM region SELECT r_name"), ["r_name"]);
     assert_eq!(columns("SELECT * EXCLUDE (r_comment) FROM region"), ["r_regionkey", "r_name"]);
     assert_eq!(columns("SELECT * REPLACE (upper(r_name) AS r_name) FROM region")[1], "r_name");
-    assert_eq!(columns("SELECT n_regionkey, count(*) AS n FROM nation GROUP BY ALL ORDER BY ALL"), ["n_regionkey", "n"]);
+    assert_eq!(
+        columns("SELECT n_regionkey, count(*) AS n FROM nation GROUP BY ALL ORDER BY ALL"),
+        ["n_regionkey", "n"]
+    );
     assert_eq!(columns("SELECT n_name FROM nation QUALIFY row_number() OVER (ORDER BY n_name) < 3"), ["n_name"]);
     assert_eq!(columns("SELECT count(*) AS n FROM 'orders.parquet'"), ["n"]);
     assert_eq!(columns("SELECT count(*) AS n FROM read_parquet('orders.parquet') AS o WHERE o.o_orderkey > 3"), ["n"]);
@@ -107,7 +110,9 @@ fn other_statements_are_recognized() {
     let plan = |sql| plan(&planner, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     assert!(matches!(plan("EXPLAIN SELECT 1"), Statement::Explain { analyze: false, .. }));
     assert!(matches!(plan("explain analyze from region"), Statement::Explain { analyze: true, .. }));
-    assert!(matches!(plan("SET memory_limit = '2GB'"), Statement::Set { name, value } if name == "memory_limit" && value == "2GB"));
+    assert!(
+        matches!(plan("SET memory_limit = '2GB'"), Statement::Set { name, value } if name == "memory_limit" && value == "2GB")
+    );
     assert!(matches!(plan("SET threads TO 4"), Statement::Set { name, value } if name == "threads" && value == "4"));
     assert!(matches!(plan("SET SESSION x = -1.5"), Statement::Set { value, .. } if value == "-1.5"));
     assert!(matches!(plan("RESET threads"), Statement::Reset { name: Some(name) } if name == "threads"));
@@ -117,7 +122,9 @@ fn other_statements_are_recognized() {
     for sql in ["SHOW TABLES", "DESCRIBE region", "DESCRIBE SELECT 1", "SUMMARIZE region", "DESC 'orders.parquet'"] {
         assert!(matches!(plan(sql), Statement::Query(_)), "{sql}");
     }
-    assert!(matches!(plan("DROP VIEW IF EXISTS a, B"), Statement::DropView { names, if_exists: true } if names == ["a", "b"]));
+    assert!(
+        matches!(plan("DROP VIEW IF EXISTS a, B"), Statement::DropView { names, if_exists: true } if names == ["a", "b"])
+    );
 }
 
 #[test]
@@ -178,7 +185,10 @@ fn unknown_names_are_placed_and_corrected() {
 
     let found = error("SELECT *\nFROM linitem");
     assert_eq!(found.message(), "no table or view named linitem");
-    assert_eq!((found.position(), found.hint()), (Some(Position { line: 2, column: 6 }), Some("did you mean lineitem?")));
+    assert_eq!(
+        (found.position(), found.hint()),
+        (Some(Position { line: 2, column: 6 }), Some("did you mean lineitem?"))
+    );
 
     let found = error("SELECT r_name,\n  uper(r_name) FROM region");
     assert_eq!(found.message(), "no function named uper");

@@ -187,11 +187,11 @@ pub(super) fn scale(value: &ScalarValue) -> Option<f64> {
 fn scale_range(range: ValueRange, data_type: &DataType) -> (f64, f64) {
     const DAY_SECONDS: f64 = 86_400.0;
     let unit = match data_type {
-        DataType::Decimal32(_, s) | DataType::Decimal64(_, s) | DataType::Decimal128(_, s) => 10_f64.powi(i32::from(*s)),
-        DataType::Date64 => DAY_SECONDS * 1e3,
-        DataType::Timestamp(unit, _) => {
-            DAY_SECONDS * godwit_vector::ColumnType::ticks_per_second(*unit) as f64
+        DataType::Decimal32(_, s) | DataType::Decimal64(_, s) | DataType::Decimal128(_, s) => {
+            10_f64.powi(i32::from(*s))
         }
+        DataType::Date64 => DAY_SECONDS * 1e3,
+        DataType::Timestamp(unit, _) => DAY_SECONDS * godwit_vector::ColumnType::ticks_per_second(*unit) as f64,
         _ => 1.0,
     };
     (range.min as f64 / unit, range.max as f64 / unit)

@@ -26,9 +26,11 @@ pub(crate) use selectivity::selectivity;
 /// Estimates rows and columns of plan nodes, and remembers them.
 #[derive(Default)]
 pub struct Estimates {
-    /// By address of the node; the node is kept alive so that its address stays its own.
-    known: Mutex<HashMap<usize, (Arc<LogicalPlan>, Arc<NodeEstimate>)>>,
+    known: Mutex<HashMap<usize, Remembered>>,
 }
+
+/// An estimate by its node's address; the node is kept alive so that its address stays its own.
+type Remembered = (Arc<LogicalPlan>, Arc<NodeEstimate>);
 
 /// What is expected of a node's output.
 #[derive(Debug, Clone, Default)]
@@ -134,7 +136,8 @@ impl Estimates {
             keys => selectivity::combinations(keys.iter(), input.rows).min(input.rows),
         };
         // The groups are a new base: their keys together are unique.
-        let columns = keys.into_iter().map(|key| ColumnEstimate { base_rows: rows, domain: key.domain.min(rows), ..key });
+        let columns =
+            keys.into_iter().map(|key| ColumnEstimate { base_rows: rows, domain: key.domain.min(rows), ..key });
         let known = NodeEstimate { rows, columns: columns.collect() };
         let columns = aggregate.schema.fields().iter().enumerate().map(|(at, field)| match known.columns.get(at) {
             Some(key) if aggregate.group_expr.len() == known.columns.len() => key.clone(),
@@ -219,9 +222,8 @@ fn scan_rows(scan: &TableScan) -> NodeEstimate {
         return unknown_columns(&scan.projected_schema, 1.0);
     };
     let rows = table.statistics.rows as f64;
-    let column = |at: usize| {
-        ColumnEstimate::of_table(&table.statistics.columns[at], table.schema.field(at).data_type(), rows)
-    };
+    let column =
+        |at: usize| ColumnEstimate::of_table(&table.statistics.columns[at], table.schema.field(at).data_type(), rows);
     let mut columns_of_table: Vec<ColumnEstimate> = (0..table.schema.fields().len()).map(column).collect();
     if !scan.filters.is_empty() {
         // Filters may use columns that aren't projected.

@@ -44,7 +44,9 @@ impl Filter<'_> {
     /// Narrows the columns to what passes the predicate and returns the share of rows.
     fn restrict(&mut self, predicate: &Expr) -> f64 {
         match predicate {
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => self.restrict(left) * self.restrict(right),
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
+                self.restrict(left) * self.restrict(right)
+            }
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => self.either(left, right),
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.compare(left, *op, right),
             Expr::Not(inner) => 1.0 - self.alone(inner),

@@ -37,14 +37,20 @@ fn joins_of_keys_keep_the_rows_of_the_referring_table() {
     assert_near("FROM lineitem, orders WHERE l_orderkey = o_orderkey", 6_000_000.0);
     assert_near("FROM lineitem, partsupp WHERE l_partkey = ps_partkey AND l_suppkey = ps_suppkey", 6_000_000.0);
     assert_near("FROM lineitem, part WHERE l_partkey = p_partkey AND p_brand = 'Brand#12'", 240_000.0);
-    assert_near("FROM supplier, nation, region WHERE s_nationkey = n_nationkey AND n_regionkey = r_regionkey
-        AND r_name = 'ASIA'", 2_000.0);
+    assert_near(
+        "FROM supplier, nation, region WHERE s_nationkey = n_nationkey AND n_regionkey = r_regionkey
+        AND r_name = 'ASIA'",
+        2_000.0,
+    );
 }
 
 #[test]
 fn semi_and_anti_joins_share_the_rows() {
     assert_near("FROM partsupp WHERE ps_partkey IN (SELECT p_partkey FROM part WHERE p_brand = 'Brand#12')", 32_000.0);
-    assert_near("FROM orders WHERE o_orderdate < date '1992-02-01' AND EXISTS (FROM lineitem WHERE l_orderkey = o_orderkey)", 19_000.0);
+    assert_near(
+        "FROM orders WHERE o_orderdate < date '1992-02-01' AND EXISTS (FROM lineitem WHERE l_orderkey = o_orderkey)",
+        19_000.0,
+    );
     let all = rows("FROM customer");
     assert!(rows("FROM customer WHERE NOT EXISTS (FROM orders WHERE o_custkey = c_custkey)") < all);
 }

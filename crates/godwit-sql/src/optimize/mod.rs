@@ -27,8 +27,9 @@ use crate::Estimates;
 
 static ANALYZER: LazyLock<Analyzer> = LazyLock::new(Analyzer::new);
 static REWRITE: LazyLock<Optimizer> = LazyLock::new(Optimizer::new);
-static PRUNE: LazyLock<Optimizer> =
-    LazyLock::new(|| Optimizer::with_rules(vec![Arc::new(PushDownFilter::new()), Arc::new(OptimizeProjections::new())]));
+static PRUNE: LazyLock<Optimizer> = LazyLock::new(|| {
+    Optimizer::with_rules(vec![Arc::new(PushDownFilter::new()), Arc::new(OptimizeProjections::new())])
+});
 
 /// Passes of the rewriting rules: the second one uses what decorrelation and pushdown of the first uncovered.
 const REWRITE_PASSES: u8 = 2;

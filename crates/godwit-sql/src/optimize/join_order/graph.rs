@@ -8,8 +8,8 @@ use datafusion_expr::utils::{conjunction, split_conjunction};
 use datafusion_expr::{BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Operator};
 
 use super::RELATIONS_MAX;
-use crate::estimate::{ColumnEstimate, NodeEstimate, selectivity};
 use crate::Estimates;
+use crate::estimate::{ColumnEstimate, NodeEstimate, selectivity};
 
 /// A set of relations, one bit each.
 pub(super) type RelationSet = u64;

@@ -86,7 +86,8 @@ fn selective_dimensions_join_early() {
 
 #[test]
 fn semi_joins_of_few_keys_move_down_to_their_relation() {
-    let semi = joins(&planned(18)).into_iter().find(|join| join.join_type == JoinType::LeftSemi).expect("IN is a semi join");
+    let semi =
+        joins(&planned(18)).into_iter().find(|join| join.join_type == JoinType::LeftSemi).expect("IN is a semi join");
     assert_eq!(tables(&semi.left), ["orders"]);
 }
 
@@ -121,7 +122,11 @@ fn dead_columns_are_dropped_between_joins() {
 #[test]
 fn output_columns_keep_their_order() {
     let planner = tpch_planner();
-    let plan = planner.plan_query("SELECT * FROM region, nation, supplier WHERE r_regionkey = n_regionkey AND n_nationkey = s_nationkey").unwrap();
+    let plan = planner
+        .plan_query(
+            "SELECT * FROM region, nation, supplier WHERE r_regionkey = n_regionkey AND n_nationkey = s_nationkey",
+        )
+        .unwrap();
     let names: Vec<&String> = plan.schema().fields().iter().map(|field| field.name()).collect();
     assert_eq!((names[0].as_str(), names[3].as_str(), names[7].as_str()), ("r_regionkey", "n_nationkey", "s_suppkey"));
 }
@@ -173,7 +178,8 @@ fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
         expr: Expr::Column(Column::new_unqualified(format!("r{relation}e{edge}"))),
         estimate: column(domain),
     };
-    let class = |(at, (a, b, domain)): (usize, &(usize, usize, f64))| vec![member(*a, at, *domain), member(*b, at, *domain)];
+    let class =
+        |(at, (a, b, domain)): (usize, &(usize, usize, f64))| vec![member(*a, at, *domain), member(*b, at, *domain)];
     JoinGraph {
         relations: rows.iter().map(relation).collect(),
         classes: edges.iter().enumerate().map(class).collect(),
@@ -183,7 +189,12 @@ fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
 }
 
 /// The cost of the cheapest tree without cross products, by trying all.
-fn cheapest(set: RelationSet, graph: &JoinGraph, rows: &Cardinality<'_>, known: &mut HashMap<RelationSet, Option<Estimate>>) -> Option<Estimate> {
+fn cheapest(
+    set: RelationSet,
+    graph: &JoinGraph,
+    rows: &Cardinality<'_>,
+    known: &mut HashMap<RelationSet, Option<Estimate>>,
+) -> Option<Estimate> {
     if set.count_ones() == 1 {
         return Some(Estimate::of_relation(graph, set.trailing_zeros() as usize));
     }
@@ -198,8 +209,7 @@ fn cheapest(set: RelationSet, graph: &JoinGraph, rows: &Cardinality<'_>, known: 
             let within = |side: RelationSet| class.iter().any(|member| side & (1 << member.relation) != 0);
             within(left) && within(right)
         });
-        if linked
-            && let (Some(a), Some(b)) = (cheapest(left, graph, rows, known), cheapest(right, graph, rows, known))
+        if linked && let (Some(a), Some(b)) = (cheapest(left, graph, rows, known), cheapest(right, graph, rows, known))
         {
             let joined = Estimate::of_join(&a, &b, rows.rows_of(set));
             if best.is_none_or(|best| joined.cost < best.cost) {
