@@ -1,1 +1,32 @@
-fn main() {}
+//! The shell `godwit`: SQL from a terminal, from files or from other programs; and the demo.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod demo;
+mod interrupt;
+mod output;
+mod progress;
+mod shell;
+mod timer;
+mod tpch;
+mod version;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_command_line();
+    let outcome = match &arguments.subcommand {
+        Some(Subcommand::Demo(demo)) => demo::run(demo),
+        None if arguments.version => version::print(arguments.verbose, &arguments.limits),
+        None => shell::run(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}

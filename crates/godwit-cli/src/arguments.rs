@@ -1,0 +1,155 @@
+//! The command line, in one place for the shell and its subcommands.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use godwit::{Config, parse_bytes};
+
+use crate::output::Format;
+
+/// An analytical SQL database that finishes the query on the memory you have
+#[derive(Parser, Debug)]
+#[command(name = "godwit", disable_version_flag = true, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Without -c and -f, statements are read from standard input. Try: godwit demo")]
+pub struct Arguments {
+    /// Folder of Parquet files, each of them a table; or ':memory:', with files queried by path
+    #[arg(default_value = ":memory:", hide_default_value = true)]
+    pub database: PathBuf,
+    /// Run these statements and quit; may be repeated and mixed with -f
+    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    commands: Vec<String>,
+    /// Run the statements in this file and quit
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The `-c` and `-f` in the order in which they were given.
+    #[arg(skip)]
+    pub scripts: Vec<Script>,
+    /// How results are written
+    #[arg(long, value_enum, default_value = "box")]
+    pub format: Format,
+    #[command(flatten)]
+    pub limits: Limits,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// With --version: also print the limits and what the processor offers
+    #[arg(long, requires = "version")]
+    pub verbose: bool,
+    #[command(subcommand)]
+    pub subcommand: Option<Subcommand>,
+}
+
+/// Statements from the command line.
+#[derive(Debug, Clone)]
+pub enum Script {
+    Command(String),
+    File(PathBuf),
+}
+
+#[derive(clap::Subcommand, Debug)]
+pub enum Subcommand {
+    /// Generate TPC-H as Parquet files and run its 22 queries
+    Demo(Demo),
+}
+
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// Scale factor: gigabytes of raw data
+    #[arg(long, default_value_t = 1.0, value_parser = parse_scale)]
+    pub scale: f64,
+    /// Where the Parquet files are, or are made if they aren't there [default: the user's cache folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+/// What the process may use.
+#[derive(Args, Debug)]
+pub struct Limits {
+    /// Most memory of the whole process, such as 2GB [default: 80 % of what it may use]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory_limit: Option<u64>,
+    /// Where intermediates go that don't fit into memory
+    #[arg(long, value_name = "FOLDER")]
+    temp_directory: Option<PathBuf>,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl Limits {
+    pub fn config(&self) -> Config {
+        Config {
+            memory_limit_bytes: self.memory_limit,
+            whole_process: true,
+            threads: self.threads,
+            temp_directory: self.temp_directory.clone(),
+            ..Config::default()
+        }
+    }
+}
+
+impl Arguments {
+    /// Parses the command line of this process; prints help or a complaint and exits if that is what it asks for.
+    pub fn from_command_line() -> Self {
+        Self::parse_from_iterator(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    fn parse_from_iterator<T: Into<std::ffi::OsString> + Clone>(
+        words: impl IntoIterator<Item = T>,
+    ) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(words)?;
+        let mut arguments = Self::from_arg_matches(&matches)?;
+        let indices = |id: &str| matches.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
+        let commands = indices("commands").into_iter().zip(arguments.commands.drain(..).map(Script::Command));
+        let files = indices("files").into_iter().zip(arguments.files.drain(..).map(Script::File));
+        let mut scripts: Vec<(usize, Script)> = commands.chain(files).collect();
+        scripts.sort_by_key(|&(index, _)| index);
+        arguments.scripts = scripts.into_iter().map(|(_, script)| script).collect();
+        Ok(arguments)
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
+    parse_bytes(text).map_err(|error| format!("{}; {}", error.message(), error.hint().unwrap_or_default()))
+}
+
+/// Largest scale factor that the generator's 32-bit keys allow with room to spare.
+const SCALE_MAX: f64 = 1000.0;
+
+fn parse_scale(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(scale) if scale > 0.0 && scale <= SCALE_MAX => Ok(scale),
+        _ => Err(format!("expected a number above 0, up to {SCALE_MAX}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_and_files_keep_their_order() {
+        let words = ["godwit", "-c", "SELECT 1", "-f", "a.sql", "-c", "SELECT 2"];
+        let arguments = Arguments::parse_from_iterator(words).unwrap();
+        assert_eq!(arguments.database, PathBuf::from(":memory:"));
+        let scripts: Vec<String> = arguments.scripts.iter().map(|script| format!("{script:?}")).collect();
+        assert_eq!(scripts, [r#"Command("SELECT 1")"#, r#"File("a.sql")"#, r#"Command("SELECT 2")"#]);
+    }
+
+    #[test]
+    fn sizes_and_scales_are_checked() {
+        assert!(Arguments::parse_from_iterator(["godwit", "--memory-limit", "2GB"]).is_ok());
+        for wrong in
+            [["godwit", "--memory-limit=much", ""], ["godwit", "demo", "--scale=0"], ["godwit", "demo", "--scale=x"]]
+        {
+            assert!(Arguments::parse_from_iterator(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

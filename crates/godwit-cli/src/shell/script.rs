@@ -1,0 +1,53 @@
+//! Scripts: `-c`, `-f`, standard input and `.read`. A script stops at its first error.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use godwit::{Error, Result};
+
+use super::splitter::{Item, Splitter};
+use super::{Shell, Stop};
+use crate::arguments::Script;
+
+/// Runs a script from the command line.
+pub(super) fn run_argument(shell: &mut Shell, script: &Script) -> ControlFlow<Stop> {
+    match script {
+        Script::Command(text) => run_reader(shell, text.as_bytes(), None),
+        Script::File(path) => run_file(shell, path).unwrap_or_else(|error| {
+            eprintln!("{error}");
+            ControlFlow::Break(Stop::Failed)
+        }),
+    }
+}
+
+/// Runs the statements in a file; an error if it can't be opened.
+pub(super) fn run_file(shell: &mut Shell, path: &Path) -> Result<ControlFlow<Stop>> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| Error::io(format!("opening {name}"), &error))?;
+    Ok(run_reader(shell, BufReader::new(file), Some(&name)))
+}
+
+/// Runs statements as they arrive: each one before the line after it is read, so that another program can hold a
+/// conversation through pipes.
+pub(super) fn run_reader(shell: &mut Shell, mut reader: impl BufRead, name: Option<&str>) -> ControlFlow<Stop> {
+    let mut splitter = Splitter::default();
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match reader.read_line(&mut line) {
+            Ok(0) => break,
+            Ok(_) => run_items(shell, splitter.push_line(&line), name)?,
+            Err(error) => {
+                eprintln!("{}", Error::io(format!("reading {}", name.unwrap_or("standard input")), &error));
+                return ControlFlow::Break(Stop::Failed);
+            }
+        }
+    }
+    run_items(shell, splitter.finish(), name)
+}
+
+fn run_items(shell: &mut Shell, items: impl IntoIterator<Item = Item>, name: Option<&str>) -> ControlFlow<Stop> {
+    items.into_iter().try_for_each(|item| shell.run_item(&item, name))
+}

@@ -1,0 +1,189 @@
+//! Cuts text into statements, line by line as it comes, so that each runs before the next one is read.
+//!
+//! A statement ends at a semicolon outside quotes and comments; a line that begins with a dot where a statement could
+//! begin is a dot command. Lexing follows DuckDB's dialect: '' and "" quotes, $tag$ quotes, `--` and `/* */` comments.
+
+/// A piece of a script that runs by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub kind: ItemKind,
+    /// Line of the script at which `text` starts, from 1.
+    pub line: u32,
+    /// A statement starts in its original column: what came before it in the line is blanked out.
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    Statement,
+    DotCommand,
+}
+
+/// Where in the text the splitter is.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Plain,
+    /// Inside '…' or "…".
+    Quoted(char),
+    /// Inside $tag$…$tag$; holds the whole delimiter.
+    DollarQuoted(String),
+    BlockComment,
+}
+
+#[derive(Debug, Default)]
+pub struct Splitter {
+    /// Text since the last semicolon.
+    pending: String,
+    /// Line at which `pending` starts.
+    pending_line: u32,
+    /// `pending` has more than white space and comments.
+    has_text: bool,
+    place: Place,
+    lines: u32,
+}
+
+impl Splitter {
+    /// Takes the next line, with or without its line break, and returns what is complete with it.
+    pub fn push_line(&mut self, line: &str) -> Vec<Item> {
+        self.lines += 1;
+        if !self.has_text && self.place == Place::Plain {
+            self.pending.clear();
+            self.pending_line = self.lines;
+            if line.trim_start().starts_with('.') {
+                return vec![Item { kind: ItemKind::DotCommand, line: self.lines, text: line.trim().to_owned() }];
+            }
+        }
+        let mut items = Vec::new();
+        let mut at = 0;
+        while let Some(character) = line[at..].chars().next() {
+            let bytes = self.token_bytes(&line[at..], character);
+            self.pending.push_str(&line[at..at + bytes]);
+            at += bytes;
+            if character == ';' && self.place == Place::Plain {
+                items.extend(self.take_statement());
+                self.pending.extend(line[..at].chars().map(|_| ' '));
+                self.pending_line = self.lines;
+            }
+        }
+        if !line.ends_with('\n') {
+            self.pending.push('\n');
+        }
+        items
+    }
+
+    /// What is left when the text ends: a statement without a semicolon.
+    pub fn finish(mut self) -> Option<Item> {
+        self.take_statement()
+    }
+
+    /// Whether nothing but white space and comments waits for its semicolon.
+    pub fn is_blank(&self) -> bool {
+        !self.has_text && self.place == Place::Plain
+    }
+
+    fn take_statement(&mut self) -> Option<Item> {
+        let text = std::mem::take(&mut self.pending);
+        let has_text = std::mem::take(&mut self.has_text) || self.place == Place::BlockComment;
+        has_text.then_some(Item { kind: ItemKind::Statement, line: self.pending_line, text })
+    }
+
+    /// Bytes of the token at the start of `rest`, after which `place` is up to date.
+    fn token_bytes(&mut self, rest: &str, first: char) -> usize {
+        match &self.place {
+            Place::Quoted(quote) if first == *quote => self.place = Place::Plain,
+            Place::DollarQuoted(delimiter) if rest.starts_with(delimiter.as_str()) => {
+                let bytes = delimiter.len();
+                self.place = Place::Plain;
+                return bytes;
+            }
+            Place::BlockComment if rest.starts_with("*/") => {
+                self.place = Place::Plain;
+                return 2;
+            }
+            Place::Quoted(_) | Place::DollarQuoted(_) | Place::BlockComment => {}
+            Place::Plain if rest.starts_with("--") => return rest.find('\n').unwrap_or(rest.len()),
+            Place::Plain if rest.starts_with("/*") => {
+                self.place = Place::BlockComment;
+                return 2;
+            }
+            Place::Plain => {
+                self.has_text |= !first.is_whitespace() && first != ';';
+                match first {
+                    '\'' | '"' => self.place = Place::Quoted(first),
+                    '$' if !self.pending.ends_with(is_word) => {
+                        if let Some(delimiter) = dollar_delimiter(rest) {
+                            self.place = Place::DollarQuoted(delimiter.to_owned());
+                            return delimiter.len();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        first.len_utf8()
+    }
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_' || character == '$'
+}
+
+/// `$tag$` at the start of the text.
+fn dollar_delimiter(text: &str) -> Option<&str> {
+    let tag_bytes = text[1..].find(|character: char| !(character.is_alphanumeric() || character == '_'))?;
+    text[1 + tag_bytes..].starts_with('$').then(|| &text[..tag_bytes + 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<(u32, String)> {
+        let mut splitter = Splitter::default();
+        let mut items: Vec<Item> = text.split_inclusive('\n').flat_map(|line| splitter.push_line(line)).collect();
+        items.extend(splitter.finish());
+        items.into_iter().map(|item| (item.line, item.text.trim().to_owned())).collect()
+    }
+
+    fn texts(text: &str) -> Vec<String> {
+        split(text).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn semicolons_in_quotes_and_comments_end_nothing() {
+        assert_eq!(texts("SELECT ';'; SELECT \";\"\n;"), ["SELECT ';';", "SELECT \";\"\n;"]);
+        assert_eq!(texts("SELECT 'it''s;' -- no; end\n, 2;"), ["SELECT 'it''s;' -- no; end\n, 2;"]);
+        assert_eq!(texts("SELECT /* a; 'b\n; */ 1;SELECT 2"), ["SELECT /* a; 'b\n; */ 1;", "SELECT 2"]);
+        assert_eq!(texts("SELECT $$;$$; SELECT $a$ ; $$ $a$;"), ["SELECT $$;$$;", "SELECT $a$ ; $$ $a$;"]);
+        assert_eq!(texts("SELECT a$b$ ; SELECT $1;"), ["SELECT a$b$ ;", "SELECT $1;"]);
+        assert_eq!(texts("SELECT '\n;\n.tables\n';"), ["SELECT '\n;\n.tables\n';"]);
+    }
+
+    #[test]
+    fn empty_statements_and_lone_comments_are_dropped() {
+        assert_eq!(texts(";;\n -- only; this\n/* and; this */\n ; "), Vec::<String>::new());
+        assert_eq!(texts("/* never closed; "), ["/* never closed;"]);
+    }
+
+    #[test]
+    fn dot_commands_stand_where_statements_start() {
+        assert_eq!(
+            split(".timer on\n\nSELECT 1\n.5;\n  .quit"),
+            [(1, ".timer on".into()), (3, "SELECT 1\n.5;".into()), (5, ".quit".into())]
+        );
+    }
+
+    #[test]
+    fn statements_keep_their_line_and_column() {
+        let mut splitter = Splitter::default();
+        assert_eq!(splitter.push_line("\n"), []);
+        let items = splitter.push_line("SELECT 1; SELECT é; SELECT\n");
+        assert_eq!(items[0].text, "SELECT 1;");
+        assert_eq!((items[1].line, items[1].text.as_str()), (2, "          SELECT é;"));
+        assert!(!splitter.is_blank());
+        let items = splitter.push_line("3;\n");
+        assert_eq!((items[0].line, items[0].text.as_str()), (2, "                    SELECT\n3;"));
+        assert!(splitter.is_blank());
+    }
+}

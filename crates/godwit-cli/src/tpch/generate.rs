@@ -1,0 +1,119 @@
+//! TPC-H tables as Parquet files, made by the `tpchgen` crate.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use godwit::{Error, ErrorKind, Result};
+use indicatif::ProgressBar;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use tpchgen::generators::*;
+use tpchgen_arrow::*;
+
+/// The tables, largest first, so that the longest job starts first.
+pub const TABLES: [&str; 8] = ["lineitem", "orders", "partsupp", "customer", "part", "supplier", "nation", "region"];
+
+/// Rows per batch that the generator hands to the Parquet writer.
+const BATCH_ROWS: usize = 8192;
+
+/// Whether all tables are there.
+pub fn is_complete(directory: &Path) -> bool {
+    TABLES.iter().all(|table| table_path(directory, table).exists())
+}
+
+/// Writes `<table>.parquet` for all tables at `scale` into `directory`. Tables that are there already are kept: files
+/// appear under their name only when they are complete. `progress` counts rows.
+pub fn generate(scale: f64, directory: &Path, threads: usize, progress: &ProgressBar) -> Result<()> {
+    fs::create_dir_all(directory).map_err(|e| Error::io(format!("creating {}", directory.display()), &e))?;
+    let missing: Vec<&str> = TABLES.into_iter().filter(|table| !table_path(directory, table).exists()).collect();
+    progress.set_length(missing.iter().map(|table| expected_rows(table, scale)).sum());
+    let threads = threads.clamp(1, TABLES.len());
+    let queue = Mutex::new(missing.into_iter());
+    std::thread::scope(|scope| {
+        let worker = || -> Result<()> {
+            loop {
+                let next = queue.lock().expect("no generator thread panics with the lock held").next();
+                let Some(table) = next else { return Ok(()) };
+                progress.set_message(table);
+                write_table(table, scale, directory, progress)?;
+            }
+        };
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        handles.into_iter().try_for_each(|handle| {
+            handle.join().map_err(|_| Error::internal("a thread that generates TPC-H data panicked"))?
+        })
+    })
+}
+
+fn table_path(directory: &Path, table: &str) -> PathBuf {
+    directory.join(format!("{table}.parquet"))
+}
+
+/// Rows that the specification asks for, about.
+fn expected_rows(table: &str, scale: f64) -> u64 {
+    let thousands = match table {
+        "lineitem" => 6000.0,
+        "orders" => 1500.0,
+        "partsupp" => 800.0,
+        "part" => 200.0,
+        "customer" => 150.0,
+        "supplier" => 10.0,
+        _ => return 25,
+    };
+    (thousands * 1000.0 * scale) as u64
+}
+
+fn write_table(table: &str, scale: f64, directory: &Path, progress: &ProgressBar) -> Result<()> {
+    let path = table_path(directory, table);
+    macro_rules! write {
+        ($generator:ident, $batches:ident) => {
+            write_batches(
+                &path,
+                $batches::schema_ref(),
+                $batches::new($generator::new(scale, 1, 1)).with_batch_size(BATCH_ROWS).map(|batch| {
+                    let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
+                    progress.inc(batch.num_rows() as u64);
+                    Ok(batch)
+                }),
+            )
+        };
+    }
+    match table {
+        "lineitem" => write!(LineItemGenerator, LineItemArrow),
+        "orders" => write!(OrderGenerator, OrderArrow),
+        "partsupp" => write!(PartSuppGenerator, PartSuppArrow),
+        "customer" => write!(CustomerGenerator, CustomerArrow),
+        "part" => write!(PartGenerator, PartArrow),
+        "supplier" => write!(SupplierGenerator, SupplierArrow),
+        "nation" => write!(NationGenerator, NationArrow),
+        "region" => write!(RegionGenerator, RegionArrow),
+        other => Err(Error::internal(format!("{other} is not a TPC-H table"))),
+    }
+}
+
+/// Writes a file under another name first; a failed one doesn't stay.
+fn write_batches(path: &Path, schema: SchemaRef, mut batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<()> {
+    let partial = path.with_extension("partial");
+    let io = |e: std::io::Error| Error::io(format!("writing {}", path.display()), &e);
+    let parquet = |e: parquet::errors::ParquetError| {
+        Error::new(ErrorKind::Io, format!("writing {}: {e}", path.display())).with_hint("is the disk full?")
+    };
+    let write = || {
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let file = File::create(&partial).map_err(io)?;
+        let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(parquet)?;
+        batches.try_for_each(|batch| writer.write(&batch?).map_err(parquet))?;
+        writer.close().map_err(parquet)?;
+        fs::rename(&partial, path).map_err(io)
+    };
+    let outcome = write();
+    if outcome.is_err() {
+        // What counts is the first error; the file may not even have been created.
+        let _ = fs::remove_file(&partial);
+    }
+    outcome
+}

@@ -1,0 +1,47 @@
+//! `godwit --version`.
+
+use std::process::ExitCode;
+
+use godwit::{Database, Result};
+
+use crate::arguments::Limits;
+
+/// Prints the version; with `verbose` also the limits of a database opened with these arguments, and the processor.
+pub fn print(verbose: bool, limits: &Limits) -> Result<ExitCode> {
+    println!("godwit {}", env!("CARGO_PKG_VERSION"));
+    if verbose {
+        let connection = Database::open_with(":memory:", limits.config())?.connect();
+        for name in ["memory_limit", "threads", "temp_directory"] {
+            println!("{:<15} {}", format!("{name}:"), setting(&connection, name)?);
+        }
+        println!("{:<15} {}", "processor:", processor_features().join(" "));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The value of a setting as text.
+pub fn setting(connection: &godwit::Connection, name: &str) -> Result<String> {
+    const VALUE_COLUMN: usize = 1;
+    let mut value = String::new();
+    for batch in connection.query(&format!("SHOW {name}"))? {
+        let batch = batch?;
+        value = arrow_cast::display::array_value_to_string(batch.column(VALUE_COLUMN), 0).unwrap_or_default();
+    }
+    Ok(value)
+}
+
+/// Instruction sets that kernels make use of, as far as this processor has them.
+#[cfg(target_arch = "x86_64")]
+fn processor_features() -> Vec<&'static str> {
+    let mut features = vec!["x86_64"];
+    macro_rules! detect {
+        ($($name:tt)*) => { $(if is_x86_feature_detected!($name) { features.push($name); })* };
+    }
+    detect!("sse4.2" "avx2" "bmi2" "fma" "avx512f" "avx512bw" "avx512vl" "avx512vbmi2");
+    features
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn processor_features() -> Vec<&'static str> {
+    vec![std::env::consts::ARCH]
+}
