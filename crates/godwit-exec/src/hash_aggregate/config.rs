@@ -15,13 +15,15 @@ pub(super) const REDUCTION_MIN: f64 = 1.25;
 pub(super) const RETRY_ROWS: u64 = 1 << 21;
 
 /// 2^4 partitions: enough for the usual number of workers, and few open pages.
-pub(super) const RADIX_BITS_MIN: u32 = 4;
+pub(super) const RADIX_BITS_USUAL: u32 = 4;
 /// 2^6 partitions if many groups are expected: smaller tables in phase two, 16 MiB of open pages per worker.
 pub(super) const RADIX_BITS_MANY: u32 = 6;
 /// Expected groups from which on there are many.
 pub(super) const MANY_GROUPS: u64 = 300_000;
-/// Many partitions only with this much memory for each worker, in bytes.
-pub(super) const MANY_PARTITIONS_BYTES_MIN: u64 = 128 << 20;
+/// Share of the memory limit that the open pages of all partitions may take; with less memory there are fewer partitions.
+pub(super) const OPEN_PAGES_SHARE: f64 = 0.25;
+/// Partitions with fewer rows than this aren't split: the pieces would take more pages than the whole.
+pub(super) const SPLIT_ROWS_MIN: u64 = 1 << 12;
 /// A partition that doesn't fit is split into 2^3 at a time.
 pub(super) const REPARTITION_BITS: u32 = 3;
 /// Partitions with fewer rows than this in sum are one morsel of phase two: full chunks, little set-up.

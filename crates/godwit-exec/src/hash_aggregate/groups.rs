@@ -63,6 +63,11 @@ impl Grouping {
         self.layout.columns().len()
     }
 
+    /// Bytes that each worker may use for a morsel of phase two.
+    pub(super) fn partition_budget(&self) -> u64 {
+        (self.memory.memory_limit() as f64 * PARTITIONS_MEMORY_SHARE / self.workers as f64) as u64
+    }
+
     /// Offset of the states in a row.
     pub(super) fn base(&self) -> usize {
         self.layout.extra_offset()
@@ -102,6 +107,11 @@ impl LocalGroups {
             has_duplicates: false,
             passing_rows: 0,
         })
+    }
+
+    /// True without groups.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.rows() == 0
     }
 
     /// For `EXPLAIN ANALYZE`.
@@ -235,7 +245,7 @@ impl SharedGroups {
             }
             let morsel = GroupMorsel::new(partition, bits, rows, collected, has_duplicates);
             match morsels.last_mut() {
-                Some(last) if last.rows() + morsel.rows() <= MORSEL_ROWS_MIN => last.merge(morsel),
+                Some(last) if last.can_be_merged(&morsel, self.grouping.partition_budget()) => last.merge(morsel),
                 _ => morsels.push(morsel),
             }
         }

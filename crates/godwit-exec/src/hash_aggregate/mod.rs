@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_expression::Expression;
-use godwit_memory::BufferManager;
+use godwit_memory::{BufferManager, PAGE_BYTES};
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, RowType, Vector};
@@ -88,15 +88,16 @@ impl HashAggregate {
         let workers = query.settings.workers;
         let keys = plan.key_physical();
         let radix_bits = radix_bits(&spec, &plan, &memory, workers);
-        let groups = SharedGroups::new(Grouping::new(&memory, workers, &keys, &plan.layout, radix_bits)?);
+        let group_bits = if plan.key_types.is_empty() { 0 } else { radix_bits };
+        let groups = SharedGroups::new(Grouping::new(&memory, workers, &keys, &plan.layout, group_bits)?);
         let no_states = StateLayout::new(&[]);
         let distinct = plan.distinct.iter().map(|set| {
             let arguments = set.arguments.iter().map(|&argument| plan.input_types[argument].physical);
             let columns: Vec<PhysicalType> = keys.iter().copied().chain(arguments).collect();
-            Ok(SharedGroups::new(Grouping::new(&memory, workers, &columns, &no_states, RADIX_BITS_MIN)?))
+            Ok(SharedGroups::new(Grouping::new(&memory, workers, &columns, &no_states, radix_bits)?))
         });
         let distinct = distinct.collect::<Result<Vec<_>>>()?;
-        let collected = plan.collected.iter().map(|set| SharedCollected::new(&keys, set, radix_bits));
+        let collected = plan.collected.iter().map(|set| SharedCollected::new(&keys, set, group_bits));
         let collected = collected.collect::<Result<Vec<_>>>()?;
         let phase = SharedPhase::default();
         Ok(Arc::new(Self { plan, memory, workers, groups, distinct, collected, phase, metrics }))
@@ -174,24 +175,28 @@ impl HashAggregate {
     /// Tells `EXPLAIN ANALYZE` how a worker found its groups.
     fn note_table(&self, direct_groups: Option<usize>, local: &LocalGroups) {
         let note = match direct_groups {
+            Some(0) => return,
             Some(1) if self.plan.key_types.is_empty() => "one group".to_owned(),
             Some(groups) => format!("direct array, {groups} groups"),
+            None if local.is_empty() => return,
             None => local.describe(),
         };
         self.metrics.note("table", note);
     }
 }
 
-/// How finely groups are partitioned.
+/// How finely groups are partitioned: as the number of groups asks for, and so that the open pages of all workers and sets
+/// have room.
 fn radix_bits(spec: &HashAggregateSpec, plan: &Plan, memory: &BufferManager, workers: usize) -> u32 {
-    if plan.key_types.is_empty() {
-        return 0;
-    }
-    let has_room = memory.memory_limit() >= MANY_PARTITIONS_BYTES_MIN * workers as u64;
-    match spec.estimated_groups {
-        Some(groups) if groups >= MANY_GROUPS && has_room => RADIX_BITS_MANY,
-        _ => RADIX_BITS_MIN,
-    }
+    let wanted = match spec.estimated_groups {
+        Some(groups) if groups >= MANY_GROUPS => RADIX_BITS_MANY,
+        _ => RADIX_BITS_USUAL,
+    };
+    let has_strings = plan.key_types.iter().chain(&plan.input_types).any(|ty| ty.physical == PhysicalType::Str);
+    let sets = 1 + plan.distinct.len() + plan.collected.len();
+    let partition_bytes = PAGE_BYTES * if has_strings { 2 } else { 1 } * sets * workers;
+    let partitions_max = (memory.memory_limit() as f64 * OPEN_PAGES_SHARE) as usize / partition_bytes;
+    wanted.min(partitions_max.max(1).ilog2())
 }
 
 struct AggregateSink(Arc<HashAggregate>);

@@ -54,6 +54,11 @@ impl GroupMorsel {
         self.partitions.iter().map(|partition| partition.rows.rows()).sum()
     }
 
+    /// True if both together are still small.
+    pub(super) fn can_be_merged(&self, other: &GroupMorsel, bytes_max: u64) -> bool {
+        self.rows() + other.rows() <= MORSEL_ROWS_MIN && self.bytes_needed() + other.bytes_needed() <= bytes_max
+    }
+
     pub(super) fn merge(&mut self, other: GroupMorsel) {
         self.has_duplicates |= other.has_duplicates;
         self.partitions.extend(other.partitions);
@@ -66,7 +71,9 @@ impl GroupMorsel {
     }
 
     fn can_be_split(&self) -> bool {
-        self.partitions.iter().all(|partition| partition.bits + REPARTITION_BITS <= radix::PARTITION_BITS_MAX)
+        let values: u64 = self.partitions.iter().flat_map(|partition| &partition.collected).map(RowCollection::rows).sum();
+        let has_bits = |partition: &Partition| partition.bits + REPARTITION_BITS <= radix::PARTITION_BITS_MAX;
+        self.rows() + values >= SPLIT_ROWS_MIN && self.partitions.iter().all(has_bits)
     }
 }
 
@@ -131,9 +138,7 @@ impl PartitionAggregator {
     /// Leaves one row per group, or splits the morsel if it is too large. Afterwards [`find`](Self::find) finds the
     /// groups if values were collected for them.
     pub(super) fn aggregate(&mut self, morsel: GroupMorsel) -> Result<Aggregated> {
-        let memory = &self.grouping.memory;
-        let budget = memory.memory_limit() as f64 * PARTITIONS_MEMORY_SHARE / self.grouping.workers as f64;
-        if morsel.bytes_needed() as f64 > budget && morsel.can_be_split() {
+        if morsel.bytes_needed() > self.grouping.partition_budget() && morsel.can_be_split() {
             return Ok(Aggregated::Split(self.split(morsel)?));
         }
         let has_collected = morsel.partitions.iter().any(|partition| !partition.collected.is_empty());
