@@ -20,7 +20,8 @@ fn decimal(value: i128) -> Expr {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = CHUNK_ROWS;
-    let random: Vec<i64> = (0..rows as i64).map(|i| (i.wrapping_mul(6_364_136_223_846_793_005) >> 33) & 0xFFFF).collect();
+    let random: Vec<i64> =
+        (0..rows as i64).map(|i| (i.wrapping_mul(6_364_136_223_846_793_005) >> 33) & 0xFFFF).collect();
     let money = DataType::Decimal128(15, 2);
     let column = |name: &str, logical: &DataType| Field::new(name, logical.clone(), false);
     let fields = vec![
@@ -88,7 +89,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         col("price").lt(decimal(2_400_000)),
     ];
     let modes = [col("mode").in_list(vec![lit("MAIL"), lit("SHIP")], false)];
-    for (name, filters) in [("filter of TPC-H 6", &q6[..]), ("filter: in list on a dictionary", &modes[..]), ("filter: one date bound", &q6[..1])] {
+    for (name, filters) in [
+        ("filter of TPC-H 6", &q6[..]),
+        ("filter: in list on a dictionary", &modes[..]),
+        ("filter: one date bound", &q6[..1]),
+    ] {
         let mut worker = Predicate::compile(filters, &schema, &types, &context)?.worker();
         report(name, &mut || drop(worker.rows(&chunk).expect("no errors")));
     }

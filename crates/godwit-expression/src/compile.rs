@@ -198,9 +198,9 @@ impl<'a> Compiler<'a> {
         }
         let shift = match (&*binary.left, op, &*binary.right) {
             (_, Arithmetic::Add | Arithmetic::Subtract, Expr::Literal(interval, _)) => {
-                temporal::date_shift(&a, &interval, op == Arithmetic::Subtract, &text)?
+                temporal::date_shift(&a, interval, op == Arithmetic::Subtract, &text)?
             }
-            (Expr::Literal(interval, _), Arithmetic::Add, _) => temporal::date_shift(&b, &interval, false, &text)?,
+            (Expr::Literal(interval, _), Arithmetic::Add, _) => temporal::date_shift(&b, interval, false, &text)?,
             _ => None,
         };
         if let Some(shifted) = shift {

@@ -96,10 +96,14 @@ impl Expression {
         Ok(Self::new(Operation::Literal(literal), Vec::new(), output))
     }
 
-    /// The value of `parameter` at the time of evaluation.
+    /// The value of `parameter` at the time of evaluation; a literal, with all that it proves, if it is known already.
     pub fn parameter(parameter: &Parameter) -> Result<Expression> {
         let output = ColumnType::new(parameter.logical().clone(), true)?;
-        Ok(Self::new(Operation::Parameter(parameter.clone()), Vec::new(), output))
+        let expression = Self::new(Operation::Parameter(parameter.clone()), Vec::new(), output);
+        Ok(match parameter.is_set() {
+            true => expression.replaced_by(parameter.literal()?.clone()),
+            false => expression,
+        })
     }
 
     pub(crate) fn new(operation: Operation, arguments: Vec<Expression>, output: ColumnType) -> Expression {

@@ -104,7 +104,7 @@ enum Matcher {
     Exact(Vec<u8>),
     Prefix(Vec<u8>),
     Suffix(Vec<u8>),
-    Contains(Finder<'static>),
+    Contains(Box<Finder<'static>>),
     /// A prefix, substrings in order, a suffix, with anything between.
     Parts {
         prefix: Vec<u8>,
@@ -157,7 +157,7 @@ impl Matcher {
         Ok(match (prefix.is_empty(), middle.len(), suffix.is_empty()) {
             (false, 0, true) => Matcher::Prefix(prefix),
             (true, 0, _) => Matcher::Suffix(suffix),
-            (true, 1, true) => Matcher::Contains(middle.remove(0)),
+            (true, 1, true) => Matcher::Contains(Box::new(middle.remove(0))),
             _ => Matcher::Parts { prefix, middle, suffix },
         })
     }

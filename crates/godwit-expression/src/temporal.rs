@@ -97,11 +97,6 @@ pub(crate) fn date_trunc(unit: &str, argument: &Expression) -> Option<Expression
     };
     let kernel = Truncate { unit, ticks_per_second: ColumnType::ticks_per_second(time_unit) };
     let output = ColumnType { physical: PhysicalType::I64, range: None, ..argument.output().clone() };
-    // Cut down to a unit that starts before the first tick of the type.
-    let lowest = i64::MIN as i128 + 400 * 86_400 * ColumnType::ticks_per_second(time_unit) as i128;
-    if argument.output().bound().is_some_and(|bound| bound.min < lowest) && argument.output().range.is_some() {
-        return None;
-    }
     Some(Expression::strict(kernel, vec![to_physical(argument, PhysicalType::I64)], output))
 }
 

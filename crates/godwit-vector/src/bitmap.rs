@@ -38,10 +38,10 @@ impl Bitmap {
 
     fn clear_tail(&mut self) {
         let used = self.len % 64;
-        if used != 0 {
-            if let Some(last) = self.words.last_mut() {
-                *last &= (1u64 << used) - 1;
-            }
+        if used != 0
+            && let Some(last) = self.words.last_mut()
+        {
+            *last &= (1u64 << used) - 1;
         }
     }
 

@@ -93,9 +93,10 @@ impl StrView {
     /// The bytes.
     ///
     /// # Safety
-    /// If the view is not inline, the bytes that it points to must be alive and unchanged for `'a`.
+    /// If the view is not inline, the bytes that it points to must be alive and unchanged as long as
+    /// the result is used.
     #[inline]
-    pub unsafe fn as_bytes<'a>(&'a self) -> &'a [u8] {
+    pub unsafe fn as_bytes(&self) -> &[u8] {
         let len = self.len();
         if self.is_inline() {
             // SAFETY: the view is 16 bytes long and `len` ≤ 12 bytes follow the 4 bytes of the length.
@@ -270,7 +271,8 @@ mod tests {
 
     #[test]
     fn views_compare_like_their_strings() {
-        let strings = ["", "a", "ab", "abc\0", "abcd", "abcdefghijkl", "abcdefghijklm", "abcdefghijkln", "b", "é", "zz"];
+        let strings =
+            ["", "a", "ab", "abc\0", "abcd", "abcdefghijkl", "abcdefghijklm", "abcdefghijkln", "b", "é", "zz"];
         let column = StrColumn::from_strings(strings);
         for (i, a) in strings.iter().enumerate() {
             assert_eq!(column.get(i), a.as_bytes());

@@ -1,6 +1,7 @@
 //! Conversions between physical types, and changes of a decimal's scale.
 
 use crate::kernels::arithmetic::{expand, unary};
+use crate::kernels::compare::{Comparison, compare};
 use crate::kernels::operand::Operand;
 use crate::{Flat, PhysicalType, ValueRange, Vector, match_flat};
 
@@ -86,12 +87,8 @@ pub fn convert(vector: &Vector, to: PhysicalType) -> Vector {
 
 /// Numbers as booleans: all but 0 are TRUE.
 pub fn to_bool(vector: &Vector) -> Vector {
-    let flat = vector.to_flat();
-    let bytes: Vec<u8> = match_flat!(&flat,
-        values => values.iter().map(|&value| (value as f64 != 0.0) as u8).collect(),
-        _strings => panic!("strings are parsed, not converted"),
-        _array => panic!("nested values aren't numbers"));
-    Vector::from_bools(bytes, None).with_validity(vector.validity().cloned())
+    let zero = Vector::constant(Flat::zeros(vector.physical(), 1), vector.len());
+    compare(Comparison::NotEqual, vector, &zero)
 }
 
 /// Divides an `i64` or `i128` vector by `divisor` > 0, rounding half away from zero: a decimal of a smaller scale.
