@@ -244,8 +244,9 @@ impl Probing {
 
     /// What comes out of probe rows because they have, or don't have, a match.
     fn emit_by_mark(&self, shared: &Shared, ready: &mut VecDeque<Chunk>) {
-        let rows_marked =
-            |mark: bool| -> Vec<u32> { (0..self.chunk.len() as u32).filter(|&r| self.matched[r as usize] == mark).collect() };
+        let rows_marked = |mark: bool| -> Vec<u32> {
+            (0..self.chunk.len() as u32).filter(|&r| self.matched[r as usize] == mark).collect()
+        };
         let rows = match shared.kind {
             JoinKind::Left | JoinKind::Full | JoinKind::Single | JoinKind::ProbeAnti => rows_marked(false),
             JoinKind::ProbeSemi => rows_marked(true),

@@ -1,15 +1,17 @@
 //! The nested-loop join against two loops over vectors of values.
 
+use arrow_schema::{Field, Schema};
 use datafusion_common::{DFSchema, ToDFSchema};
 use datafusion_expr::{Expr, col};
-use arrow_schema::{Field, Schema};
 use godwit_common::ErrorKind;
 use godwit_expression::CompileContext;
 use godwit_vector::Chunk;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{Chunks, Collected, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run};
+use crate::testing::{
+    Chunks, Collected, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run,
+};
 
 const KINDS: [JoinKind; 10] = [
     JoinKind::Inner,

@@ -76,10 +76,10 @@ impl<K: KeyWord> SinkWorker for SortWorker<K> {
         }
         columns.extend(shared.rest.evaluate(&chunk)?.dense_columns());
         self.append(&columns)?;
-        if let Some(limit) = shared.limit {
-            if self.entries.len() >= limit.saturating_add(limit.max(TOP_SLACK_ROWS)) {
-                self.keep_best(limit)?;
-            }
+        if let Some(limit) = shared.limit
+            && self.entries.len() >= limit.saturating_add(limit.max(TOP_SLACK_ROWS))
+        {
+            self.keep_best(limit)?;
         }
         if self.is_full() {
             self.write_run()?;

@@ -92,7 +92,7 @@ impl<K: KeyWord> Shared<K> {
 
     /// Sorts by keys first, which touches no row, then each group of equal open keys by rows.
     pub(super) fn sort(&self, entries: &mut [Entry<K>]) {
-        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        entries.sort_unstable_by_key(|entry| entry.key);
         if self.key_layout.has_open_keys() {
             for group in entries.chunk_by_mut(|a, b| a.key == b.key) {
                 if group.len() > 1 && group[0].key.is_odd() {
