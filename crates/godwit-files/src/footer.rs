@@ -170,9 +170,8 @@ pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors:
 /// Checks the magic numbers and the length of the footer, for errors that say what is wrong.
 fn check_frame(file: &FileBytes) -> Result<()> {
     let path = file.path().display();
-    let no_parquet = || {
-        Error::user(format!("{path} is not a Parquet file")).with_hint("Godwit reads Parquet files; check the path")
-    };
+    let no_parquet =
+        || Error::user(format!("{path} is not a Parquet file")).with_hint("Godwit reads Parquet files; check the path");
     if file.bytes() < MAGIC.len() as u64 {
         return Err(no_parquet());
     }

@@ -151,3 +151,81 @@ fn version(path: &Path) -> Result<Version> {
     let metadata = fs::metadata(path).map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
     Ok(Version { path: path.to_owned(), bytes: metadata.len(), modified: metadata.modified().ok() })
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use godwit_common::ErrorKind;
+    use godwit_memory::BufferConfig;
+    use parquet::arrow::ArrowWriter;
+
+    use super::*;
+
+    fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer = ArrowWriter::try_new(fs::File::create(path).unwrap(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+
+    fn integers(count: i64) -> ArrayRef {
+        Arc::new((0..count).collect::<Int64Array>())
+    }
+
+    fn resolver() -> FileResolver {
+        FileResolver::new(BufferManager::new(BufferConfig::new(64 << 20)).unwrap())
+    }
+
+    #[test]
+    fn files_and_globs_are_tables_and_footers_are_remembered() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        write(&path("a.parquet"), vec![("x", integers(3)), ("y", integers(3))]);
+        write(&path("b.parquet"), vec![("y", integers(4)), ("x", integers(4))]);
+        let resolver = resolver();
+        let resolve = |path: PathBuf| resolver.resolve_path(path.to_str().unwrap()).unwrap().unwrap();
+        let table = resolve(path("*.parquet"));
+        assert_eq!((table.statistics.rows, table.schema.field(0).name().as_str()), (7, "x"));
+        assert!(Arc::ptr_eq(&table, &resolve(path("*.parquet"))));
+        write(&path("b.parquet"), vec![("x", integers(5)), ("y", integers(5))]);
+        assert_eq!(resolve(path("*.parquet")).statistics.rows, 8);
+        assert!(resolver.resolve_path("lineitem").is_none());
+
+        let tables = tables_in(directory.path(), &resolver.memory).unwrap();
+        assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong_and_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        write(&path("lineitem.parquet"), vec![("x", integers(3))]);
+        write(&path("other.parquet"), vec![("x", Arc::new(StringArray::from(vec!["a"])))]);
+        write(&path("third.parquet"), vec![("z", integers(3))]);
+        fs::write(path("text.parquet"), "hello, I am not Parquet").unwrap();
+        fs::write(path("empty.parquet"), "").unwrap();
+        let whole = fs::read(path("lineitem.parquet")).unwrap();
+        fs::write(path("cut.parquet"), &whole[..whole.len() - 20]).unwrap();
+        let resolver = resolver();
+        let error = |name: &str| {
+            let path = path(name);
+            resolver.resolve_path(path.to_str().unwrap()).unwrap().err().expect("an error").to_string()
+        };
+        for (name, expected) in [
+            ("linietem.parquet", "did you mean"),
+            ("nothing/x.parquet", "there is no folder"),
+            ("*.csv", "no file matches"),
+            ("[", "is not a valid pattern"),
+            ("text.parquet", "is not a Parquet file"),
+            ("empty.parquet", "is not a Parquet file"),
+            ("cut.parquet", "truncated"),
+            ("[lo]*.parquet", "column x is Int64 in the first, Utf8View in the second"),
+        ] {
+            assert!(error(name).contains(expected), "{name}: {}", error(name));
+        }
+        let both = ParquetTable::open(vec![path("lineitem.parquet"), path("third.parquet")], &resolver.memory);
+        assert!(both.err().expect("columns differ").to_string().contains("only the first has a column x"));
+        let folder = ParquetTable::open(vec![directory.path().to_owned()], &resolver.memory);
+        assert_eq!(folder.err().map(|error| error.kind()), Some(ErrorKind::User));
+    }
+}

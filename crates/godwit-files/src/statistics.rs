@@ -57,7 +57,11 @@ pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<Part
         return None;
     }
     let (mins, maxes, nulls) = convert(&file.bytes, file, file_column, |converter| {
-        Ok((converter.row_group_mins(groups)?, converter.row_group_maxes(groups)?, converter.row_group_null_counts(groups)?))
+        Ok((
+            converter.row_group_mins(groups)?,
+            converter.row_group_maxes(groups)?,
+            converter.row_group_null_counts(groups)?,
+        ))
     })?;
     Some(PartBounds { mins, maxes, nulls, rows: file.row_group_rows.iter().map(|&rows| rows as u64).collect() })
 }

@@ -169,8 +169,11 @@ fn matching_columns(first: &ParquetFile, other: &ParquetFile) -> Result<Vec<usiz
         })?;
         let (a, b) = (column.field.data_type(), other.columns[index].field.data_type());
         if a != b {
-            return Err(Error::user(format!("{} differ: column {name} is {a} in the first, {b} in the second", names()))
-                .with_hint("files read as one table must have the same columns"));
+            return Err(Error::user(format!(
+                "{} differ: column {name} is {a} in the first, {b} in the second",
+                names()
+            ))
+            .with_hint("files read as one table must have the same columns"));
         }
         Ok(index)
     });

@@ -125,9 +125,8 @@ fn parse_page_header(input: &mut Compact<'_>) -> Parsed<PageHeader> {
         }
         Ok(())
     })?;
-    let size = |value: Option<i32>, what| {
-        value.and_then(|value| usize::try_from(value).ok()).ok_or(Stop::Invalid(what))
-    };
+    let size =
+        |value: Option<i32>, what| value.and_then(|value| usize::try_from(value).ok()).ok_or(Stop::Invalid(what));
     let kind = match page_type {
         Some(0) => PageKind::DataV1,
         Some(2) => PageKind::Dictionary,

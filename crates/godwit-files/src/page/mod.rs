@@ -225,7 +225,8 @@ impl PageReader {
         }
         bytes[..levels].copy_from_slice(&stored[..levels]);
         let (input, output) = (&stored[levels..], &mut bytes[levels..]);
-        let result = if is_compressed { self.codec.decompress(input, output) } else { Codec::None.decompress(input, output) };
+        let result =
+            if is_compressed { self.codec.decompress(input, output) } else { Codec::None.decompress(input, output) };
         result.map_err(|error| self.file.corrupt(error.message()))?;
         Ok(Buffer::from_vec(bytes))
     }

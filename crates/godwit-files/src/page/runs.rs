@@ -193,7 +193,7 @@ mod tests {
     /// Encodes as alternating runs and groups, as the tests ask for.
     fn encode(parts: &[(bool, Vec<u32>)], width: u32) -> (Vec<u8>, Vec<u32>) {
         let (mut bytes, mut values) = (Vec::new(), Vec::new());
-        let mut put_varint = |bytes: &mut Vec<u8>, mut value: u32| {
+        let put_varint = |bytes: &mut Vec<u8>, mut value: u32| {
             while value >= 0x80 {
                 bytes.push(value as u8 | 0x80);
                 value >>= 7;

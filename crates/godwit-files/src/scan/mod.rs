@@ -63,9 +63,11 @@ impl ParquetScan {
         let conjuncts = stages::conjuncts(&request.filters)?;
         let mut stages = stages::compile(&table, &conjuncts)?;
         // Filters that can fail stay last.
-        let movable = stages.iter().take_while(|stage| !matches!(stage, StagePlan::Predicate { can_fail: true, .. })).count();
+        let movable =
+            stages.iter().take_while(|stage| !matches!(stage, StagePlan::Predicate { can_fail: true, .. })).count();
         let keys = request.join_filters.iter();
-        let keys = keys.map(|filter| StagePlan::Keys { column: request.columns[filter.column], filter: filter.clone() });
+        let keys =
+            keys.map(|filter| StagePlan::Keys { column: request.columns[filter.column], filter: filter.clone() });
         stages.splice(movable..movable, keys);
         let metrics = OperatorMetrics::new(request.name.clone());
         Ok(Arc::new(Self {
@@ -145,9 +147,11 @@ impl ParquetScan {
 impl Source for ScanSource {
     fn start(&self, query: &Arc<QueryContext>) -> Result<()> {
         let scan = &self.0;
-        let ranges = scan.request.join_filters.iter().filter_map(|filter| {
-            Some((scan.request.columns[filter.column], filter.filter.get()?.range()?))
-        });
+        let ranges = scan
+            .request
+            .join_filters
+            .iter()
+            .filter_map(|filter| Some((scan.request.columns[filter.column], filter.filter.get()?.range()?)));
         let pruning = Pruning { filters: &scan.conjuncts, key_ranges: ranges.collect() };
         let plan = plan::plan(&scan.table, &pruning, &scan.columns(), query.settings.workers);
         query.rows_known.fetch_add(plan.rows, Ordering::Relaxed);

@@ -66,9 +66,12 @@ pub(crate) fn plan(table: &ParquetTable, pruning: &Pruning<'_>, columns: &[usize
             let cuts = cuts(file, row_group, columns, all_groups, workers);
             let pieces: Vec<Range<usize>> = ranges.into_iter().flat_map(|range| cut(range, &cuts)).collect();
             let state = Arc::new(RowGroupState::new(table.row_type().len(), pieces.len()));
-            plan.morsels.extend(
-                pieces.into_iter().map(|rows| Morsel { file: index, row_group, rows, state: state.clone() }),
-            );
+            plan.morsels.extend(pieces.into_iter().map(|rows| Morsel {
+                file: index,
+                row_group,
+                rows,
+                state: state.clone(),
+            }));
         }
     }
     plan

@@ -82,7 +82,9 @@ pub(crate) fn compile(table: &ParquetTable, conjuncts: &[Expr]) -> Result<Vec<St
         }
     }
     // Narrow columns first, until costs are measured.
-    let width = |ty: &ColumnType| if ty.physical == godwit_vector::PhysicalType::Nested { 64 } else { ty.physical.width_bytes() };
+    let width = |ty: &ColumnType| {
+        if ty.physical == godwit_vector::PhysicalType::Nested { 64 } else { ty.physical.width_bytes() }
+    };
     groups.sort_by_key(|(columns, _, can_fail)| {
         (*can_fail, columns.iter().map(|&column| width(&table.row_type()[column])).sum::<usize>())
     });
@@ -123,9 +125,7 @@ impl Stage {
             StagePlan::Predicate { columns, predicate, can_fail } => {
                 (columns.clone(), Work::Predicate(predicate.worker()), *can_fail)
             }
-            StagePlan::Keys { column, filter } => {
-                (vec![*column], Work::Keys(filter.filter.get()?.clone()), false)
-            }
+            StagePlan::Keys { column, filter } => (vec![*column], Work::Keys(filter.filter.get()?.clone()), false),
         };
         Some(Self { columns, work, can_fail, rows_in: 0, rows_out: 0, time: Duration::ZERO, skipped_morsels: 0 })
     }

@@ -1,1 +1,462 @@
-//! tests
+//! Scans against the Arrow reader and naive filters, over everything a writer can choose; and damaged files.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::types::*;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
+    Float64Array, PrimitiveArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema};
+use datafusion_common::ScalarValue;
+use datafusion_expr::{Expr, col, lit};
+use godwit_common::{ErrorKind, Result};
+use godwit_exec::pipeline::SourceVerdict;
+use godwit_exec::{CancelToken, QueryContext, QuerySettings, ScanRequest};
+use godwit_memory::{BufferConfig, BufferManager};
+use godwit_vector::to_arrow;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::ParquetTable;
+
+/// What a test file looks like.
+#[derive(Debug, Clone)]
+struct Shape {
+    rows: usize,
+    /// Distinct values.
+    cardinality: u64,
+    /// Of 8 rows, so many are NULL; 9: no column is nullable.
+    nulls: u64,
+    /// Values come in runs of this length.
+    run: usize,
+    version: WriterVersion,
+    compression: Compression,
+    dictionary: bool,
+    dictionary_bytes: usize,
+    page_rows: usize,
+    row_group_rows: usize,
+    statistics: EnabledStatistics,
+    has_offset_index: bool,
+    other_encodings: bool,
+    seed: u64,
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    let compressions = vec![
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ];
+    let data = (1usize..3000, 1u64..400, 0u64..=9, 1usize..40, any::<u64>());
+    let writer = (
+        prop::sample::select(vec![WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0]),
+        prop::sample::select(compressions),
+        any::<bool>(),
+        prop::sample::select(vec![64usize, 1024, 1 << 20]),
+        prop::sample::select(vec![64usize, 300, 20_000]),
+        prop::sample::select(vec![200usize, 1000, 1 << 20]),
+        prop::sample::select(vec![EnabledStatistics::None, EnabledStatistics::Chunk, EnabledStatistics::Page]),
+        any::<bool>(),
+        prop::bool::weighted(0.2),
+    );
+    (data, writer).prop_map(|((rows, cardinality, nulls, run, seed), writer)| Shape {
+        rows,
+        cardinality,
+        nulls,
+        run,
+        version: writer.0,
+        compression: writer.1,
+        dictionary: writer.2,
+        dictionary_bytes: writer.3,
+        page_rows: writer.4,
+        row_group_rows: writer.5,
+        statistics: writer.6,
+        has_offset_index: writer.7,
+        other_encodings: writer.8,
+        seed,
+    })
+}
+
+/// A pseudorandom number for each row of a column, `None` for NULL.
+fn numbers(shape: &Shape, column: u64) -> Vec<Option<u64>> {
+    let mix = |x: u64| {
+        let x = (x ^ x >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 7
+    };
+    (0..shape.rows)
+        .map(|row| {
+            let group = mix(shape.seed ^ mix(column ^ ((row / shape.run) as u64) << 8));
+            let is_null = shape.nulls < 9 && group >> 20 & 7 < shape.nulls;
+            (!is_null).then_some(group % shape.cardinality)
+        })
+        .collect()
+}
+
+fn primitive<T: ArrowPrimitiveType>(values: &[Option<u64>], of: impl Fn(u64) -> T::Native) -> PrimitiveArray<T> {
+    values.iter().map(|value| value.map(&of)).collect()
+}
+
+/// A text of a length that depends on the number; some are longer than a view holds.
+fn text(number: u64) -> String {
+    format!("t{number}{}", "äöx".repeat((number % 7) as usize))
+}
+
+fn batch(shape: &Shape) -> RecordBatch {
+    let column = |index| numbers(shape, index);
+    let texts: Vec<Option<String>> = column(7).iter().map(|value| value.map(text)).collect();
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    for value in column(14) {
+        (0..value.unwrap_or(0) % 4).for_each(|item| lists.values().append_value(item as i32));
+        lists.append(value.is_some());
+    }
+    let decimal = |index, precision, scale| {
+        let values = primitive::<Decimal128Type>(&column(index), |v| v as i128 * 37 - 99);
+        Decimal128Array::with_precision_and_scale(values, precision, scale).unwrap()
+    };
+    let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(
+        column(13).iter().map(|v| v.map(|v| (v as u32).to_be_bytes())),
+        4,
+    );
+    let arrays: Vec<(&str, ArrayRef)> = vec![
+        ("i8", Arc::new(primitive::<Int8Type>(&column(0), |v| (v % 100) as i8 - 50))),
+        ("i32", Arc::new(primitive::<Int32Type>(&column(1), |v| v as i32 - 100))),
+        ("i64", Arc::new(primitive::<Int64Type>(&column(2), |v| v as i64 * 1_000_000_007 - 5))),
+        ("u32", Arc::new(column(3).iter().map(|v| v.map(|v| u32::MAX - v as u32)).collect::<UInt32Array>())),
+        ("u64", Arc::new(column(4).iter().map(|v| v.map(|v| u64::MAX - v)).collect::<UInt64Array>())),
+        ("f32", Arc::new(column(5).iter().map(|v| v.map(|v| v as f32 / 3.0)).collect::<Float32Array>())),
+        ("f64", Arc::new(column(6).iter().map(|v| v.map(|v| -(v as f64) / 7.0)).collect::<Float64Array>())),
+        ("text", Arc::new(texts.iter().map(|t| t.as_deref()).collect::<StringArray>())),
+        ("bool", Arc::new(column(8).iter().map(|v| v.map(|v| v % 2 == 0)).collect::<BooleanArray>())),
+        ("date", Arc::new(column(9).iter().map(|v| v.map(|v| v as i32)).collect::<Date32Array>())),
+        ("money", Arc::new(decimal(10, 15, 2))),
+        ("small_money", Arc::new(decimal(11, 7, 3))),
+        ("large_money", Arc::new(decimal(12, 38, 4))),
+        ("fixed", Arc::new(fixed.unwrap())),
+        ("list", Arc::new(lists.finish())),
+        ("time", Arc::new(column(15).iter().map(|v| v.map(|v| v as i64)).collect::<TimestampMicrosecondArray>())),
+        ("bytes", Arc::new(texts.iter().map(|t| t.as_deref().map(str::as_bytes)).collect::<BinaryArray>())),
+    ];
+    let nullable = shape.nulls < 9;
+    let fields: Vec<Field> =
+        arrays.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), nullable)).collect();
+    let arrays = arrays.into_iter().map(|(_, array)| array).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
+}
+
+fn write(shape: &Shape, path: &Path) -> RecordBatch {
+    let batch = batch(shape);
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(shape.version)
+        .set_compression(shape.compression)
+        .set_dictionary_enabled(shape.dictionary)
+        .set_dictionary_page_size_limit(shape.dictionary_bytes)
+        .set_data_page_row_count_limit(shape.page_rows)
+        .set_write_batch_size(64)
+        .set_max_row_group_row_count(Some(shape.row_group_rows))
+        .set_statistics_enabled(shape.statistics)
+        .set_offset_index_disabled(!shape.has_offset_index && shape.statistics != EnabledStatistics::Page);
+    if shape.other_encodings {
+        properties = properties
+            .set_dictionary_enabled(false)
+            .set_column_encoding("i32".into(), Encoding::DELTA_BINARY_PACKED)
+            .set_column_encoding("text".into(), Encoding::DELTA_BYTE_ARRAY)
+            .set_column_encoding("f64".into(), Encoding::BYTE_STREAM_SPLIT);
+    }
+    let mut writer =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties.build())).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    batch
+}
+
+fn memory() -> BufferManager {
+    BufferManager::new(BufferConfig::new(256 << 20)).unwrap()
+}
+
+/// Rows as text, column by column, and the notes of the scan.
+type Rows = Vec<Vec<String>>;
+
+fn printed(array: &ArrayRef) -> Vec<String> {
+    let options = arrow_cast::display::FormatOptions::new().with_null("NULL");
+    let formatter = arrow_cast::display::ArrayFormatter::try_new(array, &options).unwrap();
+    (0..array.len()).map(|row| formatter.value(row).to_string()).collect()
+}
+
+fn expected(batch: &RecordBatch, columns: &[usize], rows: &[usize]) -> Rows {
+    let printed: Vec<Vec<String>> = columns.iter().map(|&column| printed(batch.column(column))).collect();
+    rows.iter().map(|&row| printed.iter().map(|column| column[row].clone()).collect()).collect()
+}
+
+fn request(columns: &[usize], filters: &[Expr]) -> ScanRequest {
+    ScanRequest {
+        name: "Scan".into(),
+        columns: columns.to_vec(),
+        filters: filters.to_vec(),
+        join_filters: Vec::new(),
+        limit: None,
+    }
+}
+
+/// Runs a scan with one worker.
+fn scan(table: &Arc<ParquetTable>, request: ScanRequest, chunk_rows: usize) -> Result<(Rows, Vec<(String, String)>)> {
+    let settings = QuerySettings { chunk_rows, workers: 1, profile: false };
+    let query = QueryContext::new(memory(), settings, CancelToken::default());
+    let columns = request.columns.clone();
+    let source = table.scan(request, &query)?;
+    source.start(&query)?;
+    let mut worker = source.worker(&query)?;
+    let mut rows: Rows = Vec::new();
+    loop {
+        let chunk = match worker.next()? {
+            SourceVerdict::Chunk(chunk) => chunk,
+            SourceVerdict::Done => break,
+            _ => continue,
+        };
+        assert!(!chunk.is_empty() && chunk.len() <= chunk_rows && chunk.width() == columns.len());
+        let texts = columns.iter().enumerate().map(|(index, &column)| {
+            let ty = &table.row_type()[column];
+            let vector = chunk.dense(index);
+            assert_eq!(vector.physical(), ty.physical, "{}", table.schema().field(column));
+            assert!(ty.nullable || !vector.has_nulls());
+            Ok(printed(&to_arrow(&vector, &ty.logical)?))
+        });
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        rows.extend((0..chunk.len()).map(|row| texts.iter().map(|column| column[row].clone()).collect()));
+    }
+    let done = query.rows_done.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(done, table.statistics().rows, "progress ends at all rows");
+    drop(worker);
+    Ok((rows, source.metrics().notes()))
+}
+
+fn file(directory: &TempDir) -> PathBuf {
+    directory.path().join("x.parquet")
+}
+
+/// A filter, and which rows pass it.
+fn filters(batch: &RecordBatch, shape: &Shape, kind: usize) -> (Vec<Expr>, Vec<usize>) {
+    let threshold = (shape.cardinality / 4) as i32 - 100;
+    let integers = batch.column(1).clone();
+    let integer = move |row: usize| {
+        let array = integers.as_any().downcast_ref::<PrimitiveArray<Int32Type>>().unwrap();
+        array.is_valid(row).then(|| array.value(row))
+    };
+    let texts = printed(batch.column(7));
+    let wanted = text(shape.seed % shape.cardinality);
+    let money = printed(batch.column(10));
+    let price = Expr::Literal(ScalarValue::Decimal128(Some(37 - 99), 15, 2), None);
+    let string = |text: &str| Expr::Literal(ScalarValue::Utf8View(Some(text.into())), None);
+    let (filters, test): (Vec<Expr>, Box<dyn Fn(usize) -> bool>) = match kind {
+        0 => (vec![], Box::new(|_| true)),
+        1 => (vec![col("i32").lt(lit(threshold))], Box::new(move |row| integer(row).is_some_and(|v| v < threshold))),
+        2 => {
+            let equal = wanted.clone();
+            (vec![col("text").eq(string(&wanted))], Box::new(move |row| texts[row] == equal))
+        }
+        3 => (
+            vec![col("i32").gt_eq(lit(threshold)).and(col("text").eq(string(&wanted)))],
+            Box::new(move |row| integer(row).is_some_and(|v| v >= threshold) && texts[row] == wanted),
+        ),
+        4 => (vec![col("money").eq(price)], Box::new(move |row| money[row] == "-0.62")),
+        _ => (
+            vec![col("text").is_null(), col("i32").is_not_null()],
+            Box::new(move |row| texts[row] == "NULL" && integer(row).is_some()),
+        ),
+    };
+    let rows = (0..batch.num_rows()).filter(|&row| test(row)).collect();
+    (filters, rows)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn scans_agree_with_what_was_written(
+        shape in shapes(),
+        chunk_rows in prop::sample::select(vec![1usize, 7, 100, 2048]),
+        columns in prop::collection::vec(0usize..17, 0..6),
+        kind in 0usize..6,
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let batch = write(&shape, &file(&directory));
+        let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
+        prop_assert_eq!(table.statistics().rows, shape.rows as u64);
+        let all: Vec<usize> = (0..17).collect();
+        let (rows, _) = scan(&table, request(&all, &[]), chunk_rows).unwrap();
+        prop_assert_eq!(rows, expected(&batch, &all, &(0..shape.rows).collect::<Vec<_>>()));
+        let (filters, passing) = filters(&batch, &shape, kind);
+        let (rows, _) = scan(&table, request(&columns, &filters), chunk_rows).unwrap();
+        prop_assert_eq!(rows, expected(&batch, &columns, &passing));
+    }
+
+    #[test]
+    fn damaged_files_are_errors(shape in shapes(), damages in prop::collection::vec((any::<u32>(), any::<u8>()), 1..40)) {
+        let shape = Shape { rows: shape.rows.min(400), ..shape };
+        let directory = tempfile::tempdir().unwrap();
+        let path = file(&directory);
+        write(&shape, &path);
+        let bytes = std::fs::read(&path).unwrap();
+        let columns: Vec<usize> = (0..17).collect();
+        for (at, value) in damages {
+            let mut damaged = bytes.clone();
+            let at = at as usize % bytes.len();
+            if value == 0 {
+                damaged.truncate(at);
+            } else {
+                damaged[at] ^= value;
+            }
+            std::fs::write(&path, damaged).unwrap();
+            // It may be read as other values, or refused; it may not panic or take memory without bound.
+            if let Err(error) = ParquetTable::open(vec![path.clone()], &memory())
+                .and_then(|table| scan(&table, request(&columns[..table.row_type().len().min(17)], &[]), 100))
+            {
+                prop_assert!(error.kind() != ErrorKind::Internal, "{error}");
+                prop_assert!(error.message().contains("x.parquet") || error.kind() != ErrorKind::Corrupt, "{error}");
+            }
+        }
+    }
+}
+
+/// Sorted integers in row groups and pages, with texts.
+fn sorted_file(path: &Path) -> RecordBatch {
+    let rows = 40_000;
+    let texts: StringArray = (0..rows).map(|row| Some(if row < 20_000 { "even" } else { "odd" })).collect();
+    let fields = vec![Field::new("x", DataType::Int64, false), Field::new("s", DataType::Utf8, false)];
+    let keys: PrimitiveArray<Int64Type> = (0..rows as i64).map(Some).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![Arc::new(keys), Arc::new(texts)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(10_000))
+        .set_data_page_row_count_limit(1000)
+        .set_write_batch_size(500)
+        .build();
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    batch
+}
+
+fn note(notes: &[(String, String)], name: &str) -> Option<String> {
+    notes.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
+#[test]
+fn statistics_prune_row_groups_pages_and_dictionaries() {
+    let directory = tempfile::tempdir().unwrap();
+    let batch = sorted_file(&file(&directory));
+    let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
+    let statistics = &table.statistics().columns;
+    assert_eq!(statistics[0].range, Some(godwit_vector::ValueRange { min: 0, max: 39_999 }));
+    assert_eq!((statistics[0].distinct, statistics[1].distinct), (Some(40_000), Some(1)));
+    assert_eq!(statistics[0].null_count, Some(0));
+
+    let range = col("x").between(lit(12_300i64), lit(12_400i64));
+    let (rows, notes) = scan(&table, request(&[0, 1], &[range]), 2048).unwrap();
+    assert_eq!(rows, expected(&batch, &[0, 1], &(12_300..=12_400).collect::<Vec<_>>()));
+    assert_eq!(note(&notes, "row groups pruned").as_deref(), Some("3 of 4"));
+    assert_eq!(note(&notes, "rows pruned").as_deref(), Some("39000 of 40000"));
+
+    // "none" is between the bounds of no row group's text, "f" between those of no dictionary.
+    let text = |text: &str| Expr::Literal(ScalarValue::Utf8View(Some(text.into())), None);
+    let (rows, notes) = scan(&table, request(&[0], &[col("s").like(text("%vem%"))]), 2048).unwrap();
+    assert!(rows.is_empty());
+    assert_eq!(note(&notes, "morsels without matching dictionary entries").as_deref(), Some("4"));
+}
+
+#[test]
+fn limits_stop_and_cancellation_is_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    sorted_file(&file(&directory));
+    let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
+    let settings = QuerySettings { chunk_rows: 100, workers: 1, profile: false };
+    let query = QueryContext::new(memory(), settings, CancelToken::default());
+    let source = table.scan(ScanRequest { limit: Some(5), ..request(&[0], &[]) }, &query).unwrap();
+    source.start(&query).unwrap();
+    let mut worker = source.worker(&query).unwrap();
+    let mut chunks = 0;
+    while !matches!(worker.next().unwrap(), SourceVerdict::Done) {
+        chunks += 1;
+    }
+    assert!(chunks <= 101, "at most one morsel of 10,000 rows, {chunks}");
+
+    let source = table.scan(request(&[0], &[]), &query).unwrap();
+    source.start(&query).unwrap();
+    let mut worker = source.worker(&query).unwrap();
+    query.cancel.cancel();
+    assert_eq!(worker.next().err().map(|error| error.kind()), Some(ErrorKind::Cancelled));
+}
+
+#[test]
+fn several_files_are_one_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..3).map(|i| directory.path().join(format!("part{i}.parquet"))).collect();
+    let batches: Vec<RecordBatch> = paths.iter().map(|path| sorted_file(path)).collect();
+    let table = ParquetTable::open(paths, &memory()).unwrap();
+    assert_eq!(table.statistics().rows, 120_000);
+    let (rows, _) = scan(&table, request(&[1, 0], &[]), 2048).unwrap();
+    let all: Vec<usize> = (0..40_000).collect();
+    let expected: Rows = batches.iter().flat_map(|batch| expected(batch, &[1, 0], &all)).collect();
+    assert!(rows == expected);
+}
+
+#[test]
+fn values_outside_the_statistics_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory);
+    sorted_file(&path);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The maximum of the last row group, wherever the footer has it: 39999 becomes 39998.
+    let (old, new) = (39_999i64.to_le_bytes(), 39_998i64.to_le_bytes());
+    let footer = bytes.len() - 4000;
+    for at in footer..bytes.len() - 8 {
+        if bytes[at..at + 8] == old {
+            bytes[at..at + 8].copy_from_slice(&new);
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let result = ParquetTable::open(vec![path], &memory()).and_then(|table| scan(&table, request(&[0], &[]), 2048));
+    let error = result.err().expect("the last value is above the maximum");
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.message().contains("outside the statistics"), "{error}");
+}
+
+#[test]
+fn all_workers_together_read_every_row_once() {
+    static TABLE: OnceLock<(TempDir, Arc<ParquetTable>)> = OnceLock::new();
+    let (_, table) = TABLE.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        sorted_file(&file(&directory));
+        let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
+        (directory, table)
+    });
+    let settings = QuerySettings { chunk_rows: 64, workers: 4, profile: false };
+    let query = QueryContext::new(memory(), settings, CancelToken::default());
+    let source = table.scan(request(&[0, 1], &[]), &query).unwrap();
+    source.start(&query).unwrap();
+    let work = || {
+        let mut worker = source.worker(&query).unwrap();
+        let mut keys = Vec::new();
+        loop {
+            match worker.next().unwrap() {
+                SourceVerdict::Chunk(chunk) => keys.extend_from_slice(chunk.dense(0).to_flat().values::<i64>()),
+                SourceVerdict::Done => return keys,
+                _ => {}
+            }
+        }
+    };
+    let mut keys: Vec<i64> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect()
+    });
+    keys.sort_unstable();
+    assert_eq!(keys, (0..40_000).collect::<Vec<i64>>());
+}

@@ -11,10 +11,10 @@ use godwit_exec::pipeline::{SourceVerdict, SourceWorker};
 use godwit_memory::BufferManager;
 use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
+use super::ParquetScan;
 use super::arrow_column::ArrowColumn;
 use super::plan::Morsel;
 use super::stages::{Stage, reorder};
-use super::ParquetScan;
 use crate::column::ColumnReader;
 use crate::distinct::is_dictionary_encoded;
 use crate::page::PageReader;
