@@ -191,9 +191,6 @@ impl ColumnReader {
         (page.row, page.value) = (end, start + values);
         let rows = selected.map_or(count, <[u32]>::len);
         if values == 0 {
-            if let Values::Codes(_) = page.values {
-                // Nothing to pass in the codes.
-            }
             return Ok(Vector::null(decoding.physical, rows));
         }
         // With NULLs, `picks` are the values of the wanted rows (that of a neighbour for NULL), else those of `selected`.
@@ -331,10 +328,8 @@ impl ColumnReader {
     fn plain_values(&self, bytes: &Buffer, start: usize, count: usize) -> Result<Flat> {
         let flat = plain_values(bytes, start, count, &self.decoding)
             .ok_or_else(|| self.pages.corrupt("a page ends before its last value"))?;
-        if let Some(range) = self.range {
-            if !within(&flat, range) {
-                return Err(self.pages.corrupt("a column has values outside the statistics of the file"));
-            }
+        if self.range.is_some_and(|range| !within(&flat, range)) {
+            return Err(self.pages.corrupt("a column has values outside the statistics of the file"));
         }
         if self.decoding.text && !is_utf8(&bytes[start.min(bytes.len())..], flat.strings()) {
             return Err(self.pages.corrupt("a text is not valid UTF-8"));
@@ -471,10 +466,7 @@ fn big_endian(bytes: &[u8]) -> i128 {
 
 /// True if all values are in `range`, which is one of this type.
 fn within(flat: &Flat, range: ValueRange) -> bool {
-    fn check<T: Native + PartialOrd>(values: &[T], range: ValueRange) -> bool
-    where
-        T: TryFrom<i128>,
-    {
+    fn check<T: Native + PartialOrd + TryFrom<i128>>(values: &[T], range: ValueRange) -> bool {
         match (T::try_from(range.min), T::try_from(range.max)) {
             (Ok(min), Ok(max)) => all_within(values, min, max),
             _ => false,

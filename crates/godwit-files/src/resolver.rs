@@ -21,7 +21,14 @@ const SIMILARITY_MIN: f64 = 0.75;
 pub struct FileResolver {
     memory: BufferManager,
     /// Most recently used last.
-    known: Mutex<Vec<(String, Vec<Version>, Arc<TableDefinition>)>>,
+    known: Mutex<Vec<Known>>,
+}
+
+/// A table, under the text that it was asked for with.
+struct Known {
+    text: String,
+    versions: Vec<Version>,
+    table: Arc<TableDefinition>,
 }
 
 /// What a file looked like when its footer was read.
@@ -46,19 +53,19 @@ impl FileResolver {
         }
         let table = ParquetTable::open(paths, &self.memory)?.definition(text);
         let mut known = self.known.lock();
-        known.retain(|(name, ..)| name != text);
+        known.retain(|entry| entry.text != text);
         if known.len() >= CACHED_TABLES_MAX {
             known.remove(0);
         }
-        known.push((text.to_owned(), versions, table.clone()));
+        known.push(Known { text: text.to_owned(), versions, table: table.clone() });
         Ok(table)
     }
 
     fn remembered(&self, text: &str, versions: &[Version]) -> Option<Arc<TableDefinition>> {
         let mut known = self.known.lock();
-        let index = known.iter().position(|(name, seen, _)| name == text && seen == versions)?;
+        let index = known.iter().position(|entry| entry.text == text && entry.versions == versions)?;
         let entry = known.remove(index);
-        let table = entry.2.clone();
+        let table = entry.table.clone();
         known.push(entry);
         Some(table)
     }
@@ -209,7 +216,7 @@ mod tests {
         let resolver = resolver();
         let error = |name: &str| {
             let path = path(name);
-            resolver.resolve_path(path.to_str().unwrap()).unwrap().err().expect("an error").to_string()
+            resolver.resolve_path(path.to_str().unwrap()).unwrap().expect_err("an error").to_string()
         };
         for (name, expected) in [
             ("linietem.parquet", "did you mean"),

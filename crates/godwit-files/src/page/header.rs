@@ -104,23 +104,25 @@ fn parse_page_header(input: &mut Compact<'_>) -> Parsed<PageHeader> {
             1 => page_type = Some(input.i32(wire)?),
             2 => uncompressed = Some(input.i32(wire)?),
             3 => compressed = Some(input.i32(wire)?),
-            5 | 7 => {
-                input.fields(|input, id, wire| match id {
-                    1 => Ok(details.values = Some(input.i32(wire)?)),
-                    2 => Ok(details.encoding = Some(input.i32(wire)?)),
-                    _ => input.skip(wire, 0),
-                })?;
-            }
-            8 => {
-                input.fields(|input, id, wire| match id {
-                    1 => Ok(details.values = Some(input.i32(wire)?)),
-                    4 => Ok(details.encoding = Some(input.i32(wire)?)),
-                    5 => Ok(details.definition_bytes = input.i32(wire)?),
-                    6 => Ok(details.repetition_bytes = input.i32(wire)?),
-                    7 => Ok(details.is_uncompressed = wire == Wire::FALSE),
-                    _ => input.skip(wire, 0),
-                })?;
-            }
+            5 | 7 => input.fields(|input, id, wire| {
+                match id {
+                    1 => details.values = Some(input.i32(wire)?),
+                    2 => details.encoding = Some(input.i32(wire)?),
+                    _ => input.skip(wire, 0)?,
+                }
+                Ok(())
+            })?,
+            8 => input.fields(|input, id, wire| {
+                match id {
+                    1 => details.values = Some(input.i32(wire)?),
+                    4 => details.encoding = Some(input.i32(wire)?),
+                    5 => details.definition_bytes = input.i32(wire)?,
+                    6 => details.repetition_bytes = input.i32(wire)?,
+                    7 => details.is_uncompressed = wire == Wire::FALSE,
+                    _ => input.skip(wire, 0)?,
+                }
+                Ok(())
+            })?,
             _ => input.skip(wire, 0)?,
         }
         Ok(())

@@ -99,10 +99,9 @@ impl PageReader {
 
     /// Takes a page's buffer back, to use it again if nothing shares it.
     pub(crate) fn give_back(&mut self, bytes: Buffer) {
-        if let Ok(buffer) = bytes.into_vec::<u8>() {
-            if buffer.capacity() > self.spare.capacity() {
-                self.spare = buffer;
-            }
+        match bytes.into_vec::<u8>() {
+            Ok(buffer) if buffer.capacity() > self.spare.capacity() => self.spare = buffer,
+            _ => {}
         }
     }
 

@@ -174,7 +174,7 @@ mod tests {
     fn ranges_intersect_and_join() {
         let kept = intersect(&[0..10, 20..30], [0..5, 5..22, 29..40].into_iter());
         assert_eq!(kept, [0..10, 20..22, 29..30]);
-        assert_eq!(intersect(&[0..10, 12..30], [10..12].into_iter()), Vec::<Range<usize>>::new());
+        assert!(intersect(&[0..10, 12..30], std::iter::once(10..12)).is_empty());
     }
 
     #[test]

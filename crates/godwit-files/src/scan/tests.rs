@@ -424,7 +424,7 @@ fn values_outside_the_statistics_are_refused() {
     }
     std::fs::write(&path, bytes).unwrap();
     let result = ParquetTable::open(vec![path], &memory()).and_then(|table| scan(&table, request(&[0], &[]), 2048));
-    let error = result.err().expect("the last value is above the maximum");
+    let error = result.expect_err("the last value is above the maximum");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.message().contains("outside the statistics"), "{error}");
 }
