@@ -79,9 +79,9 @@ fn group_keys(group_expr: &[Expr]) -> Result<(Vec<Expr>, Option<Vec<Vec<usize>>>
     let [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] = &enumerated[..] else {
         return Err(Error::internal("grouping sets that are not enumerated"));
     };
-    let keys: Vec<Expr> =
-        grouping_set_to_exprlist(&enumerated).map_err(planning_error)?.into_iter().cloned().collect();
-    let index_of = |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of every set");
+    let keys: Vec<Expr> = grouping_set_to_exprlist(&enumerated).map_err(planning_error)?.into_iter().cloned().collect();
+    let index_of =
+        |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of every set");
     let sets = sets.iter().map(|set| set.iter().map(index_of).collect()).collect();
     Ok((keys, Some(sets)))
 }

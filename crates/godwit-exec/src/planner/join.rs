@@ -12,7 +12,6 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::DataType;
 use datafusion_common::{DFSchema, JoinType, NullEquality};
 use datafusion_expr::Expr;
 use datafusion_expr::logical_plan::Join;
@@ -24,6 +23,7 @@ use godwit_vector::RowType;
 use super::simple::common_physical;
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, planning_error};
+use crate::explain::ExplainNode;
 use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
 use crate::key_filter::KeyFilter;
 use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
@@ -35,11 +35,20 @@ struct Wanted {
     build: BTreeSet<usize>,
 }
 
+/// Indices reserved for the pipelines of the build side.
+struct JoinPipelines {
+    build: Vec<usize>,
+    /// The one that builds a hash join's table, and fills the filters made of its keys.
+    table: Option<usize>,
+}
+
 /// The roles of either join operator on the probe side.
 struct ProbeRoles {
     probe: Arc<dyn Transform>,
     rest: Option<Arc<dyn Source>>,
     output: RowType,
+    /// Pipelines that must be complete before the probe starts.
+    ready: Vec<usize>,
 }
 
 impl PhysicalPlanner<'_> {
@@ -55,46 +64,26 @@ impl PhysicalPlanner<'_> {
             _ => Vec::new(),
         };
         let mut build = self.plan(&join.right, Needs { columns: build_columns, filters: build_filters })?;
-        // The probe side's pipelines may wait for the build side's before these are closed.
-        let build_pipelines = self.reserve(build.branches.len());
+        // The probe side's pipelines may have to wait for the build side's before these are closed.
+        let pipelines = JoinPipelines {
+            build: self.reserve(build.branches.len()),
+            table: (!join.on.is_empty()).then(|| self.reserve(1)[0]),
+        };
         let build_keys = self.compile_all(join.on.iter().map(|(_, build)| build), &mut build)?;
 
         let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = join.on.iter().map(|_| Arc::default()).collect();
-        let mut probe_filters = match kind {
-            JoinKind::Inner
-            | JoinKind::Left
-            | JoinKind::ProbeSemi
-            | JoinKind::ProbeAnti
-            | JoinKind::Mark
-            | JoinKind::Single => needs.filters_below(|index| (index < probe_width).then_some(index)),
-            _ => Vec::new(),
-        };
-        if drops_unmatched_probe_rows(kind) && join.null_equality == NullEquality::NullEqualsNothing {
-            for ((key, _), slot) in join.on.iter().zip(&slots) {
-                if let Some(column) = filterable_column(key, join.left.schema()) {
-                    let filled_by = build_pipelines.clone();
-                    probe_filters.push(WantedFilter { column, slot: slot.clone(), filled_by });
-                }
-            }
-        }
-        let mut probe = self.plan(&join.left, Needs { columns: probe_columns, filters: probe_filters })?;
+        let filters = probe_filters(join, kind, &needs, &slots, pipelines.table);
+        let mut probe = self.plan(&join.left, Needs { columns: probe_columns, filters })?;
         let probe_keys = self.compile_all(join.on.iter().map(|(probe, _)| probe), &mut probe)?;
         let residual = self.compile_residual(join, &mut probe, &build)?;
 
-        let positions = |stream: &Stream, wanted: &BTreeSet<usize>| -> Vec<usize> {
-            wanted.iter().map(|&index| stream.position(index).expect("wanted columns are there")).collect()
-        };
+        let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
         let probe_output = positions(&probe, &wanted.probe);
         let build_output = positions(&build, &wanted.build);
-        let name = join_name(join, kind);
-        let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
-        let (roles, ready) = if join.on.is_empty() {
+        let (roles, mut build_explain) = if join.on.is_empty() {
             let spec =
                 NestedLoopJoinSpec { kind, probe_type, build_type, predicate: residual, probe_output, build_output };
-            let operator = NestedLoopJoin::new(spec, self.query, name)?;
-            let explain = self.close_as(build_pipelines.clone(), build, operator.build_sink());
-            let roles = ProbeRoles { probe: operator.probe(), rest: operator.rest(), output: operator.output_type() };
-            (roles, (build_pipelines, explain))
+            self.close_nested_loop_join(spec, join, build, pipelines)?
         } else {
             let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
             let spec = HashJoinSpec {
@@ -111,19 +100,44 @@ impl PhysicalPlanner<'_> {
                 estimated_build_rows: Some(self.estimates.of(&join.right).rows as u64),
                 filter_slots: slots,
             };
-            let operator = HashJoin::new(spec, self.query, name)?;
-            let explain = self.close_as(build_pipelines.clone(), build, operator.build_sink());
-            let table = self.run_alone(operator.table_source(), build_pipelines);
-            let roles = ProbeRoles { probe: operator.probe(), rest: operator.rest(), output: operator.output_type() };
-            (roles, (vec![table], explain))
+            self.close_hash_join(spec, join, build, pipelines)?
         };
-        let (ready, mut build_explain) = ready;
         build_explain.role = Some("build");
-        let mut stream = probe_stream(probe, roles, ready);
+        let mut stream = probe_stream(probe, roles);
         stream.explain.children.push(build_explain);
         let (origin, row_type) = (output_columns(kind, probe_width, &wanted), stream.row_type.clone());
         stream.describe(&join.schema, origin, row_type)?;
         Ok(stream)
+    }
+
+    fn close_nested_loop_join(
+        &mut self,
+        spec: NestedLoopJoinSpec,
+        join: &Join,
+        build: Stream,
+        pipelines: JoinPipelines,
+    ) -> Result<(ProbeRoles, ExplainNode)> {
+        let name = join_name("NestedLoopJoin", join, spec.kind);
+        let operator = NestedLoopJoin::new(spec, self.query, name)?;
+        let explain = self.close_as(&pipelines.build, build, operator.build_sink());
+        let (probe, rest, output) = (operator.probe(), operator.rest(), operator.output_type());
+        Ok((ProbeRoles { probe, rest, output, ready: pipelines.build }, explain))
+    }
+
+    fn close_hash_join(
+        &mut self,
+        spec: HashJoinSpec,
+        join: &Join,
+        build: Stream,
+        pipelines: JoinPipelines,
+    ) -> Result<(ProbeRoles, ExplainNode)> {
+        let name = join_name("HashJoin", join, spec.kind);
+        let operator = HashJoin::new(spec, self.query, name)?;
+        let explain = self.close_as(&pipelines.build, build, operator.build_sink());
+        let table = pipelines.table.expect("hash joins build a table");
+        self.close_alone(table, operator.table_source(), pipelines.build);
+        let (probe, rest, output) = (operator.probe(), operator.rest(), operator.output_type());
+        Ok((ProbeRoles { probe, rest, output, ready: vec![table] }, explain))
     }
 
     /// What must hold besides the equalities, over the probe side's columns followed by the build side's.
@@ -141,17 +155,54 @@ impl PhysicalPlanner<'_> {
 }
 
 /// Puts the probe on every branch of the probe side, and the rest behind all of them.
-fn probe_stream(mut probe: Stream, roles: ProbeRoles, ready: Vec<usize>) -> Stream {
-    probe.explain_above(crate::explain::ExplainNode::of_transform(&roles.probe));
-    probe.wait_for(ready.iter().copied());
+fn probe_stream(mut probe: Stream, roles: ProbeRoles) -> Stream {
+    probe.explain_above(ExplainNode::of_transform(&roles.probe));
+    probe.wait_for(roles.ready.iter().copied());
     probe.transform(roles.probe);
     if let Some(rest) = roles.rest {
-        let mut branch = Branch::new(rest, ready);
+        let mut branch = Branch::new(rest, roles.ready);
         branch.follows = (0..probe.branches.len()).collect();
         probe.branches.push(branch);
     }
     probe.row_type = roles.output;
     probe
+}
+
+/// Where wanted columns of a side are in its chunks.
+fn positions(stream: &Stream, wanted: &BTreeSet<usize>) -> Vec<usize> {
+    wanted.iter().map(|&index| stream.position(index).expect("wanted columns are there")).collect()
+}
+
+/// What the scans of the probe side may drop rows by: filters from above, and the ones that this join will fill.
+fn probe_filters(
+    join: &Join,
+    kind: JoinKind,
+    needs: &Needs,
+    slots: &[Arc<OnceLock<Arc<KeyFilter>>>],
+    table: Option<usize>,
+) -> Vec<WantedFilter> {
+    let probe_schema = join.left.schema();
+    let probe_width = probe_schema.fields().len();
+    let mut filters = match kind {
+        JoinKind::Inner
+        | JoinKind::Left
+        | JoinKind::ProbeSemi
+        | JoinKind::ProbeAnti
+        | JoinKind::Mark
+        | JoinKind::Single => needs.filters_below(|index| (index < probe_width).then_some(index)),
+        _ => Vec::new(),
+    };
+    if let Some(filled_by) = table
+        && drops_unmatched_probe_rows(kind)
+        && join.null_equality == NullEquality::NullEqualsNothing
+    {
+        for ((key, _), slot) in join.on.iter().zip(slots) {
+            if let Some(column) = filterable_column(key, probe_schema) {
+                filters.push(WantedFilter { column, slot: slot.clone(), filled_by });
+            }
+        }
+    }
+    filters
 }
 
 fn join_kind(join_type: JoinType) -> Result<JoinKind> {
@@ -171,10 +222,7 @@ fn join_kind(join_type: JoinType) -> Result<JoinKind> {
 
 /// True if a probe row without a match leaves no trace in the output, so that the scan may drop it.
 fn drops_unmatched_probe_rows(kind: JoinKind) -> bool {
-    matches!(
-        kind,
-        JoinKind::Inner | JoinKind::Right | JoinKind::ProbeSemi | JoinKind::BuildSemi | JoinKind::BuildAnti
-    )
+    matches!(kind, JoinKind::Inner | JoinKind::Right | JoinKind::ProbeSemi | JoinKind::BuildSemi | JoinKind::BuildAnti)
 }
 
 fn wanted_by_side(kind: JoinKind, probe_width: usize, columns: &BTreeSet<usize>) -> Wanted {
@@ -220,17 +268,13 @@ fn input_columns(join: &Join, wanted: &Wanted) -> Result<(BTreeSet<usize>, BTree
 fn filterable_column(key: &Expr, schema: &DFSchema) -> Option<usize> {
     match key {
         Expr::Column(column) => schema.maybe_index_of_column(column),
-        Expr::Cast(cast) if is_integer(cast.field.data_type()) => {
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => {
             let Expr::Column(column) = &*cast.expr else { return None };
             let index = schema.maybe_index_of_column(column)?;
-            is_integer(schema.field(index).data_type()).then_some(index)
+            schema.field(index).data_type().is_integer().then_some(index)
         }
         _ => None,
     }
-}
-
-fn is_integer(data_type: &DataType) -> bool {
-    data_type.is_integer()
 }
 
 /// Gives both sides of each equality one physical type.
@@ -245,10 +289,9 @@ fn unify_keys(probe: Vec<Expression>, build: Vec<Expression>) -> (Vec<Expression
         .unzip()
 }
 
-fn join_name(join: &Join, kind: JoinKind) -> String {
+fn join_name(operator: &str, join: &Join, kind: JoinKind) -> String {
     let on: Vec<String> = join.on.iter().map(|(probe, build)| format!("{probe} = {build}")).collect();
     let filter = join.filter.as_ref().map(|filter| filter.to_string());
     let conditions: Vec<String> = on.into_iter().chain(filter).collect();
-    let operator = if join.on.is_empty() { "NestedLoopJoin" } else { "HashJoin" };
     format!("{operator} {kind:?} {}", conditions.join(" AND ")).trim_end().to_owned()
 }

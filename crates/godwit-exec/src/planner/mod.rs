@@ -28,11 +28,11 @@ use godwit_common::{Error, Result};
 use godwit_expression::{CompileContext, Expression};
 use godwit_sql::Estimates;
 
+use crate::QueryContext;
 use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
 use crate::operators::NothingSink;
 use crate::pipeline::{Pipeline, Sink, Source};
-use crate::QueryContext;
 use stream::Stream;
 
 /// Pipelines in dependency order, and the tree that `EXPLAIN` shows.
@@ -53,7 +53,8 @@ pub fn plan_query(
     let mut planner = PhysicalPlanner { query, estimates, context: CompileContext::default(), pipelines: Vec::new() };
     let stream = planner.plan(plan, Needs::everything(plan))?;
     let (_, explain) = planner.close(stream, sink);
-    let pipelines = planner.pipelines.into_iter().map(|slot| slot.expect("every reserved pipeline is closed")).collect();
+    let pipelines =
+        planner.pipelines.into_iter().map(|slot| slot.expect("every reserved pipeline is closed")).collect();
     Ok(PhysicalPlan { pipelines, explain })
 }
 
@@ -80,8 +81,8 @@ struct WantedFilter {
     /// Column of the node's schema.
     column: usize,
     slot: Arc<OnceLock<Arc<KeyFilter>>>,
-    /// The pipelines that must be complete before the slot can be read.
-    filled_by: Vec<usize>,
+    /// The pipeline that fills the slot.
+    filled_by: usize,
 }
 
 impl Needs {
@@ -134,12 +135,12 @@ impl PhysicalPlanner<'_> {
     /// Ends a stream in `sink`; returns the indices of its pipelines.
     fn close(&mut self, stream: Stream, sink: Arc<dyn Sink>) -> (Vec<usize>, ExplainNode) {
         let indices = self.reserve(stream.branches.len());
-        let explain = self.close_as(indices.clone(), stream, sink);
+        let explain = self.close_as(&indices, stream, sink);
         (indices, explain)
     }
 
     /// Ends a stream, one reserved index per branch.
-    fn close_as(&mut self, indices: Vec<usize>, stream: Stream, sink: Arc<dyn Sink>) -> ExplainNode {
+    fn close_as(&mut self, indices: &[usize], stream: Stream, sink: Arc<dyn Sink>) -> ExplainNode {
         assert_eq!(indices.len(), stream.branches.len());
         for (&index, branch) in indices.iter().zip(stream.branches) {
             let follows = branch.follows.iter().map(|&earlier| indices[earlier]);
@@ -153,11 +154,10 @@ impl PhysicalPlanner<'_> {
         stream.explain
     }
 
-    /// A pipeline of work that yields no rows, such as building a table; returns its index.
-    fn run_alone(&mut self, source: Arc<dyn Source>, depends_on: Vec<usize>) -> usize {
+    /// A pipeline of work that yields no rows, such as building a table.
+    fn close_alone(&mut self, index: usize, source: Arc<dyn Source>, depends_on: Vec<usize>) {
         let sink = NothingSink::new("Nothing");
-        self.pipelines.push(Some(Pipeline { source, transforms: Vec::new(), sink, depends_on }));
-        self.pipelines.len() - 1
+        self.pipelines[index] = Some(Pipeline { source, transforms: Vec::new(), sink, depends_on });
     }
 
     /// Compiles an expression over the rows of `stream`, whose pipelines will wait for its subqueries.

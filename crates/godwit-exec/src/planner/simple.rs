@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use datafusion_common::DFSchemaRef;
-use datafusion_expr::logical_plan::{EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, Union, Values};
+use datafusion_expr::logical_plan::{
+    EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, Union, Values,
+};
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Predicate};
@@ -93,7 +95,9 @@ impl PhysicalPlanner<'_> {
         let operator = SortOperator::new(spec, self.query, name)?;
         let (mut done, below) = self.close(stream, operator.sink());
         if let Some(merge) = operator.merge_source() {
-            done = vec![self.run_alone(merge, done)];
+            let merged = self.reserve(1);
+            self.close_alone(merged[0], merge, done);
+            done = merged;
         }
         let source = operator.source();
         let explain = ExplainNode::leaf(source.metrics().clone()).above(below);
@@ -223,7 +227,8 @@ fn common_row_type(inputs: &[RowType]) -> RowType {
     for input in &inputs[1..] {
         for (mine, theirs) in common.iter_mut().zip(input) {
             mine.nullable |= theirs.nullable;
-            mine.range = mine.range.zip(theirs.range).map(|(a, b)| ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) });
+            mine.range =
+                mine.range.zip(theirs.range).map(|(a, b)| ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) });
             mine.physical = common_physical(mine.physical, theirs.physical);
         }
     }
@@ -243,4 +248,3 @@ pub(super) fn common_physical(a: PhysicalType, b: PhysicalType) -> PhysicalType 
     let both = ValueRange { min: ra.min.min(rb.min), max: ra.max.max(rb.max) };
     [I8, U8, I16, U16, I32, U32, I64, U64, I128].into_iter().find(|&t| both.fits(t)).unwrap_or(I128)
 }
-
