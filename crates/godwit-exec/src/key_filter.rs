@@ -315,6 +315,7 @@ fn bloom_position(hash: u64, words: usize) -> (usize, u64) {
 }
 
 /// Smallest and largest of the integer keys that aren't NULL; `None` if there is none or the keys aren't integers.
+#[allow(clippy::unnecessary_cast, reason = "the cast is one for most types of the match")]
 pub(crate) fn range_of(keys: &Vector) -> Option<ValueRange> {
     fn of<T: Native + Ord>(values: &[T], validity: Option<&Bitmap>) -> Option<(T, T)> {
         match validity {

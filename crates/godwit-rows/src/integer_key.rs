@@ -45,15 +45,42 @@ impl IntegerKey for u64 {
 macro_rules! match_integers {
     ($flat:expr, $values:ident => $body:expr) => {
         match $flat {
-            godwit_vector::Flat::I8(buffer) => { let $values: &[i8] = buffer; $body }
-            godwit_vector::Flat::I16(buffer) => { let $values: &[i16] = buffer; $body }
-            godwit_vector::Flat::I32(buffer) => { let $values: &[i32] = buffer; $body }
-            godwit_vector::Flat::I64(buffer) => { let $values: &[i64] = buffer; $body }
-            godwit_vector::Flat::I128(buffer) => { let $values: &[i128] = buffer; $body }
-            godwit_vector::Flat::U8(buffer) => { let $values: &[u8] = buffer; $body }
-            godwit_vector::Flat::U16(buffer) => { let $values: &[u16] = buffer; $body }
-            godwit_vector::Flat::U32(buffer) => { let $values: &[u32] = buffer; $body }
-            godwit_vector::Flat::U64(buffer) => { let $values: &[u64] = buffer; $body }
+            godwit_vector::Flat::I8(buffer) => {
+                let $values: &[i8] = buffer;
+                $body
+            }
+            godwit_vector::Flat::I16(buffer) => {
+                let $values: &[i16] = buffer;
+                $body
+            }
+            godwit_vector::Flat::I32(buffer) => {
+                let $values: &[i32] = buffer;
+                $body
+            }
+            godwit_vector::Flat::I64(buffer) => {
+                let $values: &[i64] = buffer;
+                $body
+            }
+            godwit_vector::Flat::I128(buffer) => {
+                let $values: &[i128] = buffer;
+                $body
+            }
+            godwit_vector::Flat::U8(buffer) => {
+                let $values: &[u8] = buffer;
+                $body
+            }
+            godwit_vector::Flat::U16(buffer) => {
+                let $values: &[u16] = buffer;
+                $body
+            }
+            godwit_vector::Flat::U32(buffer) => {
+                let $values: &[u32] = buffer;
+                $body
+            }
+            godwit_vector::Flat::U64(buffer) => {
+                let $values: &[u64] = buffer;
+                $body
+            }
             other => panic!("expected integers, found {:?}", other.physical()),
         }
     };

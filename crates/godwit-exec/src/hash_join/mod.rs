@@ -247,4 +247,3 @@ impl HashJoin {
         self.plan.drops_unmatched_probe_rows() && slot.is_some_and(|slot| Arc::strong_count(slot) > 1)
     }
 }
-

@@ -186,7 +186,8 @@ fn check(spec: &HashJoinSpec) -> Result<()> {
 
 fn output_type(spec: &HashJoinSpec) -> RowType {
     let columns = |types: &RowType, output: &[usize], nullable: bool| -> Vec<ColumnType> {
-        let column = |&index: &usize| ColumnType { nullable: nullable || types[index].nullable, ..types[index].clone() };
+        let column =
+            |&index: &usize| ColumnType { nullable: nullable || types[index].nullable, ..types[index].clone() };
         output.iter().map(column).collect()
     };
     let probe_nullable = matches!(spec.kind, JoinKind::Right | JoinKind::Full);

@@ -8,11 +8,11 @@ use godwit_rows::{PartitionedRows, radix};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, Chunk, Vector};
 
+use super::HashJoin;
 use super::build::common_validity;
 use super::config::RADIX_BITS;
 use super::prober::{Pass, Prober};
 use super::table::JoinTable;
-use super::HashJoin;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Transform, TransformVerdict, TransformWorker};

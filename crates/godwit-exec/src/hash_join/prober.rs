@@ -220,7 +220,11 @@ impl Prober {
         {
             debug_assert!(set.is_exact());
             let rows = std::mem::take(&mut active.cursor.pairs.rows);
-            return Ok(if rows.is_empty() { None } else { Some(selected(&active.chunk, &join.plan.probe_output, &rows)) });
+            return Ok(if rows.is_empty() {
+                None
+            } else {
+                Some(selected(&active.chunk, &join.plan.probe_output, &rows))
+            });
         }
         while !active.cursor.exhausted {
             active.cursor.fill(&join, &active.matched, &mut self.pairs);
@@ -432,4 +436,3 @@ impl Active {
         self.key_validity.clone()
     }
 }
-

@@ -38,8 +38,7 @@ struct State {
 
 impl RestSource {
     pub(super) fn new(join: Arc<HashJoin>) -> Self {
-        let state =
-            State { tasks: Vec::new(), running: 0, rounds: None, is_finished: false, news: Signal::new() };
+        let state = State { tasks: Vec::new(), running: 0, rounds: None, is_finished: false, news: Signal::new() };
         Self { join, state: Arc::new(Mutex::new(state)), parallelism: AtomicUsize::new(1) }
     }
 }

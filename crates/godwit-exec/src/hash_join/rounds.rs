@@ -252,8 +252,9 @@ impl Pair {
 
     /// A round that takes the build rows in chunks of at most `budget`, or a page.
     fn into_chunks(self, join: &HashJoin, budget: u64) -> Result<Round> {
-        let pieces = self.needed_bytes().div_ceil(budget) as usize;
-        let mut chunks: Vec<RowCollection> = self.build.split(pieces).into_iter().filter(|rows| !rows.is_empty()).collect();
+        let pieces = self.needed_bytes().div_ceil(budget.max(PAGE_BYTES as u64)) as usize;
+        let mut chunks: Vec<RowCollection> =
+            self.build.split(pieces).into_iter().filter(|rows| !rows.is_empty()).collect();
         chunks.reverse();
         let prepared = Prepared::new(join, &[], &join.ready().ranges, false)?;
         let table = JoinTable::new(prepared, Vec::new());
@@ -276,7 +277,8 @@ impl Round {
                     return Ok(true);
                 }
                 Err(error) if error.kind() == ErrorKind::Resource => {
-                    let halves: Vec<RowCollection> = chunk.split(2).into_iter().filter(|rows| !rows.is_empty()).collect();
+                    let halves: Vec<RowCollection> =
+                        chunk.split(2).into_iter().filter(|rows| !rows.is_empty()).collect();
                     if halves.len() < 2 {
                         return Err(error);
                     }
@@ -294,11 +296,8 @@ impl Round {
         }
         let table = &self.table;
         let rows = self.probe.drain(..).map(|rows| Arc::into_inner(rows).expect("nobody else scans it yet"));
-        let task = |piece: RowCollection| Task::Probe {
-            table: table.clone(),
-            rows: piece.into_scan(),
-            pass: PassKind::Whole,
-        };
+        let task =
+            |piece: RowCollection| Task::Probe { table: table.clone(), rows: piece.into_scan(), pass: PassKind::Whole };
         rows.flat_map(pieces).map(task).collect()
     }
 
@@ -306,7 +305,11 @@ impl Round {
         let parts_of = |rows: &RowCollection| rows.bytes().div_ceil(PROBE_TASK_BYTES).max(1) as usize;
         let tasks = self.probe.iter().flat_map(|rows| {
             let parts = parts_of(rows);
-            (0..parts).map(move |part| Task::Probe { table: self.table.clone(), rows: rows.scan_part(part, parts), pass })
+            (0..parts).map(move |part| Task::Probe {
+                table: self.table.clone(),
+                rows: rows.scan_part(part, parts),
+                pass,
+            })
         });
         tasks.collect()
     }

@@ -68,7 +68,7 @@ impl Prepared {
     ) -> Result<Self> {
         let rows = collections.iter().map(|rows| rows.rows()).sum();
         let sets = if with_sets && rows > 0 { key_sets(join, ranges, rows) } else { Vec::new() };
-        let lookup = lookup_for(join, rows, ranges[0], sets.first().is_some_and(|set| is_exact(set)))?;
+        let lookup = lookup_for(join, rows, ranges[0], sets.first().is_some_and(is_exact))?;
         let pinned = collections.iter().map(|rows| rows.pin()).collect::<Result<_>>()?;
         Ok(Self { lookup, sets, pinned })
     }

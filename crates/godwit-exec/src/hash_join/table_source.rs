@@ -82,7 +82,8 @@ impl SourceWorker for Inserter {
 impl HashJoin {
     /// Decides what is resident and prepares its table.
     fn make_ready(&self, collected: Collected) -> Result<Ready> {
-        let Collected { whole, partitioned, unmatchable, ranges, rows: build_rows, has_null: build_has_null } = collected;
+        let Collected { whole, partitioned, unmatchable, ranges, rows: build_rows, has_null: build_has_null } =
+            collected;
         let ready = |table, resident, partitions, ranges| Ready {
             table: Mutex::new(Some(table)),
             resident,
@@ -142,10 +143,7 @@ impl HashJoin {
 }
 
 fn total_needed(collections: &[RowCollection]) -> u64 {
-    bytes_needed(
-        collections.iter().map(RowCollection::rows).sum(),
-        collections.iter().map(RowCollection::bytes).sum(),
-    )
+    bytes_needed(collections.iter().map(RowCollection::rows).sum(), collections.iter().map(RowCollection::bytes).sum())
 }
 
 /// [`Prepared::new`], but `None` if there isn't enough memory.

@@ -73,7 +73,8 @@ proptest! {
 #[test]
 fn a_bloom_filter_rejects_most_strings() {
     let name = |i: usize| format!("Customer#{i:09}");
-    let strings = |range: std::ops::Range<usize>| Vector::flat(Flat::Str(StrColumn::from_strings(range.map(name))), None);
+    let strings =
+        |range: std::ops::Range<usize>| Vector::flat(Flat::Str(StrColumn::from_strings(range.map(name))), None);
     let set = KeySet::for_keys(None, 10_000, &memory()).unwrap();
     set.insert(&strings(0..10_000));
     let filter = KeyFilter::new(None, Some(Arc::new(set)), 10_000);

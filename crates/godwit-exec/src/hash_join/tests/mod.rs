@@ -12,13 +12,12 @@ use godwit_common::Result;
 use godwit_expression::{CompileContext, Expression, Predicate};
 use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, Vector};
-use parking_lot::RwLock;
 use proptest::prelude::*;
 
 use super::*;
 use crate::operators::NothingSink;
 use crate::pipeline::Pipeline;
-use crate::testing::{Chunks, Collected, Random, Row, World, column_type, pipeline, random_vector, run};
+use crate::testing::{COLLISIONS, Chunks, Collected, Random, Row, World, column_type, pipeline, random_vector, run};
 use naive::{NaiveJoin, sorted};
 
 const KINDS: [JoinKind; 10] = [
@@ -34,8 +33,16 @@ const KINDS: [JoinKind; 10] = [
     JoinKind::Single,
 ];
 
-/// Taken for writing while all hashes collide: other tests would take forever.
-static COLLISIONS: RwLock<()> = RwLock::new(());
+/// How keys of type `I64` are spread; others are random and extreme, with many duplicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// Small numbers in a dense range, which the plan knows.
+    Dense,
+    /// As many numbers, spread over all.
+    Sparse,
+    /// As those of other types.
+    Random,
+}
 
 /// A join of two random tables: key columns, a number, a text.
 #[derive(Debug, Clone)]
@@ -50,8 +57,7 @@ struct Case {
     residual: bool,
     nulls_equal: bool,
     null_aware: bool,
-    /// Integer keys are small numbers in a dense range, which the plan knows.
-    dense: bool,
+    keys: Keys,
     seed: u64,
     grant_bytes: u64,
     world: World,
@@ -69,7 +75,7 @@ impl Case {
             residual: false,
             nulls_equal: false,
             null_aware: false,
-            dense: true,
+            keys: Keys::Dense,
             seed: 7,
             grant_bytes: u64::MAX,
             world: World { memory_limit: 256 << 20, force_spill: false, chunk_rows: 2048, workers: 2 },
@@ -108,11 +114,13 @@ impl Case {
     }
 
     fn key(&self, random: &mut Random, ty: &ColumnType, rows: usize, distinct: u64) -> Vector {
-        if !(self.dense && ty.physical == PhysicalType::I64) {
+        if self.keys == Keys::Random || ty.physical != PhysicalType::I64 {
             return random_vector(random, ty, rows, distinct);
         }
         let validity = ty.nullable.then(|| godwit_vector::Bitmap::from_fn(rows, |_| random.below(5) != 0));
-        let values: Vec<i64> = (0..rows).map(|_| random.below(distinct) as i64 - 3).collect();
+        let spread =
+            |key: i64| if self.keys == Keys::Dense { key } else { key.wrapping_mul(0x9E37_79B9_7F4A_7C15u64 as i64) };
+        let values: Vec<i64> = (0..rows).map(|_| spread(random.below(distinct) as i64 - 3)).collect();
         Vector::from_values(values, validity)
     }
 
@@ -120,7 +128,7 @@ impl Case {
         let row_type = self.row_type();
         let key = |column: usize| {
             let mut ty = row_type[column].clone();
-            if self.dense && ty.physical == PhysicalType::I64 {
+            if self.keys == Keys::Dense && ty.physical == PhysicalType::I64 {
                 ty.range = Some(ValueRange { min: -3, max: distinct as i128 });
             }
             Expression::column(column, ty)
@@ -228,18 +236,30 @@ fn cases() -> impl Strategy<Value = Case> {
         1 => Just(vec![PhysicalType::U8, PhysicalType::F32, PhysicalType::I16]),
     ];
     let shape = (prop::sample::select(KINDS.to_vec()), key_types, any::<bool>(), 0usize..400, 0usize..400);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<u64>());
+    let keys = prop::sample::select(vec![Keys::Dense, Keys::Sparse, Keys::Random]);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), keys, any::<u64>());
     let distinct = prop_oneof![Just(1u64), Just(10), Just(300), Just(100_000)];
     let grant = prop_oneof![3 => Just(u64::MAX), 2 => Just(0u64), 2 => Just(3u64 << 20)];
     let world = (prop_oneof![Just(1usize), Just(3), Just(100), Just(2048)], any::<bool>(), 1usize..4);
     (shape, flags, distinct, grant, world).prop_map(|(shape, flags, distinct, grant_bytes, world)| {
         let (kind, key_types, nullable, build_rows, probe_rows) = shape;
-        let (residual, nulls_equal, null_aware, dense, seed) = flags;
+        let (residual, nulls_equal, null_aware, keys, seed) = flags;
         let (chunk_rows, force_spill, workers) = world;
         let world = World { memory_limit: 256 << 20, force_spill, chunk_rows, workers };
         let mut case = Case {
-            kind, key_types, nullable, distinct, build_rows, probe_rows, residual, nulls_equal, null_aware, dense, seed,
-            grant_bytes, world,
+            kind,
+            key_types,
+            nullable,
+            distinct,
+            build_rows,
+            probe_rows,
+            residual,
+            nulls_equal,
+            null_aware,
+            keys,
+            seed,
+            grant_bytes,
+            world,
         };
         case.null_aware &= case.is_valid();
         case
@@ -275,7 +295,7 @@ fn the_table_fits_the_keys() {
     let _no_collisions = COLLISIONS.read();
     let inner = Case::plain(JoinKind::Inner, 5000, 5000);
     assert!(note(&inner.check(), "table").starts_with("direct array"));
-    let sparse = Case { dense: false, ..inner.clone() };
+    let sparse = Case { keys: Keys::Sparse, ..inner.clone() };
     assert!(note(&sparse.check(), "table").starts_with("hash table"));
     let semi = Case { kind: JoinKind::ProbeSemi, ..inner.clone() };
     let join = semi.check();
@@ -295,12 +315,12 @@ fn agrees_on_disk() {
             let world = World { memory_limit: 64 << 20, force_spill: true, chunk_rows: 2048, workers: 2 };
             let plain = Case { world, residual, nullable: true, ..Case::plain(kind, 40_000, 30_000) };
             let distinct = if single { 1 << 40 } else { 60_000 };
-            for grant_bytes in [5 << 20, 600 << 10, 0] {
-                let join = Case { distinct, dense: false, grant_bytes, ..plain.clone() }.check();
+            for grant_bytes in [5 << 20, 300 << 10, 0] {
+                let join = Case { distinct, keys: Keys::Sparse, grant_bytes, ..plain.clone() }.check();
                 assert!(join.metrics.memory().spilled_bytes() > 1 << 20, "{kind:?}");
                 assert_eq!(note(&join, "resident partitions") == "0 of 16", grant_bytes < 1 << 20);
             }
-            let hot = Case { distinct: 1, probe_rows: 8, grant_bytes: 600 << 10, ..plain };
+            let hot = Case { distinct: 1, probe_rows: 8, grant_bytes: 300 << 10, ..plain };
             let join = hot.check();
             let passes: u64 = note(&join, "passes").parse().unwrap();
             assert!(passes > 3 || single && !residual, "{kind:?}: {passes} passes");
@@ -314,7 +334,7 @@ fn refines_partitions_that_are_too_large() {
     let _no_collisions = COLLISIONS.read();
     let world = World { memory_limit: 100 << 20, force_spill: false, chunk_rows: 2048, workers: 2 };
     let plain = Case::plain(JoinKind::Full, 1_300_000, 200_000);
-    let join = Case { world, dense: false, grant_bytes: 3 << 20, distinct: 2_000_000, ..plain }.check();
+    let join = Case { world, keys: Keys::Sparse, grant_bytes: 3 << 20, distinct: 2_000_000, ..plain }.check();
     assert!(join.metrics.memory().spilled_bytes() > 30 << 20);
     let passes: u64 = note(&join, "passes").parse().unwrap();
     assert!(passes > 30, "{passes} passes");
@@ -335,8 +355,9 @@ fn an_empty_build_side_ends_the_probe() {
 #[test]
 fn scans_get_filters_of_the_keys() {
     let _no_collisions = COLLISIONS.read();
-    for (grant_bytes, dense) in [(u64::MAX, true), (u64::MAX, false), (0, true)] {
-        let case = Case { grant_bytes, dense, key_types: vec![PhysicalType::I64, PhysicalType::Str], ..Case::plain(JoinKind::Inner, 1000, 10) };
+    for (grant_bytes, keys) in [(u64::MAX, Keys::Dense), (u64::MAX, Keys::Sparse), (0, Keys::Dense)] {
+        let key_types = vec![PhysicalType::I64, PhysicalType::Str];
+        let case = Case { grant_bytes, keys, key_types, ..Case::plain(JoinKind::Inner, 1000, 10) };
         let mut random = Random(case.seed);
         let build = case.chunks(&mut random, case.build_rows, case.distinct);
         let query = case.world.query();
@@ -358,10 +379,10 @@ fn scans_get_filters_of_the_keys() {
             }
         }
         let filter = slots[0].get().unwrap();
-        assert_eq!(filter.is_exact(), dense && grant_bytes > 0);
+        assert_eq!(filter.is_exact(), keys == Keys::Dense && grant_bytes > 0);
         let mut rows = vec![0, 1];
         filter.retain(&Vector::from_values(vec![i64::MIN / 3, -4], None), &mut rows);
-        assert!(!rows.contains(&1) || !dense);
+        assert!(!rows.contains(&1) || keys == Keys::Sparse);
     }
 }
 

@@ -55,7 +55,8 @@ impl<'a> NaiveJoin<'a> {
     /// The output, sorted; none if a single join fails.
     pub(super) fn rows(&self) -> Vec<Row> {
         let spec = self.case.spec();
-        let take = |row: &Row, columns: &[usize]| -> Row { columns.iter().map(|&column| row[column].clone()).collect() };
+        let take =
+            |row: &Row, columns: &[usize]| -> Row { columns.iter().map(|&column| row[column].clone()).collect() };
         let nulls = |columns: &[usize]| -> Row { vec![Value::Null; columns.len()] };
         let mut output = Vec::new();
         let mut found = vec![false; self.build.len()];
