@@ -25,7 +25,7 @@ impl Transform for Probe {
         let table = join.ready().table.lock().clone().expect("the table is there until the probe is over");
         Ok(Box::new(ProbeWorker {
             prober: Prober::new(&join)?,
-            is_done: join.plan.is_empty_without_build_rows() && join.has_no_matchable_rows(),
+            is_done: join.has_nothing_to_find(),
             spill: None,
             hashes: Vec::new(),
             table,
@@ -119,8 +119,11 @@ impl ProbeWorker {
 }
 
 impl HashJoin {
-    /// No build row can have a match.
-    fn has_no_matchable_rows(&self) -> bool {
+    /// No build row can have a match, nothing comes out without one, and nobody counts probe rows.
+    fn has_nothing_to_find(&self) -> bool {
+        if !self.plan.is_empty_without_build_rows() || self.plan.null_aware {
+            return false;
+        }
         let ready = self.ready();
         if self.existence.is_some() {
             return ready.ranges[0].is_none();

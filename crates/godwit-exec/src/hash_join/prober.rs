@@ -56,6 +56,8 @@ pub(super) struct Prober {
     /// Probe rows that are looked up.
     rows: Vec<u32>,
     pairs: Pairs,
+    /// Buffers of the chunk before.
+    spare: Pairs,
     active: Option<Active>,
 }
 
@@ -120,6 +122,7 @@ impl Prober {
             hashes: Vec::new(),
             rows: Vec::new(),
             pairs: Pairs::default(),
+            spare: Pairs::default(),
             active: None,
             join: join.clone(),
         })
@@ -148,9 +151,10 @@ impl Prober {
             chunk,
             table: table.clone(),
             pass,
-            cursor: Cursor { unique: table.is_unique(), ..Cursor::default() },
+            cursor: Cursor { pairs: std::mem::take(&mut self.spare), unique: table.is_unique(), ..Cursor::default() },
             unmatched: None,
         };
+        active.cursor.pairs.clear();
         active.load_flags(&self.join);
         if !matches!(active.pass, Pass::Last(_)) {
             self.look_up(&mut active, keys, hashes);
@@ -194,7 +198,7 @@ impl Prober {
         }
         if plan.stops_at_first_match() {
             found.rows.iter().for_each(|&row| active.matched[row as usize] = 1);
-            active.cursor = Cursor::default();
+            found.clear();
         } else if matches!(plan.kind, JoinKind::BuildSemi | JoinKind::BuildAnti) {
             // The rows of a chain have their matches together.
             found.retain(|_, build| !plan.links.is_found(build));
@@ -209,6 +213,7 @@ impl Prober {
             self.active = Some(active);
         } else {
             active.store_flags(&self.join);
+            self.spare = active.cursor.pairs;
         }
         Ok(output)
     }
