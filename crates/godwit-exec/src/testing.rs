@@ -8,11 +8,15 @@ use arrow_schema::DataType;
 use godwit_common::Result;
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, StrColumn, Vector, match_flat};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::*;
 use crate::{CancelToken, QueryContext, QuerySettings, WorkerPool};
+
+/// Whether all hashes of the process collide is one switch: tests that hash hold it for reading, those that set it for
+/// writing.
+pub(crate) static COLLISIONS: RwLock<()> = RwLock::new(());
 
 /// A pool and the shape of the work.
 #[derive(Debug, Clone, Copy)]

@@ -5,6 +5,7 @@ use godwit_vector::StrColumn;
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::COLLISIONS;
 
 fn memory() -> BufferManager {
     BufferManager::new(BufferConfig::new(256 << 20)).unwrap()
@@ -53,6 +54,7 @@ proptest! {
         scale in prop_oneof![Just(1i64), Just(1 << 40)],
         base in prop_oneof![Just(0i64), Just(i64::MAX - 100), Just(i64::MIN + 100)],
     ) {
+        let _no_collisions = COLLISIONS.read();
         let build: Vec<i64> = build.iter().map(|key| if base == 0 { key * scale } else { key + base }).collect();
         let vector = Vector::from_values(build.clone(), None);
         let (keys, valid): (Vec<i64>, Vec<bool>) = probe.iter().map(|(key, valid)| (key.wrapping_add(base), *valid)).unzip();
@@ -72,6 +74,7 @@ proptest! {
 
 #[test]
 fn a_bloom_filter_rejects_most_strings() {
+    let _no_collisions = COLLISIONS.read();
     let name = |i: usize| format!("Customer#{i:09}");
     let strings =
         |range: std::ops::Range<usize>| Vector::flat(Flat::Str(StrColumn::from_strings(range.map(name))), None);
