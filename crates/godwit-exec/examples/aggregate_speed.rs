@@ -149,6 +149,11 @@ fn main() {
             vec![keys(begin, &|i| mixed(i) as usize % groups), values(begin, 10_000_000)]
         });
     }
+    let dense = [integer(DataType::Int64, 0, 199_999), types[1].clone()];
+    let of_dense = vec![call(AggregateKind::Sum, 1, &dense, DataType::Decimal128(25, 2)), count(&dense)];
+    measure("dense integers", &dense, 1, of_dense, |begin| {
+        vec![keys(begin, &|i| mixed(i) as usize % 200_000), values(begin, 10_000_000)]
+    });
     measure("clustered integers", &types, 1, calls(), |begin| vec![keys(begin, &|i| i / 4), values(begin, 10_000_000)]);
     let types = [text, price];
     let calls = vec![call(AggregateKind::Sum, 1, &types, DataType::Decimal128(25, 2)), count(&types)];

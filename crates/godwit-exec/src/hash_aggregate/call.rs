@@ -144,7 +144,14 @@ impl<'a> AggregateCompiler<'a> {
                 Ok(AggregateOrder { expression, descending: !sort.asc, nulls_first: sort.nulls_first })
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(AggregateCall { distinct: params.distinct && kind.sees_duplicates(), kind, arguments, filter, order_by, output })
+        Ok(AggregateCall {
+            distinct: params.distinct && kind.sees_duplicates(),
+            kind,
+            arguments,
+            filter,
+            order_by,
+            output,
+        })
     }
 }
 
@@ -152,10 +159,7 @@ impl AggregateKind {
     /// True if it matters how often a value occurs.
     fn sees_duplicates(&self) -> bool {
         use AggregateKind::*;
-        !matches!(
-            self,
-            Min | Max | AnyValue | BoolAnd | BoolOr | BitAnd | BitOr | FirstValue { .. } | LastValue { .. }
-        )
+        !matches!(self, Min | Max | AnyValue | BoolAnd | BoolOr | BitAnd | BitOr | FirstValue { .. } | LastValue { .. })
     }
 }
 

@@ -4,6 +4,7 @@
 //! Phase one keeps the values as rows (group keys, value, sort keys) in partitions that run along with those of the groups.
 //! Phase two numbers the groups of a partition, looks the number of each row's group up, sorts where the aggregate asks for
 //! it, and makes one result per group.
+#![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,9 +12,7 @@ use std::sync::Arc;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::BufferManager;
 use godwit_rows::{PartitionedRows, PinnedRows, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
-use godwit_vector::{
-    Bitmap, CHUNK_ROWS, ColumnType, Flat, Heap, Heaps, PhysicalType, StrColumn, Vector, match_flat,
-};
+use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Flat, Heap, Heaps, PhysicalType, StrColumn, Vector, match_flat};
 use parking_lot::Mutex;
 
 use super::finish::integers;
@@ -68,6 +67,41 @@ impl SharedCollected {
     }
 }
 
+/// Of a chunk's rows, or of the selected ones, those whose value can be the result of their group: for minima and maxima one
+/// row per group. `None` if all of them matter.
+pub(super) fn reduce(
+    set: &CollectedSet,
+    value: &Vector,
+    selected: Option<&[u32]>,
+    group_of: impl Fn(u32) -> u64,
+) -> Option<Vec<u32>> {
+    use AggregateKind as K;
+    let better = match set.kind {
+        K::Min | K::BoolAnd => Ordering::Less,
+        K::Max | K::BoolOr => Ordering::Greater,
+        // Equal values are as good as each other, so the first one stays.
+        K::AnyValue => Ordering::Equal,
+        _ => return None,
+    };
+    let value = value.flattened();
+    let mut rows: Vec<u32> = match selected {
+        Some(selected) => selected.to_vec(),
+        None => (0..value.len() as u32).collect(),
+    };
+    rows.retain(|&row| value.is_valid(row as usize));
+    rows.sort_by_key(|&row| group_of(row));
+    rows.dedup_by(|row, best| {
+        if group_of(*row) != group_of(*best) {
+            return false;
+        }
+        if better.is_ne() && compare(&value, *row as usize, *best as usize) == better {
+            *best = *row;
+        }
+        true
+    });
+    Some(rows)
+}
+
 /// The values of a set in the partitions of a morsel.
 struct Values {
     /// The number of each row's group.
@@ -97,7 +131,8 @@ impl HashAggregate {
             .zip(types)
             .map(|(((shared, set), collections), (_, ty))| {
                 let rows: u64 = collections.iter().map(RowCollection::rows).sum();
-                let row_bytes: usize = set.types.iter().map(|ty| ty.width_bytes()).sum::<usize>() + 3 * size_of::<u64>();
+                let row_bytes: usize =
+                    set.types.iter().map(|ty| ty.width_bytes()).sum::<usize>() + 3 * size_of::<u64>();
                 // Results can be as long as all strings together.
                 let heap_bytes: u64 = if matches!(set.kind, AggregateKind::StringAgg(_)) {
                     collections.iter().map(RowCollection::bytes).sum()
@@ -129,8 +164,7 @@ impl HashAggregate {
         let mut hashes = Vec::new();
         for block in rows.chunks(CHUNK_ROWS) {
             shared.layout.hashes(block, &mut hashes);
-            let keys: Vec<Vector> =
-                (0..shared.keys).map(|key| shared.layout.gather(block, key, &heaps)).collect();
+            let keys: Vec<Vector> = (0..shared.keys).map(|key| shared.layout.gather(block, key, &heaps)).collect();
             let found = aggregator.find(&keys, &hashes)?;
             let ordinals = self.plan().layout.counts(ordinal, self.groups().grouping.base(), found);
             groups.extend(ordinals.into_iter().map(|ordinal| ordinal as u32));
@@ -210,13 +244,14 @@ impl Values {
         let keys: Vec<Vector> = self.columns[1..].iter().map(Vector::flattened).collect();
         let by_keys = |a: &u32, b: &u32| {
             let (a, b) = (*a as usize, *b as usize);
-            let ordering = |(key, &(descending, nulls_first)): (&Vector, &(bool, bool))| {
-                match (key.is_valid(a), key.is_valid(b)) {
-                    (true, true) if descending => compare(key, b, a),
-                    (true, true) => compare(key, a, b),
-                    (valid_a, valid_b) if nulls_first => valid_a.cmp(&valid_b),
-                    (valid_a, valid_b) => valid_b.cmp(&valid_a),
-                }
+            let ordering = |(key, &(descending, nulls_first)): (&Vector, &(bool, bool))| match (
+                key.is_valid(a),
+                key.is_valid(b),
+            ) {
+                (true, true) if descending => compare(key, b, a),
+                (true, true) => compare(key, a, b),
+                (valid_a, valid_b) if nulls_first => valid_a.cmp(&valid_b),
+                (valid_a, valid_b) => valid_b.cmp(&valid_a),
             };
             keys.iter().zip(&set.order).map(ordering).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
         };
@@ -274,9 +309,8 @@ fn quantiles(value: &Vector, groups: &[Vec<u32>], fraction: f64, ty: &ColumnType
     if !is_float && !flat.physical().is_integer() {
         return Err(Error::unsupported(format!("quantiles of {}", ty.logical)));
     }
-    let number = |row: usize| -> f64 {
-        match_flat!(&flat, values => values[row] as f64, _s => f64::NAN, _a => f64::NAN)
-    };
+    let number =
+        |row: usize| -> f64 { match_flat!(&flat, values => values[row] as f64, _s => f64::NAN, _a => f64::NAN) };
     if is_float || matches!(ty.physical, PhysicalType::F32 | PhysicalType::F64) {
         let interpolate = |rows| {
             let (lower, upper, way) = neighbours(rows)?;

@@ -31,8 +31,19 @@ pub(super) const MORSEL_ROWS_MIN: u64 = 1 << 14;
 /// Share of the memory limit that all partitions under aggregation in phase two may take.
 pub(super) const PARTITIONS_MEMORY_SHARE: f64 = 0.5;
 
-/// Most slots of the map of a direct array, 4 bytes each: 256 KiB, a part of the L2 cache.
+/// Most slots of the map of a direct array with strings among its keys, 4 bytes each: 256 KiB, a part of the L2 cache.
 pub(super) const DIRECT_SLOTS_MAX: usize = 1 << 16;
+/// Most slots if all keys are integers or booleans: 8 MiB, a part of the L3 cache. Even there an access costs less than a
+/// look into a hash table of that many groups.
+pub(super) const DENSE_SLOTS_MAX: usize = 1 << 21;
+/// Share of the memory limit that the direct arrays of all workers may take; they can't be spilled.
+pub(super) const DIRECT_MEMORY_SHARE: f64 = 0.125;
+/// From so many groups on, a direct array must have [`DIRECT_REDUCTION_MIN`] rows per group, or it gives up.
+pub(super) const DIRECT_GROUPS_FREE: usize = 1 << 15;
+/// Fewer rows per group than this, and moving the groups to the table costs more than the direct array saves.
+pub(super) const DIRECT_REDUCTION_MIN: u64 = 2;
+/// The reservation of a direct array grows in steps of this many bytes.
+pub(super) const DIRECT_GROWTH_BYTES: usize = 1 << 16;
 /// Slots for the distinct values of one dictionary key at most. More values end the direct array.
 pub(super) const DIRECT_STRINGS_MAX: usize = 1 << 8;
 /// A direct array isn't made if it could hold fewer strings than this per key.

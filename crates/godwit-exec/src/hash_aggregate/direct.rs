@@ -12,10 +12,11 @@
 //!
 //! The direct array only pre-aggregates: at the end its groups are added to the worker's [`LocalGroups`]. So it may give
 //! up at any chunk (a key that is no dictionary, too many distinct strings) and leave that chunk to them.
+#![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::collections::HashMap;
 
-use godwit_common::{MemoryTag, Result};
+use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_rows::aggregate_state::{StateArea, StateKind};
 use godwit_rows::{RowPtr, match_integers};
@@ -39,6 +40,9 @@ pub(super) struct DirectGroups {
     /// Per state: totals that aren't in the area yet, if it is a count or a sum.
     lanes: Vec<Option<Lanes>>,
     lanes_per_group: usize,
+    /// Rows in all, for how much the groups reduce them.
+    rows_taken: u64,
+    bytes_max: usize,
     /// Rows since the lanes were added to the area, and how many there may be.
     rows_pending: u64,
     rows_pending_max: u64,
@@ -61,7 +65,9 @@ struct DirectKey {
 
 enum KeyValues {
     /// The code of a value is its distance from the smallest.
-    Integers { min: i64 },
+    Integers {
+        min: i64,
+    },
     Strings(StringCodes),
 }
 
@@ -82,7 +88,7 @@ struct Lanes {
 
 impl DirectGroups {
     /// A direct array, if the keys and their domain allow it.
-    pub(super) fn new(plan: &Plan, memory: &BufferManager) -> Result<Option<Self>> {
+    pub(super) fn new(plan: &Plan, memory: &BufferManager, workers: usize) -> Result<Option<Self>> {
         let Some((keys, slots_max)) = direct_keys(&plan.key_types) else { return Ok(None) };
         let mut rows_pending_max = u64::MAX;
         let lanes = plan
@@ -112,6 +118,8 @@ impl DirectGroups {
             area: StateArea::new(&plan.layout),
             lanes,
             lanes_per_group: LANES,
+            rows_taken: 0,
+            bytes_max: (memory.memory_limit() as f64 * DIRECT_MEMORY_SHARE / workers as f64) as usize,
             rows_pending: 0,
             rows_pending_max,
             groups: Vec::new(),
@@ -136,7 +144,9 @@ impl DirectGroups {
         self.groups.clear();
         self.groups.resize(rows, 0);
         if self.map.is_empty() {
-            self.reservation.resize(self.slots_max * size_of::<u32>())?;
+            if !self.reserve(self.slots_max * size_of::<u32>())? {
+                return Ok(false);
+            }
             self.map = vec![0; self.slots_max];
         }
         for (key, vector) in self.keys.iter_mut().zip(keys) {
@@ -148,18 +158,41 @@ impl DirectGroups {
         for group in &self.groups {
             all_known &= self.map[*group as usize] != 0;
         }
-        if !all_known {
-            self.make_groups(plan)?;
+        if !all_known && !self.make_groups(plan)? {
+            return Ok(false);
         }
         for group in &mut self.groups {
             *group = self.map[*group as usize] - 1;
         }
         self.rows_pending += rows as u64;
+        self.rows_taken += rows as u64;
         Ok(true)
     }
 
-    /// Makes a group of each new slot in `self.groups`, which holds slots.
-    fn make_groups(&mut self, plan: &Plan) -> Result<()> {
+    /// Reserves `bytes` in all. False if that is too much.
+    fn reserve(&mut self, bytes: usize) -> Result<bool> {
+        if bytes > self.bytes_max {
+            return Ok(false);
+        }
+        match self.reservation.resize(bytes) {
+            Err(error) if error.kind() == ErrorKind::Resource => Ok(false),
+            reserved => reserved.map(|()| true),
+        }
+    }
+
+    /// Makes a group of each new slot in `self.groups`, which holds slots. False if there are too many groups.
+    fn make_groups(&mut self, plan: &Plan) -> Result<bool> {
+        let groups = self.group_slots.len();
+        if groups > DIRECT_GROUPS_FREE && self.rows_taken < groups as u64 * DIRECT_REDUCTION_MIN {
+            return Ok(false);
+        }
+        // Vectors double when they grow, and the old and the new one live at once; a chunk founds few groups.
+        let lanes_bytes = self.lanes.iter().flatten().count() * self.lanes_per_group * size_of::<i64>();
+        let group_bytes = plan.layout.bytes() + lanes_bytes + size_of::<u32>();
+        let bytes = self.map.len() * size_of::<u32>() + (groups + CHUNK_ROWS) * group_bytes * 2;
+        if bytes > self.reservation.bytes() && !self.reserve(bytes.next_multiple_of(DIRECT_GROWTH_BYTES))? {
+            return Ok(false);
+        }
         for &slot in &self.groups {
             let group = &mut self.map[slot as usize];
             if *group == 0 {
@@ -168,10 +201,6 @@ impl DirectGroups {
             }
         }
         let groups = self.group_slots.len();
-        let lanes_bytes = self.lanes.iter().flatten().count() * self.lanes_per_group * size_of::<i64>();
-        let bytes = self.map.len() * size_of::<u32>() + groups * (plan.layout.bytes() + lanes_bytes);
-        // Vectors double: the old and the new one may live at once.
-        self.reservation.resize(bytes * 2)?;
         self.area.grow(groups);
         if groups > LANES_GROUPS_MAX && self.lanes_per_group > 1 {
             self.add_lanes(plan);
@@ -180,7 +209,12 @@ impl DirectGroups {
         for lanes in self.lanes.iter_mut().flatten() {
             lanes.totals.resize(groups * self.lanes_per_group, 0);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// The group of a row of the current chunk.
+    pub(super) fn group_of(&self, row: u32) -> u32 {
+        self.groups[row as usize]
     }
 
     /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `argument` has a value for
@@ -223,16 +257,22 @@ impl DirectGroups {
     /// Adds the lanes to the area and zeroes them.
     fn add_lanes(&mut self, plan: &Plan) {
         self.rows_pending = 0;
-        let all: Vec<u32> = (0..self.area.groups() as u32).collect();
-        let mut rows = Vec::new();
-        self.area.pointers(&all, &mut rows);
-        for (state, lanes) in self.lanes.iter_mut().enumerate() {
-            let Some(lanes) = lanes else { continue };
-            let totals: Vec<i64> =
-                lanes.totals.chunks_exact(self.lanes_per_group).map(|lanes| lanes.iter().sum()).collect();
-            plan.layout.add(state, 0, &rows[..totals.len()], &totals);
-            lanes.totals.fill(0);
+        let lanes_per_group = self.lanes_per_group;
+        let groups: Vec<u32> = (0..self.area.groups() as u32).collect();
+        let (mut rows, mut sums) = (Vec::new(), Vec::new());
+        for groups in groups.chunks(CHUNK_ROWS) {
+            self.area.pointers(groups, &mut rows);
+            for (state, lanes) in self.lanes.iter().enumerate() {
+                let Some(Lanes { totals }) = lanes else { continue };
+                // Groups that were just made have no lanes yet.
+                let begin = totals.len().min(groups[0] as usize * lanes_per_group);
+                let end = totals.len().min(begin + groups.len() * lanes_per_group);
+                sums.clear();
+                sums.extend(totals[begin..end].chunks_exact(lanes_per_group).map(|lanes| lanes.iter().sum::<i64>()));
+                plan.layout.add(state, 0, &rows[..sums.len()], &sums);
+            }
         }
+        self.lanes.iter_mut().flatten().for_each(|lanes| lanes.totals.fill(0));
     }
 
     /// Moves all groups to `local`.
@@ -267,7 +307,8 @@ fn direct_keys(types: &[ColumnType]) -> Option<(Vec<DirectKey>, usize)> {
         _ => (((DIRECT_SLOTS_MAX / slots.max(1)) as f64).powf(1.0 / strings as f64) as usize).min(DIRECT_STRINGS_MAX),
     };
     let slots = slots.checked_mul(per_string.checked_pow(strings as u32)?)?;
-    if slots > DIRECT_SLOTS_MAX || (strings > 0 && per_string < DIRECT_STRINGS_MIN) {
+    let slots_max = if strings == 0 { DENSE_SLOTS_MAX } else { DIRECT_SLOTS_MAX };
+    if slots > slots_max || (strings > 0 && per_string < DIRECT_STRINGS_MIN) {
         return None;
     }
     let mut stride = 1;
@@ -298,7 +339,7 @@ fn integer_domain(ty: &ColumnType) -> Option<usize> {
         return None;
     }
     let count = usize::try_from(bound.count()).ok()?.checked_add(ty.nullable as usize)?;
-    (count <= DIRECT_SLOTS_MAX).then_some(count)
+    (count <= DENSE_SLOTS_MAX).then_some(count)
 }
 
 impl DirectKey {
@@ -312,7 +353,8 @@ impl DirectKey {
         match &mut self.values {
             KeyValues::Strings(codes) => {
                 let Some((entries, dictionary)) = vector.as_dictionary() else { return false };
-                if codes.dictionary != Some(dictionary.id()) && !codes.enter(dictionary.id(), dictionary.values().strings())
+                if codes.dictionary != Some(dictionary.id())
+                    && !codes.enter(dictionary.id(), dictionary.values().strings())
                 {
                     return false;
                 }

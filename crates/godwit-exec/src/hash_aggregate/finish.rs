@@ -30,7 +30,9 @@ impl StateReader<'_> {
                 let (values, validity) = self.layout.any_values(*state, self.base, self.rows);
                 Ok(Vector::flat(values, Some(validity)))
             }
-            Output::Mean { sum, count, decimal_factor: Some(factor), .. } => self.decimal_means(*sum, *count, *factor, ty),
+            Output::Mean { sum, count, decimal_factor: Some(factor), .. } => {
+                self.decimal_means(*sum, *count, *factor, ty)
+            }
             Output::Mean { sum, count, decimal_factor: None, float_divisor } => {
                 Ok(self.float_means(*sum, *count, *float_divisor))
             }

@@ -234,8 +234,7 @@ impl SharedGroups {
         let Combined { rows, has_duplicates } = std::mem::take(&mut *self.combined.lock());
         let Some(rows) = rows else { return Vec::new() };
         let bits = rows.radix_bits();
-        let mut collected: Vec<_> =
-            collected.into_iter().map(|rows| rows.into_partitions().into_iter()).collect();
+        let mut collected: Vec<_> = collected.into_iter().map(|rows| rows.into_partitions().into_iter()).collect();
         let mut morsels: Vec<GroupMorsel> = Vec::new();
         for (partition, rows) in rows.into_partitions().into_iter().enumerate() {
             let collected: Vec<RowCollection> =

@@ -126,6 +126,10 @@ impl HashAggregate {
         &self.memory
     }
 
+    fn workers(&self) -> usize {
+        self.workers
+    }
+
     fn groups(&self) -> &SharedGroups {
         &self.groups
     }

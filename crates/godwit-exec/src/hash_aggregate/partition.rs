@@ -71,7 +71,8 @@ impl GroupMorsel {
     }
 
     fn can_be_split(&self) -> bool {
-        let values: u64 = self.partitions.iter().flat_map(|partition| &partition.collected).map(RowCollection::rows).sum();
+        let values: u64 =
+            self.partitions.iter().flat_map(|partition| &partition.collected).map(RowCollection::rows).sum();
         let has_bits = |partition: &Partition| partition.bits + REPARTITION_BITS <= radix::PARTITION_BITS_MAX;
         self.rows() + values >= SPLIT_ROWS_MIN && self.partitions.iter().all(has_bits)
     }

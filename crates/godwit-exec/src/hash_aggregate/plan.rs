@@ -62,13 +62,27 @@ pub(super) struct CollectedSet {
 pub(super) enum Output {
     Count(usize),
     /// A sum; NULL where the count `seen` is 0.
-    Sum { state: usize, seen: Option<usize> },
+    Sum {
+        state: usize,
+        seen: Option<usize>,
+    },
     /// Minimum, maximum or bits; NULL likewise.
-    Value { state: usize, seen: Option<usize> },
+    Value {
+        state: usize,
+        seen: Option<usize>,
+    },
     Any(usize),
     /// Sum through count; decimals are scaled by the factor first.
-    Mean { sum: usize, count: usize, decimal_factor: Option<i128>, float_divisor: f64 },
-    Moments { state: usize, kind: AggregateKind },
+    Mean {
+        sum: usize,
+        count: usize,
+        decimal_factor: Option<i128>,
+        float_divisor: f64,
+    },
+    Moments {
+        state: usize,
+        kind: AggregateKind,
+    },
     Collected(usize),
 }
 
@@ -135,7 +149,8 @@ impl Planner {
         if key_types.iter().any(|ty| ty.physical == PhysicalType::Nested) {
             return Err(Error::unsupported("grouping by a list, struct or map"));
         }
-        let sets = spec.grouping_sets.as_ref().map(|sets| grouping_sets(sets, keys.len(), &mut key_types)).transpose()?;
+        let sets =
+            spec.grouping_sets.as_ref().map(|sets| grouping_sets(sets, keys.len(), &mut key_types)).transpose()?;
         self.has_global_group = match &spec.grouping_sets {
             Some(sets) => sets.iter().any(Vec::is_empty),
             None => keys.is_empty(),
@@ -385,9 +400,7 @@ fn mean(sum: usize, count: usize, argument: &ColumnType, ty: &mut ColumnType) ->
         _ => None,
     };
     if let (Some(factor), Some(bound)) = (decimal_factor, argument.bound()) {
-        ty.range = (|| {
-            Some(ValueRange { min: bound.min.checked_mul(factor)?, max: bound.max.checked_mul(factor)? })
-        })();
+        ty.range = (|| Some(ValueRange { min: bound.min.checked_mul(factor)?, max: bound.max.checked_mul(factor)? }))();
         if ty.physical == PhysicalType::I128 && ty.range.is_some_and(|range| range.fits(PhysicalType::I64)) {
             ty.physical = PhysicalType::I64;
         }

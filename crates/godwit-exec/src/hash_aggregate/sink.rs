@@ -15,6 +15,7 @@ use godwit_vector::kernels::select::select_true;
 use godwit_vector::{Chunk, Flat, Vector};
 
 use super::HashAggregate;
+use super::collected::reduce;
 use super::direct::DirectGroups;
 use super::groups::LocalGroups;
 use super::plan::{Feed, GroupingSet};
@@ -70,7 +71,7 @@ impl Feeder {
         let plan = operator.plan();
         let memory = operator.memory();
         Ok(Self {
-            direct: DirectGroups::new(plan, memory)?,
+            direct: DirectGroups::new(plan, memory, operator.workers())?,
             local: LocalGroups::new(&operator.groups().grouping)?,
             distinct: operator.distinct().iter().map(|set| LocalGroups::new(&set.grouping)).collect::<Result<_>>()?,
             collected: operator.collected().iter().map(|set| set.new_rows(memory)).collect(),
@@ -118,7 +119,13 @@ impl Feeder {
     }
 
     /// Adds the rows of distinct set `set`: unique keys and arguments.
-    pub(super) fn feed_distinct(&mut self, set: usize, keys: &[Vector], arguments: &[Vector], rows: usize) -> Result<()> {
+    pub(super) fn feed_distinct(
+        &mut self,
+        set: usize,
+        keys: &[Vector],
+        arguments: &[Vector],
+        rows: usize,
+    ) -> Result<()> {
         self.update_states(Some(set), keys, arguments, &Filters { rows: Vec::new() }, rows)
     }
 
@@ -171,7 +178,18 @@ impl Feeder {
         }
         for ((set, shared), rows) in plan.collected.iter().zip(operator.collected()).zip(&mut self.collected) {
             if let Some(selected) = filter_of(set.feed) {
-                shared.append(rows, keys, set.columns.iter().map(|&column| &columns[column]), &self.hashes, selected)?;
+                let reduced = reduce(set, &columns[set.columns[0]], selected, |row| match &self.direct {
+                    Some(direct) => direct.group_of(row) as u64,
+                    None => found[row as usize].address(),
+                });
+                let selected = reduced.as_deref().or(selected);
+                shared.append(
+                    rows,
+                    keys,
+                    set.columns.iter().map(|&column| &columns[column]),
+                    &self.hashes,
+                    selected,
+                )?;
             }
         }
         Ok(())
@@ -187,8 +205,6 @@ impl Feeder {
 
     /// Hands everything over to the shared groups.
     pub(super) fn combine(mut self) -> Result<()> {
-        let direct = self.direct.as_ref().map(DirectGroups::groups);
-        self.operator.note_table(direct, &self.local);
         self.give_up_direct()?;
         let operator = &self.operator;
         operator.groups().combine(self.local);
@@ -221,7 +237,8 @@ impl HashAggregate {
     pub(super) fn keys_of_set(&self, set: &GroupingSet, keys: &[Vector], rows: usize) -> Vec<Vector> {
         let id_type = self.plan().key_types.last().expect("the grouping id").physical;
         let id = Vector::constant(super::finish::integers(id_type, [set.id as i128]), rows);
-        let key = |(has_key, key): (&bool, &Vector)| if *has_key { key.clone() } else { Vector::null(key.physical(), rows) };
+        let key =
+            |(has_key, key): (&bool, &Vector)| if *has_key { key.clone() } else { Vector::null(key.physical(), rows) };
         set.has_key.iter().zip(keys).map(key).chain([id]).collect()
     }
 }
@@ -236,6 +253,8 @@ impl SinkWorker for AggregateSinkWorker {
     }
 
     fn combine(self: Box<Self>) -> Result<()> {
+        let Feeder { operator, direct, local, .. } = &self.0;
+        operator.note_table(direct.as_ref().map(DirectGroups::groups), local);
         self.0.combine()
     }
 }

@@ -130,8 +130,11 @@ impl AggregateSourceWorker {
     pub(super) fn new(operator: &Arc<HashAggregate>, query: &Arc<QueryContext>) -> Self {
         Self {
             aggregator: PartitionAggregator::new(&operator.groups().grouping),
-            distinct_aggregators:
-                operator.distinct().iter().map(|set| PartitionAggregator::new(&set.grouping)).collect(),
+            distinct_aggregators: operator
+                .distinct()
+                .iter()
+                .map(|set| PartitionAggregator::new(&set.grouping))
+                .collect(),
             feeder: None,
             emitting: None,
             rows: Vec::new(),

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
 use godwit_common::ErrorKind;
+use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Bitmap, Chunk, ColumnType, Dictionary, Flat, StrColumn, ValueRange};
 use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{
-    Chunks, Collected as CollectedRows, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run,
-    values_of,
+    COLLISIONS, Chunks, Collected as CollectedRows, Random, Row, Value, World, column_type, pipeline, random_vector,
+    rows_of, run, values_of,
 };
 
 const MIB: u64 = 1 << 20;
@@ -246,7 +247,8 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, S
     let mut groups: BTreeMap<Row, Vec<&[Value]>> = BTreeMap::new();
     for set in sets {
         let key_of = |row: Option<&Row>| -> Row {
-            let key = |key| if set.contains(&key) { row.map_or(Value::Null, |row| row[key].clone()) } else { Value::Null };
+            let key =
+                |key| if set.contains(&key) { row.map_or(Value::Null, |row| row[key].clone()) } else { Value::Null };
             let id = (0..keys).fold(0, |id, key| id << 1 | !set.contains(&key) as i128);
             (0..keys).map(key).chain(case.grouping_sets.as_ref().map(|_| Value::Integer(id))).collect()
         };
@@ -304,6 +306,7 @@ proptest! {
         workers in 1..4usize,
         force_spill: bool,
     ) {
+        let _no_collisions = COLLISIONS.read();
         let rows = rows.min(chunk_rows * 50);
         let mut random = Random(seed);
         let chunks = chunks_of(&mut random, &key_types, rows, chunk_rows, distinct);
@@ -313,6 +316,7 @@ proptest! {
 
     #[test]
     fn grouping_sets_are_groups_under_partial_keys(seed: u64, rows in 0..3000usize, mask in 1..256u32) {
+        let _no_collisions = COLLISIONS.read();
         let key_types: RowType =
             [PhysicalType::I32, PhysicalType::Str, PhysicalType::Bool].map(|ty| column_type(ty, true)).to_vec();
         let set = |set: u32| (0..3).filter(|key| set >> key & 1 == 1).collect::<Vec<usize>>();
@@ -326,8 +330,7 @@ proptest! {
 fn direct_case(random: &mut Random, chunks: usize, new_strings_per_chunk: usize) -> (Case, Vec<Chunk>) {
     let mut year = column_type(PhysicalType::I32, true);
     year.range = Some(ValueRange { min: 1992, max: 1998 });
-    let key_types =
-        vec![column_type(PhysicalType::Str, true), year, column_type(PhysicalType::Bool, false)];
+    let key_types = vec![column_type(PhysicalType::Str, true), year, column_type(PhysicalType::Bool, false)];
     let chunks = (0..chunks)
         .map(|chunk| {
             let strings: Vec<String> = (0..4 + new_strings_per_chunk)
@@ -336,7 +339,8 @@ fn direct_case(random: &mut Random, chunks: usize, new_strings_per_chunk: usize)
             let dictionary = Arc::new(Dictionary::new(Flat::Str(StrColumn::from_strings(&strings)), false));
             let codes: Vec<u32> = (0..2048).map(|_| random.below(strings.len() as u64) as u32).collect();
             let validity = || Some(Bitmap::from_fn(2048, |i| i % 11 != 3));
-            let years: Vec<i32> = (0..2048).map(|i| if i % 11 == 3 { 7 } else { 1992 + random.below(7) as i32 }).collect();
+            let years: Vec<i32> =
+                (0..2048).map(|i| if i % 11 == 3 { 7 } else { 1992 + random.below(7) as i32 }).collect();
             let flags = (0..2048).map(|_| random.below(2) as u8).collect();
             let keys = vec![
                 Vector::dictionary(codes.into(), dictionary, validity()),
@@ -351,6 +355,7 @@ fn direct_case(random: &mut Random, chunks: usize, new_strings_per_chunk: usize)
 
 #[test]
 fn small_domains_use_a_direct_array() {
+    let _no_collisions = COLLISIONS.read();
     let (case, chunks) = direct_case(&mut Random(1), 20, 0);
     let (_, table) = check(&case, chunks, ROOMY);
     assert!(table.starts_with("direct array, "), "{table}");
@@ -361,6 +366,7 @@ fn small_domains_use_a_direct_array() {
 
 #[test]
 fn a_direct_array_gives_up_when_strings_keep_coming() {
+    let _no_collisions = COLLISIONS.read();
     let (case, chunks) = direct_case(&mut Random(3), 40, 20);
     let (_, table) = check(&case, chunks, ROOMY);
     assert!(table.starts_with("hash table, "), "{table}");
@@ -368,6 +374,7 @@ fn a_direct_array_gives_up_when_strings_keep_coming() {
 
 #[test]
 fn many_groups_spill_and_come_back() {
+    let _no_collisions = COLLISIONS.read();
     let mut random = Random(4);
     let key_types = vec![column_type(PhysicalType::I64, true), column_type(PhysicalType::Str, false)];
     let calls: Vec<Call> = all_calls().into_iter().filter(|call| !call.3).collect();
@@ -385,24 +392,39 @@ fn many_groups_spill_and_come_back() {
 
 #[test]
 fn a_partition_that_does_not_fit_is_split() {
+    let _no_collisions = COLLISIONS.read();
     let mut random = Random(5);
     let key_types = vec![column_type(PhysicalType::I64, false)];
     let calls = vec![plain(AggregateKind::Sum, INT), plain(AggregateKind::Max, DECIMAL)];
-    // 16 partitions of half a million groups take 3 MiB and more; a worker may take 2.
-    let mut chunks = chunks_of(&mut random, &key_types, 500_000, 2048, u64::MAX);
+    // 8 partitions of 400,000 groups take 3 MiB each; a worker may take 1.5.
+    let mut chunks = chunks_of(&mut random, &key_types, 800_000, 2048, u64::MAX);
     // And one key is half of all rows.
     for chunk in chunks.iter_mut().step_by(2) {
         let mut columns = chunk.dense_columns();
         columns[0] = Vector::constant(Flat::I64(vec![42].into()), chunk.len());
         *chunk = Chunk::new(columns, chunk.len());
     }
-    let world = World { memory_limit: 16 * MIB, workers: 4, ..ROOMY };
+    let world = World { memory_limit: 12 * MIB, workers: 4, ..ROOMY };
     let (query, _) = check(&Case { key_types, calls, grouping_sets: None }, chunks, world);
     assert!(query.memory.statistics().spilled_bytes_total > 0);
 }
 
 #[test]
+fn groups_are_found_when_all_hashes_collide() {
+    let _collisions = COLLISIONS.write();
+    force_hash_collisions(true);
+    let key_types = vec![column_type(PhysicalType::I64, true), column_type(PhysicalType::Str, true)];
+    for force_spill in [false, true] {
+        let chunks = chunks_of(&mut Random(6), &key_types, 1000, 100, 12);
+        let case = Case { key_types: key_types.clone(), calls: all_calls(), grouping_sets: None };
+        check(&case, chunks, World { force_spill, ..ROOMY });
+    }
+    force_hash_collisions(false);
+}
+
+#[test]
 fn sums_that_do_not_fit_are_errors() {
+    let _no_collisions = COLLISIONS.read();
     let query = ROOMY.query();
     let ty = ColumnType::new(DataType::Int64, false).unwrap();
     let call = AggregateCall {
@@ -428,7 +450,7 @@ fn sums_that_do_not_fit_are_errors() {
 
 #[test]
 fn equal_states_exist_once() {
-    let keys = vec![column_type(PhysicalType::I64, false)];
+    let keys = [column_type(PhysicalType::I64, false)];
     let calls = [
         plain(AggregateKind::Sum, DECIMAL),
         plain(AggregateKind::Avg, DECIMAL),

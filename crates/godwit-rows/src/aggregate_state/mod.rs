@@ -86,7 +86,10 @@ impl StateLayout {
             .iter()
             .map(|&kind| {
                 let strings = [StateKind::Min(PhysicalType::Str), StateKind::Max(PhysicalType::Str)];
-                assert!(!strings.contains(&kind) && kind != StateKind::Any(PhysicalType::Str), "states have no pointers");
+                assert!(
+                    !strings.contains(&kind) && kind != StateKind::Any(PhysicalType::Str),
+                    "states have no pointers"
+                );
                 bytes += kind.bytes();
                 (kind, bytes - kind.bytes())
             })

@@ -42,17 +42,50 @@ ordered_floats!(f32, f64);
 macro_rules! match_physical {
     ($physical:expr, $t:ident => $body:expr) => {
         match $physical {
-            PhysicalType::Bool | PhysicalType::U8 => { type $t = u8; $body }
-            PhysicalType::I8 => { type $t = i8; $body }
-            PhysicalType::I16 => { type $t = i16; $body }
-            PhysicalType::I32 => { type $t = i32; $body }
-            PhysicalType::I64 => { type $t = i64; $body }
-            PhysicalType::I128 => { type $t = i128; $body }
-            PhysicalType::U16 => { type $t = u16; $body }
-            PhysicalType::U32 => { type $t = u32; $body }
-            PhysicalType::U64 => { type $t = u64; $body }
-            PhysicalType::F32 => { type $t = f32; $body }
-            PhysicalType::F64 => { type $t = f64; $body }
+            PhysicalType::Bool | PhysicalType::U8 => {
+                type $t = u8;
+                $body
+            }
+            PhysicalType::I8 => {
+                type $t = i8;
+                $body
+            }
+            PhysicalType::I16 => {
+                type $t = i16;
+                $body
+            }
+            PhysicalType::I32 => {
+                type $t = i32;
+                $body
+            }
+            PhysicalType::I64 => {
+                type $t = i64;
+                $body
+            }
+            PhysicalType::I128 => {
+                type $t = i128;
+                $body
+            }
+            PhysicalType::U16 => {
+                type $t = u16;
+                $body
+            }
+            PhysicalType::U32 => {
+                type $t = u32;
+                $body
+            }
+            PhysicalType::U64 => {
+                type $t = u64;
+                $body
+            }
+            PhysicalType::F32 => {
+                type $t = f32;
+                $body
+            }
+            PhysicalType::F64 => {
+                type $t = f64;
+                $body
+            }
             PhysicalType::Str | PhysicalType::Nested => unreachable!("states have no pointers"),
         }
     };
