@@ -1,0 +1,102 @@
+"""Measures engines side by side.
+
+Query by query, the engines take turns: A B C, A B C, ... A machine that slows down for a while slows all of them. The
+first turn is not counted: it fills file caches and opens files.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from engines import EngineProcess
+from fingerprint import Fingerprint, fingerprint, same
+from suites import Suite
+
+
+@dataclass
+class Measurement:
+    """One query in one engine."""
+
+    seconds: list[float] = field(default_factory=list)
+    result: Fingerprint | None = None
+    # Why there are no times, or why they don't count.
+    error: str | None = None
+
+    @property
+    def median(self) -> float | None:
+        return statistics.median(self.seconds) if self.seconds and not self.error else None
+
+
+# By query, then by engine.
+Measurements = dict[str, dict[str, Measurement]]
+
+
+def measure(suite: Suite, engines: list[EngineProcess], runs: int, reference: str) -> Measurements:
+    """Runs all queries in all engines; checks results against those of the engine `reference`."""
+    measurements: Measurements = {}
+    for query, sql in suite.queries.items():
+        of_query = measurements[query] = {engine.name: Measurement() for engine in engines}
+        for turn in range(runs + 1):
+            for engine in engines:
+                measurement = of_query[engine.name]
+                if measurement.error:
+                    continue
+                outcome = engine.run(sql, with_rows=turn == 0)
+                if outcome.error:
+                    measurement.error = ("not supported: " if outcome.unsupported else "") + outcome.error
+                elif turn == 0:
+                    measurement.result = fingerprint(outcome.rows)
+                else:
+                    measurement.seconds.append(outcome.seconds)
+            if turn == 0:
+                check_results(of_query, reference)
+        print(line(query, of_query), flush=True)
+    return measurements
+
+
+def check_results(of_query: dict[str, Measurement], reference: str) -> None:
+    expected = of_query[reference].result if reference in of_query else None
+    for measurement in of_query.values():
+        if expected and measurement.result and not same(expected, measurement.result):
+            measurement.error = f"another result: {measurement.result}, {reference} has {expected}"
+
+
+def line(query: str, of_query: dict[str, Measurement]) -> str:
+    cells = (f"{name} {m.median:8.4f}" if m.median else f"{name} {'-':>8}" for name, m in of_query.items())
+    errors = "".join(f"\n      {name}: {m.error}" for name, m in of_query.items() if m.error)
+    return f"{query:>4}  " + "  ".join(cells) + errors
+
+
+def ratios(measurements: Measurements, engine: str, reference: str) -> dict[str, float]:
+    """By query: how many times as long as the reference an engine took. Without queries that either couldn't run."""
+    pairs = {query: (m[engine].median, m[reference].median) for query, m in measurements.items()}
+    return {query: ours / theirs for query, (ours, theirs) in pairs.items() if ours and theirs}
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    logarithms = [math.log(value) for value in values]
+    return math.exp(statistics.fmean(logarithms)) if logarithms else math.nan
+
+
+def summary(measurements: Measurements, engines: list[str], reference: str) -> str:
+    """A table: per engine what it took and how it stands against the reference."""
+    lines = [f"{'engine':<12}{'queries':>8}{'sum s':>10}{'geomean s':>11}{'ratio':>8}{'worst':>8}"]
+    for engine in engines:
+        medians = [m[engine].median for m in measurements.values() if m[engine].median]
+        text = f"{engine:<12}{len(medians):>8}{sum(medians):>10.3f}{geometric_mean(medians):>11.4f}"
+        against = ratios(measurements, engine, reference) if reference in engines else {}
+        if against:
+            worst = max(against, key=against.__getitem__)
+            text += f"{geometric_mean(against.values()):>8.2f}{against[worst]:>8.2f} ({worst})"
+        lines.append(text)
+    lines.append(f"ratio: geometric mean of the times divided by those of {reference}, over queries that both ran")
+    return "\n".join(lines)
+
+
+def as_json(measurements: Measurements) -> dict[str, Any]:
+    return {
+        query: {engine: asdict(m) | {"median_seconds": m.median} for engine, m in of_query.items()}
+        for query, of_query in measurements.items()
+    }
