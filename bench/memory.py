@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, parse_size
+from options import SHELL, parse_size
 from suites.tpch import suite
 
 SAMPLES_PER_SECOND = 50
@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--memory-limit", type=parse_size, default=parse_size("2GB"), help="[2GB]")
     parser.add_argument("--threads", type=int, default=2, help="[2]")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of the queries, such as Q1,Q18")
-    parser.add_argument("--godwit", type=Path, default=ROOT / "target/release/godwit", help="the shell to measure")
+    parser.add_argument("--godwit", type=Path, default=SHELL, help="the shell to measure")
     arguments = parser.parse_args()
 
     tpch = suite(arguments.scale, arguments.data, arguments.godwit)

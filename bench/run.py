@@ -17,11 +17,9 @@ from pathlib import Path
 
 from engines import ENGINES, EngineProcess, Limits
 from measure import as_json, measure, summary
+from options import RESULTS, SHELL, parse_size
 from plot import plot
 from suites import SUITES, Suite
-
-ROOT = Path(__file__).parent.parent
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 def main() -> int:
@@ -80,8 +78,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--reference", choices=ENGINES, default="duckdb", help="what ratios are to [duckdb]")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of the queries, such as Q1,Q18")
     parser.add_argument("--timeout", type=float, default=300, help="seconds that one run of a query may take [300]")
-    parser.add_argument("--godwit", type=Path, default=ROOT / "target/release/godwit", help="the shell to measure")
-    parser.add_argument("--output", type=Path, default=ROOT / "bench/results", help="folder for JSON and plot")
+    parser.add_argument("--godwit", type=Path, default=SHELL, help="the shell to measure")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for JSON and plot")
     return parser.parse_args()
 
 
@@ -91,13 +89,6 @@ def parse_engines(text: str) -> list[str]:
     if unknown:
         raise argparse.ArgumentTypeError(f"there is no engine {unknown[0]}; there are {', '.join(ENGINES)}")
     return names
-
-
-def parse_size(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text)
-    if not match or match[2].upper() not in UNITS:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a size such as 2GB")
-    return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 def processor() -> str:
