@@ -42,7 +42,7 @@ def plot(measurements: Measurements, engines: list[str], reference: str, title: 
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         if axes.get_legend_handles_labels()[0]:
-            axes.legend(fontsize="small", ncols=3)
+            axes.legend(fontsize="small", ncols=3, loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
     figure.savefig(file, dpi=130)
     plt.close(figure)
 

@@ -16,7 +16,7 @@ class HyPer(Engine):
             "log_config": "",
         }
         if limits.memory_limit_bytes:
-            parameters["memory_limit"] = f"{limits.memory_limit_bytes}b"
+            parameters["memory_limit"] = f"{limits.memory_limit_bytes // 1024}k"
         self.server = api.HyperProcess(api.Telemetry.DO_NOT_SEND_USAGE_DATA_TO_TABLEAU, parameters=parameters)
         self.connection = api.Connection(self.server.endpoint)
 
