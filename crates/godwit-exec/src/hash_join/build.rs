@@ -109,6 +109,9 @@ impl SinkWorker for BuildWorker {
             set.insert(&keys[0]);
             return Ok(SinkVerdict::NeedInput);
         }
+        for (key, set) in keys.iter().zip(&self.join.early_sets) {
+            set.as_ref().inspect(|set| _ = set.insert(key));
+        }
         hash_vectors(&keys, chunk.len(), &mut self.hashes);
         let mut columns = keys;
         columns.extend(plan.build_payload.iter().map(|&column| chunk.dense(column)));

@@ -126,6 +126,9 @@ pub struct HashJoin {
     grant_bytes: AtomicU64,
     /// The keys, where their existence is all that matters and their proven range is dense. Then no build row is kept.
     existence: Option<Arc<KeySet>>,
+    /// Sets of keys that the build sink fills, one place per key: for filters of a build side that is expected to be too
+    /// large for memory, whose rows aren't seen again before the probe. Empty otherwise.
+    early_sets: Vec<Option<Arc<KeySet>>>,
     collected: Mutex<Collected>,
     /// What the probe works with; set when the table source starts.
     ready: OnceLock<Ready>,
@@ -168,9 +171,10 @@ impl HashJoin {
         let estimated_rows = spec.estimated_build_rows.unwrap_or(0);
         let plan = JoinPlan::new(spec)?;
         let existence = plan.existence_range().and_then(|range| KeySet::bits(Some(range), estimated_rows, &memory));
-        Ok(Arc::new(Self {
+        let mut join = Self {
             collected: Mutex::new(Collected::new(&plan, &memory)),
             existence: existence.map(Arc::new),
+            early_sets: Vec::new(),
             plan,
             memory,
             metrics,
@@ -182,7 +186,21 @@ impl HashJoin {
             spilled_probe: Mutex::new(None),
             probe_has_rows: AtomicBool::new(false),
             probe_has_null: AtomicBool::new(false),
-        }))
+        };
+        join.early_sets = join.make_early_sets(estimated_rows);
+        Ok(Arc::new(join))
+    }
+
+    fn make_early_sets(&self, estimated_rows: u64) -> Vec<Option<Arc<KeySet>>> {
+        let estimated_bytes = estimated_rows.saturating_mul(self.plan.build_layout.row_bytes() as u64);
+        if self.existence.is_some() || estimated_bytes <= self.budget_bytes() {
+            return Vec::new();
+        }
+        let set = |(key, build): (usize, &Expression)| {
+            let wanted = self.wants_filter(key);
+            wanted.then(|| KeySet::for_keys(build.output().range, estimated_rows, &self.memory)).flatten().map(Arc::new)
+        };
+        self.plan.build_keys.iter().enumerate().map(set).collect()
     }
 
     /// The end of the pipeline that reads the build side.
@@ -232,7 +250,8 @@ impl HashJoin {
     /// Hands the scans what is known of the keys.
     fn fill_filters(&self, ranges: &[Option<ValueRange>], sets: &[Option<Arc<KeySet>>], rows: u64) {
         for (key, slot) in self.filter_slots.iter().enumerate().filter(|(key, _)| self.wants_filter(*key)) {
-            let set = sets.get(key).cloned().flatten();
+            let of_key = |sets: &[Option<Arc<KeySet>>]| sets.get(key).cloned().flatten();
+            let set = of_key(sets).or_else(|| of_key(&self.early_sets));
             if let Some(set) = &set {
                 self.metrics.note("filter", set.describe());
             }

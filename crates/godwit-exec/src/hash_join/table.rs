@@ -83,12 +83,12 @@ fn is_exact(set: &Option<Arc<KeySet>>) -> bool {
     set.as_ref().is_some_and(|set| set.is_exact())
 }
 
-/// A set for each key whose filter is wanted, and a bit vector for a key whose existence may be all that matters.
+/// A set for each key whose filter is wanted and isn't being made already, and a bit vector for a key whose existence may be all that matters.
 fn key_sets(join: &HashJoin, ranges: &[Option<ValueRange>], rows: u64) -> Vec<Option<Arc<KeySet>>> {
     let plan = &join.plan;
     let by_existence = plan.asks_for_existence() || plan.asks_for_existence_if_unique();
     let set = |(key, range): (usize, &Option<ValueRange>)| {
-        let set = if join.wants_filter(key) {
+        let set = if join.wants_filter(key) && join.early_sets.is_empty() {
             KeySet::for_keys(*range, rows, &join.memory)
         } else if by_existence {
             KeySet::bits(*range, rows, &join.memory)

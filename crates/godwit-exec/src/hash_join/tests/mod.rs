@@ -355,14 +355,22 @@ fn an_empty_build_side_ends_the_probe() {
 #[test]
 fn scans_get_filters_of_the_keys() {
     let _no_collisions = COLLISIONS.read();
-    for (grant_bytes, keys) in [(u64::MAX, Keys::Dense), (u64::MAX, Keys::Sparse), (0, Keys::Dense)] {
+    let expected = [
+        (u64::MAX, Keys::Dense, 1000, true),
+        (u64::MAX, Keys::Sparse, 1000, false),
+        (0, Keys::Dense, 1000, false),
+        (0, Keys::Dense, 10_000_000, true),
+        (0, Keys::Sparse, 5_000_000, false),
+    ];
+    for (grant_bytes, keys, estimated_rows, is_exact) in expected {
         let key_types = vec![PhysicalType::I64, PhysicalType::Str];
         let case = Case { grant_bytes, keys, key_types, ..Case::plain(JoinKind::Inner, 1000, 10) };
         let mut random = Random(case.seed);
         let build = case.chunks(&mut random, case.build_rows, case.distinct);
         let query = case.world.query();
         let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = vec![Arc::default(), Arc::default()];
-        let spec = HashJoinSpec { filter_slots: slots.clone(), ..case.spec() };
+        let spec =
+            HashJoinSpec { filter_slots: slots.clone(), estimated_build_rows: Some(estimated_rows), ..case.spec() };
         let join = HashJoin::new(spec, &query, "join".into()).unwrap();
         join.grant_bytes.store(grant_bytes, Ordering::Relaxed);
         let pipelines = vec![
@@ -379,10 +387,10 @@ fn scans_get_filters_of_the_keys() {
             }
         }
         let filter = slots[0].get().unwrap();
-        assert_eq!(filter.is_exact(), keys == Keys::Dense && grant_bytes > 0);
+        assert_eq!(filter.is_exact(), is_exact);
         let mut rows = vec![0, 1];
         filter.retain(&Vector::from_values(vec![i64::MIN / 3, -4], None), &mut rows);
-        assert!(!rows.contains(&1) || keys == Keys::Sparse);
+        assert!(!rows.contains(&1) || keys == Keys::Sparse && estimated_rows == 1000);
     }
 }
 
