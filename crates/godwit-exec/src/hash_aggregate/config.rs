@@ -38,10 +38,12 @@ pub(super) const DIRECT_SLOTS_MAX: usize = 1 << 16;
 pub(super) const DENSE_SLOTS_MAX: usize = 1 << 21;
 /// Share of the memory limit that the direct arrays of all workers may take; they can't be spilled.
 pub(super) const DIRECT_MEMORY_SHARE: f64 = 0.125;
-/// From so many groups on, a direct array must have [`DIRECT_REDUCTION_MIN`] rows per group, or it gives up.
+/// A direct array with more groups than this gives up if half of its slots are taken and there were fewer than
+/// [`DIRECT_REDUCTION_MIN`] rows per group.
 pub(super) const DIRECT_GROUPS_FREE: usize = 1 << 15;
-/// Fewer rows per group than this, and moving the groups to the table costs more than the direct array saves.
-pub(super) const DIRECT_REDUCTION_MIN: u64 = 2;
+/// Half of the slots are taken after 1.4 rows per group if keys are random, and after 1 if they are unique: then moving the
+/// groups to the table costs more than the direct array saves.
+pub(super) const DIRECT_REDUCTION_MIN: f64 = 1.2;
 /// The reservation of a direct array grows in steps of this many bytes.
 pub(super) const DIRECT_GROWTH_BYTES: usize = 1 << 16;
 /// Slots for the distinct values of one dictionary key at most. More values end the direct array.

@@ -183,7 +183,8 @@ impl DirectGroups {
     /// Makes a group of each new slot in `self.groups`, which holds slots. False if there are too many groups.
     fn make_groups(&mut self, plan: &Plan) -> Result<bool> {
         let groups = self.group_slots.len();
-        if groups > DIRECT_GROUPS_FREE && self.rows_taken < groups as u64 * DIRECT_REDUCTION_MIN {
+        let is_tested = groups > DIRECT_GROUPS_FREE.max(self.slots_max / 2);
+        if is_tested && (self.rows_taken as f64) < groups as f64 * DIRECT_REDUCTION_MIN {
             return Ok(false);
         }
         // Vectors double when they grow, and the old and the new one live at once; a chunk founds few groups.
