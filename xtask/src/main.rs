@@ -1,15 +1,21 @@
-//! The developers' door: `cargo xtask tidy` checks what the compiler doesn't.
+//! The developers' door: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't.
 #![forbid(unsafe_code)]
 
+mod test;
 mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy    check crate order, unsafe code, file sizes, and paths named in the documents";
+const USAGE: &str = "usage: cargo xtask COMMAND
+  test    run the Rust tests, then compare the TPC-H results with DuckDB's
+  tidy    check crate order, unsafe code, file sizes, and paths named in the documents";
 
 fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
     match std::env::args().nth(1).as_deref() {
-        Some("tidy") => tidy::run(),
+        Some("test") => test::run(root),
+        Some("tidy") => tidy::run(root),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)

@@ -14,12 +14,11 @@ const FILE_LINES_MAX: usize = 800;
 /// Documents whose `code spans` that look like paths must exist.
 const DOCUMENTS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "GLOSSARY.md"];
 
-pub(crate) fn run() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned();
+pub(crate) fn run(root: &Path) -> ExitCode {
     let mut complaints = Vec::new();
-    check_crate_order(&root, &mut complaints);
-    check_sources(&root, &mut complaints);
-    check_documents(&root, &mut complaints);
+    check_crate_order(root, &mut complaints);
+    check_sources(root, &mut complaints);
+    check_documents(root, &mut complaints);
     for complaint in &complaints {
         eprintln!("tidy: {complaint}");
     }
@@ -35,10 +34,7 @@ pub(crate) fn run() -> ExitCode {
 /// The crates in the order of the table in ARCHITECTURE.md: a crate depends only on crates above it.
 fn crate_order(root: &Path) -> Vec<String> {
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect()
 }
 
 fn check_crate_order(root: &Path, complaints: &mut Vec<String>) {

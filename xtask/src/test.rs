@@ -1,0 +1,130 @@
+//! `cargo xtask test`: the Rust tests, then the 22 TPC-H queries against DuckDB.
+//!
+//! The second part needs Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
+//! environment next to the build, and so does the data.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
+const COMPARE: &str = "tests/duckdb/compare_tpch.py";
+
+/// Big enough that every operator sees many chunks, small enough that a run takes seconds.
+const SCALE: &str = "0.1";
+
+/// What a step has to say for itself: a remark, or what went wrong.
+type Outcome = Result<String, String>;
+
+pub(crate) fn run(root: &Path) -> ExitCode {
+    let build = build_folder();
+    let steps: [(&str, &dyn Fn() -> Outcome); 2] =
+        [("Rust tests", &|| rust_tests(root)), ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build))];
+    let mut summary = Vec::new();
+    let mut all_passed = true;
+    for (name, step) in steps {
+        println!("\n== {name}");
+        let started = Instant::now();
+        let outcome = step();
+        all_passed &= outcome.is_ok();
+        let (verdict, remark) = match outcome {
+            Ok(remark) => ("passed", remark),
+            Err(remark) => ("FAILED", remark),
+        };
+        summary.push(format!("{verdict}  {name:<22} {:>6.0} s  {remark}", started.elapsed().as_secs_f64()));
+    }
+    println!("\n{}", summary.join("\n"));
+    if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The folder that this program was built into; the shell is built there too.
+fn build_folder() -> PathBuf {
+    let program = env::current_exe().expect("the system knows where this program lies");
+    program.parent().expect("a program lies in a folder").to_owned()
+}
+
+fn rust_tests(root: &Path) -> Outcome {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--release", "--workspace", "--no-fail-fast", "--quiet"]).current_dir(root);
+    let mut counts = TestCounts::default();
+    let passed = run_echoing(&mut command, |line| counts.add(line))?;
+    if passed { Ok(counts.to_string()) } else { Err(counts.to_string()) }
+}
+
+/// Sums of the lines in which test programs report.
+#[derive(Default)]
+struct TestCounts {
+    passed: usize,
+    failed: usize,
+}
+
+impl TestCounts {
+    /// Adds a line such as "test result: ok. 12 passed; 0 failed; 0 ignored; ...".
+    fn add(&mut self, line: &str) {
+        let Some(counts) = line.strip_prefix("test result:").and_then(|rest| rest.split_once(". ")) else { return };
+        for part in counts.1.split(';') {
+            match part.trim().split_once(' ') {
+                Some((count, "passed")) => self.passed += count.parse().unwrap_or(0),
+                Some((count, "failed")) => self.failed += count.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for TestCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+fn compare_with_duckdb(root: &Path, build: &Path) -> Outcome {
+    // The Rust tests have built it, as tests of the shell run it.
+    let godwit = build.join("godwit");
+    let python = python_environment(root, &build.join("test-python"))?;
+    let data = build.join(format!("test-tpch-sf{SCALE}"));
+    succeed(Command::new(&godwit).args(["demo", "--scale", SCALE, "--directory"]).arg(&data).stdout(Stdio::null()))?;
+    let mut last = String::new();
+    let mut command = Command::new(python);
+    let passed = run_echoing(command.arg(root.join(COMPARE)).arg(&godwit).arg(&data), |line| last = line.to_owned())?;
+    if passed { Ok(last) } else { Err(last) }
+}
+
+/// The Python of an environment that has exactly the required packages; made anew when the requirements change.
+fn python_environment(root: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let required = fs::read_to_string(root.join(REQUIREMENTS)).map_err(|error| format!("{REQUIREMENTS}: {error}"))?;
+    let python = folder.join("bin/python");
+    let stamp = folder.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == required) {
+        return Ok(python);
+    }
+    succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
+    let requirements = root.join(REQUIREMENTS);
+    succeed(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(requirements))?;
+    fs::write(&stamp, required).map_err(|error| format!("{}: {error}", stamp.display()))?;
+    Ok(python)
+}
+
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program}: {status}")),
+        Err(error) => Err(format!("{program}: {error}")),
+    }
+}
+
+/// Runs a command, shows each line that it prints and hands it on; whether it succeeded.
+fn run_echoing(command: &mut Command, mut line_seen: impl FnMut(&str)) -> Result<bool, String> {
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    let output = child.stdout.take().expect("standard output is a pipe");
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        println!("{line}");
+        line_seen(&line);
+    }
+    child.wait().map(|status| status.success()).map_err(|error| error.to_string())
+}
