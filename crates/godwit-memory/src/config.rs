@@ -33,6 +33,10 @@ pub(crate) const DISK_CHECK_SLOTS: u32 = 64;
 /// The queue is swept when more than this many, and more than half, of its entries belong to destroyed pages.
 pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
 
+/// Pages are cached while less than one part in so many of the limit is in use: operators that start find room without
+/// evicting first.
+pub(crate) const CACHED_LIMIT_SHARE: u64 = 2;
+
 /// What every process needs besides its workers: the smallest limit is this plus [`WORKER_BYTES_MIN`] for each.
 const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
@@ -44,17 +48,28 @@ pub fn minimum_memory_limit(workers: usize) -> u64 {
     PROCESS_BYTES_MIN + WORKER_BYTES_MIN * workers as u64
 }
 
-/// Which pages leave memory first. It decides between persistent and temporary pages; among temporary pages the
+/// Which pages leave memory first. It decides between cached and temporary pages; among temporary pages the
 /// partition that is needed last goes first (the highest number), then the least recently used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EvictionPolicy {
-    /// Persistent pages first: dropping them costs no write.
+    /// Cached copies first: dropping them costs no write.
     #[default]
     PersistentFirst,
-    /// Temporary pages first: tables stay cached while intermediates go to disk.
+    /// Temporary pages of all partitions but the first before cached copies: tables stay cached while intermediates go
+    /// to disk.
     TemporaryFirst,
     /// One order for both.
     Mixed,
+}
+
+impl EvictionPolicy {
+    /// Where cached pages stand among the partitions of temporary pages; the highest number leaves first.
+    pub(crate) fn partition_of_cached(self) -> u32 {
+        match self {
+            EvictionPolicy::PersistentFirst => u32::MAX,
+            EvictionPolicy::TemporaryFirst | EvictionPolicy::Mixed => 0,
+        }
+    }
 }
 
 /// How a [`BufferManager`](crate::BufferManager) is set up.

@@ -46,6 +46,6 @@ pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, minimum_memory_limit}
 pub use limits::{check_memory_limit, default_memory_limit};
 pub use manager::BufferManager;
 pub use owner::OwnerCounters;
-pub use page::{Page, PinnedPage};
+pub use page::{CachedPage, Page, PinnedPage};
 pub use reservation::Reservation;
 pub use statistics::MemoryStatistics;

@@ -9,7 +9,7 @@ use godwit_io::{DiskFiles, TemporaryFiles};
 
 use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
 use crate::owner::{Owner, OwnerCounters};
-use crate::page::{Page, PinnedPage};
+use crate::page::{CachedPage, Page, PinnedPage};
 use crate::pool::Pool;
 use crate::reservation::Reservation;
 use crate::statistics::MemoryStatistics;
@@ -64,6 +64,17 @@ impl BufferManager {
         Page::allocate_large(&self.pool, self.owner.as_ref(), bytes, tag)
     }
 
+    /// Caches a copy of `bytes` bytes, which `fill` writes, as long as the pool has room to spare; `None`, without a call
+    /// of `fill`, if it has none. The page leaves memory before intermediates do.
+    pub fn cache(
+        &self,
+        bytes: usize,
+        tag: MemoryTag,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Option<(CachedPage, PinnedPage)>> {
+        CachedPage::make(&self.pool, bytes, tag, fill)
+    }
+
     /// Pins a page of this pool, and reads it back from disk if it was evicted. The page counts as changed from here
     /// on: if it is evicted, it is written again.
     pub fn pin(&self, page: &Page) -> Result<PinnedPage> {
@@ -107,7 +118,7 @@ impl BufferManager {
         self.pool.statistics()
     }
 
-    /// Which pages leave first. As long as no page is persistent, all policies do the same.
+    /// Which pages leave first.
     pub fn eviction_policy(&self) -> EvictionPolicy {
         self.pool.eviction
     }

@@ -19,6 +19,17 @@ use crate::temporary::DiskCopy;
 /// Stands for "of no partition", which is evicted after all partitions but the first.
 const NO_PARTITION: u32 = 0;
 
+/// What becomes of a page's content when the page leaves memory, and where its memory comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageKind {
+    /// [`PAGE_BYTES`] from an arena, spilled into a slot of the shared file.
+    Temporary,
+    /// Any size from a mapping of its own, spilled into a file of its own.
+    Large,
+    /// Any size from a mapping of its own; a copy of what somebody can make again, so it is just dropped.
+    Cached,
+}
+
 /// A handle of a page that may be in memory or on disk. Clones are handles of the same page; with the last handle and
 /// the last pin the page is destroyed.
 #[derive(Clone)]
@@ -30,8 +41,7 @@ pub(crate) struct PageInner {
     pub(crate) tag: MemoryTag,
     /// What the user asked for.
     bytes: usize,
-    /// From its own mapping and in its own file, not from an arena and in a slot.
-    is_large: bool,
+    pub(crate) kind: PageKind,
     pub(crate) state: PageState,
     /// Valid while the state is loaded or spilling.
     memory: AtomicPtr<u8>,
@@ -51,7 +61,8 @@ impl Page {
         tag: MemoryTag,
         partition: Option<u32>,
     ) -> Result<PinnedPage> {
-        Self::allocate_as(pool, owner, bytes, tag, partition, false)
+        pool.take_room(charged_bytes(bytes) as u64)?;
+        Self::allocate_in_room(pool, owner, bytes, tag, partition, PageKind::Temporary)
     }
 
     pub(crate) fn allocate_large(
@@ -63,20 +74,30 @@ impl Page {
         if bytes == 0 || bytes > isize::MAX as usize - PAGE_BYTES {
             bail!(Internal, "a large page of {bytes} bytes was asked for");
         }
-        Self::allocate_as(pool, owner, bytes, tag, None, true)
+        pool.take_room(charged_bytes(bytes) as u64)?;
+        Self::allocate_in_room(pool, owner, bytes, tag, None, PageKind::Large)
     }
 
-    fn allocate_as(
+    /// A page for a copy of something, if the pool has room to spare for it.
+    pub(crate) fn allocate_cached(pool: &Arc<Pool>, bytes: usize, tag: MemoryTag) -> Result<Option<PinnedPage>> {
+        if bytes == 0 || !pool.try_take_spare_room(charged_bytes(bytes) as u64) {
+            return Ok(None);
+        }
+        let partition = Some(pool.eviction.partition_of_cached());
+        Self::allocate_in_room(pool, None, bytes, tag, partition, PageKind::Cached).map(Some)
+    }
+
+    /// A page for which room was taken; the room is given back if there is no memory.
+    fn allocate_in_room(
         pool: &Arc<Pool>,
         owner: Option<&Arc<Owner>>,
         bytes: usize,
         tag: MemoryTag,
         partition: Option<u32>,
-        is_large: bool,
+        kind: PageKind,
     ) -> Result<PinnedPage> {
         let charged = charged_bytes(bytes);
-        pool.take_room(charged as u64)?;
-        let memory = match pool.allocate_memory(charged, is_large) {
+        let memory = match pool.allocate_memory(charged, kind != PageKind::Temporary) {
             Ok(memory) => memory,
             Err(error) => {
                 pool.ledger.release_room(charged as u64);
@@ -89,7 +110,7 @@ impl Page {
             owner: owner.cloned(),
             tag,
             bytes,
-            is_large,
+            kind,
             state: PageState::new_pinned(),
             memory: AtomicPtr::new(memory.as_ptr()),
             partition: AtomicU32::new(partition.unwrap_or(NO_PARTITION)),
@@ -137,8 +158,9 @@ impl PageInner {
         charged_bytes(self.bytes)
     }
 
+    /// From its own mapping, not from an arena.
     pub(crate) fn is_large(&self) -> bool {
-        self.is_large
+        self.kind != PageKind::Temporary
     }
 
     pub(crate) fn partition(&self) -> u32 {
@@ -169,7 +191,7 @@ impl Drop for PageInner {
         }
         // SAFETY: the page is loaded, so its memory came from `allocate_memory` of this pool with the same size and
         // kind; no pin is left, because a pin holds a handle of the page.
-        unsafe { self.pool.free_memory(self.memory(), charged, self.is_large) };
+        unsafe { self.pool.free_memory(self.memory(), charged, self.is_large()) };
         self.pool.ledger.remove_label(self.tag, self.owner.as_ref(), charged as u64);
         self.pool.ledger.release_room(charged as u64);
     }
@@ -230,6 +252,12 @@ impl PinnedPage {
     }
 }
 
+impl AsRef<[u8]> for PinnedPage {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
 impl Clone for PinnedPage {
     fn clone(&self) -> Self {
         self.page.0.state.pin_again();
@@ -246,6 +274,32 @@ impl Drop for PinnedPage {
 impl fmt::Debug for PinnedPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pinned{:?}", self.page)
+    }
+}
+
+/// A copy of something that can be made again, such as a decompressed page of a file. It stays in memory as long as there
+/// is room to spare, and is dropped, not written, when somebody needs the room.
+#[derive(Clone, Debug)]
+pub struct CachedPage(Page);
+
+impl CachedPage {
+    /// Makes one of `bytes` bytes, which `fill` writes; `None`, without a call of `fill`, if there is no room to spare.
+    pub(crate) fn make(
+        pool: &Arc<Pool>,
+        bytes: usize,
+        tag: MemoryTag,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Option<(CachedPage, PinnedPage)>> {
+        let Some(pinned) = Page::allocate_cached(pool, bytes, tag)? else { return Ok(None) };
+        // SAFETY: the page was just made, nobody else knows it; it is pinned for writing.
+        fill(unsafe { pinned.as_mut_slice() })?;
+        Ok(Some((CachedPage(pinned.page().clone()), pinned)))
+    }
+
+    /// Pins the page if it is still there. Its content never changes.
+    pub fn pin(&self) -> Option<PinnedPage> {
+        let memory = self.0.0.pool.pin_loaded(&self.0.0, false)?;
+        Some(PinnedPage { page: self.0.clone(), memory })
     }
 }
 

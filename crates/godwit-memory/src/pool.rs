@@ -9,10 +9,10 @@ use godwit_common::{Error, MemoryTag, Result, format_bytes};
 use godwit_io::TemporaryFiles;
 
 use crate::arena::{Arenas, Mapping};
-use crate::config::{BufferConfig, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES};
+use crate::config::{BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES};
 use crate::ledger::Ledger;
 use crate::owner;
-use crate::page::PageInner;
+use crate::page::{PageInner, PageKind};
 use crate::page_state::Claim;
 use crate::queue::EvictionQueue;
 use crate::statistics::MemoryStatistics;
@@ -89,6 +89,12 @@ impl Pool {
         Ok(())
     }
 
+    /// Takes `bytes` for a cached page, if so much of the limit is free that operators don't miss it at once.
+    pub(crate) fn try_take_spare_room(&self, bytes: u64) -> bool {
+        let most = self.ledger.limit_bytes() / CACHED_LIMIT_SHARE;
+        self.ledger.used_bytes() + bytes <= most && self.ledger.try_take_room(bytes)
+    }
+
     fn shortage(&self, bytes: u64) -> Error {
         let limit = format_bytes(self.ledger.limit_bytes());
         let hint = "raise memory_limit, use fewer threads, or run fewer queries at once";
@@ -163,7 +169,7 @@ impl Pool {
         };
         let Claim::Spilling { dirty } = page.state.begin_spill() else { return Ok(None) };
         let bytes = page.charged_bytes();
-        if dirty {
+        if dirty && page.kind != PageKind::Cached {
             // SAFETY: a spilling page has `bytes` of mapped memory, and nobody can pin it before the latch is free.
             let content = unsafe { slice::from_raw_parts(page.memory().as_ptr(), bytes) };
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
@@ -182,7 +188,7 @@ impl Pool {
         }
         let memory = page.memory();
         page.set_memory(None);
-        // SAFETY: the memory is that of this page, which is claimed, unpinned and has its copy on disk.
+        // SAFETY: the memory is that of this page, which is claimed, unpinned, and has its copy on disk or needs none.
         unsafe { self.free_memory(memory, bytes, page.is_large()) };
         self.remove_evictable(bytes);
         self.ledger.remove_label(page.tag, page.owner.as_ref(), bytes as u64);
@@ -203,7 +209,7 @@ impl Pool {
         self.load(page, &mut disk, writes)
     }
 
-    fn pin_loaded(&self, page: &PageInner, writes: bool) -> Option<NonNull<u8>> {
+    pub(crate) fn pin_loaded(&self, page: &PageInner, writes: bool) -> Option<NonNull<u8>> {
         let is_first = page.state.try_pin(writes)?;
         if is_first {
             self.remove_evictable(page.charged_bytes());

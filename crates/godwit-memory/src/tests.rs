@@ -493,3 +493,37 @@ fn a_storm_on_a_failing_disk_loses_no_page() {
     assert!(errors > 100, "only {errors} faults were met");
     assert_empty(&manager, &files);
 }
+
+#[test]
+fn cached_pages_make_room_for_intermediates_and_are_never_written() {
+    const PAGES: usize = 8;
+    let manager = BufferManager::new(BufferConfig::new((PAGES * PAGE_BYTES) as u64)).unwrap();
+    let fill = |byte: u8| {
+        move |target: &mut [u8]| {
+            target.fill(byte);
+            Ok(())
+        }
+    };
+    let mut cached = Vec::new();
+    while let Some((page, pinned)) = manager.cache(PAGE_BYTES, MemoryTag::Reader, fill(cached.len() as u8)).unwrap() {
+        assert_eq!(pinned.as_ref()[7], cached.len() as u8);
+        cached.push(page);
+    }
+    assert_eq!(cached.len(), PAGES / 2, "half of the limit stays free for operators");
+    let kept = cached[1].pin().expect("nobody needed the room yet");
+    let pages: Vec<_> =
+        (0..PAGES - 1).map(|_| manager.allocate_page(MemoryTag::RowPage, None).unwrap()).collect();
+    assert_eq!(cached.iter().filter(|page| page.pin().is_some()).count(), 1, "all but the pinned one are gone");
+    assert_eq!(kept.as_ref()[PAGE_BYTES - 1], 1);
+    assert_eq!(manager.statistics().spilled_bytes_total, 0);
+    drop((kept, pages, cached));
+    assert_eq!(manager.used_bytes(), 0);
+}
+
+#[test]
+fn a_cached_page_that_cannot_be_filled_leaves_nothing_behind() {
+    let manager = BufferManager::new(BufferConfig::new((4 * PAGE_BYTES) as u64)).unwrap();
+    let failed = manager.cache(1000, MemoryTag::Reader, |_| Err(godwit_common::Error::corrupt("a test")));
+    assert!(failed.is_err());
+    assert_eq!(manager.used_bytes(), 0);
+}
