@@ -203,7 +203,8 @@ impl ColumnReader {
         let vector = match &mut page.values {
             Values::Flat(flat) => {
                 let slice = flat.slice(start, values);
-                Vector::flat(picks.map_or_else(|| slice.clone(), |picks| slice.take(picks)), validity)
+                let picked = picks.map_or(Some(slice.clone()), |picks| pick(&slice, picks));
+                Vector::flat(picked.expect("selected rows are inside the page"), validity)
             }
             Values::Codes(cursor) => {
                 codes.clear();
@@ -246,6 +247,7 @@ impl ColumnReader {
             }
             ValueEncoding::Rle if self.decoding.stored == Stored::Bool => {
                 start += 4;
+                let _memory = self.memory.reserve(values.saturating_mul(5), MemoryTag::Reader)?;
                 let mut bits = Vec::new();
                 RunCursor::new(start.min(bytes.len())..bytes.len(), 1)
                     .and_then(|mut cursor| cursor.read(&bytes, values, &mut bits))
@@ -377,32 +379,30 @@ fn spread_values(validity: &Bitmap, selected: Option<&[u32]>) -> Vec<u32> {
 
 /// Codes as a vector; `None` if one is out of bounds.
 fn from_codes(codes: &[u32], dictionary: &Arc<Dictionary>, validity: Option<Bitmap>) -> Option<Vector> {
-    macro_rules! looked_up {
-        ($variant:ident, $values:expr) => {{
-            let mut out = Vec::with_capacity(codes.len());
-            look_up($values, codes, &mut out).then(|| Vector::flat(Flat::$variant(out.into()), validity))
-        }};
-    }
     match dictionary.values() {
-        Flat::Bool(values) => looked_up!(Bool, values),
-        Flat::I8(values) => looked_up!(I8, values),
-        Flat::I16(values) => looked_up!(I16, values),
-        Flat::I32(values) => looked_up!(I32, values),
-        Flat::I64(values) => looked_up!(I64, values),
-        Flat::I128(values) => looked_up!(I128, values),
-        Flat::U8(values) => looked_up!(U8, values),
-        Flat::U16(values) => looked_up!(U16, values),
-        Flat::U32(values) => looked_up!(U32, values),
-        Flat::U64(values) => looked_up!(U64, values),
-        Flat::F32(values) => looked_up!(F32, values),
-        Flat::F64(values) => looked_up!(F64, values),
         Flat::Str(_) => {
             let largest = codes.iter().fold(0, |largest, &code| largest.max(code));
             ((largest as usize) < dictionary.len())
                 .then(|| Vector::dictionary(codes.to_vec().into(), dictionary.clone(), validity))
         }
-        Flat::Nested(_) => unreachable!("nested columns are decoded by the Arrow reader"),
+        values => Some(Vector::flat(pick(values, codes)?, validity)),
     }
+}
+
+/// The values at `positions`; `None` if one is out of bounds.
+fn pick(values: &Flat, positions: &[u32]) -> Option<Flat> {
+    macro_rules! pick {
+        ($($variant:ident),*) => {
+            match values {
+                $(Flat::$variant(values) => {
+                    let mut out = Vec::with_capacity(positions.len());
+                    look_up(values, positions, &mut out).then(|| Flat::$variant(out.into()))
+                })*
+                other => Some(other.take(positions)),
+            }
+        };
+    }
+    pick!(Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64)
 }
 
 /// `count` values in PLAIN encoding; `None` if the page ends before.

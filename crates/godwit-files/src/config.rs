@@ -10,7 +10,7 @@ pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
 /// Longest page header that is looked for: statistics of long strings may be in it.
 pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// If fewer than one in so many rows survive, the values of a dictionary-encoded column are extracted one by one.
+/// A filter from a join that keeps more than this share of the rows isn't worth its time.
 pub(crate) const FILTER_KEPT_MAX: f64 = 0.9;
 
 /// Rows after which it is decided whether a filter of a join removes enough to go on with it.
@@ -23,7 +23,7 @@ pub(crate) const FILTER_RETRY_MORSELS: u32 = 16;
 pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
 
 /// Rows that are read from the middle of a table to estimate distinct values where there is no dictionary.
-pub(crate) const SAMPLED_ROWS: usize = 16_384;
+pub(crate) const SAMPLED_ROWS: usize = 4096;
 
 /// Tables whose footers the resolver remembers.
 pub(crate) const CACHED_TABLES_MAX: usize = 256;

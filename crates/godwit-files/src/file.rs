@@ -12,6 +12,8 @@ use godwit_common::{Error, Result};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::page::PageCache;
+
 /// An open file of known length. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct FileBytes(Arc<Inner>);
@@ -21,6 +23,7 @@ struct Inner {
     file: File,
     path: PathBuf,
     bytes: u64,
+    pages: PageCache,
 }
 
 impl FileBytes {
@@ -33,7 +36,7 @@ impl FileBytes {
             return Err(Error::user(format!("{} is a directory", path.display()))
                 .with_hint(format!("to read its files, write '{}/*.parquet'", path.display())));
         }
-        Ok(Self(Arc::new(Inner { file, path: path.to_owned(), bytes: metadata.len() })))
+        Ok(Self(Arc::new(Inner { file, path: path.to_owned(), bytes: metadata.len(), pages: PageCache::default() })))
     }
 
     /// Length in bytes when it was opened.
@@ -44,6 +47,11 @@ impl FileBytes {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// Its decompressed pages that are in memory.
+    pub(crate) fn pages(&self) -> &PageCache {
+        &self.0.pages
     }
 
     /// Fills `buffer` from `offset`.

@@ -8,14 +8,17 @@
 //! the chunk; the data of pages that nobody asks for isn't read then either. A page is decompressed into a buffer that
 //! is used again for the next one, unless vectors still share it.
 
+mod cache;
 mod codec;
 mod header;
 mod runs;
 
 use arrow_buffer::Buffer;
+use bytes::Bytes;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::{BufferManager, PinnedPage, Reservation};
 
+pub(crate) use cache::PageCache;
 pub(crate) use codec::Codec;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
 pub(crate) use runs::RunCursor;
@@ -49,6 +52,7 @@ pub(crate) struct PageReader {
     next: (u64, usize),
     /// A buffer that was given back.
     spare: Vec<u8>,
+    pool: BufferManager,
     memory: Reservation,
     /// Read from the file so far.
     pub bytes_read: u64,
@@ -65,6 +69,7 @@ impl PageReader {
             window: Vec::new(),
             window_start: 0,
             spare: Vec::new(),
+            pool: memory.clone(),
             memory: memory.reserve(0, MemoryTag::Reader)?,
             bytes_read: 0,
         })
@@ -110,11 +115,12 @@ impl PageReader {
         if self.chunk.start >= self.chunk.end {
             return Ok(None);
         }
-        let (header, header_bytes) = self.header_at(self.chunk.start)?;
+        let start = self.chunk.start;
+        let (header, header_bytes) = self.header_at(start)?;
         if header.kind != PageKind::Dictionary {
             return Ok(None);
         }
-        let bytes = self.decompress(self.chunk.start + header_bytes as u64, &header)?;
+        let bytes = self.content(start, header_bytes, &header)?;
         Ok(Some(Page { header, first_row: 0, bytes }))
     }
 
@@ -143,13 +149,16 @@ impl PageReader {
 
     /// A page whose place and rows the offset index states.
     fn located_page(&mut self, offset: u64, bytes: usize, first_row: usize, rows: usize) -> Result<Page> {
+        if let Some((header, page)) = self.file.pages().get(offset) {
+            return Ok(Page { header, first_row, bytes: shared(page) });
+        }
         self.fetch(offset, bytes)?;
         let (header, header_bytes) = self.header_at(offset)?;
         let is_data = matches!(header.kind, PageKind::DataV1 | PageKind::DataV2 { .. });
         if !is_data || header.values != rows || header_bytes + header.compressed_bytes > bytes {
             return Err(self.corrupt("a page differs from what the page index says of it"));
         }
-        let bytes = self.decompress(offset + header_bytes as u64, &header)?;
+        let bytes = self.content(offset, header_bytes, &header)?;
         Ok(Page { header, first_row, bytes })
     }
 
@@ -176,7 +185,7 @@ impl PageReader {
                 }
                 if row < end_row {
                     self.next = (next, end_row);
-                    let bytes = self.decompress(data, &header)?;
+                    let bytes = self.content(offset, header_bytes, &header)?;
                     return Ok(Page { header, first_row, bytes });
                 }
                 first_row = end_row;
@@ -204,29 +213,24 @@ impl PageReader {
         }
     }
 
-    /// Reads the data of a page and decompresses it.
-    fn decompress(&mut self, offset: u64, header: &PageHeader) -> Result<Buffer> {
-        let at = self.fetch(offset, header.compressed_bytes)?;
-        let uncompressed = header.uncompressed_bytes;
-        self.reserve(self.window.capacity(), uncompressed)?;
+    /// The decompressed content of the page at `offset`: from the cache, or read, decompressed, and maybe cached.
+    fn content(&mut self, offset: u64, header_bytes: usize, header: &PageHeader) -> Result<Buffer> {
+        if let Some((_, page)) = self.file.pages().get(offset) {
+            return Ok(shared(page));
+        }
+        let at = self.fetch(offset + header_bytes as u64, header.compressed_bytes)?;
+        let stored = &self.window[at..at + header.compressed_bytes];
+        let (file, codec) = (&self.file, &mut self.codec);
+        let fill = |target: &mut [u8]| decompress(codec, header, stored, target).map_err(|e| file.corrupt(e.message()));
+        if let Some(page) = file.pages().insert(offset, header, &self.pool, fill)? {
+            return Ok(shared(page));
+        }
+        self.reserve(self.window.capacity(), header.uncompressed_bytes)?;
         let stored = &self.window[at..at + header.compressed_bytes];
         let mut bytes = std::mem::take(&mut self.spare);
         // What is left of an earlier page is overwritten, or the page is refused.
-        bytes.resize(uncompressed, 0);
-        let (levels, is_compressed) = match header.kind {
-            PageKind::DataV2 { repetition_bytes, definition_bytes, is_compressed } => {
-                (repetition_bytes.saturating_add(definition_bytes), is_compressed)
-            }
-            _ => (0, true),
-        };
-        if levels > stored.len() || levels > bytes.len() {
-            return Err(self.corrupt("the levels of a page are longer than the page"));
-        }
-        bytes[..levels].copy_from_slice(&stored[..levels]);
-        let (input, output) = (&stored[levels..], &mut bytes[levels..]);
-        let result =
-            if is_compressed { self.codec.decompress(input, output) } else { Codec::None.decompress(input, output) };
-        result.map_err(|error| self.file.corrupt(error.message()))?;
+        bytes.resize(header.uncompressed_bytes, 0);
+        decompress(&mut self.codec, header, stored, &mut bytes).map_err(|e| self.file.corrupt(e.message()))?;
         Ok(Buffer::from_vec(bytes))
     }
 
@@ -261,4 +265,25 @@ impl PageReader {
         }
         Ok((offset - self.window_start) as usize)
     }
+}
+
+/// A cached page as a buffer; the pin lives as long as vectors share it.
+fn shared(page: PinnedPage) -> Buffer {
+    Buffer::from(Bytes::from_owner(page))
+}
+
+/// Decompresses the data of a page into all of `target`.
+fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mut [u8]) -> Result<()> {
+    let (levels, is_compressed) = match header.kind {
+        PageKind::DataV2 { repetition_bytes, definition_bytes, is_compressed } => {
+            (repetition_bytes.saturating_add(definition_bytes), is_compressed)
+        }
+        _ => (0, true),
+    };
+    if levels > stored.len() || levels > target.len() {
+        return Err(Error::corrupt("the levels of a page are longer than the page"));
+    }
+    target[..levels].copy_from_slice(&stored[..levels]);
+    let (input, output) = (&stored[levels..], &mut target[levels..]);
+    if is_compressed { codec.decompress(input, output) } else { Codec::None.decompress(input, output) }
 }

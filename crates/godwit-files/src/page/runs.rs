@@ -19,8 +19,8 @@ const SPARSE_FACTOR: usize = 6;
 #[derive(Clone, Debug)]
 enum Run {
     Repeated(u32),
-    /// Bytes of the groups, and how many of their values were passed.
-    Packed(Range<usize>, usize),
+    /// Where the groups begin, and how many of their values were passed.
+    Packed(usize, usize),
 }
 
 /// A position in encoded values.
@@ -61,7 +61,8 @@ impl RunCursor {
             let step = self.step(page, wanted)?;
             match &self.run {
                 Run::Repeated(value) => out.resize(out.len() + step, *value),
-                Run::Packed(bytes, passed) => unpack(&page[bytes.clone()], self.width, *passed, step, out),
+                // Not only the run: the kernel may read beyond it in wide steps.
+                Run::Packed(bytes, passed) => unpack(&page[*bytes..], self.width, *passed, step, out),
             }
             self.pass(step);
             wanted -= step;
@@ -87,7 +88,7 @@ impl RunCursor {
                 _ if here.is_empty() => {}
                 Run::Repeated(value) => out.resize(out.len() + here.len(), *value),
                 Run::Packed(bytes, passed) => {
-                    let packed = &page[bytes.clone()];
+                    let packed = &page[*bytes..];
                     scratch.clear();
                     if here.len() * SPARSE_FACTOR < step {
                         scratch.extend(here.iter().map(|&position| position - done as u32));
@@ -155,7 +156,7 @@ impl RunCursor {
                 if count > 0 && self.left == 0 {
                     return Err(ended());
                 }
-                self.run = Run::Packed(start..start + bytes, 0);
+                self.run = Run::Packed(start, 0);
                 self.rest.start = start + bytes;
             } else {
                 let bytes = self.width.div_ceil(8) as usize;
