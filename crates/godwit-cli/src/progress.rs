@@ -35,7 +35,9 @@ impl ProgressWatch {
             if stopped.recv_timeout(SHOW_AFTER) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::new(STEPS).with_style(style("{bar:40} {percent:>3} %  {elapsed}"));
+            let bar = ProgressBar::new(STEPS)
+                .with_style(style("{bar:40} {percent:>3} %  {elapsed}"))
+                .with_elapsed(SHOW_AFTER);
             while stopped.recv_timeout(REDRAW_AFTER) == Err(RecvTimeoutError::Timeout) {
                 bar.set_position((query.fraction() * STEPS as f64) as u64);
             }
