@@ -16,6 +16,7 @@
 mod binder;
 mod catalog;
 mod estimate;
+mod from_first;
 mod functions;
 mod names;
 mod optimize;

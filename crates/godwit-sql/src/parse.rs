@@ -4,7 +4,8 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use datafusion_sql::sqlparser::ast::{
-    self, Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut,
+    self, Expr, GroupByExpr, OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr, Value,
+    VisitMut, VisitorMut,
 };
 use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::keywords::Keyword;
@@ -13,7 +14,7 @@ use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan,
 use godwit_common::{Error, Position, Result};
 
 use crate::functions::FUNCTIONS;
-use crate::{plan_error, stack};
+use crate::{from_first, plan_error, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -78,7 +79,7 @@ pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
             continue;
         };
         let range = lines.offset(sql, first.span.start)..lines.offset(sql, last.span.end);
-        let tokens: Vec<TokenWithSpan> = tokens.iter().filter(is_text).cloned().collect();
+        let tokens = from_first::add_selects(tokens.iter().filter(is_text).cloned().collect());
         let depth = stack::depth_of(&tokens).map_err(|error| plan_error::with_location(error, first.span.start))?;
         let end = last.span.end;
         let syntax = stack::with_stack(depth, || StatementParser { sql, lines: &lines, tokens, end }.parse())?;
@@ -278,6 +279,23 @@ struct Desugar;
 impl VisitorMut for Desugar {
     type Break = Error;
 
+    /// `ORDER BY ALL`: by the positions of all selected expressions.
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let SetExpr::Select(select) = query.body.as_ref() else {
+            return ControlFlow::Continue(());
+        };
+        let is_wildcard =
+            |item: &SelectItem| !matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+        if let Some(order) = &mut query.order_by
+            && let OrderByKind::All(options) = &order.kind
+            && !select.projection.iter().any(is_wildcard)
+        {
+            let by = |at: usize| OrderByExpr { expr: ordinal(at), options: options.clone(), with_fill: None };
+            order.kind = OrderByKind::Expressions((0..select.projection.len()).map(by).collect());
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         if matches!(select.flavor, SelectFlavor::FromFirstNoSelect) {
             select.projection = vec![SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())];
@@ -292,6 +310,11 @@ impl VisitorMut for Desugar {
     }
 }
 
+/// A position in the SELECT list, as SQL counts it.
+fn ordinal(at: usize) -> Expr {
+    Expr::value(Value::Number((at + 1).to_string(), false))
+}
+
 /// `GROUP BY ALL`: the positions of all selected expressions without an aggregate.
 fn group_by_ordinals(select: &Select) -> Result<Vec<Expr>> {
     let mut ordinals = Vec::new();
@@ -299,7 +322,7 @@ fn group_by_ordinals(select: &Select) -> Result<Vec<Expr>> {
         match item {
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
                 if !contains_aggregate(expr) {
-                    ordinals.push(Expr::value(Value::Number((at + 1).to_string(), false)));
+                    ordinals.push(ordinal(at));
                 }
             }
             _ => {

@@ -12,11 +12,10 @@ use crate::parse::position;
 use crate::{ParsedStatement, ViewDefinition};
 
 /// Labels that the planner crates put before messages.
-const LABELS: [&str; 9] = [
+const LABELS: [&str; 8] = [
     "Error during planning: ",
     "This feature is not implemented: ",
     "Execution error: ",
-    "Optimizer rule '",
     "Arrow error: ",
     "Schema error: ",
     "SQL error: ",
@@ -185,18 +184,35 @@ fn map_plan(message: &str) -> Mapped {
         let error = Error::user(format!("two columns of the SELECT list are named {name}"));
         return Mapped::of(error.with_hint("rename one with AS"));
     }
+    if let Some(error) = wrong_arguments(&message) {
+        return error;
+    }
     Mapped::of(Error::user(message))
+}
+
+/// A function that exists, called with what it can't take. The planner crates list every signature that they tried.
+fn wrong_arguments(message: &str) -> Option<Mapped> {
+    let is_mismatch = message.contains("failed to match any signature")
+        || message.contains("No function matches the given name and argument types");
+    let name = message.split('\'').nth(1)?.split('(').next()?;
+    if !is_mismatch {
+        return None;
+    }
+    let received = message.split("DataType: ").nth(1).and_then(|rest| rest.split(')').next());
+    let error = Error::user(match received {
+        Some(data_type) => format!("function {name} can't take an argument of type {data_type}"),
+        None => format!("function {name} can't take arguments of these types"),
+    });
+    let error = error.with_hint("check their number, and convert them with CAST(... AS type)");
+    Some(Mapped { error, place: None, name: Some(Column::new_unqualified(name)) })
 }
 
 /// A message without the labels, advertisements and backtraces of the planner crates.
 fn plain(message: &str) -> String {
     let message = message.split("\n\nbacktrace:").next().unwrap_or(message);
     let message = message.split("\nThis issue was likely caused by a bug").next().unwrap_or(message);
-    let mut message = message.trim();
-    while let Some(rest) = LABELS.iter().find_map(|label| message.strip_prefix(label)) {
-        message = rest;
-    }
-    message.trim_end_matches('.').to_owned()
+    let without_labels = LABELS.iter().fold(message.trim().to_owned(), |text, label| text.replace(label, ""));
+    without_labels.trim_end_matches('.').to_owned()
 }
 
 /// Where the name is written in the statement; with the table before it if the text has that.

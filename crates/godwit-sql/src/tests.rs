@@ -88,6 +88,9 @@ fn filters_and_columns_move_into_the_scan() {
 fn duckdb_syntax_works() {
     assert_eq!(columns("FROM region"), ["r_regionkey", "r_name", "r_comment"]);
     assert_eq!(columns("FROM region SELECT r_name"), ["r_name"]);
+    assert_eq!(columns("WITH a AS (FROM region WHERE r_regionkey = 1) FROM a WHERE r_name > 'A' LIMIT 1").len(), 3);
+    assert_eq!(columns("FROM region WHERE r_regionkey IN (FROM nation SELECT n_regionkey) ORDER BY r_name").len(), 3);
+    assert_eq!(columns("SELECT extract(year FROM o_orderdate) AS y FROM orders"), ["y"]);
     assert_eq!(columns("SELECT * EXCLUDE (r_comment) FROM region"), ["r_regionkey", "r_name"]);
     assert_eq!(columns("SELECT * REPLACE (upper(r_name) AS r_name) FROM region")[1], "r_name");
     assert_eq!(

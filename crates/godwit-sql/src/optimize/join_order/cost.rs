@@ -37,18 +37,13 @@ impl Estimate {
         Self { rows: estimate.rows.max(1.0), row_bytes: estimate.row_bytes(), cost: 0.0 }
     }
 
-    /// The memory that the set's rows take as a build side.
-    pub(super) fn build_bytes(&self) -> f64 {
-        self.rows * (self.row_bytes + ENTRY_BYTES)
-    }
-
-    /// The join of two sets into `rows`; the smaller side builds.
-    pub(super) fn of_join(a: &Self, b: &Self, rows: f64) -> Self {
-        let (probe, build) = if a.build_bytes() >= b.build_bytes() { (a, b) } else { (b, a) };
-        let misses = (build.build_bytes() / CACHED_BYTES).log2().clamp(0.0, 4.0) / 4.0;
+    /// The join of two sets into `rows`, with the given side as build side.
+    pub(super) fn of_join(probe: &Self, build: &Self, rows: f64) -> Self {
+        let table_bytes = build.rows * (build.row_bytes + ENTRY_BYTES);
+        let misses = (table_bytes / CACHED_BYTES).log2().clamp(0.0, 4.0) / 4.0;
         let factor = 1.0 + misses * (MISS_FACTOR - 1.0);
         let work = (probe.rows + build.rows * BUILD_ROW) * factor + rows * OUTPUT_ROW;
-        Self { rows, row_bytes: a.row_bytes + b.row_bytes, cost: a.cost + b.cost + work }
+        Self { rows, row_bytes: probe.row_bytes + build.row_bytes, cost: probe.cost + build.cost + work }
     }
 }
 

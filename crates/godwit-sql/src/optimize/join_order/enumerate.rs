@@ -139,18 +139,19 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Remembers the join of two sets if it is the cheapest way to their union.
+    /// Remembers the join of two sets, either way round, if it is the cheapest way to their union.
     fn consider(&mut self, a: RelationSet, b: RelationSet) {
         let (Some(left), Some(right)) = (self.best.get(&a).copied(), self.best.get(&b).copied()) else {
             return;
         };
         let known = self.best.get(&(a | b)).copied();
         let rows = known.map_or_else(|| self.cardinality.rows_of(a | b), |entry| entry.estimate.rows);
-        let estimate = Estimate::of_join(&left.estimate, &right.estimate, rows);
-        if known.is_none_or(|entry| estimate.cost < entry.estimate.cost) {
-            let probe_is_a = left.estimate.build_bytes() >= right.estimate.build_bytes();
-            let sides = Some(if probe_is_a { (a, b) } else { (b, a) });
-            self.best.insert(a | b, Entry { estimate, sides });
+        for ((probe, probe_set), (build, build_set)) in [((left, a), (right, b)), ((right, b), (left, a))] {
+            let estimate = Estimate::of_join(&probe.estimate, &build.estimate, rows);
+            let best = self.best.get(&(a | b));
+            if best.is_none_or(|best| estimate.cost < best.estimate.cost) {
+                self.best.insert(a | b, Entry { estimate, sides: Some((probe_set, build_set)) });
+            }
         }
     }
 

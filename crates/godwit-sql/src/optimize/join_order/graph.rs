@@ -157,12 +157,7 @@ impl Collector<'_> {
                 self.conjuncts.extend(split_conjunction(&filter.predicate).into_iter().cloned());
                 self.collect(&filter.input)
             }
-            LogicalPlan::Projection(projection)
-                if super::is_join_tree(&projection.input)
-                    && projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) =>
-            {
-                self.collect(&projection.input)
-            }
+            LogicalPlan::Projection(projection) if super::is_join_tree(plan) => self.collect(&projection.input),
             LogicalPlan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
                 self.collect_semi(join)
             }

@@ -58,7 +58,7 @@ pub(super) fn order_joins(plan: LogicalPlan, estimates: &Estimates) -> Result<Lo
     LogicalPlanBuilder::from(plan).project(schema.columns().into_iter().map(Expr::Column))?.build()
 }
 
-/// True for inner joins and for filters and semi joins right above them.
+/// True for inner joins, and for filters, semi joins and choices of columns right above them.
 fn is_join_tree(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Join(join) => match join.join_type {
@@ -67,6 +67,9 @@ fn is_join_tree(plan: &LogicalPlan) -> bool {
             _ => false,
         },
         LogicalPlan::Filter(filter) => is_join_tree(&filter.input),
+        LogicalPlan::Projection(projection) => {
+            projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) && is_join_tree(&projection.input)
+        }
         _ => false,
     }
 }
