@@ -1,0 +1,57 @@
+//! Decompressed pages of a file, kept in spare room of the buffer pool.
+//!
+//! Decompression is about half of the work of a scan, so queries that come back to a column find its pages ready. A page
+//! is cached when it is read for the second time: what is read once, as in one pass over a large file, costs nothing and
+//! pushes nothing out. The pool drops cached pages before it writes any intermediate to disk.
+
+use std::collections::HashMap;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, CachedPage, PinnedPage};
+use parking_lot::Mutex;
+
+use super::PageHeader;
+
+/// Smaller pages decompress in less time than it takes to map memory for them.
+const PAGE_BYTES_MIN: usize = 32 * 1024;
+
+/// The cache of one open file, by the offset of the page's header. At most one entry per page of the file.
+#[derive(Debug, Default)]
+pub(crate) struct PageCache(Mutex<HashMap<u64, Entry>>);
+
+#[derive(Debug)]
+enum Entry {
+    /// Read once.
+    Seen,
+    /// In the pool, unless it was dropped since.
+    Cached(PageHeader, CachedPage),
+}
+
+impl PageCache {
+    /// The page at `offset`, if it is there.
+    pub(crate) fn get(&self, offset: u64) -> Option<(PageHeader, PinnedPage)> {
+        match self.0.lock().get(&offset) {
+            Some(Entry::Cached(header, page)) => Some((*header, page.pin()?)),
+            _ => None,
+        }
+    }
+
+    /// Caches the page at `offset`, which `fill` decompresses, if it is worth it and there is room; `None`, without a call
+    /// of `fill`, if not.
+    pub(crate) fn insert(
+        &self,
+        offset: u64,
+        header: &PageHeader,
+        memory: &BufferManager,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Option<PinnedPage>> {
+        if header.uncompressed_bytes < PAGE_BYTES_MIN || self.0.lock().insert(offset, Entry::Seen).is_none() {
+            return Ok(None);
+        }
+        let cached = memory.cache(header.uncompressed_bytes, MemoryTag::Reader, fill)?;
+        Ok(cached.map(|(page, pinned)| {
+            self.0.lock().insert(offset, Entry::Cached(*header, page));
+            pinned
+        }))
+    }
+}
