@@ -240,7 +240,9 @@ impl ColumnReader {
             _ if values == 0 => Values::Flat(Flat::zeros(self.decoding.physical, 0)),
             ValueEncoding::Plain => Values::Flat(self.plain_values(&bytes, start, values)?),
             ValueEncoding::Dictionary => {
-                self.load_dictionary()?;
+                if self.load_dictionary()?.is_none() {
+                    return Err(self.pages.corrupt("a page has codes, but its column has no dictionary"));
+                }
                 let width = *bytes.get(start).ok_or_else(|| self.pages.corrupt("a page has no codes"))?;
                 let cursor = RunCursor::new(start + 1..bytes.len(), u32::from(width));
                 Values::Codes(cursor.map_err(|error| self.pages.corrupt(error.message()))?)
