@@ -77,11 +77,14 @@ impl Filter<'_> {
     fn either(&mut self, left: &Expr, right: &Expr) -> f64 {
         let (mut a, mut b) = (self.copy(), self.copy());
         let (left, right) = (a.restrict(left), b.restrict(right));
+        let mut is_exclusive = false;
         for (column, (a, b)) in self.node.columns.iter_mut().zip(a.node.columns.iter().zip(&b.node.columns)) {
             column.domain = column.domain.min(a.domain + b.domain);
             column.bounds = a.bounds.zip(b.bounds).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+            is_exclusive |= a.bounds.zip(b.bounds).is_some_and(|(a, b)| a.1 < b.0 || b.1 < a.0);
         }
-        left + right - left * right
+        let overlap = if is_exclusive { 0.0 } else { left * right };
+        (left + right - overlap).min(1.0)
     }
 
     fn copy(&self) -> Self {

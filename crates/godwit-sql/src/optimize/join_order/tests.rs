@@ -60,8 +60,9 @@ fn no_tpch_query_has_a_cross_product_and_the_smaller_side_builds() {
 fn lineitem_is_probed_and_never_built_whole() {
     for number in [3, 5, 7, 8, 9, 10, 17, 18, 19, 21] {
         for join in joins(&planned(number)) {
-            let is_lineitem = |plan: &LogicalPlan| tables(plan) == ["lineitem"];
-            assert!(!is_lineitem(&join.right), "Q{number} builds a hash table of lineitem");
+            let is_reduced = join.right.exists(|node| Ok(matches!(node, LogicalPlan::Aggregate(_)))).unwrap();
+            let is_lineitem = tables(&join.right) == ["lineitem"] && !is_reduced;
+            assert!(!is_lineitem, "Q{number} builds a hash table of lineitem");
         }
     }
 }
@@ -98,8 +99,9 @@ fn outer_and_semi_joins_build_on_their_smaller_side() {
     let join = joins(&planned(22)).remove(0);
     assert_eq!((join.join_type, tables(&join.right)), (JoinType::RightAnti, vec!["customer".to_owned()]));
     // NOT IN asks for NULLs on its right side, which only the unmirrored join answers.
-    let not_in = tpch_planner().plan_query("FROM region WHERE r_name NOT IN (SELECT l_comment FROM lineitem)").unwrap();
-    assert_eq!(joins(&not_in)[0].join_type, JoinType::LeftAnti);
+    let sql = "FROM region WHERE r_name NOT IN (SELECT nullif(l_comment, 'none') FROM lineitem)";
+    let join = joins(&tpch_planner().plan_query(sql).unwrap()).remove(0);
+    assert_eq!((join.join_type, join.null_aware), (JoinType::LeftAnti, true));
 }
 
 #[test]
