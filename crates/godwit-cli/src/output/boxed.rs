@@ -199,7 +199,7 @@ mod tests {
     fn many_rows_show_both_ends_however_they_are_cut_into_batches() {
         let whole = render(Format::Box, &[numbered(0..5000)], None);
         assert!(whole.ends_with("5,000 rows (40 shown)\n"));
-        assert!(whole.contains("│   19 │\n│ ·") || whole.contains("│   19 │\n│    · │\n│ 4980 │"), "{whole}");
+        assert!(whole.contains("│   19 │\n│    · │\n│ 4980 │"), "{whole}");
         let pieces = [numbered(0..7), numbered(7..30), numbered(30..4999), numbered(4999..5000)];
         assert_eq!(render(Format::Box, &pieces, None), whole);
         let forty = render(Format::Box, &[numbered(0..13), numbered(13..40)], None);
@@ -214,6 +214,6 @@ mod tests {
         let text = render(Format::Box, &[RecordBatch::try_from_iter(columns).unwrap()], Some(24));
         let table: Vec<&str> = text.lines().take_while(|line| !line.contains("rows")).collect();
         assert!(table.iter().all(|line| line.width() == 24), "{text}");
-        assert!(text.contains("a very long te…") && text.contains("東京"), "{text}");
+        assert!(text.contains("a very long tex…") && text.contains("東京"), "{text}");
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Result<ControlFlow<Stop>> {
 
 fn unknown(name: &str) -> Error {
     const SIMILARITY_MIN: f64 = 0.75;
-    let similarity = |command: &&Command| strsim::jaro_winkler(command.name, name);
+    let letters = name.trim_start_matches('.');
+    let similarity = |command: &&Command| strsim::jaro_winkler(command.name.trim_start_matches('.'), letters);
     let nearest = COMMANDS.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
     let hint = match nearest.filter(|command| similarity(command) >= SIMILARITY_MIN) {
         Some(command) => format!("did you mean {}?", command.name),
