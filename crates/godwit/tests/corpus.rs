@@ -1,0 +1,61 @@
+//! The corpus in its worlds. Each world proves that what it is about happened.
+
+mod support;
+
+use godwit::{Config, DebugOptions, minimum_memory_limit};
+use support::run_corpus;
+
+/// Enough that workers get into each other's way, on any machine.
+const THREADS: usize = 4;
+
+fn config() -> Config {
+    Config { threads: Some(THREADS), ..Config::default() }
+}
+
+fn chunks_of(rows: usize) -> Config {
+    Config { debug: DebugOptions { chunk_rows: Some(rows), ..DebugOptions::default() }, ..config() }
+}
+
+#[test]
+fn default() {
+    let evidence = run_corpus("default", &config());
+    assert_eq!(evidence.other_threads, 0);
+    assert_eq!(evidence.batch_rows_max, 2048);
+}
+
+/// Every page goes to disk as soon as nobody uses it.
+#[test]
+fn forced_spill() {
+    let debug = DebugOptions { force_spill: true, ..DebugOptions::default() };
+    let evidence = run_corpus("forced_spill", &Config { debug, ..config() });
+    assert!(evidence.evictions > 0);
+    assert!(evidence.spilled_bytes > 0);
+    assert!(evidence.reread_bytes > 0);
+}
+
+/// The smallest limit that is allowed.
+#[test]
+fn memory_floor() {
+    let limit = minimum_memory_limit(THREADS);
+    let evidence = run_corpus("memory_floor", &Config { memory_limit_bytes: Some(limit), ..config() });
+    assert!(evidence.peak_bytes <= limit, "{} bytes in use, {limit} allowed", evidence.peak_bytes);
+    assert!(evidence.spilled_bytes > 0, "the corpus has to need more than {limit} bytes");
+    assert!(evidence.reread_bytes > 0);
+}
+
+#[test]
+fn tiny_chunks() {
+    assert_eq!(run_corpus("tiny_chunks", &chunks_of(2)).batch_rows_max, 2);
+}
+
+/// No power of two, so that whatever counts in words of a bit mask has a remainder.
+#[test]
+fn odd_chunks() {
+    assert_eq!(run_corpus("odd_chunks", &chunks_of(2047)).batch_rows_max, 2047);
+}
+
+#[test]
+fn one_worker() {
+    let evidence = run_corpus("one_worker", &Config { threads: Some(1), ..Config::default() });
+    assert_eq!(evidence.other_threads, 0);
+}

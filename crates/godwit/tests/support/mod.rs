@@ -1,0 +1,105 @@
+//! Runs the corpus: the SQL tests as text in `tests/sql`, with the `sqllogictest` crate.
+//!
+//! A *world* is a configuration in which the whole corpus runs; results must not depend on it. Each file gets a database
+//! of its own. `$data` in a file stands for the folder that [`data`] fills. Expected results come from DuckDB, see
+//! `tests/duckdb/verify_corpus.py`; what DuckDB answers otherwise is marked `skipif duckdb`.
+
+mod data;
+mod session;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use godwit::{Config, Database, MemoryStatistics};
+use sqllogictest::{DefaultColumnType, Runner};
+
+use session::Session;
+
+/// What the files of a world's run did to their databases.
+#[derive(Default)]
+pub struct Evidence {
+    pub files: usize,
+    /// Pages that left memory for the disk.
+    pub evictions: u64,
+    pub spilled_bytes: u64,
+    pub reread_bytes: u64,
+    /// The most of all files.
+    pub peak_bytes: u64,
+    pub batch_rows_max: usize,
+    /// Files whose database has another number of workers than the world asked for.
+    pub other_threads: usize,
+}
+
+/// Runs all files in a world called `label`; records marked `skipif <label>` are left out. Fails with all that differs.
+pub fn run_corpus(label: &str, config: &Config) -> Evidence {
+    let data = data::Folder::new();
+    let mut evidence = Evidence::default();
+    let mut failures = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql");
+    for file in files_in(&root) {
+        let name = file.strip_prefix(&root).expect("the file was found under the root").display().to_string();
+        let text = fs::read_to_string(&file).expect("the file is readable text");
+        let script = text.replace("$data", &data.path().display().to_string());
+        if let Err(failure) = run_file(label, config, &name, &script, &mut evidence) {
+            failures.push(failure);
+        }
+    }
+    assert!(failures.is_empty(), "{} files failed in the world '{label}':\n{}", failures.len(), failures.join("\n"));
+    assert!(evidence.files > 10, "only {} files were found", evidence.files);
+    evidence
+}
+
+/// Runs one file on a new database; afterwards nothing may be left in its folder for intermediates.
+fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &mut Evidence) -> Result<(), String> {
+    let temp_directory = tempfile::tempdir().expect("a temporary folder can be made");
+    let config = Config { temp_directory: Some(temp_directory.path().to_owned()), ..config.clone() };
+    let threads = config.threads.expect("a world says how many threads");
+    let database = Database::open_with(":memory:", config).expect("a world's configuration is valid");
+    let session = Session::new(&database);
+    let batch_rows = session.batch_rows_max();
+    let mut runner = Runner::new(|| async { Ok(session.clone()) });
+    runner.add_label(label);
+    runner.with_column_validator(columns_match);
+    let outcome = runner.run_script_with_name(script, name).map_err(|error| error.to_string());
+    drop(runner);
+
+    let MemoryStatistics { evictions, spilled_bytes_total, reread_bytes_total, peak_bytes, .. } =
+        database.memory_statistics();
+    evidence.files += 1;
+    evidence.evictions += evictions;
+    evidence.spilled_bytes += spilled_bytes_total;
+    evidence.reread_bytes += reread_bytes_total;
+    evidence.peak_bytes = evidence.peak_bytes.max(peak_bytes);
+    evidence.batch_rows_max = evidence.batch_rows_max.max(batch_rows.get());
+    evidence.other_threads += usize::from(session::threads(&database) != threads);
+    let left_bytes = database.memory_statistics().temp_file_bytes;
+    if left_bytes != 0 {
+        return Err(format!("{name}: {left_bytes} bytes of intermediates stay on disk after the last statement"));
+    }
+    drop((session, database));
+    let left = fs::read_dir(temp_directory.path()).expect("the folder is there").count();
+    if left != 0 {
+        return Err(format!("{name}: {left} temporary files are left"));
+    }
+    outcome
+}
+
+/// Classes of types: integer, other number, all else. `?` stands for any.
+fn columns_match(actual: &Vec<DefaultColumnType>, expected: &Vec<DefaultColumnType>) -> bool {
+    let matches = |(actual, expected)| expected == &DefaultColumnType::Any || actual == expected;
+    actual.len() == expected.len() && actual.iter().zip(expected).all(matches)
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("the corpus is there") {
+        let path = entry.expect("the folder is readable").path();
+        if path.is_dir() {
+            files.extend(files_in(&path));
+        } else if path.extension().is_some_and(|extension| extension == "slt") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}

@@ -1,0 +1,131 @@
+//! A connection as `sqllogictest` wants it, and how values are written in the corpus.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::DataType;
+use godwit::{Connection, Database};
+use sqllogictest::{DB, DBOutput, DefaultColumnType};
+
+/// Formats what the corpus doesn't write in a way of its own. DuckDB's client rounds to microseconds, too.
+const OPTIONS: FormatOptions<'static> = FormatOptions::new()
+    .with_null("NULL")
+    .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
+    .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"));
+
+/// Clones share the connection.
+#[derive(Clone)]
+pub struct Session {
+    connection: Arc<Connection>,
+    batch_rows_max: Arc<AtomicUsize>,
+}
+
+/// The longest batch that a session has seen.
+pub struct BatchRows(Arc<AtomicUsize>);
+
+impl BatchRows {
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Godwit's error, as one that `sqllogictest` can carry.
+#[derive(Debug)]
+pub struct SessionError(godwit::Error);
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for SessionError {}
+
+impl Session {
+    pub fn new(database: &Database) -> Self {
+        Self { connection: Arc::new(database.connect()), batch_rows_max: Arc::default() }
+    }
+
+    pub fn batch_rows_max(&self) -> BatchRows {
+        BatchRows(self.batch_rows_max.clone())
+    }
+}
+
+impl DB for Session {
+    type Error = SessionError;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
+        let result = self.connection.query(sql).map_err(SessionError)?;
+        let types: Vec<_> = result.schema().fields().iter().map(|field| class_of(field.data_type())).collect();
+        let mut rows = Vec::new();
+        for batch in result {
+            let batch = batch.map_err(SessionError)?;
+            self.batch_rows_max.fetch_max(batch.num_rows(), Ordering::Relaxed);
+            append_rows(&batch, &mut rows);
+        }
+        if types.is_empty() {
+            return Ok(DBOutput::StatementComplete(0));
+        }
+        Ok(DBOutput::Rows { types, rows })
+    }
+
+    fn engine_name(&self) -> &str {
+        "godwit"
+    }
+}
+
+/// The number of workers that a database says it has.
+pub fn threads(database: &Database) -> usize {
+    let result = database.connect().query("SHOW threads").expect("there is a setting 'threads'");
+    let batch = result.last().expect("SHOW gives a row").expect("SHOW doesn't fail");
+    batch.column(1).as_string::<i32>().value(0).parse().expect("'threads' is a number")
+}
+
+fn class_of(data_type: &DataType) -> DefaultColumnType {
+    match data_type {
+        DataType::Null => DefaultColumnType::Any,
+        DataType::Dictionary(_, values) => class_of(values),
+        other if other.is_integer() => DefaultColumnType::Integer,
+        other if other.is_numeric() => DefaultColumnType::FloatingPoint,
+        _ => DefaultColumnType::Text,
+    }
+}
+
+fn append_rows(batch: &RecordBatch, rows: &mut Vec<Vec<String>>) {
+    let columns: Vec<Vec<String>> = batch.columns().iter().map(|column| texts(column)).collect();
+    rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+}
+
+/// The values of a column as the corpus writes them.
+fn texts(column: &dyn Array) -> Vec<String> {
+    if matches!(column.data_type(), DataType::Float32 | DataType::Float64) {
+        let column = arrow_cast::cast(column, &DataType::Float64).expect("a float is a double");
+        let values = column.as_primitive::<Float64Type>().iter();
+        return values.map(|value| value.map_or("NULL".into(), float_text)).collect();
+    }
+    let formatter = ArrayFormatter::try_new(column, &OPTIONS).expect("every type can be shown");
+    let text = |row| match formatter.value(row).to_string() {
+        text if text.is_empty() => "(empty)".into(),
+        text => text,
+    };
+    (0..column.len()).map(text).collect()
+}
+
+/// Seven significant digits or six after the point, so that the order of additions doesn't matter.
+fn float_text(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".into();
+    }
+    if value.is_infinite() || value == 0.0 || (1e-4..1e15).contains(&value.abs()) {
+        let text = format!("{value:.6}");
+        let trimmed = text.trim_end_matches('0');
+        return if trimmed.ends_with('.') { format!("{trimmed}0") } else { trimmed.into() };
+    }
+    format!("{value:.6e}")
+}
