@@ -290,7 +290,7 @@ impl VisitorMut for Desugar {
             && let OrderByKind::All(options) = &order.kind
             && !select.projection.iter().any(is_wildcard)
         {
-            let by = |at: usize| OrderByExpr { expr: ordinal(at), options: options.clone(), with_fill: None };
+            let by = |at: usize| OrderByExpr { expr: ordinal(at), options: *options, with_fill: None };
             order.kind = OrderByKind::Expressions((0..select.projection.len()).map(by).collect());
         }
         ControlFlow::Continue(())
