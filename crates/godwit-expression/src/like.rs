@@ -156,7 +156,7 @@ impl Matcher {
             .collect();
         Ok(match (prefix.is_empty(), middle.len(), suffix.is_empty()) {
             (false, 0, true) => Matcher::Prefix(prefix),
-            (true, 0, _) => Matcher::Suffix(suffix),
+            (true, 0, false) => Matcher::Suffix(suffix),
             (true, 1, true) => Matcher::Contains(Box::new(middle.remove(0))),
             _ => Matcher::Parts { prefix, middle, suffix },
         })
@@ -224,7 +224,11 @@ fn tokens(pattern: &str, escape: char) -> Vec<Token> {
 
 /// The leftmost occurrence of each part is as good as any other.
 fn match_parts(string: &[u8], prefix: &[u8], middle: &[Finder<'_>], suffix: &[u8]) -> bool {
-    if string.len() < prefix.len() + suffix.len() || !string.starts_with(prefix) || !string.ends_with(suffix) {
+    // An empty vector points nowhere, and comparing zero bytes there costs over 100 ns with AVX-512: a masked load from
+    // an unmapped address is resolved in microcode.
+    let starts = prefix.is_empty() || string.starts_with(prefix);
+    let ends = suffix.is_empty() || string.ends_with(suffix);
+    if string.len() < prefix.len() + suffix.len() || !starts || !ends {
         return false;
     }
     let mut rest = &string[prefix.len()..string.len() - suffix.len()];
