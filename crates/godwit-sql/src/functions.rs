@@ -61,6 +61,8 @@ impl Functions {
         for function in datafusion_functions_aggregate::all_default_aggregate_functions() {
             insert(&mut aggregate, function.name(), function.aliases(), &function);
         }
+        let average = crate::inexact::average();
+        insert(&mut aggregate, average.name(), average.aliases(), &average);
         let mut window = HashMap::new();
         for function in datafusion_functions_window::all_default_window_functions() {
             insert(&mut window, function.name(), function.aliases(), &function);
@@ -79,6 +81,7 @@ impl Functions {
 
 fn expr_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(crate::inexact::QuotientPlanner),
         Arc::<datafusion_functions::core::planner::CoreFunctionPlanner>::default(),
         Arc::new(datafusion_functions_nested::planner::NestedFunctionPlanner),
         Arc::new(datafusion_functions_nested::planner::FieldAccessPlanner),

@@ -18,6 +18,7 @@ mod catalog;
 mod estimate;
 mod from_first;
 mod functions;
+mod inexact;
 mod names;
 mod optimize;
 mod parse;
