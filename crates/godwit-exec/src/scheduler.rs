@@ -223,7 +223,7 @@ impl QueryRun {
             Ok(tasks) => {
                 self.progress.lock().states[index] = State::Running { tasks_left: tasks };
                 for task in PipelineTask::for_pipeline(&self, index, tasks) {
-                    self.pool.push(Job::Task(task));
+                    self.pool.push(Job::Task(Box::new(task)));
                 }
             }
             Err(error) => self.task_ended(index, Err(error)),

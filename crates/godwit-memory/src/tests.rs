@@ -511,8 +511,7 @@ fn cached_pages_make_room_for_intermediates_and_are_never_written() {
     }
     assert_eq!(cached.len(), PAGES / 2, "half of the limit stays free for operators");
     let kept = cached[1].pin().expect("nobody needed the room yet");
-    let pages: Vec<_> =
-        (0..PAGES - 1).map(|_| manager.allocate_page(MemoryTag::RowPage, None).unwrap()).collect();
+    let pages: Vec<_> = (0..PAGES - 1).map(|_| manager.allocate_page(MemoryTag::RowPage, None).unwrap()).collect();
     assert_eq!(cached.iter().filter(|page| page.pin().is_some()).count(), 1, "all but the pinned one are gone");
     assert_eq!(kept.as_ref()[PAGE_BYTES - 1], 1);
     assert_eq!(manager.statistics().spilled_bytes_total, 0);

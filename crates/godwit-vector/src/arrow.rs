@@ -121,9 +121,9 @@ fn bitmap_of(bits: &BooleanBuffer) -> Bitmap {
 /// The rows of a vector as an Arrow array of type `logical`. Integers of another width are widened or narrowed; the
 /// plan guarantees that they fit.
 pub fn to_arrow(vector: &Vector, logical: &DataType) -> Result<ArrayRef> {
-    let nulls = vector.validity().map(|bitmap| {
-        NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(bitmap.words().to_vec()), 0, bitmap.len()))
-    });
+    let nulls = vector
+        .validity()
+        .map(|bitmap| NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(bitmap.words().to_vec()), 0, bitmap.len())));
     if let DataType::Dictionary(_, values) = logical {
         let plain = to_arrow(vector, values)?;
         return arrow_cast::cast(&plain, logical).map_err(|error| Error::internal(error.to_string()));

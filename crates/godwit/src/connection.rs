@@ -1,5 +1,6 @@
 //! A connection runs statements.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
@@ -60,6 +61,12 @@ impl Connection {
 
     /// Runs a parsed statement.
     pub fn run(&self, statement: &ParsedStatement) -> Result<QueryResult> {
+        // A panic while planning is a bug, ours or a dependency's; it must not take the host program along.
+        catch_unwind(AssertUnwindSafe(|| self.run_unguarded(statement)))
+            .unwrap_or_else(|_| Err(Error::internal("planning the statement panicked")))
+    }
+
+    fn run_unguarded(&self, statement: &ParsedStatement) -> Result<QueryResult> {
         let shared = &self.database.0;
         let catalog = shared.planner.catalog();
         match shared.planner.plan(statement)? {

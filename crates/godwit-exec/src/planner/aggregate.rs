@@ -17,7 +17,7 @@ use crate::hash_aggregate::{AggregateCompiler, HashAggregate, HashAggregateSpec}
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_aggregate(&mut self, aggregate: &Aggregate, needs: Needs) -> Result<Stream> {
         let input_schema = aggregate.input.schema();
-        let (groups, grouping_sets) = group_keys(&aggregate.group_expr)?;
+        let GroupKeys { keys: groups, sets: grouping_sets } = GroupKeys::of(&aggregate.group_expr)?;
         let columns = columns_of_all(groups.iter().chain(&aggregate.aggr_expr), input_schema)?;
         // Dropping all rows of a group drops the group, if every row belongs to just one.
         let filters = match grouping_sets {
@@ -71,17 +71,25 @@ impl PhysicalPlanner<'_> {
 }
 
 /// The distinct group keys, and for grouping sets which keys each set has.
-fn group_keys(group_expr: &[Expr]) -> Result<(Vec<Expr>, Option<Vec<Vec<usize>>>)> {
-    if !group_expr.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
-        return Ok((group_expr.to_vec(), None));
+struct GroupKeys {
+    keys: Vec<Expr>,
+    sets: Option<Vec<Vec<usize>>>,
+}
+
+impl GroupKeys {
+    fn of(group_expr: &[Expr]) -> Result<Self> {
+        if !group_expr.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
+            return Ok(Self { keys: group_expr.to_vec(), sets: None });
+        }
+        let enumerated = enumerate_grouping_sets(group_expr.to_vec()).map_err(planning_error)?;
+        let [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] = &enumerated[..] else {
+            return Err(Error::internal("grouping sets that are not enumerated"));
+        };
+        let listed = grouping_set_to_exprlist(&enumerated).map_err(planning_error)?;
+        let keys: Vec<Expr> = listed.into_iter().cloned().collect();
+        let index_of =
+            |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of a set");
+        let sets = sets.iter().map(|set| set.iter().map(index_of).collect()).collect();
+        Ok(Self { keys, sets: Some(sets) })
     }
-    let enumerated = enumerate_grouping_sets(group_expr.to_vec()).map_err(planning_error)?;
-    let [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] = &enumerated[..] else {
-        return Err(Error::internal("grouping sets that are not enumerated"));
-    };
-    let keys: Vec<Expr> = grouping_set_to_exprlist(&enumerated).map_err(planning_error)?.into_iter().cloned().collect();
-    let index_of =
-        |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of every set");
-    let sets = sets.iter().map(|set| set.iter().map(index_of).collect()).collect();
-    Ok((keys, Some(sets)))
 }

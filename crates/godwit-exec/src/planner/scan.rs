@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use datafusion_common::tree_node::TreeNode;
+use datafusion_common::Column;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_expr::Expr;
 use datafusion_expr::logical_plan::TableScan;
 use datafusion_expr::utils::conjunction;
 use godwit_common::{Error, Result};
@@ -33,7 +35,7 @@ impl PhysicalPlanner<'_> {
         let table_column = |index: usize| scan.projection.as_ref().map_or(index, |projection| projection[index]);
         let position = |index: usize| origin.binary_search(&index).expect("filtered columns are wanted");
         let request = ScanRequest {
-            name: format!("Scan {}", definition.name),
+            name: scan_name(&definition.name, &inside),
             columns: origin.iter().map(|&index| table_column(index)).collect(),
             filters: inside,
             join_filters: needs
@@ -55,6 +57,23 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-fn has_subquery(expr: &datafusion_expr::Expr) -> datafusion_common::Result<bool> {
-    Ok(matches!(expr, datafusion_expr::Expr::ScalarSubquery(_)))
+/// What `EXPLAIN` shows: the table and its filters, without the table's name in front of every column.
+fn scan_name(table: &str, filters: &[Expr]) -> String {
+    let unqualified = |filter: &Expr| {
+        let bare = filter.clone().transform(|expr| {
+            Ok(match expr {
+                Expr::Column(column) => Transformed::yes(Expr::Column(Column::new_unqualified(column.name))),
+                other => Transformed::no(other),
+            })
+        });
+        bare.map_or_else(|_| filter.human_display().to_string(), |bare| bare.data.human_display().to_string())
+    };
+    match filters {
+        [] => format!("Scan {table}"),
+        filters => format!("Scan {table} where {}", filters.iter().map(unqualified).collect::<Vec<_>>().join(" AND ")),
+    }
+}
+
+fn has_subquery(expr: &Expr) -> datafusion_common::Result<bool> {
+    Ok(matches!(expr, Expr::ScalarSubquery(_)))
 }

@@ -66,14 +66,14 @@ struct Counter {
 }
 
 impl PipelineTask {
-    pub(super) fn for_pipeline(run: &Arc<QueryRun>, index: usize, tasks: usize) -> Vec<Box<Self>> {
+    pub(super) fn for_pipeline(run: &Arc<QueryRun>, index: usize, tasks: usize) -> impl Iterator<Item = Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        (0..tasks).map(|_| Box::new(Self { run: run.clone(), index, stop: stop.clone(), workers: None })).collect()
+        (0..tasks).map(move |_| Self { run: run.clone(), index, stop: stop.clone(), workers: None })
     }
 
     /// Ends the task: worker objects go first, so that nothing of it is left when the run hears of it.
-    pub(super) fn into_run(self: Box<Self>) -> (Arc<QueryRun>, usize) {
-        let PipelineTask { run, index, workers, .. } = *self;
+    pub(super) fn into_run(self) -> (Arc<QueryRun>, usize) {
+        let PipelineTask { run, index, workers, .. } = self;
         drop(workers);
         (run, index)
     }

@@ -31,7 +31,7 @@ mod source;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use godwit_common::Result;
+use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Projection};
 use godwit_memory::BufferManager;
 use godwit_rows::{RowLayout, RowLayoutOptions, RowOrder, RowOrderKey};
@@ -109,6 +109,12 @@ impl Sort {
     /// A sort that `EXPLAIN` shows as `name`.
     pub fn new(spec: SortSpec, query: &Arc<QueryContext>, name: impl Into<String>) -> Result<Arc<Self>> {
         assert!(!spec.keys.is_empty(), "a sort has keys");
+        if let Some(key) = spec.keys.iter().find(|key| key.expression.output().physical == PhysicalType::Nested) {
+            let ty = &key.expression.output().logical;
+            return Err(
+                Error::unsupported(format!("ORDER BY on values of type {ty}")).with_hint("sort by a part of it")
+            );
+        }
         let output = spec.output.iter().map(|&column| spec.input[column].clone()).collect();
         let metrics = OperatorMetrics::new(name);
         let width = match KeyLayout::exact_bits(&spec.keys) {
