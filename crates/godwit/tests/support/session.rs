@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -12,7 +11,7 @@ use arrow_schema::DataType;
 use godwit::{Connection, Database};
 use sqllogictest::{DB, DBOutput, DefaultColumnType};
 
-/// Formats what the corpus doesn't write in a way of its own. DuckDB's client rounds to microseconds, too.
+/// Formats what the corpus doesn't write in a way of its own.
 const OPTIONS: FormatOptions<'static> = FormatOptions::new()
     .with_null("NULL")
     .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
@@ -20,19 +19,7 @@ const OPTIONS: FormatOptions<'static> = FormatOptions::new()
 
 /// Clones share the connection.
 #[derive(Clone)]
-pub struct Session {
-    connection: Arc<Connection>,
-    batch_rows_max: Arc<AtomicUsize>,
-}
-
-/// The longest batch that a session has seen.
-pub struct BatchRows(Arc<AtomicUsize>);
-
-impl BatchRows {
-    pub fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+pub struct Session(Arc<Connection>);
 
 /// Godwit's error, as one that `sqllogictest` can carry.
 #[derive(Debug)]
@@ -48,11 +35,7 @@ impl std::error::Error for SessionError {}
 
 impl Session {
     pub fn new(database: &Database) -> Self {
-        Self { connection: Arc::new(database.connect()), batch_rows_max: Arc::default() }
-    }
-
-    pub fn batch_rows_max(&self) -> BatchRows {
-        BatchRows(self.batch_rows_max.clone())
+        Self(Arc::new(database.connect()))
     }
 }
 
@@ -61,13 +44,11 @@ impl DB for Session {
     type ColumnType = DefaultColumnType;
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
-        let result = self.connection.query(sql).map_err(SessionError)?;
+        let result = self.0.query(sql).map_err(SessionError)?;
         let types: Vec<_> = result.schema().fields().iter().map(|field| class_of(field.data_type())).collect();
         let mut rows = Vec::new();
         for batch in result {
-            let batch = batch.map_err(SessionError)?;
-            self.batch_rows_max.fetch_max(batch.num_rows(), Ordering::Relaxed);
-            append_rows(&batch, &mut rows);
+            append_rows(&batch.map_err(SessionError)?, &mut rows);
         }
         if types.is_empty() {
             return Ok(DBOutput::StatementComplete(0));
