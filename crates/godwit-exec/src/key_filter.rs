@@ -83,8 +83,11 @@ impl KeyFilter {
         if let Some(validity) = keys.validity() {
             rows.retain(|&row| validity.get(row as usize));
         }
+        if rows.is_empty() {
+            return;
+        }
         match keys.data() {
-            Data::Constant(_) if !rows.is_empty() => {
+            Data::Constant(_) => {
                 let mut first = vec![rows[0]];
                 self.retain_flat(&keys.slice(rows[0] as usize, 1).flattened(), &mut Vec::from([0]), &mut first);
                 if first.is_empty() {

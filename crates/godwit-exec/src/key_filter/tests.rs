@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use godwit_memory::BufferConfig;
-use godwit_vector::StrColumn;
+use godwit_vector::{PhysicalType, StrColumn};
 use proptest::prelude::*;
 
 use super::*;
@@ -88,6 +88,9 @@ fn a_bloom_filter_rejects_most_strings() {
     let mut all = vec![3, 4];
     filter.retain(&Vector::constant(Flat::Str(StrColumn::from_strings([name(7)])), 10), &mut all);
     assert_eq!(all, [3, 4]);
+    let mut none = all.clone();
+    filter.retain(&Vector::null(PhysicalType::Str, 10), &mut none);
+    assert!(none.is_empty());
     filter.retain(&Vector::constant(Flat::Str(StrColumn::from_strings(["nobody"])), 10), &mut all);
     assert!(all.is_empty());
 }
