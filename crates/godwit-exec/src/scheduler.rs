@@ -73,7 +73,8 @@ impl WorkerPool {
         self.threads.len()
     }
 
-    /// Starts a query. `on_done` is called once, by a worker, when the last task has ended.
+    /// Starts a query. `on_done` is called once, by a worker, when the last task has ended and the pipelines, with all
+    /// that they held, are gone.
     pub fn run(
         &self,
         query: Arc<QueryContext>,
@@ -185,7 +186,8 @@ impl QueryRun {
         Arc::new(Self { pool, query, pipelines, progress })
     }
 
-    /// Queues every pipeline whose dependencies are complete, or ends the run if nothing runs and nothing can.
+    /// Queues every pipeline whose dependencies are complete. If nothing runs and nothing can, the run is over as soon as
+    /// the caller lets go of it.
     fn launch_ready(self: &Arc<Self>) {
         let mut progress = self.progress.lock();
         if progress.error.is_none() {
@@ -198,15 +200,9 @@ impl QueryRun {
                 }
             }
         }
-        if progress.running == 0 {
-            if progress.error.is_none() && progress.states.iter().any(|&state| state != State::Complete) {
-                progress.error = Some(Error::internal("the pipelines of a query wait for each other"));
-            }
-            if let Some(on_done) = progress.on_done.take() {
-                let result = progress.error.clone().map_or(Ok(()), Err);
-                drop(progress);
-                on_done(result);
-            }
+        let stuck = progress.running == 0 && progress.states.iter().any(|&state| state != State::Complete);
+        if stuck {
+            progress.error.get_or_insert_with(|| Error::internal("the pipelines of a query wait for each other"));
         }
     }
 
@@ -277,6 +273,18 @@ impl QueryRun {
             progress.running -= 1;
         }
         self.launch_ready();
+    }
+}
+
+impl Drop for QueryRun {
+    /// The last task has ended: gives everything back, then tells.
+    fn drop(&mut self) {
+        self.pipelines.clear();
+        let progress = self.progress.get_mut();
+        let result = progress.error.take().map_or(Ok(()), Err);
+        if let Some(on_done) = progress.on_done.take() {
+            on_done(result);
+        }
     }
 }
 

@@ -18,5 +18,6 @@ fn colliding_hashes() {
     hash_vectors(&[from_arrow(&numbers).unwrap()], 3, &mut hashes);
     assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
 
-    run_corpus("colliding_hashes", &Config { threads: Some(4), ..Config::default() });
+    let evidence = run_corpus("colliding_hashes", &Config { threads: Some(4), ..Config::default() });
+    assert!(evidence.files > 0 && evidence.batch_rows_max > 0);
 }

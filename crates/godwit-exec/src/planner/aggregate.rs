@@ -82,14 +82,27 @@ impl GroupKeys {
             return Ok(Self { keys: group_expr.to_vec(), sets: None });
         }
         let enumerated = enumerate_grouping_sets(group_expr.to_vec()).map_err(planning_error)?;
-        let [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] = &enumerated[..] else {
-            return Err(Error::internal("grouping sets that are not enumerated"));
+        let [Expr::GroupingSet(grouping_set)] = &enumerated[..] else {
+            return Err(Error::internal("several grouping sets that were not combined into one"));
         };
         let listed = grouping_set_to_exprlist(&enumerated).map_err(planning_error)?;
         let keys: Vec<Expr> = listed.into_iter().cloned().collect();
         let index_of =
             |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of a set");
-        let sets = sets.iter().map(|set| set.iter().map(index_of).collect()).collect();
+        let sets = sets_of(grouping_set).into_iter().map(|set| set.into_iter().map(index_of).collect()).collect();
         Ok(Self { keys, sets: Some(sets) })
+    }
+}
+
+/// The sets that ROLLUP and CUBE stand for. The planner has limited their number.
+fn sets_of(grouping_set: &GroupingSet) -> Vec<Vec<&Expr>> {
+    match grouping_set {
+        GroupingSet::GroupingSets(sets) => sets.iter().map(|set| set.iter().collect()).collect(),
+        GroupingSet::Rollup(keys) => (0..=keys.len()).map(|len| keys[..len].iter().collect()).collect(),
+        GroupingSet::Cube(keys) => (0..1u64 << keys.len())
+            .map(|subset| {
+                keys.iter().enumerate().filter(|(key, _)| subset >> key & 1 == 1).map(|(_, key)| key).collect()
+            })
+            .collect(),
     }
 }

@@ -9,8 +9,6 @@ mod session;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use godwit::{Config, Database, MemoryStatistics};
 use sqllogictest::{DefaultColumnType, Runner};
@@ -61,7 +59,7 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     let session = Session::new(&database);
     let mut runner = Runner::new(|| async { Ok(session.clone()) });
     runner.add_label(label);
-    runner.with_column_validator(columns_match);
+    runner.with_column_validator(|actual, expected| columns_match(actual, expected));
     let outcome = runner.run_script_with_name(script, name).map_err(|error| error.to_string());
     drop(runner);
 
@@ -73,7 +71,7 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     evidence.reread_bytes += reread_bytes_total;
     evidence.peak_bytes = evidence.peak_bytes.max(peak_bytes);
     evidence.other_threads += usize::from(session::threads(&database) != threads);
-    let left_bytes = settled_temp_file_bytes(&database);
+    let left_bytes = database.memory_statistics().temp_file_bytes;
     if left_bytes != 0 {
         return Err(format!("{name}: {left_bytes} bytes of intermediates stay on disk after the last statement"));
     }
@@ -85,18 +83,6 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     outcome
 }
 
-/// What is left on disk. A worker may still be about to drop the operators of a query whose last row has been read.
-fn settled_temp_file_bytes(database: &Database) -> u64 {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    loop {
-        let bytes = database.memory_statistics().temp_file_bytes;
-        if bytes == 0 || Instant::now() > deadline {
-            return bytes;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
 /// The length of the longest batch when a file of 10,000 rows is read.
 fn batch_rows_max(config: &Config, data: &Path) -> usize {
     let database = Database::open_with(":memory:", config.clone()).expect("a world's configuration is valid");
@@ -106,7 +92,7 @@ fn batch_rows_max(config: &Config, data: &Path) -> usize {
 }
 
 /// Classes of types: integer, other number, all else. `?` stands for any.
-fn columns_match(actual: &Vec<DefaultColumnType>, expected: &Vec<DefaultColumnType>) -> bool {
+fn columns_match(actual: &[DefaultColumnType], expected: &[DefaultColumnType]) -> bool {
     let matches = |(actual, expected)| expected == &DefaultColumnType::Any || actual == expected;
     actual.len() == expected.len() && actual.iter().zip(expected).all(matches)
 }
