@@ -89,20 +89,25 @@ impl GroupKeys {
         let keys: Vec<Expr> = listed.into_iter().cloned().collect();
         let index_of =
             |key: &Expr| keys.iter().position(|known| known == key).expect("the list has every key of a set");
-        let sets = sets_of(grouping_set).into_iter().map(|set| set.into_iter().map(index_of).collect()).collect();
+        let sets = sets_of(grouping_set)?.into_iter().map(|set| set.into_iter().map(index_of).collect()).collect();
         Ok(Self { keys, sets: Some(sets) })
     }
 }
 
-/// The sets that ROLLUP and CUBE stand for. The planner has limited their number.
-fn sets_of(grouping_set: &GroupingSet) -> Vec<Vec<&Expr>> {
-    match grouping_set {
+/// Most keys of a CUBE: each doubles the number of sets, and every row is aggregated once per set.
+const CUBE_KEYS_MAX: usize = 12;
+
+/// The sets that ROLLUP and CUBE stand for.
+fn sets_of(grouping_set: &GroupingSet) -> Result<Vec<Vec<&Expr>>> {
+    Ok(match grouping_set {
         GroupingSet::GroupingSets(sets) => sets.iter().map(|set| set.iter().collect()).collect(),
         GroupingSet::Rollup(keys) => (0..=keys.len()).map(|len| keys[..len].iter().collect()).collect(),
-        GroupingSet::Cube(keys) => (0..1u64 << keys.len())
-            .map(|subset| {
-                keys.iter().enumerate().filter(|(key, _)| subset >> key & 1 == 1).map(|(_, key)| key).collect()
-            })
+        GroupingSet::Cube(keys) if keys.len() > CUBE_KEYS_MAX => {
+            return Err(Error::unsupported(format!("a CUBE of more than {CUBE_KEYS_MAX} keys"))
+                .with_hint("list the GROUPING SETS that are wanted"));
+        }
+        GroupingSet::Cube(keys) => (0..1usize << keys.len())
+            .map(|subset| (0..keys.len()).filter(|key| subset >> key & 1 == 1).map(|key| &keys[key]).collect())
             .collect(),
-    }
+    })
 }
