@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_cast::CastOptions;
 use arrow_cast::display::FormatOptions;
-use arrow_schema::{DataType, FieldRef};
+use arrow_schema::{ArrowError, DataType, FieldRef};
 use datafusion_common::arrow::compute::kernels::{cmp, numeric};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, ScalarValue};
@@ -17,12 +17,28 @@ use godwit_vector::{PhysicalType, Vector, from_arrow, to_arrow};
 use crate::expression::Kernel;
 use crate::literal::constant_of;
 
-/// What the planner's crates say, as an error of the user.
+/// What the planner's crates say, as an error of the user and without their labels.
 pub(crate) fn user_error(error: &DataFusionError) -> Error {
-    Error::user(error.strip_backtrace())
+    match error {
+        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
+            Some(ours) => ours.clone(),
+            None => Error::user(inner.to_string()),
+        },
+        DataFusionError::Context(_, inner) => user_error(inner),
+        DataFusionError::ArrowError(arrow, _) => arrow_error(arrow),
+        DataFusionError::Execution(message)
+        | DataFusionError::Plan(message)
+        | DataFusionError::NotImplemented(message) => {
+            Error::user(message.split("\n\nbacktrace:").next().unwrap_or_default())
+        }
+        other => Error::user(other.strip_backtrace()),
+    }
 }
 
-fn arrow_error(error: &arrow_schema::ArrowError) -> Error {
+fn arrow_error(error: &ArrowError) -> Error {
+    if let ArrowError::DivideByZero = error {
+        return Error::user("division by zero").with_hint("divide by NULLIF(divisor, 0) to get NULL instead");
+    }
     let text = error.to_string();
     // "Cast error: Cannot cast string 'x' to value of Int32 type": the prefix says nothing.
     let message = text.split_once("error: ").map_or(text.as_str(), |(_, message)| message);

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use datafusion_common::DFSchema;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{Column, DFSchema, ScalarValue};
 use datafusion_expr::expr::{Case, ScalarFunction};
 use datafusion_expr::{Between, BinaryExpr, Expr, ExprSchemable, Operator};
 use godwit_common::{Error, Result};
@@ -55,7 +56,7 @@ impl<'a> Compiler<'a> {
             Expr::Between(between) => self.between(expr, between),
             Expr::InList(list) => {
                 let values = self.compile_all(&list.list)?;
-                set::compile(self.compile(&list.expr)?, values, list.negated, &expr.to_string())
+                set::compile(self.compile(&list.expr)?, values, list.negated, &text_of(expr))
             }
             Expr::Like(like) => {
                 let (argument, pattern) = (self.compile(&like.expr)?, self.compile(&like.pattern)?);
@@ -66,11 +67,9 @@ impl<'a> Compiler<'a> {
                 Ok(like::compile_regex(argument, pattern, like.negated, like.case_insensitive))
             }
             Expr::Case(case) => self.case(expr, case),
-            Expr::Cast(call) => {
-                cast::compile(self.compile(&call.expr)?, call.field.data_type(), false, &expr.to_string())
-            }
+            Expr::Cast(call) => cast::compile(self.compile(&call.expr)?, call.field.data_type(), false, &text_of(expr)),
             Expr::TryCast(call) => {
-                cast::compile(self.compile(&call.expr)?, call.field.data_type(), true, &expr.to_string())
+                cast::compile(self.compile(&call.expr)?, call.field.data_type(), true, &text_of(expr))
             }
             Expr::ScalarFunction(call) => self.function(expr, call),
             Expr::OuterReferenceColumn(_, column) => {
@@ -98,11 +97,11 @@ impl<'a> Compiler<'a> {
         if argument.output().physical == PhysicalType::Nested {
             return Err(Error::unsupported(format!("the expression {expr}")).with_hint("subtract the interval instead"));
         }
-        Ok(arithmetic::compile_negation(argument, &expr.to_string()))
+        Ok(arithmetic::compile_negation(argument, &text_of(expr)))
     }
 
     fn between(&self, expr: &Expr, between: &Between) -> Result<Expression> {
-        let text = expr.to_string();
+        let text = text_of(expr);
         let argument = self.compile(&between.expr)?;
         let low = compare::compile(Comparison::GreaterOrEqual, argument.clone(), self.compile(&between.low)?, &text)?;
         let high = compare::compile(Comparison::LessOrEqual, argument, self.compile(&between.high)?, &text)?;
@@ -115,7 +114,7 @@ impl<'a> Compiler<'a> {
         if matches!(op, Operator::And | Operator::Or) {
             return self.logical_chain(expr, *op);
         }
-        let text = expr.to_string();
+        let text = text_of(expr);
         let (a, b) = (self.compile(left)?, self.compile(right)?);
         if let Some(op) = comparison(*op) {
             return compare::compile(op, a, b, &text);
@@ -184,7 +183,7 @@ impl<'a> Compiler<'a> {
         b: Expression,
         binary: &BinaryExpr,
     ) -> Result<Expression> {
-        let text = expr.to_string();
+        let text = text_of(expr);
         let logical = self.logical(expr)?;
         let is_null = |expression: &Expression| {
             expression.output().logical == DataType::Null || matches!(expression.as_literal(), Some((_, true)))
@@ -218,7 +217,7 @@ impl<'a> Compiler<'a> {
 
     fn case(&self, expr: &Expr, case: &Case) -> Result<Expression> {
         let logical = self.logical(expr)?;
-        let text = expr.to_string();
+        let text = text_of(expr);
         let subject = case.expr.as_ref().map(|subject| self.compile(subject)).transpose()?;
         let mut conditions = Vec::new();
         let mut values = Vec::new();
@@ -249,7 +248,7 @@ impl<'a> Compiler<'a> {
         let name = call.func.name();
         let logical = self.logical(expr)?;
         let arguments = self.compile_all(&call.args)?;
-        if let Some(expression) = self.native_function(name, &arguments, &logical, &expr.to_string())? {
+        if let Some(expression) = self.native_function(name, &arguments, &logical, &text_of(expr))? {
             return Ok(expression);
         }
         let fields = call
@@ -310,6 +309,27 @@ impl<'a> Compiler<'a> {
 }
 
 /// |argument| as a CASE over its sign.
+/// An expression for messages: literals and columns as SQL spells them, not as the planner's crates do.
+fn text_of(expr: &Expr) -> String {
+    let as_written = |part| {
+        let name = match part {
+            Expr::Literal(scalar, _) => literal_text(&scalar),
+            Expr::Column(column) => column.name,
+            other => return Ok(Transformed::no(other)),
+        };
+        Ok(Transformed::yes(Expr::Column(Column::new_unqualified(name))))
+    };
+    expr.clone().transform_up(as_written).map_or_else(|_| expr.to_string(), |shown| shown.data.to_string())
+}
+
+fn literal_text(scalar: &ScalarValue) -> String {
+    match scalar.cast_to(&DataType::Utf8) {
+        Ok(ScalarValue::Utf8(Some(text))) if scalar.data_type().is_numeric() => text,
+        Ok(ScalarValue::Utf8(Some(text))) => format!("'{text}'"),
+        _ => scalar.to_string(),
+    }
+}
+
 fn absolute(argument: &Expression, text: &str) -> Result<Option<Expression>> {
     let zero = arithmetic::integer_literal(0, &argument.output().logical);
     let negative = compare::compile(Comparison::Less, argument.clone(), zero, text)?;

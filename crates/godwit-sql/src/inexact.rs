@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use datafusion_common::arrow::array::cast::AsArray;
 use datafusion_common::arrow::array::types::Float64Type;
 use datafusion_common::arrow::array::{Array, Float64Array};
-use datafusion_common::{DFSchema, Result, exec_err, internal_err};
+use datafusion_common::{DFSchema, Result, internal_err};
 use datafusion_expr::expr::ScalarFunction;
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
@@ -19,6 +19,9 @@ use datafusion_expr::{
     ScalarUDFImpl, Signature, Volatility, cast,
 };
 use datafusion_sql::sqlparser::ast::BinaryOperator;
+use godwit_common::Error;
+
+use crate::binder::external;
 
 /// `avg` for all numeric types.
 pub(crate) fn average() -> Arc<AggregateUDF> {
@@ -145,7 +148,8 @@ impl ScalarUDFImpl for Quotient {
         for row in 0..left.len() {
             let is_null = left.is_null(row) || right.is_null(row);
             if !is_null && right.value(row) == 0.0 {
-                return exec_err!("division by zero");
+                let error = Error::user("division by zero");
+                return Err(external(error.with_hint("divide by NULLIF(divisor, 0) to get NULL instead")));
             }
             quotients.push((!is_null).then(|| left.value(row) / right.value(row)));
         }

@@ -24,6 +24,7 @@ mod optimize;
 mod parse;
 mod plan_error;
 mod planner;
+mod result_names;
 mod stack;
 mod statement;
 mod statistics;

@@ -279,6 +279,11 @@ struct Desugar;
 impl VisitorMut for Desugar {
     type Break = Error;
 
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        count_distinct(expr);
+        ControlFlow::Continue(())
+    }
+
     /// `ORDER BY ALL`: by the positions of all selected expressions.
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let SetExpr::Select(select) = query.body.as_ref() else {
@@ -307,6 +312,17 @@ impl VisitorMut for Desugar {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// `approx_count_distinct(x)` as `count(DISTINCT x)`: the exact number is near enough, and counted out of core too.
+fn count_distinct(expr: &mut Expr) {
+    if let Expr::Function(function) = expr
+        && matches!(function.name.to_string().to_lowercase().as_str(), "approx_count_distinct" | "approx_distinct")
+        && let ast::FunctionArguments::List(arguments) = &mut function.args
+    {
+        function.name = ast::ObjectName::from(vec![ast::Ident::new("count")]);
+        arguments.duplicate_treatment = Some(ast::DuplicateTreatment::Distinct);
     }
 }
 

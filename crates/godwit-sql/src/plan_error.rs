@@ -184,10 +184,20 @@ fn map_plan(message: &str) -> Mapped {
         let error = Error::user(format!("two columns of the SELECT list are named {name}"));
         return Mapped::of(error.with_hint("rename one with AS"));
     }
-    if let Some(error) = wrong_arguments(&message) {
+    if let Some(error) = ungrouped(&message).or_else(|| wrong_arguments(&message)) {
         return error;
     }
     Mapped::of(Error::user(message))
+}
+
+/// A column beside aggregates that isn't grouped by.
+fn ungrouped(message: &str) -> Option<Mapped> {
+    let (before, _) = message.split_once("\" must appear in the GROUP BY clause")?;
+    let (_, column) = before.split_once("column \"")?;
+    let column = Column::from_qualified_name(column);
+    let name = &column.name;
+    let error = Error::user(format!("column {name} must appear in GROUP BY or inside an aggregate function"));
+    Some(Mapped { error: error.with_hint(format!("group by it, or use any_value({name})")), place: None, name: Some(column) })
 }
 
 /// A function that exists, called with what it can't take. The planner crates list every signature that they tried.

@@ -10,6 +10,7 @@ use godwit_common::{Error, Result};
 use crate::binder::Binder;
 use crate::optimize::optimize;
 use crate::parse::{Syntax, object_name, parse_script};
+use crate::result_names::ResultNames;
 use crate::{
     Catalog, CatalogEntry, ParsedStatement, Statement, TableResolver, ViewDefinition, plan_error, stack, summarize,
 };
@@ -47,21 +48,25 @@ impl Planner {
 
     fn plan_on_stack(&self, parsed: &ParsedStatement) -> Result<Statement> {
         match &parsed.syntax {
-            Syntax::Query(query) => Ok(Statement::Query(self.optimized(query, parsed)?)),
+            Syntax::Query(query) => {
+                let (bound, column_names) = self.bound(query, parsed)?;
+                Ok(Statement::Query { plan: self.optimize(bound, parsed)?, column_names })
+            }
             Syntax::Explain { analyze, query } => {
-                Ok(Statement::Explain { analyze: *analyze, plan: self.optimized(query, parsed)? })
+                let (bound, _) = self.bound(query, parsed)?;
+                Ok(Statement::Explain { analyze: *analyze, plan: self.optimize(bound, parsed)? })
             }
             Syntax::CreateView(view) => self.create_view(view, parsed),
             Syntax::DropView { names, if_exists } => {
                 Ok(Statement::DropView { names: names.clone(), if_exists: *if_exists })
             }
             Syntax::Describe(query) => {
-                let bound = self.bound(query, parsed)?;
-                self.query_of(summarize::describe(&bound), parsed)
+                let (bound, column_names) = self.bound(query, parsed)?;
+                self.query_of(summarize::describe(&bound, &column_names), parsed)
             }
             Syntax::Summarize(query) => {
-                let bound = self.bound(query, parsed)?;
-                self.query_of(summarize::summarize(bound), parsed)
+                let (bound, column_names) = self.bound(query, parsed)?;
+                self.query_of(summarize::summarize(bound, &column_names), parsed)
             }
             Syntax::ShowTables => self.query_of(self.show_tables(), parsed),
             Syntax::Show { name } => Ok(Statement::Show { name: name.clone() }),
@@ -78,12 +83,13 @@ impl Planner {
         Binder::new(&self.catalog, self.resolver.as_ref(), &self.config)
     }
 
-    fn bound(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<LogicalPlan> {
-        self.binder().bind(Box::new(query.clone())).map_err(|error| plan_error::of_planning(&error, parsed))
-    }
-
-    fn optimized(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<LogicalPlan> {
-        self.optimize(self.bound(query, parsed)?, parsed)
+    /// The bound plan, and the names of the result's columns.
+    fn bound(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<(LogicalPlan, Vec<String>)> {
+        let mut query = Box::new(query.clone());
+        let names = ResultNames::of_query(&mut query);
+        let plan = self.binder().bind(query).map_err(|error| plan_error::of_planning(&error, parsed))?;
+        let names = names.of_plan(&plan);
+        Ok((plan, names))
     }
 
     fn optimize(&self, plan: LogicalPlan, parsed: &ParsedStatement) -> Result<LogicalPlan> {
@@ -92,7 +98,8 @@ impl Planner {
 
     fn query_of(&self, plan: datafusion_common::Result<LogicalPlan>, parsed: &ParsedStatement) -> Result<Statement> {
         let plan = plan.map_err(|error| plan_error::of_planning(&error, parsed))?;
-        Ok(Statement::Query(self.optimize(plan, parsed)?))
+        let column_names = ResultNames::default().of_plan(&plan);
+        Ok(Statement::Query { plan: self.optimize(plan, parsed)?, column_names })
     }
 
     fn create_view(&self, view: &ast::CreateView, parsed: &ParsedStatement) -> Result<Statement> {
@@ -134,7 +141,7 @@ impl Planner {
             return Err(Error::user(format!("expected one statement, found {}", parsed.len())));
         };
         match self.plan(statement)? {
-            Statement::Query(plan) => Ok(plan),
+            Statement::Query { plan, .. } => Ok(plan),
             _ => Err(Error::user("expected a query")),
         }
     }

@@ -10,7 +10,12 @@ use crate::ViewDefinition;
 #[derive(Debug, Clone)]
 pub enum Statement {
     /// Rows are wanted. `SHOW TABLES`, `DESCRIBE` and `SUMMARIZE` are queries too.
-    Query(LogicalPlan),
+    Query {
+        /// The optimized plan.
+        plan: LogicalPlan,
+        /// A name for each column of the result. Several may be the same; the plan's own names all differ.
+        column_names: Vec<String>,
+    },
     /// The plan is wanted as text; with `analyze` the query runs and the plan shows what happened.
     Explain {
         /// Run the query and discard its rows.

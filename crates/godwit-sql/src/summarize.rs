@@ -2,8 +2,8 @@
 
 use arrow_schema::{DataType, Field, Schema};
 use datafusion_common::{Column, DFSchema, Result};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
-use datafusion_functions_aggregate::expr_fn::{approx_distinct, count, max, min};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Values, cast, lit};
+use datafusion_functions_aggregate::expr_fn::{count, count_distinct, max, min};
 use std::sync::Arc;
 
 /// Literal rows of text columns with these names; without rows, no rows.
@@ -16,29 +16,31 @@ pub(crate) fn values(rows: Vec<Vec<Expr>>, names: &[&str]) -> Result<LogicalPlan
             schema: Arc::new(schema),
         }));
     }
-    LogicalPlanBuilder::values_with_schema(rows, &Arc::new(schema))?.build()
+    // The builder of the planner crates would name the columns column1, column2, ...
+    let values = rows.into_iter().map(|row| row.into_iter().map(|value| cast(value, DataType::Utf8View)).collect());
+    Ok(LogicalPlan::Values(Values { schema: Arc::new(schema), values: values.collect() }))
 }
 
 /// The columns of a query: name, type, and whether NULL can occur.
-pub(crate) fn describe(plan: &LogicalPlan) -> Result<LogicalPlan> {
-    let rows = plan.schema().fields().iter().map(|field| {
+pub(crate) fn describe(plan: &LogicalPlan, column_names: &[String]) -> Result<LogicalPlan> {
+    let rows = plan.schema().fields().iter().zip(column_names).map(|(field, name)| {
         let null = if field.is_nullable() { "YES" } else { "NO" };
-        vec![lit(field.name().as_str()), lit(sql_name(field.data_type())), lit(null)]
+        vec![lit(name.as_str()), lit(sql_name(field.data_type())), lit(null)]
     });
     values(rows.collect(), &["column_name", "column_type", "null"])
 }
 
-/// One row per column of a query: extremes, estimated distinct values, rows, NULLs. Reads each column once.
-pub(crate) fn summarize(plan: LogicalPlan) -> Result<LogicalPlan> {
+/// One row per column of a query: extremes, distinct values, rows, NULLs. Reads each column once.
+pub(crate) fn summarize(plan: LogicalPlan, column_names: &[String]) -> Result<LogicalPlan> {
     let plan = Arc::new(plan);
     let text = |expr: Expr| cast(expr, DataType::Utf8View);
     let mut summary: Option<LogicalPlanBuilder> = None;
-    for (qualifier, field) in plan.schema().iter() {
+    for ((qualifier, field), column_name) in plan.schema().iter().zip(column_names) {
         let column = || Expr::Column(Column::from((qualifier, field)));
         let aggregates = vec![
             min(column()).alias("lowest"),
             max(column()).alias("highest"),
-            approx_distinct(column()).alias("distinct_values"),
+            count_distinct(column()).alias("distinct_values"),
             count(lit(1_i64)).alias("all_rows"),
             count(column()).alias("valid_rows"),
         ];
@@ -46,11 +48,11 @@ pub(crate) fn summarize(plan: LogicalPlan) -> Result<LogicalPlan> {
         let row = LogicalPlanBuilder::new_from_arc(Arc::clone(&plan))
             .aggregate(Vec::<Expr>::new(), aggregates)?
             .project([
-                cast(lit(field.name().as_str()), DataType::Utf8View).alias("column_name"),
+                cast(lit(column_name.as_str()), DataType::Utf8View).alias("column_name"),
                 cast(lit(sql_name(field.data_type())), DataType::Utf8View).alias("column_type"),
                 text(name("lowest")).alias("min"),
                 text(name("highest")).alias("max"),
-                cast(name("distinct_values"), DataType::Int64).alias("approx_unique"),
+                name("distinct_values").alias("unique_count"),
                 name("all_rows").alias("count"),
                 (name("all_rows") - name("valid_rows")).alias("null_count"),
             ])?;

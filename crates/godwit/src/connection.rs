@@ -70,7 +70,9 @@ impl Connection {
         let shared = &self.database.0;
         let catalog = shared.planner.catalog();
         match shared.planner.plan(statement)? {
-            Statement::Query(plan) => self.start(&plan, false).map(|(result, _)| result),
+            Statement::Query { plan, column_names } => {
+                self.start(&plan, Some(&column_names), false).map(|(result, _)| result)
+            }
             Statement::Explain { analyze, plan } => self.explain(&plan, analyze),
             Statement::CreateView { view, or_replace, if_not_exists } => {
                 if if_not_exists && catalog.get(&view.name).is_some() {
@@ -100,8 +102,13 @@ impl Connection {
         self.current.lock().cancel();
     }
 
-    /// Plans and starts a query; its rows come through the result.
-    fn start(&self, plan: &LogicalPlan, profile: bool) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
+    /// Plans and starts a query; its rows come through the result, under these names or the plan's.
+    fn start(
+        &self,
+        plan: &LogicalPlan,
+        column_names: Option<&[String]>,
+        profile: bool,
+    ) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
         let shared = &self.database.0;
         let pool = shared.pool();
         let cancel = CancelToken::default();
@@ -113,7 +120,7 @@ impl Connection {
             profile,
         };
         let query = QueryContext::new(shared.memory.scoped(owner.clone()), settings, cancel);
-        let schema: SchemaRef = Arc::new(plan.schema().as_arrow().clone());
+        let schema = result_schema(plan, column_names);
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
         let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), collector.clone())?;
         let completion = Completion::default();
@@ -140,7 +147,7 @@ impl Connection {
             return plan_text(&physical.explain.render(false));
         }
         let started = std::time::Instant::now();
-        let (mut result, explain) = self.start(plan, true)?;
+        let (mut result, explain) = self.start(plan, None, true)?;
         let mut rows = 0;
         for batch in &mut result {
             rows += batch?.num_rows();
@@ -150,7 +157,22 @@ impl Connection {
     }
 }
 
+/// The columns of a plan's result, renamed if names are given. All may hold NULL: what the planner crates derive isn't
+/// always so (an empty scalar subquery).
+fn result_schema(plan: &LogicalPlan, column_names: Option<&[String]>) -> SchemaRef {
+    let schema = plan.schema().as_arrow();
+    let names: Vec<&str> = match column_names {
+        Some(names) => names.iter().map(String::as_str).collect(),
+        None => schema.fields().iter().map(|field| field.name().as_str()).collect(),
+    };
+    assert_eq!(names.len(), schema.fields().len(), "a name for each column");
+    let renamed = |(field, name): (&Arc<Field>, &str)| field.as_ref().clone().with_name(name).with_nullable(true);
+    let fields: Vec<Field> = schema.fields().iter().zip(names).map(renamed).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
 /// A result with the lines of a plan.
+
 fn plan_text(text: &str) -> Result<QueryResult> {
     text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! analyze          types, grouping functions
+//! fold             ours: arithmetic of constants, with overflow as an error; before each simplification
 //! rewrite          simplification, decorrelation, pushdown of filters and limits, common subexpressions
 //! order_joins      ours: join trees in the cheapest order
 //! choose_build_sides   ours: outer, semi and anti joins
@@ -12,6 +13,7 @@
 //! in expressions; their plans are optimized like all others.
 
 mod build_side;
+mod constant_arithmetic;
 mod join_order;
 
 use std::sync::{Arc, LazyLock};
@@ -26,7 +28,11 @@ use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 use crate::Estimates;
 
 static ANALYZER: LazyLock<Analyzer> = LazyLock::new(Analyzer::new);
-static REWRITE: LazyLock<Optimizer> = LazyLock::new(Optimizer::new);
+static REWRITE: LazyLock<Optimizer> = LazyLock::new(|| {
+    let mut rules = Optimizer::new().rules;
+    rules.insert(0, Arc::new(constant_arithmetic::FoldConstantArithmetic));
+    Optimizer::with_rules(rules)
+});
 static PRUNE: LazyLock<Optimizer> = LazyLock::new(|| {
     Optimizer::with_rules(vec![Arc::new(PushDownFilter::new()), Arc::new(OptimizeProjections::new())])
 });
