@@ -72,11 +72,22 @@ impl EvictionPolicy {
     }
 }
 
+/// What a pool has to know of its process to pay for the growth of it.
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessMemory {
+    /// Resident size of the process before the pool hands out anything.
+    pub base_bytes: u64,
+    /// What the pool keeps however much the process grows.
+    pub pool_bytes_min: u64,
+}
+
 /// How a [`BufferManager`](crate::BufferManager) is set up.
 #[derive(Debug, Clone)]
 pub struct BufferConfig {
     /// Most bytes that pages and reservations may hold in memory together.
     pub memory_limit: u64,
+    /// Given if the limit is to pay for what the process grows by outside of the pool.
+    pub process: Option<ProcessMemory>,
     /// Where the temporary files live. Created when the first page is spilled.
     pub temp_directory: PathBuf,
     /// Most bytes of temporary files; `None`: what the disk has, but for a small reserve.
@@ -95,6 +106,7 @@ impl BufferConfig {
     pub fn new(memory_limit: u64) -> Self {
         Self {
             memory_limit,
+            process: None,
             temp_directory: std::env::temp_dir(),
             max_temp_directory_bytes: None,
             cached_spill: false,

@@ -10,6 +10,7 @@
 //!   Arenas        memory of pages, carved from large mappings     (arena.rs)
 //!   EvictionQueue unpinned pages, the best victim first           (queue.rs)
 //!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
+//!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
 //!
 //! Invariants: the ledger never passes the limit; a request that doesn't fit evicts first and gets exactly what it
@@ -34,6 +35,7 @@ mod owner;
 mod page;
 mod page_state;
 mod pool;
+mod process;
 mod queue;
 mod reservation;
 mod statistics;
@@ -42,10 +44,11 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, minimum_memory_limit};
+pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit};
 pub use limits::{check_memory_limit, default_memory_limit};
 pub use manager::BufferManager;
 pub use owner::OwnerCounters;
 pub use page::{CachedPage, Page, PinnedPage};
+pub use process::resident_process_bytes;
 pub use reservation::Reservation;
 pub use statistics::MemoryStatistics;

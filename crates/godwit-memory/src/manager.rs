@@ -89,7 +89,7 @@ impl BufferManager {
 
     /// The limit on what reservations and loaded pages hold together.
     pub fn memory_limit(&self) -> u64 {
-        self.pool.ledger.limit_bytes()
+        self.pool.limit_bytes()
     }
 
     /// Changes the limit. Evicts pages if more is in use; if that isn't enough, the old limit stays.
@@ -104,7 +104,7 @@ impl BufferManager {
 
     /// Bytes that can be had without evicting a page.
     pub fn available_bytes(&self) -> u64 {
-        self.memory_limit().saturating_sub(self.used_bytes())
+        self.pool.ledger.limit_bytes().saturating_sub(self.used_bytes())
     }
 
     /// Bytes of loaded pages that nobody pins: what could be had on top of [`available_bytes`](Self::available_bytes)

@@ -14,6 +14,7 @@ use crate::ledger::Ledger;
 use crate::owner;
 use crate::page::{PageInner, PageKind};
 use crate::page_state::Claim;
+use crate::process::{ProcessWatch, resident_process_bytes};
 use crate::queue::EvictionQueue;
 use crate::statistics::MemoryStatistics;
 use crate::temporary::{DiskCopy, TempSpace};
@@ -32,6 +33,9 @@ pub(crate) struct Pool {
     pub(crate) temp: Arc<TempSpace>,
     pub(crate) eviction: EvictionPolicy,
     arenas: Arenas,
+    /// The limit that was asked for; that of the ledger is lower while the process has grown outside of the pool.
+    limit_bytes: AtomicU64,
+    process: Option<ProcessWatch>,
     force_spill: bool,
     /// Bytes of loaded pages without pins. Signed, because a first pin may be counted before the last unpin.
     evictable_bytes: AtomicI64,
@@ -49,6 +53,8 @@ impl Pool {
             temp: TempSpace::new(files, config.temp_directory, config.max_temp_directory_bytes),
             eviction: config.eviction,
             arenas: Arenas::default(),
+            limit_bytes: AtomicU64::new(config.memory_limit),
+            process: config.process.map(ProcessWatch::new),
             force_spill: config.force_spill,
             evictable_bytes: AtomicI64::new(0),
             evictions: AtomicU64::new(0),
@@ -60,6 +66,9 @@ impl Pool {
     /// Takes `bytes` of the limit: what is free, or else what this call evicts. Evicted room goes straight to the
     /// evictor, so every round brings the request nearer; the queue bounds the rounds.
     pub(crate) fn take_room(&self, bytes: u64) -> Result<()> {
+        if let Some(watch) = self.process.as_ref().filter(|watch| watch.is_due(bytes)) {
+            self.follow_process(watch);
+        }
         if self.ledger.try_take_room(bytes) {
             return Ok(());
         }
@@ -87,6 +96,25 @@ impl Pool {
             }
         }
         Ok(())
+    }
+
+    /// Fits the limit of the ledger to what the process holds outside of the pool. Pages that can't go now stay: the
+    /// next requests pay for them.
+    fn follow_process(&self, watch: &ProcessWatch) {
+        let Some(resident) = resident_process_bytes() else { return };
+        let pool_bytes = self.ledger.used_bytes() + self.arenas.idle_bytes();
+        let limit = watch.limit_left(self.limit_bytes(), resident, pool_bytes);
+        self.ledger.set_limit_bytes(limit);
+        while self.ledger.used_bytes() > limit {
+            if !matches!(self.evict_next(0), Ok(Some(_))) {
+                break;
+            }
+        }
+        self.trim_idle_frames();
+    }
+
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.limit_bytes.load(Relaxed)
     }
 
     /// Takes `bytes` for a cached page, if so much of the limit is free that operators don't miss it at once.
@@ -121,7 +149,7 @@ impl Pool {
     /// Lowers or raises the limit; evicts what is over it.
     pub(crate) fn set_memory_limit(&self, bytes: u64) -> Result<()> {
         check_holds_a_page(bytes)?;
-        let old = self.ledger.limit_bytes();
+        let old = self.limit_bytes.swap(bytes, Relaxed);
         self.ledger.set_limit_bytes(bytes);
         while self.ledger.used_bytes() > bytes {
             match self.evict_next(0) {
@@ -129,6 +157,7 @@ impl Pool {
                 Ok(None) if self.ledger.used_bytes() <= bytes => break,
                 failed => {
                     let cause = failed.err().unwrap_or_else(|| self.shortage(0));
+                    self.limit_bytes.store(old, Relaxed);
                     self.ledger.set_limit_bytes(old);
                     return Err(cause.context(format!("lowering the memory limit to {}", format_bytes(bytes))));
                 }
@@ -327,7 +356,7 @@ impl Pool {
 
     pub(crate) fn statistics(&self) -> MemoryStatistics {
         MemoryStatistics {
-            limit_bytes: self.ledger.limit_bytes(),
+            limit_bytes: self.limit_bytes(),
             used_bytes: self.ledger.used_bytes(),
             peak_bytes: self.ledger.peak_bytes(),
             evictable_bytes: self.evictable_bytes(),

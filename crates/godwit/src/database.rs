@@ -6,7 +6,10 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use godwit_exec::WorkerPool;
 use godwit_files::FileResolver;
-use godwit_memory::{BufferConfig, BufferManager, MemoryStatistics, check_memory_limit, default_memory_limit};
+use godwit_memory::{
+    BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
+    minimum_memory_limit, resident_process_bytes,
+};
 use godwit_sql::{Catalog, Planner};
 use parking_lot::{Mutex, RwLock};
 
@@ -32,7 +35,7 @@ pub(crate) struct MemoryLimit {
     pub bytes: u64,
     pub reason: String,
     /// Resident size of the process before it did anything, if the limit is for the whole process.
-    pub idle_process_bytes: u64,
+    pub idle_process_bytes: Option<u64>,
 }
 
 impl Database {
@@ -53,6 +56,10 @@ impl Database {
         if let Some(directory) = config.temp_directory {
             buffers.temp_directory = directory;
         }
+        buffers.process = limit.idle_process_bytes.map(|base_bytes| ProcessMemory {
+            base_bytes,
+            pool_bytes_min: minimum_memory_limit(threads).saturating_sub(base_bytes),
+        });
         buffers.max_temp_directory_bytes = config.max_temp_directory_bytes;
         buffers.force_spill = config.debug.force_spill;
         let memory = BufferManager::new(buffers)?;
@@ -125,18 +132,11 @@ impl MemoryLimit {
             Some(bytes) => (bytes, "set by the user".into()),
             None => default_memory_limit(),
         };
-        let idle_process_bytes = if config.whole_process { resident_bytes() } else { 0 };
+        let idle_process_bytes = if config.whole_process { resident_process_bytes() } else { None };
         Self { bytes, reason, idle_process_bytes }
     }
 
     fn pool_bytes(&self) -> u64 {
-        self.bytes.saturating_sub(self.idle_process_bytes)
+        self.bytes.saturating_sub(self.idle_process_bytes.unwrap_or(0))
     }
-}
-
-/// Resident size of this process as Linux counts it; 0 where it isn't told.
-fn resident_bytes() -> u64 {
-    const PAGE_BYTES: u64 = 4096;
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
 }

@@ -1,0 +1,96 @@
+//! A watch over what the process holds outside of the pool: code, stacks, and what the allocator keeps or scatters.
+//!
+//! ```text
+//!   resident size of the process
+//!   │ before the pool │ growth: tolerated ──► taken off the limit │ pages and reservations │ idle frames │
+//! ```
+//!
+//! Nobody reserves that memory, so it is measured: once for every [`LOOK_BYTES`] that the pool hands out. What has grown
+//! beyond [`TOLERATED_BYTES`] comes off the limit of the pool, and comes back as it shrinks. Finishing goes before: the
+//! pool keeps what operators need at least, also if the process passes its limit for it.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::config::ProcessMemory;
+
+/// How much the pool hands out between two looks. A look costs some microseconds, as much as the pool takes to hand out
+/// a few pages.
+const LOOK_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Growth that the limit isn't made to pay for: half of the 32 MiB by which the process may pass it. The other half is
+/// for idle frames, and for what grows between two looks.
+const TOLERATED_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Reserved memory that nobody has touched yet hides growth, so that an estimate falls by no more than one part in so
+/// many from look to look.
+const DECAY_SHARE: u64 = 8;
+
+pub(crate) struct ProcessWatch {
+    config: ProcessMemory,
+    handed_out_bytes: AtomicU64,
+    growth_bytes: AtomicU64,
+}
+
+impl ProcessWatch {
+    pub(crate) fn new(config: ProcessMemory) -> Self {
+        Self { config, handed_out_bytes: AtomicU64::new(0), growth_bytes: AtomicU64::new(0) }
+    }
+
+    /// Notes that the pool hands out `bytes`; true if it is time to look.
+    pub(crate) fn is_due(&self, bytes: u64) -> bool {
+        let before = self.handed_out_bytes.fetch_add(bytes, Relaxed);
+        before / LOOK_BYTES != (before + bytes) / LOOK_BYTES
+    }
+
+    /// The part of `limit_bytes` that is left when the process holds `resident_bytes`, `pool_bytes` of them for the pool.
+    pub(crate) fn limit_left(&self, limit_bytes: u64, resident_bytes: u64, pool_bytes: u64) -> u64 {
+        let now = resident_bytes.saturating_sub(pool_bytes + self.config.base_bytes);
+        let before = self.growth_bytes.load(Relaxed);
+        let growth = now.max(before - before / DECAY_SHARE);
+        self.growth_bytes.store(growth, Relaxed);
+        let most = limit_bytes.saturating_sub(self.config.pool_bytes_min);
+        limit_bytes - growth.saturating_sub(TOLERATED_BYTES).min(most)
+    }
+}
+
+/// Resident size of this process as Linux counts it; `None` where it isn't told.
+pub fn resident_process_bytes() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn watch(base_bytes: u64) -> ProcessWatch {
+        ProcessWatch::new(ProcessMemory { base_bytes, pool_bytes_min: 60 * MIB })
+    }
+
+    #[test]
+    fn growth_beyond_what_is_tolerated_comes_off_the_limit() {
+        let watch = watch(30 * MIB);
+        assert_eq!(watch.limit_left(90 * MIB, 130 * MIB, 84 * MIB), 90 * MIB);
+        assert_eq!(watch.limit_left(90 * MIB, 140 * MIB, 84 * MIB), 80 * MIB);
+        assert_eq!(watch.limit_left(90 * MIB, 500 * MIB, 84 * MIB), 60 * MIB);
+    }
+
+    #[test]
+    fn untouched_reservations_hide_growth_for_a_while_only() {
+        let watch = watch(0);
+        assert_eq!(watch.limit_left(100 * MIB, 40 * MIB, 0), 76 * MIB);
+        assert_eq!(watch.limit_left(100 * MIB, 40 * MIB, 40 * MIB), 81 * MIB);
+        let last = (0..20).map(|_| watch.limit_left(100 * MIB, 40 * MIB, 40 * MIB)).last();
+        assert_eq!(last, Some(100 * MIB));
+    }
+
+    #[test]
+    fn a_look_is_due_once_for_so_many_bytes() {
+        let watch = watch(0);
+        let looks = (0..100).filter(|_| watch.is_due(LOOK_BYTES / 10)).count();
+        assert_eq!(looks, 10);
+    }
+}
