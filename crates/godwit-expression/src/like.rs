@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::boolean::both_valid;
-use godwit_vector::{Data, StrColumn, Vector};
+use godwit_vector::{Data, StrColumn, Vector, kernels};
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
 
@@ -174,7 +174,7 @@ impl Matcher {
             Matcher::Exact(text) => strings.iter().map(|string| (string == &text[..]) as u8).collect(),
             Matcher::Prefix(text) => strings.iter().map(|string| string.starts_with(text) as u8).collect(),
             Matcher::Suffix(text) => strings.iter().map(|string| string.ends_with(text) as u8).collect(),
-            Matcher::Contains(finder) => strings.iter().map(|string| finder.find(string).is_some() as u8).collect(),
+            Matcher::Contains(finder) => strings.iter().map(|string| find(finder, string).is_some() as u8).collect(),
             _ => {
                 let mut scratch = String::new();
                 strings.iter().map(|string| self.matches(string, &mut scratch) as u8).collect()
@@ -187,7 +187,7 @@ impl Matcher {
             Matcher::Exact(text) => string == &text[..],
             Matcher::Prefix(text) => string.starts_with(text),
             Matcher::Suffix(text) => string.ends_with(text),
-            Matcher::Contains(finder) => finder.find(string).is_some(),
+            Matcher::Contains(finder) => find(finder, string).is_some(),
             Matcher::Parts { prefix, middle, suffix } => match_parts(string, prefix, middle, suffix),
             Matcher::General(tokens) => match_general(string, tokens),
             Matcher::Lower(matcher) => {
@@ -222,6 +222,11 @@ fn tokens(pattern: &str, escape: char) -> Vec<Token> {
     tokens
 }
 
+#[inline]
+fn find(finder: &Finder<'_>, text: &[u8]) -> Option<usize> {
+    kernels::string::find(text, finder.needle(), || finder.find(text))
+}
+
 /// The leftmost occurrence of each part is as good as any other.
 fn match_parts(string: &[u8], prefix: &[u8], middle: &[Finder<'_>], suffix: &[u8]) -> bool {
     // An empty vector points nowhere, and comparing zero bytes there costs over 100 ns with AVX-512: a masked load from
@@ -233,7 +238,7 @@ fn match_parts(string: &[u8], prefix: &[u8], middle: &[Finder<'_>], suffix: &[u8
     }
     let mut rest = &string[prefix.len()..string.len() - suffix.len()];
     for finder in middle {
-        match finder.find(rest) {
+        match find(finder, rest) {
             Some(at) => rest = &rest[at + finder.needle().len()..],
             None => return false,
         }

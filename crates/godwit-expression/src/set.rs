@@ -6,8 +6,8 @@ use godwit_common::Result;
 use godwit_vector::kernels::boolean::{not, or};
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::compare::{Comparison, compare};
-use godwit_vector::kernels::hash::hash_bytes;
-use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, Vector};
+use godwit_vector::kernels::hash::hash_string;
+use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, StrView, Vector};
 
 use crate::compare::{Test, boolean, compile as compile_comparison, compile_test};
 use crate::expression::{Kernel, Operation};
@@ -17,6 +17,8 @@ use crate::{Expression, range};
 const COMPARED_VALUES_MAX: usize = 4;
 /// Integers that span at most this many values are looked up in a bitmap, which then fits the L1 cache.
 const BITMAP_VALUES_MAX: i128 = 64 * 1024;
+/// Slots per string of a set: most strings that aren't in it meet a free slot, where the search ends.
+const SLOTS_PER_STRING: usize = 8;
 
 /// Compiles `argument [NOT] IN (list)`.
 pub(crate) fn compile(argument: Expression, list: Vec<Expression>, negated: bool, text: &str) -> Result<Expression> {
@@ -128,7 +130,13 @@ impl Set {
             }
             Set::Strings(set) => {
                 let flat = argument.to_flat();
-                flat.strings().iter().map(|string| set.contains(string) as u8).collect()
+                let strings = flat.strings();
+                strings
+                    .views()
+                    .iter()
+                    .zip(strings.iter())
+                    .map(|(view, string)| set.contains(view, string) as u8)
+                    .collect()
             }
         };
         Vector::from_bools(bytes, None).with_validity(argument.validity().cloned())
@@ -148,32 +156,44 @@ impl Kernel for In {
 /// Strings in an open-addressing table of their indices.
 struct StringSet {
     strings: StrColumn,
-    /// Index + 1 of a string, or 0. A power of two, at least twice as many as strings.
+    /// Index + 1 of a string, or 0. A power of two, at least [`SLOTS_PER_STRING`] times as many as strings.
     slots: Vec<u32>,
 }
 
 impl StringSet {
     fn new<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut set = Self { strings: StrColumn::from_strings(strings), slots: Vec::new() };
-        set.slots = vec![0; (set.strings.len() * 2).next_power_of_two()];
-        for index in 0..set.strings.len() {
-            let slot = set.slot_of(set.strings.get(index));
+        let strings = StrColumn::from_strings(strings);
+        let slots = vec![0; (strings.len() * SLOTS_PER_STRING).next_power_of_two()];
+        let mut set = Self { strings: strings.clone(), slots };
+        for (index, (view, string)) in strings.views().iter().zip(strings.iter()).enumerate() {
+            let slot = set.slot_of(view, string);
             set.slots[slot] = index as u32 + 1;
         }
         set
     }
 
-    /// The slot that holds `string`, or the free one where it belongs.
-    fn slot_of(&self, string: &[u8]) -> usize {
+    /// The slot that holds `string`, whose view is `view`, or the free one where it belongs.
+    #[inline]
+    fn slot_of(&self, view: &StrView, string: &[u8]) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = hash_bytes(string) as usize & mask;
-        while self.slots[slot] != 0 && self.strings.get(self.slots[slot] as usize - 1) != string {
+        let mut slot = hash_string(view, string) as usize & mask;
+        while self.slots[slot] != 0 && !self.is_at(self.slots[slot] as usize - 1, view, string) {
             slot = (slot + 1) & mask;
         }
         slot
     }
 
-    fn contains(&self, string: &[u8]) -> bool {
-        self.slots[self.slot_of(string)] != 0
+    /// True if string `index` is the given one. Short ones are equal if their views are.
+    #[inline]
+    fn is_at(&self, index: usize, view: &StrView, string: &[u8]) -> bool {
+        if view.is_inline() {
+            self.strings.views()[index].bits() == view.bits()
+        } else {
+            self.strings.get(index) == string
+        }
+    }
+
+    fn contains(&self, view: &StrView, string: &[u8]) -> bool {
+        self.slots[self.slot_of(view, string)] != 0
     }
 }

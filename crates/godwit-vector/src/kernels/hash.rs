@@ -54,7 +54,13 @@ pub fn hash_vectors(vectors: &[Vector], rows: usize, hashes: &mut Vec<u64>) {
 /// The hash of a string on its own, for sets and sketches.
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
-    mix(raw_string(&StrView::new(bytes), bytes))
+    hash_string(&StrView::new(bytes), bytes)
+}
+
+/// [`hash_bytes`] of `bytes` where there is a view of them already.
+#[inline]
+pub fn hash_string(view: &StrView, bytes: &[u8]) -> u64 {
+    mix(raw_string(view, bytes))
 }
 
 /// The hash of an integer on its own: what [`hash_columns`] gives for a single column that holds it.
@@ -206,7 +212,14 @@ fn combine_flat(flat: &Flat, vector: &Vector, selection: Option<&[u32]>, hashes:
     macro_rules! fixed {
         ($values:expr) => {{
             let values = &$values[..];
-            combine_rows(vector, selection, hashes, |position| values[position].raw())
+            match (selection, vector.validity()) {
+                (None, None) => combine_dense(&values[..hashes.len()], hashes),
+                (Some(selection), None) => {
+                    let picked: Vec<_> = selection.iter().map(|&position| values[position as usize]).collect();
+                    combine_dense(&picked, hashes)
+                }
+                _ => combine_rows(vector, selection, hashes, |position| values[position].raw()),
+            }
         }};
     }
     match flat {
@@ -233,6 +246,28 @@ fn combine_strings(strings: &StrColumn, vector: &Vector, selection: Option<&[u32
         let view = &views[position];
         if view.is_inline() { raw_string(view, &[]) } else { raw_long(strings.get(position)) }
     });
+}
+
+/// Folds values without NULLs into the hashes of their rows.
+fn combine_dense<T: Raw>(values: &[T], hashes: &mut [u64]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512dq") && std::arch::is_x86_feature_detected!("avx512vl") {
+        // SAFETY: the CPU has the features.
+        return unsafe { combine_dense_avx512(values, hashes) };
+    }
+    combine_dense_portable(values, hashes)
+}
+
+/// The portable loop, compiled for the CPUs that multiply vectors of 64-bit integers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512dq,avx512vl")]
+unsafe fn combine_dense_avx512<T: Raw>(values: &[T], hashes: &mut [u64]) {
+    combine_dense_portable(values, hashes)
+}
+
+#[inline(always)]
+fn combine_dense_portable<T: Raw>(values: &[T], hashes: &mut [u64]) {
+    hashes.iter_mut().zip(values).for_each(|(hash, value)| combine(hash, value.raw()));
 }
 
 /// Folds `raw(position)` of each valid row into its hash, [`NULL_RAW`] for the others.

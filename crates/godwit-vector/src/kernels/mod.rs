@@ -10,6 +10,7 @@ pub mod byte_array;
 pub mod cast;
 pub mod compare;
 pub mod date;
+pub mod grouped;
 pub mod hash;
 mod operand;
 pub mod scatter;

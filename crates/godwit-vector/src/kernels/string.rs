@@ -1,4 +1,4 @@
-//! Strings: parts of strings that share their bytes, and new strings in a heap of their own.
+//! Strings: parts of strings that share their bytes, new strings in a heap of their own, and substring search.
 
 use std::sync::Arc;
 
@@ -57,6 +57,53 @@ fn byte_of_char(text: &[u8], index: usize) -> usize {
     starts.nth(index).map_or(text.len(), |(at, _)| at)
 }
 
+/// Where `needle` occurs first in `haystack`. Most haystacks are short: one comparison of a SIMD register finds where the
+/// needle's first and last byte fit. `search` is called for the others, and on other CPUs.
+#[inline]
+pub fn find(haystack: &[u8], needle: &[u8], search: impl FnOnce() -> Option<usize>) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if !needle.is_empty()
+        && haystack.len() < needle.len() + REGISTER_BYTES
+        && std::arch::is_x86_feature_detected!("avx512bw")
+    {
+        if haystack.len() < needle.len() {
+            return None;
+        }
+        // SAFETY: the CPU has the feature, and the lengths were checked.
+        return unsafe { find_avx512(haystack, needle) };
+    }
+    search()
+}
+
+/// Bytes of a SIMD register of AVX-512: as many places of a needle are tried at once.
+#[cfg(target_arch = "x86_64")]
+const REGISTER_BYTES: usize = 64;
+
+/// # Safety
+/// The needle isn't empty, not longer than the haystack, and fits at up to 64 places.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512bw")]
+unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    use std::arch::x86_64::*;
+    let last = needle.len() - 1;
+    let places = u64::MAX >> (REGISTER_BYTES - (haystack.len() - last));
+    // SAFETY: only bytes at the places, and at `last` bytes further, are loaded; all lie in the haystack.
+    let (firsts, lasts) = unsafe {
+        let start = haystack.as_ptr().cast::<i8>();
+        (_mm512_maskz_loadu_epi8(places, start), _mm512_maskz_loadu_epi8(places, start.add(last)))
+    };
+    let first_fits = _mm512_mask_cmpeq_epi8_mask(places, firsts, _mm512_set1_epi8(needle[0] as i8));
+    let mut fits = _mm512_mask_cmpeq_epi8_mask(first_fits, lasts, _mm512_set1_epi8(needle[last] as i8));
+    while fits != 0 {
+        let at = fits.trailing_zeros() as usize;
+        if haystack[at..at + needle.len()] == *needle {
+            return Some(at);
+        }
+        fits &= fits - 1;
+    }
+    None
+}
+
 #[inline]
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
@@ -76,6 +123,14 @@ mod tests {
                 text.chars().zip(1i64..).filter(|&(_, at)| at >= start && at < end).map(|(c, _)| c).collect();
             prop_assert_eq!(substring(text.as_bytes(), start, length), expected.as_bytes());
             prop_assert_eq!(char_count(text.as_bytes()), text.chars().count());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn needles_are_found_where_they_are(haystack in "[ab]{0,80}", needle in "[ab]{1,9}") {
+            let found = find(haystack.as_bytes(), needle.as_bytes(), || haystack.find(&needle));
+            prop_assert_eq!(found, haystack.find(&needle));
         }
     }
 
