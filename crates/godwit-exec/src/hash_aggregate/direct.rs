@@ -20,6 +20,7 @@ use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_rows::aggregate_state::{StateArea, StateKind};
 use godwit_rows::{RowPtr, match_integers};
+use godwit_vector::kernels::grouped::{FEW_GROUPS_MAX, add_by_group};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
 
@@ -462,7 +463,7 @@ impl StringCodes {
 impl Lanes {
     fn count(&mut self, groups: &[u32], lanes: usize, argument: Option<&Vector>) {
         match argument.and_then(Vector::validity) {
-            None => add_to_lanes(&mut self.totals, groups, lanes, |_| 1),
+            None => add_dense(&mut self.totals, groups, lanes, |_| 1),
             Some(validity) => add_to_lanes(&mut self.totals, groups, lanes, |row| validity.get(row) as i64),
         }
     }
@@ -473,12 +474,23 @@ impl Lanes {
         match_integers!(&flat, values => {
             let values = &values[..groups.len()];
             match argument.validity() {
-                None => add_to_lanes(totals, groups, lanes, |row| values[row] as i64),
+                None => add_dense(totals, groups, lanes, |row| values[row] as i64),
                 Some(validity) => add_to_lanes(totals, groups, lanes, |row| {
                     if validity.get(row) { values[row] as i64 } else { 0 }
                 }),
             }
         })
+    }
+}
+
+/// [`add_to_lanes`] for amounts that are at hand: those of a handful of groups are summed up group by group.
+#[inline(always)]
+fn add_dense(totals: &mut [i64], groups: &[u32], lanes: usize, amount: impl Fn(usize) -> i64) {
+    let groups_len = totals.len() / lanes;
+    if (2..=FEW_GROUPS_MAX).contains(&groups_len) {
+        add_by_group(groups, groups_len, amount, |group, sum| totals[group * lanes] += sum);
+    } else {
+        add_to_lanes(totals, groups, lanes, amount);
     }
 }
 
