@@ -17,9 +17,9 @@ use godwit_common::Error;
 
 use crate::functions::FUNCTIONS;
 use crate::names::nearest;
-use crate::plan_error;
 use crate::table::ScanSource;
 use crate::{Catalog, CatalogEntry, TableResolver, ViewDefinition};
+use crate::{dialect, plan_error};
 
 /// Views within views up to this depth; a view that uses itself ends here too.
 const VIEW_DEPTH_MAX: usize = 32;
@@ -44,7 +44,8 @@ impl<'a> Binder<'a> {
     }
 
     /// The unoptimized plan of a query.
-    pub(crate) fn bind(&self, query: Box<ast::Query>) -> Result<LogicalPlan> {
+    pub(crate) fn bind(&self, mut query: Box<ast::Query>) -> Result<LogicalPlan> {
+        dialect::rewrite(&mut query);
         let options = ParserOptions::new().with_parse_float_as_decimal(true).with_collect_spans(true);
         SqlToRel::new_with_options(self, options).sql_statement_to_plan(ast::Statement::Query(query))
     }

@@ -15,6 +15,7 @@
 
 mod binder;
 mod catalog;
+mod dialect;
 mod estimate;
 mod from_first;
 mod functions;

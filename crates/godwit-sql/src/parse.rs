@@ -13,6 +13,7 @@ use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 use godwit_common::{Error, Position, Result};
 
+use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
 use crate::{from_first, plan_error, stack};
 
@@ -279,11 +280,6 @@ struct Desugar;
 impl VisitorMut for Desugar {
     type Break = Error;
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        count_distinct(expr);
-        ControlFlow::Continue(())
-    }
-
     /// `ORDER BY ALL`: by the positions of all selected expressions.
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let SetExpr::Select(select) = query.body.as_ref() else {
@@ -315,19 +311,8 @@ impl VisitorMut for Desugar {
     }
 }
 
-/// `approx_count_distinct(x)` as `count(DISTINCT x)`: the exact number is near enough, and counted out of core too.
-fn count_distinct(expr: &mut Expr) {
-    if let Expr::Function(function) = expr
-        && matches!(function.name.to_string().to_lowercase().as_str(), "approx_count_distinct" | "approx_distinct")
-        && let ast::FunctionArguments::List(arguments) = &mut function.args
-    {
-        function.name = ast::ObjectName::from(vec![ast::Ident::new("count")]);
-        arguments.duplicate_treatment = Some(ast::DuplicateTreatment::Distinct);
-    }
-}
-
 /// A position in the SELECT list, as SQL counts it.
-fn ordinal(at: usize) -> Expr {
+pub(crate) fn ordinal(at: usize) -> Expr {
     Expr::value(Value::Number((at + 1).to_string(), false))
 }
 
@@ -355,7 +340,8 @@ fn contains_aggregate(expr: &Expr) -> bool {
     let _: ControlFlow<()> = ast::visit_expressions(expr, |part| {
         if let Expr::Function(function) = part {
             let name = function.name.to_string().to_lowercase();
-            found |= function.over.is_none() && FUNCTIONS.aggregate.contains_key(&name);
+            let is_aggregate = FUNCTIONS.aggregate.contains_key(&name) || AGGREGATES.contains(&name.as_str());
+            found |= function.over.is_none() && is_aggregate;
         }
         ControlFlow::Continue(())
     });

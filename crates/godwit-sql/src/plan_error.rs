@@ -23,6 +23,9 @@ const LABELS: [&str; 8] = [
     "External error: ",
 ];
 
+/// How the planner crates say that two selected expressions have the same name.
+const REPETITION: &str = "Projections require unique expression names";
+
 /// The error of planning `statement`.
 pub(crate) fn of_planning(error: &DataFusionError, statement: &ParsedStatement) -> Error {
     let mapped = map(error);
@@ -34,6 +37,11 @@ pub(crate) fn of_planning(error: &DataFusionError, statement: &ParsedStatement) 
         Some(place) => mapped.error.at(place),
         None => mapped.error,
     }
+}
+
+/// True if two expressions of a SELECT list have the same name in the plan.
+pub(crate) fn is_repetition(error: &DataFusionError) -> bool {
+    error.strip_backtrace().contains(REPETITION)
 }
 
 /// The error of binding a view that was valid when it was made; places in its text would mislead.
@@ -179,7 +187,7 @@ fn map_plan(message: &str) -> Mapped {
         }
         return Mapped { error, place: None, name: Some(Column::new_unqualified(name)) };
     }
-    if message.starts_with("Projections require unique expression names") {
+    if message.starts_with(REPETITION) {
         let name = message.split('"').nth(1).unwrap_or("the same").to_owned();
         let error = Error::user(format!("two columns of the SELECT list are named {name}"));
         return Mapped::of(error.with_hint("rename one with AS"));
@@ -197,7 +205,11 @@ fn ungrouped(message: &str) -> Option<Mapped> {
     let column = Column::from_qualified_name(column);
     let name = &column.name;
     let error = Error::user(format!("column {name} must appear in GROUP BY or inside an aggregate function"));
-    Some(Mapped { error: error.with_hint(format!("group by it, or use any_value({name})")), place: None, name: Some(column) })
+    Some(Mapped {
+        error: error.with_hint(format!("group by it, or use any_value({name})")),
+        place: None,
+        name: Some(column),
+    })
 }
 
 /// A function that exists, called with what it can't take. The planner crates list every signature that they tried.

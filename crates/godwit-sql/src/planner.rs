@@ -85,10 +85,14 @@ impl Planner {
 
     /// The bound plan, and the names of the result's columns.
     fn bound(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<(LogicalPlan, Vec<String>)> {
-        let mut query = Box::new(query.clone());
-        let names = ResultNames::of_query(&mut query);
-        let plan = self.binder().bind(query).map_err(|error| plan_error::of_planning(&error, parsed))?;
-        let names = names.of_plan(&plan);
+        let bind = |alias_all| {
+            let mut query = Box::new(query.clone());
+            let names = ResultNames::of_query(&mut query, alias_all);
+            self.binder().bind(query).map(|plan| (names.of_plan(&plan), plan))
+        };
+        let bound =
+            bind(false).or_else(|error| if plan_error::is_repetition(&error) { bind(true) } else { Err(error) });
+        let (names, plan) = bound.map_err(|error| plan_error::of_planning(&error, parsed))?;
         Ok((plan, names))
     }
 

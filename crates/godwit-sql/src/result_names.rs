@@ -18,25 +18,26 @@ pub(crate) struct ResultNames {
 }
 
 impl ResultNames {
-    /// Reads the names from the outermost SELECT, of set operations from the left one, and makes repeated expressions
-    /// of these SELECT lists distinct.
-    pub(crate) fn of_query(query: &mut Query) -> Self {
-        Self::of_set(&mut query.body)
+    /// Reads the names from the outermost SELECT, of set operations from the left one, and gives aliases to repeated
+    /// expressions of these SELECT lists. Expressions of different text may be the same to the binder, such as synonyms
+    /// of functions: with `alias_all` all get one.
+    pub(crate) fn of_query(query: &mut Query, alias_all: bool) -> Self {
+        Self::of_set(&mut query.body, alias_all)
     }
 
-    fn of_set(body: &mut SetExpr) -> Self {
+    fn of_set(body: &mut SetExpr, alias_all: bool) -> Self {
         match body {
-            SetExpr::Select(select) => Self::of_select(select),
-            SetExpr::Query(query) => Self::of_query(query),
+            SetExpr::Select(select) => Self::of_select(select, alias_all),
+            SetExpr::Query(query) => Self::of_query(query, alias_all),
             SetExpr::SetOperation { left, right, .. } => {
-                Self::of_set(right);
-                Self::of_set(left)
+                Self::of_set(right, alias_all);
+                Self::of_set(left, alias_all)
             }
             _ => Self::default(),
         }
     }
 
-    fn of_select(select: &mut Select) -> Self {
+    fn of_select(select: &mut Select, alias_all: bool) -> Self {
         let mut names = Self::default();
         let has_wildcard = select.projection.iter().any(is_wildcard);
         let mut seen = HashSet::new();
@@ -48,7 +49,8 @@ impl ResultNames {
             let (key, mut name) = key_and_name(item);
             // A column may come a second time through the wildcard.
             let is_column = matches!(item, SelectItem::UnnamedExpr(Expr::Identifier(_)));
-            if !seen.insert(key.clone()) || (has_wildcard && is_column) {
+            let needs_alias = alias_all && matches!(item, SelectItem::UnnamedExpr(_));
+            if !seen.insert(key.clone()) || needs_alias || (has_wildcard && is_column) {
                 name.get_or_insert_with(|| key.clone());
                 let alias = Ident::with_quote('"', format!("{key}:{}", at + 1));
                 match item {

@@ -35,7 +35,7 @@ pub(crate) fn summarize(plan: LogicalPlan, column_names: &[String]) -> Result<Lo
     let plan = Arc::new(plan);
     let text = |expr: Expr| cast(expr, DataType::Utf8View);
     let mut summary: Option<LogicalPlanBuilder> = None;
-    for ((qualifier, field), column_name) in plan.schema().iter().zip(column_names) {
+    for (position, ((qualifier, field), column_name)) in (0_i64..).zip(plan.schema().iter().zip(column_names)) {
         let column = || Expr::Column(Column::from((qualifier, field)));
         let aggregates = vec![
             min(column()).alias("lowest"),
@@ -55,6 +55,7 @@ pub(crate) fn summarize(plan: LogicalPlan, column_names: &[String]) -> Result<Lo
                 name("distinct_values").alias("unique_count"),
                 name("all_rows").alias("count"),
                 (name("all_rows") - name("valid_rows")).alias("null_count"),
+                lit(position).alias("position"),
             ])?;
         summary = Some(match summary {
             Some(above) => above.union(row.build()?)?,
@@ -62,7 +63,13 @@ pub(crate) fn summarize(plan: LogicalPlan, column_names: &[String]) -> Result<Lo
         });
     }
     match summary {
-        Some(summary) => summary.build(),
+        Some(summary) => {
+            // The rows of a union come in any order.
+            let shown = summary.schema().columns().into_iter().filter(|column| column.name != "position");
+            let shown: Vec<Expr> = shown.map(Expr::Column).collect();
+            let position = Expr::Column(Column::new_unqualified("position"));
+            summary.sort([position.sort(true, false)])?.project(shown)?.build()
+        }
         None => values(Vec::new(), &["column_name"]),
     }
 }
