@@ -36,6 +36,11 @@ pub(crate) fn user_error(error: &DataFusionError) -> Error {
 }
 
 fn arrow_error(error: &ArrowError) -> Error {
+    if let ArrowError::ExternalError(inner) = error
+        && let Some(inner) = inner.downcast_ref::<DataFusionError>()
+    {
+        return user_error(inner);
+    }
     if let ArrowError::DivideByZero = error {
         return Error::user("division by zero").with_hint("divide by NULLIF(divisor, 0) to get NULL instead");
     }
