@@ -172,7 +172,6 @@ fn result_schema(plan: &LogicalPlan, column_names: Option<&[String]>) -> SchemaR
 }
 
 /// A result with the lines of a plan.
-
 fn plan_text(text: &str) -> Result<QueryResult> {
     text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
 }
