@@ -1,0 +1,241 @@
+//! Frame of reference and bit packing.
+//!
+//! A value is stored as its distance from a base, in as many bits as the largest distance needs; NULL rows hold 0. Blocks
+//! of [`BLOCK_ROWS`] values are packed together in lanes of the narrowest word that holds a distance (8 to 64 bits), so
+//! that unpacking is done by wide instructions, and any value can be had alone. The last block is padded with zeros.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+use fastlanes::BitPacking;
+use godwit_common::Result;
+use godwit_vector::{Native, ValueRange};
+
+use crate::BLOCK_ROWS;
+use crate::header::corrupt;
+
+/// Most bits of a distance.
+pub(crate) const WIDTH_MAX: u8 = 64;
+
+/// The base and the bits of the distances from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packing {
+    /// What distance 0 stands for.
+    pub base: i128,
+    /// Bits of a distance, at most 64.
+    pub width: u8,
+}
+
+/// Bytes of so many packed rows.
+pub(crate) fn bytes_for(rows: usize, width: u8) -> usize {
+    rows.div_ceil(BLOCK_ROWS) * block_bytes(width)
+}
+
+fn block_bytes(width: u8) -> usize {
+    BLOCK_ROWS / 8 * width as usize
+}
+
+/// A word whose lanes are packed.
+trait Word: BitPacking + Pod + Ord {
+    const BITS: u8;
+    fn of_distance(distance: u64) -> Self;
+    fn distance(self) -> u64;
+    fn minus(self, other: Self) -> Self;
+}
+
+macro_rules! words {
+    ($($T:ty),*) => { $(
+        impl Word for $T {
+            const BITS: u8 = <$T>::BITS as u8;
+            fn of_distance(distance: u64) -> Self { distance as $T }
+            fn distance(self) -> u64 { self as u64 }
+            fn minus(self, other: Self) -> Self { self.wrapping_sub(other) }
+        }
+    )* };
+}
+words!(u8, u16, u32, u64);
+
+/// Runs `$body` with the narrowest word for `$width` bits.
+macro_rules! with_word {
+    ($width:expr, $W:ident => $body:expr) => {
+        match $width {
+            0..=8 => {
+                type $W = u8;
+                $body
+            }
+            9..=16 => {
+                type $W = u16;
+                $body
+            }
+            17..=32 => {
+                type $W = u32;
+                $body
+            }
+            _ => {
+                type $W = u64;
+                $body
+            }
+        }
+    };
+}
+
+impl Packing {
+    /// The packing of integers in a range; `None` if their distances need more than 64 bits.
+    pub(crate) fn of_range(range: ValueRange) -> Option<Self> {
+        let span = range.max.checked_sub(range.min)?;
+        let width = (i128::BITS - span.leading_zeros()) as u8;
+        (width <= WIDTH_MAX).then_some(Self { base: range.min, width })
+    }
+
+    /// Appends values, of which `distance(row)` is that of a row from the base.
+    pub(crate) fn write(&self, rows: usize, distance: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
+        with_word!(self.width, W => self.write_words::<W>(rows, distance, out));
+    }
+
+    fn write_words<W: Word>(&self, rows: usize, distance: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
+        let mut words = [W::zeroed(); BLOCK_ROWS];
+        let mut packed = vec![W::zeroed(); block_bytes(self.width) / size_of::<W>()];
+        for begin in (0..rows).step_by(BLOCK_ROWS) {
+            words.fill(W::zeroed());
+            for row in begin..rows.min(begin + BLOCK_ROWS) {
+                words[row - begin] = W::of_distance(distance(row));
+            }
+            pack_block(self.width, &words, &mut packed);
+            out.extend_from_slice(bytemuck::cast_slice(&packed));
+        }
+    }
+
+    /// The values of `rows`, whose start is a multiple of [`BLOCK_ROWS`].
+    pub(crate) fn read<T: Native + FromDistance>(&self, body: &[u8], rows: Range<usize>) -> Result<Vec<T>> {
+        assert!(rows.start.is_multiple_of(BLOCK_ROWS), "a block is unpacked as a whole");
+        let mut values = Vec::with_capacity(rows.len());
+        with_word!(self.width, W => {
+            self.for_blocks::<W>(body, rows, |_, words| {
+                let base = T::base(self.base);
+                values.extend(words.iter().map(|word| T::at(base, word.distance())));
+            })
+        })?;
+        Ok(values)
+    }
+
+    /// The values of single rows, in any order.
+    pub(crate) fn take<T: Native + FromDistance>(&self, body: &[u8], rows: &[u32]) -> Result<Vec<T>> {
+        let base = T::base(self.base);
+        with_word!(self.width, W => {
+            let take = |&row: &u32| {
+                let block = self.block::<W>(body, row as usize / BLOCK_ROWS)?;
+                Ok(T::at(base, unpack_one(self.width, &block, row as usize % BLOCK_ROWS).distance()))
+            };
+            rows.iter().map(take).collect()
+        })
+    }
+
+    /// Appends the rows whose value is in `wanted`, relative to `rows.start`, a multiple of [`BLOCK_ROWS`].
+    pub(crate) fn select_range(
+        &self,
+        body: &[u8],
+        rows: Range<usize>,
+        wanted: ValueRange,
+        selected: &mut Vec<u32>,
+    ) -> Result<()> {
+        let largest = u64::MAX.checked_shr(64 - self.width as u32).unwrap_or(0);
+        let low = wanted.min.saturating_sub(self.base).max(0);
+        let high = wanted.max.saturating_sub(self.base).min(largest as i128);
+        if low > high {
+            return Ok(());
+        }
+        if low == 0 && high == largest as i128 {
+            selected.extend(0..rows.len() as u32);
+            return Ok(());
+        }
+        with_word!(self.width, W => {
+            let (low, span) = (W::of_distance(low as u64), W::of_distance((high - low) as u64));
+            self.for_blocks::<W>(body, rows, |first, words| {
+                // One comparison: what is below the lower bound wraps around to above the span.
+                select(first, words, selected, |word| word.minus(low) <= span);
+            })
+        })
+    }
+
+    /// As [`select_range`](Self::select_range), for the values whose distance from the base has a bit set in `bits`. A
+    /// distance past the bits isn't wanted.
+    pub(crate) fn select_bits(
+        &self,
+        body: &[u8],
+        rows: Range<usize>,
+        bits: impl Fn(u64) -> bool,
+        selected: &mut Vec<u32>,
+    ) -> Result<()> {
+        with_word!(self.width, W => {
+            self.for_blocks::<W>(body, rows, |first, words| {
+                select(first, words, selected, |word| bits(word.distance()));
+            })
+        })
+    }
+
+    /// Calls `visit` with the number of the first row, relative to `rows.start`, and the words of each block.
+    fn for_blocks<W: Word>(&self, body: &[u8], rows: Range<usize>, mut visit: impl FnMut(usize, &[W])) -> Result<()> {
+        let mut words = [W::zeroed(); BLOCK_ROWS];
+        for begin in rows.clone().step_by(BLOCK_ROWS) {
+            let block = self.block::<W>(body, begin / BLOCK_ROWS)?;
+            unpack_block(self.width, &block, &mut words);
+            visit(begin - rows.start, &words[..BLOCK_ROWS.min(rows.end - begin)]);
+        }
+        Ok(())
+    }
+
+    /// The packed words of a block: in place where the body is aligned, as pages are, else a copy.
+    fn block<'a, W: Word>(&self, body: &'a [u8], block: usize) -> Result<std::borrow::Cow<'a, [W]>> {
+        let bytes = block_bytes(self.width);
+        let packed = body.get(block * bytes..(block + 1) * bytes).ok_or_else(|| corrupt("too few packed values"))?;
+        Ok(match bytemuck::try_cast_slice(packed) {
+            Ok(words) => words.into(),
+            Err(_) => bytemuck::pod_collect_to_vec(packed).into(),
+        })
+    }
+}
+
+/// Appends `first` plus the index of each word that is wanted, without a branch per word.
+fn select<W: Word>(first: usize, words: &[W], selected: &mut Vec<u32>, is_wanted: impl Fn(W) -> bool) {
+    let start = selected.len();
+    selected.resize(start + words.len(), 0);
+    let mut found = start;
+    for (index, &word) in words.iter().enumerate() {
+        selected[found] = (first + index) as u32;
+        found += is_wanted(word) as usize;
+    }
+    selected.truncate(found);
+}
+
+fn pack_block<W: Word>(width: u8, words: &[W; BLOCK_ROWS], packed: &mut [W]) {
+    assert!(width <= W::BITS && size_of_val(packed) == block_bytes(width), "the output has room for exactly a block");
+    // SAFETY: the input is a block, the output has its length, both just checked.
+    unsafe { W::unchecked_pack(width as usize, words, packed) }
+}
+
+fn unpack_block<W: Word>(width: u8, packed: &[W], words: &mut [W; BLOCK_ROWS]) {
+    assert!(width <= W::BITS && size_of_val(packed) == block_bytes(width), "the input is exactly a block");
+    // SAFETY: the input has the length of a packed block, just checked, the output is a block.
+    unsafe { W::unchecked_unpack(width as usize, packed, words) }
+}
+
+fn unpack_one<W: Word>(width: u8, packed: &[W], index: usize) -> W {
+    assert!(width <= W::BITS && size_of_val(packed) == block_bytes(width), "the input is exactly a block");
+    // SAFETY: the input has the length of a packed block, just checked; the index is checked by the call.
+    unsafe { W::unchecked_unpack_single(width as usize, packed, index) }
+}
+
+/// Integers that are a base plus a distance.
+pub(crate) trait FromDistance: Copy {
+    fn base(base: i128) -> Self;
+    fn at(base: Self, distance: u64) -> Self;
+}
+
+macro_rules! from_distance {
+    ($($T:ty),*) => { $(impl FromDistance for $T {
+        fn base(base: i128) -> Self { base as $T }
+        // Modulo the type's size: exact for what was written, and some value for a damaged body.
+        fn at(base: Self, distance: u64) -> Self { base.wrapping_add(distance as $T) }
+    })* };
+}
+from_distance!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
