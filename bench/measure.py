@@ -1,7 +1,7 @@
 """Measures engines side by side.
 
 Query by query, the engines take turns: A B C, A B C, ... A machine that slows down for a while slows all of them. The
-first turn is not counted: it fills file caches and opens files.
+first turn is not counted: it fills file caches and opens files. Queries that take long get fewer turns, see `Turns`.
 """
 
 import math
@@ -21,6 +21,8 @@ class Measurement:
 
     seconds: list[float] = field(default_factory=list)
     result: Fingerprint | None = None
+    # The most memory that was seen in use.
+    peak_bytes: int = 0
     # Why there are no times, or why they don't count.
     error: str | None = None
 
@@ -29,31 +31,52 @@ class Measurement:
         return statistics.median(self.seconds) if self.seconds and not self.error else None
 
 
+@dataclass(frozen=True)
+class Turns:
+    """How often queries run."""
+
+    # Counted turns.
+    runs: int
+    # No further turn is begun when the slowest engine has spent so many seconds on a query, but one turn is counted.
+    seconds: float
+
+    def enough(self, of_query: dict[str, Measurement]) -> bool:
+        done = [m.seconds for m in of_query.values() if not m.error]
+        counted = min(map(len, done), default=self.runs)
+        return counted >= self.runs or (counted >= 1 and max(map(sum, done)) > self.seconds)
+
+
 # By query, then by engine.
 Measurements = dict[str, dict[str, Measurement]]
 
 
-def measure(suite: Suite, engines: list[EngineProcess], runs: int, reference: str) -> Measurements:
+def measure(suite: Suite, engines: list[EngineProcess], turns: Turns, reference: str) -> Measurements:
     """Runs all queries in all engines; checks results against those of the engine `reference`."""
     measurements: Measurements = {}
+    width = max(map(len, suite.queries), default=0)
     for query, sql in suite.queries.items():
         of_query = measurements[query] = {engine.name: Measurement() for engine in engines}
-        for turn in range(runs + 1):
+        warm_up = True
+        while warm_up or not turns.enough(of_query):
             for engine in engines:
-                measurement = of_query[engine.name]
-                if measurement.error:
-                    continue
-                outcome = engine.run(sql, with_rows=turn == 0)
-                if outcome.error:
-                    measurement.error = ("not supported: " if outcome.unsupported else "") + outcome.error
-                elif turn == 0:
-                    measurement.result = fingerprint(outcome.rows)
-                else:
-                    measurement.seconds.append(outcome.seconds)
-            if turn == 0:
+                if not of_query[engine.name].error:
+                    take_turn(of_query[engine.name], engine, suite, query, warm_up)
+            if warm_up:
                 check_results(of_query, reference)
-        print(line(query, of_query), flush=True)
+            warm_up = False
+        print(line(f"{query:>{width}}", of_query), flush=True)
     return measurements
+
+
+def take_turn(measurement: Measurement, engine: EngineProcess, suite: Suite, query: str, warm_up: bool) -> None:
+    outcome = engine.run(suite.queries[query], with_rows=warm_up)
+    measurement.peak_bytes = max(measurement.peak_bytes, outcome.peak_bytes)
+    if outcome.error:
+        measurement.error = ("not supported: " if outcome.unsupported else "") + outcome.error
+    elif warm_up:
+        measurement.result = [len(outcome.rows)] if suite.any_row else fingerprint(outcome.rows)
+    else:
+        measurement.seconds.append(outcome.seconds)
 
 
 def check_results(of_query: dict[str, Measurement], reference: str) -> None:
@@ -66,7 +89,7 @@ def check_results(of_query: dict[str, Measurement], reference: str) -> None:
 def line(query: str, of_query: dict[str, Measurement]) -> str:
     cells = (f"{name} {m.median:8.4f}" if m.median else f"{name} {'-':>8}" for name, m in of_query.items())
     errors = "".join(f"\n      {name}: {m.error}" for name, m in of_query.items() if m.error)
-    return f"{query:>4}  " + "  ".join(cells) + errors
+    return f"{query}  " + "  ".join(cells) + errors
 
 
 def ratios(measurements: Measurements, engine: str, reference: str) -> dict[str, float]:
@@ -82,10 +105,11 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 def summary(measurements: Measurements, engines: list[str], reference: str) -> str:
     """A table: per engine what it took and how it stands against the reference."""
-    lines = [f"{'engine':<12}{'queries':>8}{'sum s':>10}{'geomean s':>11}{'ratio':>8}{'worst':>8}"]
+    lines = [f"{'engine':<18}{'done':>5}{'failed':>8}{'sum s':>10}{'geomean s':>11}{'ratio':>8}{'worst':>8}"]
     for engine in engines:
         medians = [m[engine].median for m in measurements.values() if m[engine].median]
-        text = f"{engine:<12}{len(medians):>8}{sum(medians):>10.3f}{geometric_mean(medians):>11.4f}"
+        failed = len(measurements) - len(medians)
+        text = f"{engine:<18}{len(medians):>5}{failed:>8}{sum(medians):>10.3f}{geometric_mean(medians):>11.4f}"
         against = ratios(measurements, engine, reference) if reference in engines else {}
         if against:
             worst = max(against, key=against.__getitem__)

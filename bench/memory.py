@@ -1,10 +1,10 @@
 """Checks that queries stay within the memory limit, as the operating system counts.
 
-    python bench/memory.py --scale 10 --memory-limit 2GB
+    python bench/memory.py tpch --scale 10 --memory-limit 2GB
 
-Runs each TPC-H query in a process of its own. The peak is the resident size that the system reports when the process
-has ended; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query fails or
-needs more than the limit and 32 MiB.
+Runs each query of a suite in a process of its own. The peak is the resident size that the system reports when the
+process has ended; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query
+fails or needs more than the limit and 32 MiB.
 """
 
 import argparse
@@ -17,10 +17,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from options import SHELL, parse_size
-from suites.tpch import suite
+from options import SMOKE_MEMORY_LIMIT, add_common, parse_size
+from resident import SAMPLES_PER_SECOND, resident_bytes
+from suites import SUITES, Options
 
-SAMPLES_PER_SECOND = 50
 # What a process may have beyond the limit: code, stacks, and what the allocator holds back.
 SLACK_BYTES = 32 * 2**20
 MIB = 2**20
@@ -33,63 +33,63 @@ class Run:
     seconds: float
     peak_bytes: int
     sampled_bytes: list[int]
+    output: str
     error: str | None
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=float, default=10, help="scale factor: gigabytes of raw data [10]")
-    parser.add_argument("--data", type=Path, help="folder of the Parquet files [the folder of `godwit demo`]")
-    parser.add_argument("--memory-limit", type=parse_size, default=parse_size("2GB"), help="[2GB]")
-    parser.add_argument("--threads", type=int, default=2, help="[2]")
+    parser.add_argument("suite", choices=SUITES, nargs="?", default="tpch")
+    add_common(parser)
+    parser.add_argument("--memory-limit", type=parse_size, help="[the suite's, or 2GB]")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of the queries, such as Q1,Q18")
-    parser.add_argument("--godwit", type=Path, default=SHELL, help="the shell to measure")
     arguments = parser.parse_args()
 
-    tpch = suite(arguments.scale, arguments.data, arguments.godwit)
-    folder = next(iter(tpch.tables.values())).parent
-    allowed = arguments.memory_limit + SLACK_BYTES
-    print(f"limit {arguments.memory_limit / MIB:.0f} MiB, with slack {allowed / MIB:.0f} MiB\n")
-    print("query   seconds  peak MiB  median MiB")
+    suite = SUITES[arguments.suite](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
+    default = parse_size(SMOKE_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes or parse_size("2GB")
+    limit = arguments.memory_limit or default
+    allowed = limit + SLACK_BYTES
+    views = [f"CREATE VIEW {name} AS SELECT * FROM '{file}'" for name, file in suite.tables.items()]
+    command = [arguments.godwit, "--threads", str(arguments.threads), "--format", "csv", "--memory-limit", f"{limit}B"]
+    command += [word for view in views for word in ("-c", view)]
+    print(f"{suite.name}: limit {limit / MIB:.0f} MiB, with slack {allowed / MIB:.0f} MiB\n")
+    print(f"{'query':<18} seconds  peak MiB  median MiB")
     bad = []
-    for name, sql in tpch.queries.items():
+    for name, sql in suite.queries.items():
         if arguments.queries and name not in arguments.queries:
             continue
-        command = [arguments.godwit, folder, "--threads", str(arguments.threads), "--format", "csv"]
-        run = watch([*command, "--memory-limit", f"{arguments.memory_limit}B", "-c", sql])
+        run = watch([*command, "-c", sql], arguments.timeout)
         complaint = run.error or ("over the limit" if run.peak_bytes > allowed else "")
         median = statistics.median(run.sampled_bytes or [0]) / MIB
-        print(f"{name:<6}{run.seconds:>9.2f}{run.peak_bytes / MIB:>10.0f}{median:>12.0f}  {complaint}", flush=True)
+        print(f"{name:<18}{run.seconds:>8.2f}{run.peak_bytes / MIB:>10.0f}{median:>12.0f}  {complaint}", flush=True)
         if complaint:
             bad.append(name)
     print(f"\n{len(bad)} queries failed or were over the limit: {', '.join(bad)}" if bad else "\nall within the limit")
     return 1 if bad else 0
 
 
-def watch(command: list[str | Path]) -> Run:
+def watch(command: list[str | Path], timeout_seconds: float) -> Run:
     """Runs a command to its end, and looks at its resident size meanwhile."""
     sampled = []
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 break
             sampled.append(resident_bytes(process.pid))
+            if time.perf_counter() - started > timeout_seconds:
+                process.kill()
             time.sleep(1 / SAMPLES_PER_SECOND)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
-        text = errors.read().decode().strip()
+        output.seek(0)
+        text, answer = errors.read().decode().strip(), output.read().decode()
     error = (text or f"exit status {process.returncode}") if process.returncode else None
-    # Linux counts kilobytes. It remembers the size at the fork, too, which is this small program's.
-    return Run(seconds, usage.ru_maxrss * 1024, sampled, error)
-
-
-def resident_bytes(pid: int) -> int:
-    pages = Path(f"/proc/{pid}/statm").read_text().split()[1:2]
-    return int(pages[0]) * os.sysconf("SC_PAGE_SIZE") if pages else 0
+    # Linux counts kilobytes. It remembers the size at the fork, too, which is this program's: less than any limit.
+    return Run(seconds, usage.ru_maxrss * 1024, sampled, answer, error)
 
 
 if __name__ == "__main__":

@@ -1,103 +1,96 @@
 """Measures Godwit and its peers on the same files, with the same threads, in one run.
 
     python bench/run.py tpch --scale 1 --threads 2
+    python bench/run.py all --smoke
 
 Writes a table to the terminal, and JSON and a plot to bench/results.
 """
 
 import argparse
 import json
-import os
-import platform
-import re
 import sys
 import tempfile
-import time
+from dataclasses import replace
 from pathlib import Path
 
-from engines import ENGINES, EngineProcess, Limits
-from measure import as_json, measure, summary
-from options import RESULTS, SHELL, parse_size
+from engines import ENGINES, EngineError, EngineProcess, Limits
+from measure import Measurements, Turns, as_json, measure, summary
+from options import SMOKE_MEMORY_LIMIT, add_common, circumstances, list_of, parse_size
 from plot import plot
-from suites import SUITES, Suite
+from suites import SUITES, Options, Suite
 
 
 def main() -> int:
     arguments = parse_arguments()
-    suite = SUITES[arguments.suite](arguments.scale, arguments.data, arguments.godwit)
-    if arguments.queries:
-        chosen = {name: sql for name, sql in suite.queries.items() if name in arguments.queries}
-        suite = Suite(suite.name, suite.tables, chosen)
-    with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
-        engines = []
-        try:
-            for name in arguments.engines:
-                limits = Limits(arguments.threads, arguments.memory_limit, arguments.godwit, Path(scratch) / name)
-                engines.append(EngineProcess(name, limits, suite.tables, arguments.timeout))
-            print(", ".join(f"{engine.name} {engine.version}" for engine in engines), flush=True)
-            measurements = measure(suite, engines, arguments.runs, arguments.reference)
-            versions = {engine.name: engine.version for engine in engines}
-        finally:
-            for engine in engines:
-                engine.stop()
+    names = list(SUITES) if arguments.suite == "all" else [arguments.suite]
+    return 0 if all([run(name, arguments) for name in names]) else 1
 
-    print("\n" + summary(measurements, arguments.engines, arguments.reference))
-    name = f"{suite.name}-sf{arguments.scale:g}-{arguments.threads}threads"
-    title = f"TPC-H from Parquet, scale factor {arguments.scale:g}, {arguments.threads} threads"
-    if arguments.memory_limit:
-        name += f"-{arguments.memory_limit // 10**6}MB"
-        title += f", memory limit {arguments.memory_limit / 10**9:g} GB"
+
+def run(name: str, arguments: argparse.Namespace) -> bool:
+    """Measures a suite; whether Godwit has run all of it."""
+    suite = SUITES[name](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
+    if arguments.queries:
+        suite = replace(suite, queries={query: suite.queries[query] for query in arguments.queries})
+    limit = arguments.memory_limit or (parse_size(SMOKE_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes)
+    turns = Turns(1 if arguments.smoke else arguments.runs, arguments.seconds)
+    wanted = arguments.engines or suite.engines
+    measurements, versions = measure_engines(suite, wanted, limit, turns, arguments)
+
+    engines = list(versions)
+    print("\n" + summary(measurements, engines, arguments.reference))
+    report_name, title = f"{suite.name}-{arguments.threads}threads", f"{suite.title}, {arguments.threads} threads"
+    if limit:
+        report_name += f"-{limit // 10**6}MB"
+        title += f", memory limit {limit / 10**9:g} GB"
     report = {
         "suite": suite.name,
-        "scale": arguments.scale,
-        "threads": arguments.threads,
-        "memory_limit_bytes": arguments.memory_limit,
-        "runs": arguments.runs,
-        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": {"cores": os.cpu_count(), "processor": processor(), "system": platform.release()},
+        **circumstances(arguments),
+        "memory_limit_bytes": limit,
+        "runs": turns.runs,
         "versions": versions,
         "queries": as_json(measurements),
     }
     arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-    plot(measurements, arguments.engines, arguments.reference, title, arguments.output / f"{name}.png")
-    print(f"\nwrote {arguments.output / name}.json and .png")
-    complete = all(not of_query["godwit"].error for of_query in measurements.values() if "godwit" in of_query)
-    return 0 if complete else 1
+    file = arguments.output / f"{report_name}.json"
+    file.write_text(json.dumps(report, indent=1) + "\n")
+    plot(measurements, engines, arguments.reference, title, suite.panels, file.with_suffix(".png"))
+    print(f"\nwrote {file} and .png")
+    ours = [engine for engine in wanted if engine.startswith("godwit")]
+    return all(engine in of_query and not of_query[engine].error for of_query in measurements.values() for engine in ours)
+
+
+def measure_engines(
+    suite: Suite, wanted: list[str], limit: int | None, turns: Turns, arguments: argparse.Namespace
+) -> tuple[Measurements, dict[str, str]]:
+    """Measurements, and the versions of the engines that could be started."""
+    with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
+        engines = []
+        try:
+            for name in wanted:
+                limits = Limits(arguments.threads, limit, arguments.godwit, Path(scratch) / name)
+                try:
+                    engines.append(EngineProcess(name, limits, suite.tables, arguments.timeout))
+                except EngineError as error:
+                    print(error, file=sys.stderr)
+            versions = {engine.name: engine.version for engine in engines}
+            print(f"\n{suite.name}: " + ", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)
+            return measure(suite, engines, turns, arguments.reference), versions
+        finally:
+            for engine in engines:
+                engine.stop()
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", choices=SUITES)
-    parser.add_argument("--scale", type=float, default=1, help="scale factor: gigabytes of raw data [1]")
-    parser.add_argument("--data", type=Path, help="folder of the Parquet files [the folder of `godwit demo`]")
-    parser.add_argument("--threads", type=int, default=2, help="for every engine [2]")
-    parser.add_argument("--memory-limit", type=parse_size, help="for every engine that has one, such as 2GB")
+    parser.add_argument("suite", choices=[*SUITES, "all"])
+    add_common(parser)
+    parser.add_argument("--memory-limit", type=parse_size, help="for every engine that has one, such as 2GB [the suite's]")
     parser.add_argument("--runs", type=int, default=5, help="counted runs per query [5]")
-    parser.add_argument("--engines", type=parse_engines, default=list(ENGINES), help=f"[{','.join(ENGINES)}]")
+    parser.add_argument("--seconds", type=float, default=60, help="time per query and engine that makes runs fewer [60]")
+    parser.add_argument("--engines", type=list_of(ENGINES, "engine"), help=f"of {','.join(ENGINES)} [the suite's]")
     parser.add_argument("--reference", choices=ENGINES, default="duckdb", help="what ratios are to [duckdb]")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of the queries, such as Q1,Q18")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds that one run of a query may take [300]")
-    parser.add_argument("--godwit", type=Path, default=SHELL, help="the shell to measure")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for JSON and plot")
     return parser.parse_args()
-
-
-def parse_engines(text: str) -> list[str]:
-    names = text.split(",")
-    unknown = [name for name in names if name not in ENGINES]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"there is no engine {unknown[0]}; there are {', '.join(ENGINES)}")
-    return names
-
-
-def processor() -> str:
-    """The processor's name as Linux tells it."""
-    try:
-        names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -3,21 +3,30 @@
 from collections.abc import Callable
 
 from engines.base import Engine, Limits, Unsupported
-from engines.process import EngineProcess
+from engines.process import EngineError, EngineProcess
 
-__all__ = ["ENGINES", "Engine", "EngineProcess", "Limits", "Unsupported"]
+__all__ = ["ENGINES", "Engine", "EngineError", "EngineProcess", "Limits", "Unsupported"]
 
 
-def _godwit(limits: Limits) -> Engine:
-    from engines.godwit import Godwit
+def _godwit(*settings: str) -> Callable[[Limits], Engine]:
+    def start(limits: Limits) -> Engine:
+        from engines.godwit import Godwit
 
-    return Godwit(limits)
+        return Godwit(limits, settings)
+
+    return start
 
 
 def _duckdb(limits: Limits) -> Engine:
     from engines.duckdb import DuckDB
 
     return DuckDB(limits)
+
+
+def _duckdb_native(limits: Limits) -> Engine:
+    from engines.duckdb_native import DuckDBNative
+
+    return DuckDBNative(limits)
 
 
 def _datafusion(limits: Limits) -> Engine:
@@ -38,12 +47,24 @@ def _hyper(limits: Limits) -> Engine:
     return HyPer(limits)
 
 
+def _clickhouse(limits: Limits) -> Engine:
+    from engines.clickhouse import ClickHouse
+
+    return ClickHouse(limits)
+
+
 # Imported when asked for, so that no engine's threads and allocator are in another one's process, and so that one can
 # measure without having all of them installed.
 ENGINES: dict[str, Callable[[Limits], Engine]] = {
-    "godwit": _godwit,
+    "godwit": _godwit(),
+    # The policies by which operators of a pipeline share memory; the default is weighted.
+    "godwit-unweighted": _godwit("memory_policy = 'unweighted'"),
+    "godwit-equality": _godwit("memory_policy = 'equality'"),
+    "godwit-equity": _godwit("memory_policy = 'equity'"),
     "duckdb": _duckdb,
+    "duckdb-native": _duckdb_native,
     "datafusion": _datafusion,
     "polars": _polars,
     "hyper": _hyper,
+    "clickhouse": _clickhouse,
 }

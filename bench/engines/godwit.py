@@ -16,7 +16,8 @@ from engines.base import Engine, Limits, Row
 
 
 class Godwit(Engine):
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, settings: tuple[str, ...] = ()) -> None:
+        self.settings = settings
         self.program = limits.godwit
         self.options = ["--threads", str(limits.threads), "--temp-directory", str(limits.scratch)]
         if limits.memory_limit_bytes:
@@ -38,6 +39,9 @@ class Godwit(Engine):
         )
         self._send(".progress off")
         self._send(".timer on")
+        for setting in self.settings:
+            self._send(f"SET {setting};")
+            self._await_timer()
         for name, file in tables.items():
             self._send(f"CREATE VIEW {name} AS SELECT * FROM '{file}';")
             self._await_timer()

@@ -26,6 +26,8 @@ class Polars(Engine):
 
     def run(self, sql: str) -> Any:
         errors = self.module.exceptions
+        # What others call `any_value`.
+        sql = sql.replace("any_value(", "first(")
         try:
             return self.context.execute(sql).collect(engine="streaming")
         except (errors.SQLInterfaceError, errors.SQLSyntaxError, errors.ColumnNotFoundError) as error:

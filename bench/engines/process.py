@@ -2,18 +2,28 @@
 
 Engines don't share an allocator, threads or a crash: each runs in a spawned Python process that answers one request at
 a time, and the clock is in that process, next to the engine's call. After a crash or a timeout the process is replaced.
+
+The driver looks at the resident size of the process and its children meanwhile. One that grows beyond the guard is
+killed, before the system has to choose whom to kill.
 """
 
 import multiprocessing
+import os
 import shutil
+import signal
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from engines.base import Limits, Row, Unsupported
+from resident import SAMPLES_PER_SECOND, machine_bytes, resident_bytes, tree
 
 STOP_SECONDS = 5
+# Making an engine's own files from Parquet may be part of the start.
+START_SECONDS_MAX = 1800
+# Part of the machine's memory that an engine may take, whatever its limit is.
+GUARD_SHARE = 0.8
 
 
 @dataclass
@@ -24,6 +34,8 @@ class Outcome:
     rows: list[Row] | None = None
     error: str | None = None
     unsupported: bool = False
+    # The most that was seen in use while the query ran.
+    peak_bytes: int = 0
 
 
 class EngineProcess:
@@ -32,31 +44,50 @@ class EngineProcess:
         self.limits = limits
         self.tables = tables
         self.timeout_seconds = timeout_seconds
+        self.guard_bytes = int(machine_bytes() * GUARD_SHARE)
         self._start()
 
     def run(self, sql: str, with_rows: bool) -> Outcome:
         """Runs a query; returns its rows as well if asked to, which isn't part of the time."""
-        self.connection.send((sql, with_rows))
+        if not self.process.is_alive():
+            self._start()
+        peak_bytes = 0
         try:
-            if self.connection.poll(self.timeout_seconds):
-                outcome = self.connection.recv()
-                if outcome.error is None or outcome.unsupported:
-                    return outcome
+            self.connection.send((sql, with_rows))
+            deadline = time.monotonic() + self.timeout_seconds
+            while not self.connection.poll(1 / SAMPLES_PER_SECOND):
+                size = sum(map(resident_bytes, tree(self.process.pid)))
+                peak_bytes = max(peak_bytes, size)
+                if size > self.guard_bytes:
+                    outcome = Outcome(error=f"killed at {size / 2**30:.1f} GiB of memory")
+                    break
+                if time.monotonic() > deadline:
+                    outcome = Outcome(error=f"no result after {self.timeout_seconds:g} s")
+                    break
             else:
-                outcome = Outcome(error=f"no result after {self.timeout_seconds} s")
-        except (EOFError, ConnectionResetError):
+                outcome = self.connection.recv()
+        except (EOFError, ConnectionResetError, BrokenPipeError):
             outcome = Outcome(error="the process died")
-        # An engine may not be usable after an error; begin anew.
-        self.stop()
-        self._start()
+        outcome.peak_bytes = max(peak_bytes, sum(map(resident_bytes, tree(self.process.pid))))
+        if outcome.error and not outcome.unsupported:
+            # An engine may not be usable after an error; begin anew with the next query.
+            self._kill()
         return outcome
 
     def stop(self) -> None:
         self.connection.close()
         self.process.join(STOP_SECONDS)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
+        self._kill()
+
+    def _kill(self) -> None:
+        """Ends the process and its children, if they are still there."""
+        for pid in tree(self.process.pid) if self.process.is_alive() else []:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.join()
+        self.connection.close()
         shutil.rmtree(self.limits.scratch, ignore_errors=True)
 
     def _start(self) -> None:
@@ -67,18 +98,27 @@ class EngineProcess:
         self.process = context.Process(target=_serve, args=arguments, daemon=False)
         self.process.start()
         theirs.close()
-        try:
-            self.version = self.connection.recv()
-        except EOFError:
-            raise RuntimeError(f"{self.name} didn't start") from None
+        answer = self.connection.recv() if self.connection.poll(START_SECONDS_MAX) else "no answer"
+        if isinstance(answer, Outcome):
+            self._kill()
+            raise EngineError(f"{self.name} doesn't start: {answer.error}")
+        self.version = answer
+
+
+class EngineError(Exception):
+    """The engine can't be used as asked."""
 
 
 def _serve(name: str, limits: Limits, tables: dict[str, Path], driver: Connection) -> None:
     from engines import ENGINES
 
-    engine = ENGINES[name](limits)
-    engine.attach(tables)
-    driver.send(engine.version())
+    try:
+        engine = ENGINES[name](limits)
+        engine.attach(tables)
+        driver.send(engine.version())
+    except Exception as error:  # noqa: BLE001 - see below
+        driver.send(Outcome(error=f"{type(error).__name__}: {error}"))
+        return
     while True:
         try:
             sql, with_rows = driver.recv()

@@ -1,8 +1,16 @@
 """The suites: tables and queries to measure."""
 
-from suites import tpch
-from suites.base import Suite
+from collections.abc import Callable
 
-SUITES = {"tpch": tpch.suite}
+from suites import aggregation, cliff, join, pipeline, tpch
+from suites.base import Options, Panel, Suite
 
-__all__ = ["SUITES", "Suite"]
+SUITES: dict[str, Callable[[Options], Suite]] = {
+    "tpch": tpch.suite,
+    "aggregation": aggregation.suite,
+    "join": join.suite,
+    "pipeline": pipeline.suite,
+    "cliff": cliff.suite,
+}
+
+__all__ = ["SUITES", "Options", "Panel", "Suite"]

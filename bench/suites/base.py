@@ -1,7 +1,32 @@
 """What a suite consists of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a suite is made from."""
+
+    # What a scale counts is the suite's; None for the suite's default.
+    scale: float | None
+    # Where files are kept between runs, a folder per generator and scale.
+    data: Path
+    # The shell, which generates TPC-H.
+    godwit: Path
+    # As little data as shows that everything works.
+    smoke: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A plot of queries that differ in one parameter."""
+
+    title: str
+    # What the parameter is, with its unit.
+    label: str
+    # Its values, and the queries that have them.
+    points: list[tuple[float, str]]
 
 
 @dataclass(frozen=True)
@@ -9,5 +34,16 @@ class Suite:
     """Tables as Parquet files, and queries by name, in the order in which they run."""
 
     name: str
+    # What is measured, for a plot's title.
+    title: str
     tables: dict[str, Path]
     queries: dict[str, str]
+    engines: list[str]
+    # Unless the command line has another one.
+    memory_limit_bytes: int | None = None
+    # The queries may answer with any one of many rows: results are compared by their number of rows.
+    any_row: bool = False
+    # The same work with an answer that is determined, for comparisons row by row.
+    checks: dict[str, str] = field(default_factory=dict)
+    # Plots over parameters; without any, a bar per query.
+    panels: list[Panel] = field(default_factory=list)

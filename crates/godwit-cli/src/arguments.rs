@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
-use godwit::{Config, parse_bytes};
+use godwit::{Config, DebugOptions, parse_bytes};
 
 use crate::output::Format;
 
@@ -76,6 +76,9 @@ pub struct Limits {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// For tests: every page goes to disk as soon as nobody uses it
+    #[arg(long, hide = true)]
+    force_spill: bool,
 }
 
 impl Limits {
@@ -85,6 +88,7 @@ impl Limits {
             whole_process: true,
             threads: self.threads,
             temp_directory: self.temp_directory.clone(),
+            debug: DebugOptions { force_spill: self.force_spill, ..DebugOptions::default() },
             ..Config::default()
         }
     }

@@ -142,6 +142,14 @@ fn errors_while_rows_come_are_reported_too() {
 }
 
 #[test]
+fn the_time_is_the_last_word_on_a_failed_statement() {
+    let output = run(&[], ".timer on\nSELECT nothing;");
+    assert_eq!(output.status.code(), Some(1));
+    let lines: Vec<String> = stderr(&output).lines().map(str::to_owned).collect();
+    assert!(lines.len() > 1 && lines[lines.len() - 1].starts_with("Run Time: "), "{lines:?}");
+}
+
+#[test]
 fn the_timer_prints_one_line_per_statement() {
     let output = run(&["--format", "csv"], ".timer on\nSELECT 1 AS a; SELECT 2 AS a;\n.timer off\nSELECT 3 AS a;");
     assert_eq!(stdout(&output), "a\n1\na\n2\na\n3\n");

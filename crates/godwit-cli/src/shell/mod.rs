@@ -85,30 +85,19 @@ struct Shell {
 impl Shell {
     /// Runs an item of the script called `script`, and reports what goes wrong.
     fn run_item(&mut self, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
-        let outcome = match item.kind {
+        match item.kind {
             ItemKind::DotCommand => match dot::run(self, &item.text) {
-                Ok(flow) => return flow,
-                Err(error) => Err(Failure::Statement(error)),
+                Ok(flow) => flow,
+                Err(error) => report_outcome(Err(error.into()), item, script),
             },
             ItemKind::Statement => {
                 let stopwatch = Stopwatch::start();
-                let outcome = self.run_statements(&item.text);
+                let flow = report_outcome(self.run_statements(&item.text), item, script);
                 if self.timer {
+                    // The last word on a statement: a program that reads it knows that no complaint will follow.
                     eprintln!("{stopwatch}");
                 }
-                outcome
-            }
-        };
-        match outcome {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(Failure::OutputClosed) => ControlFlow::Break(Stop::OutputClosed),
-            Err(Failure::Statement(error)) if error.kind() == ErrorKind::Cancelled => {
-                eprintln!("cancelled");
-                ControlFlow::Break(Stop::Cancelled)
-            }
-            Err(Failure::Statement(error)) => {
-                eprint!("{}", report::render(&error, item, script));
-                ControlFlow::Break(Stop::Failed)
+                flow
             }
         }
     }
@@ -158,6 +147,22 @@ fn output_failure(error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::Statement(Error::io("writing to standard output", &error)),
+    }
+}
+
+/// Tells the user what went wrong, if anything did; whether to go on.
+fn report_outcome(outcome: std::result::Result<(), Failure>, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
+    match outcome {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(Failure::OutputClosed) => ControlFlow::Break(Stop::OutputClosed),
+        Err(Failure::Statement(error)) if error.kind() == ErrorKind::Cancelled => {
+            eprintln!("cancelled");
+            ControlFlow::Break(Stop::Cancelled)
+        }
+        Err(Failure::Statement(error)) => {
+            eprint!("{}", report::render(&error, item, script));
+            ControlFlow::Break(Stop::Failed)
+        }
     }
 }
 
