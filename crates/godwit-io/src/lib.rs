@@ -1,4 +1,4 @@
-//! The narrow door to files that Godwit writes: positioned reads and writes on temporary files.
+//! The narrow door to files that Godwit writes: temporary files, as below, and files that must survive (durable.rs).
 //!
 //! ```text
 //!   godwit-memory ──► TemporaryFiles (creates) ──► File (read_at, write_at, truncate, sync)
@@ -11,13 +11,17 @@
 //! interface says by which system call, or how many requests are under way at once.
 
 mod disk;
+mod durable;
 mod simulated;
+mod simulated_disk;
 
 use std::io;
 use std::path::Path;
 
 pub use disk::DiskFiles;
+pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
 pub use simulated::{Fault, SimulatedFiles};
+pub use simulated_disk::{DiskFault, SimulatedDisk};
 
 /// What offsets, lengths and buffer addresses are multiples of: the largest block size of common disks.
 pub const ALIGNMENT_BYTES: usize = 4096;

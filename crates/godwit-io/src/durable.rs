@@ -1,0 +1,124 @@
+//! Files that must survive: of a database and its log.
+//!
+//! ```text
+//!   godwit-storage ──► FileSystem (open, remove) ──► DurableFile (read_at, write_at, truncate, sync)
+//!                        ├─ DiskSystem               real files, locked while they are open
+//!                        └─ SimulatedDisk            in memory; loses what wasn't synced when the test pulls the plug
+//! ```
+//!
+//! What was written is certain to be there after a crash only when a `sync` that began later has returned. Until then any
+//! part of it may be there or not, in any order.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+/// A named file, shared by threads.
+pub trait DurableFile: Send + Sync {
+    /// Fills `buffer` from `offset`; an end of file before that is an error.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Writes all of `buffer` at `offset`, and makes the file longer if it ends before that.
+    fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()>;
+
+    /// The length.
+    fn bytes(&self) -> io::Result<u64>;
+
+    /// Cuts or extends the file to `bytes`.
+    fn truncate(&self, bytes: u64) -> io::Result<()>;
+
+    /// Returns when all that was written is on the disk. After an error nobody knows what is: the file has to be read
+    /// again from the start.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenMode {
+    /// The file exists; others may read it, too.
+    Read,
+    /// The file exists; nobody else has it open.
+    Write,
+    /// As `Write`, for a file that doesn't exist. Its name is on the disk when the call returns.
+    Create,
+}
+
+/// Where files with a name are.
+pub trait FileSystem: Send + Sync {
+    /// Opens a file. A file that another process has open in a way that excludes this one is an error of kind
+    /// `WouldBlock`.
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DurableFile>>;
+
+    /// True if a file of that name exists.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+
+    /// Removes a file; its absence is on the disk when the call returns.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+}
+
+/// Real files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DiskSystem;
+
+impl FileSystem for DiskSystem {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DurableFile>> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(mode != OpenMode::Read).create_new(mode == OpenMode::Create);
+        let file = options.open(path)?;
+        let lock = match mode {
+            OpenMode::Read => FlockOperation::NonBlockingLockShared,
+            OpenMode::Write | OpenMode::Create => FlockOperation::NonBlockingLockExclusive,
+        };
+        match rustix::fs::flock(file.as_fd(), lock) {
+            // Some network file systems have no locks; there the user has to take care.
+            Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if mode == OpenMode::Create {
+            sync_folder_of(path)?;
+        }
+        Ok(Box::new(file))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        path.try_exists()
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)?;
+        sync_folder_of(path)
+    }
+}
+
+/// A name is on the disk when its folder is.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder)?.sync_all()
+}
+
+impl DurableFile for fs::File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(buffer, offset)
+    }
+
+    fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
+        self.write_all_at(buffer, offset)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        self.set_len(bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

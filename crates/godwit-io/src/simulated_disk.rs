@@ -1,0 +1,251 @@
+//! A disk in memory whose plug can be pulled: the twin of the file system for tests of durability.
+//!
+//! Every write is kept apart until it is synced. When the plug is pulled, each of those writes is lost, kept, or torn at a
+//! sector, as a seed decides, independently of the others: the disk promises nothing about their order.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rustix::io::Errno;
+
+use crate::{DurableFile, FileSystem, OpenMode};
+
+/// What a disk writes as a whole, or not at all.
+const SECTOR_BYTES: usize = 512;
+
+/// What an operation that changes the disk does instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskFault {
+    /// The plug is pulled: this and all later operations fail, until [`SimulatedDisk::restart`].
+    Crash,
+    /// It fails as on a full disk, once.
+    Full,
+    /// It fails as on a broken disk, once.
+    Broken,
+}
+
+/// A disk with files. Clones are the same disk.
+#[derive(Clone, Default)]
+pub struct SimulatedDisk(Arc<Mutex<World>>);
+
+#[derive(Default)]
+struct World {
+    files: BTreeMap<PathBuf, Content>,
+    /// Operations that change something, so far.
+    changes: u64,
+    fault: Option<(u64, DiskFault)>,
+    is_down: bool,
+}
+
+/// A file as its users see it, and how it came there.
+#[derive(Default, Clone)]
+struct Content {
+    current: Vec<u8>,
+    synced: Vec<u8>,
+    pending: Vec<Change>,
+}
+
+#[derive(Clone)]
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Truncate(usize),
+}
+
+impl Change {
+    fn apply(&self, content: &mut Vec<u8>) {
+        match self {
+            Change::Write { offset, bytes } => {
+                let end = offset + bytes.len();
+                if content.len() < end {
+                    content.resize(end, 0);
+                }
+                content[*offset..end].copy_from_slice(bytes);
+            }
+            Change::Truncate(bytes) => content.resize(*bytes, 0),
+        }
+    }
+}
+
+impl SimulatedDisk {
+    /// An empty disk.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes, truncations, syncs and removals so far: the points at which a plug can be pulled.
+    pub fn changes(&self) -> u64 {
+        self.world().changes
+    }
+
+    /// Plans a fault at the `change`-th operation from now that changes something, counted from 1.
+    pub fn fail(&self, change: u64, fault: DiskFault) {
+        let mut world = self.world();
+        let at = world.changes + change;
+        world.fault = Some((at, fault));
+    }
+
+    /// The disk after a power failure: what was synced, and of the rest what `seed` decides.
+    pub fn restart(&self, seed: u64) -> SimulatedDisk {
+        let mut random = seed;
+        let mut next = move |below: u64| {
+            // SplitMix64.
+            random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = random;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (mixed ^ (mixed >> 31)) % below
+        };
+        let mut files = BTreeMap::new();
+        for (path, content) in &self.world().files {
+            let mut survived = content.synced.clone();
+            for change in &content.pending {
+                match (next(3), change) {
+                    (0, _) => {}
+                    (1, Change::Write { offset, bytes }) => {
+                        let sectors = bytes.len().div_ceil(SECTOR_BYTES) as u64;
+                        let kept = (next(sectors + 1) as usize * SECTOR_BYTES).min(bytes.len());
+                        Change::Write { offset: *offset, bytes: bytes[..kept].to_vec() }.apply(&mut survived);
+                    }
+                    _ => change.apply(&mut survived),
+                }
+            }
+            let content = Content { current: survived.clone(), synced: survived, pending: Vec::new() };
+            files.insert(path.clone(), content);
+        }
+        SimulatedDisk(Arc::new(Mutex::new(World { files, ..World::default() })))
+    }
+
+    /// Flips a bit of a file, on the disk too.
+    pub fn flip_bit(&self, path: &Path, at: usize, bit: u8) {
+        let mut world = self.world();
+        let content = world.files.get_mut(path).expect("the file exists");
+        content.current[at] ^= 1 << bit;
+        content.synced = content.current.clone();
+        content.pending.clear();
+    }
+
+    /// The content of a file.
+    pub fn content(&self, path: &Path) -> Option<Vec<u8>> {
+        self.world().files.get(path).map(|content| content.current.clone())
+    }
+
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().expect("a test panicked with the disk locked")
+    }
+}
+
+impl World {
+    /// Counts an operation that changes something, and fails it if a fault is planned for it.
+    fn change(&mut self) -> io::Result<()> {
+        self.check_up()?;
+        self.changes += 1;
+        match self.fault {
+            Some((at, fault)) if at == self.changes => {
+                self.fault = None;
+                match fault {
+                    DiskFault::Crash => {
+                        self.is_down = true;
+                        self.check_up()
+                    }
+                    DiskFault::Full => Err(Errno::NOSPC.into()),
+                    DiskFault::Broken => Err(Errno::IO.into()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_up(&self) -> io::Result<()> {
+        if self.is_down { Err(io::Error::other("the power is off")) } else { Ok(()) }
+    }
+}
+
+impl FileSystem for SimulatedDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DurableFile>> {
+        let mut world = self.world();
+        world.check_up()?;
+        let exists = world.files.contains_key(path);
+        match mode {
+            OpenMode::Create if exists => return Err(io::ErrorKind::AlreadyExists.into()),
+            OpenMode::Create => {
+                world.change()?;
+                world.files.insert(path.to_owned(), Content::default());
+            }
+            _ if !exists => return Err(io::ErrorKind::NotFound.into()),
+            _ => {}
+        }
+        drop(world);
+        Ok(Box::new(SimulatedDurableFile { disk: self.clone(), path: path.to_owned() }))
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.world().files.contains_key(path))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut world = self.world();
+        world.change()?;
+        world.files.remove(path).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+struct SimulatedDurableFile {
+    disk: SimulatedDisk,
+    path: PathBuf,
+}
+
+impl SimulatedDurableFile {
+    fn with<T>(&self, act: impl FnOnce(&mut Content) -> io::Result<T>) -> io::Result<T> {
+        let mut world = self.disk.world();
+        world.check_up()?;
+        act(world.files.get_mut(&self.path).ok_or(io::ErrorKind::NotFound)?)
+    }
+
+    fn change(&self, change: Change) -> io::Result<()> {
+        let failed = self.disk.world().change();
+        let is_lost = failed.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Other);
+        if is_lost {
+            return failed;
+        }
+        // A write that the power failure interrupts may still reach the disk.
+        let mut world = self.disk.world();
+        let content = world.files.get_mut(&self.path).ok_or(io::ErrorKind::NotFound)?;
+        change.apply(&mut content.current);
+        content.pending.push(change);
+        failed
+    }
+}
+
+impl DurableFile for SimulatedDurableFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.with(|content| {
+            let offset = offset as usize;
+            let stored = content.current.get(offset..offset + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+            buffer.copy_from_slice(stored);
+            Ok(())
+        })
+    }
+
+    fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
+        self.change(Change::Write { offset: offset as usize, bytes: buffer.to_vec() })
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        self.with(|content| Ok(content.current.len() as u64))
+    }
+
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        self.change(Change::Truncate(bytes as usize))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.disk.world().change()?;
+        self.with(|content| {
+            content.synced.clone_from(&content.current);
+            content.pending.clear();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! The database file: blocks, the two headers, and streams of metadata.
+//!
+//! ```text
+//! byte 0        4096       8192                256 Ki          512 Ki
+//!   │ header A  │ header B │ (unused)          │ block 1       │ block 2 …
+//!
+//!   DatabaseFile ── begin ──▶ Checkpoint ── allocate, write_block, write_stream ── commit(root) ──▶ the new state
+//!                                        └─ drop: what it wrote is free again
+//! ```
+//!
+//! Invariants: a block that the newest checkpoint uses is never written; a block pointer carries the checksum of the
+//! block, so that damage is found on the first read and named; the free blocks are what the newest checkpoint doesn't
+//! use, which its user says when the file is opened ([`DatabaseFile::mark_used`]).
+
+mod blocks;
+mod header;
+mod stream;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use godwit_common::{Error, ErrorKind, Result};
+use godwit_io::{DurableFile, FileSystem, OpenMode};
+use parking_lot::{Mutex, MutexGuard};
+
+pub use blocks::{BLOCK_BYTES, BlockNumber, BlockPointer};
+pub use stream::StreamPointer;
+
+use crate::CheckpointNumber;
+use blocks::FreeBlocks;
+use header::{FileHeader, HEADER_BYTES};
+
+/// An open database file.
+pub struct DatabaseFile {
+    file: Box<dyn DurableFile>,
+    path: PathBuf,
+    is_read_only: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    header: FileHeader,
+    /// Where the next header goes.
+    next_slot: u64,
+    free: FreeBlocks,
+    /// A header was written, or not: nobody knows.
+    is_uncertain: bool,
+}
+
+impl DatabaseFile {
+    /// Creates a file with an empty first checkpoint.
+    pub fn create(files: &dyn FileSystem, path: &Path) -> Result<Self> {
+        let file = files.open(path, OpenMode::Create).map_err(|error| io_error("create", path, &error))?;
+        let header = FileHeader { checkpoint: CheckpointNumber(1), root: None, blocks: 1 };
+        let written = file.truncate(BLOCK_BYTES as u64).and_then(|()| file.write_at(&header.to_bytes(0), 0));
+        if let Err(error) = written.and_then(|()| file.sync()) {
+            // The name was made a moment ago, nobody else knows it.
+            let _ = files.remove(path);
+            return Err(io_error("create", path, &error));
+        }
+        Ok(Self::assemble(file, path, false, header, 0))
+    }
+
+    /// Opens a file. Its user then says which blocks are in use.
+    pub fn open(files: &dyn FileSystem, path: &Path, is_read_only: bool) -> Result<Self> {
+        let mode = if is_read_only { OpenMode::Read } else { OpenMode::Write };
+        let file = files.open(path, mode).map_err(|error| open_error(path, &error))?;
+        let (header, slot) = read_headers(&*file, path)?;
+        Ok(Self::assemble(file, path, is_read_only, header, slot))
+    }
+
+    fn assemble(file: Box<dyn DurableFile>, path: &Path, is_read_only: bool, header: FileHeader, slot: u64) -> Self {
+        let free = FreeBlocks::new(header.blocks);
+        let state = Mutex::new(State { header, next_slot: 1 - slot, free, is_uncertain: false });
+        Self { file, path: path.to_owned(), is_read_only, state }
+    }
+
+    /// The file's name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The newest checkpoint and the root of what it holds; `None` if it is empty.
+    pub fn newest(&self) -> (CheckpointNumber, Option<StreamPointer>) {
+        let state = self.state.lock();
+        (state.header.checkpoint, state.header.root)
+    }
+
+    /// Blocks of the file, the first included, and how many of them are free.
+    pub fn block_counts(&self) -> (u32, u32) {
+        let state = self.state.lock();
+        (state.free.blocks(), state.free.free())
+    }
+
+    /// Says that the newest checkpoint uses a block. To be called for all of them after the file was opened and before the
+    /// first checkpoint. Fails if the file has no such block, or if it is used twice.
+    pub fn mark_used(&self, pointer: BlockPointer) -> Result<()> {
+        self.state.lock().free.mark_used(pointer.block).map_err(|what| self.corrupt(pointer.block, what))
+    }
+
+    /// As [`mark_used`](Self::mark_used), for the blocks of a stream.
+    pub fn mark_stream_used(&self, stream: &StreamPointer) -> Result<()> {
+        self.stream_blocks(stream)?.into_iter().try_for_each(|pointer| self.mark_used(pointer))
+    }
+
+    /// Reads a block. Fails if it isn't the one that was written.
+    pub fn read_block(&self, pointer: BlockPointer, buffer: &mut [u8]) -> Result<()> {
+        assert!(buffer.len() == BLOCK_BYTES, "a block is read as a whole");
+        match self.file.read_at(buffer, pointer.block.offset()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                return Err(self.corrupt(pointer.block, "the file ends before it"));
+            }
+            Err(error) => return Err(io_error("read", &self.path, &error)),
+        }
+        if pointer.block.checksum(buffer) != pointer.checksum {
+            return Err(self.corrupt(pointer.block, "its checksum is wrong"));
+        }
+        Ok(())
+    }
+
+    /// Begins a checkpoint. One at a time: another thread's call waits until this one is over.
+    ///
+    /// Fails if the file is open for reading only, or if the switch to an earlier checkpoint failed halfway: then the disk
+    /// may hold either, and the file has to be opened again to see.
+    pub fn begin(&self) -> Result<Checkpoint<'_>> {
+        if self.is_read_only {
+            return Err(Error::user(format!("{} is open for reading only", self.path.display())));
+        }
+        let state = self.state.lock();
+        if state.is_uncertain {
+            let message = format!("an earlier checkpoint of {} failed halfway", self.path.display());
+            return Err(Error::new(ErrorKind::Io, message).with_hint("open the database again"));
+        }
+        Ok(Checkpoint { file: self, state, allocated: Vec::new(), released: Vec::new() })
+    }
+
+    /// True if nobody knows which checkpoint is on the disk. Then nothing may be committed to the log either: a log of the
+    /// older one would be stale.
+    pub fn is_uncertain(&self) -> bool {
+        self.state.lock().is_uncertain
+    }
+
+    fn corrupt(&self, block: BlockNumber, what: &str) -> Error {
+        Error::corrupt(format!("{}: block {block} is damaged: {what}", self.path.display()))
+            .with_hint("restore the file from a backup; `godwit check` lists all that is damaged")
+    }
+}
+
+/// The newer of the sound headers, and its slot.
+///
+/// If the newer one is damaged, the older one counts here; the log, which continues the newer one, then tells.
+fn read_headers(file: &dyn DurableFile, path: &Path) -> Result<(FileHeader, u64)> {
+    let mut newest: Option<(FileHeader, u64)> = None;
+    let mut complaint = None;
+    for slot in [0, 1] {
+        let mut bytes = [0; HEADER_BYTES];
+        match file.read_at(&mut bytes, slot * HEADER_BYTES as u64) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(io_error("read", path, &error)),
+        }
+        match FileHeader::from_bytes(&bytes, slot, path) {
+            Ok(Some(header)) if newest.is_none_or(|(known, _)| known.checkpoint < header.checkpoint) => {
+                newest = Some((header, slot));
+            }
+            Ok(_) => {}
+            Err(error) => complaint = complaint.or(Some(error)),
+        }
+    }
+    let no_database = || Error::user(format!("{} is not a Godwit database", path.display()));
+    newest.ok_or_else(|| complaint.unwrap_or_else(no_database))
+}
+
+/// A checkpoint being written. Dropped without [`commit`](Self::commit), it leaves the file as it was.
+pub struct Checkpoint<'a> {
+    file: &'a DatabaseFile,
+    state: MutexGuard<'a, State>,
+    allocated: Vec<BlockNumber>,
+    released: Vec<BlockNumber>,
+}
+
+impl Checkpoint<'_> {
+    /// The number that the checkpoint will have.
+    pub fn number(&self) -> CheckpointNumber {
+        self.state.header.checkpoint.next()
+    }
+
+    /// Writes a block to a free place.
+    pub fn write_block(&mut self, content: &[u8]) -> Result<BlockPointer> {
+        assert!(content.len() == BLOCK_BYTES, "a block is written as a whole");
+        let block = self.state.free.allocate().ok_or_else(|| {
+            Error::resource(format!("{} has as many blocks as its format allows", self.file.path.display()))
+        })?;
+        self.allocated.push(block);
+        self.file.file.write_at(content, block.offset()).map_err(|error| io_error("write", &self.file.path, &error))?;
+        Ok(BlockPointer { block, checksum: block.checksum(content) })
+    }
+
+    /// Says that the checkpoint no longer uses a block that the one before did.
+    pub fn release(&mut self, block: BlockNumber) {
+        self.released.push(block);
+    }
+
+    /// As [`release`](Self::release), for the blocks of a stream.
+    pub fn release_stream(&mut self, stream: &StreamPointer) -> Result<()> {
+        self.released.extend(self.file.stream_blocks(stream)?.into_iter().map(|pointer| pointer.block));
+        Ok(())
+    }
+
+    /// Makes this checkpoint the newest. When it returns, the new state survives whatever happens.
+    pub fn commit(mut self, root: Option<StreamPointer>) -> Result<CheckpointNumber> {
+        let header = FileHeader { checkpoint: self.number(), root, blocks: self.state.free.blocks() };
+        let slot = self.state.next_slot;
+        let file = &self.file.file;
+        let place = slot * HEADER_BYTES as u64;
+        let io = |error: &std::io::Error| io_error("write", &self.file.path, error);
+        file.sync().map_err(|error| io(&error))?;
+        self.allocated.clear();
+        if let Err(error) = file.write_at(&header.to_bytes(slot), place).and_then(|()| file.sync()) {
+            self.state.is_uncertain = true;
+            return Err(io(&error));
+        }
+        for block in std::mem::take(&mut self.released) {
+            self.state.free.release(block);
+        }
+        self.state.header = header;
+        self.state.next_slot = 1 - slot;
+        // Free blocks at the end go back to the file system; whether they do is no question of correctness.
+        let blocks = self.state.free.cut_tail();
+        let _ = file.truncate(blocks as u64 * BLOCK_BYTES as u64);
+        Ok(header.checkpoint)
+    }
+}
+
+impl Drop for Checkpoint<'_> {
+    fn drop(&mut self) {
+        for block in std::mem::take(&mut self.allocated) {
+            self.state.free.release(block);
+        }
+    }
+}
+
+fn open_error(path: &Path, error: &std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock => {
+            Error::user(format!("{} is open in another process", path.display()))
+                .with_hint("one process can write a database, or several can read it: close it there, or open it with --read-only in all")
+        }
+        _ => io_error("open", path, error),
+    }
+}
+
+pub(crate) fn io_error(verb: &str, path: &Path, error: &std::io::Error) -> Error {
+    let kind = match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Resource,
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::AlreadyExists => ErrorKind::User,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, format!("can't {verb} {}: {error}", path.display()))
+}

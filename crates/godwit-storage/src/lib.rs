@@ -1,0 +1,38 @@
+//! The database file and its log: what makes a commit survive.
+//!
+//! ```text
+//!   x.godwit       blocks of 256 KiB, written once, referred to by (number, checksum)     file/
+//!     header A, B  take turns; the newer sound one says where the newest checkpoint is
+//!     blocks       segments, dictionaries, and streams of metadata
+//!   x.godwit.wal   what was committed since that checkpoint, a record per commit          log/
+//! ```
+//!
+//! A checkpoint writes new blocks beside the old ones, syncs, then writes the older header anew and syncs again: until
+//! that instant the file is the old checkpoint, from then on the new one. Blocks that only the old checkpoint used are free
+//! from then on. The log says in its own header which checkpoint it continues; a log of an older one is stale and is
+//! dropped, so that the switch of the header is the only instant that counts.
+//!
+//! The byte-level format is in `docs/format.md`.
+#![forbid(unsafe_code)]
+
+pub mod file;
+pub mod log;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Number of a checkpoint, from 1; the log continues the one whose number it carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CheckpointNumber(pub u64);
+
+impl CheckpointNumber {
+    /// The one after.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// The checksum of bytes at a place: the same bytes at another place have another one, so that a block or record that was
+/// written to the wrong place doesn't pass for the right one.
+fn checksum(bytes: &[u8], place: u64) -> u64 {
+    xxh3_64_with_seed(bytes, place)
+}

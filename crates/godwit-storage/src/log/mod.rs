@@ -1,0 +1,310 @@
+//! The write-ahead log: what was committed since the newest checkpoint.
+//!
+//! ```text
+//!   header   magic, format, number of the checkpoint that the log continues, checksum
+//!   record   marker u64, length u32, synced u64, checksum u64, payload     one per commit: all of it or nothing
+//!   record   …
+//!
+//!   writer:  append ──▶ position ──▶ sync_to(position)      group commit: one sync for all who wait
+//!   opening: replay: records up to the first that isn't sound, which a crash has torn; the rest is cut off
+//! ```
+//!
+//! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. Each record says up to where
+//! the log was synced when it was appended: a record that isn't sound before that place is not torn but damaged, and an
+//! error. Damage to what nothing sound follows can't be told from a tear; the caller learns how much was cut off.
+//!
+//! A sync that fails poisons the log: nobody knows what is on the disk, so nothing more is acknowledged until the database
+//! is opened again and the log is read from the disk.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use godwit_common::{Error, ErrorKind, Result};
+use godwit_io::{DurableFile, FileSystem, OpenMode};
+use parking_lot::{Condvar, Mutex};
+
+use crate::file::io_error;
+use crate::{CheckpointNumber, checksum};
+
+const MAGIC: [u8; 8] = *b"GODWITLG";
+
+/// 1: the first.
+const FORMAT_VERSION: u32 = 1;
+
+/// Magic, format, checkpoint, checksum.
+const HEADER_BYTES: u64 = 8 + 4 + 8 + 8;
+
+/// What precedes a payload.
+const FRAME_BYTES: usize = 8 + 4 + 8 + 8;
+
+/// Longest payload. Bulk loads don't go through the log.
+pub const RECORD_BYTES_MAX: usize = 1 << 30;
+
+/// A place in the log: all records before it are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogPosition(u64);
+
+/// An open log. Shared by the threads that commit.
+pub struct Log {
+    file: Box<dyn DurableFile>,
+    path: PathBuf,
+    state: Mutex<State>,
+    synced: Condvar,
+}
+
+struct State {
+    checkpoint: CheckpointNumber,
+    end: u64,
+    synced_end: u64,
+    is_syncing: bool,
+    /// Why nothing more can be committed.
+    failure: Option<Error>,
+}
+
+/// How a log ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogEnd {
+    /// With a whole record, or without any.
+    Clean,
+    /// So many bytes after the last whole record were no record: a commit that a crash interrupted.
+    Torn(u64),
+}
+
+impl Log {
+    /// Creates the log that continues a checkpoint.
+    pub fn create(files: &dyn FileSystem, path: &Path, checkpoint: CheckpointNumber) -> Result<Self> {
+        let file = files.open(path, OpenMode::Create).map_err(|error| io_error("create", path, &error))?;
+        let log = Self::assemble(file, path, checkpoint, HEADER_BYTES);
+        log.write_header(checkpoint).map_err(|error| io_error("create", path, &error))?;
+        Ok(log)
+    }
+
+    /// Opens the log of a database whose newest checkpoint is `checkpoint`, and hands each record to `replay`. A log of an
+    /// older checkpoint is emptied: that checkpoint holds all that it says. With `is_read_only`, the file isn't changed.
+    ///
+    /// Fails if the log is damaged, or continues a checkpoint that the file doesn't have: the file was replaced.
+    pub fn open(
+        files: &dyn FileSystem,
+        path: &Path,
+        checkpoint: CheckpointNumber,
+        is_read_only: bool,
+        mut replay: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<(Self, LogEnd)> {
+        let mode = if is_read_only { OpenMode::Read } else { OpenMode::Write };
+        let file = files.open(path, mode).map_err(|error| io_error("open", path, &error))?;
+        let io = |error| io_error("read", path, &error);
+        let bytes = file.bytes().map_err(io)?;
+        let mut header = vec![0; HEADER_BYTES.min(bytes) as usize];
+        file.read_at(&mut header, 0).map_err(io)?;
+        let log = Self::assemble(file, path, checkpoint, HEADER_BYTES);
+        match read_header(&header, path)? {
+            Some(continued) if continued > checkpoint => {
+                let message = format!(
+                    "{} continues checkpoint {}, but the newest one in the database file is {}",
+                    path.display(),
+                    continued.0,
+                    checkpoint.0
+                );
+                return Err(Error::corrupt(message).with_hint("put the database file back that belongs to this log"));
+            }
+            // The checkpoint holds all that an older log says; one without a header was being created.
+            continued if continued != Some(checkpoint) => {
+                if !is_read_only {
+                    log.write_header(checkpoint).map_err(|error| io_error("write", path, &error))?;
+                }
+                return Ok((log, LogEnd::Clean));
+            }
+            _ => {}
+        }
+        let mut at = HEADER_BYTES;
+        while let Some(record) = log.read_record(at, bytes)? {
+            replay(&record.payload)?;
+            at += (FRAME_BYTES + record.payload.len()) as u64;
+        }
+        {
+            let mut state = log.state.lock();
+            state.end = at;
+            state.synced_end = at;
+        }
+        if at == bytes {
+            return Ok((log, LogEnd::Clean));
+        }
+        log.check_tear(at, bytes)?;
+        if !is_read_only {
+            let cut = log.file.truncate(at).and_then(|()| log.file.sync());
+            cut.map_err(|error| io_error("write", path, &error))?;
+        }
+        Ok((log, LogEnd::Torn(bytes - at)))
+    }
+
+    /// Fails if the bytes from `at` on were synced once: then they are damaged, not torn.
+    fn check_tear(&self, at: u64, bytes: u64) -> Result<()> {
+        let marker = marker(self.checkpoint()).to_le_bytes();
+        let mut rest = vec![0; (bytes - at) as usize];
+        self.file.read_at(&mut rest, at).map_err(|error| io_error("read", &self.path, &error))?;
+        let places = rest.windows(marker.len()).enumerate().filter(|(_, window)| **window == marker);
+        for (offset, _) in places {
+            let later = self.read_record(at + offset as u64, bytes)?;
+            if later.is_some_and(|later| later.synced > at) {
+                let message = format!("{} is damaged at byte {at}: commits are lost", self.path.display());
+                return Err(Error::corrupt(message).with_hint("restore the database and its log from a backup"));
+            }
+        }
+        Ok(())
+    }
+
+    fn assemble(file: Box<dyn DurableFile>, path: &Path, checkpoint: CheckpointNumber, end: u64) -> Self {
+        let state = State { checkpoint, end, synced_end: end, is_syncing: false, failure: None };
+        Self { file, path: path.to_owned(), state: Mutex::new(state), synced: Condvar::new() }
+    }
+
+    /// The checkpoint that the log continues.
+    pub fn checkpoint(&self) -> CheckpointNumber {
+        self.state.lock().checkpoint
+    }
+
+    /// Bytes of records since the checkpoint.
+    pub fn bytes(&self) -> u64 {
+        self.state.lock().end - HEADER_BYTES
+    }
+
+    /// Appends a commit. It counts only when [`sync_to`](Self::sync_to) has returned.
+    pub fn append(&self, payload: &[u8]) -> Result<LogPosition> {
+        if payload.len() > RECORD_BYTES_MAX {
+            return Err(Error::resource(format!("a commit of {} bytes is too large for the log", payload.len()))
+                .with_hint("load large amounts with COPY or CREATE TABLE AS"));
+        }
+        let mut state = self.state.lock();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let at = state.end;
+        let mut record = Vec::with_capacity(FRAME_BYTES + payload.len());
+        record.extend(marker(state.checkpoint).to_le_bytes());
+        record.extend((payload.len() as u32).to_le_bytes());
+        record.extend(state.synced_end.to_le_bytes());
+        record.extend(checksum(payload, place(state.checkpoint, at, state.synced_end)).to_le_bytes());
+        record.extend_from_slice(payload);
+        // What a failed write leaves behind is overwritten by the next one, or torn.
+        self.file.write_at(&record, at).map_err(|error| io_error("write", &self.path, &error))?;
+        state.end = at + record.len() as u64;
+        Ok(LogPosition(state.end))
+    }
+
+    /// Returns when all records before `position` survive whatever happens. One of the waiting threads syncs for all.
+    pub fn sync_to(&self, position: LogPosition) -> Result<()> {
+        let mut state = self.state.lock();
+        loop {
+            if state.synced_end >= position.0 {
+                return Ok(());
+            }
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            if state.is_syncing {
+                self.synced.wait(&mut state);
+                continue;
+            }
+            state.is_syncing = true;
+            let end = state.end;
+            drop(state);
+            let outcome = self.file.sync();
+            state = self.state.lock();
+            state.is_syncing = false;
+            match outcome {
+                Ok(()) => state.synced_end = state.synced_end.max(end),
+                Err(error) => {
+                    let message = format!("can't sync {}: {error}; nothing more can be committed", self.path.display());
+                    let failure = Error::new(ErrorKind::Io, message).with_hint("open the database again");
+                    state.failure = Some(failure);
+                }
+            }
+            self.synced.notify_all();
+        }
+    }
+
+    /// Empties the log after a checkpoint has taken over all that it says. No commit may be under way.
+    pub fn restart(&self, checkpoint: CheckpointNumber) -> Result<()> {
+        let mut state = self.state.lock();
+        assert!(!state.is_syncing && checkpoint > state.checkpoint, "a checkpoint excludes commits");
+        if let Err(error) = self.write_header(checkpoint) {
+            let failure = io_error("write", &self.path, &error);
+            state.failure = Some(failure.clone());
+            return Err(failure);
+        }
+        *state = State { checkpoint, end: HEADER_BYTES, synced_end: HEADER_BYTES, is_syncing: false, failure: None };
+        Ok(())
+    }
+
+    /// Makes the log an empty one of a checkpoint.
+    fn write_header(&self, checkpoint: CheckpointNumber) -> std::io::Result<()> {
+        let mut header = Vec::with_capacity(HEADER_BYTES as usize);
+        header.extend(MAGIC);
+        header.extend(FORMAT_VERSION.to_le_bytes());
+        header.extend(checkpoint.0.to_le_bytes());
+        header.extend(checksum(&header, 0).to_le_bytes());
+        self.file.write_at(&header, 0)?;
+        self.file.truncate(HEADER_BYTES)?;
+        self.file.sync()
+    }
+
+    /// The record at `at`; `None` if there is no sound one.
+    fn read_record(&self, at: u64, bytes: u64) -> Result<Option<Record>> {
+        let io = |error| io_error("read", &self.path, &error);
+        if bytes - at < FRAME_BYTES as u64 {
+            return Ok(None);
+        }
+        let mut frame = [0; FRAME_BYTES];
+        self.file.read_at(&mut frame, at).map_err(io)?;
+        let number = |from: usize| u64::from_le_bytes(frame[from..from + 8].try_into().expect("eight bytes"));
+        let length = u32::from_le_bytes(frame[8..12].try_into().expect("four bytes")) as u64;
+        let (found, synced, expected) = (number(0), number(12), number(20));
+        let checkpoint = self.checkpoint();
+        let fits = length <= RECORD_BYTES_MAX as u64 && length <= bytes - at - FRAME_BYTES as u64;
+        if found != marker(checkpoint) || !fits {
+            return Ok(None);
+        }
+        let mut payload = vec![0; length as usize];
+        self.file.read_at(&mut payload, at + FRAME_BYTES as u64).map_err(io)?;
+        let is_sound = checksum(&payload, place(checkpoint, at, synced)) == expected;
+        Ok(is_sound.then_some(Record { payload, synced }))
+    }
+}
+
+/// A sound record.
+struct Record {
+    payload: Vec<u8>,
+    /// Up to where the log was synced when it was appended.
+    synced: u64,
+}
+
+/// What every record of a log begins with.
+fn marker(checkpoint: CheckpointNumber) -> u64 {
+    checksum(&checkpoint.0.to_le_bytes(), u64::from_le_bytes(MAGIC))
+}
+
+/// What a record's checksum is mixed with: what an earlier log left at the same place must not pass for a record.
+fn place(checkpoint: CheckpointNumber, at: u64, synced: u64) -> u64 {
+    marker(checkpoint) ^ at.rotate_left(32) ^ synced
+}
+
+/// The checkpoint that a log continues; `None` if it has no header yet. A disk writes a header as a whole, or not at all.
+fn read_header(header: &[u8], path: &Path) -> Result<Option<CheckpointNumber>> {
+    let Some((fields, sum)) = header.split_last_chunk::<8>().filter(|_| header.len() as u64 == HEADER_BYTES) else {
+        return Ok(None);
+    };
+    if header.iter().all(|&byte| byte == 0) {
+        return Ok(None);
+    }
+    if u64::from_le_bytes(*sum) != checksum(fields, 0) {
+        return Err(Error::corrupt(format!("the header of {} is damaged", path.display()))
+            .with_hint("restore the database and its log from a backup"));
+    }
+    let version = u32::from_le_bytes(fields[8..12].try_into().expect("four bytes"));
+    if fields[..8] != MAGIC || version > FORMAT_VERSION {
+        return Err(Error::user(format!("{} is not a log that this version of Godwit reads", path.display())));
+    }
+    Ok(Some(CheckpointNumber(u64::from_le_bytes(fields[12..20].try_into().expect("eight bytes")))))
+}

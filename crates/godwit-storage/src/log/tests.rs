@@ -1,0 +1,141 @@
+use std::sync::Arc;
+
+use godwit_io::{DiskFault, SimulatedDisk};
+use proptest::prelude::*;
+
+use super::*;
+
+const PATH: &str = "/db/x.godwit.wal";
+const FIRST: CheckpointNumber = CheckpointNumber(1);
+
+fn path() -> &'static Path {
+    Path::new(PATH)
+}
+
+fn commit(log: &Log, payload: &[u8]) -> Result<()> {
+    log.sync_to(log.append(payload)?)
+}
+
+fn reopen(disk: &SimulatedDisk, checkpoint: CheckpointNumber) -> Result<(Log, LogEnd, Vec<Vec<u8>>)> {
+    let mut found = Vec::new();
+    let (log, end) = Log::open(disk, path(), checkpoint, false, |payload| {
+        found.push(payload.to_vec());
+        Ok(())
+    })?;
+    Ok((log, end, found))
+}
+
+#[test]
+fn commits_are_replayed_until_a_checkpoint_takes_them_over() {
+    let disk = SimulatedDisk::new();
+    let log = Log::create(&disk, path(), FIRST).unwrap();
+    commit(&log, b"one").unwrap();
+    commit(&log, b"").unwrap();
+    drop(log);
+    let (log, end, found) = reopen(&disk, FIRST).unwrap();
+    assert_eq!((end, found), (LogEnd::Clean, vec![b"one".to_vec(), Vec::new()]));
+    commit(&log, b"three").unwrap();
+    assert_eq!(reopen(&disk, FIRST).unwrap().2.len(), 3);
+    // A crash between the switch of the file's header and the restart of the log.
+    assert_eq!(reopen(&disk, FIRST.next()).unwrap().2.len(), 0);
+    let (log, _, _) = reopen(&disk, FIRST.next()).unwrap();
+    commit(&log, b"four").unwrap();
+    log.restart(CheckpointNumber(3)).unwrap();
+    assert_eq!(log.bytes(), 0);
+    commit(&log, b"five").unwrap();
+    assert_eq!(reopen(&disk, CheckpointNumber(3)).unwrap().2, [b"five"]);
+    let error = reopen(&disk, FIRST).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_failed_sync_stops_commits() {
+    let disk = SimulatedDisk::new();
+    let log = Log::create(&disk, path(), FIRST).unwrap();
+    commit(&log, b"one").unwrap();
+    disk.fail(2, DiskFault::Broken);
+    let position = log.append(b"two").unwrap();
+    assert_eq!(log.sync_to(position).unwrap_err().kind(), ErrorKind::Io);
+    assert!(log.append(b"three").unwrap_err().message().contains("nothing more can be committed"));
+    // A full disk fails a commit, and no other.
+    let (log, ..) = reopen(&disk, FIRST).unwrap();
+    disk.fail(1, DiskFault::Full);
+    assert_eq!(commit(&log, b"three").unwrap_err().kind(), ErrorKind::Resource);
+    commit(&log, b"four").unwrap();
+    let found = reopen(&disk, FIRST).unwrap().2;
+    assert_eq!(found.last().unwrap(), b"four");
+}
+
+#[test]
+fn many_threads_share_syncs() {
+    let disk = SimulatedDisk::new();
+    let log = Arc::new(Log::create(&disk, path(), FIRST).unwrap());
+    let threads: Vec<_> = (0..4u8)
+        .map(|thread| {
+            let log = log.clone();
+            std::thread::spawn(move || (0..100u8).for_each(|round| commit(&log, &[thread, round]).unwrap()))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let found = reopen(&disk, FIRST).unwrap().2;
+    assert_eq!(found.len(), 400);
+    for thread in 0..4 {
+        let rounds: Vec<u8> = found.iter().filter(|payload| payload[0] == thread).map(|payload| payload[1]).collect();
+        assert!(rounds.is_sorted() && rounds.len() == 100);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The plug is pulled anywhere: what was acknowledged is there, in order, and at most what was being committed besides.
+    #[test]
+    fn a_power_failure_loses_no_commit(
+        commits in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..2000), any::<bool>()), 1..20),
+        at in 1u64..40,
+        seed in any::<u64>(),
+    ) {
+        let disk = SimulatedDisk::new();
+        let log = Log::create(&disk, path(), FIRST).unwrap();
+        disk.fail(at, DiskFault::Crash);
+        let mut acknowledged = 0;
+        let mut tried = Vec::new();
+        for (payload, syncs) in commits {
+            tried.push(payload.clone());
+            let Ok(position) = log.append(&payload) else { break };
+            if syncs {
+                if log.sync_to(position).is_err() {
+                    break;
+                }
+                acknowledged = tried.len();
+            }
+        }
+        let disk = disk.restart(seed);
+        let (log, _, found) = reopen(&disk, FIRST).unwrap();
+        prop_assert!(found.len() >= acknowledged, "{} of {acknowledged} commits found", found.len());
+        prop_assert_eq!(&found[..], &tried[..found.len()]);
+        // And life goes on.
+        commit(&log, b"next").unwrap();
+        prop_assert_eq!(reopen(&disk, FIRST).unwrap().2.len(), found.len() + 1);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_or_cuts_the_end(at in any::<prop::sample::Index>(), bit in 0u8..8) {
+        let disk = SimulatedDisk::new();
+        let log = Log::create(&disk, path(), FIRST).unwrap();
+        for length in [10, 300, 40, 5] {
+            commit(&log, &vec![length as u8; length]).unwrap();
+        }
+        let content = disk.content(path()).unwrap();
+        let at = at.index(content.len());
+        disk.flip_bit(path(), at, bit);
+        let last = content.len() - FRAME_BYTES - 5;
+        match reopen(&disk, FIRST) {
+            Ok((_, end, found)) => {
+                prop_assert!(at >= last, "byte {at} of {last}");
+                prop_assert_eq!((end, found.len()), (LogEnd::Torn((content.len() - last) as u64), 3));
+            }
+            Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Corrupt),
+        }
+    }
+}
