@@ -188,11 +188,12 @@ impl Drop for ResultStream {
         queue.abandoned = true;
         queue.batches.clear();
         queue.bytes = 0;
-        if queue.end.is_none() {
-            self.cancel.cancel();
-        }
+        let is_unfinished = queue.end.is_none();
         let writers = queue.writers.take();
         drop(queue);
+        if is_unfinished {
+            self.cancel.cancel();
+        }
         writers.iter().for_each(Signal::fire);
     }
 }

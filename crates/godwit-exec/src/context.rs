@@ -5,20 +5,38 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
+use parking_lot::Mutex;
 
 /// Stops a query from any thread. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken(Arc<CancelState>);
+
+#[derive(Default)]
+struct CancelState {
+    is_cancelled: AtomicBool,
+    /// Called once, by whoever cancels: for what doesn't look at the flag by itself.
+    listeners: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+}
 
 impl CancelToken {
     /// Asks the query to stop; workers see it at their next chunk.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_cancelled.store(true, Ordering::SeqCst);
+        let listeners = std::mem::take(&mut *self.0.listeners.lock());
+        listeners.into_iter().for_each(|listener| listener());
+    }
+
+    /// Calls `listener` when the query is cancelled, or now if it is already.
+    pub fn on_cancel(&self, listener: impl FnOnce() + Send + 'static) {
+        self.0.listeners.lock().push(Box::new(listener));
+        if self.is_cancelled() {
+            self.cancel();
+        }
     }
 
     /// True once cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_cancelled.load(Ordering::SeqCst)
     }
 
     /// An error once cancelled.

@@ -37,6 +37,10 @@ pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
 /// evicting first.
 pub(crate) const CACHED_LIMIT_SHARE: u64 = 2;
 
+/// Part of the limit (1/3) for what queries pin while they work, such as open pages and the buffers of readers; it bounds
+/// what admitted queries are promised. The rest is granted to hash tables and the like.
+pub(crate) const WORKING_SHARE: u64 = 3;
+
 /// What every process needs besides its workers: the smallest limit is this plus [`WORKER_BYTES_MIN`] for each.
 const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
@@ -46,6 +50,11 @@ const WORKER_BYTES_MIN: u64 = 16 * 1024 * 1024;
 /// The smallest memory limit with which every statement can finish on so many workers.
 pub fn minimum_memory_limit(workers: usize) -> u64 {
     PROCESS_BYTES_MIN + WORKER_BYTES_MIN * workers as u64
+}
+
+/// What a query on so many workers is promised before it starts.
+pub fn minimum_query_bytes(workers: usize) -> u64 {
+    WORKER_BYTES_MIN * workers as u64
 }
 
 /// Which pages leave memory first. It decides between cached and temporary pages; among temporary pages the

@@ -10,6 +10,7 @@
 //!   Arenas        memory of pages, carved from large mappings     (arena.rs)
 //!   EvictionQueue unpinned pages, the best victim first           (queue.rs)
 //!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
+//!   AdmissionLine queries that run, queries that wait     (admission.rs)
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
 //!
@@ -26,6 +27,7 @@
 //!
 //! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", III.
 
+mod admission;
 mod arena;
 mod config;
 mod ledger;
@@ -44,7 +46,8 @@ mod temporary;
 #[cfg(test)]
 mod tests;
 
-pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit};
+pub use admission::{Admission, Waiting};
+pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes};
 pub use limits::{check_memory_limit, default_memory_limit};
 pub use manager::BufferManager;
 pub use owner::OwnerCounters;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use godwit_common::{MemoryTag, Result};
 use godwit_io::{DiskFiles, TemporaryFiles};
 
+use crate::admission::{self, Admission, Waiting};
 use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
 use crate::owner::{Owner, OwnerCounters};
 use crate::page::{CachedPage, Page, PinnedPage};
@@ -94,7 +95,27 @@ impl BufferManager {
 
     /// Changes the limit. Evicts pages if more is in use; if that isn't enough, the old limit stays.
     pub fn set_memory_limit(&self, bytes: u64) -> Result<()> {
-        self.pool.set_memory_limit(bytes)
+        self.pool.set_memory_limit(bytes)?;
+        admission::advance(&self.pool);
+        Ok(())
+    }
+
+    /// Asks to run a query that can't do with less than `bytes`. `start` is called with the admission as soon as that
+    /// much of the limit is free and everybody before has been let in: maybe before this returns, maybe later by the
+    /// thread that ends another query. `at_once` lets in without a look at the line, for those whom others wait for.
+    /// The place in line is returned if the query has to wait.
+    pub fn admit(
+        &self,
+        bytes: u64,
+        at_once: bool,
+        start: impl FnOnce(Option<Admission>) + Send + 'static,
+    ) -> Option<Waiting> {
+        admission::admit(&self.pool, bytes, at_once, Box::new(start))
+    }
+
+    /// What the queries that run have been promised.
+    pub fn promised_bytes(&self) -> u64 {
+        self.pool.admission.promised_bytes()
     }
 
     /// Bytes of reservations and loaded pages.

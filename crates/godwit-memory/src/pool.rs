@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use godwit_common::{Error, MemoryTag, Result, format_bytes};
 use godwit_io::TemporaryFiles;
 
+use crate::admission::AdmissionLine;
 use crate::arena::{Arenas, Mapping};
 use crate::config::{BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES};
 use crate::ledger::Ledger;
@@ -32,6 +33,7 @@ pub(crate) struct Pool {
     pub(crate) queue: EvictionQueue,
     pub(crate) temp: Arc<TempSpace>,
     pub(crate) eviction: EvictionPolicy,
+    pub(crate) admission: AdmissionLine,
     arenas: Arenas,
     /// The limit that was asked for; that of the ledger is lower while the process has grown outside of the pool.
     limit_bytes: AtomicU64,
@@ -52,6 +54,7 @@ impl Pool {
             queue: EvictionQueue::default(),
             temp: TempSpace::new(files, config.temp_directory, config.max_temp_directory_bytes),
             eviction: config.eviction,
+            admission: AdmissionLine::default(),
             arenas: Arenas::default(),
             limit_bytes: AtomicU64::new(config.memory_limit),
             process: config.process.map(ProcessWatch::new),

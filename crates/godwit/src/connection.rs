@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result};
 use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, QuerySettings, ResultCollector, plan_query};
-use godwit_memory::OwnerCounters;
+use godwit_memory::{Admission, OwnerCounters, minimum_query_bytes};
 use godwit_sql::{Estimates, Statement};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
@@ -22,13 +22,20 @@ use crate::settings;
 /// A session. Statements of one connection may overlap; each has its own result.
 pub struct Connection {
     database: Database,
+    /// Number of the connection among those of the database.
+    id: u64,
     /// Stops the statement that was started last.
     current: Mutex<CancelToken>,
 }
 
 impl Connection {
-    pub(crate) fn new(database: Database) -> Self {
-        Self { database, current: Mutex::default() }
+    pub(crate) fn new(database: Database, id: u64) -> Self {
+        Self { database, id, current: Mutex::default() }
+    }
+
+    /// Number of the connection, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The database that this connection is to.
@@ -71,9 +78,9 @@ impl Connection {
         let catalog = shared.planner.catalog();
         match shared.planner.plan(statement)? {
             Statement::Query { plan, column_names } => {
-                self.start(&plan, Some(&column_names), false).map(|(result, _)| result)
+                self.start(statement, &plan, Some(&column_names), false).map(|(result, _)| result)
             }
-            Statement::Explain { analyze, plan } => self.explain(&plan, analyze),
+            Statement::Explain { analyze, plan } => self.explain(statement, &plan, analyze),
             Statement::CreateView { view, or_replace, if_not_exists } => {
                 if if_not_exists && catalog.get(&view.name).is_some() {
                     return Ok(QueryResult::empty());
@@ -99,12 +106,15 @@ impl Connection {
 
     /// Stops the statement that was started last, from any thread. Reading its result ends with an error.
     pub fn cancel(&self) {
-        self.current.lock().cancel();
+        let current = self.current.lock().clone();
+        current.cancel();
     }
 
-    /// Plans and starts a query; its rows come through the result, under these names or the plan's.
+    /// Plans a query and starts it as soon as the memory that it can't do without is free; its rows come through the
+    /// result, under these names or the plan's.
     fn start(
         &self,
+        statement: &ParsedStatement,
         plan: &LogicalPlan,
         column_names: Option<&[String]>,
         profile: bool,
@@ -119,26 +129,44 @@ impl Connection {
             workers: pool.workers(),
             profile,
         };
-        let query = QueryContext::new(shared.memory.scoped(owner.clone()), settings, cancel);
+        let query = QueryContext::new(shared.memory.scoped(owner.clone()), settings, cancel.clone());
+        // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
+        let is_awaited = shared.queries.is_busy(self.id);
+        let registered = shared.queries.enter(self.id, statement.text(), query.clone(), owner.clone());
         let schema = result_schema(plan, column_names);
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
         let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), collector.clone())?;
         let completion = Completion::default();
-        let on_done = {
-            let completion = completion.clone();
-            move |result: Result<()>| {
-                if let Err(error) = result {
-                    collector.fail(error);
+        // A plan of one pipeline keeps no rows.
+        let at_once = is_awaited || pipelines.len() == 1;
+        let start = {
+            let (completion, query, pool) = (completion.clone(), query.clone(), pool.clone());
+            move |admission: Option<Admission>| match admission {
+                Some(admission) => {
+                    registered.run();
+                    pool.run(query, pipelines, move |result| {
+                        if let Err(error) = result {
+                            collector.fail(error);
+                        }
+                        drop((registered, admission));
+                        completion.complete();
+                    });
                 }
-                completion.complete();
+                None => {
+                    collector.fail(Error::cancelled());
+                    drop((registered, pipelines));
+                    completion.complete();
+                }
             }
         };
-        pool.run(query.clone(), pipelines, on_done);
+        if let Some(waiting) = shared.memory.admit(minimum_query_bytes(pool.workers()), at_once, start) {
+            cancel.on_cancel(move || waiting.give_up());
+        }
         let running = RunningQuery { stream, completion: AwaitedCompletion(completion), query, owner, _pool: pool };
         Ok((QueryResult::running(schema, running), explain))
     }
 
-    fn explain(&self, plan: &LogicalPlan, analyze: bool) -> Result<QueryResult> {
+    fn explain(&self, statement: &ParsedStatement, plan: &LogicalPlan, analyze: bool) -> Result<QueryResult> {
         if !analyze {
             let shared = &self.database.0;
             let settings = QuerySettings { chunk_rows: CHUNK_ROWS, workers: shared.pool().workers(), profile: false };
@@ -147,7 +175,7 @@ impl Connection {
             return plan_text(&physical.explain.render(false));
         }
         let started = std::time::Instant::now();
-        let (mut result, explain) = self.start(plan, None, true)?;
+        let (mut result, explain) = self.start(statement, plan, None, true)?;
         let mut rows = 0;
         for batch in &mut result {
             rows += batch?.num_rows();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{Error, Result};
 use godwit_exec::WorkerPool;
@@ -14,6 +15,7 @@ use godwit_sql::{Catalog, Planner};
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::check_threads;
+use crate::queries::{QueryInfo, QueryRegistry};
 use crate::{Config, Connection};
 
 /// An open database. Cheap to clone; it closes when the last clone, connection and result are gone.
@@ -24,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) memory: BufferManager,
     pub(crate) planner: Planner,
     pub(crate) debug: crate::DebugOptions,
+    pub(crate) queries: Arc<QueryRegistry>,
+    connections: AtomicU64,
     /// Replaced when the number of threads changes; running queries keep theirs.
     pool: RwLock<Arc<WorkerPool>>,
     limit: Mutex<MemoryLimit>,
@@ -69,6 +73,8 @@ impl Database {
             planner: Planner::new(catalog, resolver),
             memory,
             debug: config.debug,
+            queries: Arc::default(),
+            connections: AtomicU64::new(0),
             pool: RwLock::new(Arc::new(WorkerPool::new(threads)?)),
             limit: Mutex::new(limit),
         }));
@@ -80,12 +86,18 @@ impl Database {
 
     /// A new connection; connections are independent and may run queries at the same time.
     pub fn connect(&self) -> Connection {
-        Connection::new(self.clone())
+        let id = self.0.connections.fetch_add(1, Ordering::Relaxed) + 1;
+        Connection::new(self.clone(), id)
     }
 
     /// What the buffer pool holds and has done.
     pub fn memory_statistics(&self) -> MemoryStatistics {
         self.0.memory.statistics()
+    }
+
+    /// The queries of all connections that run or wait for memory, the oldest first.
+    pub fn queries(&self) -> Vec<QueryInfo> {
+        self.0.queries.snapshot()
     }
 
     fn attach_folder(&self, folder: &Path) -> Result<()> {

@@ -22,6 +22,7 @@
 mod config;
 mod connection;
 mod database;
+mod queries;
 mod result;
 mod settings;
 
@@ -31,4 +32,5 @@ pub use database::Database;
 pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_bytes};
 pub use godwit_exec::CancelToken;
 pub use godwit_memory::{MemoryStatistics, default_memory_limit, minimum_memory_limit};
+pub use queries::{QueryInfo, QueryRegistry, QueryState};
 pub use result::{QueryMemory, QueryProgress, QueryResult};

@@ -1,0 +1,131 @@
+//! The queries of a database that run or wait to be let in, for whoever wants to look.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use godwit_exec::QueryContext;
+use godwit_memory::OwnerCounters;
+use parking_lot::Mutex;
+
+/// Where a query stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryState {
+    /// In line for the memory that it can't do without.
+    Waiting,
+    /// At work, or stopped until somebody reads its result.
+    Running,
+}
+
+impl QueryState {
+    /// "waiting" or "running".
+    pub fn name(self) -> &'static str {
+        match self {
+            QueryState::Waiting => "waiting",
+            QueryState::Running => "running",
+        }
+    }
+}
+
+/// A query at one moment.
+#[derive(Debug, Clone)]
+pub struct QueryInfo {
+    /// Counts the queries of a database from 1.
+    pub id: u64,
+    /// Number of the connection that runs it; counts from 1.
+    pub connection: u64,
+    /// The statement's text.
+    pub sql: String,
+    /// Waiting or running.
+    pub state: QueryState,
+    /// Bytes in memory, pages and reservations.
+    pub memory_bytes: u64,
+    /// The most that this has been.
+    pub peak_bytes: u64,
+    /// Bytes written to temporary files.
+    pub spilled_bytes: u64,
+    /// Share of the scans' input that is consumed, 0 to 1.
+    pub progress: f64,
+    /// Time since the statement was given.
+    pub elapsed: Duration,
+}
+
+/// All queries that haven't ended. One per database.
+#[derive(Default)]
+pub struct QueryRegistry {
+    entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    last_id: AtomicU64,
+}
+
+struct Entry {
+    connection: u64,
+    sql: String,
+    started: Instant,
+    is_running: AtomicBool,
+    query: Arc<QueryContext>,
+    owner: Arc<OwnerCounters>,
+}
+
+impl QueryRegistry {
+    /// The queries now, the oldest first.
+    pub fn snapshot(&self) -> Vec<QueryInfo> {
+        self.entries.lock().iter().map(|(&id, entry)| entry.info(id)).collect()
+    }
+
+    /// True if a query of this connection hasn't ended.
+    pub(crate) fn is_busy(&self, connection: u64) -> bool {
+        self.entries.lock().values().any(|entry| entry.connection == connection)
+    }
+
+    /// Adds a query that waits; it is there until what is returned is dropped.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        connection: u64,
+        sql: &str,
+        query: Arc<QueryContext>,
+        owner: Arc<OwnerCounters>,
+    ) -> RegisteredQuery {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (started, is_running) = (Instant::now(), AtomicBool::new(false));
+        let entry = Arc::new(Entry { connection, sql: sql.to_owned(), started, is_running, query, owner });
+        self.entries.lock().insert(id, entry.clone());
+        RegisteredQuery { registry: self.clone(), entry, id }
+    }
+}
+
+impl Entry {
+    fn info(&self, id: u64) -> QueryInfo {
+        QueryInfo {
+            id,
+            connection: self.connection,
+            sql: self.sql.clone(),
+            state: if self.is_running.load(Ordering::Relaxed) { QueryState::Running } else { QueryState::Waiting },
+            memory_bytes: self.owner.reserved_bytes(),
+            peak_bytes: self.owner.peak_bytes(),
+            spilled_bytes: self.owner.spilled_bytes(),
+            progress: self.query.progress(),
+            elapsed: self.started.elapsed(),
+        }
+    }
+}
+
+/// A query's place in the registry.
+pub(crate) struct RegisteredQuery {
+    registry: Arc<QueryRegistry>,
+    entry: Arc<Entry>,
+    id: u64,
+}
+
+impl RegisteredQuery {
+    /// The query was let in.
+    pub(crate) fn run(&self) {
+        self.entry.is_running.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for RegisteredQuery {
+    fn drop(&mut self) {
+        self.registry.entries.lock().remove(&self.id);
+    }
+}

@@ -1,0 +1,122 @@
+//! Many connections under one small limit: queries wait in line for their memory, and all of them finish.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use godwit::{Config, Connection, Database, ErrorKind, QueryState, minimum_memory_limit};
+use parquet::arrow::ArrowWriter;
+
+const THREADS: usize = 2;
+const ROWS: i64 = 1_000_000;
+
+/// A file of distinct keys and texts of 40 bytes.
+fn write_table(path: &Path) {
+    let batch = |begin: i64| {
+        let keys: ArrayRef =
+            Arc::new(Int64Array::from_iter_values((begin..begin + 100_000).map(|row| row * 7919 % ROWS)));
+        let texts = (begin..begin + 100_000).map(|row| format!("{row:040}"));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+        RecordBatch::try_from_iter([("k", keys), ("t", texts)]).unwrap()
+    };
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch(0).schema(), None).unwrap();
+    (0..ROWS).step_by(100_000).for_each(|begin| writer.write(&batch(begin)).unwrap());
+    writer.close().unwrap();
+}
+
+fn open(folder: &Path) -> Database {
+    write_table(&folder.join("facts.parquet"));
+    let limit = minimum_memory_limit(THREADS);
+    let config = Config { memory_limit_bytes: Some(limit), threads: Some(THREADS), ..Config::default() };
+    Database::open_with(folder, config).unwrap()
+}
+
+fn number(connection: &Connection, sql: &str) -> i64 {
+    let batch = connection.query(sql).unwrap().next().expect("one row").unwrap();
+    batch.column(0).as_primitive::<Int64Type>().value(0)
+}
+
+fn states(database: &Database) -> Vec<QueryState> {
+    database.queries().iter().map(|query| query.state).collect()
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what} didn't happen");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Keeps rows of a join, and has a result that nobody reads to its end at once.
+const LARGE: &str = "SELECT a.k, b.t FROM facts a JOIN facts b ON a.k = b.k";
+
+#[test]
+fn hungry_queries_of_many_connections_all_finish() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let sql = "SELECT count(*) FROM facts a JOIN facts b ON a.k = b.k WHERE a.t <> b.t || 'x'";
+    let has_waited = thread::scope(|scope| {
+        let queries: Vec<_> = (0..8)
+            .map(|_| {
+                let connection = database.connect();
+                scope.spawn(move || number(&connection, sql))
+            })
+            .collect();
+        let mut has_waited = false;
+        while queries.iter().any(|query| !query.is_finished()) {
+            has_waited |= states(&database).contains(&QueryState::Waiting);
+            thread::sleep(Duration::from_millis(1));
+        }
+        queries.into_iter().for_each(|query| assert_eq!(query.join().unwrap(), ROWS));
+        has_waited
+    });
+    assert!(has_waited, "eight minima don't fit under the limit");
+    assert!(database.memory_statistics().spilled_bytes_total > 0);
+    assert!(database.queries().is_empty());
+    assert_eq!(database.memory_statistics().temp_file_bytes, 0);
+}
+
+#[test]
+fn a_waiting_query_can_be_cancelled_and_the_next_one_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let (first, second, third) = (database.connect(), database.connect(), database.connect());
+    let mut running = first.query(LARGE).unwrap();
+    let mut rows = running.next().unwrap().unwrap().num_rows();
+    let mut waiting = second.query(LARGE).unwrap();
+    let dropped = third.query(LARGE).unwrap();
+    assert_eq!(states(&database), [QueryState::Running, QueryState::Waiting, QueryState::Waiting]);
+    let info = &database.queries()[1];
+    assert_eq!((info.connection, info.sql.as_str()), (second.id(), LARGE));
+    assert!(info.memory_bytes < 1 << 20, "only what planning took");
+
+    second.cancel();
+    assert_eq!(waiting.next().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+    drop(dropped);
+    assert_eq!(states(&database), [QueryState::Running]);
+
+    let last = third.query(LARGE).unwrap();
+    assert_eq!(states(&database), [QueryState::Running, QueryState::Waiting]);
+    rows += running.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+    assert_eq!(rows as i64, ROWS);
+    wait_until("the last query starts", || states(&database) == [QueryState::Running]);
+    assert_eq!(last.map(|batch| batch.unwrap().num_rows()).sum::<usize>() as i64, ROWS);
+    assert!(database.queries().is_empty());
+}
+
+#[test]
+fn a_connection_does_not_wait_for_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let (connection, other) = (database.connect(), database.connect());
+    let mut outer = connection.query(LARGE).unwrap();
+    assert!(outer.next().unwrap().unwrap().num_rows() > 0);
+    assert_eq!(number(&connection, "SELECT count(*) FROM (SELECT k FROM facts GROUP BY k)"), ROWS);
+    assert_eq!(number(&other, "SELECT k FROM facts WHERE k = 5"), 5, "what keeps no rows starts at once");
+}
