@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -149,6 +149,10 @@ impl File for DiskFile {
 
     fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fdatasync(&self.descriptor)?)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        (!self.drops_cache).then(|| self.descriptor.as_fd())
     }
 }
 

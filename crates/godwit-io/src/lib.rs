@@ -4,22 +4,34 @@
 //!   godwit-memory ──► TemporaryFiles (creates) ──► File (read_at, write_at, truncate, sync)
 //!                        ├─ DiskFiles              real files without a name, past the page cache or through it
 //!                        └─ SimulatedFiles         in memory, fails when the test says so
+//!                 ──► RequestQueue (runs a batch of requests on any files)
+//!                        ├─ UringQueue             all under way at once, by io_uring; whatever has no descriptor, and
+//!                        │                         whatever io_uring leaves undone, goes the other way
+//!                        └─ SequentialQueue        one after the other, by the calls of File
 //! ```
 //!
 //! Requests are whole blocks: offset, length and the address of the buffer are multiples of [`ALIGNMENT_BYTES`], so
-//! that the file can be opened for direct I/O. A call returns when all its bytes are transferred; nothing in the
-//! interface says by which system call, or how many requests are under way at once.
+//! that the file can be opened for direct I/O. A call returns when all its bytes are transferred. A batch borrows its
+//! buffers and returns when all its requests are done, so that nobody has to keep track of buffers in flight: a thread
+//! that wants to do something else meanwhile leaves batches to another thread.
 
+mod aligned;
 mod disk;
 mod durable;
+mod queue;
 mod simulated;
 mod simulated_disk;
+#[cfg(target_os = "linux")]
+mod uring;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
+pub use aligned::AlignedBuffer;
 pub use disk::DiskFiles;
 pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
+pub use queue::{IoMethod, Request, RequestQueue, SequentialQueue, Transfer, open_queue};
 pub use simulated::{Fault, SimulatedFiles};
 pub use simulated_disk::{DiskFault, SimulatedDisk};
 
@@ -39,6 +51,12 @@ pub trait File: Send + Sync {
 
     /// Returns when all that was written is on the disk.
     fn sync(&self) -> io::Result<()>;
+
+    /// The descriptor by which the system reads and writes at any offset, if the file has one and nothing has to be done
+    /// after a write.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// Where temporary files come from.

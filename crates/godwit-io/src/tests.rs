@@ -56,6 +56,56 @@ fn a_simulated_file_behaves_like_a_disk_file() {
     assert_eq!((files.open_files(), files.stored_bytes()), (0, 0));
 }
 
+fn check_batches(queue: &mut dyn RequestQueue, file: &dyn File) {
+    const REQUESTS: u8 = 21;
+    let written: Vec<_> = (0..REQUESTS).map(blocks).collect();
+    let offset = |place: usize| (place * written[0].0.len()) as u64;
+    let mut writes: Vec<_> =
+        written.iter().enumerate().map(|(place, data)| Request::write(file, offset(place), &data.0)).collect();
+    queue.run(&mut writes);
+    assert!(writes.iter().all(|request| request.result.is_ok()));
+    let mut read: Vec<_> = (0..=REQUESTS).map(|_| blocks(0xff)).collect();
+    let mut reads: Vec<_> =
+        read.iter_mut().enumerate().map(|(place, data)| Request::read(file, offset(place), &mut data.0)).collect();
+    queue.run(&mut reads);
+    let results: Vec<_> = reads.into_iter().map(|request| request.result).collect();
+    let (last, others) = results.split_last().unwrap();
+    assert!(others.iter().all(Result::is_ok));
+    assert_eq!(last.as_ref().unwrap_err().kind(), io::ErrorKind::UnexpectedEof, "the file ends before");
+    assert!(read.iter().zip(&written).all(|(read, written)| read.0 == written.0));
+    queue.run(&mut []);
+}
+
+#[test]
+fn every_queue_runs_batches_on_every_file() {
+    let directory = test_directory("queues");
+    for method in [IoMethod::Auto, IoMethod::Threads] {
+        let (mut queue, description) = open_queue(method, 4).unwrap();
+        assert!(!description.is_empty());
+        for files in [DiskFiles::Direct, DiskFiles::Cached] {
+            check_batches(queue.as_mut(), files.create(&directory).unwrap().as_ref());
+        }
+        let simulated = SimulatedFiles::new();
+        check_batches(queue.as_mut(), simulated.create(&directory).unwrap().as_ref());
+        let file = simulated.create(&directory).unwrap();
+        simulated.fail_write(2, Fault::ShortWrite);
+        let data = [blocks(1), blocks(2), blocks(3)];
+        let mut writes = data.each_ref().map(|data| Request::write(file.as_ref(), 0, &data.0));
+        queue.run(&mut writes);
+        let full: Vec<_> = writes.iter().map(|request| request.result.as_ref().err().map(io::Error::kind)).collect();
+        assert_eq!(full, [None, Some(io::ErrorKind::StorageFull), None]);
+    }
+    std::fs::remove_dir(&directory).unwrap();
+}
+
+#[test]
+fn methods_are_known_by_name() {
+    for (name, method) in IoMethod::NAMES {
+        assert_eq!((name.parse(), method.name()), (Ok(method), name));
+    }
+    assert_eq!("fast".parse::<IoMethod>(), Err(()));
+}
+
 #[test]
 fn planned_faults_hit_their_call_only() {
     let files = SimulatedFiles::new();

@@ -1,6 +1,12 @@
 //! What can be set, and every tuning number of this crate with its reason.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use godwit_io::IoMethod;
+
+use crate::queue::WriteAhead;
 
 /// Size of a page in memory and of its slot in the temporary file. 2^18: large enough that one request keeps a disk
 /// busy and that per-page work vanishes, small enough that a partitioned operator can keep one page per partition open.
@@ -30,6 +36,34 @@ pub(crate) const DISK_RESERVE_BYTES: u64 = 256 * 1024 * 1024;
 /// The free space of the disk is asked for whenever the temporary file has grown by this many slots (16 MiB).
 pub(crate) const DISK_CHECK_SLOTS: u32 = 64;
 
+/// Written pages kept ready to be taken, as a share of the limit: one part in so many...
+const READY_LIMIT_SHARE: u64 = 16;
+
+/// ...but no more than this, some 30 ms of what a good disk writes. Pages that are written early may be needed again or
+/// destroyed, and were written in vain.
+const READY_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// ...and nothing if that is less than this.
+const READY_BYTES_MIN: u64 = 4 * PAGE_BYTES as u64;
+
+/// What an I/O thread writes or reads at once, at most: a disk is busy with it for some milliseconds, so that handing
+/// over costs nothing beside it. It is the bound of what is under way for each I/O thread.
+const BATCH_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// Requests of one I/O thread under way at once: those of a batch.
+pub(crate) const QUEUE_DEPTH: u32 = (BATCH_BYTES_MAX / PAGE_BYTES as u64) as u32;
+
+/// I/O threads. While one waits for its batch the other prepares the next; without io_uring a thread has one
+/// request under way, and it takes some to keep a disk busy.
+const IO_THREADS_URING: usize = 2;
+const IO_THREADS_SEQUENTIAL: usize = 4;
+
+/// An I/O thread ends when it had nothing to do for so long.
+pub(crate) const IO_THREAD_IDLE_MAX: Duration = Duration::from_secs(1);
+
+/// Pages that wait to be read ahead; further wishes are dropped.
+pub(crate) const READ_AHEAD_PAGES_MAX: usize = 64;
+
 /// The queue is swept when more than this many, and more than half, of its entries belong to destroyed pages.
 pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
 
@@ -40,6 +74,14 @@ pub(crate) const CACHED_LIMIT_SHARE: u64 = 2;
 /// Part of the limit (1/3) for what queries pin while they work, such as open pages and the buffers of readers; it bounds
 /// what admitted queries are promised. The rest is granted to hash tables and the like.
 pub(crate) const WORKING_SHARE: u64 = 3;
+
+/// How far writes go ahead under this limit. Pools of a few pages write none that nobody waits for.
+pub(crate) fn write_ahead(limit_bytes: u64, method: IoMethod) -> WriteAhead {
+    let share = limit_bytes / READY_LIMIT_SHARE;
+    let goal_bytes = if share < READY_BYTES_MIN { 1 } else { share.min(READY_BYTES_MAX) };
+    let threads_max = if method == IoMethod::Threads { IO_THREADS_SEQUENTIAL } else { IO_THREADS_URING };
+    WriteAhead { goal_bytes, batch_bytes: (goal_bytes / 4).clamp(PAGE_BYTES as u64, BATCH_BYTES_MAX), threads_max }
+}
 
 /// What every process needs besides its workers: the smallest limit is this plus [`WORKER_BYTES_MIN`] for each.
 const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;
@@ -57,27 +99,47 @@ pub fn minimum_query_bytes(workers: usize) -> u64 {
     WORKER_BYTES_MIN * workers as u64
 }
 
-/// Which pages leave memory first. It decides between cached and temporary pages; among temporary pages the
-/// partition that is needed last goes first (the highest number), then the least recently used.
+/// Which pages leave memory first. Cached pages stand for the paper's persistent pages: copies of what is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EvictionPolicy {
-    /// Cached copies first: dropping them costs no write.
+    /// Cached copies first: dropping them costs no write. Then temporary pages, of the partition that is needed last
+    /// (the highest number) first; within a partition, the least recently used.
     #[default]
     PersistentFirst,
-    /// Temporary pages of all partitions but the first before cached copies: tables stay cached while intermediates go
-    /// to disk.
+    /// Temporary pages, in the same order, before cached copies: tables stay cached while intermediates go to disk.
     TemporaryFirst,
-    /// One order for both.
+    /// The least recently used of all, whatever it is.
     Mixed,
 }
 
 impl EvictionPolicy {
-    /// Where cached pages stand among the partitions of temporary pages; the highest number leaves first.
-    pub(crate) fn partition_of_cached(self) -> u32 {
-        match self {
-            EvictionPolicy::PersistentFirst => u32::MAX,
-            EvictionPolicy::TemporaryFirst | EvictionPolicy::Mixed => 0,
+    /// Names, as they are set.
+    pub const NAMES: [(&'static str, EvictionPolicy); 3] = [
+        ("persistent_first", EvictionPolicy::PersistentFirst),
+        ("temporary_first", EvictionPolicy::TemporaryFirst),
+        ("mixed", EvictionPolicy::Mixed),
+    ];
+
+    /// The name, as it is set.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, policy)| *policy == self).expect("each policy has a name").0
+    }
+
+    /// Where a page stands in the order of eviction; the highest rank leaves first.
+    pub(crate) fn rank(self, is_cached: bool, partition: u32) -> u64 {
+        match (self, is_cached) {
+            (EvictionPolicy::PersistentFirst, true) => u64::MAX,
+            (EvictionPolicy::TemporaryFirst, true) | (EvictionPolicy::Mixed, _) => 0,
+            (EvictionPolicy::PersistentFirst | EvictionPolicy::TemporaryFirst, false) => u64::from(partition) + 1,
         }
+    }
+}
+
+impl FromStr for EvictionPolicy {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, policy)| policy).ok_or(())
     }
 }
 
@@ -106,6 +168,8 @@ pub struct BufferConfig {
     pub cached_spill: bool,
     /// Which pages leave memory first.
     pub eviction: EvictionPolicy,
+    /// How I/O threads talk to the system.
+    pub io_method: IoMethod,
     /// Test world: every page is written out as soon as its last pin is dropped.
     pub force_spill: bool,
 }
@@ -120,6 +184,7 @@ impl BufferConfig {
             max_temp_directory_bytes: None,
             cached_spill: false,
             eviction: EvictionPolicy::default(),
+            io_method: IoMethod::default(),
             force_spill: false,
         }
     }

@@ -9,19 +9,22 @@
 //!   Ledger        bytes in use ≤ limit, by tag and owner          (ledger.rs, owner.rs)
 //!   Arenas        memory of pages, carved from large mappings     (arena.rs)
 //!   EvictionQueue unpinned pages, the best victim first           (queue.rs)
+//!   I/O threads   write victims, read ahead, while workers go on  (io_thread.rs)
 //!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
 //!   AdmissionLine queries that run, queries that wait     (admission.rs)
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
 //!
 //! Invariants: the ledger never passes the limit; a request that doesn't fit evicts first and gets exactly what it
-//! evicted; a page whose last handle is dropped leaves memory and disk at once; the address of a page is stable while
-//! it is pinned and may differ after it came back.
+//! evicted; a page whose last handle is dropped leaves memory and disk at once, or when the write of it that is under way
+//! has ended; the address of a page is stable while it is pinned and may differ after it came back. An I/O thread waits
+//! for nothing but its files: it takes latches by `try_lock`, and only room that is free or ready. So a worker that
+//! waits for one, with any latch held, waits for the disk and for nobody else.
 //!
 //! # Latch order
 //!
 //! 1. The latch of one page (`PageInner::disk`). A thread that holds one takes another only by `try_lock`, as an
-//!    evictor does for the victim.
+//!    evictor does for the victim, and an I/O thread for the pages of a batch.
 //! 2. The queue, the arenas, the slots, the directory of the temporary files: leaves. A thread holds one of them at a
 //!    time, and calls nothing that could block on memory while it does.
 //!
@@ -30,6 +33,7 @@
 mod admission;
 mod arena;
 mod config;
+mod io_thread;
 mod ledger;
 mod limits;
 mod manager;
@@ -48,6 +52,7 @@ mod tests;
 
 pub use admission::{Admission, Waiting};
 pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes};
+pub use godwit_io::IoMethod;
 pub use limits::{check_memory_limit, default_memory_limit};
 pub use manager::BufferManager;
 pub use owner::OwnerCounters;

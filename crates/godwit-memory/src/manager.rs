@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
-use godwit_io::{DiskFiles, TemporaryFiles};
+use godwit_io::{DiskFiles, IoMethod, TemporaryFiles};
 
 use crate::admission::{self, Admission, Waiting};
 use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
@@ -88,6 +88,12 @@ impl BufferManager {
         page.pin(false)
     }
 
+    /// Asks for pages that will be pinned soon to be read back from disk meanwhile. It is a wish, bounded by the memory
+    /// that is free or can be had without a write; pages that are in memory cost next to nothing.
+    pub fn read_ahead<'a>(&self, pages: impl IntoIterator<Item = &'a Page>) {
+        self.pool.read_ahead(pages.into_iter());
+    }
+
     /// The limit on what reservations and loaded pages hold together.
     pub fn memory_limit(&self) -> u64 {
         self.pool.limit_bytes()
@@ -141,7 +147,27 @@ impl BufferManager {
 
     /// Which pages leave first.
     pub fn eviction_policy(&self) -> EvictionPolicy {
-        self.pool.eviction
+        self.pool.eviction()
+    }
+
+    /// Changes which pages leave first, from now on.
+    pub fn set_eviction_policy(&self, policy: EvictionPolicy) {
+        self.pool.set_eviction(policy);
+    }
+
+    /// How I/O threads were told to talk to the system.
+    pub fn io_method(&self) -> IoMethod {
+        self.pool.io.method()
+    }
+
+    /// How they do, and why; before the first of them started, nothing is known.
+    pub fn io_description(&self) -> Option<String> {
+        self.pool.io.description()
+    }
+
+    /// Changes how I/O threads that start from now on talk to the system. Fails if the system doesn't have it.
+    pub fn set_io_method(&self, method: IoMethod) -> Result<()> {
+        self.pool.io.set_method(method)
     }
 
     /// Pages spilled from now on go to this directory; those already spilled stay where they are.

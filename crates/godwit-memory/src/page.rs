@@ -48,8 +48,8 @@ pub(crate) struct PageInner {
     partition: AtomicU32,
     /// Time on the clock of the queue when the last pin was dropped.
     pub(crate) last_use: AtomicU64,
-    /// The latch of the page, and its copy on disk. An evicted page has one; a loaded page has one if it came back
-    /// and hasn't been pinned for writing since.
+    /// The latch of the page, and its copy on disk. An evicted page has one, and a loaded page may have; it is valid if
+    /// the page is clean.
     pub(crate) disk: Mutex<Option<DiskCopy>>,
 }
 
@@ -83,8 +83,7 @@ impl Page {
         if bytes == 0 || !pool.try_take_spare_room(charged_bytes(bytes) as u64) {
             return Ok(None);
         }
-        let partition = Some(pool.eviction.partition_of_cached());
-        Self::allocate_in_room(pool, None, bytes, tag, partition, PageKind::Cached).map(Some)
+        Self::allocate_in_room(pool, None, bytes, tag, None, PageKind::Cached).map(Some)
     }
 
     /// A page for which room was taken; the room is given back if there is no memory.
@@ -163,8 +162,14 @@ impl PageInner {
         self.kind != PageKind::Temporary
     }
 
-    pub(crate) fn partition(&self) -> u32 {
-        self.partition.load(Relaxed)
+    /// Where the page stands in the order of eviction.
+    pub(crate) fn rank(&self) -> u64 {
+        self.pool.eviction().rank(self.kind == PageKind::Cached, self.partition.load(Relaxed))
+    }
+
+    /// Would be lost if it left memory now.
+    pub(crate) fn needs_write(&self) -> bool {
+        self.kind != PageKind::Cached && self.state.is_dirty()
     }
 
     /// The address of a loaded or spilling page.

@@ -11,8 +11,10 @@
 //! ```
 //!
 //! Whoever moves a page out of Loaded or into it holds the page's latch; pins of a loaded page need no latch. Next to
-//! the residence the word holds the number of pins, *dirty* (memory may differ from the copy on disk) and *queued*
-//! (the eviction queue has exactly one entry for the page, or is about to get it).
+//! the residence the word holds the number of pins, *dirty* (memory may differ from the copy on disk), *queued* (the
+//! eviction queue has exactly one entry for the page, or is about to get it) and *writing*: an I/O thread, which holds
+//! the latch, copies the loaded page to disk. Such a page may be pinned and read; who wants to change it waits for the
+//! latch.
 
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 
@@ -22,6 +24,7 @@ const DIRTY: u64 = 1 << 32;
 const QUEUED: u64 = 1 << 33;
 const SPILLING: u64 = 1 << 34;
 const EVICTED: u64 = 1 << 35;
+const WRITING: u64 = 1 << 36;
 
 fn is_loaded(word: u64) -> bool {
     word & (SPILLING | EVICTED) == 0
@@ -57,16 +60,27 @@ impl PageState {
         is_loaded(word) && word & PINS == 0
     }
 
+    pub(crate) fn is_evicted(&self) -> bool {
+        self.0.load(Relaxed) & EVICTED != 0
+    }
+
     pub(crate) fn is_queued(&self) -> bool {
         self.0.load(Relaxed) & QUEUED != 0
     }
 
-    /// Adds a pin if the page is loaded; says whether it was the first.
+    /// Memory may differ from the copy on disk, or there is no copy.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.0.load(Acquire) & DIRTY != 0
+    }
+
+    /// Adds a pin if the page is loaded, and isn't being written if the pin is to change it; says whether it was the
+    /// first.
     pub(crate) fn try_pin(&self, writes: bool) -> Option<bool> {
         let dirty = if writes { DIRTY } else { 0 };
         let pin = |word: u64| {
             assert!(word & PINS < PINS, "too many pins");
-            is_loaded(word).then(|| (word + ONE_PIN) | dirty)
+            let is_free = is_loaded(word) && !(writes && word & WRITING != 0);
+            is_free.then(|| (word + ONE_PIN) | dirty)
         };
         self.0.fetch_update(AcqRel, Acquire, pin).ok().map(|before| before & PINS == 0)
     }
@@ -89,10 +103,30 @@ impl PageState {
         self.0.fetch_or(QUEUED, AcqRel) & QUEUED == 0
     }
 
+    /// Takes the page off the queue if somebody pins it: the last unpin will queue it again.
+    pub(crate) fn unqueue_if_pinned(&self) -> bool {
+        let unqueue = |word: u64| (word & PINS > 0).then_some(word & !QUEUED);
+        self.0.fetch_update(AcqRel, Acquire, unqueue).is_ok()
+    }
+
+    /// Starts a write of the page that leaves it in memory; false if it is pinned or needs none. The caller holds the
+    /// latch until [`end_write`](Self::end_write).
+    pub(crate) fn begin_write(&self) -> bool {
+        let claim = |word: u64| (is_loaded(word) && word & PINS == 0 && word & DIRTY != 0).then_some(word | WRITING);
+        self.0.fetch_update(AcqRel, Acquire, claim).is_ok()
+    }
+
+    /// The write is over; if it succeeded, the page is clean.
+    pub(crate) fn end_write(&self, succeeded: bool) {
+        let gone = if succeeded { WRITING | DIRTY } else { WRITING };
+        let before = self.0.fetch_and(!gone, AcqRel);
+        assert!(before & (WRITING | DIRTY) == WRITING | DIRTY, "no write to end");
+    }
+
     /// Takes the page off the queue and starts its spill if nobody pins it. The caller holds the latch.
     pub(crate) fn begin_spill(&self) -> Claim {
         let claim = |word: u64| {
-            assert!(is_loaded(word), "only loaded pages are queued");
+            assert!(is_loaded(word) && word & WRITING == 0, "only loaded pages are queued");
             let unqueued = word & !QUEUED;
             Some(if word & PINS == 0 { unqueued | SPILLING } else { unqueued })
         };
@@ -110,6 +144,12 @@ impl PageState {
     pub(crate) fn end_spill(&self) {
         let before = self.0.swap(EVICTED, AcqRel);
         assert!(before & (SPILLING | PINS) == SPILLING, "no spill to end");
+    }
+
+    /// The page is back in memory ahead of its first pin.
+    pub(crate) fn end_read_ahead(&self) {
+        let before = self.0.swap(0, AcqRel);
+        assert!(before == EVICTED, "loaded a page that was in memory");
     }
 
     /// The page is back in memory with one pin.
@@ -154,6 +194,25 @@ mod tests {
         assert_eq!(state.try_pin(true), Some(true));
         state.unpin();
         assert_eq!(state.begin_spill(), Claim::Spilling { dirty: true });
+    }
+
+    #[test]
+    fn a_page_being_written_can_be_read_but_not_changed() {
+        let state = PageState::new_pinned();
+        assert!(!state.begin_write(), "pinned");
+        state.unpin();
+        assert!(state.mark_queued() && !state.unqueue_if_pinned());
+        assert!(state.begin_write());
+        assert_eq!(state.try_pin(false), Some(true));
+        assert_eq!(state.try_pin(true), None);
+        state.end_write(true);
+        assert!(!state.is_dirty() && state.unqueue_if_pinned() && !state.is_queued());
+        assert_eq!(state.try_pin(true), Some(false));
+        state.unpin();
+        state.unpin();
+        assert!(state.begin_write());
+        state.end_write(false);
+        assert!(state.is_dirty());
     }
 
     #[test]

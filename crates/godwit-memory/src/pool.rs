@@ -1,22 +1,26 @@
 //! What the parts of the pool do together: room, eviction, loading.
 
+use std::io;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use godwit_common::{Error, MemoryTag, Result, format_bytes};
-use godwit_io::TemporaryFiles;
+use godwit_io::{RequestQueue, SequentialQueue, TemporaryFiles};
 
 use crate::admission::AdmissionLine;
 use crate::arena::{Arenas, Mapping};
-use crate::config::{BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES};
+use crate::config::{
+    BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES, write_ahead,
+};
+use crate::io_thread::{self, IoSettings};
 use crate::ledger::Ledger;
 use crate::owner;
-use crate::page::{PageInner, PageKind};
+use crate::page::{Page, PageInner, PageKind};
 use crate::page_state::Claim;
 use crate::process::{ProcessWatch, resident_process_bytes};
-use crate::queue::EvictionQueue;
+use crate::queue::{EvictionQueue, WriteAhead};
 use crate::statistics::MemoryStatistics;
 use crate::temporary::{DiskCopy, TempSpace};
 
@@ -30,10 +34,11 @@ fn check_holds_a_page(memory_limit: u64) -> Result<()> {
 
 pub(crate) struct Pool {
     pub(crate) ledger: Ledger,
-    pub(crate) queue: EvictionQueue,
+    pub(crate) queue: Arc<EvictionQueue>,
     pub(crate) temp: Arc<TempSpace>,
-    pub(crate) eviction: EvictionPolicy,
     pub(crate) admission: AdmissionLine,
+    pub(crate) io: IoSettings,
+    eviction: AtomicU8,
     arenas: Arenas,
     /// The limit that was asked for; that of the ledger is lower while the process has grown outside of the pool.
     limit_bytes: AtomicU64,
@@ -51,10 +56,11 @@ impl Pool {
         check_holds_a_page(config.memory_limit)?;
         Ok(Self {
             ledger: Ledger::new(config.memory_limit),
-            queue: EvictionQueue::default(),
+            queue: Arc::default(),
             temp: TempSpace::new(files, config.temp_directory, config.max_temp_directory_bytes),
-            eviction: config.eviction,
             admission: AdmissionLine::default(),
+            io: IoSettings::new(config.io_method),
+            eviction: AtomicU8::new(config.eviction as u8),
             arenas: Arenas::default(),
             limit_bytes: AtomicU64::new(config.memory_limit),
             process: config.process.map(ProcessWatch::new),
@@ -170,30 +176,61 @@ impl Pool {
         Ok(())
     }
 
-    /// Moves the best victim to disk. Of the room it had, up to `keep` bytes now belong to the caller, who is told how
-    /// many; the rest is free. `None` if no page can go.
+    /// Takes the best victim out of memory. Of the room it had, up to `keep` bytes now belong to the caller, who is told
+    /// how many; the rest is free. `None` if no page can go. Waits for the I/O threads if all victims are dirty.
     fn evict_next(&self, keep: u64) -> Result<Option<u64>> {
-        while let Some(page) = self.queue.pop() {
-            let freed = self.spill(&page);
-            // All is settled before waiters look again: the room, and the page, if its last handle is gone meanwhile.
-            drop(page);
-            let kept = freed.map(|freed| {
-                freed.map(|bytes| {
-                    self.ledger.release_room(bytes.saturating_sub(keep));
-                    bytes.min(keep)
-                })
-            });
-            self.queue.finish();
-            if !matches!(kept, Ok(None)) {
-                return kept;
+        while let Some(page) = self.queue.pop(self.write_ahead(), || self.start_io_thread())? {
+            if let Some(kept) = self.settle_victim(page, keep)? {
+                return Ok(Some(kept));
             }
         }
         Ok(None)
     }
 
-    /// Writes one page out, unless it is pinned or its copy on disk is valid, and frees its memory. The room stays
-    /// taken.
-    fn spill(&self, page: &Arc<PageInner>) -> Result<Option<u64>> {
+    /// As [`evict_next`](Self::evict_next), but writes the page here and now.
+    fn evict_now(&self) -> Result<()> {
+        while let Some(page) = self.queue.pop_any() {
+            if self.settle_victim(page, 0)?.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes room that costs nothing but pages that lie ready.
+    pub(crate) fn try_take_ready_room(&self, bytes: u64) -> bool {
+        if self.ledger.try_take_room(bytes) {
+            return true;
+        }
+        let mut earned = 0;
+        while earned < bytes {
+            let Some(page) = self.queue.pop_ready() else { break };
+            earned += self.settle_victim(page, bytes - earned).ok().flatten().unwrap_or(0);
+        }
+        if earned < bytes {
+            self.ledger.release_room(earned);
+        }
+        earned >= bytes
+    }
+
+    /// Evicts a page that was popped, if it still can go, and finishes the pop.
+    fn settle_victim(&self, page: Arc<PageInner>, keep: u64) -> Result<Option<u64>> {
+        let freed = self.evict(&page);
+        // All is settled before waiters look again: the room, and the page, if its last handle is gone meanwhile.
+        drop(page);
+        let kept = freed.map(|freed| {
+            freed.map(|bytes| {
+                self.ledger.release_room(bytes.saturating_sub(keep));
+                bytes.min(keep)
+            })
+        });
+        self.queue.finish(1);
+        kept
+    }
+
+    /// Frees the memory of a page, unless it is pinned. Writes it first if it is dirty, which happens only when there
+    /// is no I/O thread. The room stays taken.
+    fn evict(&self, page: &Arc<PageInner>) -> Result<Option<u64>> {
         let Some(mut disk) = page.disk.try_lock() else {
             // Somebody looks at it right now.
             self.queue.push_again(page);
@@ -206,7 +243,14 @@ impl Pool {
             let content = unsafe { slice::from_raw_parts(page.memory().as_ptr(), bytes) };
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *disk = None;
-            match DiskCopy::write(&self.temp, content, page.is_large()) {
+            let written = DiskCopy::prepare(&self.temp, content, page.is_large()).and_then(|copy| {
+                let mut request = [copy.write_request(content)];
+                SequentialQueue.run(&mut request);
+                let [request] = request;
+                let result = request.result;
+                result.map_err(|error| copy.write_error(&self.temp, &error)).map(|()| copy)
+            });
+            match written {
                 Ok(copy) => *disk = Some(copy),
                 Err(error) => {
                     page.state.cancel_spill();
@@ -215,8 +259,7 @@ impl Pool {
                     return Err(error);
                 }
             }
-            self.spilled_bytes.fetch_add(bytes as u64, Relaxed);
-            owner::add_spilled(page.owner.as_ref(), bytes as u64);
+            self.note_written(page);
         }
         let memory = page.memory();
         page.set_memory(None);
@@ -227,6 +270,46 @@ impl Pool {
         self.evictions.fetch_add(1, Relaxed);
         page.state.end_spill();
         Ok(Some(bytes as u64))
+    }
+
+    /// Counts a page that was written.
+    pub(crate) fn note_written(&self, page: &PageInner) {
+        let bytes = page.charged_bytes() as u64;
+        self.spilled_bytes.fetch_add(bytes, Relaxed);
+        owner::add_spilled(page.owner.as_ref(), bytes);
+    }
+
+    /// Counts a page that came back, and charges it to its owners; its room is taken.
+    pub(crate) fn note_read(&self, page: &PageInner) {
+        let bytes = page.charged_bytes() as u64;
+        self.ledger.add_label(page.tag, page.owner.as_ref(), bytes);
+        self.reread_bytes.fetch_add(bytes, Relaxed);
+        owner::add_reread(page.owner.as_ref(), bytes);
+    }
+
+    /// Asks for evicted pages to be read back while the caller goes on. It is a wish: it is dropped where no room is
+    /// free or ready, and errors wait for the pin.
+    pub(crate) fn read_ahead<'a>(&self, pages: impl Iterator<Item = &'a Page>) {
+        let mut evicted = pages.map(|page| &page.0).filter(|page| page.state.is_evicted()).peekable();
+        if evicted.peek().is_some() {
+            self.queue.push_reads(evicted, self.write_ahead(), || self.start_io_thread());
+        }
+    }
+
+    pub(crate) fn write_ahead(&self) -> WriteAhead {
+        write_ahead(self.ledger.limit_bytes(), self.io.method())
+    }
+
+    fn start_io_thread(&self) -> io::Result<()> {
+        io_thread::start(Arc::clone(&self.queue), self.write_ahead(), self.io.clone())
+    }
+
+    pub(crate) fn eviction(&self) -> EvictionPolicy {
+        EvictionPolicy::NAMES[usize::from(self.eviction.load(Relaxed))].1
+    }
+
+    pub(crate) fn set_eviction(&self, policy: EvictionPolicy) {
+        self.eviction.store(policy as u8, Relaxed);
     }
 
     /// Pins a page, from disk if it must be, and returns its address.
@@ -261,9 +344,7 @@ impl Pool {
                 return Err(error);
             }
         };
-        self.ledger.add_label(page.tag, page.owner.as_ref(), bytes as u64);
-        self.reread_bytes.fetch_add(bytes as u64, Relaxed);
-        owner::add_reread(page.owner.as_ref(), bytes as u64);
+        self.note_read(page);
         if writes {
             // The copy is about to be outdated; its slot is free at once.
             *disk = None;
@@ -277,7 +358,11 @@ impl Pool {
         let memory = self.allocate_memory(bytes, is_large)?;
         // SAFETY: just allocated with this size, initialised by the mapping, and known to nobody else.
         let content = unsafe { slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
-        if let Err(error) = copy.read(content) {
+        let mut request = [copy.read_request(content)];
+        SequentialQueue.run(&mut request);
+        let [request] = request;
+        let result = request.result;
+        if let Err(error) = copy.verify(&result, content) {
             // SAFETY: as above; the slice isn't used any more.
             unsafe { self.free_memory(memory, bytes, is_large) };
             return Err(error);
@@ -299,11 +384,11 @@ impl Pool {
         self.enqueue(page);
         if self.force_spill {
             // A page that can't be written stays in memory, as it would without force; the next request reports why.
-            let _ = self.evict_next(0);
+            let _ = self.evict_now();
         }
     }
 
-    fn enqueue(&self, page: &Arc<PageInner>) {
+    pub(crate) fn enqueue(&self, page: &Arc<PageInner>) {
         if page.state.mark_queued() {
             self.queue.push(page);
         }
@@ -345,7 +430,7 @@ impl Pool {
         self.arenas.trim(self.idle_bytes_max());
     }
 
-    fn add_evictable(&self, bytes: usize) {
+    pub(crate) fn add_evictable(&self, bytes: usize) {
         self.evictable_bytes.fetch_add(bytes as i64, Relaxed);
     }
 
@@ -370,5 +455,11 @@ impl Pool {
             reread_bytes_total: self.reread_bytes.load(Relaxed),
             temp_file_bytes: self.temp.used_bytes(),
         }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.queue.close();
     }
 }

@@ -1,6 +1,19 @@
-//! Which page leaves memory next.
+//! Which page leaves memory next, and what is written to disk before.
 //!
-//! Unpinned pages wait in one list for each partition number; victims come from the highest number, the oldest first.
+//! ```text
+//!   last unpin ──► order: by rank, then age ──head, dirty──► being written ──► ready ──► evicted
+//!                     ▲                     └─head, clean────────────────────► │
+//!                     └────────────────── used meanwhile ──────────────────────┘
+//! ```
+//!
+//! Unpinned pages wait in one list for each rank (see [`EvictionPolicy`]); victims come from the highest rank, the oldest
+//! first. Clean victims are evicted at once. Dirty ones are written by the I/O threads, a batch at a time, and then lie
+//! *ready*: still in memory, but free to go. Whoever needs memory takes ready pages, then clean ones, and else waits
+//! for the batch under way.
+//!
+//! Nothing is written before somebody had to wait or evict. From then on the I/O threads keep some pages ready, as long
+//! as ready pages are taken.
+//!
 //! The queue is lazy, so that pins and unpins of queued pages touch only the page: an entry whose page was used since
 //! goes to the back when it is popped, an entry whose page is pinned is forgotten (its last unpin queues it again), and
 //! an entry whose page is destroyed is skipped.
@@ -8,17 +21,21 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use godwit_common::{Error, Result};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::config::DEAD_ENTRIES_MAX;
+use crate::config::{DEAD_ENTRIES_MAX, PAGE_BYTES, READ_AHEAD_PAGES_MAX};
 use crate::page::{PageInner, WeakPage};
 
 #[derive(Default)]
 pub(crate) struct EvictionQueue {
     lists: Mutex<Lists>,
-    /// A spill has ended.
+    /// A page became ready, was settled, or couldn't be written.
     finished: Condvar,
+    /// There is work for an I/O thread.
+    work: Condvar,
     /// Counts entries pushed: the clock by which "used since" is told.
     clock: AtomicU64,
     /// Entries whose pages are destroyed.
@@ -27,33 +44,105 @@ pub(crate) struct EvictionQueue {
 
 #[derive(Default)]
 struct Lists {
-    by_partition: BTreeMap<u32, VecDeque<Entry>>,
+    by_rank: BTreeMap<u64, VecDeque<Entry>>,
+    ready: VecDeque<Entry>,
     entries: usize,
-    /// Pages popped whose spill hasn't ended.
-    spilling: usize,
+    /// Size of the pages in `ready`; those used or destroyed since count until they are met.
+    ready_bytes: u64,
+    /// Pages popped and not settled: being written, read or evicted.
+    busy: usize,
+    writing_bytes: u64,
+    /// Requests that wait for a page to become ready.
+    waiting: usize,
+    /// How much is to be kept ready; 0 (write nothing) before the first eviction and after a failure.
+    goal_bytes: u64,
+    /// Pages to be read ahead.
+    reads: VecDeque<WeakPage>,
+    /// Writes that failed, and why the last one did.
+    failures: u64,
+    failure: Option<Error>,
+    threads: usize,
+    idle_threads: usize,
+    is_closed: bool,
 }
 
 struct Entry {
     page: WeakPage,
     pushed_at: u64,
+    bytes: u64,
+}
+
+/// What an I/O thread is to do.
+pub(crate) enum Work {
+    /// Read these pages back, as far as room is free. [`EvictionQueue::finish`] is to follow.
+    Read(Vec<Arc<PageInner>>),
+    /// Write these pages, then hand them to [`EvictionQueue::finish_write`].
+    Write(Vec<Arc<PageInner>>),
+}
+
+/// How much is written ahead and at once.
+#[derive(Clone, Copy)]
+pub(crate) struct WriteAhead {
+    pub(crate) goal_bytes: u64,
+    pub(crate) batch_bytes: u64,
+    pub(crate) threads_max: usize,
 }
 
 impl Lists {
     fn push(&mut self, page: &Arc<PageInner>, now: u64) {
-        let entry = Entry { page: Arc::downgrade(page), pushed_at: now };
-        self.by_partition.entry(page.partition()).or_default().push_back(entry);
+        let entry = Entry { page: Arc::downgrade(page), pushed_at: now, bytes: page.charged_bytes() as u64 };
+        self.by_rank.entry(page.rank()).or_default().push_back(entry);
         self.entries += 1;
     }
 
-    fn pop_entry(&mut self) -> Option<(u32, Entry)> {
-        let mut last = self.by_partition.last_entry()?;
-        let partition = *last.key();
+    fn push_ready(&mut self, page: &Arc<PageInner>, now: u64) {
+        let entry = Entry { page: Arc::downgrade(page), pushed_at: now, bytes: page.charged_bytes() as u64 };
+        self.ready_bytes += entry.bytes;
+        self.ready.push_back(entry);
+        self.entries += 1;
+    }
+
+    /// Puts a page that has no entry where it belongs, if it isn't pinned.
+    fn place(&mut self, page: &Arc<PageInner>, now: u64) {
+        if page.state.unqueue_if_pinned() {
+            return;
+        }
+        if page.needs_write() { self.push(page, now) } else { self.push_ready(page, now) }
+    }
+
+    fn pop_ready(&mut self) -> Option<Entry> {
+        let entry = self.ready.pop_front()?;
+        self.ready_bytes -= entry.bytes;
+        self.entries -= 1;
+        Some(entry)
+    }
+
+    fn pop_entry(&mut self) -> Option<(u64, Entry)> {
+        let mut last = self.by_rank.last_entry()?;
+        let rank = *last.key();
         let entry = last.get_mut().pop_front().expect("empty lists are removed");
         if last.get().is_empty() {
             last.remove();
         }
         self.entries -= 1;
-        Some((partition, entry))
+        Some((rank, entry))
+    }
+
+    /// Puts the entry that was popped last back to the head.
+    fn push_back_to_head(&mut self, rank: u64, entry: Entry) {
+        self.by_rank.entry(rank).or_default().push_front(entry);
+        self.entries += 1;
+    }
+
+    /// Is a batch of writes due? Small batches aren't worth their way, unless somebody waits.
+    fn is_write_due(&self, ahead: WriteAhead) -> bool {
+        if self.goal_bytes == 0 {
+            return false;
+        }
+        let coming = self.ready_bytes + self.writing_bytes;
+        let is_behind = coming + ahead.batch_bytes <= self.goal_bytes;
+        let is_waited_for = self.ready.is_empty() && self.writing_bytes < (self.waiting * PAGE_BYTES) as u64;
+        (is_behind || is_waited_for) && !self.by_rank.is_empty()
     }
 }
 
@@ -72,6 +161,10 @@ impl EvictionQueue {
         let now = self.tick();
         let mut lists = self.lists.lock();
         lists.push(page, now);
+        if lists.waiting > 0 {
+            self.work.notify_one();
+            self.finished.notify_all();
+        }
         let dead = self.dead.load(Relaxed);
         if dead > DEAD_ENTRIES_MAX && dead > lists.entries / 2 {
             self.sweep(&mut lists);
@@ -84,39 +177,244 @@ impl EvictionQueue {
         self.lists.lock().push(page, now);
     }
 
-    /// The next candidate, still marked as queued. Waits while there is none but others are spilling, because their
-    /// pages may come back to the queue. Each pop is followed by [`finish`](Self::finish).
-    pub(crate) fn pop(&self) -> Option<Arc<PageInner>> {
+    /// The next page to evict, still marked as queued, or `None` if no page can go. It was clean a moment ago. If there
+    /// are only dirty ones, waits until one is written; when no I/O thread can be had, returns a dirty one instead.
+    /// `start_thread` starts an I/O thread. Each pop is followed by [`finish`](Self::finish).
+    pub(crate) fn pop(
+        &self,
+        ahead: WriteAhead,
+        start_thread: impl Fn() -> std::io::Result<()>,
+    ) -> Result<Option<Arc<PageInner>>> {
         // The last reference to a page mustn't be dropped under the lock.
         let mut outdated = Vec::new();
         let mut lists = self.lists.lock();
+        let failures = lists.failures;
+        lists.goal_bytes = ahead.goal_bytes;
         loop {
-            while let Some((partition, entry)) = lists.pop_entry() {
-                let Some(page) = entry.page.upgrade() else {
-                    self.forget_dead_entry();
-                    continue;
-                };
-                let was_used = page.last_use.load(Relaxed) > entry.pushed_at;
-                if (was_used && page.state.is_evictable()) || page.partition() != partition {
-                    let now = self.tick();
-                    lists.push(&page, now);
-                    outdated.push(page);
-                    continue;
-                }
-                lists.spilling += 1;
-                return Some(page);
+            let head =
+                self.next_ready(&mut lists, &mut outdated).or_else(|| self.next_clean(&mut lists, &mut outdated));
+            let can_write = self.call_io_threads(&mut lists, ahead, head.is_none(), &start_thread);
+            if let Some(page) = head {
+                lists.busy += 1;
+                return Ok(Some(page));
             }
-            if lists.spilling == 0 {
-                return None;
+            if !can_write && let Some((_, page)) = self.next_in_order(&mut lists, &mut outdated) {
+                lists.busy += 1;
+                return Ok(Some(page));
             }
+            if lists.failures > failures {
+                return Err(lists.failure.clone().expect("a failure has a cause"));
+            }
+            if lists.busy == 0 && lists.by_rank.is_empty() {
+                return Ok(None);
+            }
+            lists.waiting += 1;
             self.finished.wait(&mut lists);
+            lists.waiting -= 1;
         }
     }
 
-    /// The page that [`pop`](Self::pop) returned has been dealt with.
-    pub(crate) fn finish(&self) {
+    /// As [`pop`](Self::pop), for callers that write dirty pages themselves.
+    pub(crate) fn pop_any(&self) -> Option<Arc<PageInner>> {
+        let mut outdated = Vec::new();
         let mut lists = self.lists.lock();
-        lists.spilling -= 1;
+        let ready = self.next_ready(&mut lists, &mut outdated);
+        let page = ready.or_else(|| self.next_in_order(&mut lists, &mut outdated).map(|(_, page)| page))?;
+        lists.busy += 1;
+        Some(page)
+    }
+
+    /// A page that lies ready, if there is one. It is followed by [`finish`](Self::finish).
+    pub(crate) fn pop_ready(&self) -> Option<Arc<PageInner>> {
+        let mut outdated = Vec::new();
+        let mut lists = self.lists.lock();
+        let page = self.next_ready(&mut lists, &mut outdated)?;
+        lists.busy += 1;
+        Some(page)
+    }
+
+    fn next_ready(&self, lists: &mut Lists, outdated: &mut Vec<Arc<PageInner>>) -> Option<Arc<PageInner>> {
+        while let Some(entry) = lists.pop_ready() {
+            let Some(page) = entry.page.upgrade() else {
+                self.forget_dead_entry();
+                continue;
+            };
+            if page.state.unqueue_if_pinned() {
+                outdated.push(page);
+            } else if page.last_use.load(Relaxed) > entry.pushed_at || page.needs_write() {
+                lists.push(&page, self.tick());
+                outdated.push(page);
+            } else {
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    /// The page at the head of the order, with its rank and entry.
+    fn next_in_order(
+        &self,
+        lists: &mut Lists,
+        outdated: &mut Vec<Arc<PageInner>>,
+    ) -> Option<((u64, Entry), Arc<PageInner>)> {
+        while let Some((rank, entry)) = lists.pop_entry() {
+            let Some(page) = entry.page.upgrade() else {
+                self.forget_dead_entry();
+                continue;
+            };
+            if page.state.unqueue_if_pinned() {
+                outdated.push(page);
+            } else if page.last_use.load(Relaxed) > entry.pushed_at || page.rank() != rank {
+                lists.push(&page, self.tick());
+                outdated.push(page);
+            } else {
+                return Some(((rank, entry), page));
+            }
+        }
+        None
+    }
+
+    /// The page at the head of the order if it is clean.
+    fn next_clean(&self, lists: &mut Lists, outdated: &mut Vec<Arc<PageInner>>) -> Option<Arc<PageInner>> {
+        let ((rank, entry), page) = self.next_in_order(lists, outdated)?;
+        if !page.needs_write() {
+            return Some(page);
+        }
+        lists.push_back_to_head(rank, entry);
+        outdated.push(page);
+        None
+    }
+
+    /// Sees to it that an I/O thread takes the writes that are due; false if there is none to take them.
+    fn call_io_threads(
+        &self,
+        lists: &mut MutexGuard<'_, Lists>,
+        ahead: WriteAhead,
+        is_waiting: bool,
+        start_thread: impl Fn() -> std::io::Result<()>,
+    ) -> bool {
+        if lists.idle_threads == 0 && lists.threads < ahead.threads_max && (is_waiting || lists.is_write_due(ahead)) {
+            lists.threads += 1;
+            if start_thread().is_err() {
+                lists.threads -= 1;
+            }
+        }
+        if is_waiting || lists.is_write_due(ahead) {
+            self.work.notify_one();
+        }
+        lists.threads > 0
+    }
+
+    /// Asks for pages to be read back; false if the list is full already.
+    pub(crate) fn push_reads<'a>(
+        &self,
+        pages: impl Iterator<Item = &'a Arc<PageInner>>,
+        ahead: WriteAhead,
+        start_thread: impl Fn() -> std::io::Result<()>,
+    ) {
+        let mut lists = self.lists.lock();
+        for page in pages.take(READ_AHEAD_PAGES_MAX.saturating_sub(lists.reads.len())) {
+            lists.reads.push_back(Arc::downgrade(page));
+        }
+        if !lists.reads.is_empty() {
+            self.call_io_threads(&mut lists, ahead, true, start_thread);
+        }
+    }
+
+    /// Waits for work. `None` if none came for `idle_max`, or if the queue is closed: then the thread ends.
+    pub(crate) fn next_work(&self, ahead: WriteAhead, idle_max: Duration) -> Option<Work> {
+        let mut outdated = Vec::new();
+        let mut lists = self.lists.lock();
+        loop {
+            let work = if lists.waiting > 0 {
+                self.next_write(&mut lists, ahead, &mut outdated).or_else(|| self.next_read(&mut lists, ahead))
+            } else {
+                self.next_read(&mut lists, ahead).or_else(|| self.next_write(&mut lists, ahead, &mut outdated))
+            };
+            if work.is_some() {
+                if lists.idle_threads > 0 && (lists.is_write_due(ahead) || !lists.reads.is_empty()) {
+                    self.work.notify_one();
+                }
+                return work;
+            }
+            // What was looked at may have become ready, or may have been the last thing to wait for.
+            if lists.waiting > 0 {
+                self.finished.notify_all();
+            }
+            if !outdated.is_empty() {
+                MutexGuard::unlocked(&mut lists, || outdated.clear());
+                continue;
+            }
+            lists.idle_threads += 1;
+            let timed_out = !lists.is_closed && self.work.wait_for(&mut lists, idle_max).timed_out();
+            lists.idle_threads -= 1;
+            if lists.is_closed || (timed_out && lists.waiting == 0) {
+                lists.threads -= 1;
+                return None;
+            }
+        }
+    }
+
+    fn next_read(&self, lists: &mut Lists, ahead: WriteAhead) -> Option<Work> {
+        let mut pages: Vec<Arc<PageInner>> = Vec::new();
+        let mut bytes = 0;
+        while bytes < ahead.batch_bytes
+            && let Some(page) = lists.reads.pop_front()
+        {
+            let Some(page) = page.upgrade() else { continue };
+            bytes += page.charged_bytes() as u64;
+            pages.push(page);
+        }
+        lists.busy += pages.len();
+        (!pages.is_empty()).then_some(Work::Read(pages))
+    }
+
+    fn next_write(&self, lists: &mut Lists, ahead: WriteAhead, outdated: &mut Vec<Arc<PageInner>>) -> Option<Work> {
+        if !lists.is_write_due(ahead) {
+            return None;
+        }
+        let mut pages = Vec::new();
+        let mut bytes = 0;
+        while bytes < ahead.batch_bytes
+            && let Some((_, page)) = self.next_in_order(lists, outdated)
+        {
+            if page.needs_write() {
+                bytes += page.charged_bytes() as u64;
+                pages.push(page);
+            } else {
+                lists.push_ready(&page, self.tick());
+                outdated.push(page);
+            }
+        }
+        lists.busy += pages.len();
+        lists.writing_bytes += bytes;
+        (!pages.is_empty()).then_some(Work::Write(pages))
+    }
+
+    /// So many pages that were popped have been dealt with.
+    pub(crate) fn finish(&self, pages: usize) {
+        let mut lists = self.lists.lock();
+        lists.busy -= pages;
+        self.finished.notify_all();
+    }
+
+    /// These pages have been written, but for those that couldn't; `failure` says why.
+    pub(crate) fn finish_write(&self, pages: Vec<Arc<PageInner>>, failure: Option<Error>) {
+        let (count, now) = (pages.len(), self.tick());
+        let mut lists = self.lists.lock();
+        for page in &pages {
+            lists.writing_bytes -= page.charged_bytes() as u64;
+            lists.place(page, now);
+        }
+        // Pages whose last handle is gone meanwhile are destroyed before waiters look again.
+        MutexGuard::unlocked(&mut lists, || drop(pages));
+        lists.busy -= count;
+        if failure.is_some() {
+            // Nobody tries again before somebody asks.
+            lists.goal_bytes = 0;
+            lists.failures += 1;
+            lists.failure = failure;
+        }
         self.finished.notify_all();
     }
 
@@ -125,15 +423,24 @@ impl EvictionQueue {
         self.dead.fetch_add(1, Relaxed);
     }
 
+    /// Ends the I/O threads.
+    pub(crate) fn close(&self) {
+        self.lists.lock().is_closed = true;
+        self.work.notify_all();
+    }
+
     /// An entry may be met before its page's destructor has noted it, so the count may have to wait at zero.
     fn forget_dead_entry(&self) {
         let _ = self.dead.fetch_update(Relaxed, Relaxed, |dead| dead.checked_sub(1));
     }
 
     fn sweep(&self, lists: &mut Lists) {
-        let mut kept = 0;
-        lists.by_partition.retain(|_, list| {
-            list.retain(|entry| entry.page.strong_count() > 0);
+        let is_alive = |entry: &Entry| entry.page.strong_count() > 0;
+        lists.ready.retain(is_alive);
+        lists.ready_bytes = lists.ready.iter().map(|entry| entry.bytes).sum();
+        let mut kept = lists.ready.len();
+        lists.by_rank.retain(|_, list| {
+            list.retain(is_alive);
             kept += list.len();
             !list.is_empty()
         });

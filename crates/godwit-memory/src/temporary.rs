@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use godwit_common::{Error, Result, format_bytes};
-use godwit_io::{File, TemporaryFiles};
+use godwit_io::{File, Request, TemporaryFiles};
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -265,22 +265,37 @@ pub(crate) struct DiskCopy {
 }
 
 impl DiskCopy {
-    /// Writes `content` to a place of its own.
-    pub(crate) fn write(space: &Arc<TempSpace>, content: &[u8], is_large: bool) -> Result<Self> {
+    /// Takes a place for `content`, which is to be written by [`request`](Self::request).
+    pub(crate) fn prepare(space: &Arc<TempSpace>, content: &[u8], is_large: bool) -> Result<Self> {
         let place = Place::take(space, content.len(), is_large)?;
-        let checksum = xxh3_64(content);
-        let (file, offset) = place.address();
-        file.write_at(content, offset).map_err(|error| space.write_error(place.directory(), &error))?;
-        Ok(Self { place, checksum })
+        Ok(Self { place, checksum: xxh3_64(content) })
     }
 
-    /// Fills `content`, of the size that was written, and checks that it is what was written.
-    pub(crate) fn read(&self, content: &mut [u8]) -> Result<()> {
+    /// The request that writes `content`, for which the copy was prepared.
+    pub(crate) fn write_request<'a>(&'a self, content: &'a [u8]) -> Request<'a> {
         let (file, offset) = self.place.address();
-        file.read_at(content, offset)
-            .map_err(|error| Error::io("reading a spilled page back from its temporary file", &error))?;
+        Request::write(file, offset, content)
+    }
+
+    /// What to say when the request failed.
+    pub(crate) fn write_error(&self, space: &TempSpace, error: &io::Error) -> Error {
+        space.write_error(self.place.directory(), error)
+    }
+
+    /// The request that fills `content`, of the size that was written; [`verify`](Self::verify) is to follow.
+    pub(crate) fn read_request<'a>(&'a self, content: &'a mut [u8]) -> Request<'a> {
+        let (file, offset) = self.place.address();
+        Request::read(file, offset, content)
+    }
+
+    /// Checks that what the request read is what was written.
+    pub(crate) fn verify(&self, read: &io::Result<()>, content: &[u8]) -> Result<()> {
+        if let Err(error) = read {
+            return Err(Error::io("reading a spilled page back from its temporary file", error));
+        }
         let found = xxh3_64(content);
         if found != self.checksum {
+            let (_, offset) = self.place.address();
             return Err(Error::corrupt(format!(
                 "a spilled page of {} at offset {offset} of its temporary file has checksum {found:016x}, written was {:016x}",
                 format_bytes(content.len() as u64),

@@ -34,7 +34,8 @@ fn resident_memory_follows_the_ledger() {
     let mut pages: Vec<_> = (0..page_total).map(|page| touched_page(&manager, page as u32 % 16)).collect();
     assert!(grown() > LIMIT / 2, "{} bytes grown", grown());
     assert!(grown() <= LIMIT + OVERHEAD, "{} bytes grown", grown());
-    assert_eq!(manager.statistics().spilled_bytes_total, 2 * LIMIT);
+    let spilled = manager.statistics().spilled_bytes_total;
+    assert!((2 * LIMIT..=2 * LIMIT + LIMIT / 8).contains(&spilled), "{spilled} bytes spilled");
 
     // A reservation drives out pages from all over the arenas; the memory behind it is the caller's.
     let half = (LIMIT / 2) as usize;

@@ -1,0 +1,121 @@
+//! Batches of requests, and the ways to run them.
+
+use std::io;
+use std::str::FromStr;
+
+use crate::{File, assert_aligned};
+
+/// What a request moves.
+pub enum Transfer<'a> {
+    /// Fill the buffer from the file.
+    Read(&'a mut [u8]),
+    /// Write all of the buffer to the file.
+    Write(&'a [u8]),
+}
+
+/// A read or write of a batch.
+pub struct Request<'a> {
+    /// The file.
+    pub file: &'a dyn File,
+    /// Where in the file.
+    pub offset: u64,
+    /// The buffer and the direction.
+    pub transfer: Transfer<'a>,
+    /// Set when the batch has run.
+    pub result: io::Result<()>,
+}
+
+impl<'a> Request<'a> {
+    /// A request that fills `buffer` from `offset`.
+    pub fn read(file: &'a dyn File, offset: u64, buffer: &'a mut [u8]) -> Self {
+        assert_aligned(buffer.as_ptr(), buffer.len(), offset);
+        Self { file, offset, transfer: Transfer::Read(buffer), result: Ok(()) }
+    }
+
+    /// A request that writes `buffer` at `offset`.
+    pub fn write(file: &'a dyn File, offset: u64, buffer: &'a [u8]) -> Self {
+        assert_aligned(buffer.as_ptr(), buffer.len(), offset);
+        Self { file, offset, transfer: Transfer::Write(buffer), result: Ok(()) }
+    }
+
+    /// Carries out what is left behind the first `done` bytes, by the calls of the file.
+    pub(crate) fn finish_from(&mut self, done: usize) {
+        let offset = self.offset + done as u64;
+        self.result = match &mut self.transfer {
+            Transfer::Read(buffer) => self.file.read_at(&mut buffer[done..], offset),
+            Transfer::Write(buffer) => self.file.write_at(&buffer[done..], offset),
+        };
+    }
+}
+
+/// A thread's way to run batches. A batch may be of any size; how much of it is under way at once is bounded.
+pub trait RequestQueue {
+    /// Runs all requests and sets their results. Requests that fail don't keep the others from running.
+    fn run(&mut self, requests: &mut [Request<'_>]);
+}
+
+/// How batches are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IoMethod {
+    /// io_uring if the system lets us, else threads.
+    #[default]
+    Auto,
+    /// io_uring, or an error.
+    Uring,
+    /// A request at a time for each I/O thread.
+    Threads,
+}
+
+impl IoMethod {
+    /// Names, as they are set.
+    pub const NAMES: [(&'static str, IoMethod); 3] =
+        [("auto", IoMethod::Auto), ("io_uring", IoMethod::Uring), ("threads", IoMethod::Threads)];
+
+    /// The name, as it is set.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, method)| *method == self).expect("each method has a name").0
+    }
+}
+
+impl FromStr for IoMethod {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, method)| method).ok_or(())
+    }
+}
+
+/// Opens a queue with at most `depth` requests under way at once, and says of which kind it is and why.
+pub fn open_queue(method: IoMethod, depth: u32) -> io::Result<(Box<dyn RequestQueue>, String)> {
+    if method == IoMethod::Threads {
+        return Ok((Box::new(SequentialQueue), "threads".into()));
+    }
+    match open_uring(depth) {
+        Ok(queue) => Ok((queue, "io_uring".into())),
+        Err(error) if method == IoMethod::Auto => {
+            Ok((Box::new(SequentialQueue), format!("threads (io_uring is refused: {error})")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_uring(depth: u32) -> io::Result<Box<dyn RequestQueue>> {
+    Ok(Box::new(crate::uring::UringQueue::new(depth)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_uring(_depth: u32) -> io::Result<Box<dyn RequestQueue>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Runs one request after the other, on any files.
+pub struct SequentialQueue;
+
+impl RequestQueue for SequentialQueue {
+    fn run(&mut self, requests: &mut [Request<'_>]) {
+        for request in requests {
+            request.finish_from(0);
+        }
+    }
+}

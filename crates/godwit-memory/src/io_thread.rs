@@ -1,0 +1,225 @@
+//! Threads that move pages between memory and disk while workers go on.
+//!
+//! A thread takes a batch from the queue, latches its pages, has all requests under way at once, and settles them. There
+//! are a few of them, so that one prepares a batch while another waits for the disk. They are started when the first
+//! page has to be written or read ahead, and end when there is nothing to do.
+
+use std::io;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::thread;
+
+use godwit_common::{Error, Result};
+use godwit_io::{IoMethod, Request, RequestQueue, SequentialQueue, open_queue};
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::config::{IO_THREAD_IDLE_MAX, QUEUE_DEPTH};
+use crate::page::PageInner;
+use crate::pool::Pool;
+use crate::queue::{EvictionQueue, Work, WriteAhead};
+use crate::temporary::DiskCopy;
+
+/// An I/O thread runs batches and nothing deep.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// How the threads of a pool are to talk to the system, and how they do.
+#[derive(Clone)]
+pub(crate) struct IoSettings(Arc<Inner>);
+
+struct Inner {
+    method: AtomicU8,
+    description: Mutex<Option<String>>,
+}
+
+impl IoSettings {
+    pub(crate) fn new(method: IoMethod) -> Self {
+        Self(Arc::new(Inner { method: AtomicU8::new(method as u8), description: Mutex::new(None) }))
+    }
+
+    pub(crate) fn method(&self) -> IoMethod {
+        IoMethod::NAMES[usize::from(self.0.method.load(Relaxed))].1
+    }
+
+    pub(crate) fn set_method(&self, method: IoMethod) -> Result<()> {
+        open_queue(method, QUEUE_DEPTH).map_err(|error| {
+            Error::io(format!("setting up {}", method.name()), &error).with_hint("use 'auto' or 'threads'")
+        })?;
+        self.0.method.store(method as u8, Relaxed);
+        *self.0.description.lock() = None;
+        Ok(())
+    }
+
+    pub(crate) fn description(&self) -> Option<String> {
+        self.0.description.lock().clone()
+    }
+
+    /// A queue of the kind that was set; the plain way if the system has lost it since.
+    fn open(&self) -> Box<dyn RequestQueue> {
+        let (queue, description) = open_queue(self.method(), QUEUE_DEPTH)
+            .unwrap_or_else(|error| (Box::new(SequentialQueue), format!("threads ({error})")));
+        *self.0.description.lock() = Some(description);
+        queue
+    }
+}
+
+/// Starts a thread. It ends with the queue, or when it has had nothing to do for a while.
+pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSettings) -> io::Result<()> {
+    let run = move || {
+        let mut requests = settings.open();
+        while let Some(work) = queue.next_work(ahead, IO_THREAD_IDLE_MAX) {
+            match work {
+                Work::Write(pages) => write(pages, requests.as_mut()),
+                Work::Read(pages) => read(pages, requests.as_mut()),
+            }
+        }
+    };
+    thread::Builder::new().name("godwit-io".into()).stack_size(STACK_BYTES).spawn(run).map(drop)
+}
+
+/// A page whose latch the thread holds.
+struct Latched<'a> {
+    page: &'a Arc<PageInner>,
+    latch: MutexGuard<'a, Option<DiskCopy>>,
+}
+
+/// Writes pages and hands them back to the queue: ready, or where they were.
+fn write(pages: Vec<Arc<PageInner>>, queue: &mut dyn RequestQueue) {
+    let pool = Arc::clone(&pages[0].pool);
+    let failure = write_latched(&pool, &pages, queue).err();
+    pool.queue.finish_write(pages, failure);
+}
+
+/// Writes what can be latched; the error of the last page that couldn't be written.
+fn write_latched(pool: &Pool, pages: &[Arc<PageInner>], queue: &mut dyn RequestQueue) -> Result<()> {
+    let mut failure = Ok(());
+    let mut latched = Vec::with_capacity(pages.len());
+    let mut copies = Vec::with_capacity(pages.len());
+    for page in pages {
+        let Some(mut latch) = page.disk.try_lock() else { continue };
+        if !page.state.begin_write() {
+            continue;
+        }
+        // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
+        *latch = None;
+        match DiskCopy::prepare(&pool.temp, content_of(page), page.is_large()) {
+            Ok(copy) => {
+                latched.push(Latched { page, latch });
+                copies.push(copy);
+            }
+            Err(error) => {
+                page.state.end_write(false);
+                failure = Err(error);
+            }
+        }
+    }
+    let mut requests: Vec<Request<'_>> =
+        latched.iter().zip(&copies).map(|(latched, copy)| copy.write_request(content_of(latched.page))).collect();
+    queue.run(&mut requests);
+    let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
+    for ((mut latched, copy), result) in latched.into_iter().zip(copies).zip(results) {
+        latched.page.state.end_write(result.is_ok());
+        match result {
+            Ok(()) => {
+                pool.note_written(latched.page);
+                *latched.latch = Some(copy);
+            }
+            Err(error) => failure = Err(copy.write_error(&pool.temp, &error)),
+        }
+    }
+    failure
+}
+
+/// The content of a page that is being written.
+fn content_of(page: &PageInner) -> &[u8] {
+    // SAFETY: a page that is being written stays in memory and has so many mapped bytes; nobody changes them, because
+    // the state refuses pins for that, and there was no pin when the write began.
+    unsafe { slice::from_raw_parts(page.memory().as_ptr(), page.charged_bytes()) }
+}
+
+/// Reads pages back, as far as there is room that costs no write.
+fn read(pages: Vec<Arc<PageInner>>, queue: &mut dyn RequestQueue) {
+    let (pool, count) = (Arc::clone(&pages[0].pool), pages.len());
+    read_latched(&pool, &pages, queue);
+    drop(pages);
+    pool.queue.finish(count);
+}
+
+fn read_latched(pool: &Pool, pages: &[Arc<PageInner>], queue: &mut dyn RequestQueue) {
+    let mut latched = Vec::with_capacity(pages.len());
+    let mut buffers = Vec::with_capacity(pages.len());
+    for page in pages {
+        let Some(latch) = page.disk.try_lock() else { continue };
+        if page.state.is_evicted()
+            && let Some(buffer) = ReadBuffer::new(pool, page)
+        {
+            latched.push(Latched { page, latch });
+            buffers.push(buffer);
+        }
+    }
+    let mut requests: Vec<Request<'_>> = latched
+        .iter()
+        .zip(&mut buffers)
+        .map(|(latched, buffer)| copy_of(latched).read_request(buffer.content()))
+        .collect();
+    queue.run(&mut requests);
+    let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
+    for ((latched, mut buffer), result) in latched.into_iter().zip(buffers).zip(results) {
+        // A page that can't be read stays on disk: who pins it is told why.
+        if copy_of(&latched).verify(&result, buffer.content()).is_ok() {
+            buffer.load(&latched);
+        }
+    }
+}
+
+fn copy_of<'a>(latched: &'a Latched<'_>) -> &'a DiskCopy {
+    latched.latch.as_ref().expect("an evicted page has a copy on disk")
+}
+
+/// Room and memory for a page on its way back; given back unless it becomes the page's.
+struct ReadBuffer<'a> {
+    pool: &'a Pool,
+    memory: Option<std::ptr::NonNull<u8>>,
+    bytes: usize,
+    is_large: bool,
+}
+
+impl<'a> ReadBuffer<'a> {
+    fn new(pool: &'a Pool, page: &PageInner) -> Option<Self> {
+        let (bytes, is_large) = (page.charged_bytes(), page.is_large());
+        if !pool.try_take_ready_room(bytes as u64) {
+            return None;
+        }
+        let mut buffer = Self { pool, memory: None, bytes, is_large };
+        buffer.memory = Some(pool.allocate_memory(bytes, is_large).ok()?);
+        Some(buffer)
+    }
+
+    fn content(&mut self) -> &mut [u8] {
+        let memory = self.memory.expect("memory until the page is loaded");
+        // SAFETY: allocated with this size, initialised by the mapping, and known to nobody else.
+        unsafe { slice::from_raw_parts_mut(memory.as_ptr(), self.bytes) }
+    }
+
+    /// Makes this the memory of the page, which may be pinned from here on.
+    fn load(mut self, latched: &Latched<'_>) {
+        let page = latched.page;
+        self.pool.note_read(page);
+        self.pool.add_evictable(self.bytes);
+        page.set_memory(self.memory.take());
+        page.last_use.store(self.pool.queue.now(), Relaxed);
+        page.state.end_read_ahead();
+        self.pool.enqueue(page);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for ReadBuffer<'_> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            // SAFETY: allocated with these arguments, and no slice of it is alive.
+            unsafe { self.pool.free_memory(memory, self.bytes, self.is_large) };
+        }
+        self.pool.ledger.release_room(self.bytes as u64);
+    }
+}
