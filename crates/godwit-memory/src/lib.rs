@@ -32,6 +32,7 @@
 
 mod admission;
 mod arena;
+mod code_pages;
 mod config;
 mod io_thread;
 mod ledger;

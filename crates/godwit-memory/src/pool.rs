@@ -19,7 +19,7 @@ use crate::ledger::Ledger;
 use crate::owner;
 use crate::page::{Page, PageInner, PageKind};
 use crate::page_state::Claim;
-use crate::process::{ProcessWatch, resident_process_bytes};
+use crate::process::ProcessWatch;
 use crate::queue::{EvictionQueue, WriteAhead};
 use crate::statistics::MemoryStatistics;
 use crate::temporary::{DiskCopy, TempSpace};
@@ -110,8 +110,8 @@ impl Pool {
     /// Fits the limit of the ledger to what the process holds outside of the pool. Pages that can't go now stay: the
     /// next requests pay for them.
     fn follow_process(&self, watch: &ProcessWatch) {
-        let Some(resident) = resident_process_bytes() else { return };
         let pool_bytes = self.ledger.used_bytes() + self.arenas.idle_bytes();
+        let Some(resident) = watch.resident_bytes(self.limit_bytes(), pool_bytes) else { return };
         let limit = watch.limit_left(self.limit_bytes(), resident, pool_bytes);
         self.ledger.set_limit_bytes(limit);
         while self.ledger.used_bytes() > limit {

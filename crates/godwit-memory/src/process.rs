@@ -6,11 +6,13 @@
 //! ```
 //!
 //! Nobody reserves that memory, so it is measured: once for every [`LOOK_BYTES`] that the pool hands out. What has grown
-//! beyond [`TOLERATED_BYTES`] comes off the limit of the pool, and comes back as it shrinks. Finishing goes before: the
-//! pool keeps what operators need at least, also if the process passes its limit for it.
+//! beyond [`TOLERATED_BYTES`] is taken back from the program's code first (code_pages.rs), then comes off the limit of the
+//! pool, and comes back as it shrinks. Finishing goes before: the pool keeps what operators need at least, also if the
+//! process passes its limit for it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::code_pages::CodePages;
 use crate::config::ProcessMemory;
 
 /// How much the pool hands out between two looks. A look costs some microseconds, as much as the pool takes to hand out
@@ -29,17 +31,32 @@ pub(crate) struct ProcessWatch {
     config: ProcessMemory,
     handed_out_bytes: AtomicU64,
     growth_bytes: AtomicU64,
+    code: CodePages,
 }
 
 impl ProcessWatch {
     pub(crate) fn new(config: ProcessMemory) -> Self {
-        Self { config, handed_out_bytes: AtomicU64::new(0), growth_bytes: AtomicU64::new(0) }
+        Self {
+            config,
+            handed_out_bytes: AtomicU64::new(0),
+            growth_bytes: AtomicU64::new(0),
+            code: CodePages::default(),
+        }
     }
 
     /// Notes that the pool hands out `bytes`; true if it is time to look.
     pub(crate) fn is_due(&self, bytes: u64) -> bool {
         let before = self.handed_out_bytes.fetch_add(bytes, Relaxed);
         before / LOOK_BYTES != (before + bytes) / LOOK_BYTES
+    }
+
+    /// The resident size, after code was unmapped if the pool would have to pay for it otherwise. `None` where it isn't
+    /// told.
+    pub(crate) fn resident_bytes(&self, limit_bytes: u64, pool_bytes: u64) -> Option<u64> {
+        let resident = resident_process_bytes()?;
+        let is_tight = resident > limit_bytes + self.config.base_bytes
+            && resident > pool_bytes + self.config.base_bytes + TOLERATED_BYTES;
+        if is_tight && self.code.release() { resident_process_bytes() } else { Some(resident) }
     }
 
     /// The part of `limit_bytes` that is left when the process holds `resident_bytes`, `pool_bytes` of them for the pool.
