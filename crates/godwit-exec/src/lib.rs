@@ -26,6 +26,7 @@ mod scheduler;
 pub mod sort;
 #[cfg(test)]
 mod testing;
+pub mod window;
 
 pub use collect::{ResultCollector, ResultStream};
 pub use context::{CancelToken, QueryContext, QuerySettings};

@@ -11,7 +11,7 @@ use crate::copy_rows::Rows;
 use crate::place::{AppendScratch, Order, Placed, append_to};
 use crate::scatter::Columns;
 use crate::segment::RowPage;
-use crate::{PinnedRows, RowLayout, RowPtr, RowScan};
+use crate::{PagedRows, PinnedRows, RowLayout, RowPtr, RowScan};
 
 /// Rows of one layout in spillable pages.
 ///
@@ -180,6 +180,12 @@ impl RowCollection {
     /// Pins all pages, for random access to the rows. They may be written from then on: they count as changed.
     pub fn pin(&self) -> Result<PinnedRows> {
         PinnedRows::new(&self.manager, &self.layout, &self.pages)
+    }
+
+    /// The rows for access by number.
+    pub fn into_paged(mut self) -> PagedRows {
+        self.close();
+        PagedRows::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
     }
 
     /// The rows block by block, in the order of their appending. Rows appended later aren't seen.

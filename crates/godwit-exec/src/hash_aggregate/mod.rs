@@ -22,6 +22,7 @@ mod collected;
 mod config;
 mod direct;
 mod finish;
+mod framed;
 mod groups;
 mod partition;
 mod plan;
@@ -38,6 +39,8 @@ use godwit_memory::{BufferManager, PAGE_BYTES};
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, RowType, Vector};
+
+pub(crate) use framed::FramedAggregates;
 
 pub use call::{AggregateCall, AggregateCompiler, AggregateKind, AggregateOrder};
 

@@ -18,6 +18,7 @@ mod scan;
 mod simple;
 mod stream;
 mod subquery;
+mod window;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -33,6 +34,7 @@ use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
 use crate::operators::NothingSink;
 use crate::pipeline::{Pipeline, Sink, Source};
+pub(crate) use simple::common_physical;
 use stream::Stream;
 
 /// Pipelines in dependency order, and the tree that `EXPLAIN` shows.
@@ -114,6 +116,7 @@ impl PhysicalPlanner<'_> {
             LogicalPlan::Distinct(distinct) => self.plan_distinct(distinct, needs),
             LogicalPlan::Sort(sort) => self.plan_sort(sort, needs),
             LogicalPlan::Limit(limit) => self.plan_limit(limit, needs),
+            LogicalPlan::Window(window) => self.plan_window(window, needs),
             LogicalPlan::Union(union) => self.plan_union(union, needs),
             LogicalPlan::SubqueryAlias(alias) => self.plan_renamed(&alias.input, &alias.schema, needs),
             LogicalPlan::Subquery(subquery) => self.plan(&subquery.subquery, needs),
@@ -205,7 +208,6 @@ fn planning_error(error: datafusion_common::DataFusionError) -> Error {
 
 fn unsupported_node(plan: &LogicalPlan) -> Error {
     let what = match plan {
-        LogicalPlan::Window(_) => "window functions".to_owned(),
         LogicalPlan::RecursiveQuery(_) => "recursive common table expressions".to_owned(),
         LogicalPlan::Unnest(_) => "UNNEST".to_owned(),
         LogicalPlan::Copy(_) => "COPY".to_owned(),

@@ -236,7 +236,7 @@ fn common_row_type(inputs: &[RowType]) -> RowType {
 }
 
 /// The narrowest physical type that holds the values of both integer types; types of one kind only.
-pub(super) fn common_physical(a: PhysicalType, b: PhysicalType) -> PhysicalType {
+pub(crate) fn common_physical(a: PhysicalType, b: PhysicalType) -> PhysicalType {
     use PhysicalType::*;
     if a == b {
         return a;

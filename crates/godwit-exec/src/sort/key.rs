@@ -21,7 +21,7 @@ use super::SortKey;
 use super::config::PREFIX_BYTES_MIN;
 
 /// An integer that holds normalized keys.
-pub(super) trait KeyWord: Copy + Ord + Default + Send + Sync + 'static {
+pub(crate) trait KeyWord: Copy + Ord + Default + Send + Sync + 'static {
     /// Width.
     const BITS: u32;
     /// Sets the bits `value << shift`; bits that don't fit are a bug.
@@ -75,7 +75,7 @@ impl KeyWord for u128 {
 }
 
 /// How the sort keys of a row become an integer. The same for all rows of a sort.
-pub(super) struct KeyLayout {
+pub(crate) struct KeyLayout {
     fields: Vec<Field>,
     /// The last bit tells whether a key is open.
     has_open_bit: bool,
@@ -131,14 +131,14 @@ fn value_bits(ty: &ColumnType) -> Option<u32> {
 
 impl KeyLayout {
     /// Bits of all keys together; `None` if they have no bound.
-    pub(super) fn exact_bits(keys: &[SortKey]) -> Option<u32> {
+    pub(crate) fn exact_bits(keys: &[SortKey]) -> Option<u32> {
         keys.iter()
             .map(|key| Some(value_bits(key.expression.output())? + key.expression.output().nullable as u32))
             .sum()
     }
 
     /// The layout for keys of type `K`.
-    pub(super) fn new<K: KeyWord>(keys: &[SortKey]) -> Self {
+    pub(crate) fn new<K: KeyWord>(keys: &[SortKey]) -> Self {
         let has_open_bit = Self::exact_bits(keys).is_none_or(|bits| bits > K::BITS);
         let mut free_bits = K::BITS - has_open_bit as u32;
         let mut fields = Vec::new();
@@ -187,12 +187,12 @@ impl KeyLayout {
     }
 
     /// True if equal keys may belong to different values. Then `key.is_odd()` tells it of a key.
-    pub(super) fn has_open_keys(&self) -> bool {
+    pub(crate) fn has_open_keys(&self) -> bool {
         self.has_open_bit
     }
 
     /// The keys of `rows` rows, given the values of all sort keys (dense); replaces the content of `keys`.
-    pub(super) fn encode<K: KeyWord>(&self, values: &[Vector], rows: usize, keys: &mut Vec<K>) {
+    pub(crate) fn encode<K: KeyWord>(&self, values: &[Vector], rows: usize, keys: &mut Vec<K>) {
         keys.clear();
         keys.resize(rows, K::default());
         let mut open = if self.has_open_bit { vec![false; rows] } else { Vec::new() };

@@ -22,7 +22,7 @@
 mod collect;
 mod config;
 mod entries;
-mod key;
+pub(crate) mod key;
 mod loser_tree;
 mod merge;
 mod merge_pass;

@@ -54,6 +54,17 @@ impl StateLayout {
     }
 }
 
+impl StateLayout {
+    /// Overwrites the states of `targets[i]` with those of `sources[i]`, in order; the areas start at offset 0.
+    pub fn copy(&self, targets: &[RowPtr], sources: &[RowPtr]) {
+        assert_eq!(targets.len(), sources.len());
+        for (target, source) in targets.iter().zip(sources) {
+            // SAFETY: both areas have the size of the layout; they may be one and the same.
+            unsafe { std::ptr::copy(source.as_ptr(), target.as_ptr(), self.bytes) };
+        }
+    }
+}
+
 struct Pairs<'a> {
     targets: &'a [RowPtr],
     to: usize,

@@ -1,0 +1,89 @@
+//! The same states and results over frames of rows instead of groups: the aggregates of window functions.
+//!
+//! A window operator owns the states of its frames and says which rows' values, or which other states, go into them.
+
+use std::sync::Arc;
+
+use godwit_common::{Error, Result};
+use godwit_expression::Expression;
+use godwit_rows::RowPtr;
+use godwit_rows::aggregate_state::StateLayout;
+use godwit_vector::kernels::select::select_true;
+use godwit_vector::{Bitmap, RowType, Vector};
+
+use super::finish::StateReader;
+use super::plan::{Feed, Output, Plan, PlannedState};
+use super::{AggregateCall, HashAggregateSpec};
+
+/// Aggregates over the same frames.
+pub(crate) struct FramedAggregates {
+    plan: Plan,
+}
+
+impl FramedAggregates {
+    /// An error if one of them has no state of a fixed size.
+    pub(crate) fn new(calls: Vec<AggregateCall>) -> Result<Self> {
+        let names: Vec<String> = calls.iter().map(|call| format!("{:?}", call.kind)).collect();
+        let spec =
+            HashAggregateSpec { groups: Vec::new(), grouping_sets: None, aggregates: calls, estimated_groups: None };
+        let plan = Plan::new(&spec)?;
+        if !plan.distinct.is_empty() {
+            return Err(Error::unsupported("DISTINCT in a window function")
+                .with_hint("number the first row of each value with row_number() in a subquery, and aggregate those"));
+        }
+        if let Some(call) = plan.outputs.iter().position(|(output, _)| matches!(output, Output::Collected(_))) {
+            return Err(Error::unsupported(format!("{} as a window function", names[call])));
+        }
+        Ok(Self { plan })
+    }
+
+    /// What [`update`](Self::update) needs of each row.
+    pub(crate) fn inputs(&self) -> &[Expression] {
+        self.plan.inputs.expressions()
+    }
+
+    /// The states of a frame.
+    pub(crate) fn layout(&self) -> &Arc<StateLayout> {
+        &self.plan.layout
+    }
+
+    /// Types of the results.
+    pub(crate) fn output_type(&self) -> RowType {
+        self.plan.output_type()
+    }
+
+    /// Adds row i of the inputs to the states at `states[i]`.
+    pub(crate) fn update(&self, states: &[RowPtr], inputs: &[Vector]) -> Result<()> {
+        for (index, state) in self.plan.states.iter().enumerate() {
+            let argument = argument(state, inputs, states.len());
+            let Feed::Input { filter: Some(filter) } = state.feed else {
+                self.plan.layout.update(index, 0, states, argument.as_ref())?;
+                continue;
+            };
+            let filter = &inputs[filter];
+            let mut rows = Vec::new();
+            select_true(filter.to_flat().bools(), filter.validity().map(|v| &**v), &mut rows);
+            let states: Vec<RowPtr> = rows.iter().map(|&row| states[row as usize]).collect();
+            self.plan.layout.update(index, 0, &states, argument.map(|argument| argument.take(&rows)).as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// One vector per aggregate: its results for these states.
+    pub(crate) fn results(&self, states: &[RowPtr]) -> Result<Vec<Vector>> {
+        let reader = StateReader { layout: &self.plan.layout, base: 0, rows: states };
+        self.plan.outputs.iter().map(|(output, ty)| reader.vector(output, ty)).collect()
+    }
+}
+
+/// The values for a state; for a count over several arguments, a vector that is NULL where one of them is.
+fn argument(state: &PlannedState, inputs: &[Vector], rows: usize) -> Option<Vector> {
+    match &state.arguments[..] {
+        [] => None,
+        &[argument] => Some(inputs[argument].clone()),
+        arguments => {
+            let is_valid = |row| arguments.iter().all(|&argument| inputs[argument].is_valid(row));
+            Some(Vector::from_bools(vec![0; rows], Some(Bitmap::from_fn(rows, is_valid))))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Numbers that tune window functions.
+
+/// 2^4 partitions: small ones are put together again, and few pages are open.
+pub(super) const RADIX_BITS_USUAL: u32 = 4;
+/// 2^6 partitions if many rows are expected: partitions of some ten megabytes are sorted faster than large ones, and may
+/// leave memory one by one.
+pub(super) const RADIX_BITS_MANY: u32 = 6;
+/// Expected rows from which on there are many.
+pub(super) const MANY_ROWS: u64 = 4_000_000;
+/// Share of the memory limit that the open pages of all partitions and workers may take.
+pub(super) const OPEN_PAGES_SHARE: f64 = 0.25;
+/// A partition that doesn't fit is split into 2^3 at a time.
+pub(super) const REPARTITION_BITS: u32 = 3;
+/// A piece that still has more than this share of a split partition's rows holds one large partition: it is sorted
+/// externally.
+pub(super) const HOT_SHARE: f64 = 0.75;
+/// Partitions with fewer rows than this in sum are one morsel: full chunks, little set-up.
+pub(super) const MORSEL_ROWS_MIN: u64 = 1 << 14;
+/// Share of the memory limit that the partitions that workers have in place may take, all together.
+pub(super) const IN_PLACE_SHARE: f64 = 0.5;
+
+/// Rows that are read at a time, wherever rows are read one after the other: a chunk's worth.
+pub(super) const BLOCK_ROWS: usize = godwit_vector::CHUNK_ROWS;
+/// Frames that slide are computed together as long as they lie inside this many rows: the states of an average of
+/// floats take 1 MiB then, which stays in the L2 cache.
+pub(super) const REGION_ROWS_MAX: usize = 1 << 14;
+/// Rows whose aggregate is kept, for frames that are longer than a region.
+pub(super) const GRAIN_ROWS: usize = 1 << 10;
+/// Totals of grains that have a total of their own one level above.
+pub(super) const TREE_FANOUT: usize = 8;
+/// Reservations that follow the data grow in steps of this many bytes.
+pub(super) const GROWTH_BYTES: usize = 1 << 16;

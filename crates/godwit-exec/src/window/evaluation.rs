@@ -1,0 +1,69 @@
+//! The results of a sequence of sorted rows, chunk by chunk.
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_vector::{Chunk, Vector};
+
+use super::functions::Positional;
+use super::growing::Growing;
+use super::ordered::Ordered;
+use super::plan::{FramedSet, Output, Plan};
+use super::sliding::Sliding;
+use super::step::Step;
+
+/// Aggregates over one frame.
+enum Framed {
+    Growing(Growing),
+    Sliding(Sliding),
+}
+
+impl Framed {
+    fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+        Ok(match set.frame.only_grows() {
+            true => Framed::Growing(Growing::new(plan, set, memory)?),
+            false => Framed::Sliding(Sliding::new(plan, set, memory)?),
+        })
+    }
+}
+
+pub(super) struct Evaluation {
+    rows: Ordered,
+    step: Step,
+    calls: Vec<Positional>,
+    sets: Vec<Framed>,
+}
+
+impl Evaluation {
+    pub(super) fn new(plan: &Plan, rows: Ordered, memory: &BufferManager) -> Result<Self> {
+        Ok(Self {
+            rows,
+            step: Step::default(),
+            calls: plan.calls.iter().map(|call| Positional::new(plan, call)).collect(),
+            sets: plan.sets.iter().map(|set| Framed::new(plan, set, memory)).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The next rows with their results; `None` at the end.
+    pub(super) fn next(&mut self, plan: &Plan, rows_max: usize) -> Result<Option<Chunk>> {
+        let rows = rows_max.min(self.rows.len() - self.step.end);
+        if rows == 0 {
+            return Ok(None);
+        }
+        self.step.advance(&self.rows, rows);
+        let (ordered, step) = (&self.rows, &self.step);
+        let calls = self.calls.iter_mut().map(|call| call.compute(ordered, step));
+        let calls = calls.collect::<Result<Vec<Vector>>>()?;
+        let sets = self.sets.iter_mut().map(|set| match set {
+            Framed::Growing(growing) => growing.compute(ordered, step),
+            Framed::Sliding(sliding) => sliding.compute(ordered, step),
+        });
+        let sets = sets.collect::<Result<Vec<Vec<Vector>>>>()?;
+        let pinned = ordered.pin(step.rows())?;
+        let passed = plan.passed.iter().map(|&column| ordered.gather(&pinned, column));
+        let results = plan.outputs.iter().map(|output| match *output {
+            Output::Call(call) => calls[call].clone(),
+            Output::Framed { set, index } => sets[set][index].clone(),
+        });
+        Ok(Some(Chunk::new(passed.chain(results).collect(), rows)))
+    }
+}

@@ -1,0 +1,134 @@
+//! Functions that depend on where a row is, and those that take the value of another row.
+
+use godwit_common::Result;
+use godwit_vector::kernels::scatter::Scatter;
+use godwit_vector::{Bitmap, PhysicalType, Vector};
+
+use super::call::{WindowCall, WindowFunction};
+use super::frame::{Bounds, FrameCursor};
+use super::ordered::Ordered;
+use super::plan::Plan;
+use super::step::Step;
+use super::valid_rows::ValidRows;
+
+/// A call over one sequence of rows.
+pub(super) struct Positional {
+    call: WindowCall,
+    arguments: Vec<usize>,
+    /// For functions of frames.
+    cursor: FrameCursor,
+    bounds: Bounds,
+    /// For functions that skip NULLs.
+    valid_rows: Option<ValidRows>,
+}
+
+impl Positional {
+    pub(super) fn new(plan: &Plan, call: &(WindowCall, Vec<usize>)) -> Self {
+        let (call, arguments) = call.clone();
+        let valid_rows = match call.function {
+            WindowFunction::Shift { offset, ignore_nulls: true } => Some(ValidRows::new(arguments[0], offset)),
+            WindowFunction::Nth { n, ignore_nulls: true } => Some(ValidRows::new(arguments[0], n)),
+            _ => None,
+        };
+        let cursor = FrameCursor::new(call.frame, plan.range_key.as_ref());
+        Self { call, arguments, cursor, bounds: Bounds::default(), valid_rows }
+    }
+
+    /// The results of a step.
+    pub(super) fn compute(&mut self, rows: &Ordered, step: &Step) -> Result<Vector> {
+        let numbers = |number: &dyn Fn(usize, usize) -> u64| {
+            Ok(self.integers(step.rows().enumerate().map(|(i, row)| number(i, row)).collect()))
+        };
+        let partition_rows = |i: usize| step.partition_ends[i] - step.partition_begins[i];
+        let shares = |share: &dyn Fn(usize) -> f64| {
+            Ok(Vector::from_values((0..step.len()).map(share).collect::<Vec<f64>>(), None))
+        };
+        match self.call.function {
+            WindowFunction::RowNumber => numbers(&|i, row| (row - step.partition_begins[i] + 1) as u64),
+            WindowFunction::Rank => numbers(&|i, _| (step.peer_begins[i] - step.partition_begins[i] + 1) as u64),
+            WindowFunction::DenseRank => numbers(&|i, _| step.groups[i] + 1),
+            WindowFunction::Ntile(buckets) => {
+                numbers(&|i, row| bucket((row - step.partition_begins[i]) as u64, partition_rows(i) as u64, buckets))
+            }
+            WindowFunction::PercentRank => shares(&|i| {
+                let before = step.peer_begins[i] - step.partition_begins[i];
+                if before == 0 { 0.0 } else { before as f64 / (partition_rows(i) - 1) as f64 }
+            }),
+            WindowFunction::CumeDist => {
+                shares(&|i| (step.peer_ends[i] - step.partition_begins[i]) as f64 / partition_rows(i) as f64)
+            }
+            WindowFunction::Shift { offset, .. } => {
+                let sources = match &mut self.valid_rows {
+                    Some(valid_rows) => valid_rows.shifted(rows, step)?,
+                    None => shifted(step, offset),
+                };
+                self.values_of(rows, step, &sources)
+            }
+            WindowFunction::Nth { n, .. } => {
+                self.cursor.advance(rows, step, &mut self.bounds)?;
+                let sources = match &mut self.valid_rows {
+                    Some(valid_rows) => valid_rows.of_frames(rows, &self.bounds)?,
+                    None => nth(&self.bounds, n),
+                };
+                self.values_of(rows, step, &sources)
+            }
+            WindowFunction::Aggregate(_) => unreachable!("aggregates are computed by frame"),
+        }
+    }
+
+    fn integers(&self, numbers: Vec<u64>) -> Vector {
+        match self.call.output.physical {
+            PhysicalType::U64 => Vector::from_values(numbers, None),
+            PhysicalType::I64 => {
+                Vector::from_values(numbers.into_iter().map(|number| number as i64).collect::<Vec<i64>>(), None)
+            }
+            other => panic!("row numbers of type {other:?}"),
+        }
+    }
+
+    /// The first argument in other rows, and where there is none, the second argument in the row itself.
+    fn values_of(&self, rows: &Ordered, step: &Step, sources: &[Option<usize>]) -> Result<Vector> {
+        // Where there is no other row, any row will do: the current one is at hand.
+        let pinned = rows.pin_each(sources.iter().zip(step.rows()).map(|(source, row)| source.unwrap_or(row)))?;
+        let values = rows.gather(&pinned, self.arguments[0]);
+        if sources.iter().all(Option::is_some) {
+            return Ok(values);
+        }
+        let Some(&default) = self.arguments.get(1) else {
+            let is_valid = |i: usize| sources[i].is_some() && values.is_valid(i);
+            return Ok(Vector::flat(values.to_flat(), Some(Bitmap::from_fn(step.len(), is_valid))));
+        };
+        let defaults = rows.gather(&rows.pin(step.rows())?, default);
+        let missing: Vec<u32> = (0..step.len() as u32).filter(|&i| sources[i as usize].is_none()).collect();
+        let mut scatter = Scatter::new(values.physical(), step.len());
+        scatter.put_all(&values);
+        scatter.put_aligned(&missing, &defaults);
+        Ok(scatter.finish())
+    }
+}
+
+/// The number of the bucket of a row among `buckets`, the first of which have one row more than the others.
+fn bucket(row: u64, rows: u64, buckets: u64) -> u64 {
+    let (small, large_buckets) = (rows / buckets, rows % buckets);
+    let in_large = large_buckets * (small + 1);
+    if row < in_large { row / (small + 1) + 1 } else { large_buckets + (row - in_large) / small + 1 }
+}
+
+/// The rows this far behind, in the same partition.
+fn shifted(step: &Step, offset: i64) -> Vec<Option<usize>> {
+    let source = |(i, row): (usize, usize)| {
+        let source = usize::try_from((row as i64).checked_add(offset)?).ok()?;
+        (step.partition_begins[i]..step.partition_ends[i]).contains(&source).then_some(source)
+    };
+    step.rows().enumerate().map(source).collect()
+}
+
+/// The n-th rows of frames.
+fn nth(bounds: &Bounds, n: i64) -> Vec<Option<usize>> {
+    let distance = n.unsigned_abs() as usize;
+    let source = |(&begin, &end): (&usize, &usize)| {
+        let row = if n > 0 { begin.checked_add(distance - 1)? } else { end.checked_sub(distance)? };
+        (begin..end).contains(&row).then_some(row)
+    };
+    bounds.begins.iter().zip(&bounds.ends).map(source).collect()
+}

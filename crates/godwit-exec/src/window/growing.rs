@@ -1,0 +1,103 @@
+//! Aggregates over frames that begin where their partition begins: a running state.
+//!
+//! ```text
+//! block of rows   | a b c | d e f g |      prefix i: the values of i and of all rows before it in its partition
+//! prefixes        | . . . | . . . . |      result of a row: the prefix of the last row of its frame
+//! ```
+//!
+//! Every row is read once. Prefixes of a block are made from those of single rows by adding each to the next; only those
+//! of one block are kept.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_rows::RowPtr;
+use godwit_vector::Vector;
+
+use super::config::BLOCK_ROWS;
+use super::frame::{Bounds, FrameCursor};
+use super::ordered::Ordered;
+use super::plan::{FramedSet, Plan};
+use super::states::{Pairs, Slots, add_rows};
+use super::step::Step;
+use crate::hash_aggregate::FramedAggregates;
+
+/// A set of aggregates over one sequence of rows.
+pub(super) struct Growing {
+    aggregates: Arc<FramedAggregates>,
+    inputs: Vec<usize>,
+    cursor: FrameCursor,
+    bounds: Bounds,
+    /// The prefix before the block, then those of the block's rows.
+    prefixes: Slots,
+    block_begin: usize,
+    block_end: usize,
+    results: Slots,
+    pairs: Pairs,
+}
+
+impl Growing {
+    pub(super) fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+        let layout = set.aggregates.layout();
+        let mut prefixes = Slots::new(layout, memory)?;
+        prefixes.clear(1)?;
+        Ok(Self {
+            aggregates: set.aggregates.clone(),
+            inputs: set.inputs.clone(),
+            cursor: FrameCursor::new(set.frame, plan.range_key.as_ref()),
+            bounds: Bounds::default(),
+            prefixes,
+            block_begin: 0,
+            block_end: 0,
+            results: Slots::new(layout, memory)?,
+            pairs: Pairs::default(),
+        })
+    }
+
+    /// The results of a step, a vector per aggregate.
+    pub(super) fn compute(&mut self, rows: &Ordered, step: &Step) -> Result<Vec<Vector>> {
+        self.cursor.advance(rows, step, &mut self.bounds)?;
+        self.results.grow(step.len())?;
+        let mut sources: Vec<RowPtr> = Vec::with_capacity(step.len());
+        let mut done = 0;
+        loop {
+            // The rows whose frames end in the block.
+            sources.clear();
+            let frames = self.bounds.begins.iter().zip(&self.bounds.ends).skip(done);
+            for (&begin, &end) in frames.take_while(|(begin, end)| end <= begin || **end <= self.block_end) {
+                sources.push(match end > begin {
+                    true => self.prefixes.get(end - self.block_begin),
+                    false => self.prefixes.empty(),
+                });
+            }
+            let results = &self.results.first(step.len())[done..done + sources.len()];
+            self.aggregates.layout().copy(results, &sources);
+            done += sources.len();
+            if done == step.len() {
+                return self.aggregates.results(self.results.first(done));
+            }
+            self.next_block(rows)?;
+        }
+    }
+
+    fn next_block(&mut self, rows: &Ordered) -> Result<()> {
+        let layout = self.aggregates.layout().clone();
+        let last = self.prefixes.get(self.block_end - self.block_begin);
+        layout.copy(&[self.prefixes.get(0)], &[last]);
+        self.block_begin = self.block_end;
+        self.block_end = rows.len().min(self.block_begin + BLOCK_ROWS);
+        let len = self.block_end - self.block_begin;
+        self.prefixes.grow(1 + len)?;
+        let own = &self.prefixes.first(1 + len)[1..];
+        layout.copy(own, &vec![self.prefixes.empty(); len]);
+        add_rows(&self.aggregates, &self.inputs, rows, self.block_begin, own)?;
+        for row in self.block_begin..self.block_end {
+            if !rows.partitions().get(row) {
+                let slot = row - self.block_begin + 1;
+                self.pairs.push(self.prefixes.get(slot), self.prefixes.get(slot - 1));
+            }
+        }
+        self.pairs.combine(&layout)
+    }
+}

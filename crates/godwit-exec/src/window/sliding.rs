@@ -1,0 +1,127 @@
+//! Aggregates over frames that slide.
+//!
+//! *Short frames* of a step are computed together, over the region of rows that they cover. A pivot cuts the frames around
+//! it in two: those of a queue made of two stacks.
+//!
+//! ```text
+//! region            | . . . . . . . . | . . . . . . | . . .        pivots |
+//! suffixes            ◀───────────────   ◀────────── ◀───          up to the next pivot, made from right to left
+//! prefixes                             ─────────────▶ ───▶         from the last pivot on, made from left to right
+//! frame                     [──────────┼────────)                  suffix of its first row + prefix of its last one
+//! ```
+//!
+//! Each row is in at most one suffix and one prefix, whatever the length of the frames, and nothing is ever subtracted:
+//! sums of floats are as exact as any, and minima slide like sums.
+//!
+//! *Long frames* are cut at borders of grains: the suffix of a grain, whole grains, the prefix of a grain (long.rs).
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_vector::Vector;
+
+use super::config::{BLOCK_ROWS, REGION_ROWS_MAX};
+use super::frame::{Bounds, FrameCursor};
+use super::long::LongFrames;
+use super::ordered::Ordered;
+use super::plan::{FramedSet, Plan};
+use super::states::{Pairs, Slots, add_rows};
+use super::step::Step;
+use crate::hash_aggregate::FramedAggregates;
+
+/// A set of aggregates over one sequence of rows.
+pub(super) struct Sliding {
+    aggregates: Arc<FramedAggregates>,
+    inputs: Vec<usize>,
+    cursor: FrameCursor,
+    bounds: Bounds,
+    prefixes: Slots,
+    suffixes: Slots,
+    long: LongFrames,
+    results: Slots,
+    chain: Pairs,
+    parts: Pairs,
+}
+
+impl Sliding {
+    pub(super) fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+        let layout = set.aggregates.layout();
+        Ok(Self {
+            aggregates: set.aggregates.clone(),
+            inputs: set.inputs.clone(),
+            cursor: FrameCursor::new(set.frame, plan.range_key.as_ref()),
+            bounds: Bounds::default(),
+            prefixes: Slots::new(layout, memory)?,
+            suffixes: Slots::new(layout, memory)?,
+            long: LongFrames::new(set, memory)?,
+            results: Slots::new(layout, memory)?,
+            chain: Pairs::default(),
+            parts: Pairs::default(),
+        })
+    }
+
+    /// The results of a step, a vector per aggregate.
+    pub(super) fn compute(&mut self, rows: &Ordered, step: &Step) -> Result<Vec<Vector>> {
+        self.cursor.advance(rows, step, &mut self.bounds)?;
+        self.results.clear(step.len())?;
+        let mut first = 0;
+        while first < step.len() {
+            let region_begin = self.bounds.begins[first];
+            let end = self.bounds.ends[first..].partition_point(|&end| end <= region_begin + REGION_ROWS_MAX) + first;
+            if end > first {
+                self.short_frames(rows, first, end)?;
+                first = end;
+            } else {
+                let is_long = |i: &usize| self.bounds.ends[*i] > self.bounds.begins[*i] + REGION_ROWS_MAX / 2;
+                let end = (first..step.len()).find(|i| !is_long(i)).unwrap_or(step.len());
+                let (begins, ends) = (&self.bounds.begins[first..end], &self.bounds.ends[first..end]);
+                self.long.compute(rows, begins, ends, &self.results.first(step.len())[first..end])?;
+                first = end;
+            }
+        }
+        self.aggregates.results(self.results.first(step.len()))
+    }
+
+    /// Rows `first .. end` of the step, whose frames lie in one region.
+    fn short_frames(&mut self, rows: &Ordered, first: usize, end: usize) -> Result<()> {
+        let begins = &self.bounds.begins[first..end];
+        let ends = &self.bounds.ends[first..end];
+        let layout = self.aggregates.layout().clone();
+        let (region_begin, region_end) = (begins[0], ends[ends.len() - 1]);
+        let region_rows = region_end.saturating_sub(region_begin);
+        let prefixes = self.prefixes.clear(region_rows)?;
+        for begin in (0..region_rows).step_by(BLOCK_ROWS) {
+            let states = &prefixes[begin..region_rows.min(begin + BLOCK_ROWS)];
+            add_rows(&self.aggregates, &self.inputs, rows, region_begin + begin, states)?;
+        }
+        self.suffixes.grow(region_rows)?;
+        layout.copy(self.suffixes.first(region_rows), prefixes);
+
+        let (prefix, suffix) =
+            (|row| self.prefixes.get(row - region_begin), |row| self.suffixes.get(row - region_begin));
+        // The last pivot, and how far its prefixes go.
+        let (mut pivot, mut reached) = (region_begin, region_begin);
+        let results = &self.results.first(end)[first..];
+        for ((&begin, &end), &result) in begins.iter().zip(ends).zip(results) {
+            if begin >= end {
+                continue;
+            }
+            if begin > pivot || reached == region_begin {
+                (pivot, reached) = (end, end);
+                (begin + 1..end).rev().for_each(|row| self.chain.push(suffix(row - 1), suffix(row)));
+            }
+            // The prefix of the pivot's own row is the row.
+            (reached.max(pivot + 1)..end).for_each(|row| self.chain.push(prefix(row), prefix(row - 1)));
+            reached = reached.max(end);
+            if begin < pivot {
+                self.parts.push(result, suffix(begin));
+            }
+            if end > pivot {
+                self.parts.push(result, prefix(end - 1));
+            }
+        }
+        self.chain.combine(&layout)?;
+        self.parts.combine(&layout)
+    }
+}

@@ -1,0 +1,81 @@
+//! Rows by number, in bounded memory.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_vector::{Heap, Heaps};
+
+use crate::segment::RowPage;
+use crate::{RowLayout, RowPtr};
+
+/// The rows of a collection for access by number, in the order of their appending. Only the pages of the rows that are
+/// asked for are pinned, and only as long as the caller keeps what came with them.
+pub struct PagedRows {
+    manager: BufferManager,
+    layout: Arc<RowLayout>,
+    /// Number of the first row of each page, and the number of all rows at the end.
+    starts: Vec<usize>,
+    pages: Vec<Arc<RowPage>>,
+}
+
+impl PagedRows {
+    pub(crate) fn new(manager: &BufferManager, layout: &Arc<RowLayout>, pages: Vec<Arc<RowPage>>) -> Self {
+        let mut starts = vec![0];
+        let mut rows = 0;
+        starts.extend(pages.iter().map(|page| {
+            rows += page.rows();
+            rows
+        }));
+        Self { manager: manager.clone(), layout: layout.clone(), starts, pages }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        *self.starts.last().expect("there is an end")
+    }
+
+    /// Pins the rows with these numbers and appends their addresses. They are valid as long as the result, which also
+    /// keeps their long strings alive, or a clone of it is held.
+    ///
+    /// # Panics
+    /// If a number is too large.
+    pub fn pin(&self, numbers: impl IntoIterator<Item = usize>, pointers: &mut Vec<RowPtr>) -> Result<Heaps> {
+        let mut heaps: Vec<Heap> = Vec::new();
+        let mut pinned: Vec<(usize, *mut u8)> = Vec::new();
+        let row_bytes = self.layout.row_bytes();
+        let (mut begin, mut end, mut base) = (0, 0, std::ptr::null_mut::<u8>());
+        for number in numbers {
+            if !(begin..end).contains(&number) {
+                let page = self.starts.partition_point(|&start| start <= number) - 1;
+                (begin, end) = (self.starts[page], self.starts[page + 1]);
+                base = match pinned.iter().rev().find(|(known, _)| *known == page) {
+                    Some(&(_, base)) => base,
+                    None => {
+                        let base = self.pin_page(page, &mut heaps)?;
+                        pinned.push((page, base));
+                        base
+                    }
+                };
+            }
+            pointers.push(RowPtr::new(base.wrapping_add((number - begin) * row_bytes)));
+        }
+        Ok(Heaps::many(heaps))
+    }
+
+    /// Pins a page and the strings of its rows; returns the address of its first row.
+    fn pin_page(&self, index: usize, heaps: &mut Vec<Heap>) -> Result<*mut u8> {
+        let page = &*self.pages[index];
+        let is_read_only = self.layout.extra_bytes() == 0;
+        let pin =
+            if is_read_only { self.manager.pin_unchanged(page.page())? } else { self.manager.pin(page.page())? };
+        for part in page.parts() {
+            if let Some(heap) = part.pin_heap(&self.manager, &self.layout, page, &pin)? {
+                heaps.push(Arc::new(heap));
+            }
+        }
+        let base = pin.as_ptr();
+        heaps.push(Arc::new(pin));
+        Ok(base)
+    }
+}
