@@ -13,15 +13,15 @@ use super::step::Step;
 
 /// Aggregates over one frame.
 enum Framed {
-    Growing(Growing),
-    Sliding(Sliding),
+    Growing(Box<Growing>),
+    Sliding(Box<Sliding>),
 }
 
 impl Framed {
     fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
         Ok(match set.frame.only_grows() {
-            true => Framed::Growing(Growing::new(plan, set, memory)?),
-            false => Framed::Sliding(Sliding::new(plan, set, memory)?),
+            true => Framed::Growing(Box::new(Growing::new(plan, set, memory)?)),
+            false => Framed::Sliding(Box::new(Sliding::new(plan, set, memory)?)),
         })
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Work {
 }
 
 enum Task {
-    Morsel(Morsel),
+    Morsel(Box<Morsel>),
     Wait(Signal),
     Nothing,
 }
@@ -101,7 +101,7 @@ impl Window {
         match work.morsels.pop_front() {
             Some(morsel) => {
                 work.splitting += 1;
-                Task::Morsel(morsel)
+                Task::Morsel(Box::new(morsel))
             }
             None if work.splitting > 0 => Task::Wait(work.changed.clone()),
             None => Task::Nothing,
@@ -197,7 +197,7 @@ impl SourceWorker for WindowWorker {
         let ordered = match window.take_only_partition()? {
             Some(ordered) => Some(ordered),
             None => match window.take_task() {
-                Task::Morsel(morsel) => window.sort(morsel, &self.query)?,
+                Task::Morsel(morsel) => window.sort(*morsel, &self.query)?,
                 Task::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
                 Task::Nothing => return Ok(SourceVerdict::Done),
             },

@@ -334,7 +334,7 @@ proptest! {
 fn check_large(groups: u64, is_partitioned: bool, note: Option<&str>) {
     let _collisions = COLLISIONS.read();
     let query = World { memory_limit: 16 * MIB, force_spill: false, chunk_rows: CHUNK_ROWS, workers: 2 }.query();
-    let chunks = chunks(7, 1_000_000, CHUNK_ROWS, groups, 1000);
+    let chunks = chunks(7, 700_000, CHUNK_ROWS, groups, 1000);
     let case = Case {
         is_partitioned,
         is_total: true,
