@@ -1,7 +1,6 @@
 //! Batches of requests, and the ways to run them.
 
 use std::io;
-use std::str::FromStr;
 
 use crate::{File, assert_aligned};
 
@@ -74,14 +73,6 @@ impl IoMethod {
     /// The name, as it is set.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, method)| *method == self).expect("each method has a name").0
-    }
-}
-
-impl FromStr for IoMethod {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, method)| method).ok_or(())
     }
 }
 

@@ -99,14 +99,6 @@ fn every_queue_runs_batches_on_every_file() {
 }
 
 #[test]
-fn methods_are_known_by_name() {
-    for (name, method) in IoMethod::NAMES {
-        assert_eq!((name.parse(), method.name()), (Ok(method), name));
-    }
-    assert_eq!("fast".parse::<IoMethod>(), Err(()));
-}
-
-#[test]
 fn planned_faults_hit_their_call_only() {
     let files = SimulatedFiles::new();
     let file = files.create(&test_directory("unused")).unwrap();

@@ -1,11 +1,11 @@
 //! What can be set, and every tuning number of this crate with its reason.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use godwit_io::IoMethod;
 
+use crate::codec::SpillCompression;
 use crate::queue::WriteAhead;
 
 /// Size of a page in memory and of its slot in the temporary file. 2^18: large enough that one request keeps a disk
@@ -25,6 +25,10 @@ pub(crate) const IDLE_BYTES_MIN: u64 = 8 * 1024 * 1024;
 /// Below the limit, freed pages stay resident up to this multiple of what is in use. An operator that frees and
 /// allocates in turns pays no page faults; most memory goes back in whole huge pages, which is cheap, when a query ends.
 pub(crate) const IDLE_PER_USED: u64 = 4;
+
+/// Compressed pages lie in slots whose sizes are multiples of this. Fewer sizes would waste more of each slot, more would
+/// scatter free slots over more files.
+pub(crate) const SLOT_STEP_BYTES: usize = 32 * 1024;
 
 /// The temporary file is cut when at least this many slots at its end are free (16 MiB), or when all are: cutting
 /// costs a file-system transaction and excludes new slots meanwhile.
@@ -135,14 +139,6 @@ impl EvictionPolicy {
     }
 }
 
-impl FromStr for EvictionPolicy {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, policy)| policy).ok_or(())
-    }
-}
-
 /// What a pool has to know of its process to pay for the growth of it.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessMemory {
@@ -170,6 +166,8 @@ pub struct BufferConfig {
     pub eviction: EvictionPolicy,
     /// How I/O threads talk to the system.
     pub io_method: IoMethod,
+    /// Whether spilled pages are compressed.
+    pub compression: SpillCompression,
     /// Test world: every page is written out as soon as its last pin is dropped.
     pub force_spill: bool,
 }
@@ -185,6 +183,7 @@ impl BufferConfig {
             cached_spill: false,
             eviction: EvictionPolicy::default(),
             io_method: IoMethod::default(),
+            compression: SpillCompression::default(),
             force_spill: false,
         }
     }

@@ -7,21 +7,23 @@
 use std::io;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::thread;
+use std::time::Instant;
 
 use godwit_common::{Error, Result};
-use godwit_io::{IoMethod, Request, RequestQueue, SequentialQueue, open_queue};
+use godwit_io::{ALIGNMENT_BYTES, AlignedBuffer, IoMethod, Request, RequestQueue, SequentialQueue, open_queue};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::config::{IO_THREAD_IDLE_MAX, QUEUE_DEPTH};
+use crate::codec::{Codec, ENCODED_BYTES_MAX};
+use crate::config::{IO_THREAD_IDLE_MAX, QUEUE_DEPTH, SLOT_STEP_BYTES};
 use crate::page::PageInner;
 use crate::pool::Pool;
 use crate::queue::{EvictionQueue, Work, WriteAhead};
 use crate::temporary::DiskCopy;
 
 /// An I/O thread runs batches and nothing deep.
-const STACK_BYTES: usize = 256 * 1024;
+const STACK_BYTES: usize = 512 * 1024;
 
 /// How the threads of a pool are to talk to the system, and how they do.
 #[derive(Clone)]
@@ -30,11 +32,17 @@ pub(crate) struct IoSettings(Arc<Inner>);
 struct Inner {
     method: AtomicU8,
     description: Mutex<Option<String>>,
+    /// Batches of writes under way.
+    writing: AtomicUsize,
 }
 
 impl IoSettings {
     pub(crate) fn new(method: IoMethod) -> Self {
-        Self(Arc::new(Inner { method: AtomicU8::new(method as u8), description: Mutex::new(None) }))
+        Self(Arc::new(Inner {
+            method: AtomicU8::new(method as u8),
+            description: Mutex::new(None),
+            writing: AtomicUsize::new(0),
+        }))
     }
 
     pub(crate) fn method(&self) -> IoMethod {
@@ -66,15 +74,22 @@ impl IoSettings {
 /// Starts a thread. It ends with the queue, or when it has had nothing to do for a while.
 pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSettings) -> io::Result<()> {
     let run = move || {
-        let mut requests = settings.open();
+        let mut worker = Worker { queue: settings.open(), buffers: Vec::new() };
         while let Some(work) = queue.next_work(ahead, IO_THREAD_IDLE_MAX) {
             match work {
-                Work::Write(pages) => write(pages, requests.as_mut()),
-                Work::Read(pages) => read(pages, requests.as_mut()),
+                Work::Write(pages) => worker.write(pages),
+                Work::Read(pages) => worker.read(pages),
             }
         }
     };
     thread::Builder::new().name("godwit-io".into()).stack_size(STACK_BYTES).spawn(run).map(drop)
+}
+
+/// What a thread keeps between batches.
+struct Worker {
+    queue: Box<dyn RequestQueue>,
+    /// One for each compressed page of a batch; made when they are needed.
+    buffers: Vec<AlignedBuffer>,
 }
 
 /// A page whose latch the thread holds.
@@ -83,51 +98,140 @@ struct Latched<'a> {
     latch: MutexGuard<'a, Option<DiskCopy>>,
 }
 
-/// Writes pages and hands them back to the queue: ready, or where they were.
-fn write(pages: Vec<Arc<PageInner>>, queue: &mut dyn RequestQueue) {
-    let pool = Arc::clone(&pages[0].pool);
-    let failure = write_latched(&pool, &pages, queue).err();
-    pool.queue.finish_write(pages, failure);
+impl Worker {
+    /// Writes pages and hands them back to the queue: ready, or where they were.
+    fn write(&mut self, pages: Vec<Arc<PageInner>>) {
+        let pool = Arc::clone(&pages[0].pool);
+        let failure = self.write_latched(&pool, &pages).err();
+        pool.queue.finish_write(pages, failure);
+    }
+
+    /// Writes what can be latched; the error of the last page that couldn't be written.
+    fn write_latched(&mut self, pool: &Pool, pages: &[Arc<PageInner>]) -> Result<()> {
+        self.buffers.resize_with(pages.len().max(self.buffers.len()), AlignedBuffer::default);
+        let mut failure = Ok(());
+        let mut latched = Vec::with_capacity(pages.len());
+        let mut copies = Vec::with_capacity(pages.len());
+        for (page, buffer) in pages.iter().zip(&mut self.buffers) {
+            let Some(mut latch) = page.disk.try_lock() else { continue };
+            if !page.state.begin_write() {
+                continue;
+            }
+            // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
+            *latch = None;
+            match prepare(pool, page, buffer) {
+                Ok(copy) => {
+                    latched.push(Latched { page, latch });
+                    copies.push(copy);
+                }
+                Err(error) => {
+                    page.state.end_write(false);
+                    failure = Err(error);
+                }
+            }
+        }
+        let begun = Instant::now();
+        let batches = pool.io.0.writing.fetch_add(1, Relaxed) + 1;
+        let mut requests: Vec<Request<'_>> = copies.iter().map(|(copy, stored)| copy.write_request(stored)).collect();
+        self.queue.run(&mut requests);
+        let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
+        pool.io.0.writing.fetch_sub(1, Relaxed);
+        let mut stored_bytes = 0;
+        for ((mut latched, (copy, stored)), result) in latched.into_iter().zip(copies).zip(results) {
+            latched.page.state.end_write(result.is_ok());
+            match result {
+                Ok(()) => {
+                    stored_bytes += stored.len();
+                    pool.note_written(latched.page, stored.len());
+                    *latched.latch = Some(copy);
+                }
+                Err(error) => failure = Err(copy.write_error(&pool.temp, &error)),
+            }
+        }
+        if stored_bytes > 0 {
+            pool.codecs.note_written(stored_bytes, begun.elapsed(), batches);
+        }
+        failure
+    }
+
+    /// Reads pages back, as far as there is room that costs no write.
+    fn read(&mut self, pages: Vec<Arc<PageInner>>) {
+        let (pool, count) = (Arc::clone(&pages[0].pool), pages.len());
+        self.read_latched(&pool, &pages);
+        drop(pages);
+        pool.queue.finish(count);
+    }
+
+    fn read_latched(&mut self, pool: &Pool, pages: &[Arc<PageInner>]) {
+        self.buffers.resize_with(pages.len().max(self.buffers.len()), AlignedBuffer::default);
+        let mut latched = Vec::with_capacity(pages.len());
+        let mut memories = Vec::with_capacity(pages.len());
+        for page in pages {
+            let Some(latch) = page.disk.try_lock() else { continue };
+            if page.state.is_evicted()
+                && let Some(memory) = ReadMemory::new(pool, page)
+            {
+                latched.push(Latched { page, latch });
+                memories.push(memory);
+            }
+        }
+        let mut targets: Vec<&mut [u8]> = latched
+            .iter()
+            .zip(&mut memories)
+            .zip(&mut self.buffers)
+            .map(|((latched, memory), buffer)| match copy_of(latched).encoded_stored_bytes() {
+                Some(bytes) => &mut made(buffer)[..bytes],
+                None => memory.content(),
+            })
+            .collect();
+        let mut requests: Vec<Request<'_>> =
+            latched.iter().zip(&mut targets).map(|(latched, target)| copy_of(latched).read_request(target)).collect();
+        self.queue.run(&mut requests);
+        let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
+        for (((latched, mut memory), buffer), result) in
+            latched.into_iter().zip(memories).zip(&self.buffers).zip(results)
+        {
+            // A page that can't be read stays on disk: who pins it is told why.
+            let copy = copy_of(&latched);
+            let filled = match copy.encoded_stored_bytes() {
+                Some(bytes) => copy
+                    .verify(&result, &buffer[..bytes])
+                    .and_then(|()| copy.decode(&buffer[..bytes], memory.content(), &pool.codecs)),
+                None => copy.verify(&result, memory.content()),
+            };
+            if filled.is_ok() {
+                memory.load(&latched);
+            }
+        }
+    }
 }
 
-/// Writes what can be latched; the error of the last page that couldn't be written.
-fn write_latched(pool: &Pool, pages: &[Arc<PageInner>], queue: &mut dyn RequestQueue) -> Result<()> {
-    let mut failure = Ok(());
-    let mut latched = Vec::with_capacity(pages.len());
-    let mut copies = Vec::with_capacity(pages.len());
-    for page in pages {
-        let Some(mut latch) = page.disk.try_lock() else { continue };
-        if !page.state.begin_write() {
-            continue;
-        }
-        // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
-        *latch = None;
-        match DiskCopy::prepare(&pool.temp, content_of(page), page.is_large()) {
-            Ok(copy) => {
-                latched.push(Latched { page, latch });
-                copies.push(copy);
-            }
-            Err(error) => {
-                page.state.end_write(false);
-                failure = Err(error);
-            }
+/// A buffer with room for a page that was compressed, however badly.
+fn made(buffer: &mut AlignedBuffer) -> &mut [u8] {
+    if buffer.is_empty() {
+        *buffer = AlignedBuffer::new(ENCODED_BYTES_MAX);
+    }
+    buffer
+}
+
+/// Encodes a page that is being written, if that is chosen and makes it smaller, and takes a place for it. Returns what
+/// is to be stored there too.
+fn prepare<'a>(pool: &Pool, page: &'a PageInner, buffer: &'a mut AlignedBuffer) -> Result<(DiskCopy, &'a [u8])> {
+    let content = content_of(page);
+    let codec = if page.is_large() { Codec::Plain } else { pool.codecs.next() };
+    if codec != Codec::Plain {
+        let target = made(buffer);
+        let begun = Instant::now();
+        let encoded_bytes = codec.encode(content, target).unwrap_or(content.len());
+        pool.codecs.note_encoded(codec, content.len(), encoded_bytes, begun.elapsed());
+        if encoded_bytes <= content.len() - SLOT_STEP_BYTES {
+            let stored_bytes = encoded_bytes.next_multiple_of(ALIGNMENT_BYTES);
+            target[encoded_bytes..stored_bytes].fill(0);
+            let stored = &target[..stored_bytes];
+            return Ok((DiskCopy::prepare_encoded(&pool.temp, stored, codec, encoded_bytes)?, stored));
         }
     }
-    let mut requests: Vec<Request<'_>> =
-        latched.iter().zip(&copies).map(|(latched, copy)| copy.write_request(content_of(latched.page))).collect();
-    queue.run(&mut requests);
-    let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
-    for ((mut latched, copy), result) in latched.into_iter().zip(copies).zip(results) {
-        latched.page.state.end_write(result.is_ok());
-        match result {
-            Ok(()) => {
-                pool.note_written(latched.page);
-                *latched.latch = Some(copy);
-            }
-            Err(error) => failure = Err(copy.write_error(&pool.temp, &error)),
-        }
-    }
-    failure
+    Ok((DiskCopy::prepare(&pool.temp, content, page.is_large())?, content))
 }
 
 /// The content of a page that is being written.
@@ -137,62 +241,27 @@ fn content_of(page: &PageInner) -> &[u8] {
     unsafe { slice::from_raw_parts(page.memory().as_ptr(), page.charged_bytes()) }
 }
 
-/// Reads pages back, as far as there is room that costs no write.
-fn read(pages: Vec<Arc<PageInner>>, queue: &mut dyn RequestQueue) {
-    let (pool, count) = (Arc::clone(&pages[0].pool), pages.len());
-    read_latched(&pool, &pages, queue);
-    drop(pages);
-    pool.queue.finish(count);
-}
-
-fn read_latched(pool: &Pool, pages: &[Arc<PageInner>], queue: &mut dyn RequestQueue) {
-    let mut latched = Vec::with_capacity(pages.len());
-    let mut buffers = Vec::with_capacity(pages.len());
-    for page in pages {
-        let Some(latch) = page.disk.try_lock() else { continue };
-        if page.state.is_evicted()
-            && let Some(buffer) = ReadBuffer::new(pool, page)
-        {
-            latched.push(Latched { page, latch });
-            buffers.push(buffer);
-        }
-    }
-    let mut requests: Vec<Request<'_>> = latched
-        .iter()
-        .zip(&mut buffers)
-        .map(|(latched, buffer)| copy_of(latched).read_request(buffer.content()))
-        .collect();
-    queue.run(&mut requests);
-    let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
-    for ((latched, mut buffer), result) in latched.into_iter().zip(buffers).zip(results) {
-        // A page that can't be read stays on disk: who pins it is told why.
-        if copy_of(&latched).verify(&result, buffer.content()).is_ok() {
-            buffer.load(&latched);
-        }
-    }
-}
-
 fn copy_of<'a>(latched: &'a Latched<'_>) -> &'a DiskCopy {
     latched.latch.as_ref().expect("an evicted page has a copy on disk")
 }
 
 /// Room and memory for a page on its way back; given back unless it becomes the page's.
-struct ReadBuffer<'a> {
+struct ReadMemory<'a> {
     pool: &'a Pool,
     memory: Option<std::ptr::NonNull<u8>>,
     bytes: usize,
     is_large: bool,
 }
 
-impl<'a> ReadBuffer<'a> {
+impl<'a> ReadMemory<'a> {
     fn new(pool: &'a Pool, page: &PageInner) -> Option<Self> {
         let (bytes, is_large) = (page.charged_bytes(), page.is_large());
         if !pool.try_take_ready_room(bytes as u64) {
             return None;
         }
-        let mut buffer = Self { pool, memory: None, bytes, is_large };
-        buffer.memory = Some(pool.allocate_memory(bytes, is_large).ok()?);
-        Some(buffer)
+        let mut taken = Self { pool, memory: None, bytes, is_large };
+        taken.memory = Some(pool.allocate_memory(bytes, is_large).ok()?);
+        Some(taken)
     }
 
     fn content(&mut self) -> &mut [u8] {
@@ -214,7 +283,7 @@ impl<'a> ReadBuffer<'a> {
     }
 }
 
-impl Drop for ReadBuffer<'_> {
+impl Drop for ReadMemory<'_> {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
             // SAFETY: allocated with these arguments, and no slice of it is alive.

@@ -10,6 +10,7 @@
 //!   Arenas        memory of pages, carved from large mappings     (arena.rs)
 //!   EvictionQueue unpinned pages, the best victim first           (queue.rs)
 //!   I/O threads   write victims, read ahead, while workers go on  (io_thread.rs)
+//!   CodecChooser  whether pages are compressed on their way out   (codec.rs)
 //!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
 //!   AdmissionLine queries that run, queries that wait     (admission.rs)
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
@@ -33,6 +34,7 @@
 mod admission;
 mod arena;
 mod code_pages;
+mod codec;
 mod config;
 mod io_thread;
 mod ledger;
@@ -49,9 +51,12 @@ mod statistics;
 mod temporary;
 
 #[cfg(test)]
+mod io_tests;
+#[cfg(test)]
 mod tests;
 
 pub use admission::{Admission, Waiting};
+pub use codec::SpillCompression;
 pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes};
 pub use godwit_io::IoMethod;
 pub use limits::{check_memory_limit, default_memory_limit};

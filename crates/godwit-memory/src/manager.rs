@@ -8,6 +8,7 @@ use godwit_common::{MemoryTag, Result};
 use godwit_io::{DiskFiles, IoMethod, TemporaryFiles};
 
 use crate::admission::{self, Admission, Waiting};
+use crate::codec::SpillCompression;
 use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
 use crate::owner::{Owner, OwnerCounters};
 use crate::page::{CachedPage, Page, PinnedPage};
@@ -153,6 +154,21 @@ impl BufferManager {
     /// Changes which pages leave first, from now on.
     pub fn set_eviction_policy(&self, policy: EvictionPolicy) {
         self.pool.set_eviction(policy);
+    }
+
+    /// Whether spilled pages are compressed, as it was set.
+    pub fn spill_compression(&self) -> SpillCompression {
+        self.pool.codecs.setting()
+    }
+
+    /// What most spilled pages are compressed with now: `none`, `lz4` or `zstd`.
+    pub fn spill_codec(&self) -> &'static str {
+        self.pool.codecs.current_name()
+    }
+
+    /// Changes whether pages spilled from now on are compressed.
+    pub fn set_spill_compression(&self, compression: SpillCompression) {
+        self.pool.codecs.set(compression);
     }
 
     /// How I/O threads were told to talk to the system.

@@ -301,6 +301,12 @@ impl CachedPage {
         Ok(Some((CachedPage(pinned.page().clone()), pinned)))
     }
 
+    /// Is the page still there? The answer may be outdated when it arrives.
+    #[cfg(test)]
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.0.is_loaded()
+    }
+
     /// Pins the page if it is still there. Its content never changes.
     pub fn pin(&self) -> Option<PinnedPage> {
         let memory = self.0.0.pool.pin_loaded(&self.0.0, false)?;

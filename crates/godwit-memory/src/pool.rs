@@ -1,16 +1,19 @@
 //! What the parts of the pool do together: room, eviction, loading.
 
+use std::cell::RefCell;
 use std::io;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use godwit_common::{Error, MemoryTag, Result, format_bytes};
-use godwit_io::{RequestQueue, SequentialQueue, TemporaryFiles};
+use godwit_io::{AlignedBuffer, Request, RequestQueue, SequentialQueue, TemporaryFiles};
 
 use crate::admission::AdmissionLine;
 use crate::arena::{Arenas, Mapping};
+use crate::codec::CodecChooser;
 use crate::config::{
     BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES, write_ahead,
 };
@@ -38,6 +41,7 @@ pub(crate) struct Pool {
     pub(crate) temp: Arc<TempSpace>,
     pub(crate) admission: AdmissionLine,
     pub(crate) io: IoSettings,
+    pub(crate) codecs: CodecChooser,
     eviction: AtomicU8,
     arenas: Arenas,
     /// The limit that was asked for; that of the ledger is lower while the process has grown outside of the pool.
@@ -48,6 +52,7 @@ pub(crate) struct Pool {
     evictable_bytes: AtomicI64,
     evictions: AtomicU64,
     spilled_bytes: AtomicU64,
+    stored_bytes: AtomicU64,
     reread_bytes: AtomicU64,
 }
 
@@ -60,6 +65,7 @@ impl Pool {
             temp: TempSpace::new(files, config.temp_directory, config.max_temp_directory_bytes),
             admission: AdmissionLine::default(),
             io: IoSettings::new(config.io_method),
+            codecs: CodecChooser::new(config.compression),
             eviction: AtomicU8::new(config.eviction as u8),
             arenas: Arenas::default(),
             limit_bytes: AtomicU64::new(config.memory_limit),
@@ -68,6 +74,7 @@ impl Pool {
             evictable_bytes: AtomicI64::new(0),
             evictions: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
+            stored_bytes: AtomicU64::new(0),
             reread_bytes: AtomicU64::new(0),
         })
     }
@@ -179,7 +186,9 @@ impl Pool {
     /// Takes the best victim out of memory. Of the room it had, up to `keep` bytes now belong to the caller, who is told
     /// how many; the rest is free. `None` if no page can go. Waits for the I/O threads if all victims are dirty.
     fn evict_next(&self, keep: u64) -> Result<Option<u64>> {
-        while let Some(page) = self.queue.pop(self.write_ahead(), || self.start_io_thread())? {
+        while let Some(page) =
+            self.queue.pop(self.write_ahead(), || self.start_io_thread(), |waited| self.codecs.note_waited(waited))?
+        {
             if let Some(kept) = self.settle_victim(page, keep)? {
                 return Ok(Some(kept));
             }
@@ -244,10 +253,7 @@ impl Pool {
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *disk = None;
             let written = DiskCopy::prepare(&self.temp, content, page.is_large()).and_then(|copy| {
-                let mut request = [copy.write_request(content)];
-                SequentialQueue.run(&mut request);
-                let [request] = request;
-                let result = request.result;
+                let result = run_alone(copy.write_request(content));
                 result.map_err(|error| copy.write_error(&self.temp, &error)).map(|()| copy)
             });
             match written {
@@ -259,7 +265,7 @@ impl Pool {
                     return Err(error);
                 }
             }
-            self.note_written(page);
+            self.note_written(page, bytes);
         }
         let memory = page.memory();
         page.set_memory(None);
@@ -272,9 +278,10 @@ impl Pool {
         Ok(Some(bytes as u64))
     }
 
-    /// Counts a page that was written.
-    pub(crate) fn note_written(&self, page: &PageInner) {
+    /// Counts a page that was written as so many bytes.
+    pub(crate) fn note_written(&self, page: &PageInner, stored_bytes: usize) {
         let bytes = page.charged_bytes() as u64;
+        self.stored_bytes.fetch_add(stored_bytes as u64, Relaxed);
         self.spilled_bytes.fetch_add(bytes, Relaxed);
         owner::add_spilled(page.owner.as_ref(), bytes);
     }
@@ -337,6 +344,7 @@ impl Pool {
         let bytes = page.charged_bytes();
         self.take_room(bytes as u64)?;
         let copy = disk.as_ref().expect("an evicted page has a copy on disk");
+        let begun = Instant::now();
         let memory = match self.read_copy(copy, bytes, page.is_large()) {
             Ok(memory) => memory,
             Err(error) => {
@@ -344,6 +352,7 @@ impl Pool {
                 return Err(error);
             }
         };
+        self.codecs.note_waited(begun.elapsed());
         self.note_read(page);
         if writes {
             // The copy is about to be outdated; its slot is free at once.
@@ -358,16 +367,32 @@ impl Pool {
         let memory = self.allocate_memory(bytes, is_large)?;
         // SAFETY: just allocated with this size, initialised by the mapping, and known to nobody else.
         let content = unsafe { slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
-        let mut request = [copy.read_request(content)];
-        SequentialQueue.run(&mut request);
-        let [request] = request;
-        let result = request.result;
-        if let Err(error) = copy.verify(&result, content) {
+        if let Err(error) = self.fill_from(copy, content) {
             // SAFETY: as above; the slice isn't used any more.
             unsafe { self.free_memory(memory, bytes, is_large) };
             return Err(error);
         }
         Ok(memory)
+    }
+
+    /// Reads a copy into the memory of its page, in the calling thread.
+    fn fill_from(&self, copy: &DiskCopy, content: &mut [u8]) -> Result<()> {
+        thread_local! {
+            static STORED: RefCell<AlignedBuffer> = RefCell::default();
+        }
+        let Some(bytes) = copy.encoded_stored_bytes() else {
+            let result = run_alone(copy.read_request(content));
+            return copy.verify(&result, content);
+        };
+        STORED.with_borrow_mut(|buffer| {
+            if buffer.is_empty() {
+                *buffer = AlignedBuffer::new(PAGE_BYTES);
+            }
+            let stored = &mut buffer[..bytes];
+            let result = run_alone(copy.read_request(stored));
+            copy.verify(&result, stored)?;
+            copy.decode(stored, content, &self.codecs)
+        })
     }
 
     /// Drops a pin; with the last one the page may be evicted.
@@ -452,10 +477,19 @@ impl Pool {
             tag_bytes: self.ledger.tag_bytes(),
             evictions: self.evictions.load(Relaxed),
             spilled_bytes_total: self.spilled_bytes.load(Relaxed),
+            stored_bytes_total: self.stored_bytes.load(Relaxed),
             reread_bytes_total: self.reread_bytes.load(Relaxed),
             temp_file_bytes: self.temp.used_bytes(),
         }
     }
+}
+
+/// Runs a request in the calling thread.
+fn run_alone(request: Request<'_>) -> io::Result<()> {
+    let mut request = [request];
+    SequentialQueue.run(&mut request);
+    let [request] = request;
+    request.result
 }
 
 impl Drop for Pool {

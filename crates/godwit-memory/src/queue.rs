@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use godwit_common::{Error, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -179,11 +179,12 @@ impl EvictionQueue {
 
     /// The next page to evict, still marked as queued, or `None` if no page can go. It was clean a moment ago. If there
     /// are only dirty ones, waits until one is written; when no I/O thread can be had, returns a dirty one instead.
-    /// `start_thread` starts an I/O thread. Each pop is followed by [`finish`](Self::finish).
+    /// `start_thread` starts an I/O thread; `note_waited` is told how long a wait was. Each pop is followed by [`finish`](Self::finish).
     pub(crate) fn pop(
         &self,
         ahead: WriteAhead,
         start_thread: impl Fn() -> std::io::Result<()>,
+        note_waited: impl Fn(Duration),
     ) -> Result<Option<Arc<PageInner>>> {
         // The last reference to a page mustn't be dropped under the lock.
         let mut outdated = Vec::new();
@@ -208,9 +209,11 @@ impl EvictionQueue {
             if lists.busy == 0 && lists.by_rank.is_empty() {
                 return Ok(None);
             }
+            let begun = Instant::now();
             lists.waiting += 1;
             self.finished.wait(&mut lists);
             lists.waiting -= 1;
+            note_waited(begun.elapsed());
         }
     }
 

@@ -20,8 +20,10 @@ pub struct MemoryStatistics {
     pub tag_bytes: [u64; MemoryTag::COUNT],
     /// Pages that left memory for the disk.
     pub evictions: u64,
-    /// Bytes written to temporary files so far.
+    /// Bytes of pages written to temporary files so far.
     pub spilled_bytes_total: u64,
+    /// What they took there: less, if they were compressed.
+    pub stored_bytes_total: u64,
     /// Bytes read back so far.
     pub reread_bytes_total: u64,
     /// Size of the temporary files now.

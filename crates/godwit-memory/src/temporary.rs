@@ -1,7 +1,8 @@
 //! Pages on disk.
 //!
-//! Pages share one temporary file of slots; a large page has a file of its own. Files are created at the first spill,
-//! have no name, and are cut when slots at the end are free. The checksum of a copy stays in memory, next to its
+//! Pages share temporary files of slots, one for each size of slot: a whole page, or less for compressed pages. A large
+//! page has a file of its own. Files are created at the first spill, have no name, and are cut when slots at the end are
+//! free. The checksum of a copy stays in memory, next to its
 //! address, so a copy that was lost, swapped or damaged can't be taken for the page.
 
 use std::collections::BTreeSet;
@@ -9,13 +10,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 use godwit_common::{Error, Result, format_bytes};
-use godwit_io::{File, Request, TemporaryFiles};
+use godwit_io::{ALIGNMENT_BYTES, File, Request, TemporaryFiles};
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::config::{DISK_CHECK_SLOTS, DISK_RESERVE_BYTES, PAGE_BYTES, SHRINK_SLOTS_MIN};
+use crate::codec::{Codec, CodecChooser};
+use crate::config::{DISK_CHECK_SLOTS, DISK_RESERVE_BYTES, PAGE_BYTES, SHRINK_SLOTS_MIN, SLOT_STEP_BYTES};
+
+/// Sizes of slots: multiples of a step, up to a page.
+const SLOT_CLASSES: usize = PAGE_BYTES / SLOT_STEP_BYTES;
 
 /// Where pages go: the directory, the file of slots in use, and the quota over all files.
 pub(crate) struct TempSpace {
@@ -28,14 +34,15 @@ pub(crate) struct TempSpace {
 
 struct Current {
     directory: PathBuf,
-    slots: Option<Arc<SlotFile>>,
+    /// The file of slots of each size class.
+    slots: [Option<Arc<SlotFile>>; SLOT_CLASSES],
 }
 
 impl TempSpace {
     pub(crate) fn new(files: Arc<dyn TemporaryFiles>, directory: PathBuf, max_bytes: Option<u64>) -> Arc<Self> {
         Arc::new(Self {
             files,
-            current: Mutex::new(Current { directory, slots: None }),
+            current: Mutex::new(Current { directory, slots: Default::default() }),
             used_bytes: AtomicU64::new(0),
             max_bytes: AtomicU64::new(max_bytes.unwrap_or(u64::MAX)),
         })
@@ -45,7 +52,7 @@ impl TempSpace {
     pub(crate) fn set_directory(&self, directory: PathBuf) {
         let mut current = self.current.lock();
         if current.directory != directory {
-            *current = Current { directory, slots: None };
+            *current = Current { directory, slots: Default::default() };
         }
     }
 
@@ -65,15 +72,19 @@ impl TempSpace {
         self.used_bytes.load(Relaxed)
     }
 
-    fn slots(self: &Arc<Self>) -> Result<Arc<SlotFile>> {
+    /// The file whose slots are the smallest that hold so many bytes.
+    fn slots(self: &Arc<Self>, bytes: usize) -> Result<Arc<SlotFile>> {
+        let class = bytes.div_ceil(SLOT_STEP_BYTES) - 1;
         let mut current = self.current.lock();
-        if let Some(slots) = &current.slots {
+        if let Some(slots) = &current.slots[class] {
             return Ok(Arc::clone(slots));
         }
         let file = self.create_file(&current.directory)?;
         let directory = current.directory.clone();
-        let slots = Arc::new(SlotFile { file, directory, space: Arc::clone(self), slots: Mutex::default() });
-        current.slots = Some(Arc::clone(&slots));
+        let slot_bytes = ((class + 1) * SLOT_STEP_BYTES) as u64;
+        let slots =
+            Arc::new(SlotFile { file, directory, space: Arc::clone(self), slot_bytes, slots: Mutex::default() });
+        current.slots[class] = Some(Arc::clone(&slots));
         Ok(slots)
     }
 
@@ -131,11 +142,12 @@ impl TempSpace {
     }
 }
 
-/// The file with one slot of [`PAGE_BYTES`] for each spilled page.
+/// A file with a slot for each spilled page.
 struct SlotFile {
     file: Box<dyn File>,
     directory: PathBuf,
     space: Arc<TempSpace>,
+    slot_bytes: u64,
     slots: Mutex<Slots>,
 }
 
@@ -150,6 +162,10 @@ struct Slots {
 }
 
 impl SlotFile {
+    fn offset_of(&self, slot: u32) -> u64 {
+        u64::from(slot) * self.slot_bytes
+    }
+
     fn take(&self) -> Result<u32> {
         let mut slots = self.slots.lock();
         if let Some(slot) = slots.free.pop_first() {
@@ -157,9 +173,9 @@ impl SlotFile {
         }
         if slots.end == slots.file {
             if slots.file.is_multiple_of(DISK_CHECK_SLOTS) {
-                self.space.check_disk(&self.directory, offset_of(DISK_CHECK_SLOTS))?;
+                self.space.check_disk(&self.directory, self.offset_of(DISK_CHECK_SLOTS))?;
             }
-            self.space.take_quota(PAGE_BYTES as u64)?;
+            self.space.take_quota(self.slot_bytes)?;
             slots.file += 1;
         }
         slots.end += 1;
@@ -178,22 +194,18 @@ impl SlotFile {
         // Cut under the lock: a slot beyond the end that is taken meanwhile would be cut off. If the system refuses,
         // the file stays as long as it is and is cut another time.
         if (surplus >= SHRINK_SLOTS_MIN || (slots.end == 0 && surplus > 0))
-            && self.file.truncate(offset_of(slots.end)).is_ok()
+            && self.file.truncate(self.offset_of(slots.end)).is_ok()
         {
             slots.file = slots.end;
-            self.space.release_quota(offset_of(surplus));
+            self.space.release_quota(self.offset_of(surplus));
         }
     }
 }
 
 impl Drop for SlotFile {
     fn drop(&mut self) {
-        self.space.release_quota(offset_of(self.slots.get_mut().file));
+        self.space.release_quota(u64::from(self.slots.get_mut().file) * self.slot_bytes);
     }
-}
-
-fn offset_of(slot: u32) -> u64 {
-    u64::from(slot) * PAGE_BYTES as u64
 }
 
 /// A slot taken, until it is dropped.
@@ -237,15 +249,14 @@ impl Place {
             space.check_disk(&own.directory, own.bytes)?;
             return Ok(Self::Own(own));
         }
-        assert!(bytes == PAGE_BYTES, "a slot holds a page");
-        let file = space.slots()?;
+        let file = space.slots(bytes)?;
         let index = file.take()?;
         Ok(Self::Slot(Slot { file, index }))
     }
 
     fn address(&self) -> (&dyn File, u64) {
         match self {
-            Self::Slot(slot) => (slot.file.file.as_ref(), offset_of(slot.index)),
+            Self::Slot(slot) => (slot.file.file.as_ref(), slot.file.offset_of(slot.index)),
             Self::Own(own) => (own.file.as_ref(), 0),
         }
     }
@@ -261,20 +272,35 @@ impl Place {
 /// The copy of a page on disk. Dropping it frees the space at once.
 pub(crate) struct DiskCopy {
     place: Place,
+    codec: Codec,
+    /// Size of what the codec made, which is followed by zeros up to a whole block.
+    encoded_bytes: usize,
     checksum: u64,
 }
 
 impl DiskCopy {
-    /// Takes a place for `content`, which is to be written by [`request`](Self::request).
-    pub(crate) fn prepare(space: &Arc<TempSpace>, content: &[u8], is_large: bool) -> Result<Self> {
-        let place = Place::take(space, content.len(), is_large)?;
-        Ok(Self { place, checksum: xxh3_64(content) })
+    /// Takes a place for `stored`, the whole content of a page, which is to be written by
+    /// [`request`](Self::write_request).
+    pub(crate) fn prepare(space: &Arc<TempSpace>, stored: &[u8], is_large: bool) -> Result<Self> {
+        let place = Place::take(space, stored.len(), is_large)?;
+        Ok(Self { place, codec: Codec::Plain, encoded_bytes: stored.len(), checksum: xxh3_64(stored) })
     }
 
-    /// The request that writes `content`, for which the copy was prepared.
-    pub(crate) fn write_request<'a>(&'a self, content: &'a [u8]) -> Request<'a> {
+    /// As [`prepare`](Self::prepare), for what `codec` made of a page: the first `encoded_bytes` of whole blocks.
+    pub(crate) fn prepare_encoded(
+        space: &Arc<TempSpace>,
+        stored: &[u8],
+        codec: Codec,
+        encoded_bytes: usize,
+    ) -> Result<Self> {
+        let place = Place::take(space, stored.len(), false)?;
+        Ok(Self { place, codec, encoded_bytes, checksum: xxh3_64(stored) })
+    }
+
+    /// The request that writes `stored`, for which the copy was prepared.
+    pub(crate) fn write_request<'a>(&'a self, stored: &'a [u8]) -> Request<'a> {
         let (file, offset) = self.place.address();
-        Request::write(file, offset, content)
+        Request::write(file, offset, stored)
     }
 
     /// What to say when the request failed.
@@ -282,27 +308,40 @@ impl DiskCopy {
         space.write_error(self.place.directory(), error)
     }
 
-    /// The request that fills `content`, of the size that was written; [`verify`](Self::verify) is to follow.
-    pub(crate) fn read_request<'a>(&'a self, content: &'a mut [u8]) -> Request<'a> {
+    /// How many bytes were stored, if they aren't simply the page.
+    pub(crate) fn encoded_stored_bytes(&self) -> Option<usize> {
+        (self.codec != Codec::Plain).then(|| self.encoded_bytes.next_multiple_of(ALIGNMENT_BYTES))
+    }
+
+    /// The request that fills `stored`, of the size that was written; [`verify`](Self::verify) is to follow.
+    pub(crate) fn read_request<'a>(&'a self, stored: &'a mut [u8]) -> Request<'a> {
         let (file, offset) = self.place.address();
-        Request::read(file, offset, content)
+        Request::read(file, offset, stored)
     }
 
     /// Checks that what the request read is what was written.
-    pub(crate) fn verify(&self, read: &io::Result<()>, content: &[u8]) -> Result<()> {
+    pub(crate) fn verify(&self, read: &io::Result<()>, stored: &[u8]) -> Result<()> {
         if let Err(error) = read {
             return Err(Error::io("reading a spilled page back from its temporary file", error));
         }
-        let found = xxh3_64(content);
+        let found = xxh3_64(stored);
         if found != self.checksum {
             let (_, offset) = self.place.address();
             return Err(Error::corrupt(format!(
                 "a spilled page of {} at offset {offset} of its temporary file has checksum {found:016x}, written was {:016x}",
-                format_bytes(content.len() as u64),
+                format_bytes(stored.len() as u64),
                 self.checksum,
             ))
             .with_hint("check the disk that holds temp_directory"));
         }
+        Ok(())
+    }
+
+    /// Makes the page of what was stored and verified.
+    pub(crate) fn decode(&self, stored: &[u8], content: &mut [u8], chooser: &CodecChooser) -> Result<()> {
+        let begun = Instant::now();
+        self.codec.decode(&stored[..self.encoded_bytes], content)?;
+        chooser.note_decoded(self.codec, content.len(), begun.elapsed());
         Ok(())
     }
 }

@@ -7,14 +7,18 @@ use std::thread;
 use godwit_common::{ErrorKind, MemoryTag};
 use godwit_io::{Fault, SimulatedFiles};
 
-use crate::{BufferConfig, BufferManager, OwnerCounters, PAGE_BYTES, Page, PinnedPage};
+use crate::{BufferConfig, BufferManager, IoMethod, OwnerCounters, PAGE_BYTES, Page, PinnedPage, SpillCompression};
 
 const PAGE: u64 = PAGE_BYTES as u64;
 
+/// A pool on a simulated disk that stores pages as they are.
 fn pool_of(pages: u64) -> (BufferManager, SimulatedFiles) {
+    pool_with(BufferConfig { compression: SpillCompression::None, ..BufferConfig::new(pages * PAGE) })
+}
+
+fn pool_with(config: BufferConfig) -> (BufferManager, SimulatedFiles) {
     let files = SimulatedFiles::new();
-    let manager = BufferManager::with_files(BufferConfig::new(pages * PAGE), Arc::new(files.clone())).unwrap();
-    (manager, files)
+    (BufferManager::with_files(config, Arc::new(files.clone())).unwrap(), files)
 }
 
 fn block_of(page: &PinnedPage, block: usize, seed: u64) -> [u8; 8] {
@@ -399,20 +403,21 @@ fn storm(manager: &BufferManager, shared: &[Page], random: &mut Random, steps: u
                 let seed = random.below(shared.len() as u64);
                 assert_filled(&manager.pin_unchanged(&shared[seed as usize]).unwrap(), seed);
             }
-            _ => reservations.clear(),
+            _ => {
+                reservations.clear();
+                manager.read_ahead(pages.iter().map(|(page, _)| page).take(8));
+            }
         }
         reservations.truncate(4);
         pages.truncate(60);
     }
 }
 
-fn check_storm(force_spill: bool, steps: u64) {
+fn check_storm(change: BufferConfig, steps: u64) {
     const THREADS: u64 = 4;
-    let files = SimulatedFiles::new();
     // Each thread holds at most 4 pins and an allocation of up to 3 pages each, and 4 reservations of up to 2 pages.
     let limit = THREADS * 24 * PAGE;
-    let config = BufferConfig { force_spill, ..BufferConfig::new(limit) };
-    let manager = BufferManager::with_files(config, Arc::new(files.clone())).unwrap();
+    let (manager, files) = pool_with(BufferConfig { memory_limit: limit, ..change });
     let shared: Vec<_> = (0..40).map(|seed| filled_page(&manager, seed)).collect();
     let finished = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -444,12 +449,21 @@ fn check_storm(force_spill: bool, steps: u64) {
 
 #[test]
 fn a_storm_of_threads_finds_every_page_intact() {
-    check_storm(false, 6000);
+    for io_method in [IoMethod::Auto, IoMethod::Threads] {
+        check_storm(BufferConfig { io_method, ..BufferConfig::new(0) }, 4000);
+    }
+}
+
+#[test]
+fn a_storm_of_compressed_pages_finds_every_page_intact() {
+    for compression in [SpillCompression::Lz4, SpillCompression::Zstd] {
+        check_storm(BufferConfig { compression, ..BufferConfig::new(0) }, 1500);
+    }
 }
 
 #[test]
 fn a_storm_with_forced_spills_finds_every_page_intact() {
-    check_storm(true, 1000);
+    check_storm(BufferConfig { force_spill: true, ..BufferConfig::new(0) }, 1000);
 }
 
 #[test]

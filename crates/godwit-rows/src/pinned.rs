@@ -7,7 +7,7 @@ use godwit_common::Result;
 use godwit_memory::{BufferManager, PinnedPage};
 use godwit_vector::Heaps;
 
-use crate::segment::RowPage;
+use crate::segment::{RowPage, read_ahead};
 use crate::{RowLayout, RowPtr};
 
 /// All rows of a collection, pinned for random access. Clones share the pins.
@@ -28,7 +28,8 @@ impl PinnedRows {
         let mut pins = Vec::with_capacity(pages.len());
         let mut heaps: Vec<PinnedPage> = Vec::new();
         let mut rows = 0;
-        for page in pages {
+        for (index, page) in pages.iter().enumerate() {
+            read_ahead(manager, &pages[index + 1..], index == 0);
             let pin = manager.pin(page.page())?;
             for part in page.parts() {
                 heaps.extend(part.pin_heap(manager, layout, page, &pin)?);

@@ -8,7 +8,7 @@ use godwit_memory::{BufferManager, PinnedPage};
 use godwit_vector::{CHUNK_ROWS, Heaps};
 
 use crate::pinned::heaps_of;
-use crate::segment::RowPage;
+use crate::segment::{RowPage, read_ahead};
 use crate::{RowLayout, RowPtr};
 
 /// Most bytes of heap pages that a block pins, unless the strings of a single part take more: 1 MiB. With rows of up to
@@ -47,6 +47,7 @@ pub struct RowScan {
     layout: Arc<RowLayout>,
     pages: std::vec::IntoIter<Arc<RowPage>>,
     current: Option<Cursor>,
+    is_begun: bool,
 }
 
 /// Where a scan is inside a page.
@@ -58,7 +59,13 @@ struct Cursor {
 
 impl RowScan {
     pub(crate) fn new(manager: &BufferManager, layout: &Arc<RowLayout>, pages: Vec<Arc<RowPage>>) -> Self {
-        Self { manager: manager.clone(), layout: layout.clone(), pages: pages.into_iter(), current: None }
+        Self {
+            manager: manager.clone(),
+            layout: layout.clone(),
+            pages: pages.into_iter(),
+            current: None,
+            is_begun: false,
+        }
     }
 
     /// The next rows; `None` at the end.
@@ -73,6 +80,8 @@ impl RowScan {
                 self.current = None;
                 return Ok(None);
             };
+            read_ahead(&self.manager, self.pages.as_slice(), !self.is_begun);
+            self.is_begun = true;
             self.current = Some(Cursor { page, row: 0, part: 0 });
         }
     }

@@ -6,7 +6,9 @@
 //! elsewhere now. That can only happen while nobody else has the part pinned, because a pinned page stays in place; so
 //! no reader sees pointers change.
 
+use std::iter;
 use std::ops::Range;
+use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::{BufferManager, PAGE_BYTES, Page, PinnedPage};
@@ -14,6 +16,10 @@ use godwit_vector::StrView;
 use parking_lot::Mutex;
 
 use crate::{RowLayout, RowPtr};
+
+/// Row pages that a scan asks for ahead: 1 MiB without the strings, which a disk delivers in a millisecond or two. More
+/// would take memory from others while it waits for its turn.
+const READ_AHEAD_PAGES: usize = 4;
 
 /// Rows of one page whose long strings lie on one heap page (or that have none).
 pub(crate) struct Part {
@@ -49,6 +55,11 @@ impl RowPage {
         &self.parts
     }
 
+    /// The page and the heap pages of its strings.
+    fn all_pages(&self) -> impl Iterator<Item = &Page> {
+        iter::once(&self.page).chain(self.parts.iter().filter_map(|part| part.heap.as_ref()))
+    }
+
     /// Memory of the page and of the heap pages that count for it.
     pub(crate) fn bytes(&self) -> u64 {
         (PAGE_BYTES + self.heap_bytes) as u64
@@ -73,6 +84,17 @@ impl RowPage {
         }
         self.rows += rows;
         part.rows.end = self.rows;
+    }
+}
+
+/// Asks for the pages that come next to be read back while others are worked on. Called each time when one of the
+/// `upcoming` pages is taken: after the first time, only one more comes into view.
+pub(crate) fn read_ahead(manager: &BufferManager, upcoming: &[Arc<RowPage>], is_first_time: bool) {
+    let window = &upcoming[..upcoming.len().min(READ_AHEAD_PAGES)];
+    if is_first_time {
+        manager.read_ahead(window.iter().flat_map(|page| page.all_pages()));
+    } else if let Some(newest) = window.get(READ_AHEAD_PAGES - 1) {
+        manager.read_ahead(newest.all_pages());
     }
 }
 
