@@ -2,9 +2,9 @@
 
     python bench/memory.py tpch --scale 10 --memory-limit 2GB
 
-Runs each query of a suite in a process of its own. The peak is the resident size that the system reports when the
-process has ended; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query
-fails or needs more than the limit and 32 MiB.
+Runs each query of a suite in a process of its own. The peak is the largest resident size that the system remembers for
+the process; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query fails or
+needs more than the limit and 32 MiB.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from options import SMOKE_MEMORY_LIMIT, add_common, parse_size
-from resident import SAMPLES_PER_SECOND, resident_bytes
+from resident import SAMPLES_PER_SECOND, peak_resident_bytes, resident_bytes
 from suites import SUITES, Options
 
 # What a process may have beyond the limit: code, stacks, and what the allocator holds back.
@@ -68,17 +68,21 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def watch(command: list[str | Path], timeout_seconds: float) -> Run:
+def watch(command: list[str | Path], timeout_seconds: float, standard_input: str = "") -> Run:
     """Runs a command to its end, and looks at its resident size meanwhile."""
-    sampled = []
-    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
+    sampled, peak_bytes = [], 0
+    own_bytes = resident_bytes(os.getpid())
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
+        stdin.write(standard_input.encode())
+        stdin.seek(0)
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        process = subprocess.Popen(command, stdin=stdin, stdout=output, stderr=errors)
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             if pid:
                 break
             sampled.append(resident_bytes(process.pid))
+            peak_bytes = max(peak_bytes, peak_resident_bytes(process.pid))
             if time.perf_counter() - started > timeout_seconds:
                 process.kill()
             time.sleep(1 / SAMPLES_PER_SECOND)
@@ -88,8 +92,10 @@ def watch(command: list[str | Path], timeout_seconds: float) -> Run:
         output.seek(0)
         text, answer = errors.read().decode().strip(), output.read().decode()
     error = (text or f"exit status {process.returncode}") if process.returncode else None
-    # Linux counts kilobytes. It remembers the size at the fork, too, which is this program's: less than any limit.
-    return Run(seconds, usage.ru_maxrss * 1024, sampled, answer, error)
+    # In kilobytes. It remembers the size at the fork, too, which was this program's: below that, only samples tell.
+    if usage.ru_maxrss * 1024 > own_bytes:
+        peak_bytes = usage.ru_maxrss * 1024
+    return Run(seconds, peak_bytes, sampled, answer, error)
 
 
 if __name__ == "__main__":

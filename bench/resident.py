@@ -1,6 +1,7 @@
 """Resident sizes of processes, as Linux tells them."""
 
 import os
+import re
 from pathlib import Path
 
 SAMPLES_PER_SECOND = 50
@@ -14,6 +15,15 @@ def resident_bytes(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return int(pages[0]) * PAGE_BYTES if pages else 0
+
+
+def peak_resident_bytes(pid: int) -> int:
+    """The largest size of one process since it runs its program; 0 if it has ended."""
+    try:
+        match = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(match[1]) * 1024 if match else 0
 
 
 def tree(pid: int) -> list[int]:

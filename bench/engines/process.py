@@ -34,8 +34,17 @@ class Outcome:
     rows: list[Row] | None = None
     error: str | None = None
     unsupported: bool = False
-    # The most that was seen in use while the query ran.
+    # The most that the engine was seen to have in use while the query ran.
     peak_bytes: int = 0
+
+
+@dataclass
+class Started:
+    """The engine is ready."""
+
+    version: str
+    # Resident size of the process before the engine was loaded.
+    overhead_bytes: int
 
 
 class EngineProcess:
@@ -49,14 +58,14 @@ class EngineProcess:
 
     def run(self, sql: str, with_rows: bool) -> Outcome:
         """Runs a query; returns its rows as well if asked to, which isn't part of the time."""
-        if not self.process.is_alive():
-            self._start()
         peak_bytes = 0
         try:
+            if not self.process.is_alive():
+                self._start()
             self.connection.send((sql, with_rows))
             deadline = time.monotonic() + self.timeout_seconds
             while not self.connection.poll(1 / SAMPLES_PER_SECOND):
-                size = sum(map(resident_bytes, tree(self.process.pid)))
+                size = self._resident_bytes()
                 peak_bytes = max(peak_bytes, size)
                 if size > self.guard_bytes:
                     outcome = Outcome(error=f"killed at {size / 2**30:.1f} GiB of memory")
@@ -68,7 +77,9 @@ class EngineProcess:
                 outcome = self.connection.recv()
         except (EOFError, ConnectionResetError, BrokenPipeError):
             outcome = Outcome(error="the process died")
-        outcome.peak_bytes = max(peak_bytes, sum(map(resident_bytes, tree(self.process.pid))))
+        except EngineError as error:
+            return Outcome(error=str(error))
+        outcome.peak_bytes = max(peak_bytes, self._resident_bytes())
         if outcome.error and not outcome.unsupported:
             # An engine may not be usable after an error; begin anew with the next query.
             self._kill()
@@ -78,6 +89,10 @@ class EngineProcess:
         self.connection.close()
         self.process.join(STOP_SECONDS)
         self._kill()
+
+    def _resident_bytes(self) -> int:
+        """What the engine has in use."""
+        return max(0, sum(map(resident_bytes, tree(self.process.pid))) - self.overhead_bytes)
 
     def _kill(self) -> None:
         """Ends the process and its children, if they are still there."""
@@ -98,11 +113,16 @@ class EngineProcess:
         self.process = context.Process(target=_serve, args=arguments, daemon=False)
         self.process.start()
         theirs.close()
-        answer = self.connection.recv() if self.connection.poll(START_SECONDS_MAX) else "no answer"
+        try:
+            in_time = self.connection.poll(START_SECONDS_MAX)
+            answer = self.connection.recv() if in_time else Outcome(error=f"no answer after {START_SECONDS_MAX} s")
+        except (EOFError, ConnectionResetError):
+            answer = Outcome(error="the process died")
         if isinstance(answer, Outcome):
             self._kill()
             raise EngineError(f"{self.name} doesn't start: {answer.error}")
-        self.version = answer
+        self.version = answer.version
+        self.overhead_bytes = answer.overhead_bytes
 
 
 class EngineError(Exception):
@@ -112,10 +132,11 @@ class EngineError(Exception):
 def _serve(name: str, limits: Limits, tables: dict[str, Path], driver: Connection) -> None:
     from engines import ENGINES
 
+    overhead_bytes = resident_bytes(os.getpid())
     try:
         engine = ENGINES[name](limits)
         engine.attach(tables)
-        driver.send(engine.version())
+        driver.send(Started(engine.version(), overhead_bytes))
     except Exception as error:  # noqa: BLE001 - see below
         driver.send(Outcome(error=f"{type(error).__name__}: {error}"))
         return

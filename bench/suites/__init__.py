@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from suites import aggregation, cliff, join, pipeline, tpch
+from suites import aggregation, cliff, concurrency, join, pipeline, tpch
 from suites.base import Options, Panel, Suite
 
 SUITES: dict[str, Callable[[Options], Suite]] = {
@@ -11,6 +11,7 @@ SUITES: dict[str, Callable[[Options], Suite]] = {
     "join": join.suite,
     "pipeline": pipeline.suite,
     "cliff": cliff.suite,
+    "concurrency": concurrency.suite,
 }
 
 __all__ = ["SUITES", "Options", "Panel", "Suite"]

@@ -32,7 +32,7 @@ GROUPINGS = [
     "suppkey partkey orderkey",
 ]
 SCALE = 10
-SMOKE_SCALE = 0.01
+SMOKE_SCALE = 0.002
 MEMORY_LIMIT_BYTES = 2_500_000_000
 
 

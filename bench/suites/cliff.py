@@ -11,7 +11,7 @@ from suites.base import Options, Suite
 SCALE_FACTOR = 10
 SORT_SCALE_FACTOR = 2
 JOIN_SCALE = 1 / 10
-SMOKE = 1 / 1000
+SMOKE = 1 / 5000
 # Thirteen is a group per row.
 GROUPING = 13
 # All columns; the first ones don't tell rows apart, so that order is decided late.

@@ -13,7 +13,7 @@ from relations import Relation, make, set_names
 from suites.base import Options, Panel, Suite
 
 SCALE = 1 / 40
-SMOKE_SCALE = SCALE / 200
+SMOKE_SCALE = SCALE / 1000
 MEMORY_LIMIT_BYTES = 600_000_000
 # Rows, in millions at scale 1.
 INNER_MILLIONS = 200

@@ -24,16 +24,31 @@ class Godwit:
     program: Path
     database: Path | str = ":memory:"
     options: list[str] = field(default_factory=list)
+    # Statements without rows that run before each query.
+    setup: list[str] = field(default_factory=list)
 
     def query(self, sql: str) -> tuple[list[str], list[Row]]:
         """Names of the columns, and rows. Numbers with a fraction are `Decimal`s. Without rows there are no names."""
-        command = [self.program, self.database, *self.options, "--format", "jsonlines", "-c", sql]
+        return rows_of(self.lines(sql))
+
+    def lines(self, sql: str) -> list[str]:
+        """Rows as the shell writes them: a JSON object on each line."""
+        return self.output(sql, "jsonlines").splitlines()
+
+    def output(self, sql: str, output_format: str) -> str:
+        command = [self.program, self.database, *self.options, "--format", output_format]
+        command += [word for statement in [*self.setup, sql] for word in ("-c", statement)]
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             raise GodwitError(f"no result after {TIMEOUT_SECONDS} s") from None
         if run.returncode != 0:
             raise GodwitError(run.stderr.strip() or f"exit status {run.returncode}")
-        objects = [json.loads(line, parse_float=Decimal) for line in run.stdout.splitlines()]
-        names = list(objects[0]) if objects else []
-        return names, [tuple(row.values()) for row in objects]
+        return run.stdout
+
+
+def rows_of(lines: list[str]) -> tuple[list[str], list[Row]]:
+    """Names of the columns, and rows, of lines of JSON."""
+    objects = [json.loads(line, parse_float=Decimal) for line in lines]
+    names = list(objects[0]) if objects else []
+    return names, [tuple(row.values()) for row in objects]

@@ -1,6 +1,7 @@
-//! `cargo xtask test`: the Rust tests, then the 22 TPC-H queries against DuckDB.
+//! `cargo xtask test`: the Rust tests; the TPC-H queries and the benchmark suites' queries against DuckDB; the
+//! benchmark driver on tiny data.
 //!
-//! The second part needs Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
+//! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
 //! environment next to the build, and so does the data.
 
 use std::env;
@@ -12,6 +13,8 @@ use std::time::Instant;
 
 const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
 const COMPARE: &str = "tests/duckdb/compare_tpch.py";
+const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
+const BENCH: &str = "bench/run.py";
 
 /// Big enough that every operator sees many chunks, small enough that a run takes seconds.
 const SCALE: &str = "0.1";
@@ -21,8 +24,12 @@ type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let build = build_folder();
-    let steps: [(&str, &dyn Fn() -> Outcome); 2] =
-        [("Rust tests", &|| rust_tests(root)), ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build))];
+    let steps: [(&str, &dyn Fn() -> Outcome); 4] = [
+        ("Rust tests", &|| rust_tests(root)),
+        ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build)),
+        ("suites under budgets", &|| compare_budgets(root, &build)),
+        ("suites, smoke", &|| smoke_suites(root, &build)),
+    ];
     let mut summary = Vec::new();
     let mut all_passed = true;
     for (name, step) in steps {
@@ -83,14 +90,42 @@ impl std::fmt::Display for TestCounts {
 }
 
 fn compare_with_duckdb(root: &Path, build: &Path) -> Outcome {
-    // The Rust tests have built it, as tests of the shell run it.
-    let godwit = build.join("godwit");
-    let python = python_environment(root, &build.join("test-python"))?;
     let data = build.join(format!("test-tpch-sf{SCALE}"));
-    succeed(Command::new(&godwit).args(["demo", "--scale", SCALE, "--directory"]).arg(&data).stdout(Stdio::null()))?;
+    let mut demo = Command::new(shell(build));
+    succeed(demo.args(["demo", "--scale", SCALE, "--directory"]).arg(&data).stdout(Stdio::null()))?;
+    run_script(python(root, build)?.arg(root.join(COMPARE)).arg(shell(build)).arg(&data))
+}
+
+fn compare_budgets(root: &Path, build: &Path) -> Outcome {
+    run_script(python(root, build)?.arg(root.join(COMPARE_BUDGETS)).arg(shell(build)).arg(suites_data(build)))
+}
+
+fn smoke_suites(root: &Path, build: &Path) -> Outcome {
+    let mut command = python(root, build)?;
+    command.arg(root.join(BENCH)).args(["all", "--smoke", "--engines", "godwit,duckdb", "--godwit"]).arg(shell(build));
+    command.arg("--data").arg(suites_data(build)).arg("--output").arg(build.join("test-bench"));
+    run_script(&mut command)
+}
+
+/// The Rust tests have built it, as tests of the shell run it.
+fn shell(build: &Path) -> PathBuf {
+    build.join("godwit")
+}
+
+/// Where the suites keep the little data that tests use.
+fn suites_data(build: &Path) -> PathBuf {
+    build.join("test-suites")
+}
+
+/// A Python with the required packages.
+fn python(root: &Path, build: &Path) -> Result<Command, String> {
+    python_environment(root, &build.join("test-python")).map(Command::new)
+}
+
+/// Runs a script that sums up in its last line.
+fn run_script(command: &mut Command) -> Outcome {
     let mut last = String::new();
-    let mut command = Command::new(python);
-    let passed = run_echoing(command.arg(root.join(COMPARE)).arg(&godwit).arg(&data), |line| last = line.to_owned())?;
+    let passed = run_echoing(command, |line| last = line.to_owned())?;
     if passed { Ok(last) } else { Err(last) }
 }
 

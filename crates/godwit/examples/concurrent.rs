@@ -1,0 +1,83 @@
+//! Runs queries on connections of their own under one memory limit, all at once or one after the other.
+//!
+//! ```sh
+//! concurrent at-once 256MB 2 < statements
+//! concurrent in-turn 256MB 2 < statements
+//! ```
+//!
+//! The arguments after the mode are the memory limit of the process and the number of worker threads. A line of
+//! standard input is a statement: one that begins with CREATE is run first, each other one is a query. A query gives a
+//! line of output, in the order of the input: seconds, then `rows` and the rows as text, or `error` and what it says,
+//! with tabs between them. The last line has the seconds of all.
+
+use std::io::{self, stdin};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use godwit::{Config, Connection, Database, Error, Result};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    run(&arguments).unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode> {
+    let [mode, limit, threads] = arguments else {
+        return Err(Error::user("usage: concurrent at-once|in-turn MEMORY_LIMIT THREADS < statements"));
+    };
+    let threads = threads.parse().map_err(|_| Error::user(format!("'{threads}' is not a number of threads")))?;
+    let config = Config { whole_process: true, ..Config::default() }.with_memory_limit(limit)?.with_threads(threads)?;
+    let database = Database::open_with(":memory:", config)?;
+
+    let unreadable = |error: io::Error| Error::user(format!("standard input: {error}"));
+    let statements: Vec<String> = stdin().lines().collect::<io::Result<_>>().map_err(unreadable)?;
+    let (setup, queries): (Vec<_>, Vec<_>) = statements.iter().partition(|sql| sql.starts_with("CREATE"));
+    setup.iter().try_for_each(|sql| database.connect().execute(sql))?;
+
+    let started = Instant::now();
+    let answers: Vec<String> = match mode.as_str() {
+        "in-turn" => queries.iter().map(|sql| answer(&database.connect(), sql)).collect(),
+        "at-once" => std::thread::scope(|scope| {
+            let database = &database;
+            let running: Vec<_> = queries.iter().map(|sql| scope.spawn(|| answer(&database.connect(), sql))).collect();
+            running.into_iter().map(|thread| thread.join().expect("a query doesn't panic")).collect()
+        }),
+        other => return Err(Error::user(format!("'{other}' is neither at-once nor in-turn"))),
+    };
+    for line in answers {
+        println!("{line}");
+    }
+    println!("{:.3}", started.elapsed().as_secs_f64());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs a query; its line of output.
+fn answer(connection: &Connection, sql: &str) -> String {
+    let started = Instant::now();
+    let (kind, text) = match rows(connection, sql) {
+        Ok(rows) => ("rows", rows.join(" | ")),
+        Err(error) => ("error", error.to_string().replace(['\n', '\t'], " ")),
+    };
+    format!("{:.3}\t{kind}\t{text}", started.elapsed().as_secs_f64())
+}
+
+fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>> {
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in connection.query(sql)? {
+        let batch = batch?;
+        let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
+        let columns: Vec<_> =
+            columns.collect::<std::result::Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
+        let text = |row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(", ");
+        rows.extend((0..batch.num_rows()).map(text));
+    }
+    Ok(rows)
+}
