@@ -2,9 +2,9 @@
 
     python bench/cliff.py
 
-Runs the queries of suite `cliff`. What a query needs is Godwit's peak resident size without a limit; all engines get the
-same parts of it as their limit. Each run has a process of its own, so that a crash is that run's failure, and engines
-take turns. Writes a table to the terminal, and JSON and a plot to bench/results. Fails if Godwit can't run something,
+Runs the queries of suite `cliff`. What a query needs is Godwit's peak resident size without a limit; all engines get
+the same parts of it as their limit. Each run has a process of its own, so that a crash is that run's failure, and
+engines take turns. Writes a table to the terminal, and JSON and a plot to bench/results. Fails if Godwit can't run something,
 passes a limit by more than 32 MiB, or takes more than twice as long with half of the memory.
 """
 
@@ -18,6 +18,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from matplotlib.ticker import LogLocator
 
 from engines import ENGINES, EngineError, EngineProcess, Limits
 from engines.process import Outcome
@@ -84,7 +86,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common(parser)
     parser.add_argument("--runs", type=int, default=3, help="runs per point [3]")
-    parser.add_argument("--seconds", type=float, default=60, help="time per point and engine that makes runs fewer [60]")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="time per point and engine that makes runs fewer [60]"
+    )
     parser.add_argument("--engines", type=list_of(ENGINES, "engine"), help=f"of {','.join(ENGINES)} [the suite's]")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of grouping,join,sort,window")
     arguments = parser.parse_args()
@@ -177,6 +181,8 @@ def plot(points: list[Point], needs: dict[str, int], engines: list[str], title: 
         axes.set(title=query, xlabel=label, ylabel="seconds (median)", xscale="log", yscale="log")
         axes.set_xticks(PERCENTAGES, map(str, PERCENTAGES))
         axes.minorticks_off()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
         axes.invert_xaxis()
         tidy(axes)
     handles, labels = zip(*(pair for axes in all_axes for pair in zip(*axes.get_legend_handles_labels(), strict=True)))

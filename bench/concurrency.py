@@ -57,7 +57,10 @@ def main() -> int:
     suite = SUITES["concurrency"](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
     default = parse_size(SMOKE_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes
     limit = arguments.memory_limit or default
-    programs = {"godwit": [arguments.program], "duckdb": [sys.executable, Path(__file__).with_name("concurrent_duckdb.py")]}
+    programs = {
+        "godwit": [arguments.program],
+        "duckdb": [sys.executable, Path(__file__).with_name("concurrent_duckdb.py")],
+    }
     runs: Runs = {engine: {mode: [] for mode in MODES} for engine in programs}
     print(f"{suite.name}: {len(suite.queries)} queries, limit {limit / MIB:.0f} MiB\n")
     for _ in range(arguments.runs):
@@ -67,7 +70,10 @@ def main() -> int:
                 run = run_once(words, suite, arguments.timeout)
                 runs[engine][mode].append(run)
                 remark = f"{len(run.errors)} of {len(suite.queries)} failed"
-                print(f"{engine:<8}{mode}{run.seconds:>9.2f} s  peak {run.peak_bytes / MIB:>5.0f} MiB  {remark}", flush=True)
+                print(
+                    f"{engine:<8}{mode}{run.seconds:>9.2f} s  peak {run.peak_bytes / MIB:>5.0f} MiB  {remark}",
+                    flush=True,
+                )
 
     report = {
         **circumstances(arguments),
@@ -77,7 +83,12 @@ def main() -> int:
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / f"{suite.name}-{arguments.threads}threads-{limit // 10**6}MB.json"
     file.write_text(json.dumps(report, indent=1) + "\n")
-    plot(runs, limit, f"{suite.title}, {arguments.threads} threads", file.with_suffix(".png"))
+    plot(
+        runs,
+        limit,
+        f"{suite.title}, {arguments.threads} threads, memory limit {limit / 10**9:g} GB",
+        file.with_suffix(".png"),
+    )
     complaints = list(judge(runs, limit, strict_time=not arguments.smoke))
     print("\n".join(["", *summary(runs), *complaints, "", f"wrote {file} and .png"]))
     return 1 if complaints else 0
@@ -128,7 +139,7 @@ def judge(runs: Runs, limit: int, strict_time: bool) -> Iterator[str]:
     """What is wrong with Godwit's runs."""
     modes = runs["godwit"]
     answers: dict[str, str] = {}
-    for mode, run in ((mode, run) for mode in MODES for run in modes[mode]):
+    for mode, run in ((name, run) for name in MODES for run in modes[name]):
         yield from (f"godwit failed {mode}: {query}: {error}" for query, error in run.errors.items())
         for query, rows in run.rows.items():
             if answers.setdefault(query, rows) != rows:

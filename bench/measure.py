@@ -54,7 +54,7 @@ def measure(suite: Suite, engines: list[EngineProcess], turns: Turns, reference:
     """Runs all queries in all engines; checks results against those of the engine `reference`."""
     measurements: Measurements = {}
     width = max(map(len, suite.queries), default=0)
-    for query, sql in suite.queries.items():
+    for query in suite.queries:
         of_query = measurements[query] = {engine.name: Measurement() for engine in engines}
         warm_up = True
         while warm_up or not turns.enough(of_query):

@@ -2,9 +2,9 @@
 
     python bench/memory.py tpch --scale 10 --memory-limit 2GB
 
-Runs each query of a suite in a process of its own. The peak is the largest resident size that the system remembers for
-the process; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query fails or
-needs more than the limit and 32 MiB.
+Runs each query of a suite in a process of its own. The peak is the largest resident size that the system remembers
+for the process; samples at 50 Hz show the typical size, and how much of the peak is a short spike. Fails if a query
+fails or needs more than the limit and 32 MiB.
 """
 
 import argparse

@@ -105,7 +105,7 @@ def line(axes: Any, engine: str, times: list[tuple[float, float]], failed: list[
     axes.plot(*zip(*times, strict=True), marker="o", markersize=4, color=COLORS[engine], label=engine)
     if failed:
         # The engines' crosses beside each other.
-        height = 0.02 + 0.03 * list(COLORS).index(engine)
+        height = 0.02 + 0.02 * list(COLORS).index(engine)
         transform = axes.get_xaxis_transform()
         axes.plot(failed, [height] * len(failed), "x", color=COLORS[engine], transform=transform, clip_on=False)
         axes.plot([], [], "x", color=COLORS[engine], label=f"{engine} {failure}")

@@ -56,7 +56,9 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
     plot(measurements, engines, arguments.reference, title, suite.panels, file.with_suffix(".png"))
     print(f"\nwrote {file} and .png")
     ours = [engine for engine in wanted if engine.startswith("godwit")]
-    return all(engine in of_query and not of_query[engine].error for of_query in measurements.values() for engine in ours)
+    return all(
+        engine in of_query and not of_query[engine].error for of_query in measurements.values() for engine in ours
+    )
 
 
 def measure_engines(
@@ -73,7 +75,9 @@ def measure_engines(
                 except EngineError as error:
                     print(error, file=sys.stderr)
             versions = {engine.name: engine.version for engine in engines}
-            print(f"\n{suite.name}: " + ", ".join(f"{name} {version}" for name, version in versions.items()), flush=True)
+            print(
+                f"\n{suite.name}: " + ", ".join(f"{name} {version}" for name, version in versions.items()), flush=True
+            )
             return measure(suite, engines, turns, arguments.reference), versions
         finally:
             for engine in engines:
@@ -84,9 +88,13 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=[*SUITES, "all"])
     add_common(parser)
-    parser.add_argument("--memory-limit", type=parse_size, help="for every engine that has one, such as 2GB [the suite's]")
+    parser.add_argument(
+        "--memory-limit", type=parse_size, help="for every engine that has one, such as 2GB [the suite's]"
+    )
     parser.add_argument("--runs", type=int, default=5, help="counted runs per query [5]")
-    parser.add_argument("--seconds", type=float, default=60, help="time per query and engine that makes runs fewer [60]")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="time per query and engine that makes runs fewer [60]"
+    )
     parser.add_argument("--engines", type=list_of(ENGINES, "engine"), help=f"of {','.join(ENGINES)} [the suite's]")
     parser.add_argument("--reference", choices=ENGINES, default="duckdb", help="what ratios are to [duckdb]")
     parser.add_argument("--queries", type=lambda text: text.split(","), help="some of the queries, such as Q1,Q18")

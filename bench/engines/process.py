@@ -7,6 +7,7 @@ The driver looks at the resident size of the process and its children meanwhile.
 killed, before the system has to choose whom to kill.
 """
 
+import contextlib
 import multiprocessing
 import os
 import shutil
@@ -97,10 +98,8 @@ class EngineProcess:
     def _kill(self) -> None:
         """Ends the process and its children, if they are still there."""
         for pid in tree(self.process.pid) if self.process.is_alive() else []:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self.process.join()
         self.connection.close()
         shutil.rmtree(self.limits.scratch, ignore_errors=True)

@@ -35,7 +35,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("godwit", type=Path, help="the shell's program")
     parser.add_argument("data", type=Path, help="folder for the data")
-    parser.add_argument("--suites", type=lambda text: text.split(","), default=list(SUITES), help=f"[{','.join(SUITES)}]")
+    parser.add_argument(
+        "--suites", type=lambda text: text.split(","), default=list(SUITES), help=f"[{','.join(SUITES)}]"
+    )
     arguments = parser.parse_args()
 
     passed = failed = 0
@@ -70,7 +72,9 @@ def compare(name: str, suite: Suite, program: Path) -> Iterator[tuple[str, str |
             yield query, find_spilled_pages(Godwit(program, options=["--threads", "2", *FORCED], setup=views), sql)
 
 
-def compare_rows(godwit: Godwit, sql: str, expected: list[tuple], order: list[int], right: list[list[str]]) -> str | None:
+def compare_rows(
+    godwit: Godwit, sql: str, expected: list[tuple], order: list[int], right: list[list[str]]
+) -> str | None:
     """What is wrong with Godwit's rows. `right` are lines that were right before: reading them again takes longest."""
     try:
         lines = godwit.lines(sql)
