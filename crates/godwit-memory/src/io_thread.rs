@@ -88,7 +88,7 @@ pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSe
 /// What a thread keeps between batches.
 struct Worker {
     queue: Box<dyn RequestQueue>,
-    /// One for each compressed page of a batch; made when they are needed.
+    /// For the compressed pages of a batch; given memory when they are needed.
     buffers: Vec<AlignedBuffer>,
 }
 
@@ -112,14 +112,15 @@ impl Worker {
         let mut failure = Ok(());
         let mut latched = Vec::with_capacity(pages.len());
         let mut copies = Vec::with_capacity(pages.len());
-        for (page, buffer) in pages.iter().zip(&mut self.buffers) {
+        let mut buffers = self.buffers.iter_mut();
+        for page in pages {
             let Some(mut latch) = page.disk.try_lock() else { continue };
             if !page.state.begin_write() {
                 continue;
             }
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *latch = None;
-            match prepare(pool, page, buffer) {
+            match prepare(pool, page, &mut buffers) {
                 Ok(copy) => {
                     latched.push(Latched { page, latch });
                     copies.push(copy);
@@ -175,12 +176,12 @@ impl Worker {
                 memories.push(memory);
             }
         }
+        let mut buffers = self.buffers.iter_mut();
         let mut targets: Vec<&mut [u8]> = latched
             .iter()
             .zip(&mut memories)
-            .zip(&mut self.buffers)
-            .map(|((latched, memory), buffer)| match copy_of(latched).encoded_stored_bytes() {
-                Some(bytes) => &mut made(buffer)[..bytes],
+            .map(|(latched, memory)| match copy_of(latched).encoded_stored_bytes() {
+                Some(bytes) => &mut made(buffers.next().expect("a buffer for each page"))[..bytes],
                 None => memory.content(),
             })
             .collect();
@@ -188,15 +189,15 @@ impl Worker {
             latched.iter().zip(&mut targets).map(|(latched, target)| copy_of(latched).read_request(target)).collect();
         self.queue.run(&mut requests);
         let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
-        for (((latched, mut memory), buffer), result) in
-            latched.into_iter().zip(memories).zip(&self.buffers).zip(results)
-        {
+        let mut buffers = self.buffers.iter();
+        for ((latched, mut memory), result) in latched.into_iter().zip(memories).zip(results) {
             // A page that can't be read stays on disk: who pins it is told why.
             let copy = copy_of(&latched);
             let filled = match copy.encoded_stored_bytes() {
-                Some(bytes) => copy
-                    .verify(&result, &buffer[..bytes])
-                    .and_then(|()| copy.decode(&buffer[..bytes], memory.content(), &pool.codecs)),
+                Some(bytes) => {
+                    let stored = &buffers.next().expect("a buffer for each page")[..bytes];
+                    copy.verify(&result, stored).and_then(|()| copy.decode(stored, memory.content(), &pool.codecs))
+                }
                 None => copy.verify(&result, memory.content()),
             };
             if filled.is_ok() {
@@ -216,11 +217,15 @@ fn made(buffer: &mut AlignedBuffer) -> &mut [u8] {
 
 /// Encodes a page that is being written, if that is chosen and makes it smaller, and takes a place for it. Returns what
 /// is to be stored there too.
-fn prepare<'a>(pool: &Pool, page: &'a PageInner, buffer: &'a mut AlignedBuffer) -> Result<(DiskCopy, &'a [u8])> {
+fn prepare<'a>(
+    pool: &Pool,
+    page: &'a PageInner,
+    buffers: &mut slice::IterMut<'a, AlignedBuffer>,
+) -> Result<(DiskCopy, &'a [u8])> {
     let content = content_of(page);
     let codec = if page.is_large() { Codec::Plain } else { pool.codecs.next() };
     if codec != Codec::Plain {
-        let target = made(buffer);
+        let target = made(buffers.next().expect("a buffer for each page"));
         let begun = Instant::now();
         let encoded_bytes = codec.encode(content, target).unwrap_or(content.len());
         pool.codecs.note_encoded(codec, content.len(), encoded_bytes, begun.elapsed());

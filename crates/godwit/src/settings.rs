@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use godwit_common::{Error, Result, format_bytes, parse_bytes};
+use godwit_memory::{EvictionPolicy, IoMethod, SpillCompression};
 
 use crate::database::Shared;
 
@@ -16,6 +17,19 @@ struct Setting {
 }
 
 const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "eviction_policy",
+        description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",
+        get: |shared| shared.memory.eviction_policy().name().into(),
+        set: |shared, value| {
+            shared.memory.set_eviction_policy(named("eviction_policy", value, &EvictionPolicy::NAMES)?);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.memory.set_eviction_policy(EvictionPolicy::default());
+            Ok(())
+        },
+    },
     Setting {
         name: "max_temp_directory_size",
         description: "Most disk space that intermediates may take; 'unlimited' for what the disk has",
@@ -42,6 +56,32 @@ const SETTINGS: &[Setting] = &[
         },
         set: |shared, value| shared.set_limit(parse_bytes(value)?),
         reset: |shared| shared.set_limit(godwit_memory::default_memory_limit().0),
+    },
+    Setting {
+        name: "spill_compression",
+        description: "Compression of spilled pages: 'none', 'lz4', 'zstd', or 'auto' for what pays",
+        get: |shared| match shared.memory.spill_compression() {
+            SpillCompression::Auto => format!("auto (now {})", shared.memory.spill_codec()),
+            compression => compression.name().into(),
+        },
+        set: |shared, value| {
+            shared.memory.set_spill_compression(named("spill_compression", value, &SpillCompression::NAMES)?);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.memory.set_spill_compression(SpillCompression::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "spill_io",
+        description: "How pages are spilled: by 'io_uring', by 'threads', or 'auto' for what the system has",
+        get: |shared| {
+            let method = shared.memory.io_method().name();
+            shared.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
+        },
+        set: |shared, value| shared.memory.set_io_method(named("spill_io", value, &IoMethod::NAMES)?),
+        reset: |shared| shared.memory.set_io_method(IoMethod::default()),
     },
     Setting {
         name: "temp_directory",
@@ -74,6 +114,15 @@ const SETTINGS: &[Setting] = &[
         reset: |shared| shared.set_threads(std::thread::available_parallelism().map_or(1, |cores| cores.get())),
     },
 ];
+
+/// The value of this name.
+fn named<T: Copy>(setting: &str, name: &str, names: &[(&'static str, T)]) -> Result<T> {
+    let found = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|&(_, value)| value).ok_or_else(|| {
+        let known: Vec<String> = names.iter().map(|(known, _)| format!("'{known}'")).collect();
+        Error::user(format!("{setting}: there is no '{name}'")).with_hint(format!("it is one of {}", known.join(", ")))
+    })
+}
 
 fn find(name: &str) -> Result<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
