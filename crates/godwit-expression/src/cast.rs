@@ -2,13 +2,14 @@
 //!
 //! Casts between integers and decimals of one scale cost nothing where the proven range fits the new type: only the SQL
 //! type changes, the values lie as they did. Others check their values against the limits of the new type, or scale
-//! them. What isn't a number goes through Arrow's cast. Fractions are truncated when a number becomes an integer and
-//! rounded half away from zero when a decimal gets a smaller scale, as Arrow does where the planner folds constants.
+//! them. What isn't a number goes through Arrow's cast. Decimals are rounded half away from zero, and so are floats that
+//! become decimals; floats that become integers are rounded half to even. Arrow, which folds constants for the planner,
+//! would cut off: `godwit-sql` puts the function `whole` around such operands, which is left out here.
 
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::arithmetic::unary;
-use godwit_vector::kernels::cast::{all_in, convert, divide_rounded, divide_truncated, to_bool};
+use godwit_vector::kernels::cast::{all_in, convert, divide_rounded, to_bool};
 use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
 
 use crate::arithmetic::{integer_literal, scaled_up, shortened};
@@ -123,14 +124,9 @@ fn exact_to_exact(argument: Expression, to: &DataType, text: &str) -> Result<Exp
         0.. => scaled_up(argument, digits, text)?,
         _ => {
             let digits = digits.unsigned_abs();
-            let rounded = is_decimal(to);
-            let shrunk = match 10i128.checked_pow(digits) {
-                Some(factor) if !rounded => range::monotonic(bound, |value| value / factor),
-                _ => range::scale_down(bound, digits),
-            };
             let physical = if bound.fits(PhysicalType::I64) { PhysicalType::I64 } else { PhysicalType::I128 };
-            let output = ColumnType { range: Some(shrunk), ..typed(&argument, to, physical) };
-            let kernel = ScaleDown { divisor: 10i128.checked_pow(digits).unwrap_or(i128::MAX), rounded };
+            let output = ColumnType { range: Some(range::scale_down(bound, digits)), ..typed(&argument, to, physical) };
+            let kernel = ScaleDown { divisor: 10i128.checked_pow(digits).unwrap_or(i128::MAX) };
             Expression::strict(kernel, vec![to_physical(&argument, physical)], output)
         }
     };
@@ -168,7 +164,8 @@ fn from_float(argument: Expression, to: &DataType, text: &str) -> Expression {
     let physical = if limit.fits(PhysicalType::I64) { PhysicalType::I64 } else { PhysicalType::I128 };
     let output = ColumnType { range: Some(limit), ..typed(&argument, to, physical) };
     let factor = 10f64.powi(output.scale() as i32);
-    let kernel = FromFloat { factor, rounded: is_decimal(to), limit, physical, to: to.clone(), text: shortened(text) };
+    let kernel =
+        FromFloat { factor, to_integer: to.is_integer(), limit, physical, to: to.clone(), text: shortened(text) };
     Expression::strict(kernel, vec![to_physical(&argument, PhysicalType::F64)], output)
 }
 
@@ -231,13 +228,11 @@ impl Kernel for Convert {
 
 struct ScaleDown {
     divisor: i128,
-    rounded: bool,
 }
 
 impl Kernel for ScaleDown {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let divide = if self.rounded { divide_rounded } else { divide_truncated };
-        Ok(divide(&arguments[0], self.divisor))
+        Ok(divide_rounded(&arguments[0], self.divisor))
     }
 }
 
@@ -289,7 +284,7 @@ impl Kernel for DecimalToFloat {
 
 struct FromFloat {
     factor: f64,
-    rounded: bool,
+    to_integer: bool,
     limit: ValueRange,
     physical: PhysicalType,
     to: DataType,
@@ -298,8 +293,10 @@ struct FromFloat {
 
 impl Kernel for FromFloat {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let (factor, rounded) = (self.factor, self.rounded);
-        let scaled = unary(&arguments[0], |value: f64| if rounded { (value * factor).round() } else { value.trunc() });
+        let scaled = match self.to_integer {
+            true => unary(&arguments[0], f64::round_ties_even),
+            false => unary(&arguments[0], |value: f64| (value * self.factor).round()),
+        };
         let flat = scaled.to_flat();
         // The limits as floats may be rounded up; the comparison of integers below is exact.
         let (min, max) = (self.limit.min as f64, self.limit.max as f64);

@@ -67,9 +67,11 @@ impl<'a> Compiler<'a> {
                 Ok(like::compile_regex(argument, pattern, like.negated, like.case_insensitive))
             }
             Expr::Case(case) => self.case(expr, case),
-            Expr::Cast(call) => cast::compile(self.compile(&call.expr)?, call.field.data_type(), false, &text_of(expr)),
+            Expr::Cast(call) => {
+                cast::compile(self.compile(unrounded(&call.expr))?, call.field.data_type(), false, &text_of(expr))
+            }
             Expr::TryCast(call) => {
-                cast::compile(self.compile(&call.expr)?, call.field.data_type(), true, &text_of(expr))
+                cast::compile(self.compile(unrounded(&call.expr))?, call.field.data_type(), true, &text_of(expr))
             }
             Expr::ScalarFunction(call) => self.function(expr, call),
             Expr::OuterReferenceColumn(_, column) => {
@@ -308,7 +310,14 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// |argument| as a CASE over its sign.
+/// The operand of a cast without the rounding that `godwit-sql` puts around it: casts round by themselves.
+fn unrounded(operand: &Expr) -> &Expr {
+    match operand {
+        Expr::ScalarFunction(call) if call.func.name() == "whole" => &call.args[0],
+        other => other,
+    }
+}
+
 /// An expression for messages: literals and columns as SQL spells them, not as the planner's crates do.
 fn text_of(expr: &Expr) -> String {
     let as_written = |part| {
@@ -330,6 +339,7 @@ fn literal_text(scalar: &ScalarValue) -> String {
     }
 }
 
+/// |argument| as a CASE over its sign.
 fn absolute(argument: &Expression, text: &str) -> Result<Option<Expression>> {
     let zero = arithmetic::integer_literal(0, &argument.output().logical);
     let negative = compare::compile(Comparison::Less, argument.clone(), zero, text)?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{Error, Result};
+use godwit_sql::as_view_type;
 use godwit_vector::{ColumnType, PhysicalType};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{Compression, Encoding, Repetition, Type};
@@ -290,16 +291,6 @@ fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileCo
             Ok(FileColumn { field, leaf, decoding })
         })
         .collect()
-}
-
-/// Texts and binaries of all layouts, dictionaries included, are read as views.
-fn as_view_type(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-        DataType::Dictionary(_, values) => as_view_type(values),
-        other => other.clone(),
-    }
 }
 
 /// How a flat column is decoded; `None` for combinations that the Arrow reader converts.

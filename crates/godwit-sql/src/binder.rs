@@ -19,7 +19,7 @@ use crate::functions::FUNCTIONS;
 use crate::names::nearest;
 use crate::table::ScanSource;
 use crate::{Catalog, CatalogEntry, TableResolver, ViewDefinition};
-use crate::{dialect, plan_error};
+use crate::{bound, dialect, plan_error};
 
 /// Views within views up to this depth; a view that uses itself ends here too.
 const VIEW_DEPTH_MAX: usize = 32;
@@ -46,8 +46,10 @@ impl<'a> Binder<'a> {
     /// The unoptimized plan of a query.
     pub(crate) fn bind(&self, mut query: Box<ast::Query>) -> Result<LogicalPlan> {
         dialect::rewrite(&mut query);
+        let has_joined_wildcard = bound::mark_own_sides(&mut query);
         let options = ParserOptions::new().with_parse_float_as_decimal(true).with_collect_spans(true);
-        SqlToRel::new_with_options(self, options).sql_statement_to_plan(ast::Statement::Query(query))
+        let plan = SqlToRel::new_with_options(self, options).sql_statement_to_plan(ast::Statement::Query(query))?;
+        bound::complete(plan, has_joined_wildcard)
     }
 
     /// The unoptimized plan of a view's query, with the view's column names.

@@ -6,15 +6,24 @@
 //! count_if(c)                     count(CASE WHEN c THEN 1 END)
 //! approx_count_distinct(x)        count(DISTINCT x), which is near enough and counted out of core too
 //! SELECT DISTINCT a … ORDER BY a  ORDER BY 1
+//! SEMI JOIN, ANTI JOIN            LEFT SEMI JOIN, LEFT ANTI JOIN
+//! 1e3                             CAST('1e3' AS DOUBLE); other fractions are decimals
+//! (a, b) = (c, d)                 a = c AND b = d; IN with a list of rows alike
+//! (a, b) IN (SELECT c, d …)       struct(a, b) IN (SELECT struct(c0, c1) FROM (SELECT c, d …) AS rows(c0, c1))
+//! a ^ b, mod(a, b), xor(a, b), ~a power(a, b), a % b, a # b, -1 - a
 //! ```
 
 use std::ops::ControlFlow;
 
 use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion_sql::sqlparser::ast::{
-    CaseWhen, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
-    OrderByKind, Query, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
+    BinaryOperator, CaseWhen, CastKind, DataType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, JoinOperator, ObjectName, OrderByKind, Query,
+    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator, Value, VisitMut,
+    VisitorMut,
 };
+use datafusion_sql::sqlparser::dialect::DuckDbDialect;
+use datafusion_sql::sqlparser::parser::Parser;
 
 use crate::parse::ordinal;
 
@@ -54,7 +63,26 @@ impl VisitorMut for Dialect {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        for join in select.from.iter_mut().flat_map(|from| &mut from.joins) {
+            join.join_operator = match std::mem::replace(&mut join.join_operator, JoinOperator::OuterApply) {
+                JoinOperator::Semi(constraint) => JoinOperator::LeftSemi(constraint),
+                JoinOperator::Anti(constraint) => JoinOperator::LeftAnti(constraint),
+                other => other,
+            };
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if matches!(expr, Expr::BinaryOp { op: BinaryOperator::BitwiseXor, .. }) {
+            bind_power_tighter(expr);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        rewrite_operator(expr);
         if let Expr::Function(function) = expr
             && let Some(known) = known_form(function)
         {
@@ -86,6 +114,130 @@ fn order_distinct_by_position(query: &mut Query) {
     }
 }
 
+/// Turns `(a * b) ^ (c + d)`, as the parser crate reads `a * b ^ c + d`, into `a * (b ^ c) + d`.
+fn bind_power_tighter(expr: &mut Expr) {
+    let is_looser = |expr: &Expr| {
+        use BinaryOperator::{Divide, DuckIntegerDivide, Minus, Modulo, Multiply, Plus};
+        matches!(expr, Expr::BinaryOp { op: Plus | Minus | Multiply | Divide | Modulo | DuckIntegerDivide, .. })
+    };
+    let Expr::BinaryOp { left: base, op: BinaryOperator::BitwiseXor, right: exponent } = expr else { return };
+    let nothing = || Box::new(Expr::value(Value::Null));
+    if is_looser(base) {
+        let mut outer = std::mem::replace(base, nothing());
+        if let Expr::BinaryOp { right, .. } = &mut *outer {
+            std::mem::swap(right, base);
+            let mut power = std::mem::replace(expr, Expr::value(Value::Null));
+            if let Expr::BinaryOp { right, .. } = &mut *outer {
+                bind_power_tighter(&mut power);
+                **right = power;
+            }
+        }
+        *expr = *outer;
+    } else if is_looser(exponent) {
+        let mut outer = std::mem::replace(exponent, nothing());
+        if let Expr::BinaryOp { left, .. } = &mut *outer {
+            std::mem::swap(left, exponent);
+            let mut power = std::mem::replace(expr, Expr::value(Value::Null));
+            bind_power_tighter(&mut power);
+            **left = power;
+        }
+        *expr = *outer;
+    }
+}
+
+/// Operators and literals that the binder reads otherwise, or not at all.
+fn rewrite_operator(expr: &mut Expr) {
+    let nothing = || Box::new(Expr::value(Value::Null));
+    match expr {
+        Expr::BinaryOp { left, op: BinaryOperator::BitwiseXor, right } => {
+            let arguments = [std::mem::replace(left, nothing()), std::mem::replace(right, nothing())];
+            *expr = call_of("power", arguments.map(|argument| *argument).into());
+        }
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq), right } => {
+            if let (Some(left), Some(right)) = (row_of(left), row_of(right))
+                && left.len() == right.len()
+            {
+                let equal = equal_rows(left, right);
+                *expr = match op {
+                    BinaryOperator::Eq => equal,
+                    _ => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(equal) },
+                };
+            }
+        }
+        Expr::InList { expr: row, list, negated } => {
+            let Some(row) = row_of(row) else { return };
+            let same_width =
+                |other: &Expr| row_of(other).filter(|other| other.len() == row.len()).map(<[Expr]>::to_vec);
+            let Some(rows) = list.iter().map(same_width).collect::<Option<Vec<_>>>() else { return };
+            let equal = rows.iter().map(|other| equal_rows(row, other));
+            let Some(any) = equal.reduce(|all, next| infix(&all, BinaryOperator::Or, &next)) else { return };
+            *expr = match negated {
+                true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) },
+                false => any,
+            };
+        }
+        Expr::InSubquery { expr: row, subquery, .. } => {
+            let Some(fields) = row_of(row) else { return };
+            let columns: Vec<Ident> = (0..fields.len()).map(|at| Ident::new(format!("c{at}"))).collect();
+            **row = call_of("struct", fields.to_vec());
+            rows_as_values(subquery, columns);
+        }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
+            let left = Box::new(Expr::value(Value::Number("-1".to_owned(), false)));
+            let right = Box::new(Expr::Nested(std::mem::replace(operand, nothing())));
+            *expr = Expr::Nested(Box::new(Expr::BinaryOp { left, op: BinaryOperator::Minus, right }));
+        }
+        Expr::Value(value) => {
+            if let Value::Number(number, _) = &value.value
+                && number.contains(['e', 'E'])
+                && !number.starts_with("0x")
+            {
+                *expr = Expr::Cast {
+                    kind: CastKind::Cast,
+                    expr: Box::new(Expr::value(Value::SingleQuotedString(number.clone()))),
+                    data_type: DataType::Double(ExactNumberInfo::None),
+                    array: false,
+                    format: None,
+                };
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The fields of `(a, b)`.
+fn row_of(expr: &Expr) -> Option<&[Expr]> {
+    match expr {
+        Expr::Tuple(fields) if fields.len() > 1 => Some(fields),
+        _ => None,
+    }
+}
+
+fn equal_rows(left: &[Expr], right: &[Expr]) -> Expr {
+    let equal = left.iter().zip(right).map(|(left, right)| infix(left, BinaryOperator::Eq, right));
+    equal.reduce(|all, next| infix(&all, BinaryOperator::And, &next)).expect("rows have fields")
+}
+
+/// Turns a subquery of several columns into one of a single column with rows `(a, b)`.
+fn rows_as_values(subquery: &mut Query, columns: Vec<Ident>) {
+    let fields = columns.iter().map(|column| Expr::Identifier(column.clone())).collect();
+    let row = call_of("struct", fields);
+    let columns = columns.into_iter().map(|name| TableAliasColumnDef { name, data_type: None }).collect();
+    let alias = TableAlias { explicit: true, name: Ident::new("rows"), columns, at: None };
+    let mut around = Parser::new(&DuckDbDialect)
+        .try_with_sql("SELECT NULL FROM (SELECT NULL) AS rows")
+        .and_then(|mut parser| parser.parse_query())
+        .expect("the text is a query");
+    if let SetExpr::Select(select) = around.body.as_mut() {
+        select.projection = vec![SelectItem::UnnamedExpr(row)];
+        if let TableFactor::Derived { subquery: inner, alias: inner_alias, .. } = &mut select.from[0].relation {
+            std::mem::swap(inner.as_mut(), subquery);
+            *inner_alias = Some(alias);
+        }
+    }
+    *subquery = *around;
+}
+
 /// The call in words that the binder knows, if it doesn't know it as it is.
 fn known_form(function: &mut Function) -> Option<Expr> {
     let name = function.name.to_string().to_lowercase();
@@ -111,6 +263,8 @@ fn known_form(function: &mut Function) -> Option<Expr> {
             list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(counted))];
             Some(call("count", function))
         }
+        ("mod" | "fmod", [left, right]) => Some(infix(left, BinaryOperator::Modulo, right)),
+        ("xor", [left, right]) => Some(infix(left, BinaryOperator::PGBitwiseXor, right)),
         (name, [_]) => {
             let (_, part) = DATE_PARTS.iter().find(|(known, _)| *known == name)?;
             let part = Expr::value(Value::SingleQuotedString((*part).to_owned()));
@@ -119,6 +273,26 @@ fn known_form(function: &mut Function) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+fn infix(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
+    let nested = |operand: &Expr| Box::new(Expr::Nested(Box::new(operand.clone())));
+    Expr::Nested(Box::new(Expr::BinaryOp { left: nested(left), op, right: nested(right) }))
+}
+
+/// A plain call.
+pub(crate) fn call_of(name: &str, arguments: Vec<Expr>) -> Expr {
+    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::with_quote('"', name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
 }
 
 fn call(name: &str, function: &Function) -> Expr {

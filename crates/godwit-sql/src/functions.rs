@@ -53,6 +53,8 @@ impl Functions {
         for function in datafusion_functions::all_default_functions().into_iter().chain(nested) {
             insert(&mut scalar, function.name(), function.aliases(), &function);
         }
+        let own_side = Arc::new(ScalarUDF::from(crate::bound::OwnSide::default()));
+        insert(&mut scalar, own_side.name(), &[], &own_side);
         let mut higher_order = HashMap::new();
         for function in datafusion_functions_nested::all_default_higher_order_functions() {
             insert(&mut higher_order, function.name(), function.aliases(), &function);

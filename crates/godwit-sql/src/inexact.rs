@@ -75,7 +75,11 @@ impl AggregateUDFImpl for Average {
 pub(crate) struct QuotientPlanner;
 
 impl ExprPlanner for QuotientPlanner {
-    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    fn plan_binary_op(&self, mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        // Division of integers cuts off under both names.
+        if expr.op == BinaryOperator::DuckIntegerDivide {
+            expr.op = BinaryOperator::Divide;
+        }
         if expr.op != BinaryOperator::Divide {
             return Ok(PlannerResult::Original(expr));
         }

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod binder;
+mod bound;
 mod catalog;
 mod dialect;
 mod estimate;
@@ -25,7 +26,10 @@ mod optimize;
 mod parse;
 mod plan_error;
 mod planner;
+mod repeat;
 mod result_names;
+mod sample;
+mod spelling;
 mod stack;
 mod statement;
 mod statistics;
@@ -35,12 +39,14 @@ mod table;
 mod test_tables;
 #[cfg(test)]
 mod tests;
+mod typed_rewrites;
 
 pub use catalog::{Catalog, CatalogEntry, ViewDefinition};
 pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};
 pub use parse::ParsedStatement;
 pub use planner::Planner;
+pub use repeat::Repeat;
 pub use statement::Statement;
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use summarize::sql_name;
-pub use table::{TableDefinition, TableResolver, table_of};
+pub use table::{TableDefinition, TableResolver, as_view_type, table_of};

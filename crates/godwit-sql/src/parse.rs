@@ -15,7 +15,7 @@ use godwit_common::{Error, Position, Result};
 
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
-use crate::{from_first, plan_error, stack};
+use crate::{from_first, plan_error, sample, spelling, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -80,7 +80,8 @@ pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
             continue;
         };
         let range = lines.offset(sql, first.span.start)..lines.offset(sql, last.span.end);
-        let tokens = from_first::add_selects(tokens.iter().filter(is_text).cloned().collect());
+        let tokens = spelling::normalized(tokens.iter().filter(is_text).cloned().collect())?;
+        let tokens = from_first::add_selects(tokens);
         let depth = stack::depth_of(&tokens).map_err(|error| plan_error::with_location(error, first.span.start))?;
         let end = last.span.end;
         let syntax = stack::with_stack(depth, || StatementParser { sql, lines: &lines, tokens, end }.parse())?;
@@ -295,6 +296,13 @@ impl VisitorMut for Desugar {
             order.kind = OrderByKind::Expressions((0..select.projection.len()).map(by).collect());
         }
         ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut ast::TableFactor) -> ControlFlow<Error> {
+        match sample::rewrite(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {

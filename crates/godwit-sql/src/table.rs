@@ -55,7 +55,7 @@ impl fmt::Debug for TableDefinition {
 }
 
 /// The view type of strings and binaries, every other type unchanged.
-fn as_view_type(data_type: &DataType) -> DataType {
+pub fn as_view_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
         DataType::Binary | DataType::LargeBinary => DataType::BinaryView,

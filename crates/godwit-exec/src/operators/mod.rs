@@ -4,12 +4,14 @@ mod filter;
 mod limit;
 mod nothing;
 mod project;
+mod repeat;
 mod values;
 
 pub use filter::FilterTransform;
 pub use limit::LimitTransform;
 pub use nothing::NothingSink;
 pub use project::ProjectTransform;
+pub use repeat::RepeatTransform;
 pub use values::ValuesSource;
 
 use godwit_vector::Chunk;

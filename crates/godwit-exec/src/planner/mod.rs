@@ -27,7 +27,7 @@ use datafusion_common::DFSchema;
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 use godwit_expression::{CompileContext, Expression};
-use godwit_sql::Estimates;
+use godwit_sql::{Estimates, Repeat};
 
 use crate::QueryContext;
 use crate::explain::ExplainNode;
@@ -122,6 +122,10 @@ impl PhysicalPlanner<'_> {
             LogicalPlan::Subquery(subquery) => self.plan(&subquery.subquery, needs),
             LogicalPlan::Values(values) => self.plan_values(values),
             LogicalPlan::EmptyRelation(empty) => self.plan_empty(empty),
+            LogicalPlan::Extension(extension) => match Repeat::of(extension) {
+                Some(repeat) => self.plan_repeat(repeat, needs),
+                None => Err(unsupported_node(plan)),
+            },
             other => Err(unsupported_node(other)),
         }?;
         stream.explain.estimated_rows.get_or_insert_with(|| self.estimates.of(plan).rows);

@@ -9,12 +9,13 @@ use datafusion_expr::logical_plan::{
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Predicate};
+use godwit_sql::Repeat;
 use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange};
 
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
-use crate::operators::{FilterTransform, LimitTransform, ProjectTransform, ValuesSource};
+use crate::operators::{FilterTransform, LimitTransform, ProjectTransform, RepeatTransform, ValuesSource};
 
 use crate::sort::{Sort as SortOperator, SortKey, SortSpec};
 
@@ -117,6 +118,17 @@ impl PhysicalPlanner<'_> {
             None => format!("Offset {offset}"),
         };
         let transform = LimitTransform::new(offset as u64, rows.map(|rows| rows as u64), name);
+        stream.explain_above(ExplainNode::of_transform(&transform));
+        stream.transform(transform);
+        Ok(stream)
+    }
+
+    pub(super) fn plan_repeat(&mut self, repeat: &Repeat, needs: Needs) -> Result<Stream> {
+        let mut columns = needs.columns;
+        columns.extend(columns_of(&repeat.copies, repeat.input.schema())?);
+        let mut stream = self.plan(&repeat.input, Needs { columns, filters: needs.filters })?;
+        let copies = self.compile(&repeat.copies, &mut stream)?.with_physical(PhysicalType::I64);
+        let transform = RepeatTransform::new(copies, format!("Repeat {}", repeat.copies));
         stream.explain_above(ExplainNode::of_transform(&transform));
         stream.transform(transform);
         Ok(stream)

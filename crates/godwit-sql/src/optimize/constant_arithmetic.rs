@@ -111,17 +111,33 @@ fn fold(expr: Expr, simplifier: &ExprSimplifier) -> Result<Transformed<Expr>> {
 
 /// False for what the simplifier never turns into a literal; saves the attempt for most operands.
 fn may_be_constant(operand: &Expr) -> bool {
+    if matches!(operand, Expr::BinaryExpr(_) | Expr::Negative(_)) {
+        // Constant operations are folded by now. What is left becomes constant by an identity only, such as x * 0.
+        return operand.exists(|part| Ok(is_identity(part))).unwrap_or(true);
+    }
     !matches!(
         operand,
         Expr::Column(_)
             | Expr::OuterReferenceColumn(..)
-            | Expr::BinaryExpr(_)
-            | Expr::Negative(_)
             | Expr::AggregateFunction(_)
             | Expr::WindowFunction(_)
             | Expr::ScalarSubquery(_)
             | Expr::Placeholder(_)
     )
+}
+
+/// True for operations whose result doesn't depend on one of the operands, or may not.
+fn is_identity(operation: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = operation else { return false };
+    let is_literal = |operand: &Expr| matches!(operand, Expr::Literal(..) | Expr::Cast(_));
+    match op {
+        Operator::Plus => false,
+        Operator::Minus | Operator::BitwiseXor => left == right,
+        Operator::Multiply | Operator::Divide | Operator::Modulo | Operator::BitwiseAnd | Operator::BitwiseOr => {
+            is_literal(left) || is_literal(right) || left == right
+        }
+        _ => true,
+    }
 }
 
 /// The number that an operand always is, if the simplifier finds one.

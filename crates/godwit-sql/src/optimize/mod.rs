@@ -1,7 +1,7 @@
 //! Optimization: the rules of the planner crates, then join order and build sides.
 //!
 //! ```text
-//! analyze          types, grouping functions
+//! analyze          ours: typed rewrites; types, grouping functions
 //! fold             ours: arithmetic of constants, with overflow as an error; before each simplification
 //! rewrite          simplification, decorrelation, pushdown of filters and limits, common subexpressions
 //! order_joins      ours: join trees in the cheapest order
@@ -25,9 +25,13 @@ use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::push_down_filter::PushDownFilter;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 
-use crate::Estimates;
+use crate::{Estimates, typed_rewrites};
 
-static ANALYZER: LazyLock<Analyzer> = LazyLock::new(Analyzer::new);
+static ANALYZER: LazyLock<Analyzer> = LazyLock::new(|| {
+    let mut analyzer = Analyzer::new();
+    typed_rewrites::all().into_iter().for_each(|rewrite| analyzer.add_function_rewrite(rewrite));
+    analyzer
+});
 static REWRITE: LazyLock<Optimizer> = LazyLock::new(|| {
     let mut rules = Optimizer::new().rules;
     rules.insert(0, Arc::new(constant_arithmetic::FoldConstantArithmetic));

@@ -110,14 +110,3 @@ pub fn divide_rounded(vector: &Vector, divisor: i128) -> Vector {
         }
     }
 }
-
-/// Divides an `i64` or `i128` vector by `divisor` > 0, dropping the fraction: a decimal as an integer.
-pub fn divide_truncated(vector: &Vector, divisor: i128) -> Vector {
-    match i64::try_from(divisor) {
-        Ok(divisor) if vector.physical() == PhysicalType::I64 => unary(vector, move |value: i64| value / divisor),
-        _ => {
-            let wide = convert(vector, PhysicalType::I128);
-            convert(&unary(&wide, move |value: i128| value / divisor), vector.physical())
-        }
-    }
-}

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::arithmetic::{
     Arithmetic, ArithmeticError, integer_checked, integer_unchecked, multiply_narrow, multiply_wide,
 };
-use super::cast::{convert, divide_rounded, divide_truncated, min_max};
+use super::cast::{convert, divide_rounded, min_max};
 use super::compare::{Comparison, between, compare, is_distinct};
 use crate::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, Vector};
 
@@ -171,7 +171,6 @@ proptest! {
             prop_assert_eq!(values::<i64>(&divide_rounded(&vector, divisor as i128)), map(&model));
             let wide = convert(&divide_rounded(&convert(&vector, PhysicalType::I128), divisor as i128), PhysicalType::I64);
             prop_assert_eq!(values::<i64>(&wide), map(&model));
-            prop_assert_eq!(values::<i64>(&divide_truncated(&vector, divisor as i128)), map(&|v| v / divisor));
             let present: Vec<i128> = map(&|v| v).into_iter().flatten().map(i128::from).collect();
             let found = min_max(&vector).map(|range| (range.min, range.max));
             prop_assert_eq!(found, present.iter().min().copied().zip(present.iter().max().copied()));

@@ -174,16 +174,7 @@ impl Collector<'_> {
             let mut below = Collector { estimates: self.estimates, relations: Vec::new(), conjuncts: Vec::new() };
             below.collect(&join.left)?;
             if let Some(relation) = self.semi_target(join, &below.relations) {
-                let moved = Join::try_new(
-                    Arc::clone(&below.relations[relation]),
-                    Arc::clone(&join.right),
-                    join.on.clone(),
-                    None,
-                    join.join_type,
-                    join.join_constraint,
-                    join.null_equality,
-                    join.null_aware,
-                )?;
+                let moved = moved_to(join, &below.relations[relation])?;
                 below.relations[relation] = Arc::new(LogicalPlan::Join(moved));
                 self.relations.append(&mut below.relations);
                 self.conjuncts.append(&mut below.conjuncts);
@@ -207,21 +198,25 @@ impl Collector<'_> {
         let target = set.trailing_zeros() as usize;
         let relation = &relations[target];
         let rows = self.estimates.of_shared(relation).rows;
-        let moved = Join::try_new(
-            Arc::clone(relation),
-            Arc::clone(&join.right),
-            join.on.clone(),
-            None,
-            join.join_type,
-            join.join_constraint,
-            join.null_equality,
-            join.null_aware,
-        )
-        .ok()?;
+        let moved = moved_to(join, relation).ok()?;
         let left_over = self.estimates.of(&LogicalPlan::Join(moved)).rows;
         let build_rows = self.estimates.of_shared(&join.right).rows;
         (left_over <= rows * SEMI_SHARE_MAX && build_rows <= rows * SEMI_BUILD_SHARE_MAX).then_some(target)
     }
+}
+
+/// A semi or anti join without residual, on another left side.
+fn moved_to(join: &Join, left: &Arc<LogicalPlan>) -> Result<Join> {
+    Join::try_new(
+        Arc::clone(left),
+        Arc::clone(&join.right),
+        join.on.clone(),
+        None,
+        join.join_type,
+        join.join_constraint,
+        join.null_equality,
+        join.null_aware,
+    )
 }
 
 /// True for inner joins whose predicates are ordinary: no NULL = NULL, nothing random.

@@ -1,0 +1,108 @@
+//! Spellings that the tokenizer and the parser crate don't know: changes of a statement's tokens before it is parsed.
+//!
+//! ```text
+//! 1_000_000                1000000
+//! TABLESAMPLE 10%          TABLESAMPLE (10 PERCENT)
+//! TABLESAMPLE reservoir(…) TABLESAMPLE (…)
+//! a ** b                   a ^ b
+//! ```
+
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use godwit_common::{Error, Result};
+
+use crate::plan_error;
+
+/// Joins that other engines have, by the word before JOIN, and what to do instead.
+const FOREIGN_JOINS: [(&str, &str); 2] = [
+    ("ASOF", "join with an inequality, and keep the nearest row of each with DISTINCT ON"),
+    ("POSITIONAL", "number the rows of both sides, and join by the number"),
+];
+
+/// The tokens, without white space, in spellings that the parser crate knows.
+pub(crate) fn normalized(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    let mut normal: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for (at, token) in tokens.iter().enumerate() {
+        refuse_foreign_clauses(&tokens[at..])?;
+        if let Some(last) = normal.last_mut()
+            && joins(last, token)
+        {
+            last.span.end = token.span.end;
+            continue;
+        }
+        let token = match &token.token {
+            Token::Mod if is_sample_size(&normal) => {
+                TokenWithSpan { token: Token::make_keyword("PERCENT"), span: token.span }
+            }
+            Token::Word(word) if word.value.eq_ignore_ascii_case("reservoir") && ends_with_sample(&normal) => continue,
+            _ => token.clone(),
+        };
+        normal.push(token);
+    }
+    Ok(normal)
+}
+
+/// Adds a token to the one before it, if both are one without white space between.
+fn joins(before: &mut TokenWithSpan, token: &TokenWithSpan) -> bool {
+    if before.span.end != token.span.start {
+        return false;
+    }
+    match (&mut before.token, &token.token) {
+        (Token::Number(number, _), Token::Word(word)) => {
+            let digits = word.value.strip_prefix('_').filter(|_| word.quote_style.is_none());
+            let Some(digits) = digits.filter(|digits| is_grouped(digits)) else { return false };
+            number.push_str(&digits.replace('_', ""));
+            true
+        }
+        (Token::Number(number, _), Token::Number(fraction, _)) if fraction.starts_with('.') => {
+            number.push_str(fraction);
+            true
+        }
+        (power @ Token::Mul, Token::Mul) => {
+            *power = Token::Caret;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// `000`, `000_000`, …
+fn is_grouped(digits: &str) -> bool {
+    digits.split('_').all(|group| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn keyword(token: &TokenWithSpan) -> Keyword {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    }
+}
+
+fn ends_with_sample(tokens: &[TokenWithSpan]) -> bool {
+    tokens.last().is_some_and(|last| keyword(last) == Keyword::TABLESAMPLE)
+}
+
+/// True after `TABLESAMPLE 10`, `TABLESAMPLE (10` and `TABLESAMPLE BERNOULLI (10`.
+fn is_sample_size(tokens: &[TokenWithSpan]) -> bool {
+    let Some(TokenWithSpan { token: Token::Number(..), .. }) = tokens.last() else { return false };
+    let before = tokens[..tokens.len() - 1].iter().rev().take(3);
+    before
+        .take_while(|token| matches!(token.token, Token::LParen | Token::Word(_)))
+        .any(|token| keyword(token) == Keyword::TABLESAMPLE)
+}
+
+fn refuse_foreign_clauses(tokens: &[TokenWithSpan]) -> Result<()> {
+    let [first, second, ..] = tokens else { return Ok(()) };
+    let Token::Word(word) = &first.token else { return Ok(()) };
+    let foreign = FOREIGN_JOINS.iter().find(|(name, _)| word.value.eq_ignore_ascii_case(name));
+    let error = match (foreign, keyword(second)) {
+        (Some((name, instead)), Keyword::JOIN | Keyword::LEFT) if word.quote_style.is_none() => {
+            Error::unsupported(format!("{name} JOIN")).with_hint(*instead)
+        }
+        _ if keyword(first) == Keyword::USING && keyword(second) == Keyword::SAMPLE => {
+            Error::unsupported("USING SAMPLE").with_hint("write TABLESAMPLE behind the table")
+        }
+        _ => return Ok(()),
+    };
+    Err(plan_error::with_location(error, first.span.start))
+}
