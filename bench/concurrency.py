@@ -24,7 +24,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from memory import MIB, SLACK_BYTES, watch
-from options import ROOT, SMOKE_MEMORY_LIMIT, add_common, circumstances, parse_size
+from options import ROOT, SMALLEST_MEMORY_LIMIT, add_common, circumstances, parse_size
 from plot import COLORS, save, tidy
 from resident import SAMPLES_PER_SECOND
 from suites import SUITES, Options, Suite
@@ -55,7 +55,7 @@ Runs = dict[str, dict[str, list[Run]]]
 def main() -> int:
     arguments = parse_arguments()
     suite = SUITES["concurrency"](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
-    default = parse_size(SMOKE_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes
+    default = parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes
     limit = arguments.memory_limit or default
     programs = {
         "godwit": [arguments.program],

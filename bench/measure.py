@@ -1,7 +1,7 @@
 """Measures engines side by side.
 
 Query by query, the engines take turns: A B C, A B C, ... A machine that slows down for a while slows all of them. The
-first turn is not counted: it fills file caches and opens files. Queries that take long get fewer turns, see `Turns`.
+first turn is a warm-up: it fills file caches and opens files. Queries that take long get fewer turns, see `Turns`.
 """
 
 import math
@@ -39,6 +39,8 @@ class Turns:
     runs: int
     # No further turn is begun when the slowest engine has spent so many seconds on a query, but one turn is counted.
     seconds: float
+    # The first turn isn't counted.
+    warm_up: bool
 
     def enough(self, of_query: dict[str, Measurement]) -> bool:
         done = [m.seconds for m in of_query.values() if not m.error]
@@ -56,26 +58,30 @@ def measure(suite: Suite, engines: list[EngineProcess], turns: Turns, reference:
     width = max(map(len, suite.queries), default=0)
     for query in suite.queries:
         of_query = measurements[query] = {engine.name: Measurement() for engine in engines}
-        warm_up = True
-        while warm_up or not turns.enough(of_query):
+        first = True
+        while first or not turns.enough(of_query):
             for engine in engines:
                 if not of_query[engine.name].error:
-                    take_turn(of_query[engine.name], engine, suite, query, warm_up)
-            if warm_up:
+                    take_turn(of_query[engine.name], engine, suite, query, first, counted=not (first and turns.warm_up))
+            if first:
                 check_results(of_query, reference)
-            warm_up = False
+            first = False
         print(line(f"{query:>{width}}", of_query), flush=True)
     return measurements
 
 
-def take_turn(measurement: Measurement, engine: EngineProcess, suite: Suite, query: str, warm_up: bool) -> None:
-    outcome = engine.run(suite.queries[query], with_rows=warm_up)
+def take_turn(
+    measurement: Measurement, engine: EngineProcess, suite: Suite, query: str, first: bool, counted: bool
+) -> None:
+    """Runs a query; its rows are looked at the first time."""
+    outcome = engine.run(suite.queries[query], with_rows=first)
     measurement.peak_bytes = max(measurement.peak_bytes, outcome.peak_bytes)
     if outcome.error:
         measurement.error = ("not supported: " if outcome.unsupported else "") + outcome.error
-    elif warm_up:
+        return
+    if first:
         measurement.result = [len(outcome.rows)] if suite.any_row else fingerprint(outcome.rows)
-    else:
+    if counted:
         measurement.seconds.append(outcome.seconds)
 
 

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from options import SMOKE_MEMORY_LIMIT, add_common, parse_size
+from options import SMALLEST_MEMORY_LIMIT, add_common, parse_size
 from resident import SAMPLES_PER_SECOND, peak_resident_bytes, resident_bytes
 from suites import SUITES, Options
 
@@ -46,7 +46,7 @@ def main() -> int:
     arguments = parser.parse_args()
 
     suite = SUITES[arguments.suite](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
-    default = parse_size(SMOKE_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes or parse_size("2GB")
+    default = parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes or parse_size("2GB")
     limit = arguments.memory_limit or default
     allowed = limit + SLACK_BYTES
     views = [f"CREATE VIEW {name} AS SELECT * FROM '{file}'" for name, file in suite.tables.items()]

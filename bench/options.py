@@ -17,7 +17,7 @@ RESULTS = ROOT / "bench/results"
 # Where `godwit demo` keeps its files, too.
 DATA = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "godwit"
 # The smallest limit for two threads.
-SMOKE_MEMORY_LIMIT = "96MiB"
+SMALLEST_MEMORY_LIMIT = "96MiB"
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from engines import ENGINES, EngineError, EngineProcess, Limits
 from measure import Measurements, Turns, as_json, measure, summary
-from options import SMOKE_MEMORY_LIMIT, add_common, circumstances, list_of, parse_size
+from options import SMALLEST_MEMORY_LIMIT, add_common, circumstances, list_of, parse_size
 from plot import plot
 from suites import SUITES, Options, Suite
 
@@ -31,8 +31,10 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
     suite = SUITES[name](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
     if arguments.queries:
         suite = replace(suite, queries={query: suite.queries[query] for query in arguments.queries})
-    limit = arguments.memory_limit or (parse_size(SMOKE_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes)
-    turns = Turns(1 if arguments.smoke else arguments.runs, arguments.seconds)
+    limit = arguments.memory_limit or (
+        parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes
+    )
+    turns = Turns(1 if arguments.smoke else arguments.runs, arguments.seconds, warm_up=not arguments.cold)
     wanted = arguments.engines or suite.engines
     measurements, versions = measure_engines(suite, wanted, limit, turns, arguments)
 
@@ -47,6 +49,7 @@ def run(name: str, arguments: argparse.Namespace) -> bool:
         **circumstances(arguments),
         "memory_limit_bytes": limit,
         "runs": turns.runs,
+        "warm_up": turns.warm_up,
         "versions": versions,
         "queries": as_json(measurements),
     }
@@ -92,6 +95,7 @@ def parse_arguments() -> argparse.Namespace:
         "--memory-limit", type=parse_size, help="for every engine that has one, such as 2GB [the suite's]"
     )
     parser.add_argument("--runs", type=int, default=5, help="counted runs per query [5]")
+    parser.add_argument("--cold", action="store_true", help="count the first turn: queries too long for a warm-up")
     parser.add_argument(
         "--seconds", type=float, default=60, help="time per query and engine that makes runs fewer [60]"
     )
