@@ -54,7 +54,12 @@ pub struct QuerySettings {
     pub workers: usize,
     /// Measures time and rows per operator (`EXPLAIN ANALYZE`).
     pub profile: bool,
+    /// Rows are compressed before an operator keeps them if they are expected to take so many bytes; `None`: never.
+    pub compress_from_bytes: Option<u64>,
 }
+
+/// Usual [`QuerySettings::compress_from_bytes`]: 32 MiB. What stays in a processor's caches isn't worth it.
+pub const COMPRESS_FROM_BYTES: u64 = 32 << 20;
 
 /// A running query.
 pub struct QueryContext {

@@ -29,7 +29,7 @@ mod testing;
 pub mod window;
 
 pub use collect::{ResultCollector, ResultStream};
-pub use context::{CancelToken, QueryContext, QuerySettings};
+pub use context::{COMPRESS_FROM_BYTES, CancelToken, QueryContext, QuerySettings};
 pub use explain::ExplainNode;
 pub use key_filter::KeyFilter;
 pub use operators::NothingSink;

@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion_expr::Expr;
 use godwit_common::Result;
+use godwit_expression::TextDomain;
+use godwit_memory::BufferManager;
 use godwit_vector::RowType;
 
 use crate::QueryContext;
@@ -17,6 +19,12 @@ pub trait Table: Send + Sync {
 
     /// A source of the requested columns, rows filtered.
     fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>>;
+
+    /// All values of a text column, if they are few and it costs little to know them. `memory` accounts for what is read
+    /// to find out.
+    fn text_domain(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
+        Ok(None)
+    }
 }
 
 /// The form in which the catalog (which knows nothing of execution) carries a [`Table`].

@@ -30,7 +30,12 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn query(&self) -> Arc<QueryContext> {
         let config = BufferConfig { force_spill: self.force_spill, ..BufferConfig::new(self.memory_limit) };
-        let settings = QuerySettings { chunk_rows: self.chunk_rows, workers: self.workers, profile: false };
+        let settings = QuerySettings {
+            chunk_rows: self.chunk_rows,
+            workers: self.workers,
+            profile: false,
+            compress_from_bytes: None,
+        };
         QueryContext::new(BufferManager::new(config).unwrap(), settings, CancelToken::default())
     }
 }

@@ -21,6 +21,7 @@ mod bits;
 mod cast;
 mod compare;
 mod compile;
+mod compress;
 mod conditional;
 mod context;
 mod expression;
@@ -33,6 +34,7 @@ mod set;
 mod temporal;
 mod text;
 
+pub use compress::{Compression, DOMAIN_VALUES_MAX, TextDomain};
 pub use context::{CompileContext, Parameter, ScalarSubquery};
 pub use expression::Expression;
 pub use literal::{literal_value, scalar_from_integer, scalar_to_integer};

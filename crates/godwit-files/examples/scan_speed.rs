@@ -84,7 +84,12 @@ fn scan(
     memory: &BufferManager,
     threads: usize,
 ) -> Result<(usize, Notes)> {
-    let settings = QuerySettings { chunk_rows: godwit_vector::CHUNK_ROWS, workers: threads, profile: false };
+    let settings = QuerySettings {
+        chunk_rows: godwit_vector::CHUNK_ROWS,
+        workers: threads,
+        profile: false,
+        compress_from_bytes: None,
+    };
     let query = QueryContext::new(memory.clone(), settings, CancelToken::default());
     let request = ScanRequest {
         name: "Scan".into(),

@@ -27,3 +27,6 @@ pub(crate) const SAMPLED_ROWS: usize = 4096;
 
 /// Tables whose footers the resolver remembers.
 pub(crate) const CACHED_TABLES_MAX: usize = 256;
+
+/// Dictionary entries of all chunks of a text column that are read, at most, to know its values: some 20 ms.
+pub(crate) const DOMAIN_ENTRIES_MAX: usize = 1 << 18;

@@ -22,7 +22,7 @@ use crate::page::PageReader;
 use crate::table::{ParquetTable, TableFile};
 
 /// A row group of a table: file and number in it.
-type Group = (usize, usize);
+pub(crate) type Group = (usize, usize);
 
 /// The estimate for a column; `None` if nothing can be said.
 pub(crate) fn estimate(
@@ -49,7 +49,7 @@ pub(crate) fn estimate(
 }
 
 /// Row groups with rows.
-fn row_groups(table: &ParquetTable) -> Vec<Group> {
+pub(crate) fn row_groups(table: &ParquetTable) -> Vec<Group> {
     let files = table.files().iter().enumerate();
     files
         .flat_map(|(file, part)| {

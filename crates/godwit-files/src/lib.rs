@@ -23,6 +23,7 @@ mod resolver;
 mod scan;
 mod statistics;
 mod table;
+mod text_domain;
 
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;

@@ -1,12 +1,13 @@
 //! A table: one or several Parquet files of one schema, their footers, and the statistics over all of them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
+use godwit_expression::TextDomain;
 use godwit_memory::BufferManager;
 use godwit_sql::{ColumnStatistics, TableDefinition, TableStatistics};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
@@ -15,6 +16,7 @@ use crate::distinct;
 use crate::footer::ParquetFile;
 use crate::scan::ParquetScan;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
+use crate::text_domain;
 
 /// Parquet files that are read as one table. Immutable: footers and statistics are read when it is opened.
 pub struct ParquetTable {
@@ -22,6 +24,8 @@ pub struct ParquetTable {
     schema: SchemaRef,
     row_type: RowType,
     statistics: Arc<TableStatistics>,
+    /// Per column: all values of a text column, once somebody has asked; `None` inside if there are too many.
+    domains: Vec<OnceLock<Option<Arc<TextDomain>>>>,
 }
 
 /// A file of a table.
@@ -68,8 +72,14 @@ impl ParquetTable {
             ty.range = known.range;
             statistics.columns.push(known);
         }
-        let mut table =
-            Self { files, schema: Arc::new(Schema::new(fields)), row_type, statistics: Arc::new(statistics.clone()) };
+        let domains = row_type.iter().map(|_| OnceLock::new()).collect();
+        let mut table = Self {
+            files,
+            schema: Arc::new(Schema::new(fields)),
+            row_type,
+            statistics: Arc::new(statistics.clone()),
+            domains,
+        };
         for column in 0..table.row_type.len() {
             let known = &mut statistics.columns[column];
             known.distinct = distinct::estimate(&table, column, known, memory)?;
@@ -107,6 +117,15 @@ impl ParquetTable {
 
     pub(crate) fn files(&self) -> &[TableFile] {
         &self.files
+    }
+
+    /// All values of a text column, if they are few and the files tell; found when it is first asked for.
+    pub(crate) fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
+        if let Some(known) = self.domains[column].get() {
+            return Ok(known.clone());
+        }
+        let found = text_domain::find(self, column, memory)?;
+        Ok(self.domains[column].get_or_init(|| found).clone())
     }
 
     /// The proven range of a column.
@@ -155,6 +174,10 @@ impl Table for Scannable {
 
     fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
         self.0.scan(request, query)
+    }
+
+    fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
+        self.0.text_domain(column, memory)
     }
 }
 

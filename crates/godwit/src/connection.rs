@@ -128,6 +128,7 @@ impl Connection {
             chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
             workers: pool.workers(),
             profile,
+            compress_from_bytes: shared.compress_from_bytes(),
         };
         let query = QueryContext::new(shared.memory.scoped(owner.clone()), settings, cancel.clone());
         // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
@@ -169,7 +170,12 @@ impl Connection {
     fn explain(&self, statement: &ParsedStatement, plan: &LogicalPlan, analyze: bool) -> Result<QueryResult> {
         if !analyze {
             let shared = &self.database.0;
-            let settings = QuerySettings { chunk_rows: CHUNK_ROWS, workers: shared.pool().workers(), profile: false };
+            let settings = QuerySettings {
+                chunk_rows: CHUNK_ROWS,
+                workers: shared.pool().workers(),
+                profile: false,
+                compress_from_bytes: shared.compress_from_bytes(),
+            };
             let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
             let physical = plan_query(plan, &query, &Estimates::new(), NothingSink::new("Result"))?;
             return plan_text(&physical.explain.render(false));

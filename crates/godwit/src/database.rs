@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{Error, Result};
-use godwit_exec::WorkerPool;
+use godwit_exec::{COMPRESS_FROM_BYTES, WorkerPool};
 use godwit_files::FileResolver;
 use godwit_memory::{
     BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
@@ -31,6 +31,18 @@ pub(crate) struct Shared {
     /// Replaced when the number of threads changes; running queries keep theirs.
     pool: RwLock<Arc<WorkerPool>>,
     limit: Mutex<MemoryLimit>,
+    compressed_materialization: Mutex<CompressedMaterialization>,
+}
+
+/// When rows are compressed before an operator keeps them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum CompressedMaterialization {
+    /// Where it is expected to pay.
+    #[default]
+    True,
+    False,
+    /// Wherever it is possible: for tests and measurements.
+    Always,
 }
 
 /// The limit as the user sees it, and the part of it that the buffer pool doesn't get.
@@ -77,6 +89,7 @@ impl Database {
             connections: AtomicU64::new(0),
             pool: RwLock::new(Arc::new(WorkerPool::new(threads)?)),
             limit: Mutex::new(limit),
+            compressed_materialization: Mutex::default(),
         }));
         if path.as_ref() != Path::new(":memory:") {
             database.attach_folder(path.as_ref())?;
@@ -122,6 +135,23 @@ impl Shared {
         let pool = Arc::new(WorkerPool::new(threads)?);
         *self.pool.write() = pool;
         Ok(())
+    }
+
+    pub(crate) fn compressed_materialization(&self) -> CompressedMaterialization {
+        *self.compressed_materialization.lock()
+    }
+
+    pub(crate) fn set_compressed_materialization(&self, when: CompressedMaterialization) {
+        *self.compressed_materialization.lock() = when;
+    }
+
+    /// From how many bytes on rows are compressed; `None`: never.
+    pub(crate) fn compress_from_bytes(&self) -> Option<u64> {
+        match self.compressed_materialization() {
+            CompressedMaterialization::True => Some(COMPRESS_FROM_BYTES),
+            CompressedMaterialization::False => None,
+            CompressedMaterialization::Always => Some(0),
+        }
     }
 
     pub(crate) fn limit(&self) -> MemoryLimit {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use godwit_common::{Error, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, SpillCompression};
 
-use crate::database::Shared;
+use crate::database::{CompressedMaterialization, Shared};
 
 /// A setting: its name, what it means, and how it is read and changed. Settings are the database's, not a connection's.
 struct Setting {
@@ -17,6 +17,28 @@ struct Setting {
 }
 
 const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "compressed_materialization",
+        description: "Compress rows before an operator keeps them: true (where it pays), false, always",
+        get: |shared| format!("{:?}", shared.compressed_materialization()).to_lowercase(),
+        set: |shared, value| {
+            let when = match value.to_lowercase().as_str() {
+                "true" | "on" => CompressedMaterialization::True,
+                "false" | "off" => CompressedMaterialization::False,
+                "always" => CompressedMaterialization::Always,
+                _ => {
+                    return Err(Error::user(format!("compressed_materialization can't be '{value}'"))
+                        .with_hint("use true, false or always"));
+                }
+            };
+            shared.set_compressed_materialization(when);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.set_compressed_materialization(CompressedMaterialization::default());
+            Ok(())
+        },
+    },
     Setting {
         name: "eviction_policy",
         description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",

@@ -9,6 +9,7 @@ use datafusion_expr::utils::{enumerate_grouping_sets, grouping_set_to_exprlist};
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 
+use super::compress::CompressedColumns;
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
@@ -25,7 +26,7 @@ impl PhysicalPlanner<'_> {
             Some(_) => Vec::new(),
         };
         let mut stream = self.plan(&aggregate.input, Needs { columns, filters })?;
-        let spec = {
+        let mut spec = {
             let mut compiler = AggregateCompiler::new(&stream.schema, &stream.row_type, &self.context);
             HashAggregateSpec {
                 groups: groups.iter().map(|group| compiler.expression(group)).collect::<Result<_>>()?,
@@ -37,7 +38,9 @@ impl PhysicalPlanner<'_> {
         self.run_subqueries_before(&mut stream)?;
         let by: Vec<String> = groups.iter().map(|group| group.to_string()).collect();
         let name = if by.is_empty() { "Aggregate".to_owned() } else { format!("HashAggregate by {}", by.join(", ")) };
-        self.aggregate_stream(stream, spec, &aggregate.schema, name)
+        let exprs = groups.iter().chain(&aggregate.aggr_expr);
+        let compressed = self.compress_aggregate(&aggregate.input, exprs, &mut spec)?;
+        self.aggregate_stream(stream, spec, &aggregate.schema, name, &compressed)
     }
 
     pub(super) fn plan_distinct(&mut self, distinct: &Distinct, needs: Needs) -> Result<Stream> {
@@ -50,8 +53,9 @@ impl PhysicalPlanner<'_> {
         let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
         let groups = self.compile_all(&columns, &mut stream)?;
         let estimated_groups = Some(self.estimates.of(&LogicalPlan::Distinct(distinct.clone())).rows as u64);
-        let spec = HashAggregateSpec { groups, grouping_sets: None, aggregates: Vec::new(), estimated_groups };
-        self.aggregate_stream(stream, spec, input.schema(), "Distinct".to_owned())
+        let mut spec = HashAggregateSpec { groups, grouping_sets: None, aggregates: Vec::new(), estimated_groups };
+        let compressed = self.compress_aggregate(input, columns.iter(), &mut spec)?;
+        self.aggregate_stream(stream, spec, input.schema(), "Distinct".to_owned(), &compressed)
     }
 
     fn aggregate_stream(
@@ -60,13 +64,17 @@ impl PhysicalPlanner<'_> {
         spec: HashAggregateSpec,
         schema: &DFSchema,
         name: String,
+        compressed: &CompressedColumns,
     ) -> Result<Stream> {
         let operator = HashAggregate::new(spec, self.query, name)?;
         let (done, below) = self.close(stream, operator.sink());
         let source = operator.source();
         let explain = ExplainNode::leaf(source.metrics().clone()).above(below);
         let row_type = operator.output_type();
-        Stream::new(schema, (0..row_type.len()).collect(), row_type, Branch::new(source, done), explain)
+        let origin = (0..row_type.len()).collect();
+        let mut stream = Stream::new(schema, origin, row_type, Branch::new(source, done), explain)?;
+        self.decompress_stream(&mut stream, compressed);
+        Ok(stream)
     }
 }
 

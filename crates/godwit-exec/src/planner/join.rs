@@ -20,6 +20,7 @@ use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Predicate};
 use godwit_vector::RowType;
 
+use super::compress::{Compressed, CompressedColumns, key_compression, without};
 use super::simple::common_physical;
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, planning_error};
@@ -28,6 +29,10 @@ use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
 use crate::key_filter::KeyFilter;
 use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
 use crate::pipeline::{Source, Transform};
+
+/// A build side that is expected to take more than this share of the memory limit will probably be spilled, and with it
+/// rows of the probe side.
+const SPILL_SHARE: f64 = 0.5;
 
 /// What the parent wants of a join's output, split by side.
 struct Wanted {
@@ -40,6 +45,28 @@ struct JoinPipelines {
     build: Vec<usize>,
     /// The one that builds a hash join's table, and fills the filters made of its keys.
     table: Option<usize>,
+}
+
+/// The keys of both sides, in pairs.
+struct JoinKeys {
+    probe: Vec<Expression>,
+    build: Vec<Expression>,
+}
+
+/// What was compressed, by column of each side; empty for a side on which nothing was.
+struct CompressedSides {
+    probe: CompressedColumns,
+    build: CompressedColumns,
+}
+
+impl CompressedSides {
+    /// The same by column of the output.
+    fn of_output(&self, kind: JoinKind, probe_output: &[usize], build_output: &[usize]) -> CompressedColumns {
+        let of = |columns: &CompressedColumns, column: usize| columns.get(column).cloned().flatten();
+        let mark = (kind == JoinKind::Mark).then_some(None);
+        let probe = probe_output.iter().map(|&column| of(&self.probe, column));
+        probe.chain(build_output.iter().map(|&column| of(&self.build, column))).chain(mark).collect()
+    }
 }
 
 /// The roles of either join operator on the probe side.
@@ -76,20 +103,23 @@ impl PhysicalPlanner<'_> {
         let mut probe = self.plan(&join.left, Needs { columns: probe_columns, filters })?;
         let probe_keys = self.compile_all(join.on.iter().map(|(probe, _)| probe), &mut probe)?;
         let residual = self.compile_residual(join, &mut probe, &build)?;
+        let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
+        let mut keys = JoinKeys { probe: probe_keys, build: build_keys };
+        let compressed = self.compress_join(join, &mut keys, &mut probe, &mut build)?;
 
         let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
         let probe_output = positions(&probe, &wanted.probe);
         let build_output = positions(&build, &wanted.build);
+        let compressed = compressed.of_output(kind, &probe_output, &build_output);
         let (roles, mut build_explain) = if join.on.is_empty() {
             let spec =
                 NestedLoopJoinSpec { kind, probe_type, build_type, predicate: residual, probe_output, build_output };
             self.close_nested_loop_join(spec, join, build, pipelines)?
         } else {
-            let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
             let spec = HashJoinSpec {
                 kind,
-                probe_keys,
-                build_keys,
+                probe_keys: keys.probe,
+                build_keys: keys.build,
                 probe_type,
                 build_type,
                 residual,
@@ -107,7 +137,55 @@ impl PhysicalPlanner<'_> {
         stream.explain.children.push(build_explain);
         let (origin, row_type) = (output_columns(kind, probe_width, &wanted), stream.row_type.clone());
         stream.describe(&join.schema, origin, row_type)?;
+        self.decompress_stream(&mut stream, &compressed);
         Ok(stream)
+    }
+
+    /// Compresses the build side if it is large, and the probe side if it will probably be spilled. Columns that a key or
+    /// the residual computes with stay what they are; keys that are columns get narrower on both sides.
+    fn compress_join(
+        &self,
+        join: &Join,
+        keys: &mut JoinKeys,
+        probe: &mut Stream,
+        build: &mut Stream,
+    ) -> Result<CompressedSides> {
+        let mut sides = CompressedSides { probe: Vec::new(), build: self.compressions_of(&join.right, build)? };
+        if sides.build.iter().all(Option::is_none) {
+            return Ok(sides);
+        }
+        let (probe_filtered, build_filtered) = filter_columns(join)?;
+        let mut probe_fixed: BTreeSet<usize> = positions(probe, &probe_filtered).into_iter().collect();
+        probe_fixed.extend(keys.probe.iter().flat_map(Expression::columns_used));
+        let mut build_fixed: BTreeSet<usize> = positions(build, &build_filtered).into_iter().collect();
+        build_fixed.extend(keys.build.iter().flat_map(Expression::columns_used));
+        sides.build = without(sides.build, &build_fixed);
+        let used = |key: &Expression| key.columns_used();
+        for index in 0..keys.build.len() {
+            let Some(column) = keys.build[index].column_index() else { continue };
+            let is_used_elsewhere = positions(build, &build_filtered).contains(&column)
+                || keys.build.iter().enumerate().any(|(other, key)| other != index && used(key).contains(&column));
+            let compression = key_compression(keys.probe[index].output(), keys.build[index].output());
+            if let Some(compression) = compression.filter(|_| !is_used_elsewhere) {
+                keys.probe[index] = compression.compress(&keys.probe[index]);
+                let original = build.row_type[column].clone();
+                sides.build[column] = Some(Compressed { compression, original });
+            }
+        }
+        self.compress_stream(build, &sides.build, Vec::new());
+        for key in &mut keys.build {
+            if let Some(column) = key.column_index() {
+                *key = Expression::column(column, build.row_type[column].clone());
+            }
+        }
+        let expected = self.estimates.of(&join.right);
+        if expected.rows * expected.row_bytes() > self.query.memory.memory_limit() as f64 * SPILL_SHARE {
+            sides.probe = without(self.compressions_of(&join.left, probe)?, &probe_fixed);
+            if sides.probe.iter().any(Option::is_some) {
+                self.compress_stream(probe, &sides.probe, Vec::new());
+            }
+        }
+        Ok(sides)
     }
 
     fn close_nested_loop_join(
@@ -252,16 +330,21 @@ fn input_columns(join: &Join, wanted: &Wanted) -> Result<(BTreeSet<usize>, BTree
     probe.extend(columns_of_all(join.on.iter().map(|(probe, _)| probe), probe_schema)?);
     let mut build = wanted.build.clone();
     build.extend(columns_of_all(join.on.iter().map(|(_, build)| build), build_schema)?);
-    if let Some(filter) = &join.filter {
-        let both = probe_schema.join(build_schema).map_err(planning_error)?;
-        for column in columns_of(filter, &both)? {
-            match column.checked_sub(probe_schema.fields().len()) {
-                None => probe.insert(column),
-                Some(column) => build.insert(column),
-            };
-        }
-    }
+    let (probe_filtered, build_filtered) = filter_columns(join)?;
+    probe.extend(probe_filtered);
+    build.extend(build_filtered);
     Ok((probe, build))
+}
+
+/// The columns of both children that the condition besides the equalities reads: (probe, build).
+fn filter_columns(join: &Join) -> Result<(BTreeSet<usize>, BTreeSet<usize>)> {
+    let Some(filter) = &join.filter else { return Ok(Default::default()) };
+    let (probe_schema, build_schema) = (join.left.schema(), join.right.schema());
+    let both = probe_schema.join(build_schema).map_err(planning_error)?;
+    let width = probe_schema.fields().len();
+    let (probe, build): (BTreeSet<usize>, BTreeSet<usize>) =
+        columns_of(filter, &both)?.into_iter().partition(|&column| column < width);
+    Ok((probe, build.into_iter().map(|column| column - width).collect()))
 }
 
 /// The probe-side column on which a filter of the build keys may be evaluated: the key itself, or what it widens.

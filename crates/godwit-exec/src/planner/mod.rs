@@ -13,6 +13,7 @@
 //! the filters that joins above will make of their build keys, on their way to the scan that can use them.
 
 mod aggregate;
+mod compress;
 mod join;
 mod scan;
 mod simple;

@@ -12,6 +12,7 @@ use godwit_expression::{Expression, Predicate};
 use godwit_sql::Repeat;
 use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange};
 
+use super::compress::CompressedColumns;
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
@@ -75,7 +76,7 @@ impl PhysicalPlanner<'_> {
         // A bound on the number of rows makes dropping rows early wrong, a full sort doesn't mind.
         let filters = if sort.fetch.is_none() { needs.filters.clone() } else { Vec::new() };
         let mut stream = self.plan(&sort.input, Needs { columns, filters })?;
-        let keys = sort
+        let mut keys = sort
             .expr
             .iter()
             .map(|key| {
@@ -83,9 +84,15 @@ impl PhysicalPlanner<'_> {
                 Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
             })
             .collect::<Result<Vec<_>>>()?;
+        // A top-N keeps few rows.
+        let compressed = match sort.fetch {
+            None => self.compress_sort_input(&sort.input, &mut stream, &mut keys)?,
+            Some(_) => Vec::new(),
+        };
         let origin: Vec<usize> = needs.columns.iter().copied().collect();
         let output: Vec<usize> =
             origin.iter().map(|&index| stream.position(index).expect("needed columns are there")).collect();
+        let compressed = output.iter().filter_map(|&column| compressed.get(column).cloned()).collect();
         let row_type: RowType = output.iter().map(|&column| stream.row_type[column].clone()).collect();
         let by: Vec<String> = sort.expr.iter().map(|key| key.to_string()).collect();
         let name = match sort.fetch {
@@ -102,7 +109,34 @@ impl PhysicalPlanner<'_> {
         }
         let source = operator.source();
         let explain = ExplainNode::leaf(source.metrics().clone()).above(below);
-        Stream::new(sort.input.schema(), origin, row_type, Branch::new(source, done), explain)
+        let mut stream = Stream::new(sort.input.schema(), origin, row_type, Branch::new(source, done), explain)?;
+        self.decompress_stream(&mut stream, &compressed);
+        Ok(stream)
+    }
+
+    /// Compresses what a sort keeps; keys that aren't columns are computed before. Compression keeps the order.
+    fn compress_sort_input(
+        &self,
+        input: &LogicalPlan,
+        stream: &mut Stream,
+        keys: &mut [SortKey],
+    ) -> Result<CompressedColumns> {
+        let columns = self.compressions_of(input, stream)?;
+        if columns.iter().all(Option::is_none) {
+            return Ok(Vec::new());
+        }
+        let computed: Vec<Expression> =
+            keys.iter().map(|key| &key.expression).filter(|key| key.column_index().is_none()).cloned().collect();
+        let mut next_computed = columns.len();
+        self.compress_stream(stream, &columns, computed);
+        for key in keys {
+            let position = key.expression.column_index().unwrap_or_else(|| {
+                next_computed += 1;
+                next_computed - 1
+            });
+            key.expression = Expression::column(position, stream.row_type[position].clone());
+        }
+        Ok(columns)
     }
 
     pub(super) fn plan_limit(&mut self, limit: &Limit, needs: Needs) -> Result<Stream> {

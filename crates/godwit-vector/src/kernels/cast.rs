@@ -85,6 +85,73 @@ pub fn convert(vector: &Vector, to: PhysicalType) -> Vector {
     }
 }
 
+/// Runs `$body` with `$values` bound to the typed buffer of an integer vector.
+macro_rules! match_integers {
+    ($flat:expr, $values:ident => $body:expr) => {
+        match $flat {
+            Flat::I8($values) => $body,
+            Flat::I16($values) => $body,
+            Flat::I32($values) => $body,
+            Flat::I64($values) => $body,
+            Flat::I128($values) => $body,
+            Flat::U8($values) => $body,
+            Flat::U16($values) => $body,
+            Flat::U32($values) => $body,
+            Flat::U64($values) => $body,
+            other => panic!("{:?} is not an integer type", other.physical()),
+        }
+    };
+}
+
+/// Integers as their difference to `min`, in the unsigned type `to`; wraps where it doesn't hold the difference. The
+/// inverse of [`add_wrapping`].
+pub fn subtract_narrowing(vector: &Vector, min: i128, to: PhysicalType) -> Vector {
+    let flat = Operand::of(vector).flat;
+    // Exact modulo 2^64, which is all that an unsigned type of up to 64 bits keeps.
+    let min = min as u64;
+    macro_rules! differences {
+        ($t:ty) => {
+            match_integers!(&flat, values => {
+                let differences = values.iter().map(|&value| (value as u64).wrapping_sub(min) as $t);
+                expand(differences.collect::<Vec<$t>>(), vector)
+            })
+        };
+    }
+    match to {
+        PhysicalType::U8 => differences!(u8),
+        PhysicalType::U16 => differences!(u16),
+        PhysicalType::U32 => differences!(u32),
+        PhysicalType::U64 => differences!(u64),
+        other => panic!("{other:?} is not an unsigned type"),
+    }
+}
+
+/// Unsigned integers plus `min`, in the integer type `to`; wraps where it doesn't hold the sum.
+pub fn add_wrapping(vector: &Vector, min: i128, to: PhysicalType) -> Vector {
+    let flat = Operand::of(vector).flat;
+    macro_rules! sums {
+        ($t:ty) => {{
+            let min = min as $t;
+            match_integers!(&flat, values => {
+                let sums = values.iter().map(|&value| (value as $t).wrapping_add(min));
+                expand(sums.collect::<Vec<$t>>(), vector)
+            })
+        }};
+    }
+    match to {
+        PhysicalType::I8 => sums!(i8),
+        PhysicalType::I16 => sums!(i16),
+        PhysicalType::I32 => sums!(i32),
+        PhysicalType::I64 => sums!(i64),
+        PhysicalType::I128 => sums!(i128),
+        PhysicalType::U8 => sums!(u8),
+        PhysicalType::U16 => sums!(u16),
+        PhysicalType::U32 => sums!(u32),
+        PhysicalType::U64 => sums!(u64),
+        other => panic!("{other:?} is not an integer type"),
+    }
+}
+
 /// Numbers as booleans: all but 0 are TRUE.
 pub fn to_bool(vector: &Vector) -> Vector {
     let zero = Vector::constant(Flat::zeros(vector.physical(), 1), vector.len());

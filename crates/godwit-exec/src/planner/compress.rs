@@ -1,0 +1,242 @@
+//! Compressed materialization: projections around operators that keep rows, which make the rows narrow.
+//!
+//! ```text
+//! … ─▶ Project (compress) ─▶ sort | build side of a join | …  ─▶ Project (decompress) ─▶ …
+//! ```
+//!
+//! The operators know nothing of it. Integers, dates, decimals and times become their difference to the smallest value;
+//! text whose values are all known, because some scan below has it in small dictionaries, becomes a code
+//! ([`godwit_expression::Compression`]). It pays where many bytes are kept: below
+//! [`crate::QuerySettings::compress_from_bytes`] nothing is touched.
+//!
+//! A new operator calls [`PhysicalPlanner::compressions_of`] with the columns that it keeps,
+//! [`PhysicalPlanner::compress_stream`] before its sink and [`PhysicalPlanner::decompress_stream`] behind its source.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion_common::JoinType;
+use datafusion_expr::logical_plan::Distinct;
+use datafusion_expr::{Expr, LogicalPlan};
+use godwit_common::Result;
+use godwit_expression::{Compression, Expression};
+use godwit_sql::table_of;
+use godwit_vector::{ColumnType, PhysicalType, ValueRange};
+
+use super::stream::Stream;
+use super::{PhysicalPlanner, passed_column};
+use crate::explain::ExplainNode;
+use crate::hash_aggregate::{AggregateKind, HashAggregateSpec};
+use crate::operators::ProjectTransform;
+use crate::scan::{Table, TableHandle};
+
+/// A column that was compressed: how, and its type before.
+#[derive(Clone)]
+pub(super) struct Compressed {
+    pub compression: Compression,
+    pub original: ColumnType,
+}
+
+/// Per column of a stream: what was done to it.
+pub(super) type CompressedColumns = Vec<Option<Compressed>>;
+
+impl PhysicalPlanner<'_> {
+    /// Are so many bytes worth compressing? False for all if compression is switched off.
+    pub(super) fn is_worth_compressing(&self, bytes: f64) -> bool {
+        self.query.settings.compress_from_bytes.is_some_and(|least| bytes >= least as f64)
+    }
+
+    /// How each column of `stream`, the rows of `plan`, is best compressed; nothing if the rows are few.
+    pub(super) fn compressions_of(&self, plan: &LogicalPlan, stream: &Stream) -> Result<CompressedColumns> {
+        let estimate = self.estimates.of(plan);
+        let row_bytes: f64 = stream.origin.iter().map(|&index| estimate.columns[index].average_bytes).sum();
+        if !self.is_worth_compressing(estimate.rows * row_bytes) {
+            return Ok(vec![None; stream.origin.len()]);
+        }
+        let columns = stream.origin.iter().zip(&stream.row_type);
+        columns.map(|(&index, ty)| self.compression_of(plan, index, ty)).collect()
+    }
+
+    /// How column `index` of `plan`, of type `ty`, is compressed.
+    fn compression_of(&self, plan: &LogicalPlan, index: usize, ty: &ColumnType) -> Result<Option<Compressed>> {
+        let compression = match ty.physical {
+            PhysicalType::Str => match text_column(plan, index) {
+                Some((table, column)) => table.text_domain(column, &self.query.memory)?.map(Compression::of_domain),
+                None => None,
+            },
+            _ => Compression::of_range(ty),
+        };
+        Ok(compression.map(|compression| Compressed { compression, original: ty.clone() }))
+    }
+
+    /// Replaces columns by their compressed values, where they are. Names and SQL types of the stream stay those of the
+    /// plan: nothing may be compiled against it any more.
+    pub(super) fn compress_stream(&self, stream: &mut Stream, columns: &CompressedColumns, appended: Vec<Expression>) {
+        let kept = stream.row_type.iter().zip(columns).enumerate().map(|(position, (ty, compressed))| {
+            let column = Expression::column(position, ty.clone());
+            compressed.as_ref().map_or(column.clone(), |compressed| compressed.compression.compress(&column))
+        });
+        let expressions: Vec<Expression> = kept.chain(appended).collect();
+        stream.row_type = expressions.iter().map(|expression| expression.output().clone()).collect();
+        let transform = ProjectTransform::new(expressions, describe("Compress", stream, columns));
+        stream.explain_above(ExplainNode::of_transform(&transform));
+        stream.transform(transform);
+    }
+
+    /// Gives columns back what [`Self::compress_stream`] took from them.
+    pub(super) fn decompress_stream(&self, stream: &mut Stream, columns: &CompressedColumns) {
+        if columns.iter().all(Option::is_none) {
+            return;
+        }
+        let expressions: Vec<Expression> = stream
+            .row_type
+            .iter()
+            .zip(columns)
+            .enumerate()
+            .map(|(position, (ty, compressed))| {
+                let column = Expression::column(position, ty.clone());
+                match compressed {
+                    Some(Compressed { compression, original }) => compression.decompress(&column, original),
+                    None => column,
+                }
+            })
+            .collect();
+        stream.row_type = expressions.iter().map(|expression| expression.output().clone()).collect();
+        let transform = ProjectTransform::new(expressions, describe("Decompress", stream, columns));
+        stream.explain_above(ExplainNode::of_transform(&transform));
+        stream.transform(transform);
+    }
+
+    /// Compresses the group keys of an aggregation over `input`, and what MIN, MAX and ANY_VALUE keep. `exprs` are the
+    /// group keys, then the aggregates of `spec`. The result is for the columns that come out.
+    pub(super) fn compress_aggregate<'e>(
+        &self,
+        input: &LogicalPlan,
+        exprs: impl Iterator<Item = &'e Expr>,
+        spec: &mut HashAggregateSpec,
+    ) -> Result<CompressedColumns> {
+        let exprs: Vec<&Expr> = exprs.collect();
+        let schema = input.schema();
+        let passed = |expr: &Expr| passed_column(expr, schema);
+        let key_bytes: usize = spec.groups.iter().map(|key| width_of(key.output())).sum();
+        let state_bytes: usize =
+            spec.aggregates.iter().flat_map(|call| &call.arguments).map(|argument| width_of(argument.output())).sum();
+        let groups = spec.estimated_groups.unwrap_or(0) as f64;
+        if !self.is_worth_compressing(groups * (key_bytes + state_bytes) as f64) {
+            return Ok(Vec::new());
+        }
+        let of = |expr: &Expr, compiled: &Expression| match (compiled.output().physical, passed(expr)) {
+            (PhysicalType::Str, None) => Ok(None),
+            (_, index) => self.compression_of(input, index.unwrap_or(0), compiled.output()),
+        };
+        let mut columns = CompressedColumns::new();
+        for (group, expr) in spec.groups.iter_mut().zip(&exprs) {
+            let compressed = of(expr, group)?;
+            if let Some(compressed) = &compressed {
+                *group = compressed.compression.compress(group);
+            }
+            columns.push(compressed);
+        }
+        // The grouping id.
+        columns.extend(spec.grouping_sets.as_ref().map(|_| None));
+        for (call, expr) in spec.aggregates.iter_mut().zip(&exprs[spec.groups.len()..]) {
+            let keeps_values = matches!(call.kind, AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue);
+            let argument = argument_of(expr).filter(|_| keeps_values && call.order_by.is_empty());
+            let compressed = match argument {
+                Some(argument) => of(argument, &call.arguments[0])?,
+                None => None,
+            };
+            columns.push(compressed.map(|compressed| {
+                let argument = compressed.compression.compress(&call.arguments[0]);
+                let original = ColumnType { range: compressed.original.range, ..call.output.clone() };
+                let original = ColumnType { physical: compressed.original.physical, ..original };
+                call.output = ColumnType { nullable: call.output.nullable, ..argument.output().clone() };
+                call.arguments[0] = argument;
+                Compressed { original, ..compressed }
+            }));
+        }
+        Ok(columns)
+    }
+}
+
+/// How both keys of an equality get narrower, if their bounds allow it and values can stay what they are: filters made
+/// of the build keys are applied to columns that aren't compressed.
+pub(super) fn key_compression(probe: &ColumnType, build: &ColumnType) -> Option<Compression> {
+    let (a, b) = (probe.range?, build.range?);
+    let both = ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) };
+    Compression::of_key(&ColumnType { range: Some(both), ..build.clone() })
+}
+
+/// The columns of `columns` but those at `positions`.
+pub(super) fn without(mut columns: CompressedColumns, positions: &BTreeSet<usize>) -> CompressedColumns {
+    positions.iter().for_each(|&position| columns[position] = None);
+    columns
+}
+
+/// Bytes of a value in a row.
+fn width_of(ty: &ColumnType) -> usize {
+    if ty.physical == PhysicalType::Nested { 0 } else { ty.physical.width_bytes() }
+}
+
+fn argument_of(aggregate: &Expr) -> Option<&Expr> {
+    match aggregate {
+        Expr::Alias(alias) => argument_of(&alias.expr),
+        Expr::AggregateFunction(function) => function.params.args.first(),
+        _ => None,
+    }
+}
+
+/// `Compress a 8→2, b 16→1 bytes`, for EXPLAIN.
+fn describe(what: &str, stream: &Stream, columns: &CompressedColumns) -> String {
+    let named = columns.iter().enumerate().filter_map(|(position, compressed)| {
+        let Compressed { compression, original } = compressed.as_ref()?;
+        let name = stream.schema.field(position).name();
+        let (wide, narrow) = (original.physical.width_bytes(), compression.physical().width_bytes());
+        Some(match what {
+            "Compress" => format!("{name} {wide}→{narrow}"),
+            _ => name.clone(),
+        })
+    });
+    let named: Vec<String> = named.collect();
+    format!("{what} {}{}", named.join(", "), if what == "Compress" { " bytes" } else { "" })
+}
+
+/// The table's column whose values column `index` of a plan passes on, if it is one: all values that aren't NULL occur
+/// there.
+fn text_column(plan: &LogicalPlan, index: usize) -> Option<(Arc<dyn Table>, usize)> {
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            let definition = table_of(&scan.source).ok()?;
+            let handle = definition.handle.downcast_ref::<TableHandle>()?;
+            let column = scan.projection.as_ref().map_or(index, |projection| projection[index]);
+            Some((handle.0.clone(), column))
+        }
+        LogicalPlan::Projection(node) => {
+            text_column(&node.input, passed_column(&node.expr[index], node.input.schema())?)
+        }
+        LogicalPlan::Filter(node) => text_column(&node.input, index),
+        LogicalPlan::Sort(node) => text_column(&node.input, index),
+        LogicalPlan::Limit(node) => text_column(&node.input, index),
+        LogicalPlan::SubqueryAlias(node) => text_column(&node.input, index),
+        LogicalPlan::Subquery(node) => text_column(&node.subquery, index),
+        LogicalPlan::Distinct(Distinct::All(input)) => text_column(input, index),
+        LogicalPlan::Window(node) => {
+            (index < node.input.schema().fields().len()).then(|| text_column(&node.input, index))?
+        }
+        LogicalPlan::Aggregate(node) => {
+            let has_sets = node.group_expr.iter().any(|group| matches!(group, Expr::GroupingSet(_)));
+            let group = node.group_expr.get(index).filter(|_| !has_sets)?;
+            text_column(&node.input, passed_column(group, node.input.schema())?)
+        }
+        LogicalPlan::Join(node) => {
+            let left = node.left.schema().fields().len();
+            match node.join_type {
+                JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => text_column(&node.right, index),
+                _ if index < left => text_column(&node.left, index),
+                JoinType::LeftMark => None,
+                _ => text_column(&node.right, index - left),
+            }
+        }
+        _ => None,
+    }
+}
