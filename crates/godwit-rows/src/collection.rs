@@ -11,7 +11,7 @@ use crate::copy_rows::Rows;
 use crate::place::{AppendScratch, Order, Placed, append_to};
 use crate::scatter::Columns;
 use crate::segment::RowPage;
-use crate::{PagedRows, PinnedRows, RowLayout, RowPtr, RowScan};
+use crate::{PagedRows, PinnedRows, RowLayout, RowPages, RowPtr, RowScan};
 
 /// Rows of one layout in spillable pages.
 ///
@@ -208,6 +208,12 @@ impl RowCollection {
     pub fn into_scan(mut self) -> RowScan {
         self.close();
         RowScan::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
+    }
+
+    /// The pages, to be scanned from any of them on, by several readers.
+    pub fn into_pages(mut self) -> RowPages {
+        self.close();
+        RowPages::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
     }
 
     /// Finds room for up to `rows` more rows, the first of those with long strings of these total sizes (none has if

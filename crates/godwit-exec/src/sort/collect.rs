@@ -10,8 +10,9 @@ use godwit_vector::{Chunk, Vector};
 
 use super::Shared;
 use super::config::{COLLECT_SHARE, RUN_BYTES_MIN, SCARCE_SHARE, TOP_SLACK_ROWS};
-use super::entries::{Entries, InPlaceRun, Run};
+use super::entries::Entries;
 use super::key::KeyWord;
+use super::run::{InPlaceRun, Run, RunWriter};
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
@@ -76,7 +77,7 @@ impl<K: KeyWord> SinkWorker for SortWorker<K> {
         }
         columns.extend(shared.rest.evaluate(&chunk)?.dense_columns());
         self.append(&columns)?;
-        if let Some(limit) = shared.limit
+        if let Some(limit) = shared.top
             && self.entries.len() >= limit.saturating_add(limit.max(TOP_SLACK_ROWS))
         {
             self.keep_best(limit)?;
@@ -90,7 +91,7 @@ impl<K: KeyWord> SinkWorker for SortWorker<K> {
     fn combine(mut self: Box<Self>) -> Result<()> {
         self.sort();
         if self.entries.len() > 0 {
-            let run = InPlaceRun { rows: self.rows.pin()?, entries: self.entries };
+            let run = InPlaceRun { rows: Arc::new(self.rows.pin()?), entries: self.entries };
             self.shared.runs.lock().push(Run::InPlace(run));
         }
         Ok(())
@@ -101,7 +102,7 @@ impl<K: KeyWord> SortWorker<K> {
     /// The rows of `keys` that may be among the top N; `None` if all may.
     fn candidates(&self) -> Option<Vec<u32>> {
         let shared = &*self.shared;
-        shared.limit?;
+        shared.top?;
         let elsewhere = shared.bound.load(Ordering::Relaxed);
         let bound = self.bound.filter(|bound| bound.high() <= elsewhere);
         let is_candidate: Vec<u8> = match bound {
@@ -181,13 +182,13 @@ impl<K: KeyWord> SortWorker<K> {
         let entries = std::mem::replace(&mut self.entries, Entries::new(shared)?);
         let unsorted = std::mem::replace(&mut self.rows, pinned_collection(shared));
         let _pins = unsorted.pin()?;
-        let mut written = RowCollection::new(&shared.memory, &shared.layout, None);
+        let mut written = RunWriter::new(shared)?;
         for batch in entries.as_slice().chunks(shared.chunk_rows) {
             self.pointers.clear();
             self.pointers.extend(batch.iter().map(|entry| entry.row));
-            written.append_rows(&self.pointers, None)?;
+            written.append(batch[0].key, &self.pointers)?;
         }
-        written.close();
+        let written = written.finish();
         shared.runs.lock().push(Run::Written(written));
         Ok(())
     }

@@ -31,3 +31,22 @@ pub(super) const BATCHES_PER_STEP: usize = 32;
 
 /// Least bytes of a string prefix in a key for which room is left for the keys behind it.
 pub(super) const PREFIX_BYTES_MIN: u32 = 4;
+
+/// Every so many rows of a run in place are a candidate for a cut between ranges that are merged at the same time.
+pub(super) const SAMPLE_ROWS: usize = 1024;
+
+/// Rows of a range that one worker merges, at most: enough that finding its place in all runs costs nothing.
+pub(super) const RANGE_ROWS_MAX: usize = 128 << 10;
+
+/// Rows of a range, at least, unless everything is less.
+pub(super) const RANGE_ROWS_MIN: usize = 8 << 10;
+
+/// Share of the memory limit that merged ranges which wait for their turn may take, all together.
+pub(super) const WAITING_SHARE: u64 = 16;
+
+/// Ranges that workers are ahead of the one which is emitted, besides one for each of them.
+pub(super) const RANGES_AHEAD: usize = 1;
+
+/// A LIMIT is sorted as a whole, and cut at the end, if its rows would fill more than this share of what a worker
+/// collects before it writes a run: throwing away losers again and again would copy more than it saves.
+pub(super) const TOP_SHARE: u64 = 4;

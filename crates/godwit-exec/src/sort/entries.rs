@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::Reservation;
-use godwit_rows::{PinnedRows, RowCollection, RowPtr};
+use godwit_rows::RowPtr;
 
 use super::Shared;
 use super::key::KeyWord;
@@ -15,19 +15,6 @@ pub(super) struct Entry<K> {
     pub(super) key: K,
     /// Valid while whoever holds the entry keeps the row's page pinned.
     pub(super) row: RowPtr,
-}
-
-/// Sorted rows.
-pub(super) enum Run<K> {
-    /// Pinned rows in any order, and entries that are sorted.
-    InPlace(InPlaceRun<K>),
-    /// Rows in order, in pages that may be on disk.
-    Written(RowCollection),
-}
-
-pub(super) struct InPlaceRun<K> {
-    pub(super) entries: Entries<K>,
-    pub(super) rows: PinnedRows,
 }
 
 /// Entries with the memory they take.

@@ -1,4 +1,4 @@
-//! Merging runs: a cursor on each, a tournament between them, batches of row pointers as the result.
+//! Merging runs, or a range of them: a cursor on each, a tournament between them, batches of row pointers as the result.
 
 use std::sync::Arc;
 
@@ -8,120 +8,216 @@ use godwit_vector::{Heap, Heaps, Vector};
 
 use super::Shared;
 use super::config::RETIRED_BLOCKS_MAX;
-use super::entries::{Entries, Entry, Run};
+use super::entries::{Entries, Entry};
 use super::key::KeyWord;
 use super::loser_tree::LoserTree;
+use super::run::{Cut, Run};
+
+/// What is merged: sorted runs, from one place in their order to another; everything if there is none.
+pub(super) struct MergeInput<K> {
+    pub(super) runs: Arc<Vec<Run<K>>>,
+    pub(super) start: Option<Cut<K>>,
+    pub(super) end: Option<Cut<K>>,
+}
 
 /// A position in a run.
 struct Cursor<K> {
-    /// Sorted entries of the open block, or of the whole run if it is in place. Only the last block may be empty.
-    entries: Entries<K>,
+    /// Position in the entries of the open block, or of the whole run if it is in place.
     position: usize,
+    /// Where the range ends in these entries.
+    end: usize,
     /// Keeps the pages of the block pinned.
     block: Heap,
-    /// The blocks behind; `None` for a run in place.
-    scan: Option<RowScan>,
+    /// `None` for a run in place.
+    written: Option<Blocks<K>>,
+}
+
+/// The open block of a written run, and those behind.
+struct Blocks<K> {
+    entries: Entries<K>,
+    scan: RowScan,
+    /// Row of the run that follows the block.
+    next_row: u64,
 }
 
 /// Merges runs, in memory that depends on their number only.
 pub(super) struct Merger<K> {
     shared: Arc<Shared<K>>,
+    input: MergeInput<K>,
     cursors: Vec<Cursor<K>>,
+    /// The entry at each cursor; `None` at its end.
+    heads: Vec<Option<Entry<K>>>,
     tree: Option<LoserTree>,
-    /// Rows that may still be emitted.
+    /// Rows that anybody may still want.
     rows_left: usize,
     /// Scratch.
     keys: Vec<K>,
 }
 
 /// Rows that follow each other in the order, pinned by `heaps`.
-pub(super) struct Batch {
+pub(super) struct Batch<K> {
+    /// Key of the first row.
+    pub(super) first: K,
     pub(super) rows: Vec<RowPtr>,
     pub(super) heaps: Heaps,
 }
 
 impl<K: KeyWord> Merger<K> {
-    pub(super) fn new(shared: &Arc<Shared<K>>, runs: Vec<Run<K>>) -> Result<Self> {
-        let rows_left = shared.limit.unwrap_or(usize::MAX);
-        let mut merger = Self { shared: shared.clone(), cursors: Vec::new(), tree: None, rows_left, keys: Vec::new() };
-        for run in runs {
-            let cursor = merger.open(run)?;
+    pub(super) fn new(shared: &Arc<Shared<K>>, input: MergeInput<K>) -> Result<Self> {
+        let mut merger = Self {
+            shared: shared.clone(),
+            cursors: Vec::with_capacity(input.runs.len()),
+            heads: Vec::with_capacity(input.runs.len()),
+            tree: None,
+            rows_left: shared.limit.unwrap_or(usize::MAX),
+            keys: Vec::new(),
+            input,
+        };
+        for index in 0..merger.input.runs.len() {
+            let cursor = merger.open(index)?;
             merger.cursors.push(cursor);
+            merger.heads.push(None);
+            merger.refresh(index);
         }
         if !merger.cursors.is_empty() {
-            let beats = beats(&merger.cursors, shared);
-            merger.tree = Some(LoserTree::new(merger.cursors.len(), beats));
+            merger.tree = Some(LoserTree::new(merger.cursors.len(), beats(&merger.heads, shared)));
         }
         Ok(merger)
     }
 
     /// The next rows, not empty and at most `rows_max`; `None` at the end.
-    pub(super) fn next(&mut self, rows_max: usize) -> Result<Option<Batch>> {
-        let Some(tree) = &mut self.tree else { return Ok(None) };
-        let shared = &*self.shared;
+    pub(super) fn next(&mut self, rows_max: usize) -> Result<Option<Batch<K>>> {
+        let Some(mut tree) = self.tree.take() else { return Ok(None) };
+        let shared = self.shared.clone();
         let rows_max = rows_max.min(self.rows_left);
         let mut rows = Vec::with_capacity(rows_max);
+        let mut first = None;
         let mut retired: Vec<Heap> = Vec::new();
         while rows.len() < rows_max && retired.len() < RETIRED_BLOCKS_MAX {
-            let cursor = &mut self.cursors[tree.winner()];
-            let Some(entry) = cursor.entries.as_slice().get(cursor.position) else { break };
+            let winner = tree.winner();
+            let Some(entry) = self.heads[winner] else { break };
+            first.get_or_insert(entry.key);
             rows.push(entry.row);
+            let cursor = &mut self.cursors[winner];
             cursor.position += 1;
-            if cursor.position == cursor.entries.len() {
-                retired.extend(cursor.advance(shared, &mut self.keys)?);
+            if cursor.position == cursor.end {
+                retired.extend(self.advance(winner)?);
             }
-            tree.replay(beats(&self.cursors, shared));
+            self.refresh(winner);
+            tree.replay(beats(&self.heads, &shared));
         }
-        if rows.is_empty() {
+        let Some(first) = first else {
             self.cursors.clear();
-            self.tree = None;
             return Ok(None);
-        }
+        };
+        self.tree = Some(tree);
         self.rows_left -= rows.len();
         retired.extend(self.cursors.iter().map(|cursor| cursor.block.clone()));
-        Ok(Some(Batch { rows, heaps: Heaps::many(retired) }))
+        Ok(Some(Batch { first, rows, heaps: Heaps::many(retired) }))
     }
 
-    fn open(&mut self, run: Run<K>) -> Result<Cursor<K>> {
-        Ok(match run {
-            Run::InPlace(run) => Cursor { entries: run.entries, position: 0, block: Arc::new(run.rows), scan: None },
-            Run::Written(rows) => {
-                let entries = Entries::new(&self.shared)?;
-                let mut cursor = Cursor { entries, position: 0, block: Arc::new(()), scan: Some(rows.into_scan()) };
-                cursor.advance(&self.shared, &mut self.keys)?;
-                cursor
+    fn open(&mut self, index: usize) -> Result<Cursor<K>> {
+        let (start, end) = (self.input.start.as_ref(), self.input.end.as_ref());
+        match &self.input.runs[index] {
+            Run::InPlace(run) => {
+                let entries = run.entries.as_slice();
+                let before = |cut: &Cut<K>| partition(entries, 0, index, cut);
+                let position = start.map_or(0, before);
+                Ok(Cursor {
+                    position,
+                    end: end.map_or(entries.len(), before).max(position),
+                    block: run.rows.clone(),
+                    written: None,
+                })
             }
-        })
+            Run::Written(run) => {
+                let (scan, next_row) = run.scan_from(index, start);
+                let blocks = Blocks { entries: Entries::new(&self.shared)?, scan, next_row };
+                let mut cursor = Cursor { position: 0, end: 0, block: Arc::new(()), written: Some(blocks) };
+                while cursor.advance(index, &self.shared, &self.input, &mut self.keys)?.is_some() {
+                    if cursor.position < cursor.end || !cursor.may_go_on() {
+                        break;
+                    }
+                }
+                Ok(cursor)
+            }
+        }
+    }
+
+    /// Opens the next block of a cursor, if there is one; returns what kept the last one pinned.
+    fn advance(&mut self, index: usize) -> Result<Option<Heap>> {
+        self.cursors[index].advance(index, &self.shared, &self.input, &mut self.keys)
+    }
+
+    #[inline(always)]
+    fn refresh(&mut self, index: usize) {
+        let cursor = &self.cursors[index];
+        self.heads[index] = (cursor.position < cursor.end).then(|| match (&cursor.written, &self.input.runs[index]) {
+            (Some(blocks), _) => blocks.entries.as_slice()[cursor.position],
+            (None, Run::InPlace(run)) => run.entries.as_slice()[cursor.position],
+            (None, Run::Written(_)) => unreachable!("a written run is read block by block"),
+        });
     }
 }
 
 impl<K: KeyWord> Cursor<K> {
-    /// Opens the next block, if there is one; returns what kept the last one pinned.
-    fn advance(&mut self, shared: &Shared<K>, keys: &mut Vec<K>) -> Result<Option<Heap>> {
-        let Some(scan) = &mut self.scan else { return Ok(None) };
-        let Some(block) = scan.next_block()? else { return Ok(None) };
+    /// Opens the next block, if the range may go on in it; returns what kept the last one pinned.
+    fn advance(
+        &mut self,
+        index: usize,
+        shared: &Shared<K>,
+        input: &MergeInput<K>,
+        keys: &mut Vec<K>,
+    ) -> Result<Option<Heap>> {
+        if !self.may_go_on() {
+            return Ok(None);
+        }
+        let Some(blocks) = &mut self.written else { return Ok(None) };
+        let Some(block) = blocks.scan.next_block()? else { return Ok(None) };
         let rows = block.pointers();
         let values: Vec<Vector> = (0..shared.keys.expressions().len())
             .map(|column| shared.layout.gather(rows, column, block.heaps()))
             .collect();
         shared.key_layout.encode(&values, rows.len(), keys);
-        self.entries.truncate(0);
-        self.entries.reserve(rows.len())?;
-        self.entries.extend(keys, rows);
-        self.position = 0;
+        blocks.entries.truncate(0);
+        blocks.entries.reserve(rows.len())?;
+        blocks.entries.extend(keys, rows);
+        let (entries, first_row) = (blocks.entries.as_slice(), blocks.next_row);
+        let before = |cut: &Cut<K>| partition(entries, first_row, index, cut);
+        self.position = input.start.as_ref().map_or(0, before);
+        self.end = input.end.as_ref().map_or(entries.len(), before).max(self.position);
+        blocks.next_row += rows.len() as u64;
+        if let (None, None, Run::Written(run)) = (&input.start, &input.end, &input.runs[index]) {
+            // Nobody else reads the run.
+            run.release_rows_before(first_row);
+        }
         Ok(Some(std::mem::replace(&mut self.block, Arc::new(block))))
     }
 
-    #[inline(always)]
-    fn head(&self) -> Option<&Entry<K>> {
-        self.entries.as_slice().get(self.position)
+    /// False if the range is known to end in the open block.
+    fn may_go_on(&self) -> bool {
+        self.written.as_ref().is_some_and(|blocks| self.end == blocks.entries.len())
     }
+}
+
+/// How many of sorted entries, rows of a run from `first_row` on, are before a cut.
+fn partition<K: KeyWord>(entries: &[Entry<K>], first_row: u64, run: usize, cut: &Cut<K>) -> usize {
+    let (mut low, mut high) = (0, entries.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if cut.is_behind(run, entries[middle].key, first_row + middle as u64) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// Who of two cursors comes first; those at their end come last.
 #[inline(always)]
-fn beats<K: KeyWord>(cursors: &[Cursor<K>], shared: &Shared<K>) -> impl Fn(usize, usize) -> bool {
-    |a, b| match (cursors[a].head(), cursors[b].head()) {
+fn beats<K: KeyWord>(heads: &[Option<Entry<K>>], shared: &Shared<K>) -> impl Fn(usize, usize) -> bool {
+    |a, b| match (&heads[a], &heads[b]) {
         (Some(a), Some(b)) => shared.compare(a, b).is_lt(),
         (Some(_), None) => true,
         (None, _) => false,

@@ -7,14 +7,13 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_rows::RowCollection;
 use parking_lot::Mutex;
 
 use super::Shared;
 use super::config::{BATCHES_PER_STEP, CURSOR_BYTES, FAN_IN_MAX, MERGE_SHARE};
-use super::entries::Run;
 use super::key::KeyWord;
-use super::merge::Merger;
+use super::merge::{MergeInput, Merger};
+use super::run::{Run, RunWriter, WrittenRun};
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
@@ -62,7 +61,7 @@ impl<K: KeyWord> Source for MergePassSource<K> {
 }
 
 /// Written runs that one merge can have open, if it is the only one.
-fn fan_in<K>(shared: &Shared<K>) -> usize {
+pub(super) fn fan_in<K>(shared: &Shared<K>) -> usize {
     let affordable = shared.memory.memory_limit() / MERGE_SHARE / CURSOR_BYTES;
     (affordable as usize).clamp(2, FAN_IN_MAX)
 }
@@ -100,7 +99,7 @@ impl<K: KeyWord> State<K> {
     }
 
     /// A merge is over; it gave a run unless it failed. Wakes those who wait for runs.
-    fn finish(&self, run: Option<RowCollection>) {
+    fn finish(&self, run: Option<WrittenRun<K>>) {
         let mut progress = self.progress.lock();
         if let Some(run) = run {
             self.shared.runs.lock().push(Run::Written(run));
@@ -119,9 +118,9 @@ struct MergeWorker<K: KeyWord> {
     merge: Option<Merge<K>>,
 }
 
-struct Merge<K> {
+struct Merge<K: KeyWord> {
     input: Merger<K>,
-    output: RowCollection,
+    output: RunWriter<K>,
 }
 
 impl<K: KeyWord> SourceWorker for MergeWorker<K> {
@@ -131,9 +130,11 @@ impl<K: KeyWord> SourceWorker for MergeWorker<K> {
             Some(merge) => merge,
             None => match self.state.take_task() {
                 Task::Merge(runs) => {
-                    let output = RowCollection::new(&shared.memory, &shared.layout, None);
-                    let input = Merger::new(shared, runs).inspect_err(|_| self.state.finish(None))?;
-                    self.merge.insert(Merge { input, output })
+                    let input = MergeInput { runs: Arc::new(runs), start: None, end: None };
+                    let merge = Merger::new(shared, input)
+                        .and_then(|input| Ok(Merge { input, output: RunWriter::new(shared)? }))
+                        .inspect_err(|_| self.state.finish(None))?;
+                    self.merge.insert(merge)
                 }
                 Task::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
                 Task::Nothing => return Ok(SourceVerdict::Done),
@@ -141,12 +142,11 @@ impl<K: KeyWord> SourceWorker for MergeWorker<K> {
         };
         for _ in 0..BATCHES_PER_STEP {
             let Some(batch) = merge.input.next(shared.chunk_rows)? else {
-                merge.output.close();
-                let run = self.merge.take().map(|merge| merge.output);
+                let run = self.merge.take().map(|merge| merge.output.finish());
                 self.state.finish(run);
                 break;
             };
-            merge.output.append_rows(&batch.rows, None)?;
+            merge.output.append(batch.first, &batch.rows)?;
         }
         Ok(SourceVerdict::Worked)
     }

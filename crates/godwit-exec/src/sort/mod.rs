@@ -5,7 +5,7 @@
 //!             when a worker's share is full: sort entries, write the rows out in order, start again   (collect.rs)
 //!                                                     │ runs
 //!   merge_source:  while there are more runs than one merge can have open: merge some into one        (merge_pass.rs)
-//!   source:        merge all, gather the output columns                                        (merge.rs, source.rs)
+//!   source:        cut all runs into ranges (run.rs), merge them in parallel, emit them in order  (merge.rs, source.rs)
 //! ```
 //!
 //! - A *run* is sorted rows: *in place* (the last of each worker: pinned pages in arrival order and a sorted list of
@@ -13,6 +13,7 @@
 //!   fits, all runs are in place and no row is copied before it is emitted.
 //! - A merge keeps one block of each written run pinned, whatever the size of the input; keys of a block are made again
 //!   from its columns when it is opened.
+//! - The first worker of the source alone emits rows, in order; the others merge ranges ahead of it.
 //! - A *top-N* throws away all but the N best rows whenever as many again have piled up, and from then on drops rows
 //!   whose key is behind the N-th (its own, or that of another worker) before they are materialized.
 //! - Rows whose normalized keys are equal and *open* are compared in their pages.
@@ -26,6 +27,7 @@ pub(crate) mod key;
 mod loser_tree;
 mod merge;
 mod merge_pass;
+mod run;
 mod source;
 
 use std::sync::Arc;
@@ -39,9 +41,10 @@ use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
 
 use self::collect::SortSink;
-use self::entries::Run;
+use self::config::{COLLECT_SHARE, TOP_SHARE};
 use self::key::{KeyLayout, KeyWord};
 use self::merge_pass::MergePassSource;
+use self::run::Run;
 use self::source::SortedSource;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
@@ -96,6 +99,8 @@ struct Shared<K> {
     /// Where the output columns are in a row.
     output: Vec<usize>,
     limit: Option<usize>,
+    /// The limit, if so few rows are wanted that all others are thrown away early.
+    top: Option<usize>,
     chunk_rows: usize,
     workers: usize,
     memory: BufferManager,
@@ -145,11 +150,11 @@ impl Sort {
         })
     }
 
-    /// The rows in order, from one worker.
+    /// The rows in order: one worker emits them, the others help it.
     pub fn source(&self) -> Arc<dyn Source> {
         match &self.width {
-            Width::Narrow(shared) => Arc::new(SortedSource(shared.clone())),
-            Width::Wide(shared) => Arc::new(SortedSource(shared.clone())),
+            Width::Narrow(shared) => Arc::new(SortedSource::new(shared.clone())),
+            Width::Wide(shared) => Arc::new(SortedSource::new(shared.clone())),
         }
     }
 }
@@ -185,9 +190,10 @@ impl<K: KeyWord> Shared<K> {
             order: RowOrder::new(&layout, order.collect()),
             keys,
             rest,
-            layout,
             output,
             limit: spec.limit,
+            top: spec.limit.filter(|&limit| is_top(limit, &layout, query)),
+            layout,
             chunk_rows: query.settings.chunk_rows,
             workers: query.settings.workers,
             memory: query.memory.scoped(metrics.memory().clone()),
@@ -196,6 +202,12 @@ impl<K: KeyWord> Shared<K> {
             runs: Mutex::default(),
         })
     }
+}
+
+/// Do so few rows count as a top-N?
+fn is_top(limit: usize, layout: &RowLayout, query: &QueryContext) -> bool {
+    let share = query.memory.memory_limit() / COLLECT_SHARE / query.settings.workers as u64;
+    (limit as u64).saturating_mul(layout.row_bytes() as u64) <= share / TOP_SHARE
 }
 
 #[cfg(test)]
