@@ -18,6 +18,8 @@ use godwit_vector::kernels::hash::hash_columns;
 use godwit_vector::kernels::select::select_bits;
 use godwit_vector::{Bitmap, ColumnView, Data, Dictionary, Flat, Native, ValueRange, Vector};
 
+use crate::top_bound::TopBound;
+
 /// Bits per key of a Bloom filter, before rounding up to a power of two: with 4 bits set per key in one word, about 1 %
 /// of the other keys pass.
 const BLOOM_BITS_PER_KEY: u64 = 16;
@@ -38,12 +40,24 @@ pub struct KeyFilter {
     set: Option<Arc<KeySet>>,
     /// Number of build rows: an upper bound of the distinct keys.
     keys: u64,
+    /// Not a join's keys, but the bound of a top-N.
+    bound: Option<Arc<TopBound>>,
 }
 
 impl KeyFilter {
     /// A filter from the bound of the keys and, maybe, their set.
     pub(crate) fn new(range: Option<ValueRange>, set: Option<Arc<KeySet>>, keys: u64) -> Self {
-        Self { range, set, keys }
+        Self { range, set, keys, bound: None }
+    }
+
+    /// A filter that a top-N makes while the scan runs.
+    pub(crate) fn of_bound(bound: Arc<TopBound>) -> Self {
+        Self { range: None, set: None, keys: u64::MAX, bound: Some(bound) }
+    }
+
+    /// True if it removes more later than it does at first: giving up on it early would be wrong.
+    pub fn gets_better(&self) -> bool {
+        self.bound.is_some()
     }
 
     /// Smallest and largest key, if keys are integers, decimals, dates or times. Prunes row groups and pages.
@@ -75,8 +89,12 @@ impl KeyFilter {
         values as f64 / column.count() as f64
     }
 
-    /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has.
+    /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has, but may
+    /// be among the first.
     pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
+        if let Some(bound) = &self.bound {
+            return bound.retain(keys, rows);
+        }
         if self.keys == 0 {
             return rows.clear();
         }

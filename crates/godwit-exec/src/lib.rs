@@ -26,6 +26,7 @@ mod scheduler;
 pub mod sort;
 #[cfg(test)]
 mod testing;
+mod top_bound;
 pub mod window;
 
 pub use collect::{ResultCollector, ResultStream};
@@ -36,3 +37,4 @@ pub use operators::NothingSink;
 pub use planner::{PhysicalPlan, plan_query};
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};
 pub use scheduler::WorkerPool;
+pub use top_bound::TopBound;

@@ -270,13 +270,10 @@ fn probe_filters(
         | JoinKind::Single => needs.filters_below(|index| (index < probe_width).then_some(index)),
         _ => Vec::new(),
     };
-    if let Some(filled_by) = table
-        && drops_unmatched_probe_rows(kind)
-        && join.null_equality == NullEquality::NullEqualsNothing
-    {
+    if table.is_some() && drops_unmatched_probe_rows(kind) && join.null_equality == NullEquality::NullEqualsNothing {
         for ((key, _), slot) in join.on.iter().zip(slots) {
             if let Some(column) = filterable_column(key, probe_schema) {
-                filters.push(WantedFilter { column, slot: slot.clone(), filled_by });
+                filters.push(WantedFilter { column, slot: slot.clone(), filled_by: table });
             }
         }
     }

@@ -84,8 +84,8 @@ struct WantedFilter {
     /// Column of the node's schema.
     column: usize,
     slot: Arc<OnceLock<Arc<KeyFilter>>>,
-    /// The pipeline that fills the slot.
-    filled_by: usize,
+    /// The pipeline that fills the slot, unless it is filled already.
+    filled_by: Option<usize>,
 }
 
 impl Needs {

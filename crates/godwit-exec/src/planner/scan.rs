@@ -48,7 +48,7 @@ impl PhysicalPlanner<'_> {
         let row_type = request.columns.iter().map(|&column| handle.0.row_type()[column].clone()).collect();
         let source = handle.0.scan(request, self.query)?;
         let explain = ExplainNode::leaf(source.metrics().clone());
-        let branch = Branch::new(source, needs.filters.iter().map(|filter| filter.filled_by));
+        let branch = Branch::new(source, needs.filters.iter().filter_map(|filter| filter.filled_by));
         let stream = Stream::new(&scan.projected_schema, origin, row_type, branch, explain)?;
         match conjunction(above) {
             Some(predicate) => self.filter_stream(&predicate, stream),

@@ -1,6 +1,7 @@
 //! Nodes that need little planning: projection, filter, sort, limit, union, values.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use datafusion_common::DFSchemaRef;
 use datafusion_expr::logical_plan::{
@@ -14,11 +15,13 @@ use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange};
 
 use super::compress::CompressedColumns;
 use super::stream::{Branch, Stream};
-use super::{Needs, PhysicalPlanner, columns_of, columns_of_all, passed_column, planning_error};
+use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
+use crate::key_filter::KeyFilter;
 use crate::operators::{FilterTransform, LimitTransform, ProjectTransform, RepeatTransform, ValuesSource};
 
 use crate::sort::{Sort as SortOperator, SortKey, SortSpec};
+use crate::top_bound::TopBound;
 
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_projection(&mut self, projection: &Projection, needs: Needs) -> Result<Stream> {
@@ -74,7 +77,13 @@ impl PhysicalPlanner<'_> {
         let mut columns = needs.columns.clone();
         columns.extend(columns_of_all(sort.expr.iter().map(|key| &key.expr), sort.input.schema())?);
         // A bound on the number of rows makes dropping rows early wrong, a full sort doesn't mind.
-        let filters = if sort.fetch.is_none() { needs.filters.clone() } else { Vec::new() };
+        let mut filters = if sort.fetch.is_none() { needs.filters.clone() } else { Vec::new() };
+        let bounded = sort.fetch.and_then(|_| top_bound(sort));
+        let bound = bounded.map(|(column, bound)| {
+            let filter = Arc::new(KeyFilter::of_bound(bound.clone()));
+            filters.push(WantedFilter { column, slot: Arc::new(OnceLock::from(filter)), filled_by: None });
+            bound
+        });
         let mut stream = self.plan(&sort.input, Needs { columns, filters })?;
         let mut keys = sort
             .expr
@@ -99,7 +108,7 @@ impl PhysicalPlanner<'_> {
             Some(rows) => format!("TopN {rows} by {}", by.join(", ")),
             None => format!("Sort by {}", by.join(", ")),
         };
-        let spec = SortSpec { keys, input: stream.row_type.clone(), output, limit: sort.fetch };
+        let spec = SortSpec { keys, input: stream.row_type.clone(), output, limit: sort.fetch, bound };
         let operator = SortOperator::new(spec, self.query, name)?;
         let (mut done, below) = self.close(stream, operator.sink());
         if let Some(merge) = operator.merge_source() {
@@ -265,6 +274,16 @@ impl PhysicalPlanner<'_> {
         let origin = (0..row_type.len()).collect();
         Stream::new(schema, origin, row_type, Branch::new(source, BTreeSet::new()), explain)
     }
+}
+
+/// The column by which a top-N sorts first and the bound that it will tell, if it is a column of integers, decimals, dates
+/// or times.
+fn top_bound(sort: &Sort) -> Option<(usize, Arc<TopBound>)> {
+    let key = sort.expr.first()?;
+    let schema = sort.input.schema();
+    let column = passed_column(&key.expr, schema)?;
+    let physical = PhysicalType::natural(schema.field(column).data_type()).ok()?;
+    physical.is_integer().then(|| (column, Arc::new(TopBound::new(!key.asc, key.nulls_first))))
 }
 
 /// A type for each column that all inputs can be cast to without loss.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use godwit_common::Result;
 use godwit_rows::{RowCollection, RowPtr};
 use godwit_vector::kernels::select::select_true;
-use godwit_vector::{Chunk, Vector};
+use godwit_vector::{Chunk, Heaps, Vector};
 
 use super::Shared;
 use super::config::{COLLECT_SHARE, RUN_BYTES_MIN, SCARCE_SHARE, TOP_SLACK_ROWS};
@@ -14,6 +14,7 @@ use super::entries::Entries;
 use super::key::KeyWord;
 use super::run::{InPlaceRun, Run, RunWriter};
 use crate::QueryContext;
+use crate::key_filter::range_of;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
@@ -138,6 +139,12 @@ impl<K: KeyWord> SortWorker<K> {
         }
         let (_, last, _) = self.entries.as_mut_slice().select_nth_unstable_by(limit - 1, |a, b| shared.compare(a, b));
         let bound = last.key;
+        if let Some(told) = &shared.told_bound
+            && let Some(range) = range_of(&shared.layout.gather(&[last.row], 0, &Heaps::none()))
+            && let Ok(value) = i64::try_from(range.min)
+        {
+            told.tighten(value);
+        }
         self.bound = Some(bound);
         shared.bound.fetch_min(bound.high(), Ordering::Relaxed);
         self.entries.truncate(limit);

@@ -15,7 +15,8 @@
 //!   from its columns when it is opened.
 //! - The first worker of the source alone emits rows, in order; the others merge ranges ahead of it.
 //! - A *top-N* throws away all but the N best rows whenever as many again have piled up, and from then on drops rows
-//!   whose key is behind the N-th (its own, or that of another worker) before they are materialized.
+//!   whose key is behind the N-th (its own, or that of another worker) before they are materialized. The scan drops
+//!   those whose first key is (top_bound.rs). A LIMIT that isn't small against memory is sorted as a whole.
 //! - Rows whose normalized keys are equal and *open* are compared in their pages.
 //!
 //! Rows with equal keys come in any order. NaN is above all other floats; −0 equals 0; text is ordered by bytes.
@@ -49,6 +50,7 @@ use self::source::SortedSource;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Sink, Source};
+use crate::top_bound::TopBound;
 
 /// One key of an ORDER BY.
 #[derive(Clone)]
@@ -72,6 +74,8 @@ pub struct SortSpec {
     pub output: Vec<usize>,
     /// Only so many first rows are wanted: LIMIT and OFFSET together.
     pub limit: Option<usize>,
+    /// Where a top-N tells the bound of its first key, an integer, to those who may drop rows by it.
+    pub bound: Option<Arc<TopBound>>,
 }
 
 /// A sort in one query. Pipelines, in this order: into [`Sort::sink`]; from [`Sort::merge_source`] to nowhere; from
@@ -107,6 +111,8 @@ struct Shared<K> {
     metrics: Arc<OperatorMetrics>,
     /// High bits of the best bound that a worker of a top-N has found: rows with higher ones are dropped.
     bound: AtomicU64,
+    /// The bound of the first key, for the scan.
+    told_bound: Option<Arc<TopBound>>,
     runs: Mutex<Vec<Run<K>>>,
 }
 
@@ -199,6 +205,7 @@ impl<K: KeyWord> Shared<K> {
             memory: query.memory.scoped(metrics.memory().clone()),
             metrics,
             bound: AtomicU64::new(u64::MAX),
+            told_bound: spec.bound.clone(),
             runs: Mutex::default(),
         })
     }

@@ -90,7 +90,7 @@ impl<K: KeyWord> WrittenRun<K> {
     /// A scan that begins at or before the first row behind `cut`, and the row that it begins with.
     pub(super) fn scan_from(&self, index: usize, cut: Option<&Cut<K>>) -> (RowScan, u64) {
         let pages = self.pages.lock();
-        let page = pages.page_of(self.sample_before(index, cut)).min(pages.page_of(self.rows));
+        let page = pages.page_of(self.sample_before(index, cut));
         (pages.scan(page..pages.page_of(self.rows)), pages.first_row(page))
     }
 

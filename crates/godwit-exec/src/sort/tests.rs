@@ -60,6 +60,7 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> Arc<QueryContext> {
         input: case.types.clone(),
         output: case.output.clone(),
         limit: case.limit,
+        bound: None,
     };
     let mut expected: Vec<Row> = chunks.iter().flat_map(rows_of).collect();
     expected.sort_by(|a, b| compare(&case.keys, a, b));

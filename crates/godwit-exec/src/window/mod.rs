@@ -153,6 +153,7 @@ impl Window {
             input: plan.types.clone(),
             output: (0..plan.types.len()).collect(),
             limit: None,
+            bound: None,
         };
         WindowInput::Sorted { columns: plan.columns.expressions().to_vec(), sort }
     }

@@ -177,6 +177,7 @@ pub(super) fn sort_externally(
         input: plan.types.clone(),
         output: (0..plan.types.len()).collect(),
         limit: None,
+        bound: None,
     };
     let sort = Sort::new(spec, &query, "Sort of a partition")?;
     let mut sink = sort.sink().worker(&query)?;

@@ -158,7 +158,8 @@ impl Stage {
         self.rows_out += rows_out as u64;
         self.time += time;
         let is_useless = self.rows_out as f64 > FILTER_KEPT_MAX * self.rows_in as f64;
-        if matches!(self.work, Work::Keys(_)) && self.rows_in >= FILTER_TRIAL_ROWS && is_useless {
+        let may_be_given_up = matches!(&self.work, Work::Keys(filter) if !filter.gets_better());
+        if may_be_given_up && self.rows_in >= FILTER_TRIAL_ROWS && is_useless {
             self.skipped_morsels = FILTER_RETRY_MORSELS;
             (self.rows_in, self.rows_out, self.time) = (0, 0, Duration::ZERO);
         } else if self.rows_in > MEMORY_ROWS {
