@@ -31,6 +31,7 @@ impl TopBound {
     }
 
     /// Keeps those of `rows` (positions in the dense vector `keys`) that may still be among the first.
+    #[allow(clippy::unnecessary_cast, reason = "the cast is one for most types of the match")]
     pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
         let bound = self.value.load(Ordering::Relaxed);
         if bound == if self.descending { i64::MIN } else { i64::MAX } {

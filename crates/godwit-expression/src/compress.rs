@@ -191,13 +191,8 @@ impl Compression {
 
 /// The narrowest unsigned type up to 64 bits that holds `max`.
 fn narrowest(max: u128) -> Option<PhysicalType> {
-    Some(match max {
-        0..=0xFF => PhysicalType::U8,
-        0..=0xFFFF => PhysicalType::U16,
-        0..=0xFFFF_FFFF => PhysicalType::U32,
-        0..=0xFFFF_FFFF_FFFF_FFFF => PhysicalType::U64,
-        _ => return None,
-    })
+    use PhysicalType::*;
+    [U8, U16, U32, U64].into_iter().find(|&physical| max < 1 << (8 * physical.width_bytes()))
 }
 
 struct Subtract {

@@ -375,7 +375,7 @@ fn check_large(groups: u64, is_partitioned: bool, note: Option<&str>) {
     let (found, metrics) = evaluate(&spec, chunks, &query);
     assert!(found == expected);
     let statistics = query.memory.statistics();
-    assert!(statistics.spilled_bytes_total > 4 * MIB, "{statistics:?}");
+    assert!(statistics.spilled_bytes_total > 2 * MIB, "{statistics:?}");
     assert!(statistics.peak_bytes <= 16 * MIB, "{statistics:?}");
     if let Some(note) = note {
         assert!(metrics.notes().iter().any(|(name, _)| name == note), "{:?}", metrics.notes());
