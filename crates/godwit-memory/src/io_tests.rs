@@ -47,11 +47,10 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 fn assert_empty(manager: &BufferManager, files: &SimulatedFiles) {
-    wait_until("all is given back", || {
-        let statistics = manager.statistics();
-        statistics.used_bytes == 0 && statistics.temp_file_bytes == 0 && files.stored_bytes() == 0
-    });
-    assert_eq!(manager.statistics().evictable_bytes, 0);
+    manager.wait_for_io();
+    let statistics = manager.statistics();
+    assert_eq!((statistics.used_bytes, statistics.evictable_bytes, statistics.temp_file_bytes), (0, 0, 0));
+    assert_eq!(files.stored_bytes(), 0);
 }
 
 #[test]

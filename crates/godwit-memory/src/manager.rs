@@ -95,6 +95,11 @@ impl BufferManager {
         self.pool.read_ahead(pages.into_iter());
     }
 
+    /// Waits until I/O threads have nothing under way: what was dropped while it was being written or read is freed then.
+    pub fn wait_for_io(&self) {
+        self.pool.queue.wait_until_idle();
+    }
+
     /// The limit on what reservations and loaded pages hold together.
     pub fn memory_limit(&self) -> u64 {
         self.pool.limit_bytes()

@@ -421,6 +421,14 @@ impl EvictionQueue {
         self.finished.notify_all();
     }
 
+    /// Waits until nothing is being written, read or evicted.
+    pub(crate) fn wait_until_idle(&self) {
+        let mut lists = self.lists.lock();
+        while lists.busy > 0 {
+            self.finished.wait(&mut lists);
+        }
+    }
+
     /// A page that is marked as queued was destroyed.
     pub(crate) fn note_dead_entry(&self) {
         self.dead.fetch_add(1, Relaxed);

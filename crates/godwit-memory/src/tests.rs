@@ -50,6 +50,7 @@ fn filled_page(manager: &BufferManager, seed: u64) -> Page {
 }
 
 fn assert_empty(manager: &BufferManager, files: &SimulatedFiles) {
+    manager.wait_for_io();
     let statistics = manager.statistics();
     assert_eq!(statistics.used_bytes, 0);
     assert_eq!(statistics.evictable_bytes, 0);

@@ -126,6 +126,7 @@ fn check(kind: JoinKind, compare: bool, probe: Vec<Chunk>, build: Vec<Chunk>, wo
         (result, expected) => panic!("{result:?} where {expected:?} was expected"),
     }
     drop(join);
+    query.memory.wait_for_io();
     assert_eq!(query.memory.used_bytes(), 0, "a finished join holds no memory");
     query
 }

@@ -74,6 +74,7 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> Arc<QueryContext> {
     ];
     run(&query, pipelines).unwrap();
     drop(sort);
+    query.memory.wait_for_io();
     assert_eq!(query.memory.used_bytes(), 0, "a finished sort holds no memory");
 
     let rows = collected.rows();

@@ -254,6 +254,7 @@ fn evaluate(spec: &WindowSpec, chunks: Vec<Chunk>, query: &Arc<QueryContext>) ->
     pipelines.push(pipeline(window.source(), vec![], collected.clone(), &[last]));
     run(query, pipelines).unwrap();
     drop(window);
+    query.memory.wait_for_io();
     assert_eq!(query.memory.used_bytes(), 0, "a finished window holds no memory");
     let mut rows = collected.rows();
     rows.sort();
