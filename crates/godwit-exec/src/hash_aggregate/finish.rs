@@ -142,7 +142,7 @@ fn check_integers(values: &[i128], ty: &ColumnType, function: &str) -> Result<()
 }
 
 /// Integers, which fit, as a flat vector of an integer type or of booleans.
-pub(super) fn integers(physical: PhysicalType, values: impl IntoIterator<Item = i128>) -> Flat {
+pub(crate) fn integers(physical: PhysicalType, values: impl IntoIterator<Item = i128>) -> Flat {
     let values = values.into_iter();
     macro_rules! narrow {
         ($variant:ident, $t:ty) => {

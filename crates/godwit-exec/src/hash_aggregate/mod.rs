@@ -40,6 +40,7 @@ use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, RowType, Vector};
 
+pub(crate) use finish::integers;
 pub(crate) use framed::FramedAggregates;
 
 pub use call::{AggregateCall, AggregateCompiler, AggregateKind, AggregateOrder};

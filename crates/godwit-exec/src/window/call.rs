@@ -5,7 +5,7 @@ use datafusion_expr::expr::{AggregateFunction, NullTreatment, WindowFunction as 
 use datafusion_expr::{Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition};
 use godwit_common::{Error, Result};
 use godwit_expression::{CompileContext, Expression};
-use godwit_vector::{ColumnType, RowType};
+use godwit_vector::{ColumnType, PhysicalType, RowType};
 
 use super::frame::{Frame, FrameBound, FrameUnits};
 use super::range::RangeOffset;
@@ -43,6 +43,23 @@ pub enum WindowFunction {
     },
     /// An aggregate over the frame.
     Aggregate(AggregateCall),
+    /// An aggregate over the frame that has no state of a fixed size.
+    Listed(ListedKind),
+}
+
+/// Aggregates that keep the values of a frame.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ListedKind {
+    /// The smallest string.
+    Min,
+    /// The largest string.
+    Max,
+    /// Number of different values.
+    CountDistinct,
+    /// The value at a fraction of the sorted values, interpolated between neighbours.
+    Quantile(f64),
+    /// The strings of the frame, this separator between them.
+    StringAgg(String),
 }
 
 /// A window function of a query.
@@ -86,10 +103,6 @@ impl<'a> WindowCompiler<'a> {
         let mut output = ColumnType::new(field.data_type().clone(), true)?;
         let name = window.fun.name();
         let mut arguments = Vec::new();
-        if params.distinct && !matches!(name, "min" | "max" | "bool_and" | "bool_or") {
-            return Err(Error::unsupported(format!("{name}(DISTINCT) as a window function"))
-                .with_hint("mark the first row of each value with row_number() in a subquery, and aggregate those"));
-        }
         if params.filter.is_some() && matches!(window.fun, WindowFunctionDefinition::WindowUDF(_)) {
             return Err(Error::unsupported(format!("FILTER with the window function {name}"))
                 .with_hint("only aggregates take a FILTER"));
@@ -131,7 +144,22 @@ impl<'a> WindowCompiler<'a> {
                 arguments.push(value);
                 WindowFunction::Nth { n, ignore_nulls: ignore_nulls || name == "any_value" }
             }
-            _ => WindowFunction::Aggregate(self.aggregate(window)?),
+            _ => {
+                let call = self.aggregate(window)?;
+                match listed_kind(&call)? {
+                    Some(kind) => {
+                        let value = self.expression(&filtered(&params.args[0], params.filter.as_deref())?)?;
+                        super::listed::check(&kind, value.output().physical, name)?;
+                        if matches!(kind, ListedKind::Min | ListedKind::Max) {
+                            keep_type(&mut output, value.output());
+                        }
+                        output.nullable = kind != ListedKind::CountDistinct;
+                        arguments.push(value);
+                        WindowFunction::Listed(kind)
+                    }
+                    None => WindowFunction::Aggregate(call),
+                }
+            }
         };
         if matches!(
             function,
@@ -180,6 +208,31 @@ impl<'a> WindowCompiler<'a> {
         // A frame may be empty.
         call.output.nullable = !matches!(call.kind, AggregateKind::Count | AggregateKind::CountStar);
         Ok(call)
+    }
+}
+
+/// How an aggregate keeps the values of its frame, if it has to.
+fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
+    let is_text = call.arguments.first().is_some_and(|argument| argument.output().physical == PhysicalType::Str);
+    Ok(Some(match &call.kind {
+        AggregateKind::Count if call.distinct && call.arguments.len() == 1 => ListedKind::CountDistinct,
+        _ if call.distinct => {
+            return Err(Error::unsupported("this aggregate with DISTINCT as a window function")
+                .with_hint("mark the first row of each value with row_number() in a subquery, and aggregate those"));
+        }
+        AggregateKind::Min if is_text => ListedKind::Min,
+        AggregateKind::Max if is_text => ListedKind::Max,
+        AggregateKind::Quantile(fraction) => ListedKind::Quantile(*fraction),
+        AggregateKind::StringAgg(separator) => ListedKind::StringAgg(separator.clone()),
+        _ => return Ok(None),
+    }))
+}
+
+/// The argument where the filter is true, else NULL.
+fn filtered(argument: &Expr, filter: Option<&Expr>) -> Result<Expr> {
+    match filter {
+        None => Ok(argument.clone()),
+        Some(filter) => datafusion_expr::when(filter.clone(), argument.clone()).end().map_err(not_castable),
     }
 }
 

@@ -30,3 +30,5 @@ pub(super) const GRAIN_ROWS: usize = 1 << 10;
 pub(super) const TREE_FANOUT: usize = 8;
 /// Reservations that follow the data grow in steps of this many bytes.
 pub(super) const GROWTH_BYTES: usize = 1 << 16;
+/// What a kept value takes besides its bytes: its place in a list or map.
+pub(super) const LISTED_VALUE_BYTES: usize = 64;

@@ -4,8 +4,10 @@ use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_vector::{Chunk, Vector};
 
+use super::call::{WindowCall, WindowFunction};
 use super::functions::Positional;
 use super::growing::Growing;
+use super::listed::Listed;
 use super::ordered::Ordered;
 use super::plan::{FramedSet, Output, Plan};
 use super::sliding::Sliding;
@@ -26,10 +28,27 @@ impl Framed {
     }
 }
 
+/// A call that isn't computed together with others.
+enum Single {
+    Positional(Box<Positional>),
+    Listed(Box<Listed>),
+}
+
+impl Single {
+    fn new(plan: &Plan, call: &(WindowCall, Vec<usize>), memory: &BufferManager) -> Result<Self> {
+        Ok(match &call.0.function {
+            WindowFunction::Listed(kind) => {
+                Single::Listed(Box::new(Listed::new(plan, &call.0, kind, call.1[0], memory)?))
+            }
+            _ => Single::Positional(Box::new(Positional::new(plan, call))),
+        })
+    }
+}
+
 pub(super) struct Evaluation {
     rows: Ordered,
     step: Step,
-    calls: Vec<Positional>,
+    calls: Vec<Single>,
     sets: Vec<Framed>,
 }
 
@@ -38,7 +57,7 @@ impl Evaluation {
         Ok(Self {
             rows,
             step: Step::default(),
-            calls: plan.calls.iter().map(|call| Positional::new(plan, call)).collect(),
+            calls: plan.calls.iter().map(|call| Single::new(plan, call, memory)).collect::<Result<_>>()?,
             sets: plan.sets.iter().map(|set| Framed::new(plan, set, memory)).collect::<Result<_>>()?,
         })
     }
@@ -51,7 +70,10 @@ impl Evaluation {
         }
         self.step.advance(&self.rows, rows);
         let (ordered, step) = (&self.rows, &self.step);
-        let calls = self.calls.iter_mut().map(|call| call.compute(ordered, step));
+        let calls = self.calls.iter_mut().map(|call| match call {
+            Single::Positional(call) => call.compute(ordered, step),
+            Single::Listed(call) => call.compute(ordered, step),
+        });
         let calls = calls.collect::<Result<Vec<Vector>>>()?;
         let sets = self.sets.iter_mut().map(|set| match set {
             Framed::Growing(growing) => growing.compute(ordered, step),

@@ -72,7 +72,7 @@ impl Positional {
                 };
                 self.values_of(rows, step, &sources)
             }
-            WindowFunction::Aggregate(_) => unreachable!("aggregates are computed by frame"),
+            WindowFunction::Aggregate(_) | WindowFunction::Listed(_) => unreachable!("aggregates have no position"),
         }
     }
 

@@ -8,7 +8,7 @@
 //! sorted rows ─▶ step: a chunk of rows, their partitions and peers                              (step.rs)
 //!                  ├─▶ positions: row_number, rank, lag, first_value, …        (functions.rs, valid_rows.rs)
 //!                  ├─▶ frames: first and last row for each row                         (frame.rs, range.rs)
-//!                  └─▶ aggregates: running (growing.rs), sliding (sliding.rs), long (long.rs)
+//!                  └─▶ aggregates: running (growing.rs), sliding (sliding.rs, long.rs), of kept values (listed.rs)
 //! ```
 //!
 //! - *Sorted rows* ([`ordered::Ordered`]) are accessed by number, and have a bit each that says whether a partition, or
@@ -30,6 +30,7 @@ mod evaluation;
 mod frame;
 mod functions;
 mod growing;
+mod listed;
 mod long;
 mod marks;
 mod ordered;
@@ -54,7 +55,7 @@ use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
 
-pub use call::{WindowCall, WindowCompiler, WindowFunction};
+pub use call::{ListedKind, WindowCall, WindowCompiler, WindowFunction};
 pub use frame::{Frame, FrameBound, FrameUnits};
 pub use range::RangeOffset;
 

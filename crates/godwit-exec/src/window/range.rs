@@ -127,7 +127,7 @@ impl RangeCursor {
         match self.offset {
             RangeOffset::Float(offset) => {
                 let offset = sign as f64 * offset;
-                directed(self.key.descending, ordered(float_at(flat, i) + offset))
+                directed(self.key.descending, ordered_float(float_at(flat, i) + offset))
             }
             RangeOffset::Integer(offset) => {
                 directed(self.key.descending, integer_at(flat, i).saturating_add(sign * offset))
@@ -178,7 +178,7 @@ impl KeyReader {
 /// The key of row i, comparable with targets.
 fn key_at(flat: &Flat, i: usize, key: &RangeKey) -> i128 {
     let value = match flat {
-        Flat::F32(_) | Flat::F64(_) => ordered(float_at(flat, i)),
+        Flat::F32(_) | Flat::F64(_) => ordered_float(float_at(flat, i)),
         _ => match key.unit {
             RangeUnit::Number => integer_at(flat, i),
             RangeUnit::Day => integer_at(flat, i) * NANOSECONDS_PER_DAY as i128,
@@ -206,7 +206,7 @@ fn float_at(flat: &Flat, i: usize) -> f64 {
 }
 
 /// A float as an integer of the same order: −0 and 0 are one, all NaN are one and above all.
-fn ordered(value: f64) -> i128 {
+pub(super) fn ordered_float(value: f64) -> i128 {
     let bits = if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() };
     let magnitude = (bits & (u64::MAX >> 1)) as i128;
     if bits >> 63 == 1 { -magnitude } else { magnitude }

@@ -1,6 +1,7 @@
 //! Window functions against loops over all rows of a partition.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, Vector};
 use proptest::prelude::*;
@@ -78,6 +79,8 @@ impl Case {
             self.aggregate(AggregateKind::Sum, vec![column(VALUE)], integer.clone()),
             self.aggregate(AggregateKind::Min, vec![column(VALUE)], value.clone()),
             self.aggregate(AggregateKind::Max, vec![column(VALUE)], value.clone()),
+            call(WindowFunction::Listed(ListedKind::Max), vec![column(VALUE)], &value),
+            call(WindowFunction::Listed(ListedKind::CountDistinct), vec![column(VALUE)], &integer),
         ];
         if self.is_total {
             let ignore_nulls = self.ignore_nulls;
@@ -157,6 +160,8 @@ impl Case {
             optional((!values.is_empty()).then(|| values.iter().sum())),
             optional(values.iter().min().copied()),
             optional(values.iter().max().copied()),
+            optional(values.iter().max().copied()),
+            integer(values.iter().collect::<HashSet<_>>().len()),
         ];
         if self.is_total {
             let large = len % 3 * (len / 3 + 1);
