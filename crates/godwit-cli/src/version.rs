@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use arrow_cast::display::array_value_to_string;
 use godwit::{Database, Result};
 
 use crate::arguments::Limits;
@@ -19,15 +20,18 @@ pub fn print(verbose: bool, limits: &Limits) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The value of a setting as text.
+/// The value of a setting and the reason for it, as text.
 pub fn setting(connection: &godwit::Connection, name: &str) -> Result<String> {
-    const VALUE_COLUMN: usize = 1;
-    let mut value = String::new();
+    let mut text = String::new();
     for batch in connection.query(&format!("SHOW {name}"))? {
         let batch = batch?;
-        value = arrow_cast::display::array_value_to_string(batch.column(VALUE_COLUMN), 0).unwrap_or_default();
+        let field = |column: &str| {
+            let column = batch.column_by_name(column);
+            column.and_then(|column| array_value_to_string(column, 0).ok()).unwrap_or_default()
+        };
+        text = format!("{} ({})", field("value"), field("reason"));
     }
-    Ok(value)
+    Ok(text)
 }
 
 /// Instruction sets that kernels make use of, as far as this processor has them.

@@ -39,6 +39,8 @@ pub struct ResultCollector {
 pub struct ResultStream {
     shared: Arc<Shared>,
     cancel: CancelToken,
+    /// Of the batch that the caller got last: it counts until the caller asks for the next.
+    current: Option<Reservation>,
 }
 
 struct Shared {
@@ -67,7 +69,7 @@ impl ResultCollector {
         let metrics = OperatorMetrics::new(name);
         let memory = query.memory.scoped(metrics.memory().clone());
         let shared = Arc::new(Shared { schema, memory, queue: Mutex::default(), changed: Condvar::new() });
-        let stream = ResultStream { shared: shared.clone(), cancel: query.cancel.clone() };
+        let stream = ResultStream { shared: shared.clone(), cancel: query.cancel.clone(), current: None };
         (Arc::new(Self { shared, metrics }), stream)
     }
 
@@ -83,19 +85,20 @@ impl Shared {
         self.queue.lock().end.get_or_insert(end);
         self.changed.notify_all();
     }
+}
 
-    fn batch_of(&self, chunk: &Chunk) -> Result<RecordBatch> {
-        let fields = self.schema.fields();
-        assert_eq!(chunk.width(), fields.len(), "the chunk has the columns of the result");
-        let columns = fields
-            .iter()
-            .enumerate()
-            .map(|(index, field)| to_arrow(&chunk.dense(index), field.data_type()))
-            .collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
-        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
-            .map_err(|error| Error::internal(format!("a chunk doesn't fit the result: {error}")))
-    }
+/// The rows of a chunk with the columns of `schema`.
+pub fn to_batch(chunk: &Chunk, schema: &SchemaRef) -> Result<RecordBatch> {
+    let fields = schema.fields();
+    assert_eq!(chunk.width(), fields.len(), "the chunk has the columns of the result");
+    let columns = fields
+        .iter()
+        .enumerate()
+        .map(|(index, field)| to_arrow(&chunk.dense(index), field.data_type()))
+        .collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| Error::internal(format!("a chunk doesn't fit the result: {error}")))
 }
 
 impl Sink for ResultCollector {
@@ -129,7 +132,7 @@ struct CollectWorker(Arc<Shared>);
 impl SinkWorker for CollectWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
         let shared = &*self.0;
-        let batch = shared.batch_of(&chunk)?;
+        let batch = to_batch(&chunk, &shared.schema)?;
         let bytes = bytes_of(&batch);
         let reservation = shared.memory.reserve(bytes, MemoryTag::Result)?;
         let mut queue = shared.queue.lock();
@@ -164,6 +167,7 @@ impl Iterator for ResultStream {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        self.current = None;
         let mut queue = self.shared.queue.lock();
         loop {
             if let Some((batch, reservation)) = queue.batches.pop_front() {
@@ -172,6 +176,7 @@ impl Iterator for ResultStream {
                 let writers = if half_empty { queue.writers.take() } else { None };
                 drop(queue);
                 writers.iter().for_each(Signal::fire);
+                self.current = Some(reservation);
                 return Some(Ok(batch));
             }
             match &mut queue.end {

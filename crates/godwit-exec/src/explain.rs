@@ -33,6 +33,12 @@ impl ExplainNode {
         Self { metrics: None, name: name.into(), role: None, estimated_rows: None, children: Vec::new() }
     }
 
+    /// The counters of all operators in the tree.
+    pub fn operators(&self) -> Vec<Arc<OperatorMetrics>> {
+        let below = self.children.iter().flat_map(ExplainNode::operators);
+        self.metrics.iter().cloned().chain(below).collect()
+    }
+
     /// A streaming operator.
     pub fn of_transform<T: Transform + ?Sized>(transform: &Arc<T>) -> Self {
         Self::leaf(transform.metrics().clone())

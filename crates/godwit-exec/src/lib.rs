@@ -24,12 +24,13 @@ mod planner;
 mod scan;
 mod scheduler;
 pub mod sort;
+pub mod tables;
 #[cfg(test)]
 mod testing;
 mod top_bound;
 pub mod window;
 
-pub use collect::{ResultCollector, ResultStream};
+pub use collect::{ResultCollector, ResultStream, to_batch};
 pub use context::{COMPRESS_FROM_BYTES, CancelToken, QueryContext, QuerySettings};
 pub use explain::ExplainNode;
 pub use key_filter::KeyFilter;
@@ -37,4 +38,5 @@ pub use operators::NothingSink;
 pub use planner::{PhysicalPlan, plan_query};
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};
 pub use scheduler::WorkerPool;
+pub use tables::{ComputedTable, Series};
 pub use top_bound::TopBound;

@@ -1,4 +1,5 @@
-//! Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors.
+//! Files. Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors. Parquet, CSV
+//! and JSON as the targets of `COPY … TO` (copy/).
 //!
 //! ```text
 //! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
@@ -15,6 +16,7 @@
 mod bounds;
 mod column;
 mod config;
+mod copy;
 mod distinct;
 mod file;
 mod footer;
@@ -25,5 +27,6 @@ mod statistics;
 mod table;
 mod text_domain;
 
+pub use copy::{CopySink, FileFormat};
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;

@@ -69,11 +69,11 @@ impl Ledger {
 
     pub(crate) fn add_label(&self, tag: MemoryTag, owner: Option<&Arc<Owner>>, bytes: u64) {
         self.tag_bytes[tag as usize].fetch_add(bytes, Relaxed);
-        owner::add_reserved(owner, bytes);
+        owner::add_reserved(owner, tag, bytes);
     }
 
     pub(crate) fn remove_label(&self, tag: MemoryTag, owner: Option<&Arc<Owner>>, bytes: u64) {
         self.tag_bytes[tag as usize].fetch_sub(bytes, Relaxed);
-        owner::remove_reserved(owner, bytes);
+        owner::remove_reserved(owner, tag, bytes);
     }
 }

@@ -1,7 +1,10 @@
 //! Who holds memory: counters of a query or an operator, nested.
 
+use std::array;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use godwit_common::MemoryTag;
 
 /// Memory use of one owner (a query, an operator). Made by the owner, kept up to date by the buffer manager that
 /// [`scoped`](crate::BufferManager::scoped) returned for it, read by anybody at any time.
@@ -11,6 +14,8 @@ pub struct OwnerCounters {
     peak_bytes: AtomicU64,
     spilled_bytes: AtomicU64,
     reread_bytes: AtomicU64,
+    /// Parts of `reserved_bytes`.
+    tag_bytes: [AtomicU64; MemoryTag::COUNT],
 }
 
 impl OwnerCounters {
@@ -22,6 +27,11 @@ impl OwnerCounters {
     /// Bytes in memory now: reservations and loaded pages.
     pub fn reserved_bytes(&self) -> u64 {
         self.reserved_bytes.load(Relaxed)
+    }
+
+    /// Bytes in memory now, by tag.
+    pub fn tag_bytes(&self) -> [u64; MemoryTag::COUNT] {
+        array::from_fn(|tag| self.tag_bytes[tag].load(Relaxed))
     }
 
     /// The most that [`reserved_bytes`](Self::reserved_bytes) has been.
@@ -60,15 +70,17 @@ fn each(mut owner: Option<&Arc<Owner>>, mut visit: impl FnMut(&OwnerCounters)) {
     }
 }
 
-pub(crate) fn add_reserved(owner: Option<&Arc<Owner>>, bytes: u64) {
+pub(crate) fn add_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u64) {
     each(owner, |counters| {
+        counters.tag_bytes[tag as usize].fetch_add(bytes, Relaxed);
         let now = counters.reserved_bytes.fetch_add(bytes, Relaxed) + bytes;
         counters.peak_bytes.fetch_max(now, Relaxed);
     });
 }
 
-pub(crate) fn remove_reserved(owner: Option<&Arc<Owner>>, bytes: u64) {
+pub(crate) fn remove_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u64) {
     each(owner, |counters| {
+        counters.tag_bytes[tag as usize].fetch_sub(bytes, Relaxed);
         counters.reserved_bytes.fetch_sub(bytes, Relaxed);
     });
 }

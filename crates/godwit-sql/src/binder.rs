@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::config::ConfigOptions;
-use datafusion_common::{DataFusionError, Result, ScalarValue, TableReference};
+use datafusion_common::{Column, DataFusionError, Result, ScalarValue, TableReference, UnnestOptions};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion_expr::{
     AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableSource, TableType, WindowUDF,
@@ -18,8 +18,8 @@ use godwit_common::Error;
 use crate::functions::FUNCTIONS;
 use crate::names::nearest;
 use crate::table::ScanSource;
-use crate::{Catalog, CatalogEntry, TableResolver, ViewDefinition};
-use crate::{bound, dialect, plan_error};
+use crate::{Catalog, CatalogEntry, TableFunctions, TableResolver, ViewDefinition};
+use crate::{bound, dialect, plan_error, table_function};
 
 /// Views within views up to this depth; a view that uses itself ends here too.
 const VIEW_DEPTH_MAX: usize = 32;
@@ -27,20 +27,26 @@ const VIEW_DEPTH_MAX: usize = 32;
 /// Table functions that read files, by all their names.
 const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
 
-/// Table functions that count.
-const SERIES_FUNCTIONS: [&str; 2] = ["range", "generate_series"];
+/// The table function that makes rows of lists.
+const UNNEST: &str = "unnest";
 
 /// Binds one statement.
 pub(crate) struct Binder<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) resolver: &'a dyn TableResolver,
-    pub(crate) config: &'a ConfigOptions,
+    pub(crate) functions: &'a TableFunctions,
+    pub(crate) config: &'a Arc<ConfigOptions>,
     view_depth: Cell<usize>,
 }
 
 impl<'a> Binder<'a> {
-    pub(crate) fn new(catalog: &'a Catalog, resolver: &'a dyn TableResolver, config: &'a ConfigOptions) -> Self {
-        Self { catalog, resolver, config, view_depth: Cell::new(0) }
+    pub(crate) fn new(
+        catalog: &'a Catalog,
+        resolver: &'a dyn TableResolver,
+        functions: &'a TableFunctions,
+        config: &'a Arc<ConfigOptions>,
+    ) -> Self {
+        Self { catalog, resolver, functions, config, view_depth: Cell::new(0) }
     }
 
     /// The unoptimized plan of a query.
@@ -135,13 +141,16 @@ impl ContextProvider for Binder<'_> {
                 ))
             });
         }
-        if SERIES_FUNCTIONS.contains(&name.as_str()) {
-            let series = FUNCTIONS.scalar[&name].call(args).alias(&name);
-            let plan = LogicalPlanBuilder::empty(true).project([series])?.unnest_column(name.as_str())?.build()?;
-            return Ok(Arc::new(PlanSource::new(plan)));
+        if name == UNNEST {
+            return unnest(args).map(|plan| Arc::new(PlanSource::new(plan)) as Arc<dyn TableSource>);
+        }
+        if let Some(function) = self.functions.get(&name) {
+            let arguments = table_function::constants(&name, args, self.config)?;
+            let table = function.table(&name, &arguments).map_err(external)?;
+            return Ok(Arc::new(ScanSource::new(table)));
         }
         let error = Error::user(format!("no table function named {name}"));
-        Err(external(match nearest(&name, FILE_FUNCTIONS.into_iter().chain(SERIES_FUNCTIONS)) {
+        Err(external(match nearest(&name, FILE_FUNCTIONS.into_iter().chain(self.functions.names())) {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
             None => error,
         }))
@@ -190,6 +199,18 @@ impl ContextProvider for Binder<'_> {
     fn udwf_names(&self) -> Vec<String> {
         FUNCTIONS.window.keys().cloned().collect()
     }
+}
+
+/// The rows of lists, side by side, in columns unnest, unnest_1, …
+fn unnest(lists: Vec<Expr>) -> Result<LogicalPlan> {
+    if lists.is_empty() {
+        return Err(external(Error::user("unnest takes a list").with_hint("for example: FROM unnest([1, 2, 3])")));
+    }
+    let name = |at: usize| if at == 0 { UNNEST.to_owned() } else { format!("{UNNEST}_{at}") };
+    let columns: Vec<Column> = (0..lists.len()).map(|at| Column::new_unqualified(name(at))).collect();
+    let named = lists.into_iter().enumerate().map(|(at, list)| list.alias(name(at)));
+    let options = UnnestOptions::new().with_preserve_nulls(false);
+    LogicalPlanBuilder::empty(true).project(named)?.unnest_columns_with_options(columns, options)?.build()
 }
 
 /// A plan that stands for a table: views and table functions. The binder puts it in place of the scan.

@@ -16,6 +16,7 @@
 mod binder;
 mod bound;
 mod catalog;
+mod copy;
 mod dialect;
 mod estimate;
 mod from_first;
@@ -35,6 +36,7 @@ mod statement;
 mod statistics;
 mod summarize;
 mod table;
+mod table_function;
 #[cfg(test)]
 mod test_tables;
 #[cfg(test)]
@@ -46,7 +48,8 @@ pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};
 pub use parse::ParsedStatement;
 pub use planner::Planner;
 pub use repeat::Repeat;
-pub use statement::Statement;
+pub use statement::{CopyOption, Statement};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use summarize::sql_name;
 pub use table::{TableDefinition, TableResolver, as_view_type, table_of};
+pub use table_function::{TableFunction, TableFunctions};

@@ -15,7 +15,7 @@ use godwit_common::{Error, Position, Result};
 
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
-use crate::{from_first, plan_error, sample, spelling, stack};
+use crate::{CopyOption, from_first, plan_error, sample, spelling, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -46,6 +46,7 @@ impl ParsedStatement {
 #[derive(Debug, Clone)]
 pub(crate) enum Syntax {
     Query(Box<Query>),
+    Copy { query: Box<Query>, path: String, options: Vec<CopyOption> },
     Explain { analyze: bool, query: Box<Query> },
     CreateView(Box<ast::CreateView>),
     DropView { names: Vec<String>, if_exists: bool },
@@ -113,12 +114,12 @@ impl LineStarts {
 }
 
 /// Parses one statement: what starts with a word of ours by hand, all else by the parser crate.
-struct StatementParser<'a> {
-    sql: &'a str,
+pub(crate) struct StatementParser<'a> {
+    pub(crate) sql: &'a str,
     lines: &'a LineStarts,
     /// Without white space and comments; not empty.
-    tokens: Vec<TokenWithSpan>,
-    end: Location,
+    pub(crate) tokens: Vec<TokenWithSpan>,
+    pub(crate) end: Location,
 }
 
 impl StatementParser<'_> {
@@ -134,6 +135,7 @@ impl StatementParser<'_> {
             ("EXPLAIN", _) => Ok(Syntax::Explain { analyze: false, query: self.query(1)? }),
             ("DESCRIBE" | "DESC", _) => Ok(Syntax::Describe(self.query_or_table(1)?)),
             ("SUMMARIZE", _) => Ok(Syntax::Summarize(self.query_or_table(1)?)),
+            ("COPY", _) => self.copy(),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
             ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
             ("SHOW", _) => Ok(Syntax::Show { name: Some(self.setting_name(1)?) }),
@@ -162,7 +164,7 @@ impl StatementParser<'_> {
     }
 
     /// A query, or the name or path of a table standing for all of its rows.
-    fn query_or_table(&mut self, from: usize) -> Result<Box<Query>> {
+    pub(crate) fn query_or_table(&mut self, from: usize) -> Result<Box<Query>> {
         let starts_query = match self.tokens.get(from).map(|token| &token.token) {
             Some(Token::Word(word)) => matches!(
                 word.keyword,
@@ -239,11 +241,11 @@ impl StatementParser<'_> {
         }
     }
 
-    fn ends_at(&self, at: usize) -> Result<()> {
+    pub(crate) fn ends_at(&self, at: usize) -> Result<()> {
         if at < self.tokens.len() { Err(self.error_at(at, "expected the end of the statement")) } else { Ok(()) }
     }
 
-    fn error_at(&self, at: usize, message: &str) -> Error {
+    pub(crate) fn error_at(&self, at: usize, message: &str) -> Error {
         match self.tokens.get(at) {
             Some(token) => {
                 plan_error::with_location(Error::user(format!("{message}, found {}", token.token)), token.span.start)

@@ -12,13 +12,15 @@ use crate::optimize::optimize;
 use crate::parse::{Syntax, object_name, parse_script};
 use crate::result_names::ResultNames;
 use crate::{
-    Catalog, CatalogEntry, ParsedStatement, Statement, TableResolver, ViewDefinition, plan_error, stack, summarize,
+    Catalog, CatalogEntry, ParsedStatement, Statement, TableFunctions, TableResolver, ViewDefinition, plan_error,
+    stack, summarize,
 };
 
 /// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
 pub struct Planner {
     catalog: Arc<Catalog>,
     resolver: Arc<dyn TableResolver>,
+    functions: TableFunctions,
     config: Arc<ConfigOptions>,
 }
 
@@ -28,7 +30,14 @@ impl Planner {
         let mut config = ConfigOptions::default();
         config.sql_parser.parse_float_as_decimal = true;
         config.sql_parser.collect_spans = true;
-        Self { catalog, resolver, config: Arc::new(config) }
+        Self { catalog, resolver, functions: TableFunctions::default(), config: Arc::new(config) }
+    }
+
+    /// The same planner with these functions for FROM, besides those that read files.
+    #[must_use]
+    pub fn with_table_functions(mut self, functions: TableFunctions) -> Self {
+        self.functions = functions;
+        self
     }
 
     /// The names that statements refer to.
@@ -51,6 +60,11 @@ impl Planner {
             Syntax::Query(query) => {
                 let (bound, column_names) = self.bound(query, parsed)?;
                 Ok(Statement::Query { plan: self.optimize(bound, parsed)?, column_names })
+            }
+            Syntax::Copy { query, path, options } => {
+                let (bound, column_names) = self.bound(query, parsed)?;
+                let plan = self.optimize(bound, parsed)?;
+                Ok(Statement::Copy { plan, column_names, path: path.clone(), options: options.clone() })
             }
             Syntax::Explain { analyze, query } => {
                 let (bound, _) = self.bound(query, parsed)?;
@@ -80,7 +94,7 @@ impl Planner {
     }
 
     fn binder(&self) -> Binder<'_> {
-        Binder::new(&self.catalog, self.resolver.as_ref(), &self.config)
+        Binder::new(&self.catalog, self.resolver.as_ref(), &self.functions, &self.config)
     }
 
     /// The bound plan, and the names of the result's columns.

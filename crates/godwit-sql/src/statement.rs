@@ -4,7 +4,25 @@ use std::sync::Arc;
 
 use datafusion_expr::LogicalPlan;
 
+use godwit_common::{Error, Result};
+
 use crate::ViewDefinition;
+
+/// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyOption {
+    /// The name.
+    pub name: String,
+    /// The value's text, without quotes.
+    pub value: Option<String>,
+}
+
+impl CopyOption {
+    /// The value of an option that needs one.
+    pub fn text(&self) -> Result<&str> {
+        self.value.as_deref().ok_or_else(|| Error::user(format!("the option {} needs a value", self.name)))
+    }
+}
 
 /// A planned statement. The planner changes nothing: the caller applies what isn't a query.
 #[derive(Debug, Clone)]
@@ -15,6 +33,17 @@ pub enum Statement {
         plan: LogicalPlan,
         /// A name for each column of the result. Several may be the same; the plan's own names all differ.
         column_names: Vec<String>,
+    },
+    /// `COPY (query) TO 'file' (options)`: the rows are wanted in a file.
+    Copy {
+        /// The optimized plan.
+        plan: LogicalPlan,
+        /// A name for each column.
+        column_names: Vec<String>,
+        /// The file.
+        path: String,
+        /// What was said about the file.
+        options: Vec<CopyOption>,
     },
     /// The plan is wanted as text; with `analyze` the query runs and the plan shows what happened.
     Explain {

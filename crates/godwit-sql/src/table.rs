@@ -21,6 +21,8 @@ pub struct TableDefinition {
     pub statistics: Arc<TableStatistics>,
     /// What the executor scans; it knows the type behind it.
     pub handle: Arc<dyn Any + Send + Sync>,
+    /// Scans of the table evaluate filters; those of other tables get none.
+    pub evaluates_filters: bool,
 }
 
 impl TableDefinition {
@@ -44,7 +46,15 @@ impl TableDefinition {
                 Field::new(field.name(), data_type, field.is_nullable())
             })
             .collect();
-        Self { name: name.into(), schema: Arc::new(Schema::new(fields)), statistics, handle }
+        let schema = Arc::new(Schema::new(fields));
+        Self { name: name.into(), schema, statistics, handle, evaluates_filters: true }
+    }
+
+    /// The same table, whose scans leave filters to the operators above.
+    #[must_use]
+    pub fn without_filters(mut self) -> Self {
+        self.evaluates_filters = false;
+        self
     }
 }
 
@@ -97,8 +107,8 @@ impl TableSource for ScanSource {
         Arc::clone(&self.table.schema)
     }
 
-    /// Scans evaluate filters themselves, so filters move into the scan node for good. A filter with an uncorrelated
-    /// subquery stays above: its value is known only when the query runs.
+    /// Most scans evaluate filters themselves, so filters move into the scan node for good. A filter with an
+    /// uncorrelated subquery stays above: its value is known only when the query runs.
     fn supports_filters_pushdown(
         &self,
         filters: &[&Expr],
@@ -107,7 +117,7 @@ impl TableSource for ScanSource {
             .iter()
             .map(|filter| {
                 let has_subquery = filter.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_))))?;
-                Ok(if has_subquery {
+                Ok(if has_subquery || !self.table.evaluates_filters {
                     TableProviderFilterPushDown::Unsupported
                 } else {
                     TableProviderFilterPushDown::Exact

@@ -7,7 +7,9 @@ use datafusion_common::ScalarValue;
 use godwit_common::Result;
 use godwit_vector::ValueRange;
 
-use crate::{Catalog, ColumnStatistics, Planner, TableDefinition, TableResolver, TableStatistics};
+use crate::{
+    Catalog, ColumnStatistics, Planner, TableDefinition, TableFunction, TableFunctions, TableResolver, TableStatistics,
+};
 
 /// Type, smallest and largest value (unscaled, days), distinct values, average bytes of strings.
 type ColumnSketch = (&'static str, DataType, i128, i128, Option<u64>, f64);
@@ -164,13 +166,28 @@ impl TableResolver for Files {
     }
 }
 
+/// A table of as many numbers as its argument says.
+struct Range;
+
+impl TableFunction for Range {
+    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
+        let [ScalarValue::Int64(Some(rows))] = arguments else {
+            return Err(godwit_common::Error::user(format!("{name} takes one number")));
+        };
+        let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, false)]));
+        let statistics = TableStatistics::of_rows(*rows as u64, true, 1);
+        Ok(Arc::new(TableDefinition::new(name, schema, Arc::new(statistics), Arc::new(())).without_filters()))
+    }
+}
+
 /// A planner over a catalog of the eight tables.
 pub(crate) fn tpch_planner() -> Planner {
     let catalog = Catalog::new();
     for table in tpch_tables() {
         catalog.create_table(table, false).expect("names differ");
     }
-    Planner::new(Arc::new(catalog), Arc::new(Files))
+    let functions = TableFunctions::default().with("range", Arc::new(Range));
+    Planner::new(Arc::new(catalog), Arc::new(Files)).with_table_functions(functions)
 }
 
 /// The text of a TPC-H query.

@@ -53,3 +53,8 @@ pub(crate) fn check_threads(threads: usize) -> Result<usize> {
     }
     Err(Error::user(format!("{threads} threads are not possible")).with_hint(format!("use 1 to {THREADS_MAX}")))
 }
+
+/// One worker per core.
+pub(crate) fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get())
+}

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_expr::LogicalPlan;
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, format_bytes};
+use godwit_exec::pipeline::Sink;
 use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, QuerySettings, ResultCollector, plan_query};
-use godwit_memory::{Admission, OwnerCounters, minimum_query_bytes};
-use godwit_sql::{Estimates, Statement};
+use godwit_files::{CopySink, FileFormat};
+use godwit_memory::{Admission, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
+use godwit_sql::{CopyOption, Estimates, Statement};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
@@ -78,7 +80,11 @@ impl Connection {
         let catalog = shared.planner.catalog();
         match shared.planner.plan(statement)? {
             Statement::Query { plan, column_names } => {
-                self.start(statement, &plan, Some(&column_names), false).map(|(result, _)| result)
+                let schema = result_schema(&plan, Some(&column_names));
+                self.start(statement, &plan, schema, false, |_, rows| Ok(rows)).map(|(result, _)| result)
+            }
+            Statement::Copy { plan, column_names, path, options } => {
+                self.copy(statement, &plan, &column_names, &path, &options)
             }
             Statement::Explain { analyze, plan } => self.explain(statement, &plan, analyze),
             Statement::CreateView { view, or_replace, if_not_exists } => {
@@ -99,7 +105,7 @@ impl Connection {
             Statement::Show { name } => {
                 let rows = settings::show(shared, name.as_deref())?;
                 let column = |index: usize| rows.iter().map(|row| row[index].clone()).collect();
-                text_result(&["name", "value", "description"], vec![column(0), column(1), column(2)])
+                text_result(&settings::COLUMNS, (0..settings::COLUMNS.len()).map(column).collect())
             }
         }
     }
@@ -110,14 +116,34 @@ impl Connection {
         current.cancel();
     }
 
-    /// Plans a query and starts it as soon as the memory that it can't do without is free; its rows come through the
-    /// result, under these names or the plan's.
+    /// Writes the rows of a query to a file. The result is their number.
+    fn copy(
+        &self,
+        statement: &ParsedStatement,
+        plan: &LogicalPlan,
+        column_names: &[String],
+        path: &str,
+        options: &[CopyOption],
+    ) -> Result<QueryResult> {
+        let format = FileFormat::of(path, options)?;
+        let rows = result_schema(plan, Some(column_names));
+        let count = Arc::new(Schema::new(vec![Field::new("count", DataType::Int64, true)]));
+        let sink = |query: &QueryContext, count| {
+            let sink: Arc<dyn Sink> = CopySink::create(path, &format, &rows, query, count)?;
+            Ok(sink)
+        };
+        self.start(statement, plan, count, false, sink).map(|(result, _)| result)
+    }
+
+    /// Plans a query and starts it as soon as the memory that it can't do without is free. Its rows end in the sink that
+    /// `sink_of` makes; what that gives to the collector, with the columns of `schema`, comes through the result.
     fn start(
         &self,
         statement: &ParsedStatement,
         plan: &LogicalPlan,
-        column_names: Option<&[String]>,
+        schema: SchemaRef,
         profile: bool,
+        sink_of: impl FnOnce(&QueryContext, Arc<ResultCollector>) -> Result<Arc<dyn Sink>>,
     ) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
         let shared = &self.database.0;
         let pool = shared.pool();
@@ -134,9 +160,10 @@ impl Connection {
         // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
         let is_awaited = shared.queries.is_busy(self.id);
         let registered = shared.queries.enter(self.id, statement.text(), query.clone(), owner.clone());
-        let schema = result_schema(plan, column_names);
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
-        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), collector.clone())?;
+        let sink = sink_of(&query, collector.clone())?;
+        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), sink)?;
+        registered.set_operators(explain.operators());
         let completion = Completion::default();
         // A plan of one pipeline keeps no rows.
         let at_once = is_awaited || pipelines.len() == 1;
@@ -178,10 +205,18 @@ impl Connection {
             };
             let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
             let physical = plan_query(plan, &query, &Estimates::new(), NothingSink::new("Result"))?;
-            return plan_text(&physical.explain.render(false));
+            let workers = shared.pool().workers();
+            let (least, own) = (minimum_memory_limit(workers), minimum_query_bytes(workers));
+            return plan_text(&format!(
+                "{}Finishes with a memory limit of {}; waits until {} of it are free\n",
+                physical.explain.render(false),
+                format_bytes(least),
+                format_bytes(if physical.pipelines.len() == 1 { 0 } else { own }),
+            ));
         }
         let started = std::time::Instant::now();
-        let (mut result, explain) = self.start(statement, plan, None, true)?;
+        let schema = result_schema(plan, None);
+        let (mut result, explain) = self.start(statement, plan, schema, true, |_, rows| Ok(rows))?;
         let mut rows = 0;
         for batch in &mut result {
             rows += batch?.num_rows();

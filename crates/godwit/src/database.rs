@@ -14,9 +14,9 @@ use godwit_memory::{
 use godwit_sql::{Catalog, Planner};
 use parking_lot::{Mutex, RwLock};
 
-use crate::config::check_threads;
+use crate::config::{check_threads, default_threads};
 use crate::queries::{QueryInfo, QueryRegistry};
-use crate::{Config, Connection};
+use crate::{Config, Connection, system_tables};
 
 /// An open database. Cheap to clone; it closes when the last clone, connection and result are gone.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ impl Database {
     pub fn open_with(path: impl AsRef<Path>, config: Config) -> Result<Self> {
         let threads = match config.threads {
             Some(threads) => check_threads(threads)?,
-            None => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            None => default_threads(),
         };
         let limit = MemoryLimit::of(&config);
         check_memory_limit(limit.bytes, threads)?;
@@ -81,13 +81,14 @@ impl Database {
         let memory = BufferManager::new(buffers)?;
         let resolver = Arc::new(FileResolver::new(memory.clone()));
         let catalog = Arc::new(Catalog::new());
-        let database = Self(Arc::new(Shared {
-            planner: Planner::new(catalog, resolver),
+        let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
+        let database = Self(Arc::new_cyclic(|shared| Shared {
+            planner: Planner::new(catalog, resolver).with_table_functions(system_tables::functions(shared)),
             memory,
             debug: config.debug,
             queries: Arc::default(),
             connections: AtomicU64::new(0),
-            pool: RwLock::new(Arc::new(WorkerPool::new(threads)?)),
+            pool,
             limit: Mutex::new(limit),
             compressed_materialization: Mutex::default(),
         }));

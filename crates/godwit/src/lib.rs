@@ -25,6 +25,7 @@ mod database;
 mod queries;
 mod result;
 mod settings;
+mod system_tables;
 
 pub use config::{Config, DebugOptions};
 pub use connection::{Connection, ParsedStatement};

@@ -1,11 +1,12 @@
 //! The queries of a database that run or wait to be let in, for whoever wants to look.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use godwit_exec::QueryContext;
+use godwit_exec::metrics::OperatorMetrics;
 use godwit_memory::OwnerCounters;
 use parking_lot::Mutex;
 
@@ -65,9 +66,34 @@ struct Entry {
     is_running: AtomicBool,
     query: Arc<QueryContext>,
     owner: Arc<OwnerCounters>,
+    /// Known once the query is planned.
+    operators: OnceLock<Vec<Arc<OperatorMetrics>>>,
+}
+
+/// What a query holds, for [`QueryRegistry::holders`].
+pub(crate) struct Holder {
+    pub query: u64,
+    /// `None`: the whole query.
+    pub operator: Option<String>,
+    pub memory: Arc<OwnerCounters>,
 }
 
 impl QueryRegistry {
+    /// All queries, each followed by its operators.
+    pub(crate) fn holders(&self) -> Vec<Holder> {
+        let mut holders = Vec::new();
+        for (&query, entry) in self.entries.lock().iter() {
+            holders.push(Holder { query, operator: None, memory: entry.owner.clone() });
+            let operators = entry.operators.get().into_iter().flatten();
+            holders.extend(operators.map(|operator| Holder {
+                query,
+                operator: Some(operator.name().to_owned()),
+                memory: operator.memory().clone(),
+            }));
+        }
+        holders
+    }
+
     /// The queries now, the oldest first.
     pub fn snapshot(&self) -> Vec<QueryInfo> {
         self.entries.lock().iter().map(|(&id, entry)| entry.info(id)).collect()
@@ -87,8 +113,8 @@ impl QueryRegistry {
         owner: Arc<OwnerCounters>,
     ) -> RegisteredQuery {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let (started, is_running) = (Instant::now(), AtomicBool::new(false));
-        let entry = Arc::new(Entry { connection, sql: sql.to_owned(), started, is_running, query, owner });
+        let (started, is_running, operators) = (Instant::now(), AtomicBool::new(false), OnceLock::new());
+        let entry = Arc::new(Entry { connection, sql: sql.to_owned(), started, is_running, query, owner, operators });
         self.entries.lock().insert(id, entry.clone());
         RegisteredQuery { registry: self.clone(), entry, id }
     }
@@ -118,6 +144,12 @@ pub(crate) struct RegisteredQuery {
 }
 
 impl RegisteredQuery {
+    /// The query was planned. Called once.
+    pub(crate) fn set_operators(&self, operators: Vec<Arc<OperatorMetrics>>) {
+        let is_first = self.entry.operators.set(operators).is_ok();
+        assert!(is_first, "a query is planned once");
+    }
+
     /// The query was let in.
     pub(crate) fn run(&self) {
         self.entry.is_running.store(true, Ordering::Relaxed);

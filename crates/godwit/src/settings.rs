@@ -5,16 +5,24 @@ use std::path::PathBuf;
 use godwit_common::{Error, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, SpillCompression};
 
+use crate::config::default_threads;
 use crate::database::{CompressedMaterialization, Shared};
 
 /// A setting: its name, what it means, and how it is read and changed. Settings are the database's, not a connection's.
 struct Setting {
     name: &'static str,
     description: &'static str,
+    /// What it is without `SET`.
+    default: fn() -> String,
     get: fn(&Shared) -> String,
     set: fn(&Shared, &str) -> Result<()>,
     reset: fn(&Shared) -> Result<()>,
 }
+
+const UNLIMITED: &str = "unlimited";
+
+/// What is shown of a setting.
+pub(crate) const COLUMNS: [&str; 5] = ["name", "value", "default", "description", "reason"];
 
 const SETTINGS: &[Setting] = &[
     Setting {
@@ -55,12 +63,13 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "max_temp_directory_size",
         description: "Most disk space that intermediates may take; 'unlimited' for what the disk has",
+        default: || UNLIMITED.into(),
         get: |shared| match shared.memory.max_temp_directory_bytes() {
             Some(bytes) => format_bytes(bytes),
-            None => "unlimited".into(),
+            None => UNLIMITED.into(),
         },
         set: |shared, value| {
-            let bytes = if value.eq_ignore_ascii_case("unlimited") { None } else { Some(parse_bytes(value)?) };
+            let bytes = if value.eq_ignore_ascii_case(UNLIMITED) { None } else { Some(parse_bytes(value)?) };
             shared.memory.set_max_temp_directory_bytes(bytes);
             Ok(())
         },
@@ -72,10 +81,8 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "memory_limit",
         description: "Most memory that the database uses",
-        get: |shared| {
-            let limit = shared.limit();
-            format!("{} ({})", format_bytes(limit.bytes), limit.reason)
-        },
+        default: || format_bytes(godwit_memory::default_memory_limit().0),
+        get: |shared| format_bytes(shared.limit().bytes),
         set: |shared, value| shared.set_limit(parse_bytes(value)?),
         reset: |shared| shared.set_limit(godwit_memory::default_memory_limit().0),
     },
@@ -108,6 +115,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "temp_directory",
         description: "Where intermediates go that don't fit into memory",
+        default: || std::env::temp_dir().display().to_string(),
         get: |shared| shared.memory.temp_directory().display().to_string(),
         set: |shared, value| {
             let directory = PathBuf::from(value);
@@ -126,6 +134,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "threads",
         description: "Worker threads",
+        default: || default_threads().to_string(),
         get: |shared| shared.pool().workers().to_string(),
         set: |shared, value| {
             let threads = value.parse().map_err(|_| {
@@ -133,7 +142,7 @@ const SETTINGS: &[Setting] = &[
             })?;
             shared.set_threads(threads)
         },
-        reset: |shared| shared.set_threads(std::thread::available_parallelism().map_or(1, |cores| cores.get())),
+        reset: |shared| shared.set_threads(default_threads()),
     },
 ];
 
@@ -167,9 +176,17 @@ pub(crate) fn reset(shared: &Shared, name: Option<&str>) -> Result<()> {
     }
 }
 
-/// Name, value and meaning of one setting, or of all.
-pub(crate) fn show(shared: &Shared, name: Option<&str>) -> Result<Vec<[String; 3]>> {
-    let row = |setting: &Setting| [setting.name.into(), (setting.get)(shared), setting.description.into()];
+/// The [`COLUMNS`] of one setting, or of all.
+pub(crate) fn show(shared: &Shared, name: Option<&str>) -> Result<Vec<[String; COLUMNS.len()]>> {
+    let row = |setting: &Setting| {
+        let (value, default) = ((setting.get)(shared), (setting.default)());
+        let reason = match setting.name {
+            "memory_limit" => shared.limit().reason,
+            _ if value == default => "the default".into(),
+            _ => "set by the user".into(),
+        };
+        [setting.name.into(), value, default, setting.description.into(), reason]
+    };
     match name {
         Some(name) => Ok(vec![row(find(name)?)]),
         None => Ok(SETTINGS.iter().map(row).collect()),

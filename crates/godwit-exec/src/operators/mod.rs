@@ -5,6 +5,7 @@ mod limit;
 mod nothing;
 mod project;
 mod repeat;
+mod unnest;
 mod values;
 
 pub use filter::FilterTransform;
@@ -12,6 +13,7 @@ pub use limit::LimitTransform;
 pub use nothing::NothingSink;
 pub use project::ProjectTransform;
 pub use repeat::RepeatTransform;
+pub use unnest::{UnnestColumn, UnnestTransform};
 pub use values::ValuesSource;
 
 use godwit_vector::Chunk;

@@ -19,6 +19,7 @@ mod scan;
 mod simple;
 mod stream;
 mod subquery;
+mod unnest;
 mod window;
 
 use std::collections::BTreeSet;
@@ -121,6 +122,7 @@ impl PhysicalPlanner<'_> {
             LogicalPlan::Union(union) => self.plan_union(union, needs),
             LogicalPlan::SubqueryAlias(alias) => self.plan_renamed(&alias.input, &alias.schema, needs),
             LogicalPlan::Subquery(subquery) => self.plan(&subquery.subquery, needs),
+            LogicalPlan::Unnest(unnest) => self.plan_unnest(unnest, needs),
             LogicalPlan::Values(values) => self.plan_values(values),
             LogicalPlan::EmptyRelation(empty) => self.plan_empty(empty),
             LogicalPlan::Extension(extension) => match Repeat::of(extension) {
@@ -214,7 +216,6 @@ fn planning_error(error: datafusion_common::DataFusionError) -> Error {
 fn unsupported_node(plan: &LogicalPlan) -> Error {
     let what = match plan {
         LogicalPlan::RecursiveQuery(_) => "recursive common table expressions".to_owned(),
-        LogicalPlan::Unnest(_) => "UNNEST".to_owned(),
         LogicalPlan::Copy(_) => "COPY".to_owned(),
         LogicalPlan::Dml(_) => "INSERT, UPDATE and DELETE".to_owned(),
         LogicalPlan::Ddl(_) => "this CREATE or DROP statement".to_owned(),

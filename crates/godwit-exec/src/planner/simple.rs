@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use arrow_array::{Array, ArrayRef};
 use datafusion_common::DFSchemaRef;
 use datafusion_expr::logical_plan::{
     EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, Union, Values,
@@ -11,7 +12,8 @@ use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Predicate};
 use godwit_sql::Repeat;
-use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange};
+use godwit_vector::kernels::cast::convert;
+use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange, from_arrow, to_arrow};
 
 use super::compress::CompressedColumns;
 use super::stream::{Branch, Stream};
@@ -233,21 +235,31 @@ impl PhysicalPlanner<'_> {
             .map(|row| self.constant_row(row).map(|row| row.iter().map(|e| e.output().clone()).collect::<RowType>()))
             .collect::<Result<Vec<_>>>()?;
         let row_type = common_row_type(&types);
-        let one_row = Chunk::new(Vec::new(), 1);
-        let chunks = values
-            .values
-            .iter()
-            .map(|row| {
-                let columns = self
-                    .constant_row(row)?
-                    .iter()
-                    .zip(&row_type)
-                    .map(|(expression, common)| expression.with_physical(common.physical).evaluate(&one_row))
-                    .collect::<Result<Vec<_>>>()?;
-                Ok(Chunk::new(columns, 1))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let rows_max = self.query.settings.chunk_rows;
+        let chunks = values.values.chunks(rows_max).map(|rows| self.values_chunk(rows, &row_type));
+        let chunks = chunks.collect::<Result<Vec<_>>>()?;
         self.values_stream(&values.schema, row_type, chunks)
+    }
+
+    /// Rows of constants as one chunk.
+    fn values_chunk(&mut self, rows: &[Vec<Expr>], row_type: &RowType) -> Result<Chunk> {
+        let one_row = Chunk::new(Vec::new(), 1);
+        let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::with_capacity(rows.len()); row_type.len()];
+        for row in rows {
+            for ((expression, common), column) in self.constant_row(row)?.iter().zip(row_type).zip(&mut columns) {
+                let value = expression.with_physical(common.physical).evaluate(&one_row)?;
+                column.push(to_arrow(&value, &common.logical)?);
+            }
+        }
+        let vectors = columns.iter().zip(row_type).map(|(values, common)| {
+            let values: Vec<&dyn Array> = values.iter().map(|value| value.as_ref()).collect();
+            let column = arrow_select::concat::concat(&values)
+                .map_err(|error| Error::internal(format!("VALUES of different types: {error}")))?;
+            let vector = from_arrow(&column)?;
+            let is_integer = vector.physical().is_integer() && common.physical.is_integer();
+            Ok(if is_integer { convert(&vector, common.physical) } else { vector })
+        });
+        Ok(Chunk::new(vectors.collect::<Result<_>>()?, rows.len()))
     }
 
     fn constant_row(&mut self, row: &[Expr]) -> Result<Vec<Expression>> {

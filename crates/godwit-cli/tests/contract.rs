@@ -1,0 +1,152 @@
+//! The memory contract, from outside: the operating system's figure for the shell's resident size, sampled while
+//! statements run that don't fit, never passes the limit by more than 32 MiB.
+#![cfg(target_os = "linux")]
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// What the contract allows on top of the limit.
+const OVERHEAD: u64 = 32 * MIB;
+
+/// Between two samples: 50 Hz.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// What a run did.
+struct Run {
+    peak_bytes: u64,
+    samples: usize,
+    output: String,
+}
+
+/// Runs a script and samples the size of the process until it ends. The output is read slowly if `slow`.
+fn run(limit_mib: u64, script: &str, slow: bool) -> Run {
+    let limit = format!("{limit_mib}MiB");
+    let arguments = ["--memory-limit", &limit, "--threads", "2", "--format", "csv", "-c", script];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_godwit"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the shell was built");
+    let status = format!("/proc/{}/status", child.id());
+    let mut stdout = child.stdout.take().expect("standard output is a pipe");
+    let reader = std::thread::spawn(move || read_output(&mut stdout, slow));
+    let mut run = Run { peak_bytes: 0, samples: 0, output: String::new() };
+    while child.try_wait().expect("the child is ours").is_none() {
+        // The high-water mark of the kernel sees what falls between two samples, too.
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        for name in ["VmRSS:", "VmHWM:"] {
+            let line = text.lines().find(|line| line.starts_with(name));
+            let kib: Option<u64> = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+            run.peak_bytes = run.peak_bytes.max(kib.unwrap_or(0) * 1024);
+        }
+        run.samples += 1;
+        std::thread::sleep(PERIOD);
+    }
+    let output = child.wait_with_output().expect("the shell has ended");
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    run.output = reader.join().expect("the reader doesn't panic");
+    run
+}
+
+/// The last part of the output.
+fn read_output(stdout: &mut impl Read, slow: bool) -> String {
+    const TAIL_BYTES: usize = 4096;
+    let mut tail = Vec::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let bytes = stdout.read(&mut buffer).expect("the pipe can be read");
+        if bytes == 0 {
+            return String::from_utf8_lossy(&tail).into_owned();
+        }
+        tail.extend_from_slice(&buffer[..bytes]);
+        let surplus = tail.len().saturating_sub(TAIL_BYTES);
+        tail.drain(..surplus);
+        if slow {
+            std::thread::sleep(Duration::from_micros(500));
+        }
+    }
+}
+
+/// Runs a statement under a limit and checks the contract.
+fn check(limit_mib: u64, script: &str, slow: bool) -> Run {
+    let run = run(limit_mib, script, slow);
+    let (peak_mib, most_mib) = (run.peak_bytes / MIB, limit_mib + OVERHEAD / MIB);
+    println!("limit {limit_mib} MiB, peak {peak_mib} MiB in {} samples: {script}", run.samples);
+    assert!(run.samples > 5, "the statement ended before it was looked at: {script}");
+    assert!(run.peak_bytes <= most_mib * MIB, "limit {limit_mib} MiB, peak {peak_mib} MiB: {script}");
+    run
+}
+
+/// Rows of about 100 bytes in an order that nothing profits from.
+fn rows(count: u64) -> String {
+    format!(
+        "SELECT x, (x * 7919) % {count} AS k, 'a text that is stored with row number ' || CAST(x AS VARCHAR) AS t \
+         FROM range({count}) AS s(x)"
+    )
+}
+
+/// Asserts that a query spills under a limit, so that the tests above are about what they say.
+fn assert_spills(limit_mib: u64, query: &str) {
+    let plan = run(limit_mib, &format!("EXPLAIN ANALYZE {query}"), false).output;
+    assert!(plan.contains("spilled"), "{query}\n{plan}");
+}
+
+#[test]
+fn sorts_stay_within_the_limit() {
+    let query = format!(
+        "SELECT count(*), max(t) FROM (SELECT * FROM ({}) r ORDER BY k LIMIT 1 OFFSET 2999000) s",
+        rows(3_000_000)
+    );
+    for limit_mib in [128, 256] {
+        check(limit_mib, &query, false);
+    }
+    assert_spills(128, &query);
+}
+
+#[test]
+fn aggregations_stay_within_the_limit() {
+    let query =
+        format!("SELECT count(*) FROM (SELECT k, count(*), max(t) AS t FROM ({}) r GROUP BY k) s", rows(3_000_000));
+    for limit_mib in [128, 512] {
+        check(limit_mib, &query, false);
+    }
+    assert_spills(128, &query);
+}
+
+#[test]
+fn joins_stay_within_the_limit() {
+    let rows = rows(2_000_000);
+    let query = format!("SELECT count(*), max(a.t || b.t) FROM ({rows}) a JOIN ({rows}) b ON a.k = b.k");
+    for limit_mib in [128, 256] {
+        check(limit_mib, &query, false);
+    }
+    assert_spills(128, &query);
+}
+
+#[test]
+fn files_are_written_within_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let rows = rows(3_000_000);
+    for (limit_mib, name) in [(128, "a.parquet"), (256, "b.csv"), (128, "c.json"), (128, "d.csv.gz")] {
+        let run = check(limit_mib, &format!("COPY ({rows}) TO '{}'", path(name)), false);
+        assert!(run.output.contains("3000000"), "{}", run.output);
+    }
+    let sorted = format!("COPY (SELECT * FROM ({rows}) r ORDER BY k) TO '{}'", path("e.parquet"));
+    check(128, &sorted, false);
+    let read = format!("SELECT count(*), count(DISTINCT t) FROM '{}'", path("e.parquet"));
+    assert!(check(128, &read, false).output.contains("3000000,3000000"));
+}
+
+#[test]
+fn large_results_are_fetched_within_the_limit() {
+    check(128, &rows(2_000_000), false);
+    // A client that is slower than the query.
+    check(128, &rows(500_000), true);
+    check(128, &format!("SELECT * FROM ({}) r ORDER BY k", rows(1_000_000)), true);
+}

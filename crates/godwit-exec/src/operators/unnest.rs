@@ -1,0 +1,206 @@
+//! UNNEST: a row for each element of lists, columns for the fields of structs.
+//!
+//! Several lists of a row are laid side by side: the row is repeated as often as the longest of them has elements, the
+//! shorter ones end in NULLs. A chunk is expanded piece by piece, so that long lists never make long chunks.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_schema::DataType;
+use godwit_common::{Error, Result};
+use godwit_vector::{Bitmap, Chunk, Flat, Vector, from_arrow};
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+
+/// What becomes of input columns, by the order of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnnestColumn {
+    /// The value of an input column, repeated.
+    Repeat(usize),
+    /// The elements of a list column.
+    Elements(usize),
+    /// A field of a struct column, repeated.
+    Field(usize, usize),
+}
+
+impl UnnestColumn {
+    /// The input column.
+    pub fn input(self) -> usize {
+        match self {
+            UnnestColumn::Repeat(column) | UnnestColumn::Elements(column) | UnnestColumn::Field(column, _) => column,
+        }
+    }
+}
+
+/// Expands lists and structs.
+pub struct UnnestTransform {
+    columns: Arc<[UnnestColumn]>,
+    /// A row whose lists are all empty or NULL comes out once, with NULLs.
+    keep_empty: bool,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl UnnestTransform {
+    /// An operator that `EXPLAIN` shows as `name`.
+    pub fn new(columns: Vec<UnnestColumn>, keep_empty: bool, name: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { columns: columns.into(), keep_empty, metrics: OperatorMetrics::new(name) })
+    }
+}
+
+impl Transform for UnnestTransform {
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(UnnestWorker {
+            columns: self.columns.clone(),
+            keep_empty: self.keep_empty,
+            rows_max: query.settings.chunk_rows,
+            waiting: None,
+        }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct UnnestWorker {
+    columns: Arc<[UnnestColumn]>,
+    keep_empty: bool,
+    rows_max: usize,
+    waiting: Option<Expansion>,
+}
+
+/// A chunk that is being expanded.
+struct Expansion {
+    chunk: Chunk,
+    /// For each `Elements` column of the output: the elements of all its lists, and each row's part of them.
+    lists: Vec<(ArrayRef, Vec<Range<usize>>)>,
+    /// How many rows each input row becomes.
+    repeats: Vec<usize>,
+    /// The input row that is next, and how many of its rows are out.
+    row: usize,
+    emitted: usize,
+}
+
+impl TransformWorker for UnnestWorker {
+    fn push(&mut self, chunk: Chunk) -> Result<()> {
+        let mut lists = Vec::new();
+        for column in self.columns.iter() {
+            if let UnnestColumn::Elements(column) = *column {
+                lists.push(elements_of(&chunk.dense(column))?);
+            }
+        }
+        let least = usize::from(self.keep_empty || lists.is_empty());
+        let longest = |row: usize| lists.iter().map(|(_, ranges)| ranges[row].len()).max().unwrap_or(0);
+        let repeats = (0..chunk.len()).map(|row| longest(row).max(least)).collect();
+        self.waiting = Some(Expansion { chunk, lists, repeats, row: 0, emitted: 0 });
+        Ok(())
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        let Some(expansion) = &mut self.waiting else { return Ok(TransformVerdict::NeedInput) };
+        let (rows, positions) = expansion.next_rows(self.rows_max);
+        if rows.is_empty() {
+            self.waiting = None;
+            return Ok(TransformVerdict::NeedInput);
+        }
+        expansion.emit(&self.columns, &rows, &positions).map(TransformVerdict::Chunk)
+    }
+}
+
+impl Expansion {
+    /// The input rows of the next output rows, and the position of each among the rows of its input row.
+    fn next_rows(&mut self, rows_max: usize) -> (Vec<u32>, Vec<usize>) {
+        let (mut rows, mut positions) = (Vec::new(), Vec::new());
+        while rows.len() < rows_max && self.row < self.repeats.len() {
+            let count = (self.repeats[self.row] - self.emitted).min(rows_max - rows.len());
+            rows.resize(rows.len() + count, self.row as u32);
+            positions.extend(self.emitted..self.emitted + count);
+            self.emitted += count;
+            if self.emitted == self.repeats[self.row] {
+                (self.row, self.emitted) = (self.row + 1, 0);
+            }
+        }
+        (rows, positions)
+    }
+
+    fn emit(&self, columns: &[UnnestColumn], rows: &[u32], positions: &[usize]) -> Result<Chunk> {
+        let mut repeated = self.chunk.project(&columns.iter().map(|column| column.input()).collect::<Vec<_>>());
+        repeated.select(rows);
+        let mut lists = self.lists.iter();
+        let vectors = columns.iter().enumerate().map(|(index, column)| match *column {
+            UnnestColumn::Repeat(_) => Ok(repeated.dense(index)),
+            UnnestColumn::Field(_, field) => field_of(&repeated.dense(index), field),
+            UnnestColumn::Elements(_) => {
+                let (elements, ranges) = lists.next().expect("a list for each column of elements");
+                let element = |(&row, &position): (&u32, &usize)| {
+                    let range = &ranges[row as usize];
+                    (position < range.len()).then(|| (range.start + position) as u32)
+                };
+                let indices: UInt32Array = rows.iter().zip(positions).map(element).collect();
+                let taken = arrow_select::take::take(elements, &indices, None)
+                    .map_err(|error| Error::internal(format!("taking elements of lists: {error}")))?;
+                from_arrow(&taken)
+            }
+        });
+        Ok(Chunk::new(vectors.collect::<Result<_>>()?, rows.len()))
+    }
+}
+
+/// A column of nested values as an Arrow array.
+fn nested_of(vector: &Vector) -> Result<ArrayRef> {
+    match vector.to_flat() {
+        Flat::Nested(array) => Ok(array),
+        // A column of NULLs only has no nested type.
+        _ if vector.validity().is_some_and(|valid| valid.count_ones() == 0) => {
+            Ok(arrow_array::new_null_array(&DataType::Null, vector.len()))
+        }
+        flat => Err(Error::internal(format!("UNNEST of {:?}", flat.physical()))),
+    }
+}
+
+/// The elements of all lists, and where those of each list are. NULL has none.
+fn elements_of(vector: &Vector) -> Result<(ArrayRef, Vec<Range<usize>>)> {
+    let array = nested_of(vector)?;
+    let range = |row: usize, start: usize, end: usize| if vector.is_valid(row) { start..end } else { 0..0 };
+    Ok(match array.data_type() {
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let offsets = list.value_offsets();
+            let ranges = (0..list.len()).map(|row| range(row, offsets[row] as usize, offsets[row + 1] as usize));
+            (list.values().clone(), ranges.collect())
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            let offsets = list.value_offsets();
+            let ranges = (0..list.len()).map(|row| range(row, offsets[row] as usize, offsets[row + 1] as usize));
+            (list.values().clone(), ranges.collect())
+        }
+        DataType::FixedSizeList(_, _) => {
+            let list = array.as_fixed_size_list();
+            let starts = (0..list.len()).map(|row| list.value_offset(row) as usize);
+            let width = list.value_length() as usize;
+            let ranges = starts.enumerate().map(|(row, start)| range(row, start, start + width));
+            (list.values().clone(), ranges.collect())
+        }
+        DataType::Null => (array, vec![0..0; vector.len()]),
+        other => return Err(Error::unsupported(format!("UNNEST of {other}"))),
+    })
+}
+
+/// A field of all structs; that of a NULL is NULL.
+fn field_of(vector: &Vector, field: usize) -> Result<Vector> {
+    let array = nested_of(vector)?;
+    let Some(structs) = array.as_struct_opt() else {
+        return Err(Error::unsupported(format!("UNNEST of {}", array.data_type())));
+    };
+    let values = from_arrow(structs.column(field))?;
+    if !vector.has_nulls() {
+        return Ok(values);
+    }
+    let valid = Bitmap::from_fn(values.len(), |row| vector.is_valid(row) && values.is_valid(row));
+    Ok(values.with_validity(Some(Arc::new(valid))))
+}

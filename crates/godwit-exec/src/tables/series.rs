@@ -1,0 +1,285 @@
+//! `range` and `generate_series`: whole numbers, and instants at regular distances. Never in memory as a whole.
+//!
+//! Numbers are computed from their position, in parallel morsels. Instants are added up one after the other, because a
+//! month has no fixed length: each is the one before plus the step.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::timezone::Tz;
+use arrow_array::types::{IntervalMonthDayNano, TimestampNanosecondType};
+use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
+use datafusion_common::ScalarValue;
+use godwit_common::{Error, Result};
+use godwit_sql::{ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
+use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
+
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Source, SourceVerdict, SourceWorker};
+use crate::{QueryContext, ScanRequest, Table, TableHandle};
+
+/// Numbers that one worker takes at a time: enough that taking them costs nothing, few enough to keep all workers busy.
+const MORSEL_ROWS: u64 = 1 << 17;
+
+const INSTANT: DataType = DataType::Timestamp(TimeUnit::Nanosecond, None);
+const STEP: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
+
+/// The table function behind both names.
+pub struct Series {
+    /// The end belongs to the series.
+    inclusive: bool,
+}
+
+impl Series {
+    /// `range`: up to but not including its end.
+    pub const RANGE: Series = Series { inclusive: false };
+    /// `generate_series`: up to and including its end.
+    pub const GENERATE_SERIES: Series = Series { inclusive: true };
+
+    fn integers(&self, name: &str, arguments: &[ScalarValue]) -> Result<Values> {
+        let number = |value: &ScalarValue| match value.cast_to(&DataType::Int64) {
+            Ok(ScalarValue::Int64(Some(number))) if value.data_type().is_integer() => Ok(number),
+            _ => Err(usage(name, &format!("{value} is not a whole number"))),
+        };
+        let (start, end, step) = match arguments {
+            [end] => (0, number(end)?, 1),
+            [start, end] => (number(start)?, number(end)?, 1),
+            [start, end, step] => (number(start)?, number(end)?, number(step)?),
+            _ => return Err(usage(name, "one, two or three arguments are expected")),
+        };
+        if step == 0 {
+            return Err(usage(name, "the step must not be 0"));
+        }
+        let distance = (i128::from(end) - i128::from(start)) * i128::from(step.signum());
+        let width = i128::from(step.unsigned_abs());
+        let rows = match (distance < 0, self.inclusive) {
+            (true, _) => 0,
+            (false, true) => distance / width + 1,
+            (false, false) => (distance + width - 1) / width,
+        };
+        // Only the series of all numbers has one row more than fits.
+        let rows = u64::try_from(rows).map_err(|_| usage(name, "the series is too long"))?;
+        Ok(Values::Integers { start, step, rows })
+    }
+
+    fn instants(&self, name: &str, arguments: &[ScalarValue]) -> Result<Values> {
+        let [start, end, step] = arguments else {
+            return Err(usage(name, "a series of dates has a start, an end and a step such as INTERVAL '1 day'"));
+        };
+        let instant = |value: &ScalarValue| match value.cast_to(&INSTANT) {
+            Ok(ScalarValue::TimestampNanosecond(Some(instant), _)) => Ok(instant),
+            _ => Err(usage(name, &format!("{value} is not a date or timestamp"))),
+        };
+        let step = match step.cast_to(&STEP) {
+            Ok(ScalarValue::IntervalMonthDayNano(Some(step))) => step,
+            _ => return Err(usage(name, &format!("{step} is not an interval"))),
+        };
+        let signs = [i64::from(step.months).signum(), i64::from(step.days).signum(), step.nanoseconds.signum()];
+        let descending = signs.contains(&-1);
+        if signs == [0; 3] || (descending && signs.contains(&1)) {
+            return Err(usage(name, "the step must be an interval that goes one way"));
+        }
+        Ok(Values::Instants { start: instant(start)?, end: instant(end)?, step, descending, inclusive: self.inclusive })
+    }
+}
+
+impl TableFunction for Series {
+    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
+        let is_time = |value: &ScalarValue| matches!(value.data_type(), DataType::Date32 | DataType::Timestamp(..));
+        let values = if arguments.iter().any(ScalarValue::is_null) && (1..=3).contains(&arguments.len()) {
+            Values::Integers { start: 0, step: 1, rows: 0 }
+        } else if arguments.iter().any(is_time) {
+            self.instants(name, arguments)?
+        } else {
+            self.integers(name, arguments)?
+        };
+        let table = SeriesTable { row_type: vec![values.column_type()?], values: Arc::new(values) };
+        let schema = Arc::new(Schema::new(vec![Field::new(name, table.row_type[0].logical.clone(), false)]));
+        let statistics = Arc::new(table.values.statistics());
+        let handle = Arc::new(TableHandle(Arc::new(table)));
+        Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle).without_filters()))
+    }
+}
+
+fn usage(name: &str, problem: &str) -> Error {
+    Error::user(format!("{name}: {problem}")).with_hint(format!(
+        "write {name}(end), {name}(start, end), {name}(start, end, step) or \
+         {name}(DATE '2024-01-01', DATE '2025-01-01', INTERVAL '1 month')"
+    ))
+}
+
+/// What a series consists of.
+enum Values {
+    Integers { start: i64, step: i64, rows: u64 },
+    Instants { start: i64, end: i64, step: IntervalMonthDayNano, descending: bool, inclusive: bool },
+}
+
+impl Values {
+    fn column_type(&self) -> Result<ColumnType> {
+        let (logical, range) = match self {
+            Values::Integers { .. } => (DataType::Int64, self.range()),
+            Values::Instants { .. } => (INSTANT, None),
+        };
+        Ok(ColumnType { physical: PhysicalType::I64, logical, nullable: false, range })
+    }
+
+    /// Bounds of the numbers.
+    fn range(&self) -> Option<ValueRange> {
+        let Values::Integers { start, step, rows: 1.. } = self else { return None };
+        let (first, last) = (i128::from(*start), i128::from(*start) + i128::from(*step) * i128::from(self.rows() - 1));
+        Some(ValueRange { min: first.min(last), max: first.max(last) })
+    }
+
+    /// Number of rows; of instants what a mean month of 30 days would give.
+    fn rows(&self) -> u64 {
+        match self {
+            Values::Integers { rows, .. } => *rows,
+            Values::Instants { start, end, step, .. } => {
+                const DAY_NS: f64 = 86_400e9;
+                let days = f64::from(step.months) * 30.0 + f64::from(step.days) + step.nanoseconds as f64 / DAY_NS;
+                ((end - start) as f64 / DAY_NS / days).max(0.0) as u64 + 1
+            }
+        }
+    }
+
+    fn statistics(&self) -> TableStatistics {
+        let exact = matches!(self, Values::Integers { .. });
+        let mut statistics = TableStatistics::of_rows(self.rows(), exact, 1);
+        let range = self.range();
+        let value = |number: i128| ScalarValue::Int64(i64::try_from(number).ok());
+        statistics.columns[0] = ColumnStatistics {
+            range,
+            min: range.map(|range| value(range.min)),
+            max: range.map(|range| value(range.max)),
+            null_count: Some(0),
+            distinct: Some(self.rows()),
+            average_bytes: None,
+        };
+        statistics
+    }
+}
+
+struct SeriesTable {
+    values: Arc<Values>,
+    row_type: RowType,
+}
+
+impl Table for SeriesTable {
+    fn row_type(&self) -> &RowType {
+        &self.row_type
+    }
+
+    fn scan(&self, request: ScanRequest, _query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+        assert!(request.filters.is_empty(), "series evaluate no filters");
+        let rows = self.values.rows().min(request.limit.map_or(u64::MAX, |rows| rows as u64));
+        Ok(Arc::new(SeriesSource {
+            values: self.values.clone(),
+            rows,
+            columns: request.columns,
+            next_row: Arc::new(AtomicU64::new(0)),
+            metrics: OperatorMetrics::new(request.name),
+        }))
+    }
+}
+
+struct SeriesSource {
+    values: Arc<Values>,
+    /// Rows that are wanted; of instants a guess.
+    rows: u64,
+    /// Column 0 as often as it is wanted.
+    columns: Vec<usize>,
+    /// The first number that no worker has taken.
+    next_row: Arc<AtomicU64>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl Source for SeriesSource {
+    fn start(&self, query: &Arc<QueryContext>) -> Result<()> {
+        query.rows_known.fetch_add(self.rows, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn parallelism(&self) -> usize {
+        match *self.values {
+            Values::Integers { .. } => usize::try_from(self.rows.div_ceil(MORSEL_ROWS)).unwrap_or(usize::MAX),
+            Values::Instants { .. } => 1,
+        }
+    }
+
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        let position = match *self.values {
+            Values::Integers { start, step, .. } => {
+                Position::Integers { start, step, rows: self.rows, next_row: self.next_row.clone(), morsel: (0, 0) }
+            }
+            Values::Instants { start, end, step, descending, inclusive } => {
+                Position::Instants { next: Some(start), end, step, descending, inclusive }
+            }
+        };
+        Ok(Box::new(SeriesWorker { position, columns: self.columns.clone(), query: query.clone() }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct SeriesWorker {
+    position: Position,
+    columns: Vec<usize>,
+    query: Arc<QueryContext>,
+}
+
+enum Position {
+    /// `morsel`: the rows that this worker has taken and not emitted.
+    Integers { start: i64, step: i64, rows: u64, next_row: Arc<AtomicU64>, morsel: (u64, u64) },
+    /// `next` is `None` behind the last instant that exists.
+    Instants { next: Option<i64>, end: i64, step: IntervalMonthDayNano, descending: bool, inclusive: bool },
+}
+
+impl Position {
+    /// The next values, at most `rows_max`.
+    fn values(&mut self, rows_max: usize) -> Vec<i64> {
+        match self {
+            Position::Integers { start, step, rows, next_row, morsel } => {
+                if morsel.0 == morsel.1 {
+                    // A worker that finds nothing adds once, so the counter stays far from its end.
+                    let first = next_row.fetch_add(MORSEL_ROWS, Ordering::Relaxed).min(*rows);
+                    *morsel = (first, first.saturating_add(MORSEL_ROWS).min(*rows));
+                }
+                let first = morsel.0;
+                morsel.0 = morsel.1.min(first + rows_max as u64);
+                // The product may not fit where the sum does.
+                let value = |row: u64| start.wrapping_add(step.wrapping_mul(row as i64));
+                (first..morsel.0).map(value).collect()
+            }
+            Position::Instants { next, end, step, descending, inclusive } => {
+                let zone: Tz = "+00:00".parse().expect("a valid offset");
+                let mut values = Vec::with_capacity(rows_max);
+                while let (Some(instant), true) = (*next, values.len() < rows_max) {
+                    let distance = i128::from(*end) - i128::from(instant);
+                    let distance = if *descending { -distance } else { distance };
+                    if distance < 0 || (distance == 0 && !*inclusive) {
+                        *next = None;
+                    } else {
+                        values.push(instant);
+                        *next = TimestampNanosecondType::add_month_day_nano(instant, *step, zone);
+                    }
+                }
+                values
+            }
+        }
+    }
+}
+
+impl SourceWorker for SeriesWorker {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        let values = self.position.values(self.query.settings.chunk_rows);
+        if values.is_empty() {
+            return Ok(SourceVerdict::Done);
+        }
+        self.query.rows_done.fetch_add(values.len() as u64, Ordering::Relaxed);
+        let rows = values.len();
+        let chunk = Chunk::new(vec![Vector::from_values(values, None)], rows);
+        Ok(SourceVerdict::Chunk(chunk.project(&self.columns)))
+    }
+}

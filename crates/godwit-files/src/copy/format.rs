@@ -1,0 +1,178 @@
+//! The format of a file and its options, as users write them in `COPY … TO 'file' (FORMAT csv, HEADER false)`.
+
+use std::path::Path;
+
+use godwit_common::{Error, Result, parse_bytes};
+use godwit_sql::CopyOption;
+
+use super::parquet::{Compression, ParquetOptions};
+use super::text::{Block, CsvOptions, TextFormat};
+
+/// What a file is to look like.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileFormat {
+    /// Columns in row groups.
+    Parquet(ParquetOptions),
+    /// Rows as text.
+    Text(TextFormat),
+}
+
+impl FileFormat {
+    /// The format that the options name, or else the file's ending.
+    pub fn of(path: &str, options: &[CopyOption]) -> Result<FileFormat> {
+        let named = options.iter().find(|option| option.name == "format");
+        let format = match named {
+            Some(option) => option.text()?.to_lowercase(),
+            None => ending_of(path),
+        };
+        let options = Options { format: &format, rest: options.iter().filter(|o| o.name != "format").collect() };
+        match format.as_str() {
+            "parquet" | "parq" => options.parquet(),
+            "csv" | "tsv" => options.csv(path),
+            "json" | "jsonl" | "ndjson" => options.json(path),
+            other => {
+                let known = "formats are parquet, csv and json";
+                Err(match named {
+                    Some(_) => Error::user(format!("there is no format '{other}'")).with_hint(known),
+                    None => Error::user(format!("the ending of '{path}' names no format"))
+                        .with_hint(format!("write COPY ... TO '{path}' (FORMAT parquet); {known}")),
+                })
+            }
+        }
+    }
+}
+
+/// The ending of a file's name, without that of a compression behind it.
+fn ending_of(path: &str) -> String {
+    let mut path = Path::new(path);
+    if block_of_ending(path) != Block::Plain {
+        path = Path::new(path.file_stem().unwrap_or_default());
+    }
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+fn block_of_ending(path: &Path) -> Block {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => Block::Gzip,
+        Some("zst") => Block::Zstd,
+        _ => Block::Plain,
+    }
+}
+
+/// The options besides the format; each is taken once.
+struct Options<'a> {
+    format: &'a str,
+    rest: Vec<&'a CopyOption>,
+}
+
+impl Options<'_> {
+    /// Takes the option that has one of these names.
+    fn take(&mut self, names: &[&str]) -> Option<&CopyOption> {
+        let at = self.rest.iter().position(|option| names.contains(&option.name.as_str()))?;
+        Some(self.rest.remove(at))
+    }
+
+    fn flag(&mut self, names: &[&str], default: bool) -> Result<bool> {
+        let Some(option) = self.take(names) else { return Ok(default) };
+        match option.value.as_deref().map(str::to_lowercase).as_deref() {
+            None | Some("true" | "on" | "1") => Ok(true),
+            Some("false" | "off" | "0") => Ok(false),
+            Some(other) => Err(Error::user(format!("{}: '{other}' is neither true nor false", option.name))),
+        }
+    }
+
+    fn text(&mut self, names: &[&str]) -> Result<Option<String>> {
+        self.take(names).map(|option| option.text().map(str::to_owned)).transpose()
+    }
+
+    /// One character of one byte.
+    fn character(&mut self, names: &[&str], default: u8) -> Result<u8> {
+        let Some(text) = self.text(names)? else { return Ok(default) };
+        match text.as_str() {
+            "\\t" => Ok(b'\t'),
+            text if text.len() == 1 && !matches!(text.as_bytes()[0], b'\n' | b'\r') => Ok(text.as_bytes()[0]),
+            _ => Err(Error::user(format!("{}: '{text}' is not a single character", names[0]))
+                .with_hint("a delimiter, quote or escape is one ASCII character")),
+        }
+    }
+
+    fn number(&mut self, names: &[&str]) -> Result<Option<usize>> {
+        let Some(text) = self.text(names)? else { return Ok(None) };
+        match text.parse() {
+            Ok(number) if number > 0 => Ok(Some(number)),
+            _ => Err(Error::user(format!("{}: '{text}' is not a positive number", names[0]))),
+        }
+    }
+
+    fn block(&mut self, path: &str) -> Result<Block> {
+        match self.text(&["compression", "codec"])?.map(|name| name.to_lowercase()).as_deref() {
+            None | Some("auto" | "auto_detect") => Ok(block_of_ending(Path::new(path))),
+            Some("none" | "uncompressed") => Ok(Block::Plain),
+            Some("gzip" | "gz") => Ok(Block::Gzip),
+            Some("zstd" | "zst") => Ok(Block::Zstd),
+            Some(other) => Err(Error::user(format!("there is no compression '{other}' for text"))
+                .with_hint("compressions are none, gzip and zstd")),
+        }
+    }
+
+    fn parquet(mut self) -> Result<FileFormat> {
+        let level = self.number(&["compression_level"])?;
+        let name = self.text(&["compression", "codec"])?.unwrap_or_else(|| "snappy".into()).to_lowercase();
+        let compression = Compression::of(&name, level)?;
+        let row_group_rows = self.number(&["row_group_size", "chunk_size"])?;
+        let bytes = self.text(&["row_group_size_bytes"])?.map(|text| parse_bytes(&text)).transpose()?;
+        let defaults = ParquetOptions::default();
+        let options = ParquetOptions {
+            compression,
+            row_group_rows: row_group_rows.unwrap_or(defaults.row_group_rows),
+            row_group_bytes: bytes
+                .map_or(defaults.row_group_bytes, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        };
+        self.end()?;
+        Ok(FileFormat::Parquet(options))
+    }
+
+    fn csv(mut self, path: &str) -> Result<FileFormat> {
+        let delimiter = if self.format == "tsv" { b'\t' } else { b',' };
+        let block = self.block(path)?;
+        let quote = self.character(&["quote"], b'"')?;
+        let options = CsvOptions {
+            header: self.flag(&["header"], true)?,
+            delimiter: self.character(&["delimiter", "delim", "sep"], delimiter)?,
+            quote,
+            escape: self.character(&["escape"], quote)?,
+            null: self.text(&["null", "nullstr"])?.unwrap_or_default(),
+            date_format: self.text(&["dateformat", "date_format"])?,
+            timestamp_format: self.text(&["timestampformat", "timestamp_format"])?,
+        };
+        if options.delimiter == options.quote {
+            return Err(Error::user("the delimiter and the quote are the same character"));
+        }
+        self.end()?;
+        Ok(FileFormat::Text(TextFormat::Csv(options, block)))
+    }
+
+    fn json(mut self, path: &str) -> Result<FileFormat> {
+        let block = self.block(path)?;
+        let array = self.flag(&["array"], false)?;
+        self.end()?;
+        Ok(FileFormat::Text(TextFormat::Json { array, block }))
+    }
+
+    /// Refuses what nobody took: unknown options, options of other formats, and repetitions.
+    fn end(self) -> Result<()> {
+        match self.rest.first() {
+            None => Ok(()),
+            Some(option) => Err(Error::user(format!("COPY TO {} has no option {}", self.format, option.name))
+                .with_hint(match self.format {
+                    "parquet" | "parq" => {
+                        "options are COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP_SIZE, ROW_GROUP_SIZE_BYTES"
+                    }
+                    "csv" | "tsv" => {
+                        "options are HEADER, DELIMITER, QUOTE, ESCAPE, NULL, DATEFORMAT, TIMESTAMPFORMAT, COMPRESSION"
+                    }
+                    _ => "options are ARRAY, COMPRESSION",
+                })),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `COPY … TO`: the rows of a query as a file.
+//!
+//! ```text
+//! worker 0 ─▶ encoder: a row group / a block of text ─┐  whole pieces, one at a time, in the order of arrival
+//! worker 1 ─▶ encoder: a row group / a block of text ─┼─▶ OutputFile (temporary name) ── finalize ──▶ renamed
+//! ```
+//!
+//! Each worker encodes its rows alone and hands whole pieces to the file, so encoding is parallel and memory holds one
+//! piece per worker: reserved with the buffer manager, bounded by a share of the memory limit. Rows keep their order if
+//! one worker feeds the sink, as the rows of a sort do. The file gets its name when all is written; an error or a
+//! cancelled query leaves nothing behind.
+
+mod format;
+mod output_file;
+mod parquet;
+mod text;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_exec::metrics::OperatorMetrics;
+use godwit_exec::pipeline::{Sink, SinkVerdict, SinkWorker};
+use godwit_exec::{QueryContext, ResultCollector, to_batch};
+use godwit_memory::BufferManager;
+use godwit_vector::{Chunk, Vector};
+
+pub use format::FileFormat;
+use output_file::OutputFile;
+
+/// A file in one of the formats, still without its name.
+trait FileWriter: Send + Sync {
+    /// An encoder for one worker, which reserves what it holds with `memory`.
+    fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>>;
+
+    /// Writes what follows the last row and gives the file its name. No encoder exists any more.
+    fn finish(&self) -> Result<()>;
+}
+
+/// One worker's way into a file.
+trait Encoder: Send {
+    /// Takes rows.
+    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+
+    /// Hands over the last piece.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// The last sink of a `COPY`: writes the file, then delivers the number of rows as the only row of the result.
+pub struct CopySink {
+    writer: Arc<dyn FileWriter>,
+    schema: SchemaRef,
+    rows: Arc<AtomicU64>,
+    count: Arc<ResultCollector>,
+    memory: BufferManager,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl CopySink {
+    /// Creates the file for rows of `schema`; their number goes to `count`, a result of one BIGINT column.
+    pub fn create(
+        path: &str,
+        format: &FileFormat,
+        schema: &SchemaRef,
+        query: &QueryContext,
+        count: Arc<ResultCollector>,
+    ) -> Result<Arc<Self>> {
+        check_names(schema, path)?;
+        let metrics = OperatorMetrics::new(format!("Copy to {path}"));
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let file = OutputFile::create(path)?;
+        let writer: Arc<dyn FileWriter> = match format {
+            FileFormat::Parquet(options) => {
+                let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);
+                let row_group_bytes_max = pool_bytes / (query.settings.workers * parquet::LIMIT_SHARE);
+                parquet::ParquetWriter::new(file, options, schema, row_group_bytes_max, &memory)?
+            }
+            FileFormat::Text(format) => text::TextWriter::new(file, format, schema)?,
+        };
+        Ok(Arc::new(Self { writer, schema: schema.clone(), rows: Arc::default(), count, memory, metrics }))
+    }
+}
+
+/// Columns are found by their names when the file is read.
+fn check_names(schema: &SchemaRef, path: &str) -> Result<()> {
+    let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(Error::user(format!("two columns named {} can't be written to {path}", pair[0]))
+            .with_hint("give them different names with AS")),
+    }
+}
+
+impl Sink for CopySink {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let encoder = self.writer.clone().encoder(&self.memory)?;
+        Ok(Box::new(CopyWorker { encoder, schema: self.schema.clone(), rows: self.rows.clone() }))
+    }
+
+    fn finalize(&self, query: &Arc<QueryContext>) -> Result<()> {
+        self.writer.finish()?;
+        let rows = self.rows.load(Ordering::Relaxed) as i64;
+        let mut result = self.count.worker(query)?;
+        result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
+        result.combine()?;
+        self.count.finalize(query)
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct CopyWorker {
+    encoder: Box<dyn Encoder>,
+    schema: SchemaRef,
+    rows: Arc<AtomicU64>,
+}
+
+impl SinkWorker for CopyWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        self.encoder.write(&to_batch(&chunk, &self.schema)?)?;
+        self.rows.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        Ok(SinkVerdict::NeedInput)
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        self.encoder.finish()
+    }
+}
+
+/// The tag of all that writers hold.
+const TAG: MemoryTag = MemoryTag::Writer;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Parquet: each worker encodes row groups of its own.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use godwit_common::{Error, Result};
+use godwit_memory::{BufferManager, Reservation};
+use parking_lot::Mutex;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves};
+use parquet::basic::{Compression as Codec, GzipLevel, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+
+use super::output_file::OutputFile;
+use super::{Encoder, FileWriter, TAG};
+
+/// Rows of a row group: what other engines write, too. Readers prune and share out work by row groups.
+const ROW_GROUP_ROWS: usize = 122_880;
+
+/// Encoded bytes after which a row group ends early: wide rows would otherwise hold hundreds of megabytes.
+const ROW_GROUP_BYTES: usize = 64 << 20;
+
+/// All unfinished row groups together take at most one part in so many of the memory limit.
+pub(super) const LIMIT_SHARE: usize = 4;
+
+/// The least that a row group may grow to: smaller ones compress badly and make long footers.
+const ROW_GROUP_BYTES_MIN: usize = 2 << 20;
+
+/// What the footer keeps in memory of a finished column chunk: places, statistics and the index of its pages.
+const COLUMN_CHUNK_FOOTER_BYTES: usize = 2 << 10;
+
+/// How pages are compressed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compression(Codec);
+
+impl Compression {
+    /// By the name that users write.
+    pub(super) fn of(name: &str, level: Option<usize>) -> Result<Self> {
+        let invalid = |error: ParquetError| Error::user(format!("COMPRESSION_LEVEL: {error}"));
+        let level = level.map(|level| i32::try_from(level).unwrap_or(i32::MAX));
+        let codec = match (name, level) {
+            ("uncompressed" | "none", None) => Codec::UNCOMPRESSED,
+            ("snappy", None) => Codec::SNAPPY,
+            ("lz4" | "lz4_raw", None) => Codec::LZ4_RAW,
+            ("gzip", None) => Codec::GZIP(GzipLevel::default()),
+            ("gzip", Some(level)) => Codec::GZIP(GzipLevel::try_new(level as u32).map_err(invalid)?),
+            ("zstd", None) => Codec::ZSTD(ZstdLevel::default()),
+            ("zstd", Some(level)) => Codec::ZSTD(ZstdLevel::try_new(level).map_err(invalid)?),
+            ("uncompressed" | "none" | "snappy" | "lz4" | "lz4_raw", Some(_)) => {
+                return Err(Error::user(format!("the compression {name} has no levels"))
+                    .with_hint("leave COMPRESSION_LEVEL out, or use zstd or gzip"));
+            }
+            _ => {
+                return Err(Error::user(format!("there is no compression '{name}' for Parquet"))
+                    .with_hint("compressions are uncompressed, snappy, lz4, zstd and gzip"));
+            }
+        };
+        Ok(Self(codec))
+    }
+}
+
+/// Options of a Parquet file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParquetOptions {
+    /// How pages are compressed.
+    pub(super) compression: Compression,
+    /// Most rows in a row group.
+    pub(super) row_group_rows: usize,
+    /// Encoded bytes after which a row group ends.
+    pub(super) row_group_bytes: usize,
+}
+
+impl Default for ParquetOptions {
+    fn default() -> Self {
+        Self {
+            compression: Compression(Codec::SNAPPY),
+            row_group_rows: ROW_GROUP_ROWS,
+            row_group_bytes: ROW_GROUP_BYTES,
+        }
+    }
+}
+
+/// A Parquet file that workers add row groups to.
+pub(super) struct ParquetWriter {
+    /// `None` when the footer is being written.
+    file: Mutex<Option<OpenFile>>,
+    row_groups: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    row_group_rows: usize,
+    row_group_bytes: usize,
+}
+
+struct OpenFile {
+    writer: SerializedFileWriter<OutputFile>,
+    /// What the footer will hold.
+    footer: Reservation,
+}
+
+impl ParquetWriter {
+    pub(super) fn new(
+        file: OutputFile,
+        options: &ParquetOptions,
+        schema: &SchemaRef,
+        row_group_bytes_max: usize,
+        memory: &BufferManager,
+    ) -> Result<Arc<Self>> {
+        let fields = schema.fields().iter().map(|field| {
+            let data_type = stored_type(field.data_type());
+            Ok(Field::new(field.name(), check_type(data_type, field)?, true))
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
+        let properties = WriterProperties::builder()
+            .set_compression(options.compression.0)
+            .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let arrow_options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, schema.clone(), arrow_options);
+        let (writer, row_groups) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(unexpected)?;
+        let footer = memory.reserve(0, TAG)?;
+        Ok(Arc::new(Self {
+            file: Mutex::new(Some(OpenFile { writer, footer })),
+            row_groups,
+            schema,
+            row_group_rows: options.row_group_rows,
+            row_group_bytes: options.row_group_bytes.min(row_group_bytes_max.max(ROW_GROUP_BYTES_MIN)),
+        }))
+    }
+}
+
+/// Parquet's nearest type for types that it can't express.
+fn stored_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Null => DataType::Int32,
+        DataType::Date64 => DataType::Date32,
+        DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
+        other => other.clone(),
+    }
+}
+
+fn check_type(data_type: DataType, field: &Field) -> Result<DataType> {
+    if !matches!(data_type, DataType::Interval(_) | DataType::Duration(_)) {
+        return Ok(data_type);
+    }
+    Err(Error::unsupported(format!("column {}: intervals in Parquet files", field.name()))
+        .with_hint(format!("write it as text: CAST({} AS VARCHAR)", field.name())))
+}
+
+impl FileWriter for ParquetWriter {
+    fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>> {
+        let reservation = memory.reserve(0, TAG)?;
+        Ok(Box::new(RowGroupEncoder { file: self, columns: Vec::new(), rows: 0, reservation }))
+    }
+
+    fn finish(&self) -> Result<()> {
+        let OpenFile { mut writer, .. } = self.file.lock().take().expect("a file is finished once");
+        writer.finish().map_err(write_error)?;
+        writer.inner_mut().commit()
+    }
+}
+
+struct RowGroupEncoder {
+    file: Arc<ParquetWriter>,
+    /// Empty between row groups.
+    columns: Vec<ArrowColumnWriter>,
+    rows: usize,
+    /// What `columns` hold.
+    reservation: Reservation,
+}
+
+impl Encoder for RowGroupEncoder {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let rows = (batch.num_rows() - start).min(self.file.row_group_rows - self.rows);
+            self.encode(&batch.slice(start, rows))?;
+            start += rows;
+            let bytes: usize = self.columns.iter().map(ArrowColumnWriter::memory_size).sum();
+            // Without room for more, what is there is written.
+            let is_short = self.reservation.resize(bytes).is_err();
+            if is_short || self.rows == self.file.row_group_rows || bytes >= self.file.row_group_bytes {
+                self.end_row_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.end_row_group()
+    }
+}
+
+impl RowGroupEncoder {
+    fn encode(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.columns.is_empty() {
+            self.columns = self.file.row_groups.create_column_writers(0).map_err(unexpected)?;
+        }
+        let mut leaves = self.columns.iter_mut();
+        for (field, array) in self.file.schema.fields().iter().zip(batch.columns()) {
+            let stored = match array.data_type() == field.data_type() {
+                true => array.clone(),
+                false => arrow_cast::cast(array, field.data_type())
+                    .map_err(|error| Error::user(format!("column {}: {error}", field.name())))?,
+            };
+            for leaf in compute_leaves(field, &stored).map_err(unexpected)? {
+                leaves.next().expect("a writer for each leaf").write(&leaf).map_err(unexpected)?;
+            }
+        }
+        self.rows += batch.num_rows();
+        Ok(())
+    }
+
+    fn end_row_group(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let columns = std::mem::take(&mut self.columns);
+        let chunks = columns.into_iter().map(|column| column.close().map_err(unexpected));
+        let chunks = chunks.collect::<Result<Vec<_>>>()?;
+        let mut file = self.file.file.lock();
+        let OpenFile { writer, footer } = file.as_mut().expect("the file is finished after its encoders");
+        footer.resize(footer.bytes() + chunks.len() * COLUMN_CHUNK_FOOTER_BYTES)?;
+        let mut row_group = writer.next_row_group().map_err(write_error)?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut row_group).map_err(write_error)?;
+        }
+        row_group.close().map_err(write_error)?;
+        drop(file);
+        self.rows = 0;
+        self.reservation.resize(0)
+    }
+}
+
+/// Errors of the disk come wrapped.
+fn write_error(error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {
+            Some(error) => super::output_file::write_error(error),
+            None => unexpected(ParquetError::External(inner)),
+        },
+        other => unexpected(other),
+    }
+}
+
+fn unexpected(error: ParquetError) -> Error {
+    match error {
+        ParquetError::NYI(what) => Error::unsupported(format!("writing Parquet: {what}")),
+        other => Error::internal(format!("writing Parquet: {other}")),
+    }
+}

@@ -1,0 +1,174 @@
+//! The state of the database as tables: `SELECT * FROM godwit_memory()`.
+//!
+//! | function | a row for each |
+//! |---|---|
+//! | `godwit_settings()` | setting, with its default and why it is what it is |
+//! | `godwit_memory()` | use of memory: by query, operator and tag; all rows add up to what the pool has handed out |
+//! | `godwit_temp_files()` | temporary file |
+//! | `godwit_queries()` | query that runs or waits to be let in |
+//!
+//! Rows are what was true when the scan started.
+
+use std::sync::{Arc, Weak};
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::SchemaRef;
+use datafusion_common::ScalarValue;
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_exec::{ComputedTable, Series};
+use godwit_sql::{TableDefinition, TableFunction, TableFunctions};
+
+use crate::database::Shared;
+use crate::settings;
+
+/// The table functions of a database.
+pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
+    let system = |rows: Rows| Arc::new(SystemTable { shared: shared.clone(), rows });
+    TableFunctions::default()
+        .with("range", Arc::new(Series::RANGE))
+        .with("generate_series", Arc::new(Series::GENERATE_SERIES))
+        .with("godwit_settings", system(settings_rows))
+        .with("godwit_memory", system(memory_rows))
+        .with("godwit_temp_files", system(temp_file_rows))
+        .with("godwit_queries", system(query_rows))
+}
+
+type Rows = fn(&Shared) -> Result<RecordBatch>;
+
+/// A function without arguments.
+struct SystemTable {
+    /// The database owns the planner, which owns the functions.
+    shared: Weak<Shared>,
+    rows: Rows,
+}
+
+impl SystemTable {
+    fn rows(shared: &Weak<Shared>, rows: Rows) -> Result<RecordBatch> {
+        let shared = shared.upgrade().ok_or_else(|| Error::internal("a statement outlives its database"))?;
+        rows(&shared)
+    }
+}
+
+impl TableFunction for SystemTable {
+    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
+        if !arguments.is_empty() {
+            return Err(Error::user(format!("{name}() takes no arguments")));
+        }
+        let schema: SchemaRef = Self::rows(&self.shared, self.rows)?.schema();
+        let (shared, rows) = (self.shared.clone(), self.rows);
+        ComputedTable::definition(name, &schema, move || Self::rows(&shared, rows))
+    }
+}
+
+/// Columns of one length with their names.
+fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(|error| Error::internal(error.to_string()))
+}
+
+fn texts(values: impl Iterator<Item = impl AsRef<str>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn settings_rows(shared: &Shared) -> Result<RecordBatch> {
+    let rows = settings::show(shared, None)?;
+    let column = |(at, name)| (name, texts(rows.iter().map(|row| &row[at])));
+    batch(settings::COLUMNS.into_iter().enumerate().map(column).collect())
+}
+
+/// A use of memory.
+struct Use {
+    query: Option<u64>,
+    operator: Option<String>,
+    tag: MemoryTag,
+    bytes: u64,
+    /// Written to temporary files by the whole operator; the first of its rows tells.
+    spilled_bytes: u64,
+}
+
+fn memory_rows(shared: &Shared) -> Result<RecordBatch> {
+    let total = shared.memory.statistics();
+    let mut uses: Vec<Use> = Vec::new();
+    // What an operator holds its query holds too, and what a query holds the pool has handed out: rows show what no
+    // row above them shows already. The counters move on meanwhile, hence the saturation.
+    let mut unclaimed = (total.tag_bytes, total.spilled_bytes_total);
+    let mut of_query = None;
+    let mut finish = |query: Option<(u64, Totals)>, uses: &mut Vec<Use>| {
+        if let Some((query, left)) = query {
+            push(uses, Some(query), None, left);
+        }
+    };
+    for holder in shared.queries.holders() {
+        let held = (holder.memory.tag_bytes(), holder.memory.spilled_bytes());
+        match (&holder.operator, &mut of_query) {
+            (Some(_), Some((_, left))) => {
+                subtract(left, &held);
+                push(&mut uses, Some(holder.query), holder.operator, held);
+            }
+            _ => {
+                finish(of_query.take(), &mut uses);
+                subtract(&mut unclaimed, &held);
+                of_query = Some((holder.query, held));
+            }
+        }
+    }
+    finish(of_query, &mut uses);
+    push(&mut uses, None, None, unclaimed);
+    batch(vec![
+        ("query_id", Arc::new(uses.iter().map(|used| used.query).collect::<UInt64Array>())),
+        ("operator", Arc::new(uses.iter().map(|used| used.operator.as_deref()).collect::<StringArray>())),
+        ("tag", texts(uses.iter().map(|used| used.tag.to_string()))),
+        ("bytes", numbers(uses.iter().map(|used| used.bytes))),
+        ("spilled_bytes", numbers(uses.iter().map(|used| used.spilled_bytes))),
+    ])
+}
+
+/// Bytes by tag, and bytes spilled.
+type Totals = ([u64; MemoryTag::COUNT], u64);
+
+fn subtract(from: &mut Totals, held: &Totals) {
+    for (left, held) in from.0.iter_mut().zip(held.0) {
+        *left = left.saturating_sub(held);
+    }
+    from.1 = from.1.saturating_sub(held.1);
+}
+
+/// Adds a row for each tag that something is held for.
+fn push(uses: &mut Vec<Use>, query: Option<u64>, operator: Option<String>, (tag_bytes, mut spilled_bytes): Totals) {
+    for (tag, bytes) in MemoryTag::ALL.into_iter().zip(tag_bytes) {
+        // Spilled bytes are known without their tag; only pages of rows and columns spill in bulk.
+        if bytes > 0 || (spilled_bytes > 0 && tag == MemoryTag::RowPage) {
+            let spilled_bytes = std::mem::take(&mut spilled_bytes);
+            uses.push(Use { query, operator: operator.clone(), tag, bytes, spilled_bytes });
+        }
+    }
+}
+
+fn temp_file_rows(shared: &Shared) -> Result<RecordBatch> {
+    let directory = shared.memory.temp_directory().display().to_string();
+    let statistics = shared.memory.statistics();
+    let files: Vec<u64> = Some(statistics.temp_file_bytes).filter(|&bytes| bytes > 0).into_iter().collect();
+    batch(vec![("directory", texts(files.iter().map(|_| &directory))), ("bytes", numbers(files.iter().copied()))])
+}
+
+fn query_rows(shared: &Shared) -> Result<RecordBatch> {
+    let queries = shared.queries.snapshot();
+    batch(vec![
+        ("id", numbers(queries.iter().map(|query| query.id))),
+        ("connection", numbers(queries.iter().map(|query| query.connection))),
+        ("sql", texts(queries.iter().map(|query| &query.sql))),
+        ("state", texts(queries.iter().map(|query| query.state.name()))),
+        ("memory_bytes", numbers(queries.iter().map(|query| query.memory_bytes))),
+        ("peak_bytes", numbers(queries.iter().map(|query| query.peak_bytes))),
+        ("spilled_bytes", numbers(queries.iter().map(|query| query.spilled_bytes))),
+        ("progress", Arc::new(Float64Array::from_iter_values(queries.iter().map(|query| query.progress)))),
+        (
+            "elapsed_seconds",
+            Arc::new(Float64Array::from_iter_values(queries.iter().map(|query| query.elapsed.as_secs_f64()))),
+        ),
+    ])
+}

@@ -1,0 +1,158 @@
+//! `COPY … TO` as a host program sees it: what is in the files, what stays when it fails, and how much memory it takes.
+
+use std::fs;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use godwit::{Config, Connection, Database, ErrorKind};
+
+fn connect(memory_limit: &str, threads: usize) -> Connection {
+    let config = Config::default().with_memory_limit(memory_limit).unwrap().with_threads(threads).unwrap();
+    Database::open_with(":memory:", config).unwrap().connect()
+}
+
+fn rows(connection: &Connection, sql: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for batch in connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}")) {
+        let batch: RecordBatch = batch.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let text = |column: usize, row| arrow_cast::display::array_value_to_string(batch.column(column), row).unwrap();
+        rows.extend(
+            (0..batch.num_rows()).map(|row| (0..batch.num_columns()).map(|column| text(column, row)).collect()),
+        );
+    }
+    rows
+}
+
+/// The text of a file that one worker wrote.
+fn copied(query: &str, name: &str, options: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let connection = connect("256MB", 1);
+    let counted = rows(&connection, &format!("COPY ({query}) TO '{}' {options}", path.display()));
+    assert_eq!(counted.len(), 1);
+    assert_eq!(names_in(folder.path()), [name], "nothing else is left");
+    String::from_utf8(fs::read(path).unwrap()).unwrap()
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+const SAMPLE: &str = "SELECT * FROM (VALUES (1, 'plain', 1.50, DATE '2024-02-29'), (2, 'a,\"b\"', NULL, NULL), \
+                      (3, '', 0.25, DATE '1999-12-31'), (4, NULL, -1.00, DATE '2000-01-01')) AS t(n, s, d, day)";
+
+#[test]
+fn csv_has_quotes_where_they_are_needed() {
+    assert_eq!(
+        copied(SAMPLE, "a.csv", ""),
+        "n,s,d,day\n1,plain,1.50,2024-02-29\n2,\"a,\"\"b\"\"\",,\n3,\"\",0.25,1999-12-31\n4,,-1.00,2000-01-01\n"
+    );
+    let options = "(FORMAT csv, HEADER false, DELIM '|', QUOTE '''', ESCAPE '\\', NULL 'nil', DATEFORMAT '%d.%m.%Y')";
+    assert_eq!(
+        copied(SAMPLE, "a.txt", options),
+        "1|plain|1.50|29.02.2024\n2|a,\"b\"|nil|nil\n3||0.25|31.12.1999\n4|nil|-1.00|01.01.2000\n"
+    );
+    assert_eq!(copied("SELECT 1 AS a, 'x' AS b", "a.tsv", ""), "a\tb\n1\tx\n");
+    assert_eq!(copied("SELECT 'nil' AS a", "a.csv", "(NULL 'nil')"), "a\n\"nil\"\n");
+}
+
+#[test]
+fn json_is_lines_or_an_array() {
+    let query = "SELECT * FROM (VALUES (1, 'a\"\nb'), (2, NULL)) AS t(n, s)";
+    let (first, second) = ("{\"n\":1,\"s\":\"a\\\"\\nb\"}", "{\"n\":2,\"s\":null}");
+    assert_eq!(copied(query, "a.json", ""), format!("{first}\n{second}\n"));
+    assert_eq!(copied(query, "a.json", "(ARRAY)"), format!("[\n\t{first},\n\t{second}\n]\n"));
+    assert_eq!(copied("SELECT 1 AS a WHERE false", "a.json", "(FORMAT json, ARRAY true)"), "[\n]\n");
+}
+
+#[test]
+fn compressed_text_is_the_same_text() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let connection = connect("256MB", 2);
+    for (name, options) in [("a.csv.gz", ""), ("b.txt", "(FORMAT json, ARRAY true, COMPRESSION gzip)")] {
+        let path = folder.path().join(name);
+        let query = "SELECT x, 'some text ' || x AS t FROM range(300000) AS s(x)";
+        assert_eq!(rows(&connection, &format!("COPY ({query}) TO '{}' {options}", path.display())), [["300000"]]);
+        let mut text = String::new();
+        flate2::read::MultiGzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+        let mut found: Vec<u64> = text
+            .lines()
+            .filter(|line| line.contains("some text"))
+            .map(|line| {
+                let digits: String =
+                    line.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+                digits.parse().unwrap()
+            })
+            .collect();
+        found.sort_unstable();
+        assert!(found.into_iter().eq(0..300_000), "{name}");
+    }
+}
+
+#[test]
+fn rows_of_a_sort_keep_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sorted.parquet");
+    let connection = connect("256MB", 2);
+    let query = "SELECT x, hash_of FROM (SELECT x, (x * 7919) % 200003 AS hash_of FROM range(200003) t(x)) s";
+    rows(&connection, &format!("COPY ({query} ORDER BY hash_of DESC) TO '{}'", path.display()));
+    let single = connect("256MB", 1);
+    let found = rows(&single, &format!("SELECT hash_of FROM '{}'", path.display()));
+    assert!(found.into_iter().map(|row| row[0].parse().unwrap()).eq((0..200_003_u64).rev()));
+}
+
+#[test]
+fn a_failed_or_cancelled_copy_leaves_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept.parquet");
+    let connection = connect("256MB", 2);
+    rows(&connection, &format!("COPY (SELECT 42 AS x) TO '{}'", path.display()));
+    let fail = |sql: &str| connection.query(sql).and_then(|result| result.collect::<Result<Vec<_>, _>>()).unwrap_err();
+    let error = fail(&format!("COPY (SELECT 1 / (x - 900000) AS x FROM range(1000000) t(x)) TO '{}'", path.display()));
+    assert!(error.message().contains("division by zero"), "{error}");
+    assert_eq!(names_in(folder.path()), ["kept.parquet"]);
+
+    let endless = format!("COPY (SELECT x FROM range(100000000000) t(x)) TO '{}'", path.display());
+    let result = connection.query(&endless).unwrap();
+    assert_eq!(names_in(folder.path()).len(), 2, "the unfinished file");
+    connection.cancel();
+    let error = result.collect::<Result<Vec<_>, _>>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert_eq!(names_in(folder.path()), ["kept.parquet"]);
+    drop(connection.query(&endless).unwrap());
+    assert_eq!(names_in(folder.path()), ["kept.parquet"]);
+    assert_eq!(rows(&connection, &format!("SELECT x FROM '{}'", path.display())), [["42"]]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_named() {
+    let connection = connect("256MB", 2);
+    for format in ["csv", "parquet"] {
+        let sql = format!("COPY (SELECT x FROM range(1000000) t(x)) TO '/dev/full' (FORMAT {format})");
+        let result = connection.query(&sql).and_then(|result| result.collect::<Result<Vec<_>, _>>());
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Resource, "{error}");
+        assert!(error.message().contains("no space is left"), "{error}");
+    }
+}
+
+#[test]
+fn wide_rows_end_row_groups_early_and_memory_stays_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wide.parquet");
+    let connection = connect("96MB", 2);
+    let text = "repeat(CAST(x AS VARCHAR) || '-', 100)";
+    let query = format!("SELECT x, {text} AS a, {text} || 'b' AS b, {text} || 'c' AS c FROM range(150000) t(x)");
+    let options = "(COMPRESSION uncompressed)";
+    let mut result = connection.query(&format!("COPY ({query}) TO '{}' {options}", path.display())).unwrap();
+    result.by_ref().for_each(|batch| drop(batch.unwrap()));
+    let peak = connection.database().memory_statistics().peak_bytes;
+    assert!(peak > 4 << 20, "the writer's buffers are counted: {peak}");
+    assert!(peak < 96 << 20, "{peak}");
+    assert!(fs::metadata(&path).unwrap().len() > 100 << 20);
+    let found = rows(&connection, &format!("SELECT count(*), sum(x), sum(length(c)) FROM '{}'", path.display()));
+    let length: u64 = (0..150_000_u64).map(|x| (x.to_string().len() as u64 + 1) * 100 + 1).sum();
+    assert_eq!(found, [["150000".to_owned(), (150_000_u64 * 149_999 / 2).to_string(), length.to_string()]]);
+}
