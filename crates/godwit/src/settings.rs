@@ -28,6 +28,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "compressed_materialization",
         description: "Compress rows before an operator keeps them: true (where it pays), false, always",
+        default: || format!("{:?}", CompressedMaterialization::default()).to_lowercase(),
         get: |shared| format!("{:?}", shared.compressed_materialization()).to_lowercase(),
         set: |shared, value| {
             let when = match value.to_lowercase().as_str() {
