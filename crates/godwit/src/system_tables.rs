@@ -97,7 +97,7 @@ fn memory_rows(shared: &Shared) -> Result<RecordBatch> {
     // row above them shows already. The counters move on meanwhile, hence the saturation.
     let mut unclaimed = (total.tag_bytes, total.spilled_bytes_total);
     let mut of_query = None;
-    let mut finish = |query: Option<(u64, Totals)>, uses: &mut Vec<Use>| {
+    let finish = |query: Option<(u64, Totals)>, uses: &mut Vec<Use>| {
         if let Some((query, left)) = query {
             push(uses, Some(query), None, left);
         }

