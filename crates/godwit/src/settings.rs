@@ -51,6 +51,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "eviction_policy",
         description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",
+        default: || EvictionPolicy::default().name().into(),
         get: |shared| shared.memory.eviction_policy().name().into(),
         set: |shared, value| {
             shared.memory.set_eviction_policy(named("eviction_policy", value, &EvictionPolicy::NAMES)?);
@@ -90,6 +91,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "spill_compression",
         description: "Compression of spilled pages: 'none', 'lz4', 'zstd', or 'auto' for what pays",
+        default: || SpillCompression::default().name().into(),
         get: |shared| match shared.memory.spill_compression() {
             SpillCompression::Auto => format!("auto (now {})", shared.memory.spill_codec()),
             compression => compression.name().into(),
@@ -106,6 +108,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "spill_io",
         description: "How pages are spilled: by 'io_uring', by 'threads', or 'auto' for what the system has",
+        default: || IoMethod::default().name().into(),
         get: |shared| {
             let method = shared.memory.io_method().name();
             shared.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
@@ -183,7 +186,8 @@ pub(crate) fn show(shared: &Shared, name: Option<&str>) -> Result<Vec<[String; C
         let (value, default) = ((setting.get)(shared), (setting.default)());
         let reason = match setting.name {
             "memory_limit" => shared.limit().reason,
-            _ if value == default => "the default".into(),
+            // What 'auto' has come to stands behind it.
+            _ if value.split(" (now ").next() == Some(&default) => "the default".into(),
             _ => "set by the user".into(),
         };
         [setting.name.into(), value, default, setting.description.into(), reason]
