@@ -176,6 +176,20 @@ impl GroupTable {
         Ok(())
     }
 
+    /// The group whose row is `old` has the row `new` from now on.
+    ///
+    /// # Panics
+    /// If the table has no such group: a bug of the caller.
+    pub fn replace(&mut self, hash: u64, old: RowPtr, new: RowPtr) {
+        let mask = self.entries.len() - 1;
+        let mut slot = hash as usize & mask;
+        while row_at(self.entries[slot]) != old {
+            assert!(self.entries[slot] != 0, "a group that isn't in the table");
+            slot = (slot + 1) & mask;
+        }
+        self.entries[slot] = hash & !ADDRESS_MASK | new.address();
+    }
+
     /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt.
     #[inline(always)]
     fn probe(&mut self, hashes: &[u64], rows: impl Iterator<Item = u32>, scratch: &mut Scratch) {

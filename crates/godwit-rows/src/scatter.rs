@@ -91,7 +91,7 @@ impl Columns<'_> {
 }
 
 /// The values of a fixed-width buffer as plain words of the same width.
-fn words<T: Copy>(flat: &Flat) -> &[T] {
+pub(crate) fn words<T: Copy>(flat: &Flat) -> &[T] {
     fn cast<S, T>(values: &[S]) -> &[T] {
         assert!(size_of::<S>() == size_of::<T>() && align_of::<S>() == align_of::<T>());
         // SAFETY: both are plain numbers of the same size and alignment.

@@ -1,5 +1,5 @@
 //! Aggregates that need all values of a group, or values without a fixed width: quantiles, string_agg, ordered first and
-//! last values, minima and maxima of strings.
+//! last values.
 //!
 //! Phase one keeps the values as rows (group keys, value, sort keys) in partitions that run along with those of the groups.
 //! Phase two numbers the groups of a partition, looks the number of each row's group up, sorts where the aggregate asks for
@@ -65,41 +65,6 @@ impl SharedCollected {
     pub(super) fn take(&self, memory: &BufferManager) -> PartitionedRows {
         self.rows.lock().take().unwrap_or_else(|| self.new_rows(memory))
     }
-}
-
-/// Of a chunk's rows, or of the selected ones, those whose value can be the result of their group: for minima and maxima one
-/// row per group. `None` if all of them matter.
-pub(super) fn reduce(
-    set: &CollectedSet,
-    value: &Vector,
-    selected: Option<&[u32]>,
-    group_of: impl Fn(u32) -> u64,
-) -> Option<Vec<u32>> {
-    use AggregateKind as K;
-    let better = match set.kind {
-        K::Min | K::BoolAnd => Ordering::Less,
-        K::Max | K::BoolOr => Ordering::Greater,
-        // Equal values are as good as each other, so the first one stays.
-        K::AnyValue => Ordering::Equal,
-        _ => return None,
-    };
-    let value = value.flattened();
-    let mut rows: Vec<u32> = match selected {
-        Some(selected) => selected.to_vec(),
-        None => (0..value.len() as u32).collect(),
-    };
-    rows.retain(|&row| value.is_valid(row as usize));
-    rows.sort_by_key(|&row| group_of(row));
-    rows.dedup_by(|row, best| {
-        if group_of(*row) != group_of(*best) {
-            return false;
-        }
-        if better.is_ne() && compare(&value, *row as usize, *best as usize) == better {
-            *best = *row;
-        }
-        true
-    });
-    Some(rows)
 }
 
 /// The values of a set in the partitions of a morsel.
@@ -181,9 +146,6 @@ fn finish_set(set: &CollectedSet, values: Values, groups: usize, ty: &ColumnType
     use AggregateKind as K;
     let value = &values.columns[0];
     match &set.kind {
-        K::Min | K::BoolAnd => Ok(values.pick(groups, |new, old| compare(value, new, old).is_lt())),
-        K::Max | K::BoolOr => Ok(values.pick(groups, |new, old| compare(value, new, old).is_gt())),
-        K::AnyValue => Ok(values.pick(groups, |_, _| false)),
         K::FirstValue { ignore_nulls } => {
             let order = values.sorted(groups, set, *ignore_nulls);
             Ok(values.take_of_each(&order, |rows| rows.first()))
@@ -214,22 +176,6 @@ fn finish_set(set: &CollectedSet, values: Values, groups: usize, ty: &ColumnType
 }
 
 impl Values {
-    /// For each group, the value of the best row that isn't NULL: the first one, or a later one that `is_better` than the
-    /// best so far.
-    fn pick(&self, groups: usize, is_better: impl Fn(usize, usize) -> bool) -> Vector {
-        const NONE: u32 = u32::MAX;
-        let value = &self.columns[0];
-        let mut best = vec![NONE; groups];
-        for (row, &group) in self.groups.iter().enumerate().filter(|(row, _)| value.is_valid(*row)) {
-            let best = &mut best[group as usize];
-            if *best == NONE || is_better(row, *best as usize) {
-                *best = row as u32;
-            }
-        }
-        let picked: Vec<Option<u32>> = best.into_iter().map(|row| (row != NONE).then_some(row)).collect();
-        take_optional(value, &picked)
-    }
-
     /// The rows of each group in the order asked for, or in that of their arrival.
     fn sorted(&self, groups: usize, set: &CollectedSet, skips_nulls: bool) -> Vec<Vec<u32>> {
         let mut of_groups: Vec<Vec<u32>> = vec![Vec::new(); groups];

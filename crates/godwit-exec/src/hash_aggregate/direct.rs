@@ -5,6 +5,7 @@
 //! group = map[slot] - 1                                                 groups are numbered as they appear
 //! sums and counts:  lanes[group · LANES + row % LANES] += value         i64, a tight loop per state
 //! other states:     rows of a state area, updated as those of row pages
+//! payload:          rows of the worker's table, which the groups point to and which meet there again
 //! ```
 //!
 //! Keys are booleans, integers of a small proven range, and dictionary vectors of strings, whose entries get a number
@@ -51,6 +52,10 @@ pub(super) struct DirectGroups {
     groups: Vec<u32>,
     pointers: Vec<RowPtr>,
     pointers_are_current: bool,
+    /// With payload: the row of each group among the worker's, where its payload is.
+    payload_rows: Vec<RowPtr>,
+    /// The rows of the current chunk that were the first of their groups.
+    founders: Vec<u32>,
     reservation: Reservation,
 }
 
@@ -126,6 +131,8 @@ impl DirectGroups {
             groups: Vec::new(),
             pointers: Vec::new(),
             pointers_are_current: false,
+            payload_rows: Vec::new(),
+            founders: Vec::new(),
             reservation: memory.reserve(0, MemoryTag::HashTable)?,
         }))
     }
@@ -142,6 +149,7 @@ impl DirectGroups {
             self.add_lanes(plan);
         }
         self.pointers_are_current = false;
+        self.founders.clear();
         self.groups.clear();
         self.groups.resize(rows, 0);
         if self.map.is_empty() {
@@ -195,9 +203,10 @@ impl DirectGroups {
         if bytes > self.reservation.bytes() && !self.reserve(bytes.next_multiple_of(DIRECT_GROWTH_BYTES))? {
             return Ok(false);
         }
-        for &slot in &self.groups {
+        for (row, &slot) in self.groups.iter().enumerate() {
             let group = &mut self.map[slot as usize];
             if *group == 0 {
+                self.founders.push(row as u32);
                 self.group_slots.push(slot);
                 *group = self.group_slots.len() as u32;
             }
@@ -212,11 +221,6 @@ impl DirectGroups {
             lanes.totals.resize(groups * self.lanes_per_group, 0);
         }
         Ok(true)
-    }
-
-    /// The group of a row of the current chunk.
-    pub(super) fn group_of(&self, row: u32) -> u32 {
-        self.groups[row as usize]
     }
 
     /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `argument` has a value for
@@ -256,6 +260,29 @@ impl DirectGroups {
         }
     }
 
+    /// Takes the payload of the current chunk's rows over into rows of `local`, whose table has room for all of them.
+    pub(super) fn update_payload(
+        &mut self,
+        local: &mut LocalGroups,
+        keys: &[Vector],
+        payload: &[Vector],
+    ) -> Result<()> {
+        if !self.founders.is_empty() {
+            let take =
+                |columns: &[Vector]| columns.iter().map(|column| column.take(&self.founders)).collect::<Vec<_>>();
+            let (keys, payload) = (take(keys), take(payload));
+            let mut hashes = Vec::new();
+            hash_vectors(&keys, self.founders.len(), &mut hashes);
+            self.payload_rows.extend_from_slice(local.assign(&keys, &payload, &hashes)?);
+        }
+        if local.grouping().improves_payload() {
+            let mut rows: Vec<RowPtr> = self.groups.iter().map(|&group| self.payload_rows[group as usize]).collect();
+            local.improve(&mut rows, keys, payload)?;
+            self.groups.iter().zip(&rows).for_each(|(&group, &row)| self.payload_rows[group as usize] = row);
+        }
+        Ok(())
+    }
+
     /// Adds the lanes to the area and zeroes them.
     fn add_lanes(&mut self, plan: &Plan) {
         self.rows_pending = 0;
@@ -286,10 +313,11 @@ impl DirectGroups {
             let keys: Vec<Vector> = self.keys.iter().map(|key| key.vector(groups, &self.group_slots)).collect();
             hash_vectors(&keys, groups.len(), &mut hashes);
             self.area.pointers(groups, &mut rows);
-            local.add_rows(&keys, &hashes, &rows, 0)?;
+            local.add_rows(&keys, &plan.no_payload(groups.len()), &hashes, &rows, 0)?;
         }
         self.map = Vec::new();
         self.group_slots.clear();
+        self.payload_rows.clear();
         self.area.clear();
         self.lanes.iter_mut().flatten().for_each(|lanes| lanes.totals.clear());
         self.reservation.resize(0)

@@ -26,10 +26,6 @@ impl StateReader<'_> {
             }
             Output::Sum { state, seen } => Ok(Vector::flat(self.sums(*state, ty)?, self.validity(*seen))),
             Output::Value { state, seen } => Ok(Vector::flat(self.values(*state, ty), self.validity(*seen))),
-            Output::Any(state) => {
-                let (values, validity) = self.layout.any_values(*state, self.base, self.rows);
-                Ok(Vector::flat(values, Some(validity)))
-            }
             Output::Mean { sum, count, decimal_factor: Some(factor), .. } => {
                 self.decimal_means(*sum, *count, *factor, ty)
             }
@@ -37,7 +33,7 @@ impl StateReader<'_> {
                 Ok(self.float_means(*sum, *count, *float_divisor))
             }
             Output::Moments { state, kind } => Ok(self.moments(*state, kind)),
-            Output::Collected(_) => Err(Error::internal("collected values aren't states")),
+            Output::Payload(_) | Output::Collected(_) => Err(Error::internal("only states are read here")),
         }
     }
 

@@ -9,13 +9,16 @@
 //! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them.
 //! If a full table had hardly reduced its rows, the next ones are only partitioned, each as a group of its own.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::{ErrorKind, Result};
 use godwit_memory::BufferManager;
 use godwit_rows::aggregate_state::StateLayout;
-use godwit_rows::{GroupTable, PartitionedRows, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
-use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
+use godwit_rows::{GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{CHUNK_ROWS, Heaps, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use super::config::*;
@@ -25,8 +28,11 @@ use super::partition::GroupMorsel;
 pub(super) struct Grouping {
     pub(super) memory: BufferManager,
     pub(super) workers: usize,
-    /// Key columns, hash, states.
+    /// Key columns, payload columns, hash, states.
     pub(super) layout: Arc<RowLayout>,
+    keys: usize,
+    /// What the payload columns hold.
+    pub(super) payload: Vec<PayloadKind>,
     pub(super) states: Arc<StateLayout>,
     pub(super) radix_bits: u32,
     local_entries_max: usize,
@@ -37,12 +43,14 @@ impl Grouping {
         memory: &BufferManager,
         workers: usize,
         keys: &[PhysicalType],
+        payload: &[(PhysicalType, PayloadKind)],
         states: &Arc<StateLayout>,
         radix_bits: u32,
     ) -> Result<Arc<Self>> {
-        let layout = RowLayout::new(keys, RowLayoutOptions { hash: true, extra_bytes: states.bytes() })?;
+        let columns: Vec<PhysicalType> = keys.iter().copied().chain(payload.iter().map(|column| column.0)).collect();
+        let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, extra_bytes: states.bytes() })?;
         // A long string may take as much again as its view, twice over.
-        let heap_bytes = 32 * keys.iter().filter(|&&key| key == PhysicalType::Str).count();
+        let heap_bytes = 32 * columns.iter().filter(|&&column| column == PhysicalType::Str).count();
         let entry_bytes = 2 * size_of::<u64>() + (layout.row_bytes() + heap_bytes) * FILL_PERCENT_MAX / 100;
         let budget = memory.memory_limit() as f64 * LOCAL_MEMORY_SHARE / workers as f64;
         let fitting = (budget / entry_bytes as f64) as usize;
@@ -52,6 +60,8 @@ impl Grouping {
             memory: memory.clone(),
             workers,
             layout,
+            keys: keys.len(),
+            payload: payload.iter().map(|column| column.1).collect(),
             states: states.clone(),
             radix_bits,
             local_entries_max,
@@ -60,7 +70,18 @@ impl Grouping {
 
     /// Number of key columns.
     pub(super) fn keys(&self) -> usize {
-        self.layout.columns().len()
+        self.keys
+    }
+
+    /// The payload columns in the rows.
+    pub(super) fn payload_columns(&self) -> Range<usize> {
+        self.keys..self.keys + self.payload.len()
+    }
+
+    /// Can a later row change a payload column?
+    pub(super) fn improves_payload(&self) -> bool {
+        let mut columns = self.payload_columns().zip(&self.payload);
+        columns.any(|(column, &kind)| self.layout.improves_payload(column, kind))
     }
 
     /// Bytes that each worker may use for a morsel of phase two.
@@ -81,6 +102,9 @@ pub(super) struct LocalGroups {
     table: GroupTable,
     /// The row of each row's group, of the last call.
     found: Vec<RowPtr>,
+    /// Rows that got a successor since the table was empty, because a better string found no room in them.
+    replaced_rows: usize,
+    left: Vec<u32>,
     /// Rows that the table took since it was empty.
     rows_taken: u64,
     /// The table was emptied, or rows went past it: groups may have several rows.
@@ -103,10 +127,16 @@ impl LocalGroups {
             rows,
             table,
             found: Vec::new(),
+            replaced_rows: 0,
+            left: Vec::new(),
             rows_taken: 0,
             has_duplicates: false,
             passing_rows: 0,
         })
+    }
+
+    pub(super) fn grouping(&self) -> &Grouping {
+        &self.grouping
     }
 
     /// True without groups.
@@ -121,9 +151,17 @@ impl LocalGroups {
         format!("hash table, {entries} entries{note}, {} rows kept", self.rows.rows())
     }
 
-    /// The row of the group of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated.
-    /// Valid until the next call.
-    pub(super) fn assign(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<&[RowPtr]> {
+    /// The row of the group of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated, its
+    /// payload as good as that of all rows so far. Valid until the next call.
+    pub(super) fn assign(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64]) -> Result<&[RowPtr]> {
+        let joined: Vec<Vector>;
+        let columns = match payload {
+            [] => keys,
+            payload => {
+                joined = keys.iter().chain(payload).cloned().collect();
+                &joined
+            }
+        };
         assert!(hashes.len() <= CHUNK_ROWS);
         if self.passing_rows == 0 {
             self.make_room(hashes.len())?;
@@ -133,38 +171,108 @@ impl LocalGroups {
             self.passing_rows = self.passing_rows.saturating_sub(hashes.len() as u64);
             self.rows.release_pins();
             self.found.clear();
-            self.rows.append(keys, None, hashes, Some(&mut self.found))?;
+            self.rows.append(columns, None, hashes, Some(&mut self.found))?;
             states.initialize(base, &self.found);
             return Ok(&self.found);
         }
         self.rows_taken += hashes.len() as u64;
         self.table.find_or_found(keys, hashes, &mut self.found, |new, made| {
-            self.rows.append(keys, Some(new), hashes, Some(made))?;
+            self.rows.append(columns, Some(new), hashes, Some(made))?;
             states.initialize(base, made);
             Ok(())
         })?;
+        if !payload.is_empty() {
+            let mut found = std::mem::take(&mut self.found);
+            self.improve(&mut found, keys, payload)?;
+            self.found = found;
+        }
         Ok(&self.found)
+    }
+
+    /// Takes over what is better in the payload of a chunk than in the rows of its groups, which the table points to.
+    /// `rows` has the row of each row's group, and gets the new row of those that are replaced.
+    pub(super) fn improve(&mut self, rows: &mut [RowPtr], keys: &[Vector], payload: &[Vector]) -> Result<()> {
+        let grouping = self.grouping.clone();
+        for (column, (&kind, values)) in grouping.payload_columns().zip(grouping.payload.iter().zip(payload)) {
+            if !grouping.layout.improves_payload(column, kind) {
+                continue;
+            }
+            let mut left = std::mem::take(&mut self.left);
+            left.clear();
+            grouping.layout.improve_payload(column, kind, rows, values, &mut left);
+            if !left.is_empty() {
+                grouping.layout.keep_best(column, kind, rows, values, &mut left);
+                self.replace(rows, &left, column, keys, values)?;
+            }
+            self.left = left;
+        }
+        Ok(())
+    }
+
+    /// Makes new rows for the groups of the rows at `positions`, with their values in `column` and empty states. Phase two
+    /// combines the old rows with them.
+    fn replace(
+        &mut self,
+        rows: &mut [RowPtr],
+        positions: &[u32],
+        column: usize,
+        keys: &[Vector],
+        values: &Vector,
+    ) -> Result<()> {
+        let grouping = self.grouping.clone();
+        let old: Vec<RowPtr> = positions.iter().map(|&position| rows[position as usize]).collect();
+        let mut columns: Vec<Vector> = keys.iter().map(|key| key.take(positions)).collect();
+        let mut hashes = Vec::new();
+        hash_vectors(&columns, positions.len(), &mut hashes);
+        // The strings of the old rows are copied before anything is unpinned.
+        columns.extend(grouping.payload_columns().map(|other| match other == column {
+            true => values.take(positions),
+            false => grouping.layout.gather(&old, other, &Heaps::none()),
+        }));
+        let mut made = Vec::new();
+        self.rows.append(&columns, None, &hashes, Some(&mut made))?;
+        grouping.states.initialize(grouping.base(), &made);
+        self.replaced_rows += made.len();
+        self.has_duplicates = true;
+        let mut successors = HashMap::new();
+        for ((&old, &new), &hash) in old.iter().zip(&made).zip(&hashes) {
+            self.table.replace(hash, old, new);
+            successors.insert(old.address(), new);
+        }
+        for row in rows {
+            *row = successors.get(&row.address()).copied().unwrap_or(*row);
+        }
+        Ok(())
+    }
+
+    /// Makes room for the groups of `rows` more rows without touching those that are there. False if there is none.
+    pub(super) fn try_room(&mut self, rows: usize) -> Result<bool> {
+        let needed = (self.table.groups() + self.replaced_rows + rows) * 100 / FILL_PERCENT_MAX;
+        if needed <= self.table.entries() {
+            return Ok(true);
+        }
+        if needed > self.grouping.local_entries_max {
+            return Ok(false);
+        }
+        // In steps of four, because all groups are entered anew each time.
+        let entries = (self.table.entries() * 4).max(needed).min(self.grouping.local_entries_max);
+        match self.table.grow(entries) {
+            Err(error) if error.kind() == ErrorKind::Resource => Ok(false),
+            grown => grown.map(|()| true),
+        }
     }
 
     /// Makes sure that the table has room for the groups of `rows` more rows: grows it, or empties it.
     fn make_room(&mut self, rows: usize) -> Result<()> {
-        let needed = (self.table.groups() + rows) * 100 / FILL_PERCENT_MAX;
-        if needed <= self.table.entries() {
+        if self.try_room(rows)? {
             return Ok(());
-        }
-        if needed <= self.grouping.local_entries_max {
-            // In steps of four, because all groups are entered anew each time.
-            let entries = (self.table.entries() * 4).max(needed).min(self.grouping.local_entries_max);
-            match self.table.grow(entries) {
-                Err(error) if error.kind() == ErrorKind::Resource => {}
-                grown => return grown,
-            }
         }
         if (self.rows_taken as f64) < self.table.groups() as f64 * REDUCTION_MIN {
             self.passing_rows = RETRY_ROWS;
         }
         self.has_duplicates = true;
         self.rows_taken = 0;
+        self.replaced_rows = 0;
         self.table.clear();
         self.rows.release_pins();
         Ok(())
@@ -174,11 +282,12 @@ impl LocalGroups {
     pub(super) fn add_rows(
         &mut self,
         keys: &[Vector],
+        payload: &[Vector],
         hashes: &[u64],
         sources: &[RowPtr],
         source_base: usize,
     ) -> Result<()> {
-        self.assign(keys, hashes)?;
+        self.assign(keys, payload, hashes)?;
         self.grouping.states.combine(self.grouping.base(), &self.found, source_base, sources)
     }
 

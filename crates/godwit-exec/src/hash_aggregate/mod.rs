@@ -11,6 +11,9 @@
 //! - *Memory.* Rows of groups are in spillable pages; only the rows that a small table points into are pinned. Phase two
 //!   pins a partition at a time per worker, and splits those that don't fit. Everything finishes in bounded memory but
 //!   for collected values of a single group (a median, a long string), which must fit.
+//! - *Payload*: `any_value` of everything, minima and maxima of strings are columns of the groups' rows behind the keys. The
+//!   row that founds a group brings them; a later row costs something only if its value could be better, so that dozens
+//!   of `any_value` are nearly free.
 //! - *States* of a fixed size lie in the rows, each once however many aggregates share it (plan.rs). Aggregates that need
 //!   all values collect them as rows next to the groups.
 //! - *One group* is a direct array with one slot: there is no table in the way of a global aggregate.
@@ -93,12 +96,19 @@ impl HashAggregate {
         let keys = plan.key_physical();
         let radix_bits = radix_bits(&spec, &plan, &memory, workers);
         let group_bits = if plan.key_types.is_empty() { 0 } else { radix_bits };
-        let groups = SharedGroups::new(Grouping::new(&memory, workers, &keys, &plan.layout, group_bits)?);
+        let groups = SharedGroups::new(Grouping::new(
+            &memory,
+            workers,
+            &keys,
+            &plan.payload_physical(),
+            &plan.layout,
+            group_bits,
+        )?);
         let no_states = StateLayout::new(&[]);
         let distinct = plan.distinct.iter().map(|set| {
             let arguments = set.arguments.iter().map(|&argument| plan.input_types[argument].physical);
             let columns: Vec<PhysicalType> = keys.iter().copied().chain(arguments).collect();
-            Ok(SharedGroups::new(Grouping::new(&memory, workers, &columns, &no_states, radix_bits)?))
+            Ok(SharedGroups::new(Grouping::new(&memory, workers, &columns, &[], &no_states, radix_bits)?))
         });
         let distinct = distinct.collect::<Result<Vec<_>>>()?;
         let collected = plan.collected.iter().map(|set| SharedCollected::new(&keys, set, group_bits));
@@ -174,7 +184,7 @@ impl HashAggregate {
         let mut hashes = Vec::new();
         for keys in keys_of_global {
             hash_vectors(&keys, 1, &mut hashes);
-            local.assign(&keys, &hashes)?;
+            local.assign(&keys, &self.plan.no_payload(1), &hashes)?;
         }
         self.groups.combine(local);
         Ok(())

@@ -205,6 +205,9 @@ impl PartitionAggregator {
                     sources.push(source);
                 }
                 grouping.states.combine(grouping.base(), &targets, grouping.base(), &sources)?;
+                for (column, &kind) in grouping.payload_columns().zip(&grouping.payload) {
+                    grouping.layout.merge_payload(column, kind, &targets, &sources);
+                }
             }
         }
         Ok(groups)
@@ -229,7 +232,11 @@ impl PartitionAggregator {
             while let Some(block) = scan.next_block()? {
                 grouping.layout.hashes(block.pointers(), &mut self.hashes);
                 let keys = key_columns(&grouping, block.pointers(), block.heaps());
-                local.add_rows(&keys, &self.hashes, block.pointers(), grouping.base())?;
+                let payload: Vec<Vector> = grouping
+                    .payload_columns()
+                    .map(|column| grouping.layout.gather(block.pointers(), column, block.heaps()))
+                    .collect();
+                local.add_rows(&keys, &payload, &self.hashes, block.pointers(), grouping.base())?;
             }
             let mut collected = collected
                 .into_iter()

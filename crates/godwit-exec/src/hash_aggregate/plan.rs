@@ -14,8 +14,9 @@ use arrow_schema::DataType;
 use datafusion_expr::logical_plan::Aggregate;
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Projection};
+use godwit_rows::PayloadKind;
 use godwit_rows::aggregate_state::{StateKind, StateLayout};
-use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
+use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use super::config::ROWS_MAX;
 use super::{AggregateCall, AggregateKind, HashAggregateSpec};
@@ -45,6 +46,16 @@ pub(super) struct DistinctSet {
     pub(super) filter: Option<usize>,
 }
 
+/// A column of the groups' rows that holds one of the input's values per group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Payload {
+    pub(super) kind: PayloadKind,
+    /// Only rows where this input column is TRUE have the value; the others have NULL.
+    pub(super) filter: Option<usize>,
+    /// The input column.
+    pub(super) column: usize,
+}
+
 /// Values that are kept until all of their group are there.
 #[derive(Debug, Clone)]
 pub(super) struct CollectedSet {
@@ -71,7 +82,8 @@ pub(super) enum Output {
         state: usize,
         seen: Option<usize>,
     },
-    Any(usize),
+    /// A payload column.
+    Payload(usize),
     /// Sum through count; decimals are scaled by the factor first.
     Mean {
         sum: usize,
@@ -104,6 +116,7 @@ pub(super) struct Plan {
     pub(super) grouping_sets: Option<Vec<GroupingSet>>,
     pub(super) states: Vec<PlannedState>,
     pub(super) layout: Arc<StateLayout>,
+    pub(super) payload: Vec<Payload>,
     pub(super) distinct: Vec<DistinctSet>,
     pub(super) collected: Vec<CollectedSet>,
     /// The state that numbers the groups, if values are collected.
@@ -128,6 +141,15 @@ impl Plan {
         self.key_types.iter().map(|ty| ty.physical).collect()
     }
 
+    pub(super) fn payload_physical(&self) -> Vec<(PhysicalType, PayloadKind)> {
+        self.payload.iter().map(|payload| (self.input_types[payload.column].physical, payload.kind)).collect()
+    }
+
+    /// The payload of rows that bring none.
+    pub(super) fn no_payload(&self, rows: usize) -> Vec<Vector> {
+        self.payload_physical().into_iter().map(|(physical, _)| Vector::null(physical, rows)).collect()
+    }
+
     pub(super) fn output_type(&self) -> RowType {
         self.key_types.iter().chain(self.outputs.iter().map(|(_, ty)| ty)).cloned().collect()
     }
@@ -137,6 +159,7 @@ impl Plan {
 struct Planner {
     inputs: Vec<Expression>,
     states: Vec<PlannedState>,
+    payload: Vec<Payload>,
     distinct: Vec<DistinctSet>,
     collected: Vec<CollectedSet>,
     has_global_group: bool,
@@ -177,6 +200,7 @@ impl Planner {
             grouping_sets: sets,
             layout: StateLayout::new(&kinds),
             states: self.states,
+            payload: self.payload,
             distinct: self.distinct,
             collected: self.collected,
             ordinal,
@@ -270,16 +294,13 @@ impl Planner {
                 let count = self.count(feed, &[column], feed_types);
                 mean(sum, count, argument, &mut ty)?
             }
-            K::Min | K::Max | K::BoolAnd | K::BoolOr | K::AnyValue if is_wide(first()?.0) => {
-                return self.collect(call, feed, arguments, feed_types, ty);
-            }
+            K::Min if is_string(first()?.0) => self.payload(PayloadKind::Min, call, first()?, &mut ty),
+            K::Max if is_string(first()?.0) => self.payload(PayloadKind::Max, call, first()?, &mut ty),
+            K::AnyValue => self.payload(PayloadKind::Any, call, first()?, &mut ty),
+            // Without an order any row may be the first.
+            K::FirstValue { .. } if call.order_by.is_empty() => self.payload(PayloadKind::Any, call, first()?, &mut ty),
             K::Min | K::BoolAnd => self.extreme(StateKind::Min, feed, first()?, feed_types, &mut ty),
             K::Max | K::BoolOr => self.extreme(StateKind::Max, feed, first()?, feed_types, &mut ty),
-            K::AnyValue => {
-                let (argument, column) = first()?;
-                keep_type(&mut ty, argument);
-                Output::Any(self.state(StateKind::Any(argument.physical), feed, vec![column]))
-            }
             K::BitAnd | K::BitOr | K::BitXor => {
                 let (argument, column) = first()?;
                 if !argument.physical.is_integer() || argument.physical == PhysicalType::I128 {
@@ -322,6 +343,24 @@ impl Planner {
         Output::Value { state, seen: self.seen(feed, column, feed_types) }
     }
 
+    fn payload(
+        &mut self,
+        kind: PayloadKind,
+        call: &AggregateCall,
+        (argument, column): (&ColumnType, usize),
+        ty: &mut ColumnType,
+    ) -> Output {
+        keep_type(ty, argument);
+        ty.nullable = true;
+        let filter = call.filter.as_ref().map(|filter| self.input(filter));
+        let payload = Payload { kind, filter, column };
+        let known = self.payload.iter().position(|known| *known == payload);
+        Output::Payload(known.unwrap_or_else(|| {
+            self.payload.push(payload);
+            self.payload.len() - 1
+        }))
+    }
+
     fn collect(
         &mut self,
         call: &AggregateCall,
@@ -349,9 +388,8 @@ impl Planner {
     }
 }
 
-/// True for values without a fixed width.
-fn is_wide(ty: &ColumnType) -> bool {
-    matches!(ty.physical, PhysicalType::Str | PhysicalType::Nested)
+fn is_string(ty: &ColumnType) -> bool {
+    ty.physical == PhysicalType::Str
 }
 
 /// The result lies in memory like the argument.

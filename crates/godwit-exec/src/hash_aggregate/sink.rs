@@ -12,13 +12,12 @@ use godwit_common::Result;
 use godwit_rows::{PartitionedRows, RowPtr};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
-use godwit_vector::{Chunk, Flat, Vector};
+use godwit_vector::{Bitmap, Chunk, Flat, Vector};
 
 use super::HashAggregate;
-use super::collected::reduce;
 use super::direct::DirectGroups;
 use super::groups::LocalGroups;
-use super::plan::{Feed, GroupingSet};
+use super::plan::{Feed, GroupingSet, Payload};
 use crate::pipeline::{SinkVerdict, SinkWorker};
 
 /// Adds rows to the groups of one worker.
@@ -44,9 +43,10 @@ impl Filters {
         let plan = operator.plan();
         let of_states = plan.states.iter().map(|state| state.feed);
         let of_collected = plan.collected.iter().map(|set| set.feed);
+        let of_payload = plan.payload.iter().map(|payload| Feed::Input { filter: payload.filter });
         let of_distinct = plan.distinct.iter().map(|set| Feed::Input { filter: set.filter });
         let mut rows: Vec<(usize, Vec<u32>)> = Vec::new();
-        for feed in of_states.chain(of_collected).chain(of_distinct) {
+        for feed in of_states.chain(of_collected).chain(of_payload).chain(of_distinct) {
             if let Feed::Input { filter: Some(filter) } = feed
                 && rows.iter().all(|(known, _)| *known != filter)
             {
@@ -113,7 +113,7 @@ impl Feeder {
                 rows = selected.len();
             }
             hash_vectors(&columns, rows, &mut self.hashes);
-            local.assign(&columns, &self.hashes)?;
+            local.assign(&columns, &[], &self.hashes)?;
         }
         Ok(())
     }
@@ -146,9 +146,13 @@ impl Feeder {
             (Feed::Distinct(set), Some(fed)) if set == fed => Some(None),
             _ => None,
         };
+        let payload = match distinct {
+            None => plan.payload.iter().map(|payload| payload_of(payload, columns, filters)).collect(),
+            Some(_) => plan.no_payload(rows),
+        };
         let is_direct = match &mut self.direct {
-            Some(direct) => direct.assign(plan, keys, rows)?,
-            None => false,
+            Some(direct) if payload.is_empty() || self.local.try_room(rows)? => direct.assign(plan, keys, rows)?,
+            _ => false,
         };
         if !is_direct {
             self.give_up_direct()?;
@@ -156,7 +160,14 @@ impl Feeder {
         if !is_direct || !self.collected.is_empty() {
             hash_vectors(keys, rows, &mut self.hashes);
         }
-        let found = if is_direct { &[][..] } else { self.local.assign(keys, &self.hashes)? };
+        let found = match &mut self.direct {
+            Some(direct) if !payload.is_empty() => {
+                direct.update_payload(&mut self.local, keys, &payload)?;
+                &[][..]
+            }
+            Some(_) => &[][..],
+            None => self.local.assign(keys, &payload, &self.hashes)?,
+        };
         for (index, state) in plan.states.iter().enumerate().filter(|(index, _)| Some(*index) != plan.ordinal) {
             let Some(selected) = filter_of(state.feed) else { continue };
             let argument = argument_of(&state.arguments, columns, selected, rows);
@@ -178,11 +189,6 @@ impl Feeder {
         }
         for ((set, shared), rows) in plan.collected.iter().zip(operator.collected()).zip(&mut self.collected) {
             if let Some(selected) = filter_of(set.feed) {
-                let reduced = reduce(set, &columns[set.columns[0]], selected, |row| match &self.direct {
-                    Some(direct) => direct.group_of(row) as u64,
-                    None => found[row as usize].address(),
-                });
-                let selected = reduced.as_deref().or(selected);
                 shared.append(
                     rows,
                     keys,
@@ -212,6 +218,16 @@ impl Feeder {
         operator.collected().iter().zip(self.collected).for_each(|(shared, rows)| shared.combine(rows));
         Ok(())
     }
+}
+
+/// A payload column of a chunk's rows: NULL where its filter isn't TRUE.
+fn payload_of(payload: &Payload, columns: &[Vector], filters: &Filters) -> Vector {
+    let values = columns[payload.column].clone();
+    let Some(selected) = filters.get(payload.filter) else { return values };
+    let mut passes = Bitmap::filled(values.len(), false);
+    selected.iter().for_each(|&row| passes.set(row as usize, true));
+    let validity = values.validity().map_or_else(|| passes.clone(), |validity| validity.and(&passes));
+    values.with_validity(Some(Arc::new(validity)))
 }
 
 /// The argument of a state for the selected rows. Several arguments, which only counts have, become one that is NULL where

@@ -196,6 +196,7 @@ impl AggregateSourceWorker {
         let states = StateReader { layout: &plan.layout, base: grouping.base(), rows: &self.rows };
         for (output, ty) in &plan.outputs {
             columns.push(match output {
+                Output::Payload(column) => grouping.layout.gather(&self.rows, grouping.keys() + column, &groups.heaps),
                 Output::Collected(set) => collected[*set].slice(begin, end - begin),
                 _ => states.vector(output, ty)?,
             });

@@ -80,6 +80,11 @@ fn all_calls() -> Vec<Call> {
         Call(Min, Some(FLOAT), true, false),
         plain(Min, TEXT),
         plain(Max, TEXT),
+        plain(AnyValue, INT),
+        plain(AnyValue, DECIMAL),
+        plain(AnyValue, TEXT),
+        Call(AnyValue, Some(TEXT), true, false),
+        Call(Max, Some(TEXT), true, false),
         plain(BoolAnd, BOOL),
         plain(BoolOr, BOOL),
         plain(BitXor, INT),
@@ -123,6 +128,14 @@ impl Call {
             order_by: order.into_iter().collect(),
             output: ColumnType::new(logical, true).unwrap(),
         }
+    }
+
+    /// Is the value one of the group that isn't NULL, or NULL if all are?
+    fn could_be(&self, value: &Value, rows: &[&[Value]]) -> bool {
+        let argument = self.1.expect("any_value has an argument");
+        let passing = rows.iter().filter(|row| !self.2 || row[BOOL] == Value::Integer(1));
+        let mut values = passing.map(|row| &row[argument]).filter(|value| **value != Value::Null).peekable();
+        if values.peek().is_none() { *value == Value::Null } else { values.any(|known| known == value) }
     }
 
     /// The result over the rows of a group, which hold the arguments.
@@ -264,6 +277,10 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, S
     for (row, (key, rows)) in found.iter().zip(&groups) {
         assert_eq!(row[..width], key[..], "keys");
         for (index, (value, call)) in row[width..].iter().zip(&case.calls).enumerate() {
+            if call.0 == AggregateKind::AnyValue {
+                assert!(call.could_be(value, rows), "aggregate {index}: {value:?} is not of the group");
+                continue;
+            }
             let expected = call.expected(rows);
             assert!(is_close(value, &expected), "aggregate {index}, {:?}: {value:?}, not {expected:?}", call.0);
         }
@@ -388,6 +405,29 @@ fn many_groups_spill_and_come_back() {
     let calls = vec![Call(AggregateKind::Count, Some(INT), false, true), plain(AggregateKind::Sum, DECIMAL)];
     let (query, _) = check(&Case { key_types, calls, grouping_sets: None }, chunks, world);
     assert!(query.memory.statistics().spilled_bytes_total > 0);
+}
+
+#[test]
+fn longer_and_longer_strings_replace_each_other() {
+    let _no_collisions = COLLISIONS.read();
+    let calls =
+        vec![plain(AggregateKind::Max, TEXT), plain(AggregateKind::Min, TEXT), plain(AggregateKind::AnyValue, TEXT)];
+    for (key_types, distinct) in [(Vec::new(), 1), (vec![column_type(PhysicalType::I64, false)], 500)] {
+        let mut chunks = chunks_of(&mut Random(7), &key_types, 30_000, 1000, distinct);
+        for (number, chunk) in chunks.iter_mut().enumerate() {
+            let mut columns = chunk.dense_columns();
+            let text = |row: usize| format!("{number:03} {row:06} and as much as {}", "x".repeat(number));
+            let strings = StrColumn::from_strings((0..chunk.len()).map(text));
+            // Now and then a group begins with NULL.
+            let validity = Bitmap::from_fn(chunk.len(), |row| (number + row) % 3 > 0);
+            columns[key_types.len() + TEXT] = Vector::flat(Flat::Str(strings), Some(validity));
+            *chunk = Chunk::new(columns, chunk.len());
+        }
+        for (memory_limit, force_spill) in [(256 * MIB, false), (256 * MIB, true), (12 * MIB, false)] {
+            let case = Case { key_types: key_types.clone(), calls: calls.clone(), grouping_sets: None };
+            check(&case, chunks.clone(), World { memory_limit, force_spill, ..ROOMY });
+        }
+    }
 }
 
 #[test]

@@ -41,8 +41,6 @@ impl StateLayout {
                 StateKind::Max(physical) => {
                     match_physical!(physical, T => pairs.merge::<T>(|a, b| if a.is_less(b) { b } else { a }))
                 }
-                StateKind::Any(PhysicalType::I128) => pairs.merge::<[u64; 3]>(|a, b| if a[0] == 0 { b } else { a }),
-                StateKind::Any(_) => pairs.merge::<[u64; 2]>(|a, b| if a[0] == 0 { b } else { a }),
                 StateKind::BitAnd => pairs.merge::<i64>(|a, b| a & b),
                 StateKind::BitOr => pairs.merge::<i64>(|a, b| a | b),
                 StateKind::BitXor => pairs.merge::<i64>(|a, b| a ^ b),

@@ -44,8 +44,6 @@ pub enum StateKind {
     Min(PhysicalType),
     /// Largest value, likewise.
     Max(PhysicalType),
-    /// Some value of a fixed-width type, and whether there is one.
-    Any(PhysicalType),
     /// Bitwise and of integers of at most 64 bits.
     BitAnd,
     /// Bitwise or.
@@ -64,7 +62,6 @@ impl StateKind {
         match self {
             StateKind::SumI128 => 16,
             StateKind::Min(physical) | StateKind::Max(physical) => physical.width_bytes().next_multiple_of(8),
-            StateKind::Any(physical) => 8 + physical.width_bytes().next_multiple_of(8),
             StateKind::Moments => 24,
             _ => 8,
         }
@@ -86,10 +83,7 @@ impl StateLayout {
             .iter()
             .map(|&kind| {
                 let strings = [StateKind::Min(PhysicalType::Str), StateKind::Max(PhysicalType::Str)];
-                assert!(
-                    !strings.contains(&kind) && kind != StateKind::Any(PhysicalType::Str),
-                    "states have no pointers"
-                );
+                assert!(!strings.contains(&kind), "states have no pointers");
                 bytes += kind.bytes();
                 (kind, bytes - kind.bytes())
             })

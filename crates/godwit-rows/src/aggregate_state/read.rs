@@ -1,6 +1,6 @@
 //! States as vectors.
 
-use godwit_vector::{Bitmap, Flat, PhysicalType};
+use godwit_vector::{Flat, PhysicalType};
 
 use super::states::match_physical;
 use super::{StateKind, StateLayout, load};
@@ -63,14 +63,6 @@ impl StateLayout {
             panic!("{:?} is not an extreme", self.kind(index))
         };
         read_values(physical, base + self.offset(index), rows)
-    }
-
-    /// Some value of each group, and which groups have one.
-    pub fn any_values(&self, index: usize, base: usize, rows: &[RowPtr]) -> (Flat, Bitmap) {
-        let StateKind::Any(physical) = self.kind(index) else { panic!("{:?} has no value", self.kind(index)) };
-        let flags: Vec<u64> = self.read(index, base, rows);
-        let validity = Bitmap::from_fn(rows.len(), |i| flags[i] != 0);
-        (read_values(physical, base + self.offset(index) + 8, rows), validity)
     }
 
     fn read<T: Copy>(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<T> {

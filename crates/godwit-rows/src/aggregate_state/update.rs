@@ -34,7 +34,6 @@ impl StateLayout {
             StateKind::Max(physical) => {
                 match_physical!(physical, T => extreme(rows, at, typed::<T>(&flat), validity, |new, old| old.is_less(new)))
             }
-            StateKind::Any(physical) => match_physical!(physical, T => any(rows, at, typed::<T>(&flat), validity)),
             StateKind::BitAnd => bits(rows, at, &flat, validity, |a, b| a & b),
             StateKind::BitOr => bits(rows, at, &flat, validity, |a, b| a | b),
             StateKind::BitXor => bits(rows, at, &flat, validity, |a, b| a ^ b),
@@ -168,16 +167,6 @@ fn extreme<T: Ordered>(
     is_better: impl Fn(T, T) -> bool,
 ) {
     modify::<T>(rows, at, validity, |i, old| if is_better(values[i], old) { values[i] } else { old });
-}
-
-fn any<T: Copy>(rows: &[RowPtr], at: usize, values: &[T], validity: Option<&Bitmap>) {
-    // SAFETY: the state is a u64 flag, then the value.
-    for_each_valid(rows, at, validity, |i, state| unsafe {
-        if load::<u64>(state) == 0 {
-            store(state, 1u64);
-            store(state.add(8), values[i]);
-        }
-    });
 }
 
 fn bits(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(i64, i64) -> i64) {

@@ -1,0 +1,178 @@
+//! Payload of groups: columns behind the keys that hold one value of the group, such as `any_value(x)` or the smallest
+//! string. The row that founds a group brings its values; later rows matter only if theirs are better.
+//!
+//! ```text
+//! row of a group:  | keys | payload columns | hash | states |
+//!                             └ a long string lies in the heap of the row's own part, as that of a key does
+//! ```
+//!
+//! A better value is written in place if it needs no room in the heap: fixed width, up to 12 bytes, or not longer than
+//! the long string that it replaces. Other long strings are left to the operator, which makes a new row for the group.
+//! When all rows of a partition stay pinned until they are read, views are simply copied ([`RowLayout::merge_payload`]).
+
+use std::cmp::Ordering;
+
+use godwit_vector::{PhysicalType, StrView, Vector};
+
+use crate::scatter::words;
+use crate::{RowLayout, RowPtr};
+
+/// Which value of a group a payload column holds. NULLs count only if there is nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadKind {
+    /// Any one.
+    Any,
+    /// The smallest string.
+    Min,
+    /// The largest string.
+    Max,
+}
+
+impl PayloadKind {
+    /// Is `new` better than `old`? Both are live strings.
+    #[inline(always)]
+    fn is_better(self, new: StrView, old: StrView) -> bool {
+        let is_order = |ordering| {
+            // SAFETY: the views are those of pinned rows and of vectors that are alive, and neither is NULL.
+            unsafe { new.compare(&old) == ordering }
+        };
+        match self {
+            PayloadKind::Any => false,
+            PayloadKind::Min => is_order(Ordering::Less),
+            PayloadKind::Max => is_order(Ordering::Greater),
+        }
+    }
+}
+
+impl RowLayout {
+    /// Can a later row change this column? Not if any value will do and no NULL was ever there.
+    pub fn improves_payload(&self, column: usize, kind: PayloadKind) -> bool {
+        kind != PayloadKind::Any || self.has_nulls(column)
+    }
+
+    /// Puts value `i` of the dense `values` into `column` of `rows[i]` where it is better. Pushes to `left` the numbers of
+    /// those that need room for a long string.
+    ///
+    /// The pages of the rows and their strings were pinned since they were written, and nobody else uses them.
+    pub fn improve_payload(
+        &self,
+        column: usize,
+        kind: PayloadKind,
+        rows: &[RowPtr],
+        values: &Vector,
+        left: &mut Vec<u32>,
+    ) {
+        assert_eq!(rows.len(), values.len());
+        assert_eq!(self.columns()[column], values.physical());
+        let flat = values.to_flat();
+        match self.columns()[column] {
+            PhysicalType::Str => {
+                let views = flat.strings().views();
+                for (i, (&row, &view)) in rows.iter().zip(views).enumerate().filter(|(i, _)| values.is_valid(*i)) {
+                    if !self.improve_string(column, kind, row, view) {
+                        left.push(i as u32);
+                    }
+                }
+            }
+            physical => match physical.width_bytes() {
+                1 => self.fill_nulls(column, rows, values, words::<u8>(&flat)),
+                2 => self.fill_nulls(column, rows, values, words::<u16>(&flat)),
+                4 => self.fill_nulls(column, rows, values, words::<u32>(&flat)),
+                8 => self.fill_nulls(column, rows, values, words::<u64>(&flat)),
+                _ => self.fill_nulls(column, rows, values, words::<u128>(&flat)),
+            },
+        }
+    }
+
+    fn fill_nulls<T: Copy>(&self, column: usize, rows: &[RowPtr], values: &Vector, words: &[T]) {
+        let offset = self.column_offset(column);
+        for (i, &row) in rows.iter().enumerate() {
+            if !self.is_valid(row, column) && values.is_valid(i) {
+                // SAFETY: the row is pinned by the contract of row pointers, and the column lies inside it.
+                unsafe { row.write(offset, words[i]) };
+                self.set_valid(row, column);
+            }
+        }
+    }
+
+    /// False if the string is better but needs room in the heap.
+    #[inline(always)]
+    fn improve_string(&self, column: usize, kind: PayloadKind, row: RowPtr, view: StrView) -> bool {
+        let offset = self.column_offset(column);
+        // SAFETY: the row is pinned by the contract of row pointers, and the column holds a view.
+        let old = StrView::from_bits(unsafe { row.read::<u128>(offset) });
+        let is_valid = self.is_valid(row, column);
+        if is_valid && !kind.is_better(view, old) {
+            return true;
+        }
+        let in_place = if view.is_inline() {
+            view
+        } else if is_valid && !old.is_inline() && view.len() <= old.len() {
+            // SAFETY: the new string is alive, the old one's bytes are the row's own, and the caller promises that nobody
+            // else reads them; they don't overlap, because a string that lies there is the old one, which isn't better.
+            unsafe { std::ptr::copy_nonoverlapping(view.pointer(), old.pointer().cast_mut(), view.len()) };
+            view.with_pointer(old.pointer())
+        } else {
+            return false;
+        };
+        // SAFETY: as for the read; nobody else uses the row.
+        unsafe { row.write(offset, in_place.bits()) };
+        self.set_valid(row, column);
+        true
+    }
+
+    /// Of the row numbers `left`, keeps the one with the best string for each row of `rows`, if it is better than the
+    /// row's: others may have improved it meanwhile.
+    pub fn keep_best(&self, column: usize, kind: PayloadKind, rows: &[RowPtr], values: &Vector, left: &mut Vec<u32>) {
+        let flat = values.to_flat();
+        let views = flat.strings().views();
+        left.sort_by_key(|&i| rows[i as usize].address());
+        left.dedup_by(|later, best| {
+            let is_same = rows[*later as usize] == rows[*best as usize];
+            if is_same && kind.is_better(views[*later as usize], views[*best as usize]) {
+                *best = *later;
+            }
+            is_same
+        });
+        left.retain(|&i| {
+            let row = rows[i as usize];
+            // SAFETY: the row is pinned by the contract of row pointers, and the column holds a view.
+            let old = StrView::from_bits(unsafe { row.read::<u128>(self.column_offset(column)) });
+            !self.is_valid(row, column) || kind.is_better(views[i as usize], old)
+        });
+    }
+
+    /// Takes over the values of `sources[i]` into `targets[i]` where they are better. Strings stay where they are: the
+    /// pages of the sources and their strings stay pinned until the targets have been read for the last time.
+    pub fn merge_payload(&self, column: usize, kind: PayloadKind, targets: &[RowPtr], sources: &[RowPtr]) {
+        let (offset, physical) = (self.column_offset(column), self.columns()[column]);
+        for (&target, &source) in targets.iter().zip(sources) {
+            if !self.is_valid(source, column) {
+                continue;
+            }
+            if self.is_valid(target, column) {
+                if kind == PayloadKind::Any {
+                    continue;
+                }
+                // SAFETY: both rows are pinned by the contract of row pointers, and only strings have other kinds.
+                let view = |row: RowPtr| StrView::from_bits(unsafe { row.read::<u128>(offset) });
+                if !kind.is_better(view(source), view(target)) {
+                    continue;
+                }
+            }
+            // SAFETY: both rows are pinned, of this layout, and different; nobody else uses the target.
+            unsafe {
+                let (from, to) = (source.as_ptr().add(offset), target.as_ptr().add(offset));
+                std::ptr::copy_nonoverlapping(from, to, physical.width_bytes());
+            }
+            self.set_valid(target, column);
+        }
+    }
+
+    #[inline(always)]
+    fn set_valid(&self, row: RowPtr, column: usize) {
+        let (offset, bit) = self.validity_bit(column);
+        // SAFETY: the row is pinned by the contract of row pointers, nobody else uses it, and the byte lies inside it.
+        unsafe { row.write(offset, row.read::<u8>(offset) | 1 << bit) };
+    }
+}
