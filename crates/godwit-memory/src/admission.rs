@@ -8,18 +8,20 @@
 //! ```
 //!
 //! A promise isn't charged to the ledger: it is the part of the limit that [grants](crate::MemoryClaim) leave alone, for the
-//! pages that a query pins while it works. Promises take at most one part in [`WORKING_SHARE`] of the limit. The line
+//! pages that a query pins while it works. Promises take at most [`working_bytes`] of the limit. The line
 //! is strictly first come, first served, so that a large query isn't overtaken forever.
 //!
 //! Latch order: the line is a leaf; whoever is let in is started after the latch is free.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::config::WORKING_SHARE;
+use crate::config::working_bytes;
+use crate::owner::OwnerCounters;
 use crate::pool::Pool;
 
 /// The line of one pool.
@@ -29,9 +31,22 @@ pub(crate) struct AdmissionLine(Mutex<Line>);
 #[derive(Default)]
 struct Line {
     promised_bytes: u64,
-    admitted: usize,
+    admitted: BTreeMap<u64, AdmissionRequest>,
     waiting: VecDeque<Waiter>,
     next_id: u64,
+}
+
+/// Who wants to run.
+#[derive(Debug, Clone)]
+pub struct AdmissionRequest {
+    /// What errors call the query.
+    pub name: String,
+    /// What it can't do without.
+    pub minimum_bytes: u64,
+    /// Others wait for it: it is let in without a look at the line.
+    pub at_once: bool,
+    /// Counts what it holds.
+    pub owner: Arc<OwnerCounters>,
 }
 
 /// Called once: with an admission when it is its turn, with `None` if it gave up.
@@ -39,7 +54,7 @@ type Start = Box<dyn FnOnce(Option<Admission>) + Send>;
 
 struct Waiter {
     id: u64,
-    bytes: u64,
+    request: AdmissionRequest,
     start: Start,
 }
 
@@ -48,32 +63,51 @@ impl AdmissionLine {
     pub(crate) fn promised_bytes(&self) -> u64 {
         self.0.lock().promised_bytes
     }
+
+    /// Do several queries run?
+    pub(crate) fn has_several(&self) -> bool {
+        self.0.lock().admitted.len() > 1
+    }
+
+    /// Names of the queries that were let in and the bytes that they hold, the largest first.
+    pub(crate) fn holders(&self) -> Vec<(String, u64)> {
+        let hold = |request: &AdmissionRequest| (request.name.clone(), request.owner.reserved_bytes());
+        let mut holders: Vec<_> = self.0.lock().admitted.values().map(hold).collect();
+        holders.sort_by_key(|&(_, bytes)| Reverse(bytes));
+        holders
+    }
 }
 
 impl Line {
     fn has_room(&self, bytes: u64, limit_bytes: u64) -> bool {
-        self.admitted == 0 || self.promised_bytes + bytes <= limit_bytes / WORKING_SHARE
+        self.admitted.is_empty() || self.promised_bytes + bytes <= working_bytes(limit_bytes)
     }
 
-    fn let_in(&mut self, bytes: u64, pool: &Arc<Pool>) -> Admission {
-        self.promised_bytes += bytes;
-        self.admitted += 1;
-        Admission { pool: pool.clone(), bytes }
+    fn next_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn let_in(&mut self, request: AdmissionRequest, pool: &Arc<Pool>) -> Admission {
+        let id = self.next_id();
+        self.promised_bytes += request.minimum_bytes;
+        self.admitted.insert(id, request);
+        Admission { pool: pool.clone(), id }
     }
 }
 
 /// See [`BufferManager::admit`](crate::BufferManager::admit).
-pub(crate) fn admit(pool: &Arc<Pool>, bytes: u64, at_once: bool, start: Start) -> Option<Waiting> {
+pub(crate) fn admit(pool: &Arc<Pool>, request: AdmissionRequest, start: Start) -> Option<Waiting> {
     let mut line = pool.admission.0.lock();
-    if at_once || (line.waiting.is_empty() && line.has_room(bytes, pool.ledger.limit_bytes())) {
-        let admission = line.let_in(bytes, pool);
+    let has_room = line.waiting.is_empty() && line.has_room(request.minimum_bytes, pool.ledger.limit_bytes());
+    if request.at_once || has_room {
+        let admission = line.let_in(request, pool);
         drop(line);
         start(Some(admission));
         return None;
     }
-    let id = line.next_id;
-    line.next_id += 1;
-    line.waiting.push_back(Waiter { id, bytes, start });
+    let id = line.next_id();
+    line.waiting.push_back(Waiter { id, request, start });
     Some(Waiting { pool: pool.clone(), id })
 }
 
@@ -82,36 +116,29 @@ pub(crate) fn advance(pool: &Arc<Pool>) {
     loop {
         let mut line = pool.admission.0.lock();
         let limit = pool.ledger.limit_bytes();
-        let Some(bytes) = line.waiting.front().map(|first| first.bytes).filter(|&bytes| line.has_room(bytes, limit))
-        else {
+        let fits = line.waiting.front().is_some_and(|first| line.has_room(first.request.minimum_bytes, limit));
+        if !fits {
             return;
-        };
-        let first = line.waiting.pop_front().expect("just seen");
-        let admission = line.let_in(bytes, pool);
+        }
+        let Waiter { request, start, .. } = line.waiting.pop_front().expect("just seen");
+        let admission = line.let_in(request, pool);
         drop(line);
-        (first.start)(Some(admission));
+        start(Some(admission));
     }
 }
 
 /// The right to run; what was promised is free again when it is dropped.
 pub struct Admission {
     pool: Arc<Pool>,
-    bytes: u64,
-}
-
-impl Admission {
-    /// What the query was promised.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
+    id: u64,
 }
 
 impl Drop for Admission {
     fn drop(&mut self) {
         {
             let mut line = self.pool.admission.0.lock();
-            line.promised_bytes -= self.bytes;
-            line.admitted -= 1;
+            let request = line.admitted.remove(&self.id).expect("it was let in");
+            line.promised_bytes -= request.minimum_bytes;
         }
         advance(&self.pool);
     }
@@ -119,7 +146,7 @@ impl Drop for Admission {
 
 impl fmt::Debug for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Admission({} bytes)", self.bytes)
+        write!(f, "Admission({})", self.id)
     }
 }
 
@@ -162,7 +189,10 @@ mod tests {
     impl Log {
         fn ask(&self, memory: &BufferManager, name: u32, bytes: u64) -> Option<Waiting> {
             let log = self.clone();
-            memory.admit(bytes, false, move |admission| log.0.lock().push((name, admission)))
+            let owner = OwnerCounters::new();
+            let request =
+                AdmissionRequest { name: format!("query {name}"), minimum_bytes: bytes, at_once: false, owner };
+            memory.admit(request, move |admission| log.0.lock().push((name, admission)))
         }
 
         fn started(&self) -> Vec<u32> {

@@ -75,9 +75,18 @@ pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
 /// evicting first.
 pub(crate) const CACHED_LIMIT_SHARE: u64 = 2;
 
-/// Part of the limit (1/3) for what queries pin while they work, such as open pages and the buffers of readers; it bounds
-/// what admitted queries are promised. The rest is granted to hash tables and the like.
-pub(crate) const WORKING_SHARE: u64 = 3;
+/// One part in so many of a limit is working memory, see [`working_bytes`].
+const WORKING_SHARE: u64 = 3;
+
+/// Working memory is as much as this, if that isn't more than half of the limit: two workers with the open pages and
+/// readers of two queries.
+const WORKING_BYTES_MIN: u64 = 4 * WORKER_BYTES_MIN;
+
+/// The part of a limit for what queries pin while they work, such as open pages and the buffers of readers. It bounds
+/// what admitted queries are promised; the rest is granted to hash tables and the like.
+pub(crate) fn working_bytes(limit_bytes: u64) -> u64 {
+    (limit_bytes / WORKING_SHARE).max(WORKING_BYTES_MIN.min(limit_bytes / 2))
+}
 
 /// How far writes go ahead under this limit. Pools of a few pages write none that nobody waits for.
 pub(crate) fn write_ahead(limit_bytes: u64, method: IoMethod) -> WriteAhead {
@@ -86,6 +95,14 @@ pub(crate) fn write_ahead(limit_bytes: u64, method: IoMethod) -> WriteAhead {
     let threads_max = if method == IoMethod::Threads { IO_THREADS_SEQUENTIAL } else { IO_THREADS_URING };
     WriteAhead { goal_bytes, batch_bytes: (goal_bytes / 4).clamp(PAGE_BYTES as u64, BATCH_BYTES_MAX), threads_max }
 }
+
+/// How long a request waits for other queries to give back memory before it fails, and how long between two tries.
+/// A query that is let in and works frees or unpins something every few milliseconds.
+pub(crate) const ROOM_WAIT_MAX: Duration = Duration::from_millis(500);
+pub(crate) const ROOM_WAIT_STEP: Duration = Duration::from_millis(1);
+
+/// Most queries that an error about memory names.
+pub(crate) const QUERIES_NAMED_MAX: usize = 4;
 
 /// What every process needs besides its workers: the smallest limit is this plus [`WORKER_BYTES_MIN`] for each.
 const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;

@@ -12,6 +12,7 @@
 //!   I/O threads   write victims, read ahead, while workers go on  (io_thread.rs)
 //!   CodecChooser  whether pages are compressed on their way out   (codec.rs)
 //!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
+//!   ClaimTable    who is granted how much               (grants.rs, memory_policy.rs)
 //!   AdmissionLine queries that run, queries that wait     (admission.rs)
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
@@ -36,10 +37,12 @@ mod arena;
 mod code_pages;
 mod codec;
 mod config;
+mod grants;
 mod io_thread;
 mod ledger;
 mod limits;
 mod manager;
+mod memory_policy;
 mod owner;
 mod page;
 mod page_state;
@@ -55,12 +58,14 @@ mod io_tests;
 #[cfg(test)]
 mod tests;
 
-pub use admission::{Admission, Waiting};
+pub use admission::{Admission, AdmissionRequest, Waiting};
 pub use codec::SpillCompression;
 pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes};
 pub use godwit_io::IoMethod;
+pub use grants::MemoryClaim;
 pub use limits::{check_memory_limit, default_memory_limit};
 pub use manager::BufferManager;
+pub use memory_policy::MemoryPolicy;
 pub use owner::OwnerCounters;
 pub use page::{CachedPage, Page, PinnedPage};
 pub use process::resident_process_bytes;

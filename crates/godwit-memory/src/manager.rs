@@ -7,10 +7,12 @@ use std::sync::Arc;
 use godwit_common::{MemoryTag, Result};
 use godwit_io::{DiskFiles, IoMethod, TemporaryFiles};
 
-use crate::admission::{self, Admission, Waiting};
+use crate::admission::{self, Admission, AdmissionRequest, Waiting};
 use crate::codec::SpillCompression;
 use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
-use crate::owner::{Owner, OwnerCounters};
+use crate::grants::{self, MemoryClaim};
+use crate::memory_policy::MemoryPolicy;
+use crate::owner::{Owner, OwnerCounters, owners};
 use crate::page::{CachedPage, Page, PinnedPage};
 use crate::pool::Pool;
 use crate::reservation::Reservation;
@@ -100,9 +102,10 @@ impl BufferManager {
         self.pool.queue.wait_until_idle();
     }
 
-    /// The limit on what reservations and loaded pages hold together.
+    /// The limit on what reservations and loaded pages hold together; that of an owner of this manager if it is lower.
     pub fn memory_limit(&self) -> u64 {
-        self.pool.limit_bytes()
+        let own = owners(self.owner.as_ref()).filter_map(|owner| owner.memory_limit_bytes());
+        own.fold(self.pool.limit_bytes(), u64::min)
     }
 
     /// Changes the limit. Evicts pages if more is in use; if that isn't enough, the old limit stays.
@@ -112,17 +115,35 @@ impl BufferManager {
         Ok(())
     }
 
-    /// Asks to run a query that can't do with less than `bytes`. `start` is called with the admission as soon as that
-    /// much of the limit is free and everybody before has been let in: maybe before this returns, maybe later by the
-    /// thread that ends another query. `at_once` lets in without a look at the line, for those whom others wait for.
-    /// The place in line is returned if the query has to wait.
+    /// Asks to run a query that can't do without so much. `start` is called with the admission as soon as that much of
+    /// the limit is free and everybody before has been let in: maybe before this returns, maybe later by the thread that
+    /// ends another query. The place in line is returned if the query has to wait.
     pub fn admit(
         &self,
-        bytes: u64,
-        at_once: bool,
+        request: AdmissionRequest,
         start: impl FnOnce(Option<Admission>) + Send + 'static,
     ) -> Option<Waiting> {
-        admission::admit(&self.pool, bytes, at_once, Box::new(start))
+        admission::admit(&self.pool, request, Box::new(start))
+    }
+
+    /// A claim on memory for an operator that would use more than there may be. Nothing is claimed yet.
+    pub fn claim(&self) -> MemoryClaim {
+        MemoryClaim::new(&self.pool, self.owner.clone())
+    }
+
+    /// What could be granted now to somebody who is alone in asking.
+    pub fn grantable_bytes(&self) -> u64 {
+        grants::grantable_bytes(&self.pool)
+    }
+
+    /// How memory is divided among claims.
+    pub fn memory_policy(&self) -> MemoryPolicy {
+        self.pool.claims.policy()
+    }
+
+    /// Changes how memory is divided from the next request on.
+    pub fn set_memory_policy(&self, policy: MemoryPolicy) {
+        self.pool.claims.set_policy(policy);
     }
 
     /// What the queries that run have been promised.

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use godwit_common::MemoryTag;
 
+use crate::config::working_bytes;
+
 /// Memory use of one owner (a query, an operator). Made by the owner, kept up to date by the buffer manager that
 /// [`scoped`](crate::BufferManager::scoped) returned for it, read by anybody at any time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OwnerCounters {
     reserved_bytes: AtomicU64,
     peak_bytes: AtomicU64,
@@ -16,6 +18,25 @@ pub struct OwnerCounters {
     reread_bytes: AtomicU64,
     /// Parts of `reserved_bytes`.
     tag_bytes: [AtomicU64; MemoryTag::COUNT],
+    /// [`NO_LIMIT`] if there is none; so is the next.
+    memory_limit_bytes: AtomicU64,
+    grant_limit_bytes: AtomicU64,
+}
+
+const NO_LIMIT: u64 = u64::MAX;
+
+impl Default for OwnerCounters {
+    fn default() -> Self {
+        Self {
+            reserved_bytes: AtomicU64::new(0),
+            peak_bytes: AtomicU64::new(0),
+            spilled_bytes: AtomicU64::new(0),
+            reread_bytes: AtomicU64::new(0),
+            tag_bytes: Default::default(),
+            memory_limit_bytes: AtomicU64::new(NO_LIMIT),
+            grant_limit_bytes: AtomicU64::new(NO_LIMIT),
+        }
+    }
 }
 
 impl OwnerCounters {
@@ -44,6 +65,28 @@ impl OwnerCounters {
         self.spilled_bytes.load(Relaxed)
     }
 
+    /// The limit by which this owner's operators plan what they keep in memory; `None`: that of the pool.
+    pub fn memory_limit_bytes(&self) -> Option<u64> {
+        Some(self.memory_limit_bytes.load(Relaxed)).filter(|&bytes| bytes != NO_LIMIT)
+    }
+
+    /// Changes the limit, and what is granted with it, from the next plan and request on. Pages that nobody pins may
+    /// stay in memory beyond it as long as nobody else needs the room.
+    pub fn set_memory_limit_bytes(&self, bytes: Option<u64>) {
+        self.memory_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
+        self.set_grant_limit_bytes(bytes.map(|bytes| bytes - working_bytes(bytes)));
+    }
+
+    /// Most that the claims of this owner are granted together; `None`: what the pool has.
+    pub fn grant_limit_bytes(&self) -> Option<u64> {
+        Some(self.grant_limit_bytes.load(Relaxed)).filter(|&bytes| bytes != NO_LIMIT)
+    }
+
+    /// Changes what is granted from the next request on.
+    pub fn set_grant_limit_bytes(&self, bytes: Option<u64>) {
+        self.grant_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
+    }
+
     /// Bytes of pages read back so far.
     pub fn reread_bytes(&self) -> u64 {
         self.reread_bytes.load(Relaxed)
@@ -63,15 +106,14 @@ impl Owner {
     }
 }
 
-fn each(mut owner: Option<&Arc<Owner>>, mut visit: impl FnMut(&OwnerCounters)) {
-    while let Some(current) = owner {
-        visit(&current.counters);
-        owner = current.parent.as_ref();
-    }
+/// An owner, and those around it.
+pub(crate) fn owners(owner: Option<&Arc<Owner>>) -> impl Iterator<Item = &Arc<OwnerCounters>> {
+    let chain = std::iter::successors(owner, |owner| owner.parent.as_ref());
+    chain.map(|owner| &owner.counters)
 }
 
 pub(crate) fn add_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u64) {
-    each(owner, |counters| {
+    owners(owner).for_each(|counters| {
         counters.tag_bytes[tag as usize].fetch_add(bytes, Relaxed);
         let now = counters.reserved_bytes.fetch_add(bytes, Relaxed) + bytes;
         counters.peak_bytes.fetch_max(now, Relaxed);
@@ -79,20 +121,20 @@ pub(crate) fn add_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u6
 }
 
 pub(crate) fn remove_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u64) {
-    each(owner, |counters| {
+    owners(owner).for_each(|counters| {
         counters.tag_bytes[tag as usize].fetch_sub(bytes, Relaxed);
         counters.reserved_bytes.fetch_sub(bytes, Relaxed);
     });
 }
 
 pub(crate) fn add_spilled(owner: Option<&Arc<Owner>>, bytes: u64) {
-    each(owner, |counters| {
+    owners(owner).for_each(|counters| {
         counters.spilled_bytes.fetch_add(bytes, Relaxed);
     });
 }
 
 pub(crate) fn add_reread(owner: Option<&Arc<Owner>>, bytes: u64) {
-    each(owner, |counters| {
+    owners(owner).for_each(|counters| {
         counters.reread_bytes.fetch_add(bytes, Relaxed);
     });
 }

@@ -5,18 +5,20 @@ use std::io;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use godwit_common::{Error, MemoryTag, Result, format_bytes};
+use godwit_common::{Error, ErrorKind, MemoryTag, Result, format_bytes};
 use godwit_io::{AlignedBuffer, Request, RequestQueue, SequentialQueue, TemporaryFiles};
 
 use crate::admission::AdmissionLine;
 use crate::arena::{Arenas, Mapping};
 use crate::codec::CodecChooser;
 use crate::config::{
-    BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES, write_ahead,
+    BufferConfig, CACHED_LIMIT_SHARE, EvictionPolicy, IDLE_BYTES_MIN, IDLE_PER_USED, PAGE_BYTES, QUERIES_NAMED_MAX,
+    ROOM_WAIT_MAX, ROOM_WAIT_STEP, write_ahead,
 };
+use crate::grants::ClaimTable;
 use crate::io_thread::{self, IoSettings};
 use crate::ledger::Ledger;
 use crate::owner;
@@ -43,6 +45,9 @@ pub(crate) struct Pool {
     pub(crate) io: IoSettings,
     pub(crate) codecs: CodecChooser,
     eviction: AtomicU8,
+    pub(crate) claims: ClaimTable,
+    /// A thread waits for others to give back memory.
+    somebody_waits: AtomicBool,
     arenas: Arenas,
     /// The limit that was asked for; that of the ledger is lower while the process has grown outside of the pool.
     limit_bytes: AtomicU64,
@@ -67,6 +72,8 @@ impl Pool {
             io: IoSettings::new(config.io_method),
             codecs: CodecChooser::new(config.compression),
             eviction: AtomicU8::new(config.eviction as u8),
+            claims: ClaimTable::default(),
+            somebody_waits: AtomicBool::new(false),
             arenas: Arenas::default(),
             limit_bytes: AtomicU64::new(config.memory_limit),
             process: config.process.map(ProcessWatch::new),
@@ -91,6 +98,34 @@ impl Pool {
         if bytes > self.ledger.limit_bytes() {
             return Err(self.shortage(bytes));
         }
+        match self.evict_for(bytes) {
+            Err(error) if error.kind() == ErrorKind::Resource => self.wait_for_room(bytes, error),
+            made => made,
+        }
+    }
+
+    /// Tries again for a while, if other queries may give back what is missing. One thread waits at a time: a second one
+    /// that runs short shows that the others don't get on, and its query's end helps them.
+    fn wait_for_room(&self, bytes: u64, mut error: Error) -> Result<()> {
+        if !self.admission.has_several() || self.somebody_waits.swap(true, Relaxed) {
+            return Err(error);
+        }
+        let began = Instant::now();
+        while began.elapsed() < ROOM_WAIT_MAX {
+            std::thread::sleep(ROOM_WAIT_STEP);
+            match self.evict_for(bytes) {
+                Err(again) if again.kind() == ErrorKind::Resource => error = again,
+                made => {
+                    self.somebody_waits.store(false, Relaxed);
+                    return made;
+                }
+            }
+        }
+        self.somebody_waits.store(false, Relaxed);
+        Err(error)
+    }
+
+    fn evict_for(&self, bytes: u64) -> Result<()> {
         let mut earned = 0;
         while earned < bytes {
             // If the limit was lowered meanwhile, give back before taking.
@@ -151,7 +186,11 @@ impl Pool {
         let mut holders: Vec<_> =
             MemoryTag::ALL.into_iter().zip(self.ledger.tag_bytes()).filter(|&(_, held)| held > 0).collect();
         holders.sort_by_key(|&(_, held)| std::cmp::Reverse(held));
-        let holders: Vec<_> = holders.iter().map(|(tag, held)| format!("{tag} {}", format_bytes(*held))).collect();
+        let mut holders: Vec<_> = holders.iter().map(|(tag, held)| format!("{tag} {}", format_bytes(*held))).collect();
+        if self.admission.has_several() {
+            let queries = self.admission.holders().into_iter().take(QUERIES_NAMED_MAX);
+            holders.extend(queries.map(|(name, held)| format!("{name} holds {}", format_bytes(held))));
+        }
         Error::resource(format!(
             "out of memory: {} more are needed, {} of {} are in use and can't be spilled ({})",
             format_bytes(bytes),
@@ -465,6 +504,12 @@ impl Pool {
 
     pub(crate) fn evictable_bytes(&self) -> u64 {
         self.evictable_bytes.load(Relaxed).max(0) as u64
+    }
+
+    /// What is free, or would be if all pages that can go went.
+    pub(crate) fn obtainable_bytes(&self) -> u64 {
+        let free = self.ledger.limit_bytes().saturating_sub(self.ledger.used_bytes());
+        free + self.evictable_bytes()
     }
 
     pub(crate) fn statistics(&self) -> MemoryStatistics {

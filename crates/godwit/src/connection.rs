@@ -10,7 +10,9 @@ use godwit_common::{Error, Result, format_bytes};
 use godwit_exec::pipeline::Sink;
 use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, QuerySettings, ResultCollector, plan_query};
 use godwit_files::{CopySink, FileFormat};
-use godwit_memory::{Admission, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
+use godwit_memory::{
+    Admission, AdmissionRequest, BufferManager, OwnerCounters, minimum_memory_limit, minimum_query_bytes,
+};
 use godwit_sql::{CopyOption, Estimates, Statement};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
@@ -26,13 +28,19 @@ pub struct Connection {
     database: Database,
     /// Number of the connection among those of the database.
     id: u64,
+    /// Counts the memory of the connection's queries.
+    owner: Arc<OwnerCounters>,
+    /// The pool, with the connection as owner.
+    memory: BufferManager,
     /// Stops the statement that was started last.
     current: Mutex<CancelToken>,
 }
 
 impl Connection {
     pub(crate) fn new(database: Database, id: u64) -> Self {
-        Self { database, id, current: Mutex::default() }
+        let owner = OwnerCounters::new();
+        let memory = database.0.memory.scoped(owner.clone());
+        Self { database, id, owner, memory, current: Mutex::default() }
     }
 
     /// Number of the connection, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
@@ -150,13 +158,15 @@ impl Connection {
         let cancel = CancelToken::default();
         *self.current.lock() = cancel.clone();
         let owner = OwnerCounters::new();
+        owner.set_memory_limit_bytes(shared.query_limits.of_query());
+        self.owner.set_memory_limit_bytes(shared.query_limits.of_connection());
         let settings = QuerySettings {
             chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
             workers: pool.workers(),
             profile,
             compress_from_bytes: shared.compress_from_bytes(),
         };
-        let query = QueryContext::new(shared.memory.scoped(owner.clone()), settings, cancel.clone());
+        let query = QueryContext::new(self.memory.scoped(owner.clone()), settings, cancel.clone());
         // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
         let is_awaited = shared.queries.is_busy(self.id);
         let registered = shared.queries.enter(self.id, statement.text(), query.clone(), owner.clone());
@@ -165,8 +175,8 @@ impl Connection {
         let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), sink)?;
         registered.set_operators(explain.operators());
         let completion = Completion::default();
-        // A plan of one pipeline keeps no rows.
-        let at_once = is_awaited || pipelines.len() == 1;
+        let keeps_no_rows = pipelines.len() == 1;
+        let name = registered.name();
         let start = {
             let (completion, query, pool) = (completion.clone(), query.clone(), pool.clone());
             move |admission: Option<Admission>| match admission {
@@ -187,7 +197,13 @@ impl Connection {
                 }
             }
         };
-        if let Some(waiting) = shared.memory.admit(minimum_query_bytes(pool.workers()), at_once, start) {
+        let request = AdmissionRequest {
+            name,
+            minimum_bytes: minimum_query_bytes(pool.workers()),
+            at_once: is_awaited || keeps_no_rows,
+            owner: owner.clone(),
+        };
+        if let Some(waiting) = shared.memory.admit(request, start) {
             cancel.on_cancel(move || waiting.give_up());
         }
         let running = RunningQuery { stream, completion: AwaitedCompletion(completion), query, owner, _pool: pool };

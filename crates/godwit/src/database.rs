@@ -27,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) planner: Planner,
     pub(crate) debug: crate::DebugOptions,
     pub(crate) queries: Arc<QueryRegistry>,
+    pub(crate) query_limits: QueryLimits,
     connections: AtomicU64,
     /// Replaced when the number of threads changes; running queries keep theirs.
     pool: RwLock<Arc<WorkerPool>>,
@@ -52,6 +53,31 @@ pub(crate) struct MemoryLimit {
     pub reason: String,
     /// Resident size of the process before it did anything, if the limit is for the whole process.
     pub idle_process_bytes: Option<u64>,
+}
+
+/// Limits below that of the database; zero stands for none. They hold for statements that start after a change.
+#[derive(Default)]
+pub(crate) struct QueryLimits {
+    query_bytes: AtomicU64,
+    connection_bytes: AtomicU64,
+}
+
+impl QueryLimits {
+    pub(crate) fn of_query(&self) -> Option<u64> {
+        Some(self.query_bytes.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0)
+    }
+
+    pub(crate) fn of_connection(&self) -> Option<u64> {
+        Some(self.connection_bytes.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0)
+    }
+
+    pub(crate) fn set_of_query(&self, bytes: Option<u64>) {
+        self.query_bytes.store(bytes.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_of_connection(&self, bytes: Option<u64>) {
+        self.connection_bytes.store(bytes.unwrap_or(0), Ordering::Relaxed);
+    }
 }
 
 impl Database {
@@ -87,6 +113,7 @@ impl Database {
             memory,
             debug: config.debug,
             queries: Arc::default(),
+            query_limits: QueryLimits::default(),
             connections: AtomicU64::new(0),
             pool,
             limit: Mutex::new(limit),

@@ -150,6 +150,11 @@ impl RegisteredQuery {
         assert!(is_first, "a query is planned once");
     }
 
+    /// What errors call the query.
+    pub(crate) fn name(&self) -> String {
+        format!("query {}", self.id)
+    }
+
     /// The query was let in.
     pub(crate) fn run(&self) {
         self.entry.is_running.store(true, Ordering::Relaxed);

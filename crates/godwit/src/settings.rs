@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use godwit_common::{Error, Result, format_bytes, parse_bytes};
-use godwit_memory::{EvictionPolicy, IoMethod, SpillCompression};
+use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 
 use crate::config::default_threads;
 use crate::database::{CompressedMaterialization, Shared};
@@ -49,6 +49,20 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "connection_memory_limit",
+        description: "The memory limit that the operators of one connection's queries plan with together, or 'unlimited'",
+        default: || UNLIMITED.into(),
+        get: |shared| limit_text(shared.query_limits.of_connection()),
+        set: |shared, value| {
+            shared.query_limits.set_of_connection(parse_limit(shared, value)?);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.query_limits.set_of_connection(None);
+            Ok(())
+        },
+    },
+    Setting {
         name: "eviction_policy",
         description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",
         default: || EvictionPolicy::default().name().into(),
@@ -87,6 +101,35 @@ const SETTINGS: &[Setting] = &[
         get: |shared| format_bytes(shared.limit().bytes),
         set: |shared, value| shared.set_limit(parse_bytes(value)?),
         reset: |shared| shared.set_limit(godwit_memory::default_memory_limit().0),
+    },
+    Setting {
+        name: "memory_policy",
+        description: "Who gets how much when operators want more memory than there is: weighted, unweighted, equality or \
+                      equity",
+        default: || MemoryPolicy::default().name().into(),
+        get: |shared| shared.memory.memory_policy().name().into(),
+        set: |shared, value| {
+            shared.memory.set_memory_policy(MemoryPolicy::parse(value)?);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.memory.set_memory_policy(MemoryPolicy::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "query_memory_limit",
+        description: "The memory limit that the operators of one query plan with, or 'unlimited'",
+        default: || UNLIMITED.into(),
+        get: |shared| limit_text(shared.query_limits.of_query()),
+        set: |shared, value| {
+            shared.query_limits.set_of_query(parse_limit(shared, value)?);
+            Ok(())
+        },
+        reset: |shared| {
+            shared.query_limits.set_of_query(None);
+            Ok(())
+        },
     },
     Setting {
         name: "spill_compression",
@@ -157,6 +200,24 @@ fn named<T: Copy>(setting: &str, name: &str, names: &[(&'static str, T)]) -> Res
         let known: Vec<String> = names.iter().map(|(known, _)| format!("'{known}'")).collect();
         Error::user(format!("{setting}: there is no '{name}'")).with_hint(format!("it is one of {}", known.join(", ")))
     })
+}
+
+fn limit_text(bytes: Option<u64>) -> String {
+    bytes.map_or("unlimited".into(), format_bytes)
+}
+
+/// A limit for a part of the database's queries: at least what one query can't do without.
+fn parse_limit(shared: &Shared, value: &str) -> Result<Option<u64>> {
+    if value.eq_ignore_ascii_case("unlimited") {
+        return Ok(None);
+    }
+    let bytes = parse_bytes(value)?;
+    let minimum = minimum_query_bytes(shared.pool().workers());
+    if bytes < minimum {
+        return Err(Error::user(format!("{} is below what a query needs", format_bytes(bytes)))
+            .with_hint(format!("give it at least {}, or lower threads", format_bytes(minimum))));
+    }
+    Ok(Some(bytes))
 }
 
 fn find(name: &str) -> Result<&'static Setting> {

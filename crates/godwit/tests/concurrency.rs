@@ -120,3 +120,37 @@ fn a_connection_does_not_wait_for_itself() {
     assert_eq!(number(&connection, "SELECT count(*) FROM (SELECT k FROM facts GROUP BY k)"), ROWS);
     assert_eq!(number(&other, "SELECT k FROM facts WHERE k = 5"), 5, "what keeps no rows starts at once");
 }
+
+#[test]
+fn joins_of_one_pipeline_share_the_memory_under_every_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let connection = database.connect();
+    let sql = "SELECT count(b.t) + count(c.t) + count(d.t) FROM facts a LEFT JOIN facts b ON a.k = b.k \
+               LEFT JOIN facts c ON a.k = c.k LEFT JOIN (SELECT * FROM facts WHERE k < 1000) d ON a.k = d.k";
+    for policy in ["weighted", "unweighted", "equality", "equity"] {
+        connection.execute(&format!("SET memory_policy = '{policy}'")).unwrap();
+        let spilled = database.memory_statistics().spilled_bytes_total;
+        assert_eq!(number(&connection, sql), 2 * ROWS + 1000, "{policy}");
+        assert!(database.memory_statistics().spilled_bytes_total > spilled, "{policy}");
+    }
+}
+
+#[test]
+fn a_query_keeps_to_its_own_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    database.connect().execute("SET memory_limit = '2GB'").unwrap();
+    let sql = "SELECT count(*) FROM facts a JOIN facts b ON a.k = b.k WHERE a.t <> b.t || 'x'";
+    for (limit, spills) in [("unlimited", false), ("64MB", true)] {
+        for setting in ["query_memory_limit", "connection_memory_limit"] {
+            let connection = database.connect();
+            connection.execute(&format!("SET {setting} = '{limit}'")).unwrap();
+            let plan = connection.query(&format!("EXPLAIN ANALYZE {sql}")).unwrap().next().unwrap().unwrap();
+            let is_partial = (0..plan.num_rows())
+                .any(|row| plan.column(0).as_string::<i32>().value(row).contains("resident partitions"));
+            assert_eq!(is_partial, spills, "{setting} {limit}");
+            connection.execute(&format!("RESET {setting}")).unwrap();
+        }
+    }
+}

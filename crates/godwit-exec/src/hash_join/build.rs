@@ -12,6 +12,7 @@ use godwit_vector::{Bitmap, Chunk, ValueRange, Vector};
 use super::HashJoin;
 use super::config::{RADIX_BITS, WHOLE_SHARE};
 use super::plan::JoinPlan;
+use super::table::bytes_needed_by;
 use crate::QueryContext;
 use crate::key_filter::range_of;
 use crate::metrics::OperatorMetrics;
@@ -42,6 +43,12 @@ impl Collected {
             rows: 0,
             has_null: false,
         }
+    }
+
+    /// What a table over all rows takes, the rows included.
+    fn needed_bytes(&self) -> u64 {
+        let partitions = self.partitioned.iter().flat_map(PartitionedRows::partitions);
+        bytes_needed_by(partitions.chain([&self.whole]))
     }
 
     fn absorb(&mut self, other: Collected) {
@@ -81,6 +88,12 @@ impl Sink for BuildSink {
             hashes: Vec::new(),
             join,
         }))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        let needed = self.0.collected.lock().needed_bytes();
+        self.0.report_size(needed);
+        Ok(())
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

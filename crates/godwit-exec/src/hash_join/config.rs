@@ -8,11 +8,8 @@ pub(super) const RADIX_BITS: u32 = 4;
 /// by the workers (1/8): below, rows stay in the order of the input, and nothing is partitioned in vain.
 pub(super) const WHOLE_SHARE: u64 = 8;
 
-/// A join takes at most this share of the memory that can be had (1/2); the rest is for what runs beside it.
-pub(super) const MEMORY_SHARE: u64 = 2;
-
-/// No round is planned with less memory than this (1 MiB): a row page, a heap page and a table always fit.
-pub(super) const BUDGET_BYTES_MIN: u64 = 1 << 20;
+/// What a join is granted in any case (1 MiB): a row page, a heap page and a table always fit.
+pub(super) const GRANT_BYTES_MIN: u64 = 1 << 20;
 
 /// Build rows inserted, or scanned for those without a match, in one piece of work: about 1 ms.
 pub(super) const MORSEL_ROWS: usize = 64 * 1024;

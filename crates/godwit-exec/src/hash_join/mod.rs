@@ -20,6 +20,10 @@
 //! only few keys is joined in chunks of its build rows, each against all its probe rows, which remember in their extra
 //! area whether they have had a match.
 //!
+//! *Memory*: when all joins that are probed in one pipeline have their build rows in spillable pages, each has reported
+//! how much it could use, and is granted its share before its table is built; what is left after the initial probe is
+//! divided anew before each round (`godwit_memory::MemoryClaim`).
+//!
 //! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept aside
 //! where build rows without a match are wanted; on the probe side they are dealt with at once.
 
@@ -36,12 +40,12 @@ mod table_source;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate};
-use godwit_memory::BufferManager;
+use godwit_memory::{BufferManager, MemoryClaim};
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::{RowType, ValueRange};
 use parking_lot::Mutex;
@@ -122,8 +126,8 @@ pub struct HashJoin {
     workers: usize,
     chunk_rows: usize,
     filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
-    /// Most memory that the table of a round and its rows may take, whatever could be had.
-    grant_bytes: AtomicU64,
+    /// For the tables and their rows: reported when the build side is complete and before each round.
+    claim: MemoryClaim,
     /// The keys, where their existence is all that matters and their proven range is dense. Then no build row is kept.
     existence: Option<Arc<KeySet>>,
     /// Sets of keys that the build sink fills, one place per key: for filters of a build side that is expected to be too
@@ -175,12 +179,12 @@ impl HashJoin {
             collected: Mutex::new(Collected::new(&plan, &memory)),
             existence: existence.map(Arc::new),
             early_sets: Vec::new(),
+            claim: memory.claim(),
             plan,
             memory,
             metrics,
             workers: query.settings.workers,
             chunk_rows: query.settings.chunk_rows,
-            grant_bytes: AtomicU64::new(u64::MAX),
             filter_slots,
             ready: OnceLock::new(),
             spilled_probe: Mutex::new(None),
@@ -193,7 +197,7 @@ impl HashJoin {
 
     fn make_early_sets(&self, estimated_rows: u64) -> Vec<Option<Arc<KeySet>>> {
         let estimated_bytes = estimated_rows.saturating_mul(self.plan.build_layout.row_bytes() as u64);
-        if self.existence.is_some() || estimated_bytes <= self.budget_bytes() {
+        if self.existence.is_some() || estimated_bytes <= self.memory.grantable_bytes() {
             return Vec::new();
         }
         let set = |(key, build): (usize, &Expression)| {
@@ -231,11 +235,11 @@ impl HashJoin {
         self.plan.output_type.clone()
     }
 
-    /// Memory that the join may use for the next table and its rows.
-    fn budget_bytes(&self) -> u64 {
-        let obtainable = self.memory.available_bytes() + self.memory.evictable_bytes();
-        let share = (obtainable / config::MEMORY_SHARE).max(config::BUDGET_BYTES_MIN);
-        share.min(self.grant_bytes.load(Ordering::Relaxed))
+    /// Claims memory for tables over build rows that take so much with them. What a row that finds no table costs is
+    /// the width of the probe side's rows.
+    fn report_size(&self, bytes: u64) {
+        let width = self.plan.spill_layout.as_ref().map_or(1, |layout| layout.row_bytes());
+        self.claim.report(bytes, config::GRANT_BYTES_MIN, width as f64);
     }
 
     fn ready(&self) -> &Ready {

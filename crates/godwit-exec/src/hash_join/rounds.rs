@@ -19,7 +19,7 @@ use godwit_common::{ErrorKind, Result};
 use godwit_memory::PAGE_BYTES;
 use godwit_rows::{PartitionedRows, RowCollection, RowScan, radix};
 
-use super::config::{BUDGET_BYTES_MIN, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
+use super::config::{GRANT_BYTES_MIN, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
 use super::table::{JoinTable, Prepared, bytes_needed};
 use super::{HashJoin, JoinKind, LeftOver};
 
@@ -173,7 +173,8 @@ impl Rounds {
 
     /// Begins the next round; false if there is none.
     fn next_round(&mut self, join: &HashJoin) -> Result<bool> {
-        let mut budget = join.budget_bytes();
+        join.report_size(self.pairs.iter().map(Pair::needed_bytes).sum());
+        let mut budget = join.claim.request();
         while let Some(first) = self.pairs.pop_front() {
             if first.is_void(join) {
                 continue;
@@ -205,7 +206,7 @@ impl Rounds {
                     return Ok(true);
                 }
                 // Somebody else holds what was counted on: try less.
-                Err(error) if error.kind() == ErrorKind::Resource && budget > BUDGET_BYTES_MIN => {
+                Err(error) if error.kind() == ErrorKind::Resource && budget > GRANT_BYTES_MIN => {
                     budget /= 2;
                     taken.into_iter().rev().for_each(|pair| self.pairs.push_front(pair));
                 }

@@ -79,6 +79,13 @@ pub(super) fn bytes_needed(rows: u64, bytes: u64) -> u64 {
     if rows == 0 { 0 } else { bytes + JoinHashTable::bytes_for(rows) }
 }
 
+/// As [`bytes_needed`], for one table over all of `collections`.
+pub(super) fn bytes_needed_by<'a>(collections: impl IntoIterator<Item = &'a RowCollection>) -> u64 {
+    let sum = |(rows, bytes), collection: &RowCollection| (rows + collection.rows(), bytes + collection.bytes());
+    let (rows, bytes) = collections.into_iter().fold((0, 0), sum);
+    bytes_needed(rows, bytes)
+}
+
 fn is_exact(set: &Option<Arc<KeySet>>) -> bool {
     set.as_ref().is_some_and(|set| set.is_exact())
 }

@@ -8,8 +8,8 @@ use godwit_vector::ValueRange;
 use parking_lot::Mutex;
 
 use super::build::Collected;
-use super::config::{BUDGET_BYTES_MIN, RADIX_BITS};
-use super::table::{InsertScratch, JoinTable, Prepared, bytes_needed};
+use super::config::{GRANT_BYTES_MIN, RADIX_BITS};
+use super::table::{InsertScratch, JoinTable, Prepared, bytes_needed, bytes_needed_by};
 use super::{HashJoin, LeftOver, Ready};
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
@@ -98,8 +98,8 @@ impl HashJoin {
         let mut all: Vec<RowCollection> = partitioned.map_or(Vec::new(), PartitionedRows::into_partitions);
         let is_partitioned = !all.is_empty();
         all.push(whole);
-        let budget = self.budget_bytes();
-        if total_needed(&all) <= budget
+        let granted = self.claim.request();
+        if bytes_needed_by(&all) <= granted
             && let Some(prepared) = prepare(self, &all, &ranges, true)?
         {
             return Ok(ready(JoinTable::new(prepared, all), None, Vec::new(), ranges));
@@ -109,25 +109,25 @@ impl HashJoin {
         if is_partitioned {
             partitions.iter_mut().zip(all).for_each(|(partition, rows)| partition.absorb(rows));
         }
-        let (table, resident) = self.make_resident(&mut partitions, &ranges, budget)?;
+        let (table, resident) = self.make_resident(&mut partitions, &ranges, granted)?;
         let count = resident.iter().filter(|&&resident| resident).count();
         self.metrics.note("resident partitions", format!("{count} of {}", resident.len()));
         let left = partitions.into_iter().enumerate().filter(|(partition, _)| !resident[*partition]).collect();
         Ok(ready(table, Some(resident), left, ranges))
     }
 
-    /// A table of as many of the first partitions as `budget` and the pool allow, maybe none; they are taken away.
+    /// A table of as many of the first partitions as `granted` bytes and the pool allow, maybe none; they are taken away.
     fn make_resident(
         &self,
         partitions: &mut [RowCollection],
         ranges: &[Option<ValueRange>],
-        mut budget: u64,
+        mut granted: u64,
     ) -> Result<(Arc<JoinTable>, Vec<bool>)> {
         loop {
             let mut needed = 0;
             let fits = |partition: &&RowCollection| {
                 needed += bytes_needed(partition.rows(), partition.bytes());
-                needed <= budget
+                needed <= granted
             };
             let count = partitions.iter().take_while(fits).count();
             if let Some(prepared) = prepare(self, &partitions[..count], ranges, false)? {
@@ -137,13 +137,9 @@ impl HashJoin {
                 return Ok((JoinTable::new(prepared, taken), resident));
             }
             // Somebody else holds what was counted on. Without any partition nothing is needed, so this ends.
-            budget = if budget > BUDGET_BYTES_MIN { budget / 2 } else { 0 };
+            granted = if granted > GRANT_BYTES_MIN { granted / 2 } else { 0 };
         }
     }
-}
-
-fn total_needed(collections: &[RowCollection]) -> u64 {
-    bytes_needed(collections.iter().map(RowCollection::rows).sum(), collections.iter().map(RowCollection::bytes).sum())
 }
 
 /// [`Prepared::new`], but `None` if there isn't enough memory.

@@ -21,6 +21,7 @@ use godwit_expression::{Expression, Predicate};
 use godwit_vector::RowType;
 
 use super::compress::{Compressed, CompressedColumns, key_compression, without};
+use super::memory_order::JoinTable;
 use super::simple::common_physical;
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, planning_error};
@@ -76,6 +77,8 @@ struct ProbeRoles {
     output: RowType,
     /// Pipelines that must be complete before the probe starts.
     ready: Vec<usize>,
+    /// The one that builds a hash join's table.
+    table: Option<usize>,
 }
 
 impl PhysicalPlanner<'_> {
@@ -199,7 +202,7 @@ impl PhysicalPlanner<'_> {
         let operator = NestedLoopJoin::new(spec, self.query, name)?;
         let explain = self.close_as(&pipelines.build, build, operator.build_sink());
         let (probe, rest, output) = (operator.probe(), operator.rest(), operator.output_type());
-        Ok((ProbeRoles { probe, rest, output, ready: pipelines.build }, explain))
+        Ok((ProbeRoles { probe, rest, output, ready: pipelines.build, table: None }, explain))
     }
 
     fn close_hash_join(
@@ -213,9 +216,10 @@ impl PhysicalPlanner<'_> {
         let operator = HashJoin::new(spec, self.query, name)?;
         let explain = self.close_as(&pipelines.build, build, operator.build_sink());
         let table = pipelines.table.expect("hash joins build a table");
+        self.tables.push(JoinTable { table, builds: pipelines.build.clone() });
         self.close_alone(table, operator.table_source(), pipelines.build);
         let (probe, rest, output) = (operator.probe(), operator.rest(), operator.output_type());
-        Ok((ProbeRoles { probe, rest, output, ready: vec![table] }, explain))
+        Ok((ProbeRoles { probe, rest, output, ready: vec![table], table: Some(table) }, explain))
     }
 
     /// What must hold besides the equalities, over the probe side's columns followed by the build side's.
@@ -237,6 +241,7 @@ fn probe_stream(mut probe: Stream, roles: ProbeRoles) -> Stream {
     probe.explain_above(ExplainNode::of_transform(&roles.probe));
     probe.wait_for(roles.ready.iter().copied());
     probe.transform(roles.probe);
+    roles.table.inspect(|&table| probe.note_table(table));
     if let Some(rest) = roles.rest {
         let mut branch = Branch::new(rest, roles.ready);
         branch.follows = (0..probe.branches.len()).collect();

@@ -15,6 +15,7 @@
 mod aggregate;
 mod compress;
 mod join;
+mod memory_order;
 mod scan;
 mod simple;
 mod stream;
@@ -36,6 +37,7 @@ use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
 use crate::operators::NothingSink;
 use crate::pipeline::{Pipeline, Sink, Source};
+use memory_order::JoinTable;
 pub(crate) use simple::common_physical;
 use stream::Stream;
 
@@ -54,9 +56,17 @@ pub fn plan_query(
     estimates: &Estimates,
     sink: Arc<dyn Sink>,
 ) -> Result<PhysicalPlan> {
-    let mut planner = PhysicalPlanner { query, estimates, context: CompileContext::default(), pipelines: Vec::new() };
+    let mut planner = PhysicalPlanner {
+        query,
+        estimates,
+        context: CompileContext::default(),
+        pipelines: Vec::new(),
+        tables: Vec::new(),
+        probed_together: Vec::new(),
+    };
     let stream = planner.plan(plan, Needs::everything(plan))?;
     let (_, explain) = planner.close(stream, sink);
+    planner.order_tables();
     let pipelines =
         planner.pipelines.into_iter().map(|slot| slot.expect("every reserved pipeline is closed")).collect();
     Ok(PhysicalPlan { pipelines, explain })
@@ -69,6 +79,10 @@ struct PhysicalPlanner<'a> {
     context: CompileContext,
     /// By index; `None` where an index is reserved for a pipeline that is still open.
     pipelines: Vec<Option<Pipeline>>,
+    /// The tables of all hash joins.
+    tables: Vec<JoinTable>,
+    /// For each closed pipeline that probes several tables: which.
+    probed_together: Vec<Vec<usize>>,
 }
 
 /// What a parent wants of a node's rows.
@@ -153,6 +167,9 @@ impl PhysicalPlanner<'_> {
     fn close_as(&mut self, indices: &[usize], stream: Stream, sink: Arc<dyn Sink>) -> ExplainNode {
         assert_eq!(indices.len(), stream.branches.len());
         for (&index, branch) in indices.iter().zip(stream.branches) {
+            if branch.tables.len() > 1 {
+                self.probed_together.push(branch.tables);
+            }
             let follows = branch.follows.iter().map(|&earlier| indices[earlier]);
             self.pipelines[index] = Some(Pipeline {
                 depends_on: branch.depends_on.into_iter().chain(follows).collect(),

@@ -30,13 +30,21 @@ pub(super) struct Branch {
     pub transforms: Vec<Arc<dyn Transform>>,
     /// Closed pipelines that must be complete first.
     pub depends_on: BTreeSet<usize>,
+    /// The pipelines that build the tables of the hash joins that are probed here.
+    pub tables: Vec<usize>,
     /// Branches of the same stream, by index, that must be complete first.
     pub follows: Vec<usize>,
 }
 
 impl Branch {
     pub fn new(source: Arc<dyn Source>, depends_on: impl IntoIterator<Item = usize>) -> Self {
-        Self { source, transforms: Vec::new(), depends_on: depends_on.into_iter().collect(), follows: Vec::new() }
+        Self {
+            source,
+            transforms: Vec::new(),
+            depends_on: depends_on.into_iter().collect(),
+            tables: Vec::new(),
+            follows: Vec::new(),
+        }
     }
 }
 
@@ -71,6 +79,11 @@ impl Stream {
         self.origin = origin;
         self.row_type = row_type;
         Ok(())
+    }
+
+    /// Notes that every branch probes the table that this pipeline builds.
+    pub fn note_table(&mut self, table: usize) {
+        self.branches.iter_mut().for_each(|branch| branch.tables.push(table));
     }
 
     /// Puts an operator above the tree that `EXPLAIN` shows.

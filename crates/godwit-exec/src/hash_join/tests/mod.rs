@@ -3,7 +3,6 @@
 mod naive;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use arrow_schema::{DataType, Field, Schema};
 use datafusion_common::DFSchema;
@@ -187,7 +186,7 @@ impl Case {
         let naive = NaiveJoin::of(self, &build, &probe);
         let query = self.world.query();
         let join = HashJoin::new(self.spec(), &query, "join".into()).unwrap();
-        join.grant_bytes.store(self.grant_bytes, Ordering::Relaxed);
+        join.metrics.memory().set_grant_limit_bytes(Some(self.grant_bytes));
         let output = Collected::new(&query);
         let mut pipelines = vec![
             pipeline(Chunks::new(build), vec![], join.build_sink(), &[]),
@@ -372,7 +371,7 @@ fn scans_get_filters_of_the_keys() {
         let spec =
             HashJoinSpec { filter_slots: slots.clone(), estimated_build_rows: Some(estimated_rows), ..case.spec() };
         let join = HashJoin::new(spec, &query, "join".into()).unwrap();
-        join.grant_bytes.store(grant_bytes, Ordering::Relaxed);
+        join.metrics.memory().set_grant_limit_bytes(Some(grant_bytes));
         let pipelines = vec![
             pipeline(Chunks::new(build.clone()), vec![], join.build_sink(), &[]),
             pipeline(join.table_source(), vec![], NothingSink::new("table"), &[0]),

@@ -1,0 +1,240 @@
+//! The temporary memory manager: grants of memory to operators that would use more than there is.
+//!
+//! ```text
+//! limit │ working memory: promises to admitted queries │ grants to claims │
+//!
+//! claim ──▶ (nothing) ──report(size, minimum, weight)──▶ open ──request──▶ granted ──release, drop──▶ (nothing)
+//!                                                         ▲                  │
+//!                                                         └──── report ──────┘   at the operator's next fixed point
+//! ```
+//!
+//! All claims of the database are divided as if they were of one pipeline, by the [`MemoryPolicy`]. A grant is real: the
+//! grants that are held never add up to more than the part of the limit that is for them, no grant is larger than
+//! what could be pinned right now, and whatever else lies in that part are pages that can be evicted. An operator may
+//! pin and reserve up to its grant; pages beyond it are left to eviction. Only the minimum is given in any case; it is
+//! taken from working memory.
+//!
+//! An owner (a query, a connection) may have a limit of its own on what its operators are granted together.
+//!
+//! Source: external-hash-join paper, section 6. Latch order: the table of claims is a leaf.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::config::working_bytes;
+use crate::memory_policy::{MemoryPolicy, Need, share};
+use crate::owner::{Owner, OwnerCounters, owners};
+use crate::pool::Pool;
+
+/// The claims of one pool.
+#[derive(Default)]
+pub(crate) struct ClaimTable(Mutex<Claims>);
+
+#[derive(Default)]
+struct Claims {
+    policy: MemoryPolicy,
+    by_id: BTreeMap<u64, Entry>,
+    next_id: u64,
+}
+
+struct Entry {
+    /// `None` while nothing is claimed.
+    need: Option<Need>,
+    owner: Option<Arc<Owner>>,
+}
+
+impl ClaimTable {
+    pub(crate) fn policy(&self) -> MemoryPolicy {
+        self.0.lock().policy
+    }
+
+    pub(crate) fn set_policy(&self, policy: MemoryPolicy) {
+        self.0.lock().policy = policy;
+    }
+}
+
+impl Claims {
+    /// The needs of the claims that count for `owner`, or of all.
+    fn needs_of<'a>(&'a self, owner: Option<&'a Arc<OwnerCounters>>) -> impl Iterator<Item = (u64, Need)> + 'a {
+        let counts = move |entry: &Entry| {
+            owner.is_none_or(|owner| owners(entry.owner.as_ref()).any(|other| Arc::ptr_eq(other, owner)))
+        };
+        self.by_id.iter().filter(move |(_, entry)| counts(entry)).filter_map(|(&id, entry)| Some((id, entry.need?)))
+    }
+
+    /// What claim `id` gets of `total_bytes` beside the other claims of `owner`.
+    fn share_of(&self, id: u64, owner: Option<&Arc<OwnerCounters>>, total_bytes: u64) -> u64 {
+        let (ids, needs): (Vec<u64>, Vec<Need>) = self.needs_of(owner).unzip();
+        let asking = ids.iter().position(|&other| other == id).expect("the claim has a need");
+        share(self.policy, total_bytes, &needs, asking)
+    }
+
+    fn granted_bytes(&self) -> u64 {
+        self.needs_of(None).filter_map(|(_, need)| need.granted_bytes).sum()
+    }
+}
+
+/// The part of the limit that may be granted.
+fn total_bytes(pool: &Pool) -> u64 {
+    let limit = pool.ledger.limit_bytes();
+    limit.saturating_sub(working_bytes(limit).max(pool.admission.promised_bytes()))
+}
+
+/// What could be granted now to somebody who is alone in asking.
+pub(crate) fn grantable_bytes(pool: &Pool) -> u64 {
+    total_bytes(pool).saturating_sub(pool.claims.0.lock().granted_bytes())
+}
+
+/// An operator's claim on memory; drop it to give all back. Its methods are called at the operator's fixed points, by
+/// one thread at a time.
+pub struct MemoryClaim {
+    pool: Arc<Pool>,
+    id: u64,
+}
+
+impl MemoryClaim {
+    pub(crate) fn new(pool: &Arc<Pool>, owner: Option<Arc<Owner>>) -> Self {
+        let mut claims = pool.claims.0.lock();
+        let id = claims.next_id;
+        claims.next_id += 1;
+        claims.by_id.insert(id, Entry { need: None, owner });
+        Self { pool: pool.clone(), id }
+    }
+
+    /// Says what the operator could use, what it can't do without, and what a byte that it lacks costs (the width of
+    /// the rows that it would have to write out instead). What was granted before is given back.
+    pub fn report(&self, size_bytes: u64, minimum_bytes: u64, weight: f64) {
+        assert!(weight > 0.0);
+        let need = Need { size_bytes, minimum_bytes, weight, granted_bytes: None };
+        self.set_need(Some(need).filter(|_| size_bytes > 0));
+    }
+
+    /// The operator's share of the memory, at most what it reported. It is held until the next report.
+    pub fn request(&self) -> u64 {
+        let obtainable = self.pool.obtainable_bytes();
+        let total = total_bytes(&self.pool);
+        let mut claims = self.pool.claims.0.lock();
+        let entry = &claims.by_id[&self.id];
+        let Some(need) = entry.need else { return 0 };
+        let mut granted = claims.share_of(self.id, None, total);
+        granted = granted.min(obtainable).max(need.minimum_bytes.min(need.size_bytes));
+        for owner in owners(entry.owner.as_ref()) {
+            if let Some(limit) = owner.grant_limit_bytes() {
+                granted = granted.min(claims.share_of(self.id, Some(owner), limit)).min(limit);
+            }
+        }
+        let entry = claims.by_id.get_mut(&self.id).expect("the claim exists");
+        entry.need = Some(Need { granted_bytes: Some(granted), ..need });
+        granted
+    }
+
+    /// Gives everything back.
+    pub fn release(&self) {
+        self.set_need(None);
+    }
+
+    fn set_need(&self, need: Option<Need>) {
+        self.pool.claims.0.lock().by_id.get_mut(&self.id).expect("the claim exists").need = need;
+    }
+}
+
+impl Drop for MemoryClaim {
+    fn drop(&mut self) {
+        let entry = self.pool.claims.0.lock().by_id.remove(&self.id);
+        drop(entry);
+    }
+}
+
+impl fmt::Debug for MemoryClaim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryClaim({:?})", self.pool.claims.0.lock().by_id[&self.id].need)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use godwit_common::MemoryTag;
+
+    use super::*;
+    use crate::{AdmissionRequest, BufferConfig, BufferManager};
+
+    const MIB: u64 = 1 << 20;
+
+    /// 160 MiB of 240 can be granted.
+    fn manager() -> BufferManager {
+        BufferManager::new(BufferConfig::new(240 * MIB)).unwrap()
+    }
+
+    fn granted(claim: &MemoryClaim, size: u64) -> u64 {
+        claim.report(size * MIB, MIB, 1.0);
+        claim.request() / MIB
+    }
+
+    #[test]
+    fn claims_that_are_open_share_and_grants_stay() {
+        let memory = manager();
+        let (first, second) = (memory.claim(), memory.claim());
+        assert_eq!(granted(&first, 400), 160, "alone");
+        assert_eq!(granted(&second, 400), 1, "the rest is taken: the minimum");
+        second.release();
+        first.report(160 * MIB, MIB, 1.0);
+        second.report(160 * MIB, MIB, 1.0);
+        assert_eq!((first.request() / MIB, second.request() / MIB), (80, 80));
+        drop(first);
+        assert_eq!(granted(&second, 50), 50);
+        assert_eq!(memory.grantable_bytes(), 110 * MIB);
+        drop(second);
+        assert_eq!(memory.grantable_bytes(), 160 * MIB);
+    }
+
+    #[test]
+    fn what_others_pin_is_not_granted() {
+        let memory = manager();
+        let claim = memory.claim();
+        let pinned = memory.reserve(200 * MIB as usize, MemoryTag::Other).unwrap();
+        assert_eq!(granted(&claim, 80), 40);
+        drop(pinned);
+        assert_eq!(granted(&claim, 80), 80);
+        memory.set_memory_limit(30 * MIB).unwrap();
+        assert_eq!(granted(&claim, 80), 15);
+        let (name, owner) = ("query 1".to_owned(), OwnerCounters::new());
+        let request = AdmissionRequest { name, owner, minimum_bytes: 20 * MIB, at_once: true };
+        let (sender, promise) = mpsc::channel();
+        memory.admit(request, move |admission| sender.send(admission).unwrap());
+        assert_eq!(granted(&claim, 80), 10, "what was promised isn't granted");
+        drop(promise);
+        assert_eq!(granted(&claim, 80), 15);
+    }
+
+    #[test]
+    fn owners_have_limits_of_their_own() {
+        let memory = manager();
+        let owner = OwnerCounters::new();
+        let scoped = memory.scoped(owner.clone()).scoped(OwnerCounters::new());
+        let (first, second, stranger) = (scoped.claim(), scoped.claim(), memory.claim());
+        owner.set_grant_limit_bytes(Some(10 * MIB));
+        first.report(20 * MIB, MIB, 1.0);
+        second.report(20 * MIB, MIB, 1.0);
+        stranger.report(20 * MIB, MIB, 1.0);
+        assert_eq!((first.request() / MIB, second.request() / MIB, stranger.request() / MIB), (5, 5, 20));
+        owner.set_grant_limit_bytes(Some(0));
+        assert_eq!(granted(&first, 20), 0, "not even the minimum");
+        owner.set_grant_limit_bytes(None);
+        assert_eq!(granted(&first, 20), 20);
+    }
+
+    #[test]
+    fn policies_have_names() {
+        let memory = manager();
+        for policy in MemoryPolicy::ALL {
+            memory.set_memory_policy(MemoryPolicy::parse(&policy.name().to_uppercase()).unwrap());
+            assert_eq!(memory.memory_policy(), policy);
+        }
+        assert!(MemoryPolicy::parse("fair").is_err());
+    }
+}
