@@ -203,12 +203,12 @@ fn named<T: Copy>(setting: &str, name: &str, names: &[(&'static str, T)]) -> Res
 }
 
 fn limit_text(bytes: Option<u64>) -> String {
-    bytes.map_or("unlimited".into(), format_bytes)
+    bytes.map_or(UNLIMITED.into(), format_bytes)
 }
 
 /// A limit for a part of the database's queries: at least what one query can't do without.
 fn parse_limit(shared: &Shared, value: &str) -> Result<Option<u64>> {
-    if value.eq_ignore_ascii_case("unlimited") {
+    if value.eq_ignore_ascii_case(UNLIMITED) {
         return Ok(None);
     }
     let bytes = parse_bytes(value)?;
