@@ -207,7 +207,7 @@ fn limits_of_the_command_line_are_the_databases() {
 fn the_version_tells_limits_and_reasons() {
     assert_eq!(text(&["--version"], EMPTY_INPUT), format!("godwit {}\n", env!("CARGO_PKG_VERSION")));
     let verbose = text(&["--version", "--verbose", "--threads", "2"], EMPTY_INPUT);
-    for part in ["memory_limit:", "80 % of", "threads:", " 2\n", "temp_directory:", "processor:"] {
+    for part in ["memory_limit:", "80 % of", "threads:", " 2 ", "temp_directory:", "processor:"] {
         assert!(verbose.contains(part), "{part} in {verbose}");
     }
 }
