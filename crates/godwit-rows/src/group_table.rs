@@ -150,30 +150,66 @@ impl GroupTable {
         let mask = self.entries.len() - 1;
         scratch.slots.clear();
         scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
-        self.probe(hashes, 0..hashes.len() as u32, &mut scratch);
+        self.probe::<true>(hashes, 0..hashes.len() as u32, &mut scratch);
         loop {
             self.settle_founders(hashes, rows, &mut scratch, &mut found)?;
-            let Scratch { slots, remaining, candidates, .. } = &mut scratch;
-            for &i in candidates.iter() {
-                rows[i as usize] = row_at(self.entries[slots[i as usize] as usize]);
-            }
-            remaining.clear();
-            self.layout.match_rows_split(&self.key_columns, rows, keys, candidates, remaining, true);
-            if remaining.is_empty() {
+            if !self.match_candidates(keys, rows, &mut scratch) {
                 break;
             }
-            for &i in remaining.iter() {
-                let slot = &mut slots[i as usize];
-                *slot = (*slot + 1) & mask as u32;
-            }
             // A founder must come before the rows of its group, so that results don't depend on the order of columns.
-            remaining.sort_unstable();
-            let remaining = std::mem::take(remaining);
-            self.probe(hashes, remaining.iter().copied(), &mut scratch);
+            scratch.remaining.sort_unstable();
+            let remaining = std::mem::take(&mut scratch.remaining);
+            self.probe::<true>(hashes, remaining.iter().copied(), &mut scratch);
             scratch.remaining = remaining;
         }
         self.scratch = scratch;
         Ok(())
+    }
+
+    /// As [`find_or_found`](Self::find_or_found) for groups that are there. Puts the positions of the others into
+    /// `missing`, in order and replacing its content; their `rows` are meaningless.
+    pub fn find(&mut self, keys: &[Vector], hashes: &[u64], rows: &mut Vec<RowPtr>, missing: &mut Vec<u32>) {
+        missing.clear();
+        rows.clear();
+        rows.resize(hashes.len(), RowPtr::new(std::ptr::null_mut()));
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mask = self.entries.len() - 1;
+        scratch.slots.clear();
+        scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
+        self.probe::<false>(hashes, 0..hashes.len() as u32, &mut scratch);
+        loop {
+            missing.extend_from_slice(&scratch.founders);
+            if !self.match_candidates(keys, rows, &mut scratch) {
+                break;
+            }
+            let remaining = std::mem::take(&mut scratch.remaining);
+            self.probe::<false>(hashes, remaining.iter().copied(), &mut scratch);
+            scratch.remaining = remaining;
+        }
+        missing.sort_unstable();
+        self.scratch = scratch;
+    }
+
+    /// Round, step 3: false if all candidates have found their group. The others wait at the next slot.
+    fn match_candidates(&mut self, keys: &[Vector], rows: &mut [RowPtr], scratch: &mut Scratch) -> bool {
+        let Scratch { slots, remaining, candidates, .. } = scratch;
+        let prefetches = size_of_val(&self.entries[..]) >= PREFETCH_BYTES_MIN && !self.key_columns.is_empty();
+        let first_key = if prefetches { self.layout.column_offset(self.key_columns[0]) } else { 0 };
+        for &i in candidates.iter() {
+            let row = row_at(self.entries[slots[i as usize] as usize]);
+            if prefetches {
+                row.prefetch(first_key);
+            }
+            rows[i as usize] = row;
+        }
+        remaining.clear();
+        self.layout.match_rows_split(&self.key_columns, rows, keys, candidates, remaining, true);
+        let mask = self.entries.len() - 1;
+        for &i in remaining.iter() {
+            let slot = &mut slots[i as usize];
+            *slot = (*slot + 1) & mask as u32;
+        }
+        !remaining.is_empty()
     }
 
     /// The group whose row is `old` has the row `new` from now on.
@@ -190,9 +226,10 @@ impl GroupTable {
         self.entries[slot] = hash & !ADDRESS_MASK | new.address();
     }
 
-    /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt.
+    /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt. Empty entries are
+    /// claimed if `CLAIMS`; in any case who finds one is a founder.
     #[inline(always)]
-    fn probe(&mut self, hashes: &[u64], rows: impl Iterator<Item = u32>, scratch: &mut Scratch) {
+    fn probe<const CLAIMS: bool>(&mut self, hashes: &[u64], rows: impl Iterator<Item = u32>, scratch: &mut Scratch) {
         let Scratch { slots, founders, candidates, .. } = scratch;
         founders.clear();
         candidates.clear();
@@ -209,7 +246,9 @@ impl GroupTable {
             loop {
                 let entry = entries[slot & mask];
                 if entry == 0 {
-                    entries[slot & mask] = salt | PENDING;
+                    if CLAIMS {
+                        entries[slot & mask] = salt | PENDING;
+                    }
                     founders.push(i);
                     break;
                 }
@@ -297,6 +336,13 @@ mod tests {
                     hashes.iter_mut().for_each(|hash| *hash &= 3 << 32);
                 }
                 let mut rows = Vec::new();
+                let (mut known, mut missing) = (Vec::new(), Vec::new());
+                table.find(&keys, &hashes, &mut known, &mut missing);
+                for (position, key) in chunk.iter().enumerate() {
+                    let expected = model.get(key).copied();
+                    let found = (!missing.contains(&(position as u32))).then(|| known[position]);
+                    prop_assert_eq!(found, expected);
+                }
                 table.find_or_found(&keys, &hashes, &mut rows, |new, made| {
                     groups.append(&keys, Some(new), &hashes, Some(made))
                 }).unwrap();

@@ -14,6 +14,25 @@ pub(super) const REDUCTION_MIN: f64 = 1.25;
 /// After this many rows that were only partitioned, a table is tried again: the data may have changed.
 pub(super) const RETRY_ROWS: u64 = 1 << 21;
 
+/// A sketch of distinct keys has 2^12 registers of a byte: 4 KiB, a standard error of 1.6 %.
+pub(super) const SKETCH_BITS: u32 = 12;
+/// Keys count as repeating when a sketch saw at least this share of rows repeat: six standard errors.
+pub(super) const REPEATS_MIN: f64 = 0.1;
+/// While rows are only partitioned, a large table is considered each time after so many.
+pub(super) const DECIDE_ROWS: u64 = 1 << 18;
+/// From this size of a group on, a look into a table that misses the caches costs less than writing the row and reading
+/// it back; smaller rows are looked up only when memory is short.
+pub(super) const WIDE_GROUP_BYTES: usize = 96;
+/// Memory counts as short when partitioned rows take this share of the limit.
+pub(super) const PRESSURE_SHARE: f64 = 0.4;
+/// Share of the memory limit that the large tables of all workers may take with their pinned rows.
+pub(super) const LARGE_MEMORY_SHARE: f64 = 0.5;
+/// A large table is made if it can hold at least this share of the groups, and kept as long as half of that share of the
+/// rows finds its group.
+pub(super) const LARGE_HELD_MIN: f64 = 0.3;
+/// A large table stops taking groups when less than this share of the memory limit is free or can be evicted.
+pub(super) const LARGE_FREE_MIN: f64 = 0.15;
+
 /// 2^4 partitions: enough for the usual number of workers, and few open pages.
 pub(super) const RADIX_BITS_USUAL: u32 = 4;
 /// 2^6 partitions if many groups are expected: smaller tables in phase two, 16 MiB of open pages per worker.

@@ -8,6 +8,16 @@
 //!
 //! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them.
 //! If a full table had hardly reduced its rows, the next ones are only partitioned, each as a group of its own.
+//!
+//! Early aggregation: what is only partitioned grows with the rows, not with the groups. If a sketch tells that groups do
+//! repeat, only further apart than a small table reaches, and if rows are wide or memory gets short, a *large table* is
+//! made, for all groups or as many as memory allows. It is never emptied; rows of groups beyond it are partitioned.
+//!
+//! ```text
+//! small table ──full, hardly reduced──▶ rows are passed ──many of them repeat──▶ large table ──▶ full: others are passed
+//!      ▲                                      │ after RETRY_ROWS                     │ few rows find their group
+//!      └──────────────────────────────────────┴──────────────────────────────────────┘
+//! ```
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,6 +33,7 @@ use parking_lot::Mutex;
 
 use super::config::*;
 use super::partition::GroupMorsel;
+use super::sketch::DistinctSketch;
 
 /// How groups are kept: the same for all workers.
 pub(super) struct Grouping {
@@ -36,6 +47,8 @@ pub(super) struct Grouping {
     pub(super) states: Arc<StateLayout>,
     pub(super) radix_bits: u32,
     local_entries_max: usize,
+    /// What a group takes: row, strings of ordinary length, entries.
+    group_bytes: usize,
 }
 
 impl Grouping {
@@ -65,6 +78,7 @@ impl Grouping {
             states: states.clone(),
             radix_bits,
             local_entries_max,
+            group_bytes: entry_bytes * 100 / FILL_PERCENT_MAX,
         }))
     }
 
@@ -95,6 +109,20 @@ impl Grouping {
     }
 }
 
+/// What a worker knows about its table while it is a large one.
+struct LargeTable {
+    /// No more groups are taken.
+    is_full: bool,
+    groups_max: usize,
+    /// Rows whose groups have no room in the table.
+    passed: PartitionedRows,
+    missing: Vec<u32>,
+    made: Vec<RowPtr>,
+    /// Rows that were looked up in the full table since it was judged last, and how many found no group.
+    rows: u64,
+    misses: u64,
+}
+
 /// The groups of one worker.
 pub(super) struct LocalGroups {
     grouping: Arc<Grouping>,
@@ -111,6 +139,9 @@ pub(super) struct LocalGroups {
     has_duplicates: bool,
     /// Rows still to be only partitioned.
     passing_rows: u64,
+    /// The keys of the rows that were only partitioned.
+    sketch: DistinctSketch,
+    large: Option<LargeTable>,
 }
 
 impl LocalGroups {
@@ -132,6 +163,8 @@ impl LocalGroups {
             rows_taken: 0,
             has_duplicates: false,
             passing_rows: 0,
+            sketch: DistinctSketch::new(),
+            large: None,
         })
     }
 
@@ -147,8 +180,12 @@ impl LocalGroups {
     /// For `EXPLAIN ANALYZE`.
     pub(super) fn describe(&self) -> String {
         let entries = self.table.entries();
-        let note = if self.has_duplicates { ", emptied when full" } else { "" };
-        format!("hash table, {entries} entries{note}, {} rows kept", self.rows.rows())
+        let note = match self.large {
+            Some(_) => ", large",
+            None if self.has_duplicates => ", emptied when full",
+            None => "",
+        };
+        format!("hash table, {entries} entries{note}, {} rows kept", self.kept_rows())
     }
 
     /// The row of the group of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated, its
@@ -163,16 +200,27 @@ impl LocalGroups {
             }
         };
         assert!(hashes.len() <= CHUNK_ROWS);
-        if self.passing_rows == 0 {
+        if self.large.is_some() {
+            self.make_room_in_large(hashes.len())?;
+        }
+        if self.large.as_ref().is_some_and(|large| large.is_full) {
+            return self.assign_known(keys, columns, payload, hashes);
+        }
+        if self.large.is_none() && self.passing_rows == 0 {
             self.make_room(hashes.len())?;
         }
         let (states, base) = (&self.grouping.states, self.grouping.base());
         if self.passing_rows > 0 {
             self.passing_rows = self.passing_rows.saturating_sub(hashes.len() as u64);
+            self.sketch.add(hashes);
             self.rows.release_pins();
             self.found.clear();
             self.rows.append(columns, None, hashes, Some(&mut self.found))?;
             states.initialize(base, &self.found);
+            if self.passing_rows % DECIDE_ROWS < CHUNK_ROWS as u64 {
+                // In time for the next chunk: the rows of this one stay pinned.
+                self.consider_large()?;
+            }
             return Ok(&self.found);
         }
         self.rows_taken += hashes.len() as u64;
@@ -185,6 +233,41 @@ impl LocalGroups {
             let mut found = std::mem::take(&mut self.found);
             self.improve(&mut found, keys, payload)?;
             self.found = found;
+        }
+        Ok(&self.found)
+    }
+
+    /// As [`assign`](Self::assign) while the large table is full.
+    fn assign_known(
+        &mut self,
+        keys: &[Vector],
+        columns: &[Vector],
+        payload: &[Vector],
+        hashes: &[u64],
+    ) -> Result<&[RowPtr]> {
+        let large = self.large.as_mut().expect("checked by the caller");
+        let LargeTable { passed, missing, made, rows, misses, .. } = large;
+        self.table.find(keys, hashes, &mut self.found, missing);
+        *rows += hashes.len() as u64;
+        *misses += missing.len() as u64;
+        if !missing.is_empty() {
+            self.has_duplicates = true;
+            made.clear();
+            passed.release_pins();
+            passed.append(columns, Some(missing), hashes, Some(made))?;
+            self.grouping.states.initialize(self.grouping.base(), made);
+            missing.iter().zip(made.iter()).for_each(|(&position, &row)| self.found[position as usize] = row);
+        }
+        if !payload.is_empty() && self.grouping.improves_payload() {
+            // Passed rows have their payload already, and their groups aren't in the table.
+            let missing = std::mem::take(missing);
+            let mut is_known = vec![true; hashes.len()];
+            missing.iter().for_each(|&position| is_known[position as usize] = false);
+            let known: Vec<u32> = (0..hashes.len() as u32).filter(|&position| is_known[position as usize]).collect();
+            let mut found: Vec<RowPtr> = known.iter().map(|&position| self.found[position as usize]).collect();
+            let take = |columns: &[Vector]| columns.iter().map(|column| column.take(&known)).collect::<Vec<_>>();
+            self.improve(&mut found, &take(keys), &take(payload))?;
+            known.iter().zip(&found).for_each(|(&position, &row)| self.found[position as usize] = row);
         }
         Ok(&self.found)
     }
@@ -262,6 +345,66 @@ impl LocalGroups {
         }
     }
 
+    /// Makes a large table if that saves more than it costs. The pins of the rows so far are kept until it empties.
+    fn consider_large(&mut self) -> Result<()> {
+        let Grouping { memory, group_bytes, workers, layout, radix_bits, .. } = &*self.grouping;
+        let limit = memory.memory_limit() as f64;
+        let is_short = self.rows.bytes() as f64 * *workers as f64 > limit * PRESSURE_SHARE;
+        // Inside a partition, where phase two splits, groups are few enough.
+        if self.rows.radix_bits() != *radix_bits || !(is_short || *group_bytes >= WIDE_GROUP_BYTES) {
+            return Ok(());
+        }
+        let Some(groups) = self.sketch.expected_keys() else { return Ok(()) };
+        let free = (memory.available_bytes() + memory.evictable_bytes()) as f64;
+        let budget = (limit * LARGE_MEMORY_SHARE).min(free * LARGE_MEMORY_SHARE) / *workers as f64;
+        let groups_max = budget / *group_bytes as f64;
+        if groups_max < groups * LARGE_HELD_MIN {
+            return Ok(());
+        }
+        // The estimate may be low by some percent.
+        let groups_max = groups_max.min(groups * 1.2) as usize;
+        match self.table.reset((groups_max + CHUNK_ROWS) * 100 / FILL_PERCENT_MAX) {
+            Err(error) if error.kind() == ErrorKind::Resource => return self.table.reset(LOCAL_ENTRIES_MIN),
+            made => made?,
+        }
+        let mut passed = PartitionedRows::new(memory, layout, *radix_bits);
+        passed.keep_pinned(true);
+        let (missing, made) = (Vec::new(), Vec::new());
+        self.large = Some(LargeTable { is_full: false, groups_max, passed, missing, made, rows: 0, misses: 0 });
+        self.passing_rows = 0;
+        Ok(())
+    }
+
+    /// Before `rows` rows go to the large table: does it take groups, or is it of use at all?
+    fn make_room_in_large(&mut self, rows: usize) -> Result<()> {
+        let Some(large) = &mut self.large else { return Ok(()) };
+        let memory = &self.grouping.memory;
+        let free = (memory.available_bytes() + memory.evictable_bytes()) as f64;
+        let is_short = free < memory.memory_limit() as f64 * LARGE_FREE_MIN;
+        large.is_full |= is_short || self.table.groups() + self.replaced_rows + rows > large.groups_max;
+        let is_useless =
+            large.rows >= RETRY_ROWS && (large.misses as f64) > large.rows as f64 * (1.0 - LARGE_HELD_MIN / 2.0);
+        if large.rows >= RETRY_ROWS {
+            (large.rows, large.misses) = (0, 0);
+        }
+        let is_replaced_often = self.replaced_rows > self.table.groups() + LOCAL_ENTRIES_MAX;
+        if is_useless || is_replaced_often || is_short && free < memory.memory_limit() as f64 * LARGE_FREE_MIN / 2.0 {
+            let large = self.large.take().expect("there is one");
+            self.rows.release_pins();
+            self.rows.combine(large.passed);
+            self.has_duplicates = true;
+            (self.replaced_rows, self.rows_taken) = (0, 0);
+            self.sketch = DistinctSketch::new();
+            self.table.reset(LOCAL_ENTRIES_MIN)?;
+        }
+        Ok(())
+    }
+
+    /// Number of rows in the pages.
+    fn kept_rows(&self) -> u64 {
+        self.rows.rows() + self.large.as_ref().map_or(0, |large| large.passed.rows())
+    }
+
     /// Makes sure that the table has room for the groups of `rows` more rows: grows it, or empties it.
     fn make_room(&mut self, rows: usize) -> Result<()> {
         if self.try_room(rows)? {
@@ -294,6 +437,9 @@ impl LocalGroups {
     /// The rows, unpinned, and whether a group may have several.
     pub(super) fn finish(mut self) -> (PartitionedRows, bool) {
         self.rows.close();
+        if let Some(large) = self.large {
+            self.rows.combine(large.passed);
+        }
         (self.rows, self.has_duplicates)
     }
 }

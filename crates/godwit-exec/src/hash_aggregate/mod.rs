@@ -30,6 +30,7 @@ mod groups;
 mod partition;
 mod plan;
 mod sink;
+mod sketch;
 mod source;
 #[cfg(test)]
 mod tests;

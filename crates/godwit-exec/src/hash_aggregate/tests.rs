@@ -431,6 +431,29 @@ fn longer_and_longer_strings_replace_each_other() {
 }
 
 #[test]
+fn wide_groups_that_repeat_far_apart_get_a_large_table() {
+    let _no_collisions = COLLISIONS.read();
+    let key_types = vec![column_type(PhysicalType::I64, false)];
+    let calls = vec![
+        plain(AggregateKind::Sum, INT),
+        plain(AggregateKind::AnyValue, TEXT),
+        plain(AggregateKind::Max, TEXT),
+        Call(AggregateKind::Min, Some(TEXT), true, false),
+    ];
+    let mut random = Random(8);
+    let chunks = (0..600).map(|_| {
+        let keys: Vec<i64> = (0..2048).map(|_| random.below(400_000) as i64).collect();
+        let columns = std::iter::once(Vector::from_values(keys, None)).chain(arguments(&mut random, 2048));
+        Chunk::new(columns.collect(), 2048)
+    });
+    let chunks = chunks.collect();
+    let world = World { memory_limit: 80 * MIB, workers: 1, ..ROOMY };
+    let (query, table) = check(&Case { key_types, calls, grouping_sets: None }, chunks, world);
+    assert!(table.contains(", large, "), "{table}");
+    assert!(query.memory.statistics().spilled_bytes_total > 0);
+}
+
+#[test]
 fn a_partition_that_does_not_fit_is_split() {
     let _no_collisions = COLLISIONS.read();
     let mut random = Random(5);
