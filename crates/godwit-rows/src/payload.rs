@@ -17,9 +17,12 @@ use godwit_vector::{PhysicalType, StrView, Vector};
 use crate::scatter::words;
 use crate::{RowLayout, RowPtr};
 
-/// Which value of a group a payload column holds. NULLs count only if there is nothing else.
+/// Which value of a group a payload column holds. But for [`PayloadKind::First`], NULLs count only if there is nothing
+/// else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PayloadKind {
+    /// That of the row that founded the group, NULL or not: all such columns come from one row.
+    First,
     /// Any one.
     Any,
     /// The smallest string.
@@ -37,7 +40,7 @@ impl PayloadKind {
             unsafe { new.compare(&old) == ordering }
         };
         match self {
-            PayloadKind::Any => false,
+            PayloadKind::First | PayloadKind::Any => false,
             PayloadKind::Min => is_order(Ordering::Less),
             PayloadKind::Max => is_order(Ordering::Greater),
         }
@@ -47,7 +50,11 @@ impl PayloadKind {
 impl RowLayout {
     /// Can a later row change this column? Not if any value will do and no NULL was ever there.
     pub fn improves_payload(&self, column: usize, kind: PayloadKind) -> bool {
-        kind != PayloadKind::Any || self.has_nulls(column)
+        match kind {
+            PayloadKind::First => false,
+            PayloadKind::Any => self.has_nulls(column),
+            PayloadKind::Min | PayloadKind::Max => true,
+        }
     }
 
     /// Puts value `i` of the dense `values` into `column` of `rows[i]` where it is better. Pushes to `left` the numbers of
@@ -145,6 +152,9 @@ impl RowLayout {
     /// Takes over the values of `sources[i]` into `targets[i]` where they are better. Strings stay where they are: the
     /// pages of the sources and their strings stay pinned until the targets have been read for the last time.
     pub fn merge_payload(&self, column: usize, kind: PayloadKind, targets: &[RowPtr], sources: &[RowPtr]) {
+        if kind == PayloadKind::First {
+            return;
+        }
         let (offset, physical) = (self.column_offset(column), self.columns()[column]);
         for (&target, &source) in targets.iter().zip(sources) {
             if !self.is_valid(source, column) {

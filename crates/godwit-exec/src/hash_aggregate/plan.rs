@@ -297,8 +297,13 @@ impl Planner {
             K::Min if is_string(first()?.0) => self.payload(PayloadKind::Min, call, first()?, &mut ty),
             K::Max if is_string(first()?.0) => self.payload(PayloadKind::Max, call, first()?, &mut ty),
             K::AnyValue => self.payload(PayloadKind::Any, call, first()?, &mut ty),
-            // Without an order any row may be the first.
-            K::FirstValue { .. } if call.order_by.is_empty() => self.payload(PayloadKind::Any, call, first()?, &mut ty),
+            // Without an order any row may be the first; the one that founds the group is, unless a filter removes it.
+            K::FirstValue { ignore_nulls: true } if call.order_by.is_empty() => {
+                self.payload(PayloadKind::Any, call, first()?, &mut ty)
+            }
+            K::FirstValue { ignore_nulls: false } if call.order_by.is_empty() && call.filter.is_none() => {
+                self.payload(PayloadKind::First, call, first()?, &mut ty)
+            }
             K::Min | K::BoolAnd => self.extreme(StateKind::Min, feed, first()?, feed_types, &mut ty),
             K::Max | K::BoolOr => self.extreme(StateKind::Max, feed, first()?, feed_types, &mut ty),
             K::BitAnd | K::BitOr | K::BitXor => {

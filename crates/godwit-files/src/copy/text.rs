@@ -268,7 +268,7 @@ impl CsvOptions {
     /// Appends a value, in quotes if it could be taken for something else.
     fn write_field(&self, value: &[u8], out: &mut Vec<u8>) {
         let is_special = |&byte: &u8| byte == self.delimiter || byte == self.quote || byte == b'\n' || byte == b'\r';
-        if value != self.null.as_bytes() && !value.iter().any(|byte| is_special(byte)) {
+        if value != self.null.as_bytes() && !value.iter().any(is_special) {
             out.extend_from_slice(value);
             return;
         }

@@ -30,9 +30,10 @@ fn grouped(distinct: DistinctOn) -> Result<LogicalPlan> {
     let values: Vec<Expr> =
         normalize_cols(select_expr, &input)?.into_iter().map(|value| first(value.unalias())).collect::<Result<_>>()?;
     // The ON expressions come first in ORDER BY, which sorts the result too.
-    let sorted = order.iter().take(key_count).enumerate();
-    let sorted: Vec<_> = sorted
-        .filter_map(|(_, sort)| {
+    let sorted: Vec<_> = order
+        .iter()
+        .take(key_count)
+        .filter_map(|sort| {
             let key = keys.iter().position(|key| *key == sort.expr)?;
             let by = Expr::Column(Column::new_unqualified(format!("key {key}")));
             Some(by.sort(sort.asc, sort.nulls_first))
