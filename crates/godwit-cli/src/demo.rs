@@ -25,11 +25,11 @@ pub fn run(arguments: &Demo) -> Result<ExitCode> {
     };
     make_data(arguments.scale, &directory)?;
     let connection = Arc::new(Database::open_with(&directory, arguments.limits.config())?.connect());
+    let (threads, _) = version::setting(&connection, "threads")?;
+    let (limit, reason) = version::setting(&connection, "memory_limit")?;
     println!(
-        "TPC-H at scale factor {} from Parquet, {} threads, memory limit {}\n",
+        "TPC-H at scale factor {} from Parquet, {threads} threads, memory limit {limit} ({reason})\n",
         arguments.scale,
-        version::setting(&connection, "threads")?,
-        version::setting(&connection, "memory_limit")?,
     );
     println!("query       rows   seconds   peak memory      spilled");
     let bar = ProgressBar::with_draw_target(Some(QUERIES.len() as u64), ProgressDrawTarget::stderr());

@@ -13,7 +13,8 @@ pub fn print(verbose: bool, limits: &Limits) -> Result<ExitCode> {
     if verbose {
         let connection = Database::open_with(":memory:", limits.config())?.connect();
         for name in ["memory_limit", "threads", "temp_directory"] {
-            println!("{:<15} {}", format!("{name}:"), setting(&connection, name)?);
+            let (value, reason) = setting(&connection, name)?;
+            println!("{:<15} {value} ({reason})", format!("{name}:"));
         }
         println!("{:<15} {}", "processor:", processor_features().join(" "));
     }
@@ -21,17 +22,17 @@ pub fn print(verbose: bool, limits: &Limits) -> Result<ExitCode> {
 }
 
 /// The value of a setting and the reason for it, as text.
-pub fn setting(connection: &godwit::Connection, name: &str) -> Result<String> {
-    let mut text = String::new();
+pub fn setting(connection: &godwit::Connection, name: &str) -> Result<(String, String)> {
+    let mut shown = (String::new(), String::new());
     for batch in connection.query(&format!("SHOW {name}"))? {
         let batch = batch?;
         let field = |column: &str| {
             let column = batch.column_by_name(column);
             column.and_then(|column| array_value_to_string(column, 0).ok()).unwrap_or_default()
         };
-        text = format!("{} ({})", field("value"), field("reason"));
+        shown = (field("value"), field("reason"));
     }
-    Ok(text)
+    Ok(shown)
 }
 
 /// Instruction sets that kernels make use of, as far as this processor has them.
