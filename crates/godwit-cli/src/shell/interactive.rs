@@ -19,8 +19,8 @@ use crate::version;
 
 /// Reads and runs statements until `.quit` or the end of the input.
 pub(super) fn run(shell: &mut Shell) -> Result<ControlFlow<Stop>> {
-    let memory_limit = version::setting(&shell.connection, "memory_limit")?;
-    println!("Godwit {}, memory limit {memory_limit}. Type .help for help.", env!("CARGO_PKG_VERSION"));
+    let (limit, reason) = version::setting(&shell.connection, "memory_limit")?;
+    println!("Godwit {}, memory limit {limit} ({reason}). Type .help for help.", env!("CARGO_PKG_VERSION"));
     let config = Config::builder().auto_add_history(true).build();
     let mut editor: Editor<Statements, FileHistory> = Editor::with_config(config).map_err(terminal_error)?;
     editor.set_helper(Some(Statements));
