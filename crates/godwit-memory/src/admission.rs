@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A promise isn't charged to the ledger: it is the part of the limit that [grants](crate::MemoryClaim) leave alone, for the
-//! pages that a query pins while it works. Promises take at most [`working_bytes`] of the limit. The line
+//! pages that a query pins while it works. Promises take at most [`promised_bytes_max`] of the limit. The line
 //! is strictly first come, first served, so that a large query isn't overtaken forever.
 //!
 //! Latch order: the line is a leaf; whoever is let in is started after the latch is free.
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::config::working_bytes;
+use crate::config::promised_bytes_max;
 use crate::owner::OwnerCounters;
 use crate::pool::Pool;
 
@@ -80,7 +80,7 @@ impl AdmissionLine {
 
 impl Line {
     fn has_room(&self, bytes: u64, limit_bytes: u64) -> bool {
-        self.admitted.is_empty() || self.promised_bytes + bytes <= working_bytes(limit_bytes)
+        self.admitted.is_empty() || self.promised_bytes + bytes <= promised_bytes_max(limit_bytes)
     }
 
     fn next_id(&mut self) -> u64 {

@@ -83,10 +83,16 @@ const WORKING_SHARE: u64 = 3;
 /// of open pages each (TPC-H 9 and 10, SF 10).
 const WORKING_BYTES_MIN: u64 = 4 * WORKER_BYTES_MIN;
 
-/// The part of a limit for what queries pin while they work, such as open pages and the buffers of readers. It bounds
-/// what admitted queries are promised; the rest is granted to hash tables and the like.
+/// The part of a limit for what queries pin while they work, such as open pages and the buffers of readers. The rest is
+/// granted to hash tables and the like.
 pub(crate) fn working_bytes(limit_bytes: u64) -> u64 {
     (limit_bytes / WORKING_SHARE).max(WORKING_BYTES_MIN.min(limit_bytes / 3 * 2))
+}
+
+/// The most that admitted queries are promised: of working memory, and not more than half of the limit, so that one query at
+/// a time runs where two would be short.
+pub(crate) fn promised_bytes_max(limit_bytes: u64) -> u64 {
+    working_bytes(limit_bytes).min(limit_bytes / 2)
 }
 
 /// How far writes go ahead under this limit. Pools of a few pages write none that nobody waits for.
