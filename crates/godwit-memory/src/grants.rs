@@ -201,14 +201,14 @@ mod tests {
         drop(pinned);
         assert_eq!(granted(&claim, 80), 80);
         memory.set_memory_limit(30 * MIB).unwrap();
-        assert_eq!(granted(&claim, 80), 15);
+        assert_eq!(granted(&claim, 80), 10);
         let (name, owner) = ("query 1".to_owned(), OwnerCounters::new());
-        let request = AdmissionRequest { name, owner, minimum_bytes: 20 * MIB, at_once: true };
+        let request = AdmissionRequest { name, owner, minimum_bytes: 24 * MIB, at_once: true };
         let (sender, promise) = mpsc::channel();
         memory.admit(request, move |admission| sender.send(admission).unwrap());
-        assert_eq!(granted(&claim, 80), 10, "what was promised isn't granted");
+        assert_eq!(granted(&claim, 80), 6, "what was promised isn't granted");
         drop(promise);
-        assert_eq!(granted(&claim, 80), 15);
+        assert_eq!(granted(&claim, 80), 10);
     }
 
     #[test]

@@ -385,7 +385,8 @@ fn small_domains_use_a_direct_array() {
 fn a_direct_array_gives_up_when_strings_keep_coming() {
     let _no_collisions = COLLISIONS.read();
     let (case, chunks) = direct_case(&mut Random(3), 40, 20);
-    let (_, table) = check(&case, chunks, ROOMY);
+    // One worker sees all strings; of several, the last one to tell may have seen few.
+    let (_, table) = check(&case, chunks, World { workers: 1, ..ROOMY });
     assert!(table.starts_with("hash table, "), "{table}");
 }
 
