@@ -8,8 +8,8 @@
 //!
 //! Unpinned pages wait in one list for each rank (see [`EvictionPolicy`]); victims come from the highest rank, the oldest
 //! first. Clean victims are evicted at once. Dirty ones are written by the I/O threads, a batch at a time, and then lie
-//! *ready*: still in memory, but free to go. Whoever needs memory takes ready pages, then clean ones, and else waits
-//! for the batch under way.
+//! *ready*: still in memory, but free to go. Whoever needs memory takes ready pages, then clean ones whose turn it is,
+//! and else waits for the batch under way.
 //!
 //! Nothing is written before somebody had to wait or evict. From then on the I/O threads keep some pages ready, as long
 //! as ready pages are taken.
@@ -52,6 +52,8 @@ struct Lists {
     /// Pages popped and not settled: being written, read or evicted.
     busy: usize,
     writing_bytes: u64,
+    /// No page of a lower rank goes before what is being written: the highest rank since nothing was.
+    writing_rank_max: u64,
     /// Requests that wait for a page to become ready.
     waiting: usize,
     /// How much is to be kept ready; 0 (write nothing) before the first eviction and after a failure.
@@ -277,10 +279,10 @@ impl EvictionQueue {
         None
     }
 
-    /// The page at the head of the order if it is clean.
+    /// The page at the head of the order if it is clean, and nothing that comes before it is being written.
     fn next_clean(&self, lists: &mut Lists, outdated: &mut Vec<Arc<PageInner>>) -> Option<Arc<PageInner>> {
         let ((rank, entry), page) = self.next_in_order(lists, outdated)?;
-        if !page.needs_write() {
+        if !page.needs_write() && rank >= lists.writing_rank_max {
             return Some(page);
         }
         lists.push_back_to_head(rank, entry);
@@ -379,9 +381,10 @@ impl EvictionQueue {
         let mut pages = Vec::new();
         let mut bytes = 0;
         while bytes < ahead.batch_bytes
-            && let Some((_, page)) = self.next_in_order(lists, outdated)
+            && let Some(((rank, _), page)) = self.next_in_order(lists, outdated)
         {
             if page.needs_write() {
+                lists.writing_rank_max = lists.writing_rank_max.max(rank);
                 bytes += page.charged_bytes() as u64;
                 pages.push(page);
             } else {
@@ -408,6 +411,9 @@ impl EvictionQueue {
         for page in &pages {
             lists.writing_bytes -= page.charged_bytes() as u64;
             lists.place(page, now);
+        }
+        if lists.writing_bytes == 0 {
+            lists.writing_rank_max = 0;
         }
         // Pages whose last handle is gone meanwhile are destroyed before waiters look again.
         MutexGuard::unlocked(&mut lists, || drop(pages));
