@@ -5,10 +5,12 @@
 
 mod error;
 mod memory_tag;
+mod named;
 mod size;
 
 pub use error::{Error, ErrorKind, Position, Result};
 pub use memory_tag::MemoryTag;
+pub use named::Named;
 pub use size::{format_bytes, parse_bytes};
 
 /// Returns early with an [`Error`] of the given kind: `bail!(User, "no table named {name}")`.

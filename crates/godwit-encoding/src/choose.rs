@@ -2,7 +2,7 @@
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use fsst::Compressor;
-use godwit_vector::{Flat, PhysicalType, ValueRange, Vector};
+use godwit_vector::{Flat, PhysicalType, ValueRange, Vector, match_physical};
 
 use crate::header::{Encoding, PartHeader};
 use crate::packed::{self, Packing};
@@ -179,7 +179,7 @@ fn fill_nulls(values: &Vector, flat: &Flat) -> Flat {
     }
     let physical = flat.physical();
     let first = (0..flat.len()).find(|&row| values.is_valid(row)).expect("not all rows are NULL");
-    plain::with_native!(physical, T => {
+    match_physical!(physical, T => {
         godwit_vector::match_flat!(
             flat,
             source => {

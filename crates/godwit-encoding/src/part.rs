@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use godwit_common::Result;
-use godwit_vector::{Bitmap, Flat, PhysicalType, ValueRange, Vector};
+use godwit_vector::{Bitmap, Flat, PhysicalType, ValueRange, Vector, match_integer_type, match_physical};
 
 use crate::BLOCK_ROWS;
 use crate::decimals::unscale;
 use crate::header::{Encoding, PartHeader, corrupt};
 use crate::packed::Packing;
-use crate::plain::{self, make, with_integer, with_native};
+use crate::plain::{self, make};
 use crate::run_length::Runs;
 use crate::text::Strings;
 
@@ -72,7 +72,7 @@ impl<'a> Part<'a> {
             }
             Encoding::Constant(value) => constant(physical, *value, rows.len()),
             Encoding::Packed(packing) => {
-                with_integer!(physical, T => make(physical, packing.read::<T>(self.values(), rows.clone())?))
+                match_integer_type!(physical, T => make(physical, packing.read::<T>(self.values(), rows.clone())?))
             }
             Encoding::Decimals { exponent, packing } => {
                 let integers = packing.read::<i64>(self.values(), rows.clone())?;
@@ -94,7 +94,7 @@ impl<'a> Part<'a> {
             Encoding::Null => return Ok(Vector::null(physical, rows.len())),
             Encoding::Constant(value) => constant(physical, *value, rows.len()),
             Encoding::Packed(packing) => {
-                with_integer!(physical, T => make(physical, packing.take::<T>(self.values(), rows)?))
+                match_integer_type!(physical, T => make(physical, packing.take::<T>(self.values(), rows)?))
             }
             Encoding::Decimals { exponent, packing } => doubles(packing.take::<i64>(self.values(), rows)?, *exponent),
             Encoding::RunLength { runs } => self.runs(*runs)?.take(rows),
@@ -170,7 +170,7 @@ impl<'a> Part<'a> {
     fn take_plain(&self, rows: &[u32]) -> Result<Flat> {
         let physical = self.header.physical;
         let values = self.values();
-        Ok(with_native!(physical, T => {
+        Ok(match_physical!(physical, T => {
             let width = size_of::<T>();
             let value = |&row: &u32| {
                 let bytes = values.get(row as usize * width..(row as usize + 1) * width);
@@ -188,7 +188,7 @@ fn constant(physical: PhysicalType, value: i128, rows: usize) -> Flat {
         PhysicalType::F32 => make(physical, vec![f32::from_bits(value as u32); rows]),
         PhysicalType::F64 => make(physical, vec![f64::from_bits(value as u64); rows]),
         PhysicalType::Str => unreachable!("equal strings are text"),
-        _ => with_integer!(physical, T => make(physical, vec![value as T; rows])),
+        _ => match_integer_type!(physical, T => make(physical, vec![value as T; rows])),
     }
 }
 

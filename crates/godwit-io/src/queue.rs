@@ -2,6 +2,8 @@
 
 use std::io;
 
+use godwit_common::Named;
+
 use crate::{File, assert_aligned};
 
 /// What a request moves.
@@ -65,15 +67,9 @@ pub enum IoMethod {
     Threads,
 }
 
-impl IoMethod {
-    /// Names, as they are set.
-    pub const NAMES: [(&'static str, IoMethod); 3] =
-        [("auto", IoMethod::Auto), ("io_uring", IoMethod::Uring), ("threads", IoMethod::Threads)];
-
-    /// The name, as it is set.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, method)| *method == self).expect("each method has a name").0
-    }
+impl Named for IoMethod {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("io_uring", Self::Uring), ("threads", Self::Threads)];
 }
 
 /// Opens a queue with at most `depth` requests under way at once, and says of which kind it is and why.

@@ -14,7 +14,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Named, Result};
 use parking_lot::Mutex;
 
 use crate::config::PAGE_BYTES;
@@ -51,19 +51,9 @@ pub enum SpillCompression {
     Zstd,
 }
 
-impl SpillCompression {
-    /// Names, as they are set.
-    pub const NAMES: [(&'static str, SpillCompression); 4] = [
-        ("auto", SpillCompression::Auto),
-        ("none", SpillCompression::None),
-        ("lz4", SpillCompression::Lz4),
-        ("zstd", SpillCompression::Zstd),
-    ];
-
-    /// The name, as it is set.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, compression)| *compression == self).expect("each has a name").0
-    }
+impl Named for SpillCompression {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("none", Self::None), ("lz4", Self::Lz4), ("zstd", Self::Zstd)];
 }
 
 /// How the copy of a page is encoded.

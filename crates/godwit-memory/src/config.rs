@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use godwit_common::Named;
 use godwit_io::IoMethod;
 
 use crate::codec::SpillCompression;
@@ -140,19 +141,15 @@ pub enum EvictionPolicy {
     Mixed,
 }
 
-impl EvictionPolicy {
-    /// Names, as they are set.
-    pub const NAMES: [(&'static str, EvictionPolicy); 3] = [
-        ("persistent_first", EvictionPolicy::PersistentFirst),
-        ("temporary_first", EvictionPolicy::TemporaryFirst),
-        ("mixed", EvictionPolicy::Mixed),
+impl Named for EvictionPolicy {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("persistent_first", Self::PersistentFirst),
+        ("temporary_first", Self::TemporaryFirst),
+        ("mixed", Self::Mixed),
     ];
+}
 
-    /// The name, as it is set.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, policy)| *policy == self).expect("each policy has a name").0
-    }
-
+impl EvictionPolicy {
     /// Where a page stands in the order of eviction; the highest rank leaves first.
     pub(crate) fn rank(self, is_cached: bool, partition: u32) -> u64 {
         match (self, is_cached) {

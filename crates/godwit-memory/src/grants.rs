@@ -158,7 +158,7 @@ impl fmt::Debug for MemoryClaim {
 mod tests {
     use std::sync::mpsc;
 
-    use godwit_common::MemoryTag;
+    use godwit_common::{MemoryTag, Named};
 
     use super::*;
     use crate::{AdmissionRequest, BufferConfig, BufferManager};
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn policies_have_names() {
         let memory = manager();
-        for policy in MemoryPolicy::ALL {
+        for &(_, policy) in MemoryPolicy::NAMES {
             memory.set_memory_policy(MemoryPolicy::parse(&policy.name().to_uppercase()).unwrap());
             assert_eq!(memory.memory_policy(), policy);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use godwit_common::{ErrorKind, MemoryTag};
+use godwit_common::{ErrorKind, MemoryTag, Named};
 use godwit_io::{Fault, SimulatedFiles};
 
 use crate::{BufferConfig, BufferManager, EvictionPolicy, PAGE_BYTES, Page, SpillCompression};

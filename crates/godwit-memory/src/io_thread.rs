@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Named, Result};
 use godwit_io::{ALIGNMENT_BYTES, AlignedBuffer, IoMethod, Request, RequestQueue, SequentialQueue, open_queue};
 use parking_lot::{Mutex, MutexGuard};
 

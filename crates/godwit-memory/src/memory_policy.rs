@@ -12,7 +12,7 @@
 //!
 //! Source: external-hash-join paper, section 6.
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Named, Result};
 
 /// Steps in which memory is given out; each goes to the operator that gains most. More would only refine the last
 /// half percent.
@@ -32,24 +32,20 @@ pub enum MemoryPolicy {
     Equity,
 }
 
+impl Named for MemoryPolicy {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("weighted", Self::Weighted),
+        ("unweighted", Self::Unweighted),
+        ("equality", Self::Equality),
+        ("equity", Self::Equity),
+    ];
+}
+
 impl MemoryPolicy {
-    /// All policies.
-    pub const ALL: [Self; 4] = [Self::Weighted, Self::Unweighted, Self::Equality, Self::Equity];
-
-    /// The name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Weighted => "weighted",
-            Self::Unweighted => "unweighted",
-            Self::Equality => "equality",
-            Self::Equity => "equity",
-        }
-    }
-
     /// The policy of this name, in any case.
     pub fn parse(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|policy| policy.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
-            let known: Vec<&str> = Self::ALL.iter().map(|policy| policy.name()).collect();
+        Self::from_name(name).ok_or_else(|| {
+            let known: Vec<&str> = Self::NAMES.iter().map(|&(known, _)| known).collect();
             Error::user(format!("there is no memory policy '{name}'"))
                 .with_hint(format!("policies are: {}", known.join(", ")))
         })
@@ -182,7 +178,7 @@ mod tests {
 
     #[test]
     fn nobody_gets_less_than_the_minimum_or_more_than_he_can_use() {
-        for policy in MemoryPolicy::ALL {
+        for &(_, policy) in MemoryPolicy::NAMES {
             let mut many = needs(&[900, 5, 700, 3000, 40]);
             many[2].granted_bytes = Some(700 * MB);
             let total: u64 = (0..many.len())

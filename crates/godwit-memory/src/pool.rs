@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use godwit_common::{Error, ErrorKind, MemoryTag, Result, format_bytes};
+use godwit_common::{Error, ErrorKind, MemoryTag, Named, Result, format_bytes};
 use godwit_io::{AlignedBuffer, Request, RequestQueue, SequentialQueue, TemporaryFiles};
 
 use crate::admission::AdmissionLine;

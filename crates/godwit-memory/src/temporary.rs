@@ -204,7 +204,8 @@ impl SlotFile {
 
 impl Drop for SlotFile {
     fn drop(&mut self) {
-        self.space.release_quota(u64::from(self.slots.get_mut().file) * self.slot_bytes);
+        let file_slots = self.slots.get_mut().file;
+        self.space.release_quota(self.offset_of(file_slots));
     }
 }
 

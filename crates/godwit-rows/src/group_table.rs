@@ -144,12 +144,7 @@ impl GroupTable {
         mut found: impl FnMut(&[u32], &mut Vec<RowPtr>) -> Result<()>,
     ) -> Result<()> {
         assert!(self.groups + hashes.len() < self.entries.len(), "an entry stays empty");
-        rows.clear();
-        rows.resize(hashes.len(), RowPtr::new(std::ptr::null_mut()));
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mask = self.entries.len() - 1;
-        scratch.slots.clear();
-        scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
+        let mut scratch = self.begin(hashes, rows);
         self.probe::<true>(hashes, 0..hashes.len() as u32, &mut scratch);
         loop {
             self.settle_founders(hashes, rows, &mut scratch, &mut found)?;
@@ -166,16 +161,22 @@ impl GroupTable {
         Ok(())
     }
 
-    /// As [`find_or_found`](Self::find_or_found) for groups that are there. Puts the positions of the others into
-    /// `missing`, in order and replacing its content; their `rows` are meaningless.
-    pub fn find(&mut self, keys: &[Vector], hashes: &[u64], rows: &mut Vec<RowPtr>, missing: &mut Vec<u32>) {
-        missing.clear();
+    /// Makes room in `rows`, and the scratch whose slots are where the hashes point.
+    fn begin(&mut self, hashes: &[u64], rows: &mut Vec<RowPtr>) -> Scratch {
         rows.clear();
         rows.resize(hashes.len(), RowPtr::new(std::ptr::null_mut()));
         let mut scratch = std::mem::take(&mut self.scratch);
         let mask = self.entries.len() - 1;
         scratch.slots.clear();
         scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
+        scratch
+    }
+
+    /// As [`find_or_found`](Self::find_or_found) for groups that are there. Puts the positions of the others into
+    /// `missing`, in order and replacing its content; their `rows` are meaningless.
+    pub fn find(&mut self, keys: &[Vector], hashes: &[u64], rows: &mut Vec<RowPtr>, missing: &mut Vec<u32>) {
+        missing.clear();
+        let mut scratch = self.begin(hashes, rows);
         self.probe::<false>(hashes, 0..hashes.len() as u32, &mut scratch);
         loop {
             missing.extend_from_slice(&scratch.founders);

@@ -3,6 +3,73 @@
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::{Error, Result};
 
+/// Runs `$body` with the native type `$T` of an integer type (`Bool` as `u8`), or `$other` with what isn't one.
+#[macro_export]
+macro_rules! match_integer_type {
+    ($physical:expr, $T:ident => $body:expr) => {
+        $crate::match_integer_type!($physical, $T => $body, other => unreachable!("{other:?} is not an integer type"))
+    };
+    ($physical:expr, $T:ident => $body:expr, $other:ident => $else:expr) => {
+        match $physical {
+            $crate::PhysicalType::Bool | $crate::PhysicalType::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::PhysicalType::I8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::PhysicalType::I16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::PhysicalType::I32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::PhysicalType::I64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::PhysicalType::I128 => {
+                type $T = i128;
+                $body
+            }
+            $crate::PhysicalType::U16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::PhysicalType::U32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::PhysicalType::U64 => {
+                type $T = u64;
+                $body
+            }
+            $other => $else,
+        }
+    };
+}
+
+/// Runs `$body` with the native type `$T` of a fixed-width type (`Bool` as `u8`).
+#[macro_export]
+macro_rules! match_physical {
+    ($physical:expr, $T:ident => $body:expr) => {
+        $crate::match_integer_type!($physical, $T => $body, other => match other {
+            $crate::PhysicalType::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::PhysicalType::F64 => {
+                type $T = f64;
+                $body
+            }
+            other => unreachable!("{other:?} has no fixed width"),
+        })
+    };
+}
+
 /// How a value lies in memory. Several logical types share one: DATE is `I32`, DECIMAL(15,2) is `I64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhysicalType {

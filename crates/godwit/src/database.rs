@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Named, Result};
 use godwit_exec::{COMPRESS_FROM_BYTES, WorkerPool};
 use godwit_files::FileResolver;
 use godwit_memory::{
@@ -44,6 +44,11 @@ pub(crate) enum CompressedMaterialization {
     False,
     /// Wherever it is possible: for tests and measurements.
     Always,
+}
+
+impl Named for CompressedMaterialization {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("true", Self::True), ("false", Self::False), ("always", Self::Always)];
 }
 
 /// The limit as the user sees it, and the part of it that the buffer pool doesn't get.

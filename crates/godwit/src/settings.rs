@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use godwit_common::{Error, Result, format_bytes, parse_bytes};
+use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 
 use crate::config::default_threads;
@@ -28,8 +28,8 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "compressed_materialization",
         description: "Compress rows before an operator keeps them: true (where it pays), false, always",
-        default: || format!("{:?}", CompressedMaterialization::default()).to_lowercase(),
-        get: |shared| format!("{:?}", shared.compressed_materialization()).to_lowercase(),
+        default: || CompressedMaterialization::default().name().into(),
+        get: |shared| shared.compressed_materialization().name().into(),
         set: |shared, value| {
             let when = match value.to_lowercase().as_str() {
                 "true" | "on" => CompressedMaterialization::True,
@@ -68,7 +68,7 @@ const SETTINGS: &[Setting] = &[
         default: || EvictionPolicy::default().name().into(),
         get: |shared| shared.memory.eviction_policy().name().into(),
         set: |shared, value| {
-            shared.memory.set_eviction_policy(named("eviction_policy", value, &EvictionPolicy::NAMES)?);
+            shared.memory.set_eviction_policy(named("eviction_policy", value)?);
             Ok(())
         },
         reset: |shared| {
@@ -80,13 +80,9 @@ const SETTINGS: &[Setting] = &[
         name: "max_temp_directory_size",
         description: "Most disk space that intermediates may take; 'unlimited' for what the disk has",
         default: || UNLIMITED.into(),
-        get: |shared| match shared.memory.max_temp_directory_bytes() {
-            Some(bytes) => format_bytes(bytes),
-            None => UNLIMITED.into(),
-        },
+        get: |shared| limit_text(shared.memory.max_temp_directory_bytes()),
         set: |shared, value| {
-            let bytes = if value.eq_ignore_ascii_case(UNLIMITED) { None } else { Some(parse_bytes(value)?) };
-            shared.memory.set_max_temp_directory_bytes(bytes);
+            shared.memory.set_max_temp_directory_bytes(bytes_or_unlimited(value)?);
             Ok(())
         },
         reset: |shared| {
@@ -140,7 +136,7 @@ const SETTINGS: &[Setting] = &[
             compression => compression.name().into(),
         },
         set: |shared, value| {
-            shared.memory.set_spill_compression(named("spill_compression", value, &SpillCompression::NAMES)?);
+            shared.memory.set_spill_compression(named("spill_compression", value)?);
             Ok(())
         },
         reset: |shared| {
@@ -156,7 +152,7 @@ const SETTINGS: &[Setting] = &[
             let method = shared.memory.io_method().name();
             shared.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
         },
-        set: |shared, value| shared.memory.set_io_method(named("spill_io", value, &IoMethod::NAMES)?),
+        set: |shared, value| shared.memory.set_io_method(named("spill_io", value)?),
         reset: |shared| shared.memory.set_io_method(IoMethod::default()),
     },
     Setting {
@@ -194,10 +190,9 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// The value of this name.
-fn named<T: Copy>(setting: &str, name: &str, names: &[(&'static str, T)]) -> Result<T> {
-    let found = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map(|&(_, value)| value).ok_or_else(|| {
-        let known: Vec<String> = names.iter().map(|(known, _)| format!("'{known}'")).collect();
+fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
+    T::from_name(name).ok_or_else(|| {
+        let known: Vec<String> = T::NAMES.iter().map(|(known, _)| format!("'{known}'")).collect();
         Error::user(format!("{setting}: there is no '{name}'")).with_hint(format!("it is one of {}", known.join(", ")))
     })
 }
@@ -206,12 +201,13 @@ fn limit_text(bytes: Option<u64>) -> String {
     bytes.map_or(UNLIMITED.into(), format_bytes)
 }
 
+fn bytes_or_unlimited(value: &str) -> Result<Option<u64>> {
+    if value.eq_ignore_ascii_case(UNLIMITED) { Ok(None) } else { parse_bytes(value).map(Some) }
+}
+
 /// A limit for a part of the database's queries: at least what one query can't do without.
 fn parse_limit(shared: &Shared, value: &str) -> Result<Option<u64>> {
-    if value.eq_ignore_ascii_case(UNLIMITED) {
-        return Ok(None);
-    }
-    let bytes = parse_bytes(value)?;
+    let Some(bytes) = bytes_or_unlimited(value)? else { return Ok(None) };
     let minimum = minimum_query_bytes(shared.pool().workers());
     if bytes < minimum {
         return Err(Error::user(format!("{} is below what a query needs", format_bytes(bytes)))

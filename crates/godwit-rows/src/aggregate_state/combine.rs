@@ -1,9 +1,9 @@
 //! Adding the states of some rows to those of others.
 
 use godwit_common::Result;
-use godwit_vector::PhysicalType;
+use godwit_vector::match_physical;
 
-use super::states::{Ordered, match_physical};
+use super::states::Ordered;
 use super::update::sum_overflow;
 use super::{StateKind, StateLayout, load, store};
 use crate::RowPtr;

@@ -1,8 +1,7 @@
 //! States as vectors.
 
-use godwit_vector::{Flat, PhysicalType};
+use godwit_vector::{Flat, PhysicalType, match_physical};
 
-use super::states::match_physical;
 use super::{StateKind, StateLayout, load};
 use crate::RowPtr;
 

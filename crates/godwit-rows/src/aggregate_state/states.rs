@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_vector::PhysicalType;
+use godwit_vector::match_physical;
 
 use super::{StateKind, StateLayout, for_each_state, store};
 use crate::RowPtr;
@@ -37,60 +37,6 @@ macro_rules! ordered_floats {
     )* };
 }
 ordered_floats!(f32, f64);
-
-/// Runs `$body` with the type `$t` of the values of a fixed-width physical type (`Bool` as `u8`).
-macro_rules! match_physical {
-    ($physical:expr, $t:ident => $body:expr) => {
-        match $physical {
-            PhysicalType::Bool | PhysicalType::U8 => {
-                type $t = u8;
-                $body
-            }
-            PhysicalType::I8 => {
-                type $t = i8;
-                $body
-            }
-            PhysicalType::I16 => {
-                type $t = i16;
-                $body
-            }
-            PhysicalType::I32 => {
-                type $t = i32;
-                $body
-            }
-            PhysicalType::I64 => {
-                type $t = i64;
-                $body
-            }
-            PhysicalType::I128 => {
-                type $t = i128;
-                $body
-            }
-            PhysicalType::U16 => {
-                type $t = u16;
-                $body
-            }
-            PhysicalType::U32 => {
-                type $t = u32;
-                $body
-            }
-            PhysicalType::U64 => {
-                type $t = u64;
-                $body
-            }
-            PhysicalType::F32 => {
-                type $t = f32;
-                $body
-            }
-            PhysicalType::F64 => {
-                type $t = f64;
-                $body
-            }
-            PhysicalType::Str | PhysicalType::Nested => unreachable!("states have no pointers"),
-        }
-    };
-}
-pub(super) use match_physical;
 
 impl StateLayout {
     /// Makes the states of `rows`, whose area is zero, those of empty groups. `base` is the offset of the area.

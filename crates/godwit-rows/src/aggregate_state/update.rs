@@ -1,9 +1,9 @@
 //! Updating states from a vector of arguments: one typed loop per state.
 
 use godwit_common::{Error, Result};
-use godwit_vector::{Bitmap, Flat, PhysicalType, Vector, match_flat};
+use godwit_vector::{Bitmap, Flat, Vector, match_flat, match_physical};
 
-use super::states::{Ordered, match_physical};
+use super::states::Ordered;
 use super::{StateKind, StateLayout, for_each_state, load, store};
 use crate::RowPtr;
 
