@@ -102,8 +102,8 @@ impl PartitionedRows {
     /// `hashes` has one hash for each row of `columns`. `pointers` gets the address of each new row behind what it
     /// holds already, in the order of the input.
     ///
-    /// If memory runs out, some of the rows may have been appended, and `pointers` is incomplete; the collections stay
-    /// valid.
+    /// If memory runs out, some of the rows may have been appended; the `pointers` of the others are null, and the
+    /// collections stay valid.
     pub fn append(
         &mut self,
         columns: &[Vector],

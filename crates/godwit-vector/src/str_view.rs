@@ -210,6 +210,11 @@ impl StrColumn {
             bytes.extend_from_slice(string.as_ref());
             ends.push(bytes.len());
         }
+        Self::from_parts(bytes, &ends)
+    }
+
+    /// The strings that lie in `bytes` one after the other, each up to one of the `ends`.
+    pub fn from_parts(bytes: Vec<u8>, ends: &[usize]) -> Self {
         let mut start = 0;
         let views = ends.iter().map(|&end| StrView::new(&bytes[std::mem::replace(&mut start, end)..end])).collect();
         // SAFETY: the views point into `bytes`, whose allocation moves into the heap as it is.

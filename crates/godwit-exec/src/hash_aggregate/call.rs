@@ -42,10 +42,29 @@ pub enum AggregateKind {
     StddevSamp,
     /// Standard deviation of the population.
     StddevPop,
-    /// The value at a fraction of the sorted values, interpolated between neighbours: 0.5 is the median.
-    Quantile(f64),
+    /// The values at fractions of the sorted values: 0.5 is the median.
+    Quantile {
+        /// From 0 to 1.
+        fractions: Vec<f64>,
+        /// A value between two neighbours where the fraction falls there, else one of the values.
+        interpolated: bool,
+        /// The result is a list with a value per fraction; else there is one fraction.
+        as_list: bool,
+    },
     /// The strings of the group, this separator between them.
     StringAgg(String),
+    /// A list of all values, NULLs included.
+    List,
+    /// The value that occurs most often.
+    Mode,
+    /// How often each value occurs, as a map.
+    Histogram,
+    /// The entropy of the values' distribution, in bits.
+    Entropy,
+    /// The first argument in the row where the second is smallest.
+    ArgMin,
+    /// The first argument in the row where the second is largest.
+    ArgMax,
     /// The first value in the order asked for.
     FirstValue {
         /// NULLs don't count as values.
@@ -125,7 +144,7 @@ impl<'a> AggregateCompiler<'a> {
         let arguments = match kind {
             AggregateKind::CountStar => &[],
             // The separator and the fraction are part of the kind.
-            AggregateKind::StringAgg(_) | AggregateKind::Quantile(_) => &params.args[..1],
+            AggregateKind::StringAgg(_) | AggregateKind::Quantile { .. } => &params.args[..1],
             _ => &params.args[..],
         };
         let arguments = arguments
@@ -159,7 +178,30 @@ impl AggregateKind {
     /// True if it matters how often a value occurs.
     fn sees_duplicates(&self) -> bool {
         use AggregateKind::*;
-        !matches!(self, Min | Max | AnyValue | BoolAnd | BoolOr | BitAnd | BitOr | FirstValue { .. } | LastValue { .. })
+        !matches!(
+            self,
+            Min | Max
+                | AnyValue
+                | BoolAnd
+                | BoolOr
+                | BitAnd
+                | BitOr
+                | ArgMin
+                | ArgMax
+                | FirstValue { .. }
+                | LastValue { .. }
+        )
+    }
+
+    /// True if rows without a value don't count.
+    pub(super) fn skips_nulls(&self) -> bool {
+        use AggregateKind::*;
+        !matches!(self, CountStar | List | FirstValue { ignore_nulls: false } | LastValue { ignore_nulls: false })
+    }
+
+    /// The median.
+    pub(crate) fn median() -> Self {
+        AggregateKind::Quantile { fractions: vec![0.5], interpolated: true, as_list: false }
     }
 }
 
@@ -199,8 +241,13 @@ fn kind_of(function: &AggregateFunction) -> Result<AggregateKind> {
         "var_pop" => AggregateKind::VarPop,
         "stddev" => AggregateKind::StddevSamp,
         "stddev_pop" => AggregateKind::StddevPop,
-        "median" => AggregateKind::Quantile(0.5),
-        "percentile_cont" => AggregateKind::Quantile(fraction_of(params.args.get(1))?),
+        "median" => AggregateKind::median(),
+        "percentile_cont" => AggregateKind::Quantile {
+            fractions: vec![fraction_of(params.args.get(1))?],
+            interpolated: true,
+            as_list: false,
+        },
+        "array_agg" => AggregateKind::List,
         "string_agg" => AggregateKind::StringAgg(separator_of(params.args.get(1))?),
         "first_value" => AggregateKind::FirstValue { ignore_nulls },
         "last_value" => AggregateKind::LastValue { ignore_nulls },

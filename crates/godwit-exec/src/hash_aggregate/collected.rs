@@ -1,24 +1,33 @@
-//! Aggregates that need all values of a group, or values without a fixed width: quantiles, string_agg, ordered first and
-//! last values.
+//! Aggregates that need all values of a group: quantiles, string_agg, lists, ordered first and last values.
 //!
-//! Phase one keeps the values as rows (group keys, value, sort keys) in partitions that run along with those of the groups.
-//! Phase two numbers the groups of a partition, looks the number of each row's group up, sorts where the aggregate asks for
-//! it, and makes one result per group.
-#![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
+//! ```text
+//! phase one   (group keys, value, sort keys) ─▶ rows in partitions that run along with those of the groups
+//! phase two   groups of a morsel get numbers 0 .. n
+//!             rows ─▶ (group number, sort keys, value, order of arrival) ─▶ sort ─▶ values, group by group (results/)
+//! ```
+//!
+//! The sort is external, and results are made of its stream a chunk of groups at a time: no group's values need fit into
+//! memory, only a result that is as long as they are, a string or a list, must. How many values a group has is counted
+//! before, so that quantiles are picked by position, and the rows out of the sort need no group.
 
-use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_memory::BufferManager;
-use godwit_rows::{PartitionedRows, PinnedRows, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
-use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Flat, Heap, Heaps, PhysicalType, StrColumn, Vector, match_flat};
+use godwit_expression::Expression;
+use godwit_memory::{BufferManager, Reservation};
+use godwit_rows::{PartitionedRows, RowBlock, RowCollection, RowLayout, RowLayoutOptions};
+use godwit_vector::{Chunk, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 use parking_lot::Mutex;
 
-use super::finish::integers;
+use super::HashAggregate;
+use super::config::RESULTS_SHARE;
 use super::partition::{FinishedGroups, PartitionAggregator};
 use super::plan::CollectedSet;
-use super::{AggregateKind, HashAggregate};
+use super::results::Results;
+use crate::QueryContext;
+use crate::sort::{SortAlone, SortKey, SortSpec, SortedChunks};
 
 /// The rows of a collected set, of all workers.
 pub(super) struct SharedCollected {
@@ -30,7 +39,7 @@ pub(super) struct SharedCollected {
 
 impl SharedCollected {
     pub(super) fn new(keys: &[PhysicalType], set: &CollectedSet, radix_bits: u32) -> Result<Self> {
-        let columns: Vec<PhysicalType> = keys.iter().chain(&set.types).copied().collect();
+        let columns: Vec<PhysicalType> = keys.iter().copied().chain(set.types.iter().map(|ty| ty.physical)).collect();
         let layout = RowLayout::new(&columns, RowLayoutOptions { hash: true, extra_bytes: 0 })?;
         Ok(Self { layout, keys: keys.len(), radix_bits, rows: Mutex::new(None) })
     }
@@ -67,216 +76,215 @@ impl SharedCollected {
     }
 }
 
-/// The values of a set in the partitions of a morsel.
-struct Values {
-    /// The number of each row's group.
-    groups: Vec<u32>,
-    /// Value, then sort keys.
-    columns: Vec<Vector>,
+/// The values of a set for the groups of a morsel, sorted by group.
+pub(super) struct SortedValues {
+    stream: SortedChunks,
+    /// Rows of the stream that are left of its last chunk.
+    rest: Option<Chunk>,
+    /// Number of values of each group.
+    counts: Vec<u64>,
+    /// Size of the values of each group; empty if results don't grow with them.
+    bytes: Vec<u64>,
+    _reservation: Reservation,
 }
 
 impl HashAggregate {
-    /// A vector per collected set with the results of all groups.
-    pub(super) fn finish_collected(
+    /// Numbers the groups of a morsel and sorts the values that were collected for them, set by set.
+    pub(super) fn sort_collected(
         &self,
+        query: &QueryContext,
         aggregator: &mut PartitionAggregator,
         groups: &mut FinishedGroups,
-    ) -> Result<Vec<Vector>> {
+    ) -> Result<Vec<SortedValues>> {
         let plan = self.plan();
         let Some(ordinal) = plan.ordinal else { return Ok(Vec::new()) };
-        let base = self.groups().grouping.base();
-        let mut rows = Vec::new();
-        for begin in (0..groups.len()).step_by(CHUNK_ROWS) {
-            groups.rows(begin, groups.len().min(begin + CHUNK_ROWS), &mut rows);
-            plan.layout.number(ordinal, base, &rows, begin as u64);
-        }
-        let results = self.collected().iter().zip(&plan.collected).zip(std::mem::take(&mut groups.collected));
-        let types = plan.outputs.iter().filter(|(output, _)| matches!(output, super::plan::Output::Collected(_)));
-        results
-            .zip(types)
-            .map(|(((shared, set), collections), (_, ty))| {
-                let rows: u64 = collections.iter().map(RowCollection::rows).sum();
-                let row_bytes: usize =
-                    set.types.iter().map(|ty| ty.width_bytes()).sum::<usize>() + 3 * size_of::<u64>();
-                // Results can be as long as all strings together.
-                let heap_bytes: u64 = if matches!(set.kind, AggregateKind::StringAgg(_)) {
-                    collections.iter().map(RowCollection::bytes).sum()
-                } else {
-                    0
-                };
-                let bytes = rows as usize * row_bytes + heap_bytes as usize;
-                let reservation = self.memory().reserve(bytes, MemoryTag::Other)?;
-                let pinned = collections.iter().map(RowCollection::pin).collect::<Result<Vec<_>>>()?;
-                let values = self.values(shared, ordinal, &pinned, aggregator)?;
-                let result = finish_set(set, values, groups.len(), ty);
-                drop(reservation);
-                result
-            })
-            .collect()
+        groups.number(&plan.layout, ordinal, self.groups().grouping.base());
+        // A single group is one worker's.
+        let workers = if plan.key_types.is_empty() { 1 } else { self.workers() };
+        let sharers = plan.collected.len() * workers;
+        let collected = std::mem::take(&mut groups.collected);
+        let sets = self.collected().iter().zip(&plan.collected).zip(collected);
+        sets.map(|((shared, set), rows)| {
+            let mut sorter = Sorter::new(self, query, set, groups.len(), sharers, &rows)?;
+            for rows in rows {
+                let mut scan = rows.into_scan();
+                while let Some(block) = scan.next_block()? {
+                    query.cancel.check()?;
+                    let numbers = match groups.len() {
+                        1 => Vector::constant(Flat::U32(vec![0].into()), block.pointers().len()),
+                        _ => self.group_numbers(shared, ordinal, &block, aggregator)?,
+                    };
+                    let value = |column| shared.layout.gather(block.pointers(), shared.keys + column, block.heaps());
+                    sorter.push(numbers, (0..set.types.len()).map(value).collect())?;
+                }
+            }
+            sorter.finish()
+        })
+        .collect()
     }
 
-    fn values(
+    /// The number of the group of each row of a block.
+    fn group_numbers(
         &self,
         shared: &SharedCollected,
         ordinal: usize,
-        pinned: &[PinnedRows],
+        block: &RowBlock,
         aggregator: &mut PartitionAggregator,
-    ) -> Result<Values> {
-        let heaps = Heaps::many(pinned.iter().flat_map(|rows| rows.heaps().as_slice()).cloned().collect::<Vec<Heap>>());
-        let mut rows: Vec<RowPtr> = Vec::new();
-        pinned.iter().for_each(|pinned| pinned.pointers(0..pinned.rows(), &mut rows));
-        let mut groups = Vec::with_capacity(rows.len());
+    ) -> Result<Vector> {
         let mut hashes = Vec::new();
-        for block in rows.chunks(CHUNK_ROWS) {
-            shared.layout.hashes(block, &mut hashes);
-            let keys: Vec<Vector> = (0..shared.keys).map(|key| shared.layout.gather(block, key, &heaps)).collect();
-            let found = aggregator.find(&keys, &hashes)?;
-            let ordinals = self.plan().layout.counts(ordinal, self.groups().grouping.base(), found);
-            groups.extend(ordinals.into_iter().map(|ordinal| ordinal as u32));
-        }
-        let columns = (shared.keys..shared.layout.columns().len())
-            .map(|column| shared.layout.gather(&rows, column, &heaps))
-            .collect();
-        Ok(Values { groups, columns })
+        shared.layout.hashes(block.pointers(), &mut hashes);
+        let key = |key| shared.layout.gather(block.pointers(), key, block.heaps());
+        let keys: Vec<Vector> = (0..shared.keys).map(key).collect();
+        let found = aggregator.find(&keys, &hashes)?;
+        let ordinals = self.plan().layout.counts(ordinal, self.groups().grouping.base(), found);
+        Ok(Vector::from_values(ordinals.into_iter().map(|ordinal| ordinal as u32).collect::<Vec<u32>>(), None))
+    }
+
+    /// How many of the groups `begin .. end` become the next chunk: as many as keep results that grow with their values
+    /// small, one at least.
+    pub(super) fn groups_at_once(&self, sets: &[SortedValues], groups: Range<usize>) -> usize {
+        let bytes_max = self.groups().grouping.partition_budget() / RESULTS_SHARE;
+        let mut bytes = 0;
+        let fits = |&group: &usize| {
+            bytes += sets.iter().filter_map(|set| set.bytes.get(group)).sum::<u64>();
+            bytes <= bytes_max
+        };
+        groups.clone().take_while(fits).count().clamp(1, groups.len())
     }
 }
 
-/// The results of `groups` groups.
-fn finish_set(set: &CollectedSet, values: Values, groups: usize, ty: &ColumnType) -> Result<Vector> {
-    use AggregateKind as K;
-    let value = &values.columns[0];
-    match &set.kind {
-        K::FirstValue { ignore_nulls } => {
-            let order = values.sorted(groups, set, *ignore_nulls);
-            Ok(values.take_of_each(&order, |rows| rows.first()))
-        }
-        K::LastValue { ignore_nulls } => {
-            let order = values.sorted(groups, set, *ignore_nulls);
-            Ok(values.take_of_each(&order, |rows| rows.last()))
-        }
-        K::StringAgg(separator) => {
-            let order = values.sorted(groups, set, true);
-            let strings = value.to_flat();
-            let strings = strings.strings();
-            let joined = order.iter().map(|rows| {
-                let parts: Vec<&[u8]> = rows.iter().map(|&row| strings.get(row as usize)).collect();
-                parts.join(separator.as_bytes())
-            });
-            let column = StrColumn::from_strings(joined);
-            Ok(Vector::flat(Flat::Str(column), Some(Bitmap::from_fn(groups, |group| !order[group].is_empty()))))
-        }
-        K::Quantile(fraction) => {
-            let by_value = CollectedSet { columns: vec![0, 0], order: vec![(false, false)], ..set.clone() };
-            let values = Values { columns: vec![value.clone(), value.clone()], groups: values.groups };
-            let order = values.sorted(groups, &by_value, true);
-            quantiles(value, &order, *fraction, ty)
-        }
-        other => Err(Error::internal(format!("{other:?} is not made of collected values"))),
-    }
+/// On the way of a set's rows into the sort: columns are the group number, value and sort keys, the order of arrival.
+struct Sorter<'a> {
+    set: &'a CollectedSet,
+    sort: SortAlone,
+    counts: Vec<u64>,
+    bytes: Vec<u64>,
+    rows: u64,
+    reservation: Reservation,
 }
 
-impl Values {
-    /// The rows of each group in the order asked for, or in that of their arrival.
-    fn sorted(&self, groups: usize, set: &CollectedSet, skips_nulls: bool) -> Vec<Vec<u32>> {
-        let mut of_groups: Vec<Vec<u32>> = vec![Vec::new(); groups];
-        for (row, &group) in self.groups.iter().enumerate() {
-            if !skips_nulls || self.columns[0].is_valid(row) {
-                of_groups[group as usize].push(row as u32);
+impl<'a> Sorter<'a> {
+    fn new(
+        operator: &HashAggregate,
+        query: &QueryContext,
+        set: &'a CollectedSet,
+        groups: usize,
+        sharers: usize,
+        rows: &[RowCollection],
+    ) -> Result<Self> {
+        let number = |logical, count: u64| {
+            let ty = ColumnType::new(logical, false)?;
+            Ok::<_, Error>(ColumnType { range: Some(ValueRange { min: 0, max: count.max(1) as i128 - 1 }), ..ty })
+        };
+        let required = |(column, ty): (usize, &ColumnType)| ColumnType {
+            nullable: ty.nullable && !set.required.contains(&column),
+            ..ty.clone()
+        };
+        let mut input = vec![number(DataType::UInt32, groups as u64)?];
+        input.extend(set.types.iter().enumerate().map(required));
+        input.push(number(DataType::UInt64, rows.iter().map(RowCollection::rows).sum())?);
+        let key = |column: usize, descending, nulls_first| SortKey {
+            expression: Expression::column(column, input[column].clone()),
+            descending,
+            nulls_first,
+        };
+        let (value, arrival) = (1, input.len() - 1);
+        let mut keys = vec![key(0, false, false)];
+        keys.extend(set.order.iter().map(|order| key(value + order.column, order.descending, order.nulls_first)));
+        if set.keeps_arrival {
+            keys.push(key(arrival, false, false));
+        }
+        let mut output = vec![value];
+        output.extend(set.kind.needs_arrival().then_some(arrival));
+        let spec = SortSpec { keys, input, output, limit: None, bound: None };
+        let grows = set.kind.result_grows();
+        let bytes = groups * size_of::<u64>() * if grows { 2 } else { 1 };
+        Ok(Self {
+            set,
+            sort: SortAlone::new(spec, query, operator.memory(), sharers)?,
+            counts: vec![0; groups],
+            bytes: vec![0; if grows { groups } else { 0 }],
+            rows: 0,
+            reservation: operator.memory().reserve(bytes, MemoryTag::Other)?,
+        })
+    }
+
+    fn push(&mut self, numbers: Vector, values: Vec<Vector>) -> Result<()> {
+        let mut columns: Vec<Vector> = std::iter::once(numbers).chain(values).collect();
+        let missing = self.set.required.iter().filter_map(|&column| columns[1 + column].validity().cloned());
+        if let Some(present) = missing.reduce(|a, b| Arc::new(a.and(&b))) {
+            let rows: Vec<u32> = (0..present.len() as u32).filter(|&row| present.get(row as usize)).collect();
+            columns.iter_mut().for_each(|column| *column = column.take(&rows));
+        }
+        let rows = columns[0].len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let numbers = columns[0].to_flat();
+        let numbers = numbers.values::<u32>();
+        numbers.iter().for_each(|&group| self.counts[group as usize] += 1);
+        if !self.bytes.is_empty() {
+            self.add_bytes(numbers, &columns[1]);
+        }
+        let arrival: Vec<u64> = (self.rows..self.rows + rows as u64).collect();
+        self.rows += rows as u64;
+        columns.push(Vector::from_values(arrival, None));
+        self.sort.push(Chunk::new(columns, rows))
+    }
+
+    /// Adds what each value takes in a result to its group.
+    fn add_bytes(&mut self, numbers: &[u32], values: &Vector) {
+        let value_bytes = self.set.kind.value_bytes(values.physical());
+        let flat = values.to_flat();
+        match &flat {
+            Flat::Str(strings) => {
+                let lengths = strings.views().iter().map(|view| view.len() as u64);
+                numbers.iter().zip(lengths).for_each(|(&group, length)| {
+                    self.bytes[group as usize] += value_bytes + length;
+                });
             }
+            _ => numbers.iter().for_each(|&group| self.bytes[group as usize] += value_bytes),
         }
-        if set.order.is_empty() {
-            return of_groups;
-        }
-        let keys: Vec<Vector> = self.columns[1..].iter().map(Vector::flattened).collect();
-        let by_keys = |a: &u32, b: &u32| {
-            let (a, b) = (*a as usize, *b as usize);
-            let ordering = |(key, &(descending, nulls_first)): (&Vector, &(bool, bool))| match (
-                key.is_valid(a),
-                key.is_valid(b),
-            ) {
-                (true, true) if descending => compare(key, b, a),
-                (true, true) => compare(key, a, b),
-                (valid_a, valid_b) if nulls_first => valid_a.cmp(&valid_b),
-                (valid_a, valid_b) => valid_b.cmp(&valid_a),
+    }
+
+    fn finish(self) -> Result<SortedValues> {
+        Ok(SortedValues {
+            stream: self.sort.finish()?,
+            rest: None,
+            counts: self.counts,
+            bytes: self.bytes,
+            _reservation: self.reservation,
+        })
+    }
+}
+
+impl SortedValues {
+    /// The results of the next groups, whose numbers are `groups`, and the memory that they take.
+    pub(super) fn results(
+        &mut self,
+        memory: &BufferManager,
+        set: &CollectedSet,
+        groups: Range<usize>,
+        ty: &ColumnType,
+    ) -> Result<(Vector, Reservation)> {
+        let bytes: u64 = self.bytes.get(groups.clone()).map_or(0, |bytes| bytes.iter().sum());
+        // Parts and the whole of them live at once.
+        let reservation = memory.reserve(2 * bytes as usize, MemoryTag::Other).map_err(|error| {
+            error.context(format!("making a value of {} MiB with {}", bytes >> 20, set.kind.name()))
+        })?;
+        let counts = &self.counts[groups];
+        let mut left: u64 = counts.iter().sum();
+        let mut results = Results::new(set, counts, ty)?;
+        while left > 0 {
+            let chunk = match self.rest.take() {
+                Some(chunk) => chunk,
+                None => self.stream.next()?.ok_or_else(|| Error::internal("a sort lost rows"))?,
             };
-            keys.iter().zip(&set.order).map(ordering).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
-        };
-        of_groups.iter_mut().for_each(|rows| rows.sort_by(by_keys));
-        of_groups
+            let taken = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            left -= taken as u64;
+            results.add(&chunk.slice(0, taken).dense_columns())?;
+            self.rest = (taken < chunk.len()).then(|| chunk.slice(taken, chunk.len() - taken));
+        }
+        Ok((results.finish()?, reservation))
     }
-
-    /// The value of the row that `choose` takes from those of each group.
-    fn take_of_each(&self, groups: &[Vec<u32>], choose: impl Fn(&[u32]) -> Option<&u32>) -> Vector {
-        let picked: Vec<Option<u32>> = groups.iter().map(|rows| choose(rows).copied()).collect();
-        take_optional(&self.columns[0], &picked)
-    }
-}
-
-/// The values at these rows; NULL where there is none.
-fn take_optional(value: &Vector, rows: &[Option<u32>]) -> Vector {
-    if value.is_empty() {
-        return Vector::null(value.physical(), rows.len());
-    }
-    let taken = value.take(&rows.iter().map(|row| row.unwrap_or(0)).collect::<Vec<u32>>());
-    let validity = Bitmap::from_fn(rows.len(), |i| rows[i].is_some_and(|row| value.is_valid(row as usize)));
-    Vector::flat(taken.to_flat(), Some(validity))
-}
-
-/// The order of two values of a flat vector that aren't NULL; NaN is the largest float.
-fn compare(vector: &Vector, a: usize, b: usize) -> Ordering {
-    let godwit_vector::Data::Flat(flat) = vector.data() else { panic!("gathered columns are flat") };
-    match flat {
-        Flat::F32(values) => compare_floats(values[a] as f64, values[b] as f64),
-        Flat::F64(values) => compare_floats(values[a], values[b]),
-        flat => match_flat!(
-            flat,
-            values => values[a].partial_cmp(&values[b]).expect("integers are ordered"),
-            strings => strings.get(a).cmp(strings.get(b)),
-            _array => panic!("rows hold no lists")
-        ),
-    }
-}
-
-fn compare_floats(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-}
-
-/// The value at `fraction` of each group's sorted rows, interpolated between its neighbours.
-fn quantiles(value: &Vector, groups: &[Vec<u32>], fraction: f64, ty: &ColumnType) -> Result<Vector> {
-    let validity = Bitmap::from_fn(groups.len(), |group| !groups[group].is_empty());
-    // The neighbours' rows and the way from the lower to the upper one.
-    let neighbours = |rows: &Vec<u32>| {
-        let place = fraction * rows.len().saturating_sub(1) as f64;
-        let row = |place: f64| rows.get(place as usize).map(|&row| row as usize);
-        Some((row(place.floor())?, row(place.ceil())?, place.fract()))
-    };
-    let flat = value.to_flat();
-    let is_float = matches!(flat, Flat::F32(_) | Flat::F64(_));
-    if !is_float && !flat.physical().is_integer() {
-        return Err(Error::unsupported(format!("quantiles of {}", ty.logical)));
-    }
-    let number =
-        |row: usize| -> f64 { match_flat!(&flat, values => values[row] as f64, _s => f64::NAN, _a => f64::NAN) };
-    if is_float || matches!(ty.physical, PhysicalType::F32 | PhysicalType::F64) {
-        let interpolate = |rows| {
-            let (lower, upper, way) = neighbours(rows)?;
-            Some(if way == 0.0 { number(lower) } else { number(lower) + (number(upper) - number(lower)) * way })
-        };
-        let values: Vec<f64> = groups.iter().map(|rows| interpolate(rows).unwrap_or(0.0)).collect();
-        let flat = match ty.physical {
-            PhysicalType::F32 => Flat::F32(values.into_iter().map(|value| value as f32).collect::<Vec<f32>>().into()),
-            _ => Flat::F64(values.into()),
-        };
-        return Ok(Vector::flat(flat, Some(validity)));
-    }
-    let integer = |row: usize| -> i128 { match_flat!(&flat, values => values[row] as i128, _s => 0, _a => 0) };
-    let interpolate = |rows| {
-        let (lower, upper, way) = neighbours(rows)?;
-        let distance = integer(upper).wrapping_sub(integer(lower));
-        // Half of an odd distance rounds down, as the planner's type has no room for it.
-        let step = if way == 0.5 { distance / 2 } else { (distance as f64 * way) as i128 };
-        Some(integer(lower) + step)
-    };
-    let values = groups.iter().map(|rows| interpolate(rows).unwrap_or(0));
-    Ok(Vector::flat(integers(ty.physical, values), Some(validity)))
 }

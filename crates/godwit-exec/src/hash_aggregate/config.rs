@@ -50,6 +50,10 @@ pub(super) const MORSEL_ROWS_MIN: u64 = 1 << 14;
 /// Share of the memory limit that all partitions under aggregation in phase two may take.
 pub(super) const PARTITIONS_MEMORY_SHARE: f64 = 0.5;
 
+/// Share of a worker's part of [`PARTITIONS_MEMORY_SHARE`] that the results of a chunk may take which grow with their
+/// values; a single result may take more.
+pub(super) const RESULTS_SHARE: u64 = 16;
+
 /// Most slots of the map of a direct array with strings among its keys, 4 bytes each: 256 KiB, a part of the L2 cache.
 pub(super) const DIRECT_SLOTS_MAX: usize = 1 << 16;
 /// Most slots if all keys are integers or booleans: 8 MiB, a part of the L3 cache. Even there an access costs less than a

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use godwit_common::{ErrorKind, Result};
+use godwit_common::{Error, ErrorKind, Result};
 use godwit_memory::BufferManager;
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_rows::{GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
@@ -142,6 +142,33 @@ pub(super) struct LocalGroups {
     /// The keys of the rows that were only partitioned.
     sketch: DistinctSketch,
     large: Option<LargeTable>,
+    /// Scratch of [`improve_known`](Self::improve_known).
+    known: KnownRows,
+}
+
+/// Rows of a chunk whose groups are in the table: their positions, and the rows of their groups.
+#[derive(Default)]
+struct KnownRows {
+    positions: Vec<u32>,
+    rows: Vec<RowPtr>,
+}
+
+/// Makes a group of each of the rows `rows` of a chunk. If memory runs out, some may have been made.
+fn append_groups(
+    groups: &mut PartitionedRows,
+    states: &StateLayout,
+    base: usize,
+    columns: &[Vector],
+    rows: Option<&[u32]>,
+    hashes: &[u64],
+    made: &mut Vec<RowPtr>,
+) -> Result<()> {
+    let appended = groups.append(columns, rows, hashes, Some(made));
+    if appended.is_err() {
+        made.retain(|row| row.address() != 0);
+    }
+    states.initialize(base, made);
+    appended
 }
 
 impl LocalGroups {
@@ -165,6 +192,7 @@ impl LocalGroups {
             passing_rows: 0,
             sketch: DistinctSketch::new(),
             large: None,
+            known: KnownRows::default(),
         })
     }
 
@@ -215,8 +243,7 @@ impl LocalGroups {
             self.sketch.add(hashes);
             self.rows.release_pins();
             self.found.clear();
-            self.rows.append(columns, None, hashes, Some(&mut self.found))?;
-            states.initialize(base, &self.found);
+            append_groups(&mut self.rows, states, base, columns, None, hashes, &mut self.found)?;
             if self.passing_rows % DECIDE_ROWS < CHUNK_ROWS as u64 {
                 // In time for the next chunk: the rows of this one stay pinned.
                 self.consider_large()?;
@@ -224,11 +251,12 @@ impl LocalGroups {
             return Ok(&self.found);
         }
         self.rows_taken += hashes.len() as u64;
-        self.table.find_or_found(keys, hashes, &mut self.found, |new, made| {
-            self.rows.append(columns, Some(new), hashes, Some(made))?;
-            states.initialize(base, made);
-            Ok(())
-        })?;
+        let assigned = self.table.find_or_found(keys, hashes, &mut self.found, |new, made| {
+            append_groups(&mut self.rows, states, base, columns, Some(new), hashes, made)
+        });
+        if let Err(error) = assigned {
+            return self.assign_again(keys, payload, hashes, error);
+        }
         if !payload.is_empty() {
             let mut found = std::mem::take(&mut self.found);
             self.improve(&mut found, keys, payload)?;
@@ -246,30 +274,55 @@ impl LocalGroups {
         hashes: &[u64],
     ) -> Result<&[RowPtr]> {
         let large = self.large.as_mut().expect("checked by the caller");
-        let LargeTable { passed, missing, made, rows, misses, .. } = large;
-        self.table.find(keys, hashes, &mut self.found, missing);
-        *rows += hashes.len() as u64;
-        *misses += missing.len() as u64;
-        if !missing.is_empty() {
+        self.table.find(keys, hashes, &mut self.found, &mut large.missing);
+        large.rows += hashes.len() as u64;
+        large.misses += large.missing.len() as u64;
+        if !large.missing.is_empty() {
             self.has_duplicates = true;
+            let LargeTable { passed, missing, made, .. } = large;
             made.clear();
             passed.release_pins();
-            passed.append(columns, Some(missing), hashes, Some(made))?;
-            self.grouping.states.initialize(self.grouping.base(), made);
+            let (states, base) = (&self.grouping.states, self.grouping.base());
+            if let Err(error) = append_groups(passed, states, base, columns, Some(missing), hashes, made) {
+                return self.assign_again(keys, payload, hashes, error);
+            }
             missing.iter().zip(made.iter()).for_each(|(&position, &row)| self.found[position as usize] = row);
         }
         if !payload.is_empty() && self.grouping.improves_payload() {
-            // Passed rows have their payload already, and their groups aren't in the table.
-            let missing = std::mem::take(missing);
-            let mut is_known = vec![true; hashes.len()];
-            missing.iter().for_each(|&position| is_known[position as usize] = false);
-            let known: Vec<u32> = (0..hashes.len() as u32).filter(|&position| is_known[position as usize]).collect();
-            let mut found: Vec<RowPtr> = known.iter().map(|&position| self.found[position as usize]).collect();
-            let take = |columns: &[Vector]| columns.iter().map(|column| column.take(&known)).collect::<Vec<_>>();
-            self.improve(&mut found, &take(keys), &take(payload))?;
-            known.iter().zip(&found).for_each(|(&position, &row)| self.found[position as usize] = row);
+            self.improve_known(keys, payload)?;
         }
         Ok(&self.found)
+    }
+
+    /// Memory ran out while groups of a chunk were made: empties the table, so that others may have the pages that it
+    /// pins, and begins anew with the chunk. What was made of it so far stays, as groups without rows.
+    fn assign_again(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64], error: Error) -> Result<&[RowPtr]> {
+        if error.kind() != ErrorKind::Resource || (self.table.groups() == 0 && self.large.is_none()) {
+            return Err(error);
+        }
+        self.has_duplicates = true;
+        match self.large {
+            Some(_) => self.drop_large()?,
+            None => self.empty_table(),
+        }
+        self.assign(keys, payload, hashes)
+    }
+
+    /// [`improve`](Self::improve) for the rows of a chunk that found their group in the full table: passed rows have
+    /// their payload already, and their groups aren't in the table.
+    fn improve_known(&mut self, keys: &[Vector], payload: &[Vector]) -> Result<()> {
+        let mut known = std::mem::take(&mut self.known);
+        let mut missing = self.large.as_ref().expect("the table is a large one").missing.iter().copied().peekable();
+        known.positions.clear();
+        known.positions.extend((0..self.found.len() as u32).filter(|&row| missing.next_if_eq(&row).is_none()));
+        known.rows.clear();
+        known.rows.extend(known.positions.iter().map(|&position| self.found[position as usize]));
+        let take = |columns: &[Vector]| columns.iter().map(|column| column.take(&known.positions)).collect::<Vec<_>>();
+        let (keys, payload) = (take(keys), take(payload));
+        self.improve(&mut known.rows, &keys, &payload)?;
+        known.positions.iter().zip(&known.rows).for_each(|(&position, &row)| self.found[position as usize] = row);
+        self.known = known;
+        Ok(())
     }
 
     /// Takes over what is better in the payload of a chunk than in the rows of its groups, which the table points to.
@@ -382,22 +435,33 @@ impl LocalGroups {
         let free = (memory.available_bytes() + memory.evictable_bytes()) as f64;
         let is_short = free < memory.memory_limit() as f64 * LARGE_FREE_MIN;
         large.is_full |= is_short || self.table.groups() + self.replaced_rows + rows > large.groups_max;
-        let is_useless =
-            large.rows >= RETRY_ROWS && (large.misses as f64) > large.rows as f64 * (1.0 - LARGE_HELD_MIN / 2.0);
-        if large.rows >= RETRY_ROWS {
+        let is_judged = large.rows >= RETRY_ROWS;
+        let is_useless = is_judged && (large.misses as f64) > large.rows as f64 * (1.0 - LARGE_HELD_MIN / 2.0);
+        if is_judged {
             (large.rows, large.misses) = (0, 0);
         }
         let is_replaced_often = self.replaced_rows > self.table.groups() + LOCAL_ENTRIES_MAX;
         if is_useless || is_replaced_often || is_short && free < memory.memory_limit() as f64 * LARGE_FREE_MIN / 2.0 {
-            let large = self.large.take().expect("there is one");
-            self.rows.release_pins();
-            self.rows.combine(large.passed);
-            self.has_duplicates = true;
-            (self.replaced_rows, self.rows_taken) = (0, 0);
-            self.sketch = DistinctSketch::new();
-            self.table.reset(LOCAL_ENTRIES_MIN)?;
+            self.drop_large()?;
         }
         Ok(())
+    }
+
+    /// Goes on with a small table.
+    fn drop_large(&mut self) -> Result<()> {
+        let large = self.large.take().expect("there is one");
+        self.rows.combine(large.passed);
+        self.sketch = DistinctSketch::new();
+        self.empty_table();
+        self.table.reset(LOCAL_ENTRIES_MIN)
+    }
+
+    /// Forgets the groups; their rows stay, unpinned.
+    fn empty_table(&mut self) {
+        self.has_duplicates = true;
+        (self.replaced_rows, self.rows_taken) = (0, 0);
+        self.table.clear();
+        self.rows.release_pins();
     }
 
     /// Number of rows in the pages.
@@ -413,11 +477,7 @@ impl LocalGroups {
         if (self.rows_taken as f64) < self.table.groups() as f64 * REDUCTION_MIN {
             self.passing_rows = RETRY_ROWS;
         }
-        self.has_duplicates = true;
-        self.rows_taken = 0;
-        self.replaced_rows = 0;
-        self.table.clear();
-        self.rows.release_pins();
+        self.empty_table();
         Ok(())
     }
 

@@ -5,12 +5,13 @@
 //!                      └─▶ local table (groups.rs)   rows of groups: keys, hash, states; in radix partitions
 //!         combine: partitions of all workers side by side, nothing copied
 //! source  distinct sets ─▶ unique (keys, arguments), fed to groups as the input was (source.rs)
-//!         partitions ─▶ one row per group (partition.rs) ─▶ results (finish.rs, collected.rs)
+//!         partitions ─▶ one row per group (partition.rs) ─▶ results of states (finish.rs)
+//!                  └──▶ values, sorted by group (collected.rs) ─▶ results of values (results/)
 //! ```
 //!
 //! - *Memory.* Rows of groups are in spillable pages; only the rows that a small table points into are pinned. Phase two
-//!   pins a partition at a time per worker, and splits those that don't fit. Everything finishes in bounded memory but
-//!   for collected values of a single group (a median, a long string), which must fit.
+//!   pins a partition at a time per worker, and splits those that don't fit. Collected values are sorted externally.
+//!   Everything finishes in bounded memory; only a result that is a long string or list must fit.
 //! - *Payload*: `any_value` of everything, minima and maxima of strings are columns of the groups' rows behind the keys. The
 //!   row that founds a group brings them; a later row costs something only if its value could be better, so that dozens
 //!   of `any_value` are nearly free.
@@ -22,6 +23,8 @@
 
 mod call;
 mod collected;
+#[cfg(test)]
+mod collected_tests;
 mod config;
 mod direct;
 mod finish;
@@ -29,6 +32,7 @@ mod framed;
 mod groups;
 mod partition;
 mod plan;
+mod results;
 mod sink;
 mod sketch;
 mod source;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::Reservation;
+use godwit_rows::aggregate_state::StateLayout;
 use godwit_rows::{GroupTable, PartitionedRows, PinnedRows, RowCollection, RowPtr, radix};
 use godwit_vector::{CHUNK_ROWS, Heap, Heaps, Vector};
 
@@ -33,12 +34,6 @@ struct Partition {
     collected: Vec<RowCollection>,
 }
 
-impl Partition {
-    fn bytes(&self) -> u64 {
-        self.rows.bytes() + self.collected.iter().map(RowCollection::bytes).sum::<u64>()
-    }
-}
-
 impl GroupMorsel {
     pub(super) fn new(
         index: usize,
@@ -54,9 +49,16 @@ impl GroupMorsel {
         self.partitions.iter().map(|partition| partition.rows.rows()).sum()
     }
 
+    /// Rows of groups, and values collected for them.
+    fn rows_and_values(&self) -> u64 {
+        let collected = self.partitions.iter().flat_map(|partition| &partition.collected);
+        self.rows() + collected.map(RowCollection::rows).sum::<u64>()
+    }
+
     /// True if both together are still small.
     pub(super) fn can_be_merged(&self, other: &GroupMorsel, bytes_max: u64) -> bool {
-        self.rows() + other.rows() <= MORSEL_ROWS_MIN && self.bytes_needed() + other.bytes_needed() <= bytes_max
+        self.rows_and_values() + other.rows_and_values() <= MORSEL_ROWS_MIN
+            && self.bytes_needed() + other.bytes_needed() <= bytes_max
     }
 
     pub(super) fn merge(&mut self, other: GroupMorsel) {
@@ -64,17 +66,16 @@ impl GroupMorsel {
         self.partitions.extend(other.partitions);
     }
 
-    /// What it takes to aggregate it: all pages, the table, and the list of groups.
+    /// What it takes to aggregate it: all pages of groups, the table, and the list of groups. Collected values are read
+    /// page by page.
     fn bytes_needed(&self) -> u64 {
-        let pages: u64 = self.partitions.iter().map(Partition::bytes).sum();
+        let pages: u64 = self.partitions.iter().map(|partition| partition.rows.bytes()).sum();
         pages + self.rows() * 4 * size_of::<u64>() as u64
     }
 
     fn can_be_split(&self) -> bool {
-        let values: u64 =
-            self.partitions.iter().flat_map(|partition| &partition.collected).map(RowCollection::rows).sum();
         let has_bits = |partition: &Partition| partition.bits + REPARTITION_BITS <= radix::PARTITION_BITS_MAX;
-        self.rows() + values >= SPLIT_ROWS_MIN && self.partitions.iter().all(has_bits)
+        self.rows() >= SPLIT_ROWS_MIN && self.partitions.iter().all(has_bits)
     }
 }
 
@@ -101,6 +102,15 @@ impl FinishedGroups {
     /// Number of groups.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Gives the groups numbers from 0 on, in the state `ordinal`.
+    pub(super) fn number(&self, states: &StateLayout, ordinal: usize, base: usize) {
+        let mut rows = Vec::new();
+        for begin in (0..self.len).step_by(CHUNK_ROWS) {
+            self.rows(begin, self.len.min(begin + CHUNK_ROWS), &mut rows);
+            states.number(ordinal, base, &rows, begin as u64);
+        }
     }
 
     /// The rows of groups `begin .. end`; replaces the content of `rows`.

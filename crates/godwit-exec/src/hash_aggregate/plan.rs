@@ -19,7 +19,8 @@ use godwit_rows::aggregate_state::{StateKind, StateLayout};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use super::config::ROWS_MAX;
-use super::{AggregateCall, AggregateKind, HashAggregateSpec};
+use super::results::CollectedKind;
+use super::{AggregateCall, AggregateKind, AggregateOrder, HashAggregateSpec};
 
 /// Which rows reach a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,13 +60,26 @@ pub(super) struct Payload {
 /// Values that are kept until all of their group are there.
 #[derive(Debug, Clone)]
 pub(super) struct CollectedSet {
+    pub(super) kind: CollectedKind,
     pub(super) feed: Feed,
-    /// The value, then the sort keys: columns of the feed.
+    /// The value, then the sort keys that are others: columns of the feed.
     pub(super) columns: Vec<usize>,
-    pub(super) types: Vec<PhysicalType>,
-    pub(super) kind: AggregateKind,
-    /// Per sort key: descending, NULLs first.
-    pub(super) order: Vec<(bool, bool)>,
+    pub(super) types: RowType,
+    /// How the values of a group are sorted.
+    pub(super) order: Vec<CollectedOrder>,
+    /// Rows that compare equal stay in the order of their arrival.
+    pub(super) keeps_arrival: bool,
+    /// Rows where one of these of `columns` is NULL are left out.
+    pub(super) required: Vec<usize>,
+}
+
+/// A sort key of collected values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CollectedOrder {
+    /// Which of the columns of the set.
+    pub(super) column: usize,
+    pub(super) descending: bool,
+    pub(super) nulls_first: bool,
 }
 
 /// How a result comes out of states.
@@ -249,9 +263,6 @@ impl Planner {
         let filter = call.filter.as_ref().map(|filter| self.input(filter));
         // `arguments` are columns of the feed, and `feed_types` the types of all its columns.
         let (feed, arguments, feed_types) = if call.distinct {
-            if !call.order_by.is_empty() {
-                return Err(Error::unsupported("ORDER BY in an aggregate with DISTINCT"));
-            }
             let set = DistinctSet { arguments: inputs, filter };
             let index = self.distinct.iter().position(|known| *known == set).unwrap_or_else(|| {
                 self.distinct.push(set);
@@ -325,7 +336,16 @@ impl Planner {
                 }
                 Output::Moments { state: self.state(StateKind::Moments, feed, vec![column]), kind: call.kind.clone() }
             }
-            K::Quantile(_) | K::StringAgg(_) | K::FirstValue { .. } | K::LastValue { .. } => {
+            K::Quantile { .. }
+            | K::StringAgg(_)
+            | K::List
+            | K::Mode
+            | K::Histogram
+            | K::Entropy
+            | K::ArgMin
+            | K::ArgMax
+            | K::FirstValue { .. }
+            | K::LastValue { .. } => {
                 return self.collect(call, feed, arguments, feed_types, ty);
             }
         };
@@ -374,22 +394,79 @@ impl Planner {
         feed_types: &[ColumnType],
         mut ty: ColumnType,
     ) -> Result<(Output, ColumnType)> {
-        let mut columns = vec![arguments[0]];
-        let mut types = vec![feed_types[arguments[0]].physical];
+        let mut set = CollectedSet {
+            kind: collected_kind(&call.kind),
+            feed,
+            columns: vec![arguments[0]],
+            types: vec![feed_types[arguments[0]].clone()],
+            order: Vec::new(),
+            keeps_arrival: true,
+            required: if call.kind.skips_nulls() { vec![0] } else { Vec::new() },
+        };
         for order in &call.order_by {
-            columns.push(self.input(&order.expression));
-            types.push(order.expression.output().physical);
+            let column = match feed {
+                Feed::Distinct(_) => distinct_column(call, order)?,
+                Feed::Input { .. } => self.input(&order.expression),
+            };
+            set.order_by(column, order.expression.output(), order.descending, order.nulls_first);
         }
-        if types.contains(&PhysicalType::Nested) {
-            return Err(Error::unsupported(format!("{:?} of a list, struct or map", call.kind)));
+        if let AggregateKind::ArgMin | AggregateKind::ArgMax = call.kind {
+            let (column, ty) = (arguments[1], &call.arguments[1]);
+            let key = set.order_by(column, ty.output(), call.kind == AggregateKind::ArgMax, false);
+            set.required.push(key);
         }
-        if !matches!(call.kind, AggregateKind::Quantile(_) | AggregateKind::StringAgg(_)) {
+        if set.kind.is_sorted_by_value() {
+            set.order = vec![CollectedOrder { column: 0, descending: false, nulls_first: false }];
+            set.keeps_arrival = set.kind.needs_arrival();
+        }
+        if set.types.iter().any(|ty| ty.physical == PhysicalType::Nested) {
+            return Err(Error::unsupported(format!("{} of a list, struct or map", set.kind.name())));
+        }
+        if set.kind.keeps_type() {
             keep_type(&mut ty, &feed_types[arguments[0]]);
         }
-        ty.nullable = true;
-        let order = call.order_by.iter().map(|order| (order.descending, order.nulls_first)).collect();
-        self.collected.push(CollectedSet { feed, columns, types, kind: call.kind.clone(), order });
+        ty.nullable = set.kind != CollectedKind::Entropy;
+        self.collected.push(set);
         Ok((Output::Collected(self.collected.len() - 1), ty))
+    }
+}
+
+impl CollectedSet {
+    /// Adds a sort key, a column of the feed; returns which of the columns of the set it is.
+    fn order_by(&mut self, column: usize, ty: &ColumnType, descending: bool, nulls_first: bool) -> usize {
+        let known = self.columns.iter().position(|&known| known == column);
+        let column = known.unwrap_or_else(|| {
+            self.columns.push(column);
+            self.types.push(ty.clone());
+            self.columns.len() - 1
+        });
+        self.order.push(CollectedOrder { column, descending, nulls_first });
+        column
+    }
+}
+
+/// The column of a distinct set that an ORDER BY of its aggregate means.
+fn distinct_column(call: &AggregateCall, order: &AggregateOrder) -> Result<usize> {
+    let column = call.arguments.iter().position(|argument| argument.is_same(&order.expression));
+    column.ok_or_else(|| {
+        Error::user("an aggregate with DISTINCT can be ordered by its arguments only")
+            .with_hint("values that are equal could have different places otherwise")
+    })
+}
+
+fn collected_kind(kind: &AggregateKind) -> CollectedKind {
+    match kind {
+        AggregateKind::FirstValue { .. } | AggregateKind::ArgMin | AggregateKind::ArgMax => CollectedKind::First,
+        AggregateKind::LastValue { .. } => CollectedKind::Last,
+        AggregateKind::StringAgg(separator) => CollectedKind::Text { separator: separator.clone() },
+        AggregateKind::List => CollectedKind::List,
+        AggregateKind::Mode => CollectedKind::Mode,
+        AggregateKind::Histogram => CollectedKind::Histogram,
+        AggregateKind::Entropy => CollectedKind::Entropy,
+        AggregateKind::Quantile { fractions, interpolated, as_list } => {
+            CollectedKind::Quantile { fractions: fractions.clone(), interpolated: *interpolated, as_list: *as_list }
+        }
+        other => unreachable!("{other:?} has a state of a fixed size"),
     }
 }
 

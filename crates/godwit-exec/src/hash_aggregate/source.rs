@@ -12,11 +12,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_memory::Reservation;
 use godwit_rows::RowPtr;
-use godwit_vector::{CHUNK_ROWS, Chunk, Vector};
+use godwit_vector::{CHUNK_ROWS, Chunk};
 use parking_lot::Mutex;
 
 use super::HashAggregate;
+use super::collected::SortedValues;
 use super::finish::StateReader;
 use super::partition::{Aggregated, FinishedGroups, GroupMorsel, PartitionAggregator, key_columns};
 use super::plan::Output;
@@ -121,9 +123,11 @@ pub(super) struct AggregateSourceWorker {
 /// Groups on their way out.
 struct Emission {
     groups: FinishedGroups,
-    /// A vector per collected set, over all groups.
-    collected: Vec<Vector>,
+    /// The values of each collected set.
+    collected: Vec<SortedValues>,
     next: usize,
+    /// The memory of the results in the last chunk that were made of collected values.
+    results: Vec<Reservation>,
 }
 
 impl AggregateSourceWorker {
@@ -174,20 +178,22 @@ impl AggregateSourceWorker {
             Aggregated::Groups(groups) => groups,
         };
         let mut groups = groups;
-        let collected = self.operator.finish_collected(&mut self.aggregator, &mut groups)?;
-        self.emitting = Some(Emission { groups, collected, next: 0 });
+        let collected = self.operator.sort_collected(&self.query, &mut self.aggregator, &mut groups)?;
+        self.emitting = Some(Emission { groups, collected, next: 0, results: Vec::new() });
         Ok(())
     }
 
     /// The next chunk of the groups that are finished.
     fn emit(&mut self) -> Result<Option<Chunk>> {
-        let Some(Emission { groups, collected, next }) = &mut self.emitting else { return Ok(None) };
+        let Some(Emission { groups, collected, next, results }) = &mut self.emitting else { return Ok(None) };
+        results.clear();
         let begin = *next;
         let end = groups.len().min(begin + self.query.settings.chunk_rows);
         if begin == end {
             self.emitting = None;
             return Ok(None);
         }
+        let end = begin + self.operator.groups_at_once(collected, begin..end);
         *next = end;
         groups.rows(begin, end, &mut self.rows);
         let plan = self.operator.plan();
@@ -197,7 +203,12 @@ impl AggregateSourceWorker {
         for (output, ty) in &plan.outputs {
             columns.push(match output {
                 Output::Payload(column) => grouping.layout.gather(&self.rows, grouping.keys() + column, &groups.heaps),
-                Output::Collected(set) => collected[*set].slice(begin, end - begin),
+                Output::Collected(set) => {
+                    let memory = self.operator.memory();
+                    let (vector, memory) = collected[*set].results(memory, &plan.collected[*set], begin..end, ty)?;
+                    results.push(memory);
+                    vector
+                }
                 _ => states.vector(output, ty)?,
             });
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
-use godwit_common::ErrorKind;
+use godwit_common::{ErrorKind, MemoryTag};
+use godwit_memory::BufferConfig;
+use godwit_rows::aggregate_state::StateKind;
 use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Bitmap, Chunk, ColumnType, Dictionary, Flat, StrColumn, ValueRange};
 use proptest::prelude::*;
@@ -14,8 +16,8 @@ use crate::testing::{
     rows_of, run, values_of,
 };
 
-const MIB: u64 = 1 << 20;
-const ROOMY: World = World { memory_limit: 256 * MIB, force_spill: false, chunk_rows: 2048, workers: 2 };
+pub(super) const MIB: u64 = 1 << 20;
+pub(super) const ROOMY: World = World { memory_limit: 256 * MIB, force_spill: false, chunk_rows: 2048, workers: 2 };
 
 /// Arguments behind the keys: an integer of a small range, a decimal without proven range, a float, a string, a boolean.
 fn argument_types() -> RowType {
@@ -46,18 +48,22 @@ fn arguments(random: &mut Random, rows: usize) -> Vec<Vector> {
     ]
 }
 
-const INT: usize = 0;
-const DECIMAL: usize = 1;
-const FLOAT: usize = 2;
-const TEXT: usize = 3;
-const BOOL: usize = 4;
+pub(super) const INT: usize = 0;
+pub(super) const DECIMAL: usize = 1;
+pub(super) const FLOAT: usize = 2;
+pub(super) const TEXT: usize = 3;
+pub(super) const BOOL: usize = 4;
 
 /// An aggregate over arguments: kind, argument, filtered by the boolean argument, distinct.
 #[derive(Clone)]
-struct Call(AggregateKind, Option<usize>, bool, bool);
+pub(super) struct Call(pub(super) AggregateKind, pub(super) Option<usize>, pub(super) bool, pub(super) bool);
 
-fn plain(kind: AggregateKind, argument: usize) -> Call {
+pub(super) fn plain(kind: AggregateKind, argument: usize) -> Call {
     Call(kind, Some(argument), false, false)
+}
+
+pub(super) fn quantile(fraction: f64, interpolated: bool) -> AggregateKind {
+    AggregateKind::Quantile { fractions: vec![fraction], interpolated, as_list: false }
 }
 
 fn all_calls() -> Vec<Call> {
@@ -89,8 +95,11 @@ fn all_calls() -> Vec<Call> {
         plain(BoolOr, BOOL),
         plain(BitXor, INT),
         plain(VarSamp, FLOAT),
-        plain(Quantile(0.5), FLOAT),
-        Call(Quantile(0.25), Some(INT), true, false),
+        plain(AggregateKind::median(), FLOAT),
+        Call(quantile(0.25, true), Some(INT), true, false),
+        plain(quantile(0.9, false), TEXT),
+        plain(Mode, INT),
+        Call(Mode, Some(TEXT), true, false),
         distinct(Count, INT, false),
         distinct(Sum, INT, false),
         distinct(Count, TEXT, true),
@@ -130,12 +139,17 @@ impl Call {
         }
     }
 
-    /// Is the value one of the group that isn't NULL, or NULL if all are?
+    /// Is the value one of the group that isn't NULL, or NULL if all are? A mode has to be one of the most frequent.
     fn could_be(&self, value: &Value, rows: &[&[Value]]) -> bool {
         let argument = self.1.expect("any_value has an argument");
         let passing = rows.iter().filter(|row| !self.2 || row[BOOL] == Value::Integer(1));
-        let mut values = passing.map(|row| &row[argument]).filter(|value| **value != Value::Null).peekable();
-        if values.peek().is_none() { *value == Value::Null } else { values.any(|known| known == value) }
+        let mut frequencies: BTreeMap<&Value, usize> = BTreeMap::new();
+        for value in passing.map(|row| &row[argument]).filter(|value| **value != Value::Null) {
+            *frequencies.entry(value).or_default() += 1;
+        }
+        let Some(most) = frequencies.values().max() else { return *value == Value::Null };
+        let frequency = frequencies.get(value);
+        if self.0 == AggregateKind::Mode { frequency == Some(most) } else { frequency.is_some() }
     }
 
     /// The result over the rows of a group, which hold the arguments.
@@ -179,7 +193,11 @@ impl Call {
                 let mean = floats().sum::<f64>() / values.len() as f64;
                 as_float(floats().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64)
             }
-            Quantile(fraction) => {
+            Quantile { fractions, interpolated: false, .. } => {
+                values[(fractions[0] * values.len() as f64).ceil() as usize - 1].clone()
+            }
+            Quantile { fractions, .. } => {
+                let fraction = fractions[0];
                 let place = fraction * (values.len() - 1) as f64;
                 let (lower, upper) = (&values[place.floor() as usize], &values[place.ceil() as usize]);
                 if argument == FLOAT {
@@ -229,14 +247,22 @@ fn is_close(a: &Value, b: &Value) -> bool {
     }
 }
 
-struct Case {
-    key_types: RowType,
-    calls: Vec<Call>,
-    grouping_sets: Option<Vec<Vec<usize>>>,
+pub(super) struct Case {
+    pub(super) key_types: RowType,
+    pub(super) calls: Vec<Call>,
+    pub(super) grouping_sets: Option<Vec<Vec<usize>>>,
 }
 
-/// Aggregates chunks of keys and arguments, checks the result, and returns the query and the table it used.
-fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, String) {
+/// What an aggregation gave.
+pub(super) struct Outcome {
+    query: Arc<QueryContext>,
+    rows: Vec<Row>,
+    output_type: RowType,
+    table: String,
+}
+
+/// Aggregates chunks of keys and arguments.
+pub(super) fn aggregate(case: &Case, chunks: Vec<Chunk>, world: World) -> Result<Outcome> {
     let query = world.query();
     let keys = case.key_types.len();
     let column = |(index, ty): (usize, &ColumnType)| Expression::column(index, ty.clone());
@@ -246,14 +272,23 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, S
         aggregates: case.calls.iter().map(|call| call.planned(keys)).collect(),
         estimated_groups: None,
     };
-    let operator = HashAggregate::new(spec, &query, "HashAggregate").unwrap();
+    let operator = HashAggregate::new(spec, &query, "HashAggregate")?;
     let collected = CollectedRows::new(&query);
-    let input: Vec<Row> = chunks.iter().flat_map(rows_of).collect();
     let pipelines = vec![
         pipeline(Chunks::new(chunks), Vec::new(), operator.sink(), &[]),
         pipeline(operator.source(), Vec::new(), collected.clone(), &[0]),
     ];
-    run(&query, pipelines).unwrap();
+    run(&query, pipelines)?;
+    let table = operator.metrics.notes().into_iter().find(|(name, _)| name == "table").map(|(_, note)| note);
+    let output_type = operator.output_type();
+    Ok(Outcome { query, rows: collected.rows(), output_type, table: table.unwrap_or_default() })
+}
+
+/// Aggregates chunks of keys and arguments, checks the result, and returns the query and the table it used.
+pub(super) fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, String) {
+    let keys = case.key_types.len();
+    let input: Vec<Row> = chunks.iter().flat_map(rows_of).collect();
+    let Outcome { query, rows: mut found, output_type, table } = aggregate(case, chunks, world).unwrap();
 
     let all_keys = vec![(0..keys).collect::<Vec<usize>>()];
     let sets = case.grouping_sets.as_ref().unwrap_or(&all_keys);
@@ -270,14 +305,13 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, S
         }
         input.iter().for_each(|row| groups.entry(key_of(Some(row))).or_default().push(&row[keys..]));
     }
-    let mut found = collected.rows();
     found.sort();
     assert_eq!(found.len(), groups.len(), "number of groups");
     let width = keys + case.grouping_sets.is_some() as usize;
     for (row, (key, rows)) in found.iter().zip(&groups) {
         assert_eq!(row[..width], key[..], "keys");
         for (index, (value, call)) in row[width..].iter().zip(&case.calls).enumerate() {
-            if call.0 == AggregateKind::AnyValue {
+            if matches!(call.0, AggregateKind::AnyValue | AggregateKind::Mode) {
                 assert!(call.could_be(value, rows), "aggregate {index}: {value:?} is not of the group");
                 continue;
             }
@@ -285,14 +319,17 @@ fn check(case: &Case, chunks: Vec<Chunk>, world: World) -> (Arc<QueryContext>, S
             assert!(is_close(value, &expected), "aggregate {index}, {:?}: {value:?}, not {expected:?}", call.0);
         }
     }
-    let types = operator.output_type();
-    assert_eq!(types.len(), width + case.calls.len());
-    let table = operator.metrics.notes().into_iter().find(|(name, _)| name == "table").map(|(_, note)| note);
-    drop(operator);
-    (query, table.unwrap_or_default())
+    assert_eq!(output_type.len(), width + case.calls.len());
+    (query, table)
 }
 
-fn chunks_of(random: &mut Random, types: &RowType, rows: usize, chunk_rows: usize, distinct: u64) -> Vec<Chunk> {
+pub(super) fn chunks_of(
+    random: &mut Random,
+    types: &RowType,
+    rows: usize,
+    chunk_rows: usize,
+    distinct: u64,
+) -> Vec<Chunk> {
     (0..rows)
         .step_by(chunk_rows)
         .map(|begin| {
@@ -532,4 +569,41 @@ fn equal_states_exist_once() {
     // The decimal is never NULL: a sum, a count of rows, a maximum.
     assert_eq!(plan.states.len(), 3);
     assert_eq!(plan.inputs.expressions().len(), 2);
+}
+
+#[test]
+fn a_table_gives_its_pages_when_there_are_no_others() {
+    let memory = BufferManager::new(BufferConfig::new(16 * MIB)).unwrap();
+    let states = StateLayout::new(&[StateKind::Min(PhysicalType::I64)]);
+    let grouping = Grouping::new(&memory, 1, &[PhysicalType::I64], &[], &states, 2).unwrap();
+    let mut local = LocalGroups::new(&grouping).unwrap();
+    let chunks = |range: std::ops::Range<i64>| {
+        range.map(|chunk| Vector::from_values((chunk * 2048..(chunk + 1) * 2048).collect::<Vec<i64>>(), None))
+    };
+    let mut hashes = Vec::new();
+    let mut assign = |keys: Vector, local: &mut LocalGroups| {
+        hash_vectors(std::slice::from_ref(&keys), 2048, &mut hashes);
+        let rows = local.assign(std::slice::from_ref(&keys), &[], &hashes).unwrap();
+        states.update(0, grouping.base(), rows, Some(&keys)).unwrap();
+    };
+    chunks(0..16).for_each(|keys| assign(keys, &mut local));
+    // From now on, there is only what the groups so far have pinned, and a little for the pages that are being filled.
+    let _others = memory.reserve(memory.available_bytes() as usize - (256 << 10), MemoryTag::Other).unwrap();
+    chunks(16..64).for_each(|keys| assign(keys, &mut local));
+    assert!(memory.statistics().spilled_bytes_total > 0);
+    let (rows, has_duplicates) = local.finish();
+    assert!(rows.rows() >= 64 * 2048 && has_duplicates);
+    // Every group has its value, and rows that were made in vain have none.
+    let mut found = BTreeMap::new();
+    for rows in rows.into_partitions() {
+        let mut scan = rows.into_scan();
+        while let Some(block) = scan.next_block().unwrap() {
+            let keys = grouping.layout.gather(block.pointers(), 0, block.heaps()).to_flat();
+            let least = states.extremes(0, grouping.base(), block.pointers());
+            for (&key, &least) in keys.values::<i64>().iter().zip(least.values::<i64>()) {
+                found.entry(key).and_modify(|known: &mut i64| *known = least.min(*known)).or_insert(least);
+            }
+        }
+    }
+    assert!(found.len() == 64 * 2048 && found.iter().all(|(key, least)| key == least));
 }

@@ -169,7 +169,7 @@ impl<K: KeyWord> SortWorker<K> {
         let memory = &self.shared.memory;
         let bytes = self.rows.bytes() + self.entries.bytes();
         let limit = memory.memory_limit();
-        let share = limit / COLLECT_SHARE / self.shared.workers as u64;
+        let share = limit / COLLECT_SHARE / (self.shared.workers * self.shared.sharers) as u64;
         let is_scarce = || memory.available_bytes() + memory.evictable_bytes() < limit / SCARCE_SHARE;
         bytes >= share.max(RUN_BYTES_MIN) || (bytes >= RUN_BYTES_MIN && is_scarce())
     }

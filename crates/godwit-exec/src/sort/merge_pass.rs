@@ -60,9 +60,9 @@ impl<K: KeyWord> Source for MergePassSource<K> {
     }
 }
 
-/// Written runs that one merge can have open, if it is the only one.
+/// Written runs that one merge can have open, if it is the only one of its sort.
 pub(super) fn fan_in<K>(shared: &Shared<K>) -> usize {
-    let affordable = shared.memory.memory_limit() / MERGE_SHARE / CURSOR_BYTES;
+    let affordable = shared.memory.memory_limit() / MERGE_SHARE / shared.sharers as u64 / CURSOR_BYTES;
     (affordable as usize).clamp(2, FAN_IN_MAX)
 }
 

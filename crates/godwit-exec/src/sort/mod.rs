@@ -21,6 +21,7 @@
 //!
 //! Rows with equal keys come in any order. NaN is above all other floats; −0 equals 0; text is ordered by bytes.
 
+mod alone;
 mod collect;
 mod config;
 mod entries;
@@ -40,6 +41,8 @@ use godwit_memory::BufferManager;
 use godwit_rows::{RowLayout, RowLayoutOptions, RowOrder, RowOrderKey};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
+
+pub(crate) use self::alone::{SortAlone, SortedChunks};
 
 use self::collect::SortSink;
 use self::config::{COLLECT_SHARE, TOP_SHARE};
@@ -107,6 +110,8 @@ struct Shared<K> {
     top: Option<usize>,
     chunk_rows: usize,
     workers: usize,
+    /// Sorts of this query that hold rows at the same time, this one included.
+    sharers: usize,
     memory: BufferManager,
     metrics: Arc<OperatorMetrics>,
     /// High bits of the best bound that a worker of a top-N has found: rows with higher ones are dropped.
@@ -119,6 +124,16 @@ struct Shared<K> {
 impl Sort {
     /// A sort that `EXPLAIN` shows as `name`.
     pub fn new(spec: SortSpec, query: &Arc<QueryContext>, name: impl Into<String>) -> Result<Arc<Self>> {
+        Self::sharing(spec, query, name, 1)
+    }
+
+    /// As [`Sort::new`], for one of `sharers` sorts that hold rows at the same time.
+    fn sharing(
+        spec: SortSpec,
+        query: &Arc<QueryContext>,
+        name: impl Into<String>,
+        sharers: usize,
+    ) -> Result<Arc<Self>> {
         assert!(!spec.keys.is_empty(), "a sort has keys");
         if let Some(key) = spec.keys.iter().find(|key| key.expression.output().physical == PhysicalType::Nested) {
             let ty = &key.expression.output().logical;
@@ -129,8 +144,8 @@ impl Sort {
         let output = spec.output.iter().map(|&column| spec.input[column].clone()).collect();
         let metrics = OperatorMetrics::new(name);
         let width = match KeyLayout::exact_bits(&spec.keys) {
-            Some(bits) if bits <= u64::BITS => Width::Narrow(Arc::new(Shared::new(&spec, query, metrics)?)),
-            _ => Width::Wide(Arc::new(Shared::new(&spec, query, metrics)?)),
+            Some(bits) if bits <= u64::BITS => Width::Narrow(Arc::new(Shared::new(&spec, query, metrics, sharers)?)),
+            _ => Width::Wide(Arc::new(Shared::new(&spec, query, metrics, sharers)?)),
         };
         Ok(Arc::new(Self { width, output }))
     }
@@ -166,7 +181,7 @@ impl Sort {
 }
 
 impl<K: KeyWord> Shared<K> {
-    fn new(spec: &SortSpec, query: &Arc<QueryContext>, metrics: Arc<OperatorMetrics>) -> Result<Self> {
+    fn new(spec: &SortSpec, query: &Arc<QueryContext>, metrics: Arc<OperatorMetrics>, sharers: usize) -> Result<Self> {
         let keys: Vec<Expression> = spec.keys.iter().map(|key| key.expression.clone()).collect();
         let mut rest: Vec<usize> = Vec::new();
         let output = spec.output.iter().map(|&column| {
@@ -202,6 +217,7 @@ impl<K: KeyWord> Shared<K> {
             layout,
             chunk_rows: query.settings.chunk_rows,
             workers: query.settings.workers,
+            sharers,
             memory: query.memory.scoped(metrics.memory().clone()),
             metrics,
             bound: AtomicU64::new(u64::MAX),

@@ -222,7 +222,7 @@ fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
         }
         AggregateKind::Min if is_text => ListedKind::Min,
         AggregateKind::Max if is_text => ListedKind::Max,
-        AggregateKind::Quantile(fraction) => ListedKind::Quantile(*fraction),
+        AggregateKind::Quantile { fractions, interpolated: true, as_list: false } => ListedKind::Quantile(fractions[0]),
         AggregateKind::StringAgg(separator) => ListedKind::StringAgg(separator.clone()),
         _ => return Ok(None),
     }))

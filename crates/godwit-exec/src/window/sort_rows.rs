@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_common::{Error, MemoryTag, Result};
+use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_rows::{RowCollection, RowPtr};
 use godwit_vector::{CHUNK_ROWS, Chunk, Vector};
@@ -12,9 +12,8 @@ use super::marks::Marks;
 use super::ordered::Ordered;
 use super::plan::Plan;
 use crate::QueryContext;
-use crate::pipeline::{SinkVerdict, SourceVerdict, SourceWorker};
 use crate::sort::key::{KeyLayout, KeyWord};
-use crate::sort::{Sort, SortSpec};
+use crate::sort::{SortAlone, SortSpec};
 
 /// The normalized keys of a plan's rows.
 pub(super) enum RowKeys {
@@ -170,8 +169,6 @@ pub(super) fn sort_externally(
     memory: &BufferManager,
     rows: RowCollection,
 ) -> Result<Ordered> {
-    // The sort's memory counts for this operator.
-    let query = QueryContext::new(memory.clone(), query.settings.clone(), query.cancel.clone());
     let spec = SortSpec {
         keys: plan.keys.clone(),
         input: plan.types.clone(),
@@ -179,52 +176,20 @@ pub(super) fn sort_externally(
         limit: None,
         bound: None,
     };
-    let sort = Sort::new(spec, &query, "Sort of a partition")?;
-    let mut sink = sort.sink().worker(&query)?;
+    let mut sort = SortAlone::new(spec, query, memory, query.settings.workers)?;
     let mut scan = rows.into_scan();
     while let Some(block) = scan.next_block()? {
         query.cancel.check()?;
-        let rows = block.pointers().len();
         let column = |column| plan.layout.gather(block.pointers(), column, block.heaps());
-        let whole = Chunk::new((0..plan.types.len()).map(column).collect(), rows);
-        for begin in (0..rows).step_by(query.settings.chunk_rows) {
-            let chunk = whole.slice(begin, query.settings.chunk_rows.min(rows - begin));
-            match sink.sink(chunk)? {
-                SinkVerdict::NeedInput => {}
-                _ => return Err(Error::internal("a sort takes all rows")),
-            }
-        }
-    }
-    sink.combine()?;
-    if let Some(merge) = sort.merge_source() {
-        each_chunk(&query, &mut *merge.worker(&query)?, |_| Ok(()))?;
+        sort.push(Chunk::new((0..plan.types.len()).map(column).collect(), block.pointers().len()))?;
     }
     let mut sorted = PagedBuilder::new(plan, memory)?;
-    let source = sort.source();
-    source.start(&query)?;
     let mut hashes = Vec::new();
-    each_chunk(&query, &mut *source.worker(&query)?, |chunk| {
-        let columns = chunk.dense_columns();
+    let mut chunks = sort.finish()?;
+    while let Some(chunk) = chunks.next()? {
         // Rows keep a hash that nobody looks at any more.
         hashes.resize(chunk.len(), 0);
-        sorted.append(plan, &columns, plan.layout.has_hash().then_some(&hashes))
-    })?;
-    Ok(sorted.finish(plan))
-}
-
-/// Runs a source to its end.
-fn each_chunk(
-    query: &QueryContext,
-    worker: &mut dyn SourceWorker,
-    mut each: impl FnMut(Chunk) -> Result<()>,
-) -> Result<()> {
-    loop {
-        query.cancel.check()?;
-        match worker.next()? {
-            SourceVerdict::Chunk(chunk) => each(chunk)?,
-            SourceVerdict::Worked => {}
-            SourceVerdict::Blocked(_) => return Err(Error::internal("a sort of one worker waits for nobody")),
-            SourceVerdict::Done => return Ok(()),
-        }
+        sorted.append(plan, &chunk.dense_columns(), plan.layout.has_hash().then_some(&hashes))?;
     }
+    Ok(sorted.finish(plan))
 }

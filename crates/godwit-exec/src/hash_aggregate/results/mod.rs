@@ -1,0 +1,197 @@
+//! Results of collected values, which come group by group and sorted as the aggregate needs them.
+//!
+//! | file | results |
+//! |---|---|
+//! | `picks.rs` | values at known positions: first, last, quantiles |
+//! | `grown.rs` | all values in one: strings and lists |
+//! | `runs.rs` | what equal neighbours tell: modes, histograms, entropies |
+
+mod grown;
+mod picks;
+mod runs;
+
+use std::ops::Range;
+
+use arrow_schema::{DataType, FieldRef};
+use godwit_common::{Error, Result};
+use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector};
+
+use self::grown::{Lists, Texts};
+use self::picks::Picks;
+use self::runs::Runs;
+use super::plan::CollectedSet;
+
+/// What becomes of the values of a group.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum CollectedKind {
+    /// The first one.
+    First,
+    /// The last one.
+    Last,
+    /// Those at these fractions of the way from the first to the last.
+    Quantile {
+        fractions: Vec<f64>,
+        /// Values between two neighbours, if the fraction falls there; else the lower one.
+        interpolated: bool,
+        /// A list, whatever the number of fractions.
+        as_list: bool,
+    },
+    /// One string, with this between them.
+    Text { separator: String },
+    /// A list.
+    List,
+    /// The one that occurs most often; of several, the one that came first.
+    Mode,
+    /// A map from each value to how often it occurs.
+    Histogram,
+    /// The entropy of their distribution, in bits.
+    Entropy,
+}
+
+impl CollectedKind {
+    /// Does a result take more memory the more values there are?
+    pub(super) fn result_grows(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::List | Self::Histogram)
+    }
+
+    /// What a value of a type takes in a result that grows, without the bytes of strings.
+    pub(super) fn value_bytes(&self, physical: PhysicalType) -> u64 {
+        match (self, physical) {
+            (Self::Text { separator }, _) => separator.len() as u64,
+            (_, physical) => physical.width_bytes() as u64 + 1,
+        }
+    }
+
+    /// Does it take the values from the smallest to the largest, whatever order was asked for?
+    pub(super) fn is_sorted_by_value(&self) -> bool {
+        matches!(self, Self::Quantile { .. } | Self::Mode | Self::Histogram | Self::Entropy)
+    }
+
+    /// Is the result one of the values, in memory as they are?
+    pub(super) fn keeps_type(&self) -> bool {
+        match self {
+            Self::First | Self::Last | Self::Mode => true,
+            Self::Quantile { interpolated, as_list, .. } => !interpolated && !as_list,
+            _ => false,
+        }
+    }
+
+    /// Must it be known when a value came?
+    pub(super) fn needs_arrival(&self) -> bool {
+        *self == Self::Mode
+    }
+
+    /// For messages.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+            Self::Quantile { .. } => "quantile",
+            Self::Text { .. } => "string_agg",
+            Self::List => "list",
+            Self::Mode => "mode",
+            Self::Histogram => "histogram",
+            Self::Entropy => "entropy",
+        }
+    }
+}
+
+/// Makes the results of some groups, whose numbers of values are known.
+pub(super) enum Results<'a> {
+    Picks(Picks<'a>),
+    Texts(Texts<'a>),
+    Lists(Lists<'a>),
+    Runs(Runs<'a>),
+}
+
+impl<'a> Results<'a> {
+    pub(super) fn new(set: &'a CollectedSet, counts: &'a [u64], ty: &'a ColumnType) -> Result<Self> {
+        let value = &set.types[0];
+        Ok(match &set.kind {
+            kind @ (CollectedKind::First | CollectedKind::Last | CollectedKind::Quantile { .. }) => {
+                Self::Picks(Picks::new(kind, value, counts, ty))
+            }
+            CollectedKind::Text { separator } => Self::Texts(Texts::new(separator, counts)),
+            CollectedKind::List => Self::Lists(Lists::new(counts, item_of(ty)?)),
+            CollectedKind::Mode | CollectedKind::Histogram | CollectedKind::Entropy => {
+                Self::Runs(Runs::new(&set.kind, value, counts, ty))
+            }
+        })
+    }
+
+    /// Adds the next rows of the sorted stream: the value, and its arrival if the kind needs it.
+    pub(super) fn add(&mut self, columns: &[Vector]) -> Result<()> {
+        match self {
+            Self::Picks(picks) => picks.add(&columns[0]),
+            Self::Texts(texts) => texts.add(&columns[0]),
+            Self::Lists(lists) => return lists.add(&columns[0]),
+            Self::Runs(runs) => return runs.add(columns),
+        }
+        Ok(())
+    }
+
+    /// One value per group.
+    pub(super) fn finish(self) -> Result<Vector> {
+        match self {
+            Self::Picks(picks) => picks.finish(),
+            Self::Texts(texts) => texts.finish(),
+            Self::Lists(lists) => lists.finish(),
+            Self::Runs(runs) => runs.finish(),
+        }
+    }
+}
+
+/// Where the stream of values stands.
+struct GroupCursor<'a> {
+    counts: &'a [u64],
+    /// The group of the next value, and its position among the group's values.
+    group: usize,
+    position: u64,
+}
+
+impl<'a> GroupCursor<'a> {
+    fn new(counts: &'a [u64]) -> Self {
+        Self { counts, group: 0, position: 0 }
+    }
+
+    /// Calls `each(group, position of the first row, rows)` for the parts of the next `rows` rows that belong to one
+    /// group each.
+    fn advance(&mut self, rows: usize, mut each: impl FnMut(usize, u64, Range<usize>)) {
+        let mut row = 0;
+        while row < rows {
+            while self.position == self.counts[self.group] {
+                self.group += 1;
+                self.position = 0;
+            }
+            let left = self.counts[self.group] - self.position;
+            let len = left.min((rows - row) as u64);
+            each(self.group, self.position, row..row + len as usize);
+            self.position += len;
+            row += len as usize;
+        }
+    }
+}
+
+/// Which groups have values.
+fn present(counts: &[u64]) -> Bitmap {
+    Bitmap::from_fn(counts.len(), |group| counts[group] > 0)
+}
+
+/// The same values, with strings in a heap of their own, so that nobody else's stays pinned.
+fn owned(vector: Vector) -> Vector {
+    match vector.to_flat() {
+        Flat::Str(strings) => {
+            let validity = vector.validity().cloned();
+            Vector::flat(Flat::Str(StrColumn::from_strings(strings.iter())), None).with_validity(validity)
+        }
+        _ => vector,
+    }
+}
+
+/// The items of a list type.
+fn item_of(ty: &ColumnType) -> Result<&FieldRef> {
+    match &ty.logical {
+        DataType::List(item) => Ok(item),
+        other => Err(Error::internal(format!("a list as {other}"))),
+    }
+}
