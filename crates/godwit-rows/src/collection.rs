@@ -204,6 +204,19 @@ impl RowCollection {
         RowScan::new(&self.manager, &self.layout, self.pages[range].to_vec())
     }
 
+    /// Shows the rows of up to `pages` pages from all over the collection.
+    pub fn sample(&self, pages: usize, mut each: impl FnMut(&[RowPtr])) -> Result<()> {
+        let pages = pages.min(self.pages.len());
+        for number in 0..pages {
+            let page = number * self.pages.len() / pages;
+            let mut scan = self.scan_pages(page..page + 1);
+            while let Some(block) = scan.next_block()? {
+                each(block.pointers());
+            }
+        }
+        Ok(())
+    }
+
     /// The rows block by block; pages are destroyed when their rows have been seen.
     pub fn into_scan(mut self) -> RowScan {
         self.close();

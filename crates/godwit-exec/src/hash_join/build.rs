@@ -12,7 +12,7 @@ use godwit_vector::{Bitmap, Chunk, ValueRange, Vector};
 use super::HashJoin;
 use super::config::{RADIX_BITS, WHOLE_SHARE};
 use super::plan::JoinPlan;
-use super::table::bytes_needed_by;
+use super::table::{Spare, TableSize};
 use crate::QueryContext;
 use crate::key_filter::range_of;
 use crate::metrics::OperatorMetrics;
@@ -46,9 +46,9 @@ impl Collected {
     }
 
     /// What a table over all rows takes, the rows included.
-    fn needed_bytes(&self) -> u64 {
+    fn needed_bytes(&self, plan: &JoinPlan) -> u64 {
         let partitions = self.partitioned.iter().flat_map(PartitionedRows::partitions);
-        bytes_needed_by(partitions.chain([&self.whole]))
+        TableSize::of(partitions.chain([&self.whole])).needed_bytes(plan, self.ranges[0], Spare::All)
     }
 
     fn absorb(&mut self, other: Collected) {
@@ -91,7 +91,7 @@ impl Sink for BuildSink {
     }
 
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        let needed = self.0.collected.lock().needed_bytes();
+        let needed = self.0.collected.lock().needed_bytes(&self.0.plan);
         self.0.report_size(needed);
         Ok(())
     }

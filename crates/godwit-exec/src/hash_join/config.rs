@@ -11,14 +11,20 @@ pub(super) const WHOLE_SHARE: u64 = 8;
 /// What a join is granted in any case (1 MiB): a row page, a heap page and a table always fit.
 pub(super) const GRANT_BYTES_MIN: u64 = 1 << 20;
 
+/// Filters of the build keys are made while build rows arrive if these are expected to take more than this share of what
+/// may be granted (1/4). The expectation knows nothing of long strings and of the table, which take up to three times as
+/// much again; and filters that are made in vain cost some nanoseconds a row, those that are missed let all probe rows be
+/// spilled that have no match.
+pub(super) const EARLY_SETS_SHARE: u64 = 4;
+
 /// Build rows inserted, or scanned for those without a match, in one piece of work: about 1 ms.
 pub(super) const MORSEL_ROWS: usize = 64 * 1024;
 
 /// Spilled probe rows per piece of work: 8 pages.
 pub(super) const PROBE_TASK_BYTES: u64 = 2 << 20;
 
-/// An array indexed by key may take this much per build row: twice a hash table at its emptiest, for one access
-/// instead of two.
+/// An array indexed by key may take this much per build row if all build rows fit into memory: twice a hash table at its
+/// emptiest, for one access instead of two.
 pub(super) const DIRECT_BYTES_PER_ROW_MAX: u128 = 64;
 
 /// It may always take this much (L2 cache).
@@ -27,3 +33,7 @@ pub(super) const DIRECT_BYTES_ALWAYS: u128 = 128 * 1024;
 /// A partition that keeps more than this share of its rows after being refined (7/8) consists of few keys: refining
 /// it further would not help.
 pub(super) const HOT_SHARE: (u64, u64) = (7, 8);
+
+/// Pages of a partition whose rows tell whether refining it would help: some thousand rows from its beginning, middle, and
+/// end, for the price of reading half a MiB.
+pub(super) const HOT_SAMPLE_PAGES: usize = 3;

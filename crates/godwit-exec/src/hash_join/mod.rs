@@ -197,7 +197,7 @@ impl HashJoin {
 
     fn make_early_sets(&self, estimated_rows: u64) -> Vec<Option<Arc<KeySet>>> {
         let estimated_bytes = estimated_rows.saturating_mul(self.plan.build_layout.row_bytes() as u64);
-        if self.existence.is_some() || estimated_bytes <= self.memory.grantable_bytes() {
+        if self.existence.is_some() || estimated_bytes <= self.memory.grantable_bytes() / config::EARLY_SETS_SHARE {
             return Vec::new();
         }
         let set = |(key, build): (usize, &Expression)| {

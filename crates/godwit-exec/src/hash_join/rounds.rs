@@ -19,8 +19,8 @@ use godwit_common::{ErrorKind, Result};
 use godwit_memory::PAGE_BYTES;
 use godwit_rows::{PartitionedRows, RowCollection, RowScan, radix};
 
-use super::config::{GRANT_BYTES_MIN, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
-use super::table::{JoinTable, Prepared, bytes_needed};
+use super::config::{GRANT_BYTES_MIN, HOT_SAMPLE_PAGES, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
+use super::table::{JoinTable, Prepared, Spare, TableSize};
 use super::{HashJoin, JoinKind, LeftOver};
 
 /// A piece of work of the current step.
@@ -173,14 +173,15 @@ impl Rounds {
 
     /// Begins the next round; false if there is none.
     fn next_round(&mut self, join: &HashJoin) -> Result<bool> {
-        join.report_size(self.pairs.iter().map(Pair::needed_bytes).sum());
+        join.report_size(join.needed_bytes(TableSize::of(self.pairs.iter().map(|pair| &pair.build))));
         let mut budget = join.claim.request();
-        while let Some(first) = self.pairs.pop_front() {
+        while let Some(mut first) = self.pairs.pop_front() {
             if first.is_void(join) {
                 continue;
             }
-            if first.needed_bytes() > budget {
-                if !first.can_split() {
+            let mut size = TableSize::of([&first.build]);
+            if join.needed_bytes(size) > budget {
+                if !first.can_split()? {
                     self.round = Some(first.into_chunks(join, budget)?);
                     return Ok(true);
                 }
@@ -189,12 +190,11 @@ impl Rounds {
                 }
                 continue;
             }
-            let mut needed = first.needed_bytes();
             let mut taken = vec![first];
             while let Some(next) = self.pairs.front()
-                && needed + next.needed_bytes() <= budget
+                && join.needed_bytes(size.with(&next.build)) <= budget
             {
-                needed += next.needed_bytes();
+                size = size.with(&next.build);
                 taken.extend(self.pairs.pop_front());
             }
             let builds: Vec<&RowCollection> = taken.iter().map(|pair| &pair.build).collect();
@@ -218,10 +218,6 @@ impl Rounds {
 }
 
 impl Pair {
-    fn needed_bytes(&self) -> u64 {
-        bytes_needed(self.build.rows(), self.build.bytes())
-    }
-
     /// Nothing can come out of it.
     fn is_void(&self, join: &HashJoin) -> bool {
         let plan = &join.plan;
@@ -230,10 +226,28 @@ impl Pair {
         (self.build.is_empty() && (needs_build || self.probe.is_empty())) || (self.probe.is_empty() && needs_probe)
     }
 
-    /// Refining it may help: its parts would have a page or more, and it isn't known to have few keys.
-    fn can_split(&self) -> bool {
+    /// Refining it may help: its parts would have a page or more, and it doesn't seem to have few keys.
+    fn can_split(&mut self) -> Result<bool> {
         let is_worth_it = self.build.bytes() >= (PAGE_BYTES << RADIX_BITS) as u64;
-        is_worth_it && !self.is_hot && self.bits + RADIX_BITS <= radix::PARTITION_BITS_MAX
+        if !is_worth_it || self.is_hot || self.bits + RADIX_BITS > radix::PARTITION_BITS_MAX {
+            return Ok(false);
+        }
+        self.is_hot = self.seems_hot()?;
+        Ok(!self.is_hot)
+    }
+
+    /// Would most build rows be in one part after refining? Judged by some pages, so that a large partition of one key isn't
+    /// copied in vain.
+    fn seems_hot(&self) -> Result<bool> {
+        let bits = self.bits + RADIX_BITS;
+        let mut counts = [0u64; 1 << RADIX_BITS];
+        let mut hashes = Vec::new();
+        self.build.sample(HOT_SAMPLE_PAGES, |rows| {
+            self.build.layout().hashes(rows, &mut hashes);
+            hashes.iter().for_each(|&hash| counts[radix::partition_of(hash, bits) & ((1 << RADIX_BITS) - 1)] += 1);
+        })?;
+        let (most, all) = (counts.iter().max().copied().unwrap_or(0), counts.iter().sum::<u64>());
+        Ok(most * HOT_SHARE.1 > all * HOT_SHARE.0)
     }
 
     fn split(self, join: &HashJoin) -> Result<Vec<Pair>> {
@@ -253,7 +267,8 @@ impl Pair {
 
     /// A round that takes the build rows in chunks of at most `budget`, or a page.
     fn into_chunks(self, join: &HashJoin, budget: u64) -> Result<Round> {
-        let pieces = self.needed_bytes().div_ceil(budget.max(PAGE_BYTES as u64)) as usize;
+        let needed = join.needed_bytes(TableSize::of([&self.build]));
+        let pieces = needed.div_ceil(budget.max(PAGE_BYTES as u64)) as usize;
         let mut chunks: Vec<RowCollection> =
             self.build.split(pieces).into_iter().filter(|rows| !rows.is_empty()).collect();
         chunks.reverse();
@@ -332,6 +347,11 @@ impl HashJoin {
         let has_rows = self.probe_has_rows.load(std::sync::atomic::Ordering::Relaxed);
         self.plan.build_rows_at_end() == Some(false)
             && !(self.plan.null_aware && self.plan.kind == JoinKind::BuildAnti && has_rows)
+    }
+
+    /// What a round over so many build rows takes.
+    fn needed_bytes(&self, size: TableSize) -> u64 {
+        size.needed_bytes(&self.plan, self.ready().ranges[0], Spare::Little)
     }
 
     /// An empty collection of spilled probe rows.

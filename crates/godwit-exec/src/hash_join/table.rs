@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::HashJoin;
 use super::config::{DIRECT_BYTES_ALWAYS, DIRECT_BYTES_PER_ROW_MAX, MORSEL_ROWS};
+use super::plan::JoinPlan;
 use crate::key_filter::KeySet;
 
 /// Build rows, pinned, under a table that finds them.
@@ -68,22 +69,51 @@ impl Prepared {
     ) -> Result<Self> {
         let rows = collections.iter().map(|rows| rows.rows()).sum();
         let sets = if with_sets && rows > 0 { key_sets(join, ranges, rows) } else { Vec::new() };
-        let lookup = lookup_for(join, rows, ranges[0], sets.first().is_some_and(is_exact))?;
+        let spare = if with_sets { Spare::All } else { Spare::Little };
+        let lookup = lookup_for(join, rows, ranges[0], spare, sets.first().is_some_and(is_exact))?;
         let pinned = collections.iter().map(|rows| rows.pin()).collect::<Result<_>>()?;
         Ok(Self { lookup, sets, pinned })
     }
 }
 
-/// Memory that a table over so many rows of these bytes takes.
-pub(super) fn bytes_needed(rows: u64, bytes: u64) -> u64 {
-    if rows == 0 { 0 } else { bytes + JoinHashTable::bytes_for(rows) }
+/// Whether a table may be larger than it must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spare {
+    /// All build rows fit.
+    All,
+    /// What the table takes is missing for rows.
+    Little,
 }
 
-/// As [`bytes_needed`], for one table over all of `collections`.
-pub(super) fn bytes_needed_by<'a>(collections: impl IntoIterator<Item = &'a RowCollection>) -> u64 {
-    let sum = |(rows, bytes), collection: &RowCollection| (rows + collection.rows(), bytes + collection.bytes());
-    let (rows, bytes) = collections.into_iter().fold((0, 0), sum);
-    bytes_needed(rows, bytes)
+/// Rows that a table is to be made of.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TableSize {
+    pub rows: u64,
+    /// Pages of the rows.
+    pub bytes: u64,
+}
+
+impl TableSize {
+    pub(super) fn of<'a>(collections: impl IntoIterator<Item = &'a RowCollection>) -> Self {
+        collections.into_iter().fold(Self::default(), |sum, rows| sum.with(rows))
+    }
+
+    /// One collection more.
+    pub(super) fn with(self, rows: &RowCollection) -> Self {
+        Self { rows: self.rows + rows.rows(), bytes: self.bytes + rows.bytes() }
+    }
+
+    /// Memory that the table and the rows take; `range` is that of the first key.
+    pub(super) fn needed_bytes(self, plan: &JoinPlan, range: Option<ValueRange>, spare: Spare) -> u64 {
+        if self.rows == 0 {
+            return 0;
+        }
+        let table = match direct_range(plan, self.rows, range, spare) {
+            Some(range) => range.count() as u64 * 8,
+            None => JoinHashTable::bytes_for(self.rows),
+        };
+        self.bytes + table
+    }
 }
 
 fn is_exact(set: &Option<Arc<KeySet>>) -> bool {
@@ -107,7 +137,13 @@ fn key_sets(join: &HashJoin, ranges: &[Option<ValueRange>], rows: u64) -> Vec<Op
     ranges.iter().enumerate().map(set).collect()
 }
 
-fn lookup_for(join: &HashJoin, rows: u64, range: Option<ValueRange>, has_exact_set: bool) -> Result<Lookup> {
+fn lookup_for(
+    join: &HashJoin,
+    rows: u64,
+    range: Option<ValueRange>,
+    spare: Spare,
+    has_exact_set: bool,
+) -> Result<Lookup> {
     let plan = &join.plan;
     if rows == 0 {
         return Ok(Lookup::Empty);
@@ -115,17 +151,23 @@ fn lookup_for(join: &HashJoin, rows: u64, range: Option<ValueRange>, has_exact_s
     if has_exact_set && plan.asks_for_existence() {
         return Ok(Lookup::Existence);
     }
-    if let Some(range) = range.filter(|range| plan.has_integer_key() && is_dense(*range, rows)) {
+    if let Some(range) = direct_range(plan, rows, range, spare) {
         return Ok(Lookup::Direct(DirectTable::new(&plan.build_layout, range, &join.memory)?));
     }
     let keys = plan.build_keys.len();
     Ok(Lookup::Hash(JoinHashTable::new(&plan.build_layout, keys, plan.nulls_equal, rows, &join.memory)?))
 }
 
-fn is_dense(range: ValueRange, rows: u64) -> bool {
-    let bytes_max = DIRECT_BYTES_ALWAYS.max(JoinHashTable::bytes_for(rows) as u128);
-    let bytes_max = bytes_max.max(DIRECT_BYTES_PER_ROW_MAX * rows as u128);
-    range.count().saturating_mul(8) <= bytes_max && i64::try_from(range.min).is_ok() && i64::try_from(range.max).is_ok()
+/// The range of the key, if an array serves so many rows better than a hash table.
+fn direct_range(plan: &JoinPlan, rows: u64, range: Option<ValueRange>, spare: Spare) -> Option<ValueRange> {
+    let range = range.filter(|_| plan.has_integer_key())?;
+    let hash_bytes = DIRECT_BYTES_ALWAYS.max(JoinHashTable::bytes_for(rows) as u128);
+    let bytes_max = match spare {
+        Spare::All => hash_bytes.max(DIRECT_BYTES_PER_ROW_MAX * rows as u128),
+        Spare::Little => hash_bytes,
+    };
+    let is_dense = range.count().saturating_mul(8) <= bytes_max;
+    (is_dense && i64::try_from(range.min).is_ok() && i64::try_from(range.max).is_ok()).then_some(range)
 }
 
 impl JoinTable {

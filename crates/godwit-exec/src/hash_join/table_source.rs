@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::build::Collected;
 use super::config::{GRANT_BYTES_MIN, RADIX_BITS};
-use super::table::{InsertScratch, JoinTable, Prepared, bytes_needed, bytes_needed_by};
+use super::table::{InsertScratch, JoinTable, Prepared, Spare, TableSize};
 use super::{HashJoin, LeftOver, Ready};
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
@@ -99,7 +99,7 @@ impl HashJoin {
         let is_partitioned = !all.is_empty();
         all.push(whole);
         let granted = self.claim.request();
-        if bytes_needed_by(&all) <= granted
+        if TableSize::of(&all).needed_bytes(&self.plan, ranges[0], Spare::All) <= granted
             && let Some(prepared) = prepare(self, &all, &ranges, true)?
         {
             return Ok(ready(JoinTable::new(prepared, all), None, Vec::new(), ranges));
@@ -116,7 +116,8 @@ impl HashJoin {
         Ok(ready(table, Some(resident), left, ranges))
     }
 
-    /// A table of as many of the first partitions as `granted` bytes and the pool allow, maybe none; they are taken away.
+    /// A table of as many partitions as `granted` bytes and the pool allow, maybe none; they are taken away. One that is
+    /// too large, such as that of a frequent key, doesn't keep out those behind it.
     fn make_resident(
         &self,
         partitions: &mut [RowCollection],
@@ -124,16 +125,19 @@ impl HashJoin {
         mut granted: u64,
     ) -> Result<(Arc<JoinTable>, Vec<bool>)> {
         loop {
-            let mut needed = 0;
-            let fits = |partition: &&RowCollection| {
-                needed += bytes_needed(partition.rows(), partition.bytes());
-                needed <= granted
+            let mut size = TableSize::default();
+            let fits = |partition: &RowCollection| {
+                let larger = size.with(partition);
+                let fits = larger.needed_bytes(&self.plan, ranges[0], Spare::Little) <= granted;
+                size = if fits { larger } else { size };
+                fits
             };
-            let count = partitions.iter().take_while(fits).count();
-            if let Some(prepared) = prepare(self, &partitions[..count], ranges, false)? {
+            let resident: Vec<bool> = partitions.iter().map(fits).collect();
+            let chosen = || partitions.iter().zip(&resident).filter(|(_, resident)| **resident).map(|(rows, _)| rows);
+            if let Some(prepared) = prepare(self, chosen(), ranges, false)? {
                 let empty = || RowCollection::new(&self.memory, &self.plan.build_layout, None);
-                let taken = partitions[..count].iter_mut().map(|rows| std::mem::replace(rows, empty())).collect();
-                let resident = (0..partitions.len()).map(|partition| partition < count).collect();
+                let taken = partitions.iter_mut().zip(&resident).filter(|(_, resident)| **resident);
+                let taken = taken.map(|(rows, _)| std::mem::replace(rows, empty())).collect();
                 return Ok((JoinTable::new(prepared, taken), resident));
             }
             // Somebody else holds what was counted on. Without any partition nothing is needed, so this ends.
@@ -143,13 +147,13 @@ impl HashJoin {
 }
 
 /// [`Prepared::new`], but `None` if there isn't enough memory.
-fn prepare(
+fn prepare<'a>(
     join: &HashJoin,
-    collections: &[RowCollection],
+    collections: impl IntoIterator<Item = &'a RowCollection>,
     ranges: &[Option<ValueRange>],
     with_sets: bool,
 ) -> Result<Option<Prepared>> {
-    let collections: Vec<&RowCollection> = collections.iter().collect();
+    let collections: Vec<&RowCollection> = collections.into_iter().collect();
     match Prepared::new(join, &collections, ranges, with_sets) {
         Ok(prepared) => Ok(Some(prepared)),
         Err(error) if error.kind() == ErrorKind::Resource => Ok(None),

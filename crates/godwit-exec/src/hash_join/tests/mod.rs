@@ -41,6 +41,8 @@ enum Keys {
     Sparse,
     /// As those of other types.
     Random,
+    /// Seven of eight are 0, the others sparse.
+    Frequent,
 }
 
 /// A join of two random tables: key columns, a number, a text.
@@ -119,7 +121,11 @@ impl Case {
         let validity = ty.nullable.then(|| godwit_vector::Bitmap::from_fn(rows, |_| random.below(5) != 0));
         let spread =
             |key: i64| if self.keys == Keys::Dense { key } else { key.wrapping_mul(0x9E37_79B9_7F4A_7C15u64 as i64) };
-        let values: Vec<i64> = (0..rows).map(|_| spread(random.below(distinct) as i64 - 3)).collect();
+        let mut value = || match self.keys == Keys::Frequent && random.below(8) != 0 {
+            true => 0,
+            false => spread(random.below(distinct) as i64 - 3),
+        };
+        let values: Vec<i64> = (0..rows).map(|_| value()).collect();
         Vector::from_values(values, validity)
     }
 
@@ -325,6 +331,19 @@ fn agrees_on_disk() {
             assert!(passes > 3 || single, "{kind:?}: {passes} passes");
         }
     }
+}
+
+/// A frequent key keeps out of memory its own partition only, which is taken by chunks without being refined first.
+#[test]
+fn a_frequent_key_is_no_burden_for_the_others() {
+    let _no_collisions = COLLISIONS.read();
+    let world = World { memory_limit: 64 << 20, force_spill: false, chunk_rows: 2048, workers: 2 };
+    let plain = Case::plain(JoinKind::ProbeSemi, 300_000, 8);
+    let case = Case { world, keys: Keys::Frequent, grant_bytes: 8 << 20, distinct: 1 << 40, residual: true, ..plain };
+    let join = case.check();
+    assert_eq!(note(&join, "resident partitions"), "15 of 16");
+    let passes: u64 = note(&join, "passes").parse().unwrap();
+    assert!((2..8).contains(&passes), "{passes} passes");
 }
 
 /// Partitions far above the grant are refined until they fit.
