@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from suites import aggregation, cliff, concurrency, join, pipeline, tpch
+from suites import aggregation, cliff, concurrency, job_like, join, pipeline, tpch
 from suites.base import Options, Panel, Suite
 
 SUITES: dict[str, Callable[[Options], Suite]] = {
@@ -10,6 +10,7 @@ SUITES: dict[str, Callable[[Options], Suite]] = {
     "aggregation": aggregation.suite,
     "join": join.suite,
     "pipeline": pipeline.suite,
+    "job-like": job_like.suite,
     "cliff": cliff.suite,
     "concurrency": concurrency.suite,
 }

@@ -37,7 +37,8 @@ class Godwit:
 
     def output(self, sql: str, output_format: str) -> str:
         command = [self.program, self.database, *self.options, "--format", output_format]
-        command += [word for statement in [*self.setup, sql] for word in ("-c", statement)]
+        # In one word, as a statement that begins with a comment looks like an option.
+        command += [f"--command={statement}" for statement in [*self.setup, sql]]
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
