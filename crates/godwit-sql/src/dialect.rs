@@ -25,13 +25,14 @@ use datafusion_sql::sqlparser::ast::{
 use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 
+use crate::macros;
 use crate::parse::ordinal;
 
 /// Aggregate functions that exist only here.
 pub(crate) const AGGREGATES: [&str; 2] = ["count_if", "countif"];
 
 /// Fields of dates and times that are functions, and what `date_part` calls them.
-const DATE_PARTS: [(&str, &str); 14] = [
+const DATE_PARTS: [(&str, &str); 16] = [
     ("year", "year"),
     ("quarter", "quarter"),
     ("month", "month"),
@@ -40,6 +41,8 @@ const DATE_PARTS: [(&str, &str); 14] = [
     ("day", "day"),
     ("dayofmonth", "day"),
     ("dayofweek", "dow"),
+    ("isodow", "isodow"),
+    ("isoyear", "isoyear"),
     ("weekday", "dow"),
     ("dayofyear", "doy"),
     ("hour", "hour"),
@@ -265,13 +268,15 @@ fn known_form(function: &mut Function) -> Option<Expr> {
         }
         ("mod" | "fmod", [left, right]) => Some(infix(left, BinaryOperator::Modulo, right)),
         ("xor", [left, right]) => Some(infix(left, BinaryOperator::PGBitwiseXor, right)),
-        (name, [_]) => {
-            let (_, part) = DATE_PARTS.iter().find(|(known, _)| *known == name)?;
+        (name, arguments) => {
+            if let Some(expanded) = macros::expanded(name, arguments) {
+                return Some(expanded);
+            }
+            let (_, part) = DATE_PARTS.iter().find(|(known, _)| *known == name && arguments.len() == 1)?;
             let part = Expr::value(Value::SingleQuotedString((*part).to_owned()));
             list.args.insert(0, FunctionArg::Unnamed(FunctionArgExpr::Expr(part)));
             Some(call("date_part", function))
         }
-        _ => None,
     }
 }
 

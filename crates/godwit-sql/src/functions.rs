@@ -31,6 +31,16 @@ const SCALAR_ALIASES: &[(&str, &str)] = &[
     ("strftime", "to_char"),
     ("list_value", "make_array"),
     ("regexp_matches", "regexp_like"),
+    ("ceiling", "ceil"),
+    ("sign", "signum"),
+    ("ord", "ascii"),
+    ("unicode", "ascii"),
+    ("gen_random_uuid", "uuid"),
+    ("editdist3", "levenshtein"),
+    ("list_min", "array_min"),
+    ("list_max", "array_max"),
+    ("list_intersect", "array_intersect"),
+    ("struct_extract", "get_field"),
 ];
 
 /// The same for aggregate functions.
@@ -38,6 +48,7 @@ const AGGREGATE_ALIASES: &[(&str, &str)] = &[
     ("list", "array_agg"),
     ("approx_count_distinct", "approx_distinct"),
     ("stddev_samp", "stddev"),
+    ("variance", "var"),
     ("quantile_cont", "percentile_cont"),
     ("group_concat", "string_agg"),
     ("first", "first_value"),

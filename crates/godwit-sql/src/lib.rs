@@ -22,6 +22,7 @@ mod estimate;
 mod from_first;
 mod functions;
 mod inexact;
+mod macros;
 mod names;
 mod optimize;
 mod parse;
