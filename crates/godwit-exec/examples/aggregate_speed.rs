@@ -46,7 +46,14 @@ fn measure(
         (0..ROWS / CHUNK_ROWS).map(|chunk| Chunk::new(make(chunk * CHUNK_ROWS), CHUNK_ROWS)).collect();
     for _ in 0..2 {
         let memory = BufferManager::new(BufferConfig::new(8 << 30)).expect("a pool");
-        let settings = QuerySettings { chunk_rows: CHUNK_ROWS, workers: 1, profile: false, compress_from_bytes: None };
+        let settings = QuerySettings {
+            chunk_rows: CHUNK_ROWS,
+            workers: 1,
+            profile: false,
+            compress_from_bytes: None,
+            compaction: Default::default(),
+            join_filters: true,
+        };
         let query = QueryContext::new(memory, settings, CancelToken::default());
         let spec = HashAggregateSpec {
             groups: (0..keys).map(|key| Expression::column(key, types[key].clone())).collect(),

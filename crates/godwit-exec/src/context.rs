@@ -7,6 +7,8 @@ use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
+use crate::Compaction;
+
 /// Stops a query from any thread. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<CancelState>);
@@ -56,6 +58,10 @@ pub struct QuerySettings {
     pub profile: bool,
     /// Rows are compressed before an operator keeps them if they are expected to take so many bytes; `None`: never.
     pub compress_from_bytes: Option<u64>,
+    /// When small chunks are put together, and how.
+    pub compaction: Compaction,
+    /// Joins hand what they know of their keys to the scans of their probe sides.
+    pub join_filters: bool,
 }
 
 /// Usual [`QuerySettings::compress_from_bytes`]: 32 MiB. What stays in a processor's caches isn't worth it.

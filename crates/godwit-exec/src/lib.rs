@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod collect;
+mod compaction;
 mod context;
 pub mod explain;
 pub mod hash_aggregate;
@@ -31,6 +32,7 @@ mod top_bound;
 pub mod window;
 
 pub use collect::{ResultCollector, ResultStream, to_batch};
+pub use compaction::Compaction;
 pub use context::{COMPRESS_FROM_BYTES, CancelToken, QueryContext, QuerySettings};
 pub use explain::ExplainNode;
 pub use key_filter::KeyFilter;

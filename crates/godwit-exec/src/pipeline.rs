@@ -29,6 +29,16 @@ pub trait Source: Send + Sync {
     /// How many workers could find something to do, known after `start`. At least one task is made.
     fn parallelism(&self) -> usize;
 
+    /// True if the order of the rows means something: then they come from one worker, and are to stay in order.
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// What it does to the size of chunks.
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+
     /// Worker state for one task. Called in parallel.
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>>;
 
@@ -59,8 +69,22 @@ pub trait Transform: Send + Sync {
     /// Worker state for one task. Called in parallel.
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>>;
 
+    /// What it does to the size of chunks.
+    fn effect(&self) -> ChunkEffect;
+
     /// Counters for `EXPLAIN ANALYZE`.
     fn metrics(&self) -> &Arc<OperatorMetrics>;
+}
+
+/// What an operator does to the size of chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkEffect {
+    /// It makes of each chunk one, or some that are as large as can be.
+    Streams,
+    /// It may make small chunks of large ones.
+    Reduces,
+    /// It may want no more rows: none may be held back before it.
+    Limits,
 }
 
 /// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` until it answers `NeedInput`, and so on;

@@ -35,6 +35,8 @@ impl World {
             workers: self.workers,
             profile: false,
             compress_from_bytes: None,
+            compaction: Default::default(),
+            join_filters: true,
         };
         QueryContext::new(BufferManager::new(config).unwrap(), settings, CancelToken::default())
     }

@@ -89,6 +89,8 @@ fn scan(
         workers: threads,
         profile: false,
         compress_from_bytes: None,
+        compaction: Default::default(),
+        join_filters: true,
     };
     let query = QueryContext::new(memory.clone(), settings, CancelToken::default());
     let request = ScanRequest {

@@ -17,6 +17,7 @@
 mod arrow;
 mod bitmap;
 mod chunk;
+mod chunk_builder;
 mod dictionary;
 pub mod kernels;
 mod str_view;
@@ -26,6 +27,7 @@ mod vector;
 pub use arrow::{from_arrow, to_arrow};
 pub use bitmap::Bitmap;
 pub use chunk::{Chunk, ColumnView, Selection};
+pub use chunk_builder::ChunkBuilder;
 pub use dictionary::Dictionary;
 pub use str_view::{Heap, Heaps, StrColumn, StrView};
 pub use types::{ColumnType, PhysicalType, RowType, ValueRange};

@@ -172,6 +172,15 @@ impl Heaps {
         self.0.as_deref().unwrap_or(&[])
     }
 
+    /// True if `other` keeps alive all that these do.
+    pub(crate) fn are_within(&self, other: &Heaps) -> bool {
+        match (&self.0, &other.0) {
+            (None, _) => true,
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => true,
+            _ => self.as_slice().iter().all(|mine| other.as_slice().iter().any(|theirs| Arc::ptr_eq(mine, theirs))),
+        }
+    }
+
     /// All heaps of both, each once.
     pub fn union(&self, other: &Heaps) -> Heaps {
         let (mine, theirs) = (self.as_slice(), other.as_slice());

@@ -8,19 +8,19 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result, format_bytes};
 use godwit_exec::pipeline::Sink;
-use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, QuerySettings, ResultCollector, plan_query};
+use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, ResultCollector, plan_query};
 use godwit_files::{CopySink, FileFormat};
 use godwit_memory::{
     Admission, AdmissionRequest, BufferManager, OwnerCounters, minimum_memory_limit, minimum_query_bytes,
 };
 use godwit_sql::{CopyOption, Estimates, Statement};
-use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
 pub use godwit_sql::ParsedStatement;
 
 use crate::database::Database;
 use crate::result::{AwaitedCompletion, Completion, QueryResult, RunningQuery};
+use crate::session::{OwnSettings, Session};
 use crate::settings;
 
 /// A session. Statements of one connection may overlap; each has its own result.
@@ -34,13 +34,15 @@ pub struct Connection {
     memory: BufferManager,
     /// Stops the statement that was started last.
     current: Mutex<CancelToken>,
+    settings: Mutex<OwnSettings>,
 }
 
 impl Connection {
     pub(crate) fn new(database: Database, id: u64) -> Self {
         let owner = OwnerCounters::new();
         let memory = database.0.memory.scoped(owner.clone());
-        Self { database, id, owner, memory, current: Mutex::default() }
+        let settings = Mutex::new(OwnSettings::of(&database.0));
+        Self { database, id, owner, memory, current: Mutex::default(), settings }
     }
 
     /// Number of the connection, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
@@ -108,14 +110,22 @@ impl Connection {
                 }
                 Ok(QueryResult::empty())
             }
-            Statement::Set { name, value } => settings::set(shared, &name, &value).map(|()| QueryResult::empty()),
-            Statement::Reset { name } => settings::reset(shared, name.as_deref()).map(|()| QueryResult::empty()),
+            Statement::Set { name, value } => {
+                settings::set(&self.session(), &name, &value).map(|()| QueryResult::empty())
+            }
+            Statement::Reset { name } => {
+                settings::reset(&self.session(), name.as_deref()).map(|()| QueryResult::empty())
+            }
             Statement::Show { name } => {
-                let rows = settings::show(shared, name.as_deref())?;
+                let rows = settings::show(&self.session(), name.as_deref())?;
                 let column = |index: usize| rows.iter().map(|row| row[index].clone()).collect();
                 text_result(&settings::COLUMNS, (0..settings::COLUMNS.len()).map(column).collect())
             }
         }
+    }
+
+    fn session(&self) -> Session<'_> {
+        Session { shared: &self.database.0, own: &self.settings }
     }
 
     /// Stops the statement that was started last, from any thread. Reading its result ends with an error.
@@ -160,12 +170,7 @@ impl Connection {
         let owner = OwnerCounters::new();
         owner.set_memory_limit_bytes(shared.query_limits.of_query());
         self.owner.set_memory_limit_bytes(shared.query_limits.of_connection());
-        let settings = QuerySettings {
-            chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
-            workers: pool.workers(),
-            profile,
-            compress_from_bytes: shared.compress_from_bytes(),
-        };
+        let settings = self.session().query_settings(pool.workers(), profile);
         let query = QueryContext::new(self.memory.scoped(owner.clone()), settings, cancel.clone());
         // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
         let is_awaited = shared.queries.is_busy(self.id);
@@ -213,12 +218,7 @@ impl Connection {
     fn explain(&self, statement: &ParsedStatement, plan: &LogicalPlan, analyze: bool) -> Result<QueryResult> {
         if !analyze {
             let shared = &self.database.0;
-            let settings = QuerySettings {
-                chunk_rows: CHUNK_ROWS,
-                workers: shared.pool().workers(),
-                profile: false,
-                compress_from_bytes: shared.compress_from_bytes(),
-            };
+            let settings = self.session().query_settings(shared.pool().workers(), false);
             let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
             let physical = plan_query(plan, &query, &Estimates::new(), NothingSink::new("Result"))?;
             let workers = shared.pool().workers();

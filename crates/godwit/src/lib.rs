@@ -24,6 +24,7 @@ mod connection;
 mod database;
 mod queries;
 mod result;
+mod session;
 mod settings;
 mod system_tables;
 

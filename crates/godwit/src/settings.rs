@@ -3,20 +3,24 @@
 use std::path::PathBuf;
 
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
+use godwit_exec::Compaction;
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
+use godwit_vector::CHUNK_ROWS;
 
 use crate::config::default_threads;
-use crate::database::{CompressedMaterialization, Shared};
+use crate::database::CompressedMaterialization;
+use crate::session::{OwnSettings, Session};
 
-/// A setting: its name, what it means, and how it is read and changed. Settings are the database's, not a connection's.
+/// A setting: its name, what it means, and how it is read and changed. Most are the database's; some are the
+/// connection's own.
 struct Setting {
     name: &'static str,
     description: &'static str,
     /// What it is without `SET`.
     default: fn() -> String,
-    get: fn(&Shared) -> String,
-    set: fn(&Shared, &str) -> Result<()>,
-    reset: fn(&Shared) -> Result<()>,
+    get: fn(&Session) -> String,
+    set: fn(&Session, &str) -> Result<()>,
+    reset: fn(&Session) -> Result<()>,
 }
 
 const UNLIMITED: &str = "unlimited";
@@ -26,11 +30,45 @@ pub(crate) const COLUMNS: [&str; 5] = ["name", "value", "default", "description"
 
 const SETTINGS: &[Setting] = &[
     Setting {
+        name: "chunk_rows",
+        description: "Most rows that operators hand on at once, up to 2048; of this connection",
+        default: || CHUNK_ROWS.to_string(),
+        get: |session| session.own().chunk_rows.to_string(),
+        set: |session, value| {
+            let rows = value.parse().ok().filter(|rows| (1..=CHUNK_ROWS).contains(rows)).ok_or_else(|| {
+                Error::user(format!("chunk_rows can't be '{value}'"))
+                    .with_hint(format!("use a number from 1 to {CHUNK_ROWS}"))
+            })?;
+            session.change(|own| own.chunk_rows = rows);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.chunk_rows = OwnSettings::of(session.shared).chunk_rows);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "compaction",
+        description: "When small chunks are put together: 'none', 'full', 'binary', 'dynamic', 'learning', 'logical' or \
+                      'smart'; of this connection",
+        default: || Compaction::default().name().into(),
+        get: |session| session.own().compaction.name().into(),
+        set: |session, value| {
+            let compaction = named("compaction", value)?;
+            session.change(|own| own.compaction = compaction);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.compaction = Compaction::default());
+            Ok(())
+        },
+    },
+    Setting {
         name: "compressed_materialization",
         description: "Compress rows before an operator keeps them: true (where it pays), false, always",
         default: || CompressedMaterialization::default().name().into(),
-        get: |shared| shared.compressed_materialization().name().into(),
-        set: |shared, value| {
+        get: |session| session.compressed_materialization().name().into(),
+        set: |session, value| {
             let when = match value.to_lowercase().as_str() {
                 "true" | "on" => CompressedMaterialization::True,
                 "false" | "off" => CompressedMaterialization::False,
@@ -40,11 +78,11 @@ const SETTINGS: &[Setting] = &[
                         .with_hint("use true, false or always"));
                 }
             };
-            shared.set_compressed_materialization(when);
+            session.set_compressed_materialization(when);
             Ok(())
         },
-        reset: |shared| {
-            shared.set_compressed_materialization(CompressedMaterialization::default());
+        reset: |session| {
+            session.set_compressed_materialization(CompressedMaterialization::default());
             Ok(())
         },
     },
@@ -52,13 +90,13 @@ const SETTINGS: &[Setting] = &[
         name: "connection_memory_limit",
         description: "The memory limit that the operators of one connection's queries plan with together, or 'unlimited'",
         default: || UNLIMITED.into(),
-        get: |shared| limit_text(shared.query_limits.of_connection()),
-        set: |shared, value| {
-            shared.query_limits.set_of_connection(parse_limit(shared, value)?);
+        get: |session| limit_text(session.query_limits.of_connection()),
+        set: |session, value| {
+            session.query_limits.set_of_connection(parse_limit(session, value)?);
             Ok(())
         },
-        reset: |shared| {
-            shared.query_limits.set_of_connection(None);
+        reset: |session| {
+            session.query_limits.set_of_connection(None);
             Ok(())
         },
     },
@@ -66,13 +104,28 @@ const SETTINGS: &[Setting] = &[
         name: "eviction_policy",
         description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",
         default: || EvictionPolicy::default().name().into(),
-        get: |shared| shared.memory.eviction_policy().name().into(),
-        set: |shared, value| {
-            shared.memory.set_eviction_policy(named("eviction_policy", value)?);
+        get: |session| session.memory.eviction_policy().name().into(),
+        set: |session, value| {
+            session.memory.set_eviction_policy(named("eviction_policy", value)?);
             Ok(())
         },
-        reset: |shared| {
-            shared.memory.set_eviction_policy(EvictionPolicy::default());
+        reset: |session| {
+            session.memory.set_eviction_policy(EvictionPolicy::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "join_filters",
+        description: "Scans drop rows that joins above can't match: true or false; of this connection",
+        default: || true.to_string(),
+        get: |session| session.own().join_filters.to_string(),
+        set: |session, value| {
+            let uses = parse_bool("join_filters", value)?;
+            session.change(|own| own.join_filters = uses);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.join_filters = true);
             Ok(())
         },
     },
@@ -80,13 +133,13 @@ const SETTINGS: &[Setting] = &[
         name: "max_temp_directory_size",
         description: "Most disk space that intermediates may take; 'unlimited' for what the disk has",
         default: || UNLIMITED.into(),
-        get: |shared| limit_text(shared.memory.max_temp_directory_bytes()),
-        set: |shared, value| {
-            shared.memory.set_max_temp_directory_bytes(bytes_or_unlimited(value)?);
+        get: |session| limit_text(session.memory.max_temp_directory_bytes()),
+        set: |session, value| {
+            session.memory.set_max_temp_directory_bytes(bytes_or_unlimited(value)?);
             Ok(())
         },
-        reset: |shared| {
-            shared.memory.set_max_temp_directory_bytes(None);
+        reset: |session| {
+            session.memory.set_max_temp_directory_bytes(None);
             Ok(())
         },
     },
@@ -94,22 +147,22 @@ const SETTINGS: &[Setting] = &[
         name: "memory_limit",
         description: "Most memory that the database uses",
         default: || format_bytes(godwit_memory::default_memory_limit().0),
-        get: |shared| format_bytes(shared.limit().bytes),
-        set: |shared, value| shared.set_limit(parse_bytes(value)?),
-        reset: |shared| shared.set_limit(godwit_memory::default_memory_limit().0),
+        get: |session| format_bytes(session.limit().bytes),
+        set: |session, value| session.set_limit(parse_bytes(value)?),
+        reset: |session| session.set_limit(godwit_memory::default_memory_limit().0),
     },
     Setting {
         name: "memory_policy",
         description: "Who gets how much when operators want more memory than there is: weighted, unweighted, equality or \
                       equity",
         default: || MemoryPolicy::default().name().into(),
-        get: |shared| shared.memory.memory_policy().name().into(),
-        set: |shared, value| {
-            shared.memory.set_memory_policy(MemoryPolicy::parse(value)?);
+        get: |session| session.memory.memory_policy().name().into(),
+        set: |session, value| {
+            session.memory.set_memory_policy(MemoryPolicy::parse(value)?);
             Ok(())
         },
-        reset: |shared| {
-            shared.memory.set_memory_policy(MemoryPolicy::default());
+        reset: |session| {
+            session.memory.set_memory_policy(MemoryPolicy::default());
             Ok(())
         },
     },
@@ -117,13 +170,13 @@ const SETTINGS: &[Setting] = &[
         name: "query_memory_limit",
         description: "The memory limit that the operators of one query plan with, or 'unlimited'",
         default: || UNLIMITED.into(),
-        get: |shared| limit_text(shared.query_limits.of_query()),
-        set: |shared, value| {
-            shared.query_limits.set_of_query(parse_limit(shared, value)?);
+        get: |session| limit_text(session.query_limits.of_query()),
+        set: |session, value| {
+            session.query_limits.set_of_query(parse_limit(session, value)?);
             Ok(())
         },
-        reset: |shared| {
-            shared.query_limits.set_of_query(None);
+        reset: |session| {
+            session.query_limits.set_of_query(None);
             Ok(())
         },
     },
@@ -131,16 +184,16 @@ const SETTINGS: &[Setting] = &[
         name: "spill_compression",
         description: "Compression of spilled pages: 'none', 'lz4', 'zstd', or 'auto' for what pays",
         default: || SpillCompression::default().name().into(),
-        get: |shared| match shared.memory.spill_compression() {
-            SpillCompression::Auto => format!("auto (now {})", shared.memory.spill_codec()),
+        get: |session| match session.memory.spill_compression() {
+            SpillCompression::Auto => format!("auto (now {})", session.memory.spill_codec()),
             compression => compression.name().into(),
         },
-        set: |shared, value| {
-            shared.memory.set_spill_compression(named("spill_compression", value)?);
+        set: |session, value| {
+            session.memory.set_spill_compression(named("spill_compression", value)?);
             Ok(())
         },
-        reset: |shared| {
-            shared.memory.set_spill_compression(SpillCompression::default());
+        reset: |session| {
+            session.memory.set_spill_compression(SpillCompression::default());
             Ok(())
         },
     },
@@ -148,29 +201,29 @@ const SETTINGS: &[Setting] = &[
         name: "spill_io",
         description: "How pages are spilled: by 'io_uring', by 'threads', or 'auto' for what the system has",
         default: || IoMethod::default().name().into(),
-        get: |shared| {
-            let method = shared.memory.io_method().name();
-            shared.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
+        get: |session| {
+            let method = session.memory.io_method().name();
+            session.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
         },
-        set: |shared, value| shared.memory.set_io_method(named("spill_io", value)?),
-        reset: |shared| shared.memory.set_io_method(IoMethod::default()),
+        set: |session, value| session.memory.set_io_method(named("spill_io", value)?),
+        reset: |session| session.memory.set_io_method(IoMethod::default()),
     },
     Setting {
         name: "temp_directory",
         description: "Where intermediates go that don't fit into memory",
         default: || std::env::temp_dir().display().to_string(),
-        get: |shared| shared.memory.temp_directory().display().to_string(),
-        set: |shared, value| {
+        get: |session| session.memory.temp_directory().display().to_string(),
+        set: |session, value| {
             let directory = PathBuf::from(value);
             if !directory.is_dir() {
                 return Err(Error::user(format!("temp_directory '{value}' is not a folder"))
                     .with_hint("name an existing folder that you may write to"));
             }
-            shared.memory.set_temp_directory(directory);
+            session.memory.set_temp_directory(directory);
             Ok(())
         },
-        reset: |shared| {
-            shared.memory.set_temp_directory(std::env::temp_dir());
+        reset: |session| {
+            session.memory.set_temp_directory(std::env::temp_dir());
             Ok(())
         },
     },
@@ -178,14 +231,14 @@ const SETTINGS: &[Setting] = &[
         name: "threads",
         description: "Worker threads",
         default: || default_threads().to_string(),
-        get: |shared| shared.pool().workers().to_string(),
-        set: |shared, value| {
+        get: |session| session.pool().workers().to_string(),
+        set: |session, value| {
             let threads = value.parse().map_err(|_| {
                 Error::user(format!("threads: '{value}' is not a number")).with_hint("for example: SET threads = 4")
             })?;
-            shared.set_threads(threads)
+            session.set_threads(threads)
         },
-        reset: |shared| shared.set_threads(default_threads()),
+        reset: |session| session.set_threads(default_threads()),
     },
 ];
 
@@ -197,6 +250,14 @@ fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
     })
 }
 
+fn parse_bool(setting: &str, value: &str) -> Result<bool> {
+    match value.to_lowercase().as_str() {
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        _ => Err(Error::user(format!("{setting} can't be '{value}'")).with_hint("use true or false")),
+    }
+}
+
 fn limit_text(bytes: Option<u64>) -> String {
     bytes.map_or(UNLIMITED.into(), format_bytes)
 }
@@ -206,9 +267,9 @@ fn bytes_or_unlimited(value: &str) -> Result<Option<u64>> {
 }
 
 /// A limit for a part of the database's queries: at least what one query can't do without.
-fn parse_limit(shared: &Shared, value: &str) -> Result<Option<u64>> {
+fn parse_limit(session: &Session, value: &str) -> Result<Option<u64>> {
     let Some(bytes) = bytes_or_unlimited(value)? else { return Ok(None) };
-    let minimum = minimum_query_bytes(shared.pool().workers());
+    let minimum = minimum_query_bytes(session.pool().workers());
     if bytes < minimum {
         return Err(Error::user(format!("{} is below what a query needs", format_bytes(bytes)))
             .with_hint(format!("give it at least {}, or lower threads", format_bytes(minimum))));
@@ -225,24 +286,24 @@ fn find(name: &str) -> Result<&'static Setting> {
 }
 
 /// Changes a setting.
-pub(crate) fn set(shared: &Shared, name: &str, value: &str) -> Result<()> {
-    (find(name)?.set)(shared, value)
+pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
+    (find(name)?.set)(session, value)
 }
 
 /// Gives one setting, or all, its default.
-pub(crate) fn reset(shared: &Shared, name: Option<&str>) -> Result<()> {
+pub(crate) fn reset(session: &Session, name: Option<&str>) -> Result<()> {
     match name {
-        Some(name) => (find(name)?.reset)(shared),
-        None => SETTINGS.iter().try_for_each(|setting| (setting.reset)(shared)),
+        Some(name) => (find(name)?.reset)(session),
+        None => SETTINGS.iter().try_for_each(|setting| (setting.reset)(session)),
     }
 }
 
 /// The [`COLUMNS`] of one setting, or of all.
-pub(crate) fn show(shared: &Shared, name: Option<&str>) -> Result<Vec<[String; COLUMNS.len()]>> {
+pub(crate) fn show(session: &Session, name: Option<&str>) -> Result<Vec<[String; COLUMNS.len()]>> {
     let row = |setting: &Setting| {
-        let (value, default) = ((setting.get)(shared), (setting.default)());
+        let (value, default) = ((setting.get)(session), (setting.default)());
         let reason = match setting.name {
-            "memory_limit" => shared.limit().reason,
+            "memory_limit" => session.limit().reason,
             // What 'auto' has come to stands behind it.
             _ if value.split(" (now ").next() == Some(&default) => "the default".into(),
             _ => "set by the user".into(),

@@ -17,8 +17,10 @@ use datafusion_common::ScalarValue;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_exec::{ComputedTable, Series};
 use godwit_sql::{TableDefinition, TableFunction, TableFunctions};
+use parking_lot::Mutex;
 
 use crate::database::Shared;
+use crate::session::{OwnSettings, Session};
 use crate::settings;
 
 /// The table functions of a database.
@@ -75,7 +77,9 @@ fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
 }
 
 fn settings_rows(shared: &Shared) -> Result<RecordBatch> {
-    let rows = settings::show(shared, None)?;
+    // What is a connection's own is shown as connections begin.
+    let own = Mutex::new(OwnSettings::of(shared));
+    let rows = settings::show(&Session { shared, own: &own }, None)?;
     let column = |(at, name)| (name, texts(rows.iter().map(|row| &row[at])));
     batch(settings::COLUMNS.into_iter().enumerate().map(column).collect())
 }

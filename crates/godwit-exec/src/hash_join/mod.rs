@@ -125,6 +125,8 @@ pub struct HashJoin {
     metrics: Arc<OperatorMetrics>,
     workers: usize,
     chunk_rows: usize,
+    /// Results of one probed chunk come out in few chunks, rather than one for each step along the chains.
+    concatenates: bool,
     filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
     /// For the tables and their rows: reported when the build side is complete and before each round.
     claim: MemoryClaim,
@@ -185,6 +187,7 @@ impl HashJoin {
             metrics,
             workers: query.settings.workers,
             chunk_rows: query.settings.chunk_rows,
+            concatenates: query.settings.compaction.is_logical(),
             filter_slots,
             ready: OnceLock::new(),
             spilled_probe: Mutex::new(None),

@@ -15,7 +15,7 @@ use super::prober::{Pass, Prober};
 use super::table::JoinTable;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 pub(super) struct Probe(pub Arc<HashJoin>);
 
@@ -31,6 +31,10 @@ impl Transform for Probe {
             table,
             join,
         }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Reduces
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

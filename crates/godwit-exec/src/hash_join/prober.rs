@@ -301,6 +301,9 @@ impl Cursor {
         pairs.clear();
         while pairs.rows.len() < join.chunk_rows {
             if self.position == self.pairs.rows.len() {
+                if !join.concatenates && !pairs.rows.is_empty() {
+                    return;
+                }
                 if self.unique || self.pairs.rows.is_empty() {
                     self.exhausted = true;
                     return;

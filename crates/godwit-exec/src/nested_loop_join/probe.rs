@@ -15,7 +15,7 @@ use super::build::{BlockScan, BuildBlock};
 use crate::QueryContext;
 use crate::hash_join::JoinKind;
 use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Joins the probe side's rows.
 pub(super) struct ProbeTransform(pub(super) Arc<Shared>);
@@ -29,6 +29,10 @@ impl Transform for ProbeTransform {
             probing: None,
             ready: VecDeque::new(),
         }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Reduces
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -9,7 +9,7 @@ use godwit_vector::Chunk;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::operators::emit;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Lets the rows through for which a predicate is TRUE. Columns aren't touched, only their selections.
 pub struct FilterTransform {
@@ -27,6 +27,10 @@ impl FilterTransform {
 impl Transform for FilterTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(FilterWorker { predicate: self.predicate.worker(), waiting: None }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Reduces
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -9,7 +9,7 @@ use godwit_vector::Chunk;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::operators::emit;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Skips `offset` rows and lets `limit` through, counted over all workers: which rows is up to chance unless the input
 /// is ordered and has one worker. Stops the pipeline when the limit is reached.
@@ -38,6 +38,10 @@ impl LimitTransform {
 impl Transform for LimitTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(LimitWorker { shared: self.shared.clone(), waiting: None }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Limits
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

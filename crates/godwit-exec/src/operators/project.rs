@@ -9,7 +9,7 @@ use godwit_vector::Chunk;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::operators::emit;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Computes expressions. Plain columns pass under their selections, without a copy.
 pub struct ProjectTransform {
@@ -27,6 +27,10 @@ impl ProjectTransform {
 impl Transform for ProjectTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(ProjectWorker { projection: self.projection.clone(), waiting: None }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

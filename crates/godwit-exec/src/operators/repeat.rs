@@ -8,7 +8,7 @@ use godwit_vector::Chunk;
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Emits each row as often as an expression says; not at all if that is NULL, zero or less. Columns aren't touched, only
 /// their selections.
@@ -34,6 +34,10 @@ impl Transform for RepeatTransform {
             counts: Vec::new(),
             row: 0,
         }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

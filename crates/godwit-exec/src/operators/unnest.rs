@@ -14,7 +14,7 @@ use godwit_vector::{Bitmap, Chunk, Flat, Vector, from_arrow};
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Transform, TransformVerdict, TransformWorker};
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// What becomes of input columns, by the order of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,10 @@ impl Transform for UnnestTransform {
             rows_max: query.settings.chunk_rows,
             waiting: None,
         }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

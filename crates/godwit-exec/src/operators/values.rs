@@ -36,6 +36,10 @@ impl ValuesSource {
 }
 
 impl Source for ValuesSource {
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
     fn parallelism(&self) -> usize {
         1
     }

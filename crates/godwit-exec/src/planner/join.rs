@@ -102,7 +102,8 @@ impl PhysicalPlanner<'_> {
         let build_keys = self.compile_all(join.on.iter().map(|(_, build)| build), &mut build)?;
 
         let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = join.on.iter().map(|_| Arc::default()).collect();
-        let filters = probe_filters(join, kind, &needs, &slots, pipelines.table);
+        let table = pipelines.table.filter(|_| self.query.settings.join_filters);
+        let filters = probe_filters(join, kind, &needs, &slots, table);
         let mut probe = self.plan(&join.left, Needs { columns: probe_columns, filters })?;
         let probe_keys = self.compile_all(join.on.iter().map(|(probe, _)| probe), &mut probe)?;
         let residual = self.compile_residual(join, &mut probe, &build)?;

@@ -33,6 +33,7 @@ use godwit_expression::{CompileContext, Expression};
 use godwit_sql::{Estimates, Repeat};
 
 use crate::QueryContext;
+use crate::compaction::insert_compactors;
 use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
 use crate::operators::NothingSink;
@@ -171,10 +172,11 @@ impl PhysicalPlanner<'_> {
                 self.probed_together.push(branch.tables);
             }
             let follows = branch.follows.iter().map(|&earlier| indices[earlier]);
+            let compaction = self.query.settings.compaction;
             self.pipelines[index] = Some(Pipeline {
                 depends_on: branch.depends_on.into_iter().chain(follows).collect(),
+                transforms: insert_compactors(&branch.source, branch.transforms, compaction),
                 source: branch.source,
-                transforms: branch.transforms,
                 sink: sink.clone(),
             });
         }

@@ -109,6 +109,10 @@ impl<K: KeyWord> Source for SortedSource<K> {
         Ok(())
     }
 
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
     fn parallelism(&self) -> usize {
         self.state.lock().as_ref().map_or(1, |state| state.workers)
     }

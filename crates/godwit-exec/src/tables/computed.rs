@@ -74,6 +74,10 @@ impl Source for ComputedSource {
         Ok(())
     }
 
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
     fn parallelism(&self) -> usize {
         1
     }

@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use datafusion_expr::Expr;
 use godwit_common::{Result, format_bytes};
 use godwit_exec::metrics::OperatorMetrics;
-use godwit_exec::pipeline::{Source, SourceWorker};
+use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
 use godwit_exec::{QueryContext, ScanRequest};
 
 use crate::table::ParquetTable;
@@ -159,6 +159,10 @@ impl Source for ScanSource {
         scan.note_plan(&plan);
         assert!(scan.plan.set(plan).is_ok(), "a source is started once");
         Ok(())
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        if self.0.stages.is_empty() { ChunkEffect::Streams } else { ChunkEffect::Reduces }
     }
 
     fn parallelism(&self) -> usize {

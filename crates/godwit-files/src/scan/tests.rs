@@ -209,7 +209,14 @@ fn request(columns: &[usize], filters: &[Expr]) -> ScanRequest {
 
 /// Runs a scan with one worker.
 fn scan(table: &Arc<ParquetTable>, request: ScanRequest, chunk_rows: usize) -> Result<(Rows, Vec<(String, String)>)> {
-    let settings = QuerySettings { chunk_rows, workers: 1, profile: false, compress_from_bytes: None };
+    let settings = QuerySettings {
+        chunk_rows,
+        workers: 1,
+        profile: false,
+        compress_from_bytes: None,
+        compaction: Default::default(),
+        join_filters: true,
+    };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let columns = request.columns.clone();
     let source = table.scan(request, &query)?;
@@ -377,7 +384,14 @@ fn limits_stop_and_cancellation_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     sorted_file(&file(&directory));
     let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
-    let settings = QuerySettings { chunk_rows: 100, workers: 1, profile: false, compress_from_bytes: None };
+    let settings = QuerySettings {
+        chunk_rows: 100,
+        workers: 1,
+        profile: false,
+        compress_from_bytes: None,
+        compaction: Default::default(),
+        join_filters: true,
+    };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let source = table.scan(ScanRequest { limit: Some(5), ..request(&[0], &[]) }, &query).unwrap();
     source.start(&query).unwrap();
@@ -438,7 +452,14 @@ fn all_workers_together_read_every_row_once() {
         let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
         (directory, table)
     });
-    let settings = QuerySettings { chunk_rows: 64, workers: 4, profile: false, compress_from_bytes: None };
+    let settings = QuerySettings {
+        chunk_rows: 64,
+        workers: 4,
+        profile: false,
+        compress_from_bytes: None,
+        compaction: Default::default(),
+        join_filters: true,
+    };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let source = table.scan(request(&[0, 1], &[]), &query).unwrap();
     source.start(&query).unwrap();

@@ -41,6 +41,8 @@ enum Place<'a> {
     Compact(&'a [u32]),
     /// Row `rows[i]` to row `rows[i]`.
     Aligned(&'a [u32]),
+    /// Row `rows[i]` to row `start + i`.
+    Gathered(usize, &'a [u32]),
 }
 
 impl Place<'_> {
@@ -50,6 +52,9 @@ impl Place<'_> {
             Place::All => (0..len).for_each(|row| step(row, row)),
             Place::Compact(rows) => rows.iter().enumerate().for_each(|(from, &to)| step(from, to as usize)),
             Place::Aligned(rows) => rows.iter().for_each(|&row| step(row as usize, row as usize)),
+            Place::Gathered(start, rows) => {
+                rows.iter().enumerate().for_each(|(place, &row)| step(row as usize, start + place));
+            }
         }
     }
 }
@@ -93,6 +98,11 @@ impl Scatter {
     pub fn put_aligned(&mut self, rows: &[u32], part: &Vector) {
         assert_eq!(part.len(), self.len);
         self.write(Place::Aligned(rows), part);
+    }
+
+    /// Values `rows` become the rows from `start` on. NULLs are the caller's business.
+    pub(crate) fn put_values(&mut self, start: usize, values: &Flat, rows: &[u32]) {
+        self.write_values(Place::Gathered(start, rows), values, rows.len(), false);
     }
 
     /// The vector.

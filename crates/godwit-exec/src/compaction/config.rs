@@ -1,0 +1,37 @@
+//! Tuning numbers of compaction.
+
+use std::time::Duration;
+
+/// Threshold of `binary`, in rows (the paper's choice, and DuckDB's), and of compactors that know nothing yet.
+pub(super) const BINARY_ROWS: usize = 128;
+
+/// Thresholds that the learner tries, in rows (section 4.2).
+pub(super) const ARMS: [usize; 9] = [0, 32, 64, 128, 256, 384, 512, 768, 1024];
+
+/// So often each arm is tried before rewards count (section 4.2).
+pub(super) const TRIES_MIN: u32 = 8;
+
+/// Rewards that the mean of an arm is taken over (section 4.2).
+pub(super) const REWARDS_KEPT: usize = 16;
+
+/// Rounds between snapshots of the rewards (section 4.2 has 1,024 chunks; a round has 16 at least).
+pub(super) const SNAPSHOT_ROUNDS: u32 = 64;
+
+/// A reward that changed by this factor since the snapshot makes the learner begin again (section 4.2).
+pub(super) const ANOMALY_FACTOR: f64 = 2.0;
+
+/// Chunks in a round at least: latencies of single chunks are mostly noise, and a chunk that was only buffered has none.
+pub(super) const ROUND_CHUNKS: u32 = 16;
+
+/// Rounds with the cost model's threshold before the arms are tried. A pipeline that is over sooner (16,384 rows of
+/// single-row chunks, or 131,072 of half-full ones) is too short to win back what trying costs.
+pub(super) const ROUNDS_BEFORE_LEARNING: u32 = 64;
+
+/// Rounds after which the cost model's threshold is computed anew; the first time after one.
+pub(super) const MODEL_ROUNDS: u32 = 8;
+
+/// A latency beyond this isn't the operators': the task was interrupted (a quantum is 10 ms).
+pub(super) const LATENCY_MAX: Duration = Duration::from_millis(5);
+
+/// A buffer with more bytes of copied strings is handed on although it isn't full.
+pub(super) const COPIED_BYTES_MAX: usize = 1 << 20;

@@ -1,0 +1,157 @@
+//! Which threshold is fastest: a multi-armed bandit, UCB1-Tuned (section 4).
+//!
+//! The reward of a round is 1 / (milliseconds that a full chunk's worth of rows took, copying and all following
+//! operators included). The paper rewards single chunks; a chunk that is only buffered then looks infinitely fast, and
+//! the one that fills the buffer pays for all. Rounds end when the buffer is empty, so that each pays for itself.
+
+use super::config::{ANOMALY_FACTOR, ARMS, REWARDS_KEPT, SNAPSHOT_ROUNDS, TRIES_MIN};
+
+/// One of [`ARMS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Arm(pub usize);
+
+impl Arm {
+    pub(super) fn threshold(self) -> usize {
+        ARMS[self.0]
+    }
+}
+
+/// What is known of the arms. Shared by workers behind a lock, taken once for each round.
+#[derive(Default)]
+pub(super) struct Learner {
+    arms: [ArmRecord; ARMS.len()],
+    selected: u32,
+    rounds: u32,
+    snapshot: Option<[f64; ARMS.len()]>,
+    /// How often it began again because rewards had changed.
+    resets: u32,
+    /// How often each arm was selected, resets notwithstanding.
+    history: [u64; ARMS.len()],
+}
+
+#[derive(Default, Clone, Copy)]
+struct ArmRecord {
+    /// Counted when the arm is selected, so that workers that ask at once don't all get the same.
+    selected: u32,
+    rewards: [f64; REWARDS_KEPT],
+    rewarded: usize,
+}
+
+impl ArmRecord {
+    fn kept(&self) -> &[f64] {
+        &self.rewards[..self.rewarded.min(REWARDS_KEPT)]
+    }
+
+    fn mean(&self) -> f64 {
+        let kept = self.kept();
+        if kept.is_empty() { 0.0 } else { kept.iter().sum::<f64>() / kept.len() as f64 }
+    }
+
+    fn variance(&self) -> f64 {
+        let (kept, mean) = (self.kept(), self.mean());
+        if kept.is_empty() { 0.0 } else { kept.iter().map(|r| r * r).sum::<f64>() / kept.len() as f64 - mean * mean }
+    }
+
+    fn upper_bound(&self, selected_in_all: u32) -> f64 {
+        let (log, tries) = (f64::from(selected_in_all).ln(), f64::from(self.selected));
+        let deviation = self.variance() + (2.0 * log / tries).sqrt();
+        self.mean() + (log / tries * deviation.min(0.25)).sqrt()
+    }
+}
+
+impl Learner {
+    /// The arm for the next round.
+    pub(super) fn select(&mut self) -> Arm {
+        let untried = (0..ARMS.len()).filter(|&arm| self.arms[arm].selected < TRIES_MIN);
+        let arm = untried.min_by_key(|&arm| self.arms[arm].selected).unwrap_or_else(|| {
+            let bound = |arm: usize| self.arms[arm].upper_bound(self.selected);
+            (0..ARMS.len()).max_by(|&a, &b| bound(a).total_cmp(&bound(b))).expect("there are arms")
+        });
+        self.arms[arm].selected += 1;
+        self.selected += 1;
+        self.history[arm] += 1;
+        Arm(arm)
+    }
+
+    /// The round with `arm` took `ms` milliseconds for each full chunk's worth of rows.
+    pub(super) fn reward(&mut self, arm: Arm, ms: f64) {
+        let record = &mut self.arms[arm.0];
+        record.rewards[record.rewarded % REWARDS_KEPT] = 1.0 / ms;
+        record.rewarded += 1;
+        self.rounds += 1;
+        if self.rounds.is_multiple_of(SNAPSHOT_ROUNDS) {
+            self.look_for_anomaly();
+        }
+    }
+
+    fn look_for_anomaly(&mut self) {
+        let means = self.arms.map(|arm| arm.mean());
+        let has_changed = self.snapshot.replace(means).is_some_and(|before| {
+            before.iter().zip(&means).any(|(&before, &now)| {
+                before > 0.0 && now > 0.0 && (now / before >= ANOMALY_FACTOR || before / now >= ANOMALY_FACTOR)
+            })
+        });
+        if has_changed {
+            *self = Self { resets: self.resets + 1, history: self.history, ..Self::default() };
+        }
+    }
+
+    /// How often each threshold was selected.
+    pub(super) fn history(&self) -> impl Iterator<Item = (usize, u64)> {
+        ARMS.into_iter().zip(self.history)
+    }
+
+    pub(super) fn resets(&self) -> u32 {
+        self.resets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays rounds in which `latency_ms` of the arm's threshold is measured, with some noise.
+    fn play(learner: &mut Learner, rounds: u32, latency_ms: impl Fn(usize) -> f64) -> [u64; ARMS.len()] {
+        let before = learner.history;
+        for round in 0..rounds {
+            let arm = learner.select();
+            let noise = 1.0 + f64::from(round * 7919 % 13) / 100.0;
+            learner.reward(arm, latency_ms(arm.threshold()) * noise);
+        }
+        std::array::from_fn(|arm| learner.history[arm] - before[arm])
+    }
+
+    fn most_played(played: [u64; ARMS.len()]) -> usize {
+        ARMS[(0..ARMS.len()).max_by_key(|&arm| played[arm]).unwrap()]
+    }
+
+    #[test]
+    fn each_arm_is_tried_and_the_fastest_is_played_most() {
+        for best in ARMS {
+            let mut learner = Learner::default();
+            let latency = |threshold: usize| 0.1 + (threshold as f64 - best as f64).abs() / 2000.0;
+            let played = play(&mut learner, 2000, latency);
+            assert!(played.iter().all(|&played| played >= u64::from(TRIES_MIN)), "{played:?}");
+            let near = most_played(played).abs_diff(best);
+            assert!(near <= 32, "best is {best}, played {played:?}");
+        }
+    }
+
+    #[test]
+    fn rewards_that_change_make_it_begin_again() {
+        let mut learner = Learner::default();
+        play(&mut learner, 1000, |threshold| if threshold == 64 { 0.1 } else { 0.2 });
+        assert_eq!(learner.resets(), 0);
+        let played = play(&mut learner, 2000, |threshold| if threshold == 768 { 0.3 } else { 0.9 });
+        assert!(learner.resets() >= 1);
+        assert_eq!(most_played(played), 768);
+    }
+
+    #[test]
+    fn workers_that_ask_at_once_try_different_arms() {
+        let mut learner = Learner::default();
+        let mut asked: Vec<usize> = (0..ARMS.len()).map(|_| learner.select().0).collect();
+        asked.sort_unstable();
+        assert_eq!(asked, (0..ARMS.len()).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,57 @@
+//! What `SET` changes for one connection only.
+
+use godwit_exec::{Compaction, QuerySettings};
+use godwit_vector::CHUNK_ROWS;
+use parking_lot::Mutex;
+
+use crate::database::Shared;
+
+/// A connection's own settings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnSettings {
+    pub chunk_rows: usize,
+    pub compaction: Compaction,
+    pub join_filters: bool,
+}
+
+impl OwnSettings {
+    /// What a connection begins with.
+    pub(crate) fn of(shared: &Shared) -> Self {
+        Self {
+            chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
+            compaction: Compaction::default(),
+            join_filters: true,
+        }
+    }
+}
+
+/// The settings that statements of a connection see and change.
+pub(crate) struct Session<'a> {
+    pub shared: &'a Shared,
+    pub own: &'a Mutex<OwnSettings>,
+}
+
+impl Session<'_> {
+    pub(crate) fn own(&self) -> OwnSettings {
+        *self.own.lock()
+    }
+
+    pub(crate) fn change(&self, change: impl FnOnce(&mut OwnSettings)) {
+        change(&mut self.own.lock());
+    }
+
+    /// What a query runs with.
+    pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
+        let OwnSettings { chunk_rows, compaction, join_filters } = self.own();
+        let compress_from_bytes = self.shared.compress_from_bytes();
+        QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters }
+    }
+}
+
+impl std::ops::Deref for Session<'_> {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        self.shared
+    }
+}
