@@ -1,0 +1,256 @@
+"""Repeats the figures of "Data Chunk Compaction in Vectorized Execution" on Godwit.
+
+    python bench/compaction.py
+
+A relation R is joined with k relations S. Each key of S has r rows, and every r-th row of R has a match: a join leaves as
+many rows as there were, in chunks a r-th as large (the chunk-reducing factor). All strategies of `SET compaction` run in
+turn in one process. Join filters are off: a scan that drops rows without a match would leave nothing to reduce.
+
+    5   simulation of the paper's cost model (needs no engine)
+    10  time over the chunk-reducing factor, 2 to 4 joins
+    11  time over the width of R's rows
+    12  thresholds that were learned
+    15  time over the size of chunks
+    16  a filter of some selectivity, then joins; times relative to `smart`
+
+Relations have a tenth of the paper's rows. Writes tables to the terminal, and JSON and a plot for each figure to
+bench/results.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import compaction_model
+from engines import EngineProcess, Limits
+from options import add_common, circumstances
+from plot import panel_axes, save, tidy
+
+STRATEGIES = ["none", "full", "binary", "dynamic", "learning", "logical", "smart"]
+COLORS = dict(zip(STRATEGIES, ["#999999", "#dd9f2e", "#4c72b0", "#8172b3", "#64a58c", "#a04000", "#c44e52"], strict=True))
+FIGURES = ["5", "10", "11", "12", "15", "16"]
+
+# Rows of R and of each S, and the most joins; a tenth of the paper's.
+R_ROWS, S_ROWS, JOINS_MAX = 2_000_000, 200_000, 4
+SMOKE_FRACTION = 0.01
+# Values of R's column to filter by.
+FILTER_VALUES = 1000
+
+
+@dataclass
+class Point:
+    """A query at a place of a plot."""
+
+    panel: str
+    x: float
+    sql: str
+    settings: tuple[str, ...] = ()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    for figure in arguments.figures:
+        print(f"\nfigure {figure}", flush=True)
+        panels = compaction_model.figure() if figure == "5" else measured(figure, arguments)
+        report = {**circumstances(arguments), "figure": figure, "panels": panels}
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        file = arguments.output / f"compaction-figure{figure}.json"
+        file.write_text(json.dumps(report, indent=1) + "\n")
+        draw(figure, panels, file.with_suffix(".png"))
+        print(f"wrote {file} and .png")
+    return 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_common(parser)
+    parser.add_argument("--runs", type=int, default=3, help="counted runs of each strategy at each point [3]")
+    parser.add_argument("--figures", type=lambda text: text.split(","), default=FIGURES, help="some of 5,10,11,12,15,16")
+    # The paper's experiments have one thread.
+    parser.set_defaults(threads=1)
+    arguments = parser.parse_args()
+    arguments.scale = SMOKE_FRACTION if arguments.smoke else arguments.scale or 1.0
+    arguments.runs = 1 if arguments.smoke else arguments.runs
+    return arguments
+
+
+def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, dict[float, float]]]:
+    """Medians by panel, strategy and x; figure 12 has numbers of selections instead."""
+    relations = Relations(arguments.data / f"compaction-{arguments.scale:g}", arguments.scale)
+    points = list({"10": figure_10, "11": figure_11, "12": figure_12, "15": figure_15, "16": figure_16}[figure](relations))
+    panels: dict[str, dict[str, dict[float, float]]] = {}
+    with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
+        limits = Limits(arguments.threads, None, arguments.godwit, Path(scratch))
+        engine = EngineProcess("godwit", limits, {}, arguments.timeout)
+        run(engine, "SET join_filters = false")
+        for point in points:
+            for setting in point.settings:
+                run(engine, f"SET {setting}")
+            if figure == "12":
+                panels[point.panel] = selections(engine, point)
+                continue
+            times = {strategy: [] for strategy in STRATEGIES}
+            # The first turn is a warm-up.
+            for turn in range(arguments.runs + (not arguments.smoke)):
+                for strategy in STRATEGIES:
+                    run(engine, f"SET compaction = '{strategy}'")
+                    seconds, rows = run(engine, point.sql)
+                    same = times.setdefault("rows", [rows])[0]
+                    if rows != same:
+                        raise SystemExit(f"{strategy} gives {rows} instead of {same}: {point.sql}")
+                    if turn or arguments.smoke:
+                        times[strategy].append(seconds)
+            medians = {strategy: statistics.median(times[strategy]) for strategy in STRATEGIES}
+            print(f"  {point.panel:>10} {point.x:>6g}  " + "  ".join(f"{s} {t:.3f}" for s, t in medians.items()), flush=True)
+            for strategy, median in medians.items():
+                relative = median / medians["smart"] if figure == "16" else median
+                panels.setdefault(point.panel, {}).setdefault(strategy, {})[point.x] = relative
+        engine.stop()
+    return panels
+
+
+def run(engine: EngineProcess, sql: str) -> tuple[float, list]:
+    outcome = engine.run(sql, with_rows=True)
+    if outcome.error:
+        raise SystemExit(f"{outcome.error}: {sql}")
+    return outcome.seconds, outcome.rows
+
+
+def selections(engine: EngineProcess, point: Point) -> dict[str, dict[float, float]]:
+    """How often each compactor's learner selected each threshold: by operator, from the first to the last."""
+    run(engine, "SET compaction = 'learning'")
+    _, rows = run(engine, f"EXPLAIN ANALYZE {point.sql}")
+    notes = [re.search(r"thresholds tried: (.*) \(", row[0]) for row in rows]
+    tried = [dict(pair.split(": ") for pair in note[1].split(", ")) for note in notes if note]
+    # The plan shows the last operator first.
+    by_operator = {
+        f"compactor {number}": {float(threshold): int(count) for threshold, count in one.items()}
+        for number, one in enumerate(reversed(tried), 1)
+    }
+    for name, one in by_operator.items():
+        print(f"  {point.panel} {name}: " + ", ".join(f"{t:g}: {n}" for t, n in one.items()), flush=True)
+    return by_operator
+
+
+def figure_10(relations: "Relations") -> Iterator[Point]:
+    for joins in (2, 3, 4):
+        for factor in (2, 4, 8, 16, 32):
+            yield Point(f"{joins} joins", factor, relations.query(joins, factor))
+
+
+def figure_11(relations: "Relations") -> Iterator[Point]:
+    for row_bytes in (40, 100, 200, 400, 600, 1000):
+        yield Point("4 joins, factor 8", row_bytes, relations.query(4, 8, row_bytes, fraction=0.25))
+
+
+def figure_12(relations: "Relations") -> Iterator[Point]:
+    yield Point("S2 of 16 bytes", 0, relations.query(4, 8, 40))
+    yield Point("S2 of 1000 bytes", 0, relations.query(4, 8, 40, wide={2: 992}))
+
+
+def figure_15(relations: "Relations") -> Iterator[Point]:
+    for rows in (64, 128, 256, 512, 1024, 2048):
+        yield Point("3 joins, factor 8", rows, relations.query(3, 8, 40), (f"chunk_rows = {rows}",))
+
+
+def figure_16(relations: "Relations") -> Iterator[Point]:
+    for percent in (1, 5, 10, 20, 40, 60, 80, 100):
+        condition = f"r.filter < {FILTER_VALUES * percent // 100}"
+        yield Point("filter, 3 joins, factor 5", percent, relations.query(3, 5, 40, wide={1: 492}, condition=condition))
+
+
+@dataclass
+class Relations:
+    """The files of the relations, made when they are needed."""
+
+    folder: Path
+    scale: float
+
+    def query(
+        self,
+        joins: int,
+        factor: int,
+        row_bytes: int = 100,
+        wide: dict[int, int] | None = None,
+        condition: str = "true",
+        fraction: float = 1.0,
+    ) -> str:
+        """R joined with some S, all columns used. R's rows have so many bytes, those of S 16 if they aren't `wide`."""
+        r = self.r(int(R_ROWS * self.scale * fraction), row_bytes - 8 * JOINS_MAX)
+        s = [self.s(number, factor, (wide or {}).get(number, 8)) for number in range(1, joins + 1)]
+        carried = ", ".join(f"max(s{number}.misc)" for number in range(1, joins + 1))
+        joined = " ".join(f"JOIN '{file}' s{number} ON r.id{number} = s{number}.id" for number, file in enumerate(s, 1))
+        return f"SELECT count(*), max(r.str), {carried} FROM '{r}' r {joined} WHERE {condition}"
+
+    @property
+    def s_rows(self) -> int:
+        return int(S_ROWS * self.scale)
+
+    def r(self, rows: int, str_bytes: int) -> Path:
+        def columns(rng: np.random.Generator) -> dict[str, pa.Array]:
+            ids = {f"id{number}": pa.array(rng.integers(0, self.s_rows, rows)) for number in range(1, JOINS_MAX + 1)}
+            filters = {"filter": pa.array(rng.integers(0, FILTER_VALUES, rows))}
+            return ids | filters | {"str": strings(rng, rows, str_bytes)}
+
+        return self.make(f"r-{rows}rows-str{str_bytes}", columns)
+
+    def s(self, number: int, factor: int, misc_bytes: int) -> Path:
+        def columns(rng: np.random.Generator) -> dict[str, pa.Array]:
+            ids = rng.permutation(self.s_rows) // factor
+            return {"id": pa.array(ids), "misc": strings(rng, self.s_rows, misc_bytes)}
+
+        return self.make(f"s{number}-factor{factor}-misc{misc_bytes}", columns)
+
+    def make(self, name: str, columns) -> Path:
+        file = self.folder / f"{name}.parquet"
+        if not file.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            rng = np.random.default_rng(list(name.encode()))
+            pq.write_table(pa.table(columns(rng)), file.with_suffix(".new"), row_group_size=2**17, compression="none")
+            file.with_suffix(".new").rename(file)
+        return file
+
+
+def strings(rng: np.random.Generator, rows: int, length: int) -> pa.Array:
+    """Random lowercase letters."""
+    letters = rng.integers(ord("a"), ord("z") + 1, rows * length, np.uint8)
+    offsets = np.arange(0, (rows + 1) * length, length, dtype=np.int64)
+    return pa.LargeStringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(letters)).cast(pa.string())
+
+
+def draw(figure: str, panels: dict[str, dict[str, dict[float, float]]], file: Path) -> None:
+    labels = {
+        "5": ("chunk-reducing factor", "cost in the model"),
+        "10": ("chunk-reducing factor", "seconds (median)"),
+        "11": ("bytes of a row of R", "seconds (median)"),
+        "12": ("threshold, rows", "times selected"),
+        "15": ("rows of a chunk", "seconds (median)"),
+        "16": ("% of rows that pass the filter", "time / time of smart"),
+    }
+    sheet, all_axes = panel_axes(len(panels))
+    sheet.suptitle(f"Compaction, as in the paper's figure {figure}")
+    for axes, (title, lines) in zip(all_axes, panels.items(), strict=True):
+        for number, (name, values) in enumerate(lines.items()):
+            x, y = zip(*sorted((float(x), y) for x, y in values.items()), strict=True)
+            axes.plot(x, y, marker="o", markersize=4, label=name, color=COLORS.get(name, f"C{number}"))
+        axes.set(title=title, xlabel=labels[figure][0], ylabel=labels[figure][1], ylim=(0, None))
+        if figure in ("5", "10", "15"):
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter("{x:g}")
+        tidy(axes)
+    all_axes[0].legend(fontsize="small", frameon=False)
+    save(sheet, file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
