@@ -15,7 +15,11 @@ const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
 const COMPARE: &str = "tests/duckdb/compare_tpch.py";
 const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 /// Programs of the benchmarks, with what to measure.
-const BENCHES: [&[&str]; 2] = [&["bench/run.py", "all"], &["bench/cliff.py"]];
+const BENCHES: [&[&str]; 3] = [
+    &["bench/run.py", "all", "--engines", "godwit,duckdb"],
+    &["bench/cliff.py", "--engines", "godwit,duckdb"],
+    &["bench/compaction.py", "--figures", "10,12,16"],
+];
 
 /// Big enough that every operator sees many chunks, small enough that a run takes seconds.
 const SCALE: &str = "0.1";
@@ -104,7 +108,7 @@ fn compare_budgets(root: &Path, build: &Path) -> Outcome {
 fn smoke_suites(root: &Path, build: &Path) -> Outcome {
     for words in BENCHES {
         let mut command = python(root, build)?;
-        command.current_dir(root).args(words).args(["--smoke", "--engines", "godwit,duckdb"]);
+        command.current_dir(root).args(words).arg("--smoke");
         command.arg("--godwit").arg(shell(build)).arg("--data").arg(suites_data(build));
         run_script(command.arg("--output").arg(build.join("test-bench")))?;
     }
