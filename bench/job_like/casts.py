@@ -93,15 +93,9 @@ def cast_info(model: Model) -> Iterator[Piece]:
         inclination = inclinations(rng, model, role)
         expected = draw.spread(model.rows("cast_info") * share, inclination * model.people.fame, 0.85, most)
         numbers = draw.counts(rng, expected)
-        first = 0
-        ends = np.cumsum(numbers)
-        while first < model.people.rows:
-            before = ends[first - 1] if first else 0
-            last = max(int(np.searchsorted(ends, before + draw.PIECE_ROWS)), first + 1)
+        for first, last in draw.pieces(numbers):
             person = np.repeat(np.arange(first, last), numbers[first:last])
-            if len(person):
-                yield credits(rng, model, role, person, stages.draw(rng, model, person, famous))
-            first = last
+            yield credits(rng, model, role, person, stages.draw(rng, model, person, famous))
     yield landmark_credits(model)
 
 

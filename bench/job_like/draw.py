@@ -1,7 +1,7 @@
 """Seeded draws, as whole arrays."""
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -68,6 +68,18 @@ def repeated(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places, np.arange(len(places)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
 
 
+def pieces(numbers: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of places whose numbers add up to about `PIECE_ROWS`; those without any rows are left out."""
+    ends = np.cumsum(numbers)
+    first = done = 0
+    while first < len(numbers) and done < ends[-1]:
+        last = max(int(np.searchsorted(ends, done + PIECE_ROWS)), first + 1)
+        last = min(last, len(numbers))
+        if ends[last - 1] > done:
+            yield first, last
+        first, done = last, int(ends[last - 1])
+
+
 class Strata:
     """Draws by weight within strata: the movies of a country and a time, a country's companies."""
 
@@ -129,10 +141,6 @@ def integers(numbers: np.ndarray, missing: np.ndarray | None = None) -> pa.Array
 def without(strings: pa.Array, missing: np.ndarray) -> pa.Array:
     """NULL where something is missing."""
     return pc.if_else(pa.array(~missing), strings, pa.scalar(None, pa.string()))
-
-
-def nulls(rows: int, kind: pa.DataType) -> pa.Array:
-    return pa.nulls(rows, kind)
 
 
 def checksums(rng: np.random.Generator, rows: int) -> pa.Array:

@@ -45,7 +45,8 @@ HAS_KEYWORDS_SHARE, KEYWORDS_MAX = 0.2, 500
 HAS_COMPANIES_SHARE, COMPANIES_MAX = 0.45, 400
 # Ranks that a table of the best and one of the worst have.
 TOP_RANKS, BOTTOM_RANKS = 250, 10
-SERIES_PART_KINDS = ["sequel", "second-part", "third-part", "fourth-part", "fourth-part"]
+# By part of a franchise, the first of which is no sequel.
+PART_KEYWORDS = ["", "second-part", "third-part", "fourth-part", "fourth-part"]
 
 
 def info_type(name: str) -> int:
@@ -213,18 +214,10 @@ def movie_info(model: Model) -> Iterator[Piece]:
     for name, info in MOVIE_INFO.items():
         total = model.rows("movie_info") * info.mean / ALL_INFO_MEAN
         numbers = draw.counts(rng, draw.spread(total, titles.popularity, info.exponent, info.most))
-        first = 0
-        # So many titles at a time as have a piece's rows.
-        ends = np.cumsum(numbers)
-        while first < titles.rows:
-            before = ends[first - 1] if first else 0
-            last = max(int(np.searchsorted(ends, before + draw.PIECE_ROWS)), first + 1)
+        for first, last in draw.pieces(numbers):
             movie, place = draw.repeated(numbers[first:last])
-            rows = Rows(rng, model, movie + first, place)
-            texts, notes = info.make(rows) if rows.count else ([], None)
-            if rows.count:
-                yield info_rows(rows.movie, info_type(name), texts, notes)
-            first = last
+            texts, notes = info.make(Rows(rng, model, movie + first, place))
+            yield info_rows(movie + first, info_type(name), texts, notes)
     yield landmark_info(model)
 
 
@@ -292,11 +285,7 @@ def movie_keyword(model: Model) -> Iterator[Piece]:
 
     weights = titles.popularity * draw.noticed(rng, titles.popularity, HAS_KEYWORDS_SHARE)
     numbers = draw.counts(rng, draw.spread(model.rows("movie_keyword") * 1.1, weights, 0.6, KEYWORDS_MAX))
-    first = 0
-    ends = np.cumsum(numbers)
-    while first < titles.rows:
-        before = ends[first - 1] if first else 0
-        last = max(int(np.searchsorted(ends, before + draw.PIECE_ROWS)), first + 1)
+    for first, last in draw.pieces(numbers):
         movie = np.repeat(np.arange(first, last), numbers[first:last])
         which = rng.integers(0, 12, len(movie))
         genre = np.where(which < 3, titles.genre[movie], titles.second_genre[movie])
@@ -305,7 +294,7 @@ def movie_keyword(model: Model) -> Iterator[Piece]:
         pool = np.where(strata.bounds[pool] == strata.bounds[pool + 1], other, pool)
         keyword = member[strata.draw(rng, pool, len(movie))]
         part = np.flatnonzero(titles.part[first:last]) + first
-        parts = np.array([numbered[name] for name in SERIES_PART_KINDS])[titles.part[part]]
+        parts = np.array([numbered.get(name, -1) for name in PART_KEYWORDS])[titles.part[part]]
         sequel = np.full(len(part), numbered["sequel"])
         extra = landmark_keywords(model, numbered, first, last)
         movie = np.concatenate([movie, part, part, [place for place, _ in extra]]).astype(np.int64)
@@ -314,7 +303,6 @@ def movie_keyword(model: Model) -> Iterator[Piece]:
         pairs = np.unique(movie * len(model.keywords) + keyword)
         movie, keyword = np.divmod(pairs, len(model.keywords))
         yield {"movie_id": draw.integers(movie + 1), "keyword_id": draw.integers(keyword + 1)}
-        first = last
 
 
 def landmark_keywords(model: Model, numbered: dict[str, int], first: int, last: int) -> list[tuple[int, int]]:
