@@ -20,8 +20,9 @@ values; a quarter of its rows at scale 1; and what makes it hard to plan and to 
     vocabulary.py, landmarks.py        what is drawn from, and what is there for certain
     draw.py, files.py                  seeded draws, and Parquet
 
-All is drawn from generators with fixed seeds, one per table, in arrays, a piece of a table at a time: a data set is a
-pure function of its scale.
+All is drawn from generators with fixed seeds, one per table, in arrays, a piece of a table at a time: with the versions
+of requirements.txt, a data set is a pure function of its scale. The benchmark's own queries run on it as well; what they
+ask for is there, so that nearly all of them find rows at scale 1.
 """
 
 import functools
