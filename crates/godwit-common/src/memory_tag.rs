@@ -22,13 +22,15 @@ pub enum MemoryTag {
     Result,
     /// Buffers of file writers.
     Writer,
+    /// Where spilled pages are compressed, while they are written and read back.
+    SpillBuffer,
     /// Everything small that is counted in bulk, such as vectors in flight.
     Other,
 }
 
 impl MemoryTag {
     /// Number of tags; `tag as usize` is below it.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// All tags, in the order of their discriminants.
     pub const ALL: [MemoryTag; Self::COUNT] = [
@@ -40,6 +42,7 @@ impl MemoryTag {
         MemoryTag::Reader,
         MemoryTag::Result,
         MemoryTag::Writer,
+        MemoryTag::SpillBuffer,
         MemoryTag::Other,
     ];
 }
@@ -55,6 +58,7 @@ impl fmt::Display for MemoryTag {
             MemoryTag::Reader => "reader",
             MemoryTag::Result => "result",
             MemoryTag::Writer => "writer",
+            MemoryTag::SpillBuffer => "spill buffer",
             MemoryTag::Other => "other",
         })
     }

@@ -23,10 +23,10 @@ pub enum Fault {
 }
 
 /// Creates files in memory. Clones share the world: the faults planned and the calls counted.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SimulatedFiles(Arc<Mutex<World>>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct World {
     reads: u64,
     writes: u64,
@@ -61,6 +61,18 @@ impl SimulatedFiles {
     /// Makes the disk so large. It is for the caller of `available_bytes` to see; writes don't fail by it.
     pub fn set_disk_bytes(&self, bytes: u64) {
         self.world().disk_bytes = Some(bytes);
+    }
+
+    /// Forgets the faults that are planned.
+    pub fn forget_faults(&self) {
+        let mut world = self.world();
+        world.read_faults.clear();
+        world.write_faults.clear();
+    }
+
+    /// Reads asked for so far.
+    pub fn reads(&self) -> u64 {
+        self.world().reads
     }
 
     /// Writes asked for so far.

@@ -15,12 +15,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use godwit_common::{Error, Named, Result};
+use godwit_io::ALIGNMENT_BYTES;
 use parking_lot::Mutex;
 
-use crate::config::PAGE_BYTES;
-
-/// Room for what LZ4 makes of a page that it can't compress.
-pub(crate) const ENCODED_BYTES_MAX: usize = PAGE_BYTES + PAGE_BYTES / 8;
+/// Room for what LZ4 makes of a page of so many bytes that it can't compress.
+pub(crate) const fn encoded_bytes_max(bytes: usize) -> usize {
+    bytes + bytes / 8 + ALIGNMENT_BYTES
+}
 
 /// Level 1 of zstd: the higher ones cost more than any disk saves.
 const ZSTD_LEVEL: i32 = 1;
@@ -75,7 +76,7 @@ impl Codec {
         }
     }
 
-    /// Encodes a page into `target`, which has [`ENCODED_BYTES_MAX`]; the size, or `None` if this codec can't.
+    /// Encodes a page into `target`, which has [`encoded_bytes_max`]; the size, or `None` if this codec can't.
     pub(crate) fn encode(self, content: &[u8], target: &mut [u8]) -> Option<usize> {
         match self {
             Codec::Plain => None,
@@ -238,6 +239,7 @@ fn cheapest(codecs: &[Measure; CODECS.len()], disk_nanos: f64, waiting_share: f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PAGE_BYTES;
 
     fn measures() -> [Measure; 3] {
         let measure = |encode_nanos, decode_nanos, ratio| Measure { encode_nanos, decode_nanos, ratio, is_known: true };
@@ -278,7 +280,7 @@ mod tests {
         for codec in [Codec::Lz4, Codec::Zstd] {
             for pattern in patterns {
                 let content: Vec<u8> = (0..PAGE_BYTES).map(pattern).collect();
-                let mut encoded = vec![0; ENCODED_BYTES_MAX];
+                let mut encoded = vec![0; encoded_bytes_max(PAGE_BYTES)];
                 let bytes = codec.encode(&content, &mut encoded).expect("there is room for what can't be compressed");
                 let mut decoded = vec![1; PAGE_BYTES];
                 codec.decode(&encoded[..bytes], &mut decoded).unwrap();

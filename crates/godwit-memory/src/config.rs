@@ -8,6 +8,7 @@ use godwit_io::IoMethod;
 
 use crate::codec::SpillCompression;
 use crate::queue::WriteAhead;
+use crate::request_faults::RequestFaults;
 
 /// Size of a page in memory and of its slot in the temporary file. 2^18: large enough that one request keeps a disk
 /// busy and that per-page work vanishes, small enough that a partitioned operator can keep one page per partition open.
@@ -55,6 +56,9 @@ const READY_BYTES_MIN: u64 = 4 * PAGE_BYTES as u64;
 /// over costs nothing beside it. It is the bound of what is under way for each I/O thread.
 const BATCH_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
+/// Larger pages are spilled as they are: what is compressed takes a buffer as large as the page.
+pub(crate) const COMPRESSED_PAGE_BYTES_MAX: usize = BATCH_BYTES_MAX as usize;
+
 /// Requests of one I/O thread under way at once: those of a batch.
 pub(crate) const QUEUE_DEPTH: u32 = (BATCH_BYTES_MAX / PAGE_BYTES as u64) as u32;
 
@@ -94,6 +98,11 @@ pub(crate) fn working_bytes(limit_bytes: u64) -> u64 {
 /// a time runs where two would be short.
 pub(crate) fn promised_bytes_max(limit_bytes: u64) -> u64 {
     working_bytes(limit_bytes).min(limit_bytes / 2)
+}
+
+/// Pipelines of one query that may run at the same time: the workers have one's pages open while they work on another.
+pub fn running_pipelines_max(limit_bytes: u64, workers: usize) -> usize {
+    (promised_bytes_max(limit_bytes) / minimum_query_bytes(workers)).max(1) as usize
 }
 
 /// How far writes go ahead under this limit. Pools of a few pages write none that nobody waits for.
@@ -191,6 +200,8 @@ pub struct BufferConfig {
     pub compression: SpillCompression,
     /// Test world: every page is written out as soon as its last pin is dropped.
     pub force_spill: bool,
+    /// For tests: requests for memory that fail.
+    pub request_faults: Option<RequestFaults>,
 }
 
 impl BufferConfig {
@@ -206,6 +217,7 @@ impl BufferConfig {
             io_method: IoMethod::default(),
             compression: SpillCompression::default(),
             force_spill: false,
+            request_faults: None,
         }
     }
 }

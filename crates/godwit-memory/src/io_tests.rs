@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use godwit_common::{ErrorKind, MemoryTag, Named};
 use godwit_io::{Fault, SimulatedFiles};
 
-use crate::{BufferConfig, BufferManager, EvictionPolicy, PAGE_BYTES, Page, SpillCompression};
+use crate::{BufferConfig, BufferManager, EvictionPolicy, OwnerCounters, PAGE_BYTES, Page, SpillCompression};
 
 const PAGE: u64 = PAGE_BYTES as u64;
 
@@ -223,5 +223,55 @@ fn the_policy_decides_between_cached_and_temporary_pages() {
         }
         assert_eq!(order, expected, "{policy:?}");
         assert_eq!(manager.eviction_policy(), policy);
+    }
+}
+
+#[test]
+fn evictable_pages_are_told_by_owner_and_files_by_slot() {
+    let (manager, files) = pool_of(16, SpillCompression::None);
+    let owner = OwnerCounters::new();
+    let scoped = manager.scoped(owner.clone());
+    let own: Vec<_> = (0..4).map(|number| page_of(&scoped, number).unwrap()).collect();
+    let others: Vec<_> = (4..10).map(|number| page_of(&manager, number).unwrap()).collect();
+    let pinned = manager.pin(&own[0]).unwrap();
+    let tag = MemoryTag::RowPage as usize;
+    assert_eq!((manager.evictable().of(&owner)[tag], manager.evictable().total()[tag]), (3 * PAGE, 9 * PAGE));
+    assert_eq!(manager.evictable().total()[tag], manager.evictable_bytes());
+    assert!(manager.temp_files().is_empty());
+    drop(manager.reserve(15 * PAGE_BYTES, MemoryTag::HashTable).unwrap());
+    assert_eq!(manager.evictable().total()[tag], 0, "all but the pinned one went");
+    let [file] = &manager.temp_files()[..] else { panic!("one size of slot, one file") };
+    assert_eq!((file.slot_bytes, file.used_slots, file.bytes), (Some(PAGE), 9, file.slots * PAGE));
+    drop((own, others, pinned));
+    assert_empty(&manager, &files);
+    assert!(manager.temp_files().is_empty());
+}
+
+#[test]
+fn large_pages_are_compressed_like_small_ones() {
+    const BYTES: usize = 5 * PAGE_BYTES + 1;
+    for compression in [SpillCompression::Lz4, SpillCompression::Zstd] {
+        let (manager, files) = pool_of(16, compression);
+        let pages: Vec<_> = (0..12)
+            .map(|number| {
+                let pinned = manager.allocate_large(BYTES, MemoryTag::HeapPage).unwrap();
+                // SAFETY: the page was made here and nobody else knows it.
+                for (index, byte) in unsafe { pinned.as_mut_slice() }.iter_mut().enumerate() {
+                    *byte = byte_of(number, index);
+                }
+                pinned.page().clone()
+            })
+            .collect();
+        let statistics = manager.statistics();
+        assert!(statistics.stored_bytes_total < statistics.spilled_bytes_total * 3 / 4, "{statistics:?}");
+        assert!(manager.temp_files().iter().all(|file| file.slot_bytes.is_none()));
+        for _ in 0..2 {
+            for (number, page) in pages.iter().enumerate() {
+                manager.read_ahead(&pages[number..pages.len().min(number + 2)]);
+                assert_content(&manager, page, number as u64);
+            }
+        }
+        drop(pages);
+        assert_empty(&manager, &files);
     }
 }

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Instant;
 
-use godwit_common::{Error, Named, Result};
+use godwit_common::{Error, MemoryTag, Named, Result};
 use godwit_io::{ALIGNMENT_BYTES, AlignedBuffer, IoMethod, Request, RequestQueue, SequentialQueue, open_queue};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::codec::{Codec, ENCODED_BYTES_MAX};
-use crate::config::{IO_THREAD_IDLE_MAX, QUEUE_DEPTH, SLOT_STEP_BYTES};
+use crate::codec::{Codec, encoded_bytes_max};
+use crate::config::{COMPRESSED_PAGE_BYTES_MAX, IO_THREAD_IDLE_MAX, QUEUE_DEPTH, SLOT_STEP_BYTES};
 use crate::page::PageInner;
 use crate::pool::Pool;
 use crate::queue::{EvictionQueue, Work, WriteAhead};
@@ -74,7 +74,7 @@ impl IoSettings {
 /// Starts a thread. It ends with the queue, or when it has had nothing to do for a while.
 pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSettings) -> io::Result<()> {
     let run = move || {
-        let mut worker = Worker { queue: settings.open(), buffers: Vec::new() };
+        let mut worker = Worker { queue: settings.open() };
         while let Some(work) = queue.next_work(ahead, IO_THREAD_IDLE_MAX) {
             match work {
                 Work::Write(pages) => worker.write(pages),
@@ -88,8 +88,30 @@ pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSe
 /// What a thread keeps between batches.
 struct Worker {
     queue: Box<dyn RequestQueue>,
-    /// For the compressed pages of a batch; given memory when they are needed.
-    buffers: Vec<AlignedBuffer>,
+}
+
+/// Room for a page of a batch that is or was compressed, however badly, counted while the batch is under way. Nobody fails
+/// for it: as long as a batch is under way, those who look for victims wait.
+struct SpillBuffer<'a> {
+    pool: &'a Pool,
+    bytes: AlignedBuffer,
+}
+
+impl<'a> SpillBuffer<'a> {
+    fn new(pool: &'a Pool, bytes: usize) -> Self {
+        let buffer = Self { pool, bytes: AlignedBuffer::new(bytes) };
+        pool.ledger.take_room_over_limit(buffer.bytes.len() as u64);
+        pool.ledger.add_label(MemoryTag::SpillBuffer, None, buffer.bytes.len() as u64);
+        buffer
+    }
+}
+
+impl Drop for SpillBuffer<'_> {
+    fn drop(&mut self) {
+        let bytes = self.bytes.len() as u64;
+        self.pool.ledger.remove_label(MemoryTag::SpillBuffer, None, bytes);
+        self.pool.ledger.release_room(bytes);
+    }
 }
 
 /// A page whose latch the thread holds.
@@ -108,19 +130,18 @@ impl Worker {
 
     /// Writes what can be latched; the error of the last page that couldn't be written.
     fn write_latched(&mut self, pool: &Pool, pages: &[Arc<PageInner>]) -> Result<()> {
-        self.buffers.resize_with(pages.len().max(self.buffers.len()), AlignedBuffer::default);
         let mut failure = Ok(());
+        let mut buffers: Vec<Option<SpillBuffer<'_>>> = pages.iter().map(|_| None).collect();
         let mut latched = Vec::with_capacity(pages.len());
         let mut copies = Vec::with_capacity(pages.len());
-        let mut buffers = self.buffers.iter_mut();
-        for page in pages {
+        for (page, buffer) in pages.iter().zip(&mut buffers) {
             let Some(mut latch) = page.disk.try_lock() else { continue };
             if !page.state.begin_write() {
                 continue;
             }
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *latch = None;
-            match prepare(pool, page, &mut buffers) {
+            match prepare(pool, page, buffer) {
                 Ok(copy) => {
                     latched.push(Latched { page, latch });
                     copies.push(copy);
@@ -164,41 +185,42 @@ impl Worker {
     }
 
     fn read_latched(&mut self, pool: &Pool, pages: &[Arc<PageInner>]) {
-        self.buffers.resize_with(pages.len().max(self.buffers.len()), AlignedBuffer::default);
         let mut latched = Vec::with_capacity(pages.len());
         let mut memories = Vec::with_capacity(pages.len());
+        let mut buffers = Vec::with_capacity(pages.len());
         for page in pages {
             let Some(latch) = page.disk.try_lock() else { continue };
-            if page.state.is_evicted()
-                && let Some(memory) = ReadMemory::new(pool, page)
-            {
-                latched.push(Latched { page, latch });
-                memories.push(memory);
+            if !page.state.is_evicted() {
+                continue;
             }
+            let Some(memory) = ReadMemory::new(pool, page) else { continue };
+            let page = Latched { page, latch };
+            buffers.push(copy_of(&page).encoded_stored_bytes().map(|bytes| SpillBuffer::new(pool, bytes)));
+            latched.push(page);
+            memories.push(memory);
         }
-        let mut buffers = self.buffers.iter_mut();
         let mut targets: Vec<&mut [u8]> = latched
             .iter()
             .zip(&mut memories)
-            .map(|(latched, memory)| match copy_of(latched).encoded_stored_bytes() {
-                Some(bytes) => &mut made(buffers.next().expect("a buffer for each page"))[..bytes],
-                None => memory.content(),
+            .zip(&mut buffers)
+            .map(|((latched, memory), buffer)| match (copy_of(latched).encoded_stored_bytes(), buffer) {
+                (Some(bytes), Some(buffer)) => &mut buffer.bytes[..bytes],
+                _ => memory.content(),
             })
             .collect();
         let mut requests: Vec<Request<'_>> =
             latched.iter().zip(&mut targets).map(|(latched, target)| copy_of(latched).read_request(target)).collect();
         self.queue.run(&mut requests);
         let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
-        let mut buffers = self.buffers.iter();
-        for ((latched, mut memory), result) in latched.into_iter().zip(memories).zip(results) {
+        for (((latched, mut memory), buffer), result) in latched.into_iter().zip(memories).zip(buffers).zip(results) {
             // A page that can't be read stays on disk: who pins it is told why.
             let copy = copy_of(&latched);
-            let filled = match copy.encoded_stored_bytes() {
-                Some(bytes) => {
-                    let stored = &buffers.next().expect("a buffer for each page")[..bytes];
+            let filled = match (copy.encoded_stored_bytes(), &buffer) {
+                (Some(bytes), Some(buffer)) => {
+                    let stored = &buffer.bytes[..bytes];
                     copy.verify(&result, stored).and_then(|()| copy.decode(stored, memory.content(), &pool.codecs))
                 }
-                None => copy.verify(&result, memory.content()),
+                _ => copy.verify(&result, memory.content()),
             };
             if filled.is_ok() {
                 memory.load(&latched);
@@ -207,33 +229,28 @@ impl Worker {
     }
 }
 
-/// A buffer with room for a page that was compressed, however badly.
-fn made(buffer: &mut AlignedBuffer) -> &mut [u8] {
-    if buffer.is_empty() {
-        *buffer = AlignedBuffer::new(ENCODED_BYTES_MAX);
-    }
-    buffer
-}
-
 /// Encodes a page that is being written, if that is chosen and makes it smaller, and takes a place for it. Returns what
 /// is to be stored there too.
-fn prepare<'a>(
-    pool: &Pool,
+fn prepare<'a, 'p>(
+    pool: &'p Pool,
     page: &'a PageInner,
-    buffers: &mut slice::IterMut<'a, AlignedBuffer>,
+    buffer: &'a mut Option<SpillBuffer<'p>>,
 ) -> Result<(DiskCopy, &'a [u8])> {
     let content = content_of(page);
-    let codec = if page.is_large() { Codec::Plain } else { pool.codecs.next() };
+    let codec = if content.len() > COMPRESSED_PAGE_BYTES_MAX { Codec::Plain } else { pool.codecs.next() };
     if codec != Codec::Plain {
-        let target = made(buffers.next().expect("a buffer for each page"));
+        *buffer = Some(SpillBuffer::new(pool, encoded_bytes_max(content.len())));
+    }
+    if let Some(SpillBuffer { bytes: target, .. }) = buffer {
         let begun = Instant::now();
         let encoded_bytes = codec.encode(content, target).unwrap_or(content.len());
         pool.codecs.note_encoded(codec, content.len(), encoded_bytes, begun.elapsed());
-        if encoded_bytes <= content.len() - SLOT_STEP_BYTES {
+        if encoded_bytes + SLOT_STEP_BYTES <= content.len() {
             let stored_bytes = encoded_bytes.next_multiple_of(ALIGNMENT_BYTES);
             target[encoded_bytes..stored_bytes].fill(0);
             let stored = &target[..stored_bytes];
-            return Ok((DiskCopy::prepare_encoded(&pool.temp, stored, codec, encoded_bytes)?, stored));
+            let copy = DiskCopy::prepare_encoded(&pool.temp, stored, page.is_large(), codec, encoded_bytes)?;
+            return Ok((copy, stored));
         }
     }
     Ok((DiskCopy::prepare(&pool.temp, content, page.is_large())?, content))

@@ -1,7 +1,7 @@
 //! The books: how many bytes are in memory, for what, for whom.
 //!
 //! A charge has two halves. *Room* is the share of the limit: [`Ledger::try_take_room`] never lets the sum pass the
-//! limit. The *label* says for which tag and which owners. An eviction takes the label off and hands the room to
+//! limit; only the buffers of batches of I/O may, because memory becomes free by them. The *label* says for which tag and which owners. An eviction takes the label off and hands the room to
 //! whoever asked for it, so that nobody else can snatch it in between.
 
 use std::array;
@@ -60,6 +60,11 @@ impl Ledger {
             }
             Err(_) => false,
         }
+    }
+
+    /// Takes `bytes` whether they are free or not; whoever takes room next makes up for it.
+    pub(crate) fn take_room_over_limit(&self, bytes: u64) {
+        self.used_bytes.fetch_add(bytes, Relaxed);
     }
 
     pub(crate) fn release_room(&self, bytes: u64) {

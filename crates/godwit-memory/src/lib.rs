@@ -17,7 +17,7 @@
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
 //!
-//! Invariants: the ledger never passes the limit; a request that doesn't fit evicts first and gets exactly what it
+//! Invariants: the ledger never passes the limit, but by the buffers of batches of I/O under way; a request that doesn't fit evicts first and gets exactly what it
 //! evicted; a page whose last handle is dropped leaves memory and disk at once, or when the write of it that is under way
 //! has ended; the address of a page is stable while it is pinned and may differ after it came back. An I/O thread waits
 //! for nothing but its files: it takes latches by `try_lock`, and only room that is free or ready. So a worker that
@@ -37,6 +37,7 @@ mod arena;
 mod code_pages;
 mod codec;
 mod config;
+mod evictable;
 mod grants;
 mod io_thread;
 mod ledger;
@@ -49,6 +50,7 @@ mod page_state;
 mod pool;
 mod process;
 mod queue;
+mod request_faults;
 mod reservation;
 mod statistics;
 mod temporary;
@@ -60,7 +62,11 @@ mod tests;
 
 pub use admission::{Admission, AdmissionRequest, Waiting};
 pub use codec::SpillCompression;
-pub use config::{BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes};
+pub use config::{
+    BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes,
+    running_pipelines_max,
+};
+pub use evictable::EvictableBytes;
 pub use godwit_io::IoMethod;
 pub use grants::MemoryClaim;
 pub use limits::{check_memory_limit, default_memory_limit};
@@ -69,5 +75,7 @@ pub use memory_policy::MemoryPolicy;
 pub use owner::OwnerCounters;
 pub use page::{CachedPage, Page, PinnedPage};
 pub use process::resident_process_bytes;
+pub use request_faults::RequestFaults;
 pub use reservation::Reservation;
 pub use statistics::MemoryStatistics;
+pub use temporary::TempFile;

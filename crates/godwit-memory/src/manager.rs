@@ -10,6 +10,7 @@ use godwit_io::{DiskFiles, IoMethod, TemporaryFiles};
 use crate::admission::{self, Admission, AdmissionRequest, Waiting};
 use crate::codec::SpillCompression;
 use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
+use crate::evictable::EvictableBytes;
 use crate::grants::{self, MemoryClaim};
 use crate::memory_policy::MemoryPolicy;
 use crate::owner::{Owner, OwnerCounters, owners};
@@ -17,6 +18,7 @@ use crate::page::{CachedPage, Page, PinnedPage};
 use crate::pool::Pool;
 use crate::reservation::Reservation;
 use crate::statistics::MemoryStatistics;
+use crate::temporary::TempFile;
 
 /// Hands out memory, and moves pages to disk when it runs short. One per database; clones and [`scoped`](Self::scoped)
 /// children share the pool. All methods may be called by many threads at once.
@@ -165,6 +167,16 @@ impl BufferManager {
     /// by writing them out.
     pub fn evictable_bytes(&self) -> u64 {
         self.pool.evictable_bytes()
+    }
+
+    /// Who holds those pages.
+    pub fn evictable(&self) -> EvictableBytes {
+        EvictableBytes::in_queue(&self.pool.queue)
+    }
+
+    /// The temporary files.
+    pub fn temp_files(&self) -> Vec<TempFile> {
+        self.pool.temp.files()
     }
 
     /// What the pool holds and has done.

@@ -26,6 +26,7 @@ use crate::page::{Page, PageInner, PageKind};
 use crate::page_state::Claim;
 use crate::process::ProcessWatch;
 use crate::queue::{EvictionQueue, WriteAhead};
+use crate::request_faults::RequestFaults;
 use crate::statistics::MemoryStatistics;
 use crate::temporary::{DiskCopy, TempSpace};
 
@@ -53,6 +54,7 @@ pub(crate) struct Pool {
     limit_bytes: AtomicU64,
     process: Option<ProcessWatch>,
     force_spill: bool,
+    request_faults: Option<RequestFaults>,
     /// Bytes of loaded pages without pins. Signed, because a first pin may be counted before the last unpin.
     evictable_bytes: AtomicI64,
     evictions: AtomicU64,
@@ -78,6 +80,7 @@ impl Pool {
             limit_bytes: AtomicU64::new(config.memory_limit),
             process: config.process.map(ProcessWatch::new),
             force_spill: config.force_spill,
+            request_faults: config.request_faults,
             evictable_bytes: AtomicI64::new(0),
             evictions: AtomicU64::new(0),
             spilled_bytes: AtomicU64::new(0),
@@ -91,6 +94,9 @@ impl Pool {
     pub(crate) fn take_room(&self, bytes: u64) -> Result<()> {
         if let Some(watch) = self.process.as_ref().filter(|watch| watch.is_due(bytes)) {
             self.follow_process(watch);
+        }
+        if self.request_faults.as_ref().is_some_and(RequestFaults::strike) {
+            return Err(self.shortage(bytes));
         }
         if self.ledger.try_take_room(bytes) {
             return Ok(());
@@ -423,14 +429,19 @@ impl Pool {
             let result = run_alone(copy.read_request(content));
             return copy.verify(&result, content);
         };
+        let mut read = |stored: &mut [u8]| {
+            let result = run_alone(copy.read_request(stored));
+            copy.verify(&result, stored)?;
+            copy.decode(stored, content, &self.codecs)
+        };
+        if bytes > PAGE_BYTES {
+            return read(&mut AlignedBuffer::new(bytes)[..bytes]);
+        }
         STORED.with_borrow_mut(|buffer| {
             if buffer.is_empty() {
                 *buffer = AlignedBuffer::new(PAGE_BYTES);
             }
-            let stored = &mut buffer[..bytes];
-            let result = run_alone(copy.read_request(stored));
-            copy.verify(&result, stored)?;
-            copy.decode(stored, content, &self.codecs)
+            read(&mut buffer[..bytes])
         })
     }
 

@@ -149,6 +149,12 @@ impl Lists {
 }
 
 impl EvictionQueue {
+    /// All pages that have an entry.
+    pub(crate) fn pages(&self) -> Vec<Arc<PageInner>> {
+        let lists = self.lists.lock();
+        lists.by_rank.values().flatten().chain(&lists.ready).filter_map(|entry| entry.page.upgrade()).collect()
+    }
+
     /// The time for a page's `last_use`.
     pub(crate) fn now(&self) -> u64 {
         self.clock.load(Relaxed)

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use godwit_common::{Error, Result, format_bytes};
@@ -20,6 +20,21 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codec::{Codec, CodecChooser};
 use crate::config::{DISK_CHECK_SLOTS, DISK_RESERVE_BYTES, PAGE_BYTES, SHRINK_SLOTS_MIN, SLOT_STEP_BYTES};
 
+/// A temporary file at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TempFile {
+    /// Where it is; it has no name there.
+    pub directory: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Size of its slots; `None`: it holds one large page.
+    pub slot_bytes: Option<u64>,
+    /// Places for pages, and how many of them hold one.
+    pub slots: u64,
+    /// Places that hold a page.
+    pub used_slots: u64,
+}
+
 /// Sizes of slots: multiples of a step, up to a page.
 const SLOT_CLASSES: usize = PAGE_BYTES / SLOT_STEP_BYTES;
 
@@ -27,6 +42,8 @@ const SLOT_CLASSES: usize = PAGE_BYTES / SLOT_STEP_BYTES;
 pub(crate) struct TempSpace {
     files: Arc<dyn TemporaryFiles>,
     current: Mutex<Current>,
+    /// The files that are open, and maybe some that were.
+    open: Mutex<Vec<Weak<dyn Listed>>>,
     used_bytes: AtomicU64,
     /// `u64::MAX`: no quota.
     max_bytes: AtomicU64,
@@ -43,6 +60,7 @@ impl TempSpace {
         Arc::new(Self {
             files,
             current: Mutex::new(Current { directory, slots: Default::default() }),
+            open: Mutex::default(),
             used_bytes: AtomicU64::new(0),
             max_bytes: AtomicU64::new(max_bytes.unwrap_or(u64::MAX)),
         })
@@ -72,6 +90,21 @@ impl TempSpace {
         self.used_bytes.load(Relaxed)
     }
 
+    /// The files that are open.
+    pub(crate) fn files(&self) -> Vec<TempFile> {
+        // The last handle of a file mustn't be dropped under the lock.
+        let open: Vec<_> = self.open.lock().iter().filter_map(Weak::upgrade).collect();
+        open.iter().map(|file| file.describe()).filter(|file| file.bytes > 0).collect()
+    }
+
+    /// Has a file listed as long as it is open.
+    fn list<T: Listed + 'static>(&self, file: &Arc<T>) {
+        let file: Weak<T> = Arc::downgrade(file);
+        let mut open = self.open.lock();
+        open.retain(|known| known.strong_count() > 0);
+        open.push(file);
+    }
+
     /// The file whose slots are the smallest that hold so many bytes.
     fn slots(self: &Arc<Self>, bytes: usize) -> Result<Arc<SlotFile>> {
         let class = bytes.div_ceil(SLOT_STEP_BYTES) - 1;
@@ -85,6 +118,7 @@ impl TempSpace {
         let slots =
             Arc::new(SlotFile { file, directory, space: Arc::clone(self), slot_bytes, slots: Mutex::default() });
         current.slots[class] = Some(Arc::clone(&slots));
+        self.list(&slots);
         Ok(slots)
     }
 
@@ -209,6 +243,31 @@ impl Drop for SlotFile {
     }
 }
 
+/// A file that [`TempSpace::files`] tells of.
+trait Listed: Send + Sync {
+    fn describe(&self) -> TempFile;
+}
+
+impl Listed for SlotFile {
+    fn describe(&self) -> TempFile {
+        let slots = self.slots.lock();
+        TempFile {
+            directory: self.directory.clone(),
+            bytes: self.offset_of(slots.file),
+            slot_bytes: Some(self.slot_bytes),
+            slots: u64::from(slots.file),
+            used_slots: u64::from(slots.end) - slots.free.len() as u64,
+        }
+    }
+}
+
+impl Listed for OwnFile {
+    fn describe(&self) -> TempFile {
+        let directory = self.directory.clone();
+        TempFile { directory, bytes: self.bytes, slot_bytes: None, slots: 1, used_slots: 1 }
+    }
+}
+
 /// A slot taken, until it is dropped.
 struct Slot {
     file: Arc<SlotFile>,
@@ -237,7 +296,7 @@ impl Drop for OwnFile {
 
 enum Place {
     Slot(Slot),
-    Own(OwnFile),
+    Own(Arc<OwnFile>),
 }
 
 impl Place {
@@ -246,8 +305,9 @@ impl Place {
             space.take_quota(bytes as u64)?;
             let directory = space.current.lock().directory.clone();
             let file = space.create_file(&directory).inspect_err(|_| space.release_quota(bytes as u64))?;
-            let own = OwnFile { file, directory, space: Arc::clone(space), bytes: bytes as u64 };
+            let own = Arc::new(OwnFile { file, directory, space: Arc::clone(space), bytes: bytes as u64 });
             space.check_disk(&own.directory, own.bytes)?;
+            space.list(&own);
             return Ok(Self::Own(own));
         }
         let file = space.slots(bytes)?;
@@ -291,10 +351,11 @@ impl DiskCopy {
     pub(crate) fn prepare_encoded(
         space: &Arc<TempSpace>,
         stored: &[u8],
+        is_large: bool,
         codec: Codec,
         encoded_bytes: usize,
     ) -> Result<Self> {
-        let place = Place::take(space, stored.len(), false)?;
+        let place = Place::take(space, stored.len(), is_large)?;
         Ok(Self { place, codec, encoded_bytes, checksum: xxh3_64(stored) })
     }
 

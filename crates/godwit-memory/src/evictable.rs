@@ -1,0 +1,45 @@
+//! Who holds the pages that nobody pins: looked up when somebody asks, so that pins and unpins don't pay for it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use godwit_common::MemoryTag;
+
+use crate::owner::{OwnerCounters, owners};
+use crate::queue::EvictionQueue;
+
+/// Bytes by tag; the index is `tag as usize`.
+type TagBytes = [u64; MemoryTag::COUNT];
+
+/// Bytes of loaded pages that nobody pinned at one moment: of the pool, and of each owner.
+#[derive(Debug, Default)]
+pub struct EvictableBytes {
+    total: TagBytes,
+    /// By address of the owner's counters.
+    by_owner: HashMap<usize, TagBytes>,
+}
+
+impl EvictableBytes {
+    pub(crate) fn in_queue(queue: &EvictionQueue) -> Self {
+        let mut found = Self::default();
+        // Every page that can go has an entry.
+        for page in queue.pages().iter().filter(|page| page.state.is_evictable()) {
+            let (tag, bytes) = (page.tag as usize, page.charged_bytes() as u64);
+            found.total[tag] += bytes;
+            for owner in owners(page.owner.as_ref()) {
+                found.by_owner.entry(Arc::as_ptr(owner).addr()).or_default()[tag] += bytes;
+            }
+        }
+        found
+    }
+
+    /// Of the pool.
+    pub fn total(&self) -> TagBytes {
+        self.total
+    }
+
+    /// Of an owner.
+    pub fn of(&self, owner: &Arc<OwnerCounters>) -> TagBytes {
+        self.by_owner.get(&Arc::as_ptr(owner).addr()).copied().unwrap_or_default()
+    }
+}
