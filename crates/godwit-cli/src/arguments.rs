@@ -81,8 +81,15 @@ pub struct Limits {
     force_spill: bool,
 }
 
+/// Under a memory limit below this, the program's allocator keeps nothing that was freed.
+const KEEP_FREED_LIMIT_MIN: u64 = 256 << 20;
+
 impl Limits {
+    /// What a database opened with these limits is given; under a tight limit the program is made ready for it.
     pub fn config(&self) -> Config {
+        if self.memory_limit.is_some_and(|limit| limit < KEEP_FREED_LIMIT_MIN) {
+            godwit_allocator::give_back_at_once();
+        }
         Config {
             memory_limit_bytes: self.memory_limit,
             whole_process: true,

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Subcommand};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_command_line();
