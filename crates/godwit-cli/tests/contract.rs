@@ -72,12 +72,17 @@ fn read_output(stdout: &mut impl Read, slow: bool) -> String {
     }
 }
 
-/// Runs a statement under a limit and checks the contract.
+/// Runs a statement under a limit and checks the contract; it runs long enough to be looked at.
 fn check(limit_mib: u64, script: &str, slow: bool) -> Run {
+    let run = check_peak(limit_mib, script, slow);
+    assert!(run.samples > 5, "the statement ended before it was looked at: {script}");
+    run
+}
+
+fn check_peak(limit_mib: u64, script: &str, slow: bool) -> Run {
     let run = run(limit_mib, script, slow);
     let (peak_mib, most_mib) = (run.peak_bytes / MIB, limit_mib + OVERHEAD / MIB);
     println!("limit {limit_mib} MiB, peak {peak_mib} MiB in {} samples: {script}", run.samples);
-    assert!(run.samples > 5, "the statement ended before it was looked at: {script}");
     assert!(run.peak_bytes <= most_mib * MIB, "limit {limit_mib} MiB, peak {peak_mib} MiB: {script}");
     run
 }
@@ -151,4 +156,45 @@ fn large_results_are_fetched_within_the_limit() {
     // A client that is slower than the query.
     check(128, &rows(500_000), true);
     check(128, &format!("SELECT * FROM ({}) r ORDER BY k", rows(1_000_000)), true);
+}
+
+/// The smallest limit for two threads.
+const FLOOR_MIB: u64 = 96;
+
+/// The tables of TPC-H, small, and its queries with the names that they have in the repository.
+fn tpch() -> (tempfile::TempDir, Vec<(String, String)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = ["demo", "--scale", "0.3", "--directory", folder.path().to_str().expect("the path is text")];
+    let output = Command::new(env!("CARGO_BIN_EXE_godwit")).args(demo).output().expect("the shell was built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let queries = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch");
+    let files = std::fs::read_dir(queries).unwrap().map(|entry| entry.unwrap().path());
+    let query = |path: std::path::PathBuf| {
+        (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+    };
+    (folder, files.map(query).collect())
+}
+
+#[test]
+fn the_floor_is_enough_for_all_queries_of_tpch_and_more() {
+    let (folder, queries) = tpch();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let views = ["customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier"];
+    let views =
+        views.map(|name| format!("CREATE VIEW {name} AS FROM '{}';", path(&format!("{name}.parquet")))).concat();
+    assert_eq!(queries.len(), 22);
+    for (name, query) in &queries {
+        println!("{name}");
+        check_peak(FLOOR_MIB, &format!("{views}{query}"), false);
+    }
+    for query in [
+        "SELECT * FROM lineitem ORDER BY l_comment".to_owned(),
+        "FROM lineitem".to_owned(),
+        format!("COPY (FROM lineitem) TO '{}'", path("copy.parquet")),
+        format!("COPY (FROM lineitem) TO '{}'", path("copy.csv")),
+        "SELECT l_comment, count(*), max(l_shipinstruct) FROM lineitem GROUP BY l_comment".to_owned(),
+        "SELECT l_orderkey, rank() OVER (PARTITION BY l_suppkey ORDER BY l_comment) FROM lineitem".to_owned(),
+    ] {
+        check_peak(FLOOR_MIB, &format!("{views}{query}"), false);
+    }
 }

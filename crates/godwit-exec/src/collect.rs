@@ -17,7 +17,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::{BufferManager, PAGE_BYTES, Reservation};
 use godwit_vector::{Chunk, to_arrow};
 use parking_lot::{Condvar, Mutex};
 
@@ -109,6 +109,10 @@ impl Sink for ResultCollector {
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
         self.shared.end(Ok(()));
         Ok(())
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        (QUEUE_BYTES_MAX + workers * PAGE_BYTES) as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use godwit_common::format_bytes;
 
+use crate::json::Json;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::Transform;
 
@@ -56,6 +57,28 @@ impl ExplainNode {
         let mut text = String::new();
         self.render_into(&mut text, "", "", analyzed);
         text
+    }
+
+    /// The tree as JSON, with measured values if `analyzed`.
+    pub fn to_json(&self, analyzed: bool) -> Json {
+        let mut members: Vec<(&str, Json)> = vec![("operator", self.name.as_str().into())];
+        members.extend(self.role.map(|role| ("role", role.into())));
+        members.extend(self.estimated_rows.map(|rows| ("estimated_rows", Json::Number(rows.round()))));
+        if let (true, Some(metrics)) = (analyzed, &self.metrics) {
+            let memory = metrics.memory();
+            let notes = metrics.notes().into_iter().map(|(name, value)| (name, Json::Text(value)));
+            members.extend([
+                ("rows", metrics.rows_out().into()),
+                ("chunks", metrics.chunks_out().into()),
+                ("own_time_ms", Json::Number(metrics.own_time().as_secs_f64() * 1e3)),
+                ("memory_peak_bytes", memory.peak_bytes().into()),
+                ("spilled_bytes", memory.spilled_bytes().into()),
+                ("reread_bytes", memory.reread_bytes().into()),
+                ("notes", Json::Object(notes.collect())),
+            ]);
+        }
+        members.push(("inputs", Json::Array(self.children.iter().map(|child| child.to_json(analyzed)).collect())));
+        Json::object(members)
     }
 
     fn render_into(&self, text: &mut String, first: &str, rest: &str, analyzed: bool) {

@@ -44,6 +44,12 @@ pub trait Source: Send + Sync {
 
     /// Counters for `EXPLAIN ANALYZE`.
     fn metrics(&self) -> &Arc<OperatorMetrics>;
+
+    /// Most bytes that so many workers pin at once where memory is short, by what the planner expects: open pages, tables,
+    /// buffers of readers. Pages that may be evicted don't count.
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        0
+    }
 }
 
 /// One task's end of a [`Source`].
@@ -74,6 +80,12 @@ pub trait Transform: Send + Sync {
 
     /// Counters for `EXPLAIN ANALYZE`.
     fn metrics(&self) -> &Arc<OperatorMetrics>;
+
+    /// Most bytes that so many workers pin at once where memory is short, by what the planner expects: open pages, tables,
+    /// buffers of readers. Pages that may be evicted don't count.
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        0
+    }
 }
 
 /// What an operator does to the size of chunks.
@@ -124,6 +136,12 @@ pub trait Sink: Send + Sync {
 
     /// Counters for `EXPLAIN ANALYZE`.
     fn metrics(&self) -> &Arc<OperatorMetrics>;
+
+    /// Most bytes that so many workers pin at once where memory is short, by what the planner expects: open pages, tables,
+    /// buffers of readers. Pages that may be evicted don't count.
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        0
+    }
 }
 
 /// One task's end of a [`Sink`].
@@ -156,6 +174,14 @@ pub struct Pipeline {
     /// Indices of pipelines of the same plan that must be complete (their sink finalized, unless a later pipeline feeds
     /// it too) before this one starts.
     pub depends_on: Vec<usize>,
+}
+
+impl Pipeline {
+    /// Most bytes that the pipeline pins at once where memory is short.
+    pub fn pinned_bytes(&self, workers: usize) -> u64 {
+        let transforms: u64 = self.transforms.iter().map(|transform| transform.pinned_bytes(workers)).sum();
+        self.source.pinned_bytes(workers) + transforms + self.sink.pinned_bytes(workers)
+    }
 }
 
 /// Something to wait for. Cheap to clone; fires once.

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use godwit_common::{Error, Result};
+use godwit_memory::running_pipelines_max;
 use parking_lot::{Condvar, Mutex};
 
 use crate::QueryContext;
@@ -186,13 +187,17 @@ impl QueryRun {
         Arc::new(Self { pool, query, pipelines, progress })
     }
 
-    /// Queues every pipeline whose dependencies are complete. If nothing runs and nothing can, the run is over as soon as
+    /// Queues pipelines whose dependencies are complete, as many as there is memory for. If nothing runs and nothing can, the run is over as soon as
     /// the caller lets go of it.
     fn launch_ready(self: &Arc<Self>) {
         let mut progress = self.progress.lock();
+        let running_max = running_pipelines_max(self.query.memory.memory_limit(), self.query.settings.workers);
         if progress.error.is_none() {
             for index in 0..self.pipelines.len() {
                 let complete = |&d: &usize| progress.states[d] == State::Complete;
+                if progress.running == running_max {
+                    break;
+                }
                 if progress.states[index] == State::Waiting && self.pipelines[index].depends_on.iter().all(complete) {
                     progress.states[index] = State::Running { tasks_left: 1 };
                     progress.running += 1;

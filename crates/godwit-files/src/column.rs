@@ -20,9 +20,10 @@ use godwit_vector::kernels::unpack::{all_within, look_up};
 use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, ValueRange, Vector};
 use parking_lot::Mutex;
 
+use crate::config::BUFFER_STEP_BYTES;
 use crate::file::FileBytes;
 use crate::footer::{ChunkLocation, Decoding, Stored};
-use crate::page::{Page, PageKind, PageReader, RunCursor, ValueEncoding};
+use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, ValueEncoding};
 
 /// The dictionary of a column chunk, decoded by the first worker that needs it and shared by all.
 #[derive(Default)]
@@ -30,8 +31,9 @@ pub(crate) struct SharedDictionary(Mutex<Option<Arc<ChunkDictionary>>>);
 
 /// Entries of a dictionary page.
 pub(crate) struct ChunkDictionary {
-    /// The entries.
+    /// The entries, which count the page if they lie in it.
     pub entries: Arc<Dictionary>,
+    /// Of what doesn't lie in the page.
     _memory: Reservation,
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct ColumnReader {
     /// The dictionary, once a page needed it.
     loaded: Option<Arc<ChunkDictionary>>,
     page: Option<DataPage>,
+    /// Of values of the page that don't lie in it.
+    values_memory: Reservation,
     codes: Vec<u32>,
     scratch: Vec<u32>,
 }
@@ -61,6 +65,7 @@ struct DataPage {
     value: usize,
     values: Values,
     bytes: Buffer,
+    buffer: Option<SharedBuffer>,
 }
 
 enum Values {
@@ -76,16 +81,18 @@ impl ColumnReader {
         decoding: Decoding,
         range: Option<ValueRange>,
         dictionary: Arc<SharedDictionary>,
+        window: &ReadWindow,
         memory: &BufferManager,
     ) -> Result<Self> {
         Ok(Self {
             decoding,
             range,
             memory: memory.clone(),
-            pages: PageReader::new(file, chunk, memory)?,
+            pages: PageReader::new(file, chunk, window.clone(), memory)?,
             dictionary,
             loaded: None,
             page: None,
+            values_memory: memory.reserve(0, MemoryTag::Reader)?,
             codes: Vec::new(),
             scratch: Vec::new(),
         })
@@ -101,6 +108,7 @@ impl ColumnReader {
     ) -> Result<()> {
         self.drop_page();
         self.loaded = None;
+        self.values_memory.resize(0)?;
         (self.decoding, self.dictionary) = (decoding, dictionary);
         self.pages.reopen(file, chunk)
     }
@@ -174,8 +182,8 @@ impl ColumnReader {
 
     fn drop_page(&mut self) {
         if let Some(page) = self.page.take() {
-            drop(page.values);
-            self.pages.give_back(page.bytes);
+            drop((page.values, page.bytes));
+            page.buffer.into_iter().for_each(|buffer| self.pages.give_back(buffer));
         }
     }
 
@@ -228,7 +236,7 @@ impl ColumnReader {
 
     /// Finds levels and values of a page and checks them.
     fn decode_page(&mut self, page: Page) -> Result<DataPage> {
-        let Page { header, first_row, bytes } = page;
+        let Page { header, first_row, bytes, buffer } = page;
         let rows = header.values;
         let (levels, mut start) = self.levels(header.kind, &bytes)?;
         let validity = match levels {
@@ -238,7 +246,14 @@ impl ColumnReader {
         let values = validity.as_ref().map_or(rows, Bitmap::count_ones);
         let values = match header.encoding {
             _ if values == 0 => Values::Flat(Flat::zeros(self.decoding.physical, 0)),
-            ValueEncoding::Plain => Values::Flat(self.plain_values(&bytes, start, values)?),
+            ValueEncoding::Plain => {
+                self.retire_dictionary();
+                let apart = bytes_apart(&bytes, start, values, &self.decoding).next_multiple_of(BUFFER_STEP_BYTES);
+                if apart > self.values_memory.bytes() {
+                    self.values_memory.resize(apart)?;
+                }
+                Values::Flat(self.plain_values(&bytes, start, values)?)
+            }
             ValueEncoding::Dictionary => {
                 if self.load_dictionary()?.is_none() {
                     return Err(self.pages.corrupt("a page has codes, but its column has no dictionary"));
@@ -258,7 +273,7 @@ impl ColumnReader {
             }
             other => return Err(self.pages.corrupt(format!("a page has the unexpected encoding {other:?}"))),
         };
-        Ok(DataPage { first_row, rows, validity, row: 0, value: 0, values, bytes })
+        Ok(DataPage { first_row, rows, validity, row: 0, value: 0, values, bytes, buffer })
     }
 
     /// Where the definition levels lie, if there are any, and where the values begin.
@@ -312,18 +327,25 @@ impl ColumnReader {
         Ok(self.loaded.clone())
     }
 
+    /// Lets go of the dictionary: a chunk that outgrew it has no code from here on. A worker that is still in front of
+    /// that has its own handle, or decodes it again.
+    fn retire_dictionary(&mut self) {
+        if self.loaded.take().is_some() {
+            self.dictionary.0.lock().take();
+        }
+    }
+
     fn decode_dictionary(&mut self) -> Result<Option<ChunkDictionary>> {
         let Some(page) = self.pages.dictionary_page()? else {
             return Ok(None);
         };
         let entries = page.header.values;
-        let width = self.decoding.physical.width_bytes();
-        let bytes = page.bytes.len().saturating_add(entries.saturating_mul(width));
         // Each entry has at least a bit in the page: more entries than that are made up.
         if entries > page.bytes.len().saturating_mul(8) {
             return Err(self.pages.corrupt("a dictionary claims more entries than it has"));
         }
-        let memory = self.memory.reserve(bytes, MemoryTag::Reader)?;
+        let apart = bytes_apart(&page.bytes, 0, entries, &self.decoding);
+        let memory = self.memory.reserve(apart, MemoryTag::Reader)?;
         let values = self.plain_values(&page.bytes, 0, entries)?;
         Ok(Some(ChunkDictionary { entries: Arc::new(Dictionary::new(values, false)), _memory: memory }))
     }
@@ -444,6 +466,22 @@ fn plain_values(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding)
         (Stored::FixedDecimal(width), P::I64) => decimals!(i64, width),
         (Stored::FixedDecimal(width), _) => decimals!(i128, width),
     })
+}
+
+/// What `count` values in PLAIN encoding take that don't lie in the page, or can't be left there. For a count that was made
+/// up, it is no more than what could be in the page.
+fn bytes_apart(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) -> usize {
+    let stored_bytes = match decoding.stored {
+        Stored::Bool => return count.min(bytes.len() * 8),
+        Stored::I32 | Stored::F32 | Stored::Bytes => 4,
+        Stored::I64 | Stored::F64 => 8,
+        Stored::FixedBytes(width) | Stored::FixedDecimal(width) => width.max(1),
+    };
+    let width = decoding.physical.width_bytes();
+    let is_as_stored =
+        width == stored_bytes && !matches!(decoding.stored, Stored::FixedBytes(_) | Stored::FixedDecimal(_));
+    let is_aligned = (bytes.as_ptr().addr() + start).is_multiple_of(stored_bytes);
+    if is_as_stored && is_aligned { 0 } else { count.min(bytes.len() / stored_bytes) * width }
 }
 
 /// Little-endian values: the page's own bytes if they are aligned, else a copy.

@@ -7,6 +7,13 @@ pub(crate) const MORSEL_ROWS: usize = 80_000;
 /// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
 pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
 
+/// Buffers of readers have multiples of this, so that they don't change with every page.
+pub(crate) const BUFFER_STEP_BYTES: usize = 64 * 1024;
+
+/// A reader keeps its window on the file from page to page unless it is larger than this: usual writers end a page at
+/// 1 MiB.
+pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;
+
 /// Longest page header that is looked for: statistics of long strings may be in it.
 pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
 

@@ -18,7 +18,7 @@ use parquet::basic::Encoding;
 
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::config::{SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
-use crate::page::PageReader;
+use crate::page::{PageReader, ReadWindow};
 use crate::table::{ParquetTable, TableFile};
 
 /// A row group of a table: file and number in it.
@@ -77,11 +77,12 @@ fn from_dictionaries(
     memory: &BufferManager,
 ) -> Result<Option<u64>> {
     let step = groups.len().div_ceil(SAMPLED_ROW_GROUPS);
+    let window = ReadWindow::new(memory)?;
     let (mut largest, mut sum, mut sampled, mut widest) = (0u64, 0u64, 0u64, 0.0f64);
     for &(file, group) in groups.iter().step_by(step) {
         let part = &table.files()[file];
         let chunk = part.file.chunk(group, part.column(column))?;
-        let entries = PageReader::new(part.file.bytes.clone(), chunk, memory)?.dictionary_entries()?;
+        let entries = PageReader::new(part.file.bytes.clone(), chunk, window.clone(), memory)?.dictionary_entries()?;
         let Some(entries) = entries else { return Ok(None) };
         largest = largest.max(entries as u64);
         sum += entries as u64;
@@ -114,7 +115,8 @@ fn from_sample(table: &ParquetTable, column: usize, group: Group, memory: &Buffe
     let start = chunk.rows - rows;
     let dictionary = Arc::new(SharedDictionary::default());
     let range = table.range(column);
-    let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, range, dictionary, memory)?;
+    let window = ReadWindow::new(memory)?;
+    let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, range, dictionary, &window, memory)?;
     let vector = reader.read(start, rows, None)?;
     Ok(Some(distinct_share(&vector)))
 }

@@ -39,6 +39,11 @@ impl FileBytes {
         Ok(Self(Arc::new(Inner { file, path: path.to_owned(), bytes: metadata.len(), pages: PageCache::default() })))
     }
 
+    /// True if both are clones of one.
+    pub(crate) fn is_same(&self, other: &FileBytes) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Length in bytes when it was opened.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.bytes

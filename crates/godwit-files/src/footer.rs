@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
-use godwit_common::{Error, Result};
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
 use godwit_sql::as_view_type;
 use godwit_vector::{ColumnType, PhysicalType};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -17,6 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData};
 use parquet::schema::types::SchemaDescriptor;
 
+use crate::config::BUFFER_STEP_BYTES;
 use crate::file::FileBytes;
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -34,6 +36,8 @@ pub(crate) struct ParquetFile {
     pub columns: Vec<FileColumn>,
     /// Rows per row group.
     pub row_group_rows: Vec<usize>,
+    /// Of the footer with its page index.
+    _memory: Reservation,
 }
 
 /// A top-level column of a file.
@@ -106,8 +110,8 @@ pub(crate) struct PageSpan {
 }
 
 impl ParquetFile {
-    /// Opens a file and reads its footer.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    /// Opens a file and reads its footer, which is accounted with `memory`.
+    pub(crate) fn open(path: &Path, memory: &BufferManager) -> Result<Self> {
         let bytes = FileBytes::open(path)?;
         check_frame(&bytes)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
@@ -116,7 +120,9 @@ impl ParquetFile {
         let row_group_rows = check_row_groups(&bytes, metadata)?;
         let schema = metadata.file_metadata().schema_descr();
         let columns = file_columns(arrow.schema(), schema).map_err(|error| error.context(path.display()))?;
-        Ok(Self { bytes, arrow, columns, row_group_rows })
+        let memory = memory.reserve(metadata.memory_size(), MemoryTag::Reader);
+        let memory = memory.map_err(|error| error.context(format!("the footer of {}", path.display())))?;
+        Ok(Self { bytes, arrow, columns, row_group_rows, _memory: memory })
     }
 
     /// The footer.
@@ -141,6 +147,25 @@ impl ParquetFile {
             .and_then(|index| index.get(row_group)?.get(leaf))
             .and_then(|index| page_spans(index.page_locations(), start, end, rows));
         Ok(ChunkLocation { start, end, compression: chunk.compression(), rows, pages })
+    }
+
+    /// About what it takes to read a column of a row group, page by page: the largest page and the dictionary, decompressed,
+    /// with views of all strings.
+    pub(crate) fn reader_bytes(&self, row_group: usize, column: usize) -> u64 {
+        let Ok(location) = self.chunk(row_group, column) else { return 0 };
+        let chunk = self.metadata().row_group(row_group).column(self.columns[column].leaf);
+        let all_bytes = location.end - location.start;
+        let read_bytes = match &location.pages {
+            Some(pages) => {
+                let largest = pages.iter().map(|page| page.bytes as u64).max().unwrap_or(0);
+                largest + (pages[0].offset - location.start)
+            }
+            None => all_bytes,
+        };
+        let ratio = chunk.uncompressed_size() as f64 / all_bytes.max(1) as f64;
+        let strings = self.columns[column].decoding.is_none_or(|decoding| decoding.physical == PhysicalType::Str);
+        let bytes = (read_bytes as f64 * ratio.max(1.0)) as u64 + 2 * BUFFER_STEP_BYTES as u64;
+        if strings { 2 * bytes } else { bytes }
     }
 
     /// How a column is decoded in a row group; `None`: by the Arrow reader, because of its type or its encodings.

@@ -40,12 +40,13 @@ pub(crate) struct TableFile {
 
 impl ParquetTable {
     /// Opens files as one table, rows in the order of the files. Columns go by the first file; the others must have
-    /// them with the same types, in any order. `memory` accounts for the pages that are sampled for statistics.
+    /// them with the same types, in any order. `memory` accounts for the footers, and for the
+    /// pages that are sampled for statistics.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
         for path in &paths {
-            let file = ParquetFile::open(path)?;
+            let file = ParquetFile::open(path, memory)?;
             let columns = match files.first() {
                 None => (0..file.columns.len()).collect(),
                 Some(first) => matching_columns(&first.file, &file)?,
@@ -113,6 +114,14 @@ impl ParquetTable {
     /// Types of the columns, with the ranges that the statistics prove.
     pub fn row_type(&self) -> &RowType {
         &self.row_type
+    }
+
+    /// About what a worker holds at once to read a column: a page, and the dictionary if it has one.
+    pub(crate) fn reader_bytes(&self, column: usize) -> u64 {
+        let of_file = |file: &TableFile| {
+            (0..file.file.row_group_rows.len()).map(|group| file.file.reader_bytes(group, file.column(column))).max()
+        };
+        self.files.iter().filter_map(of_file).max().unwrap_or(0)
     }
 
     pub(crate) fn files(&self) -> &[TableFile] {

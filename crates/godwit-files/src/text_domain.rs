@@ -14,7 +14,7 @@ use godwit_vector::PhysicalType;
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::config::DOMAIN_ENTRIES_MAX;
 use crate::distinct::{is_dictionary_encoded, row_groups};
-use crate::page::PageReader;
+use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
 
 /// The values of a column; `None` if it isn't text, or too much would have to be read.
@@ -24,12 +24,13 @@ pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) 
     if !is_text || !groups.iter().all(|&(file, group)| is_dictionary_encoded(&table.files()[file], group, column)) {
         return Ok(None);
     }
+    let window = ReadWindow::new(memory)?;
     let mut values: HashSet<Vec<u8>> = HashSet::new();
     for &(file, group) in &groups {
         let part = &table.files()[file];
         let file_column = part.column(column);
         let chunk = part.file.chunk(group, file_column)?;
-        let mut header = PageReader::new(part.file.bytes.clone(), chunk, memory)?;
+        let mut header = PageReader::new(part.file.bytes.clone(), chunk, window.clone(), memory)?;
         // The largest dictionaries are refused before they are read.
         let entries = header.dictionary_entries()?;
         if entries.is_none_or(|entries| entries * groups.len() > DOMAIN_ENTRIES_MAX) {
@@ -38,7 +39,7 @@ pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) 
         let Some(decoding) = part.file.decoding(group, file_column) else { return Ok(None) };
         let shared = Arc::new(SharedDictionary::default());
         let chunk = part.file.chunk(group, file_column)?;
-        let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, None, shared, memory)?;
+        let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, None, shared, &window, memory)?;
         let Some(dictionary) = reader.load_dictionary()? else { return Ok(None) };
         for value in dictionary.entries.values().strings().iter() {
             if !values.contains(value) {

@@ -19,6 +19,7 @@ mod catalog;
 mod copy;
 mod dialect;
 mod estimate;
+mod explain;
 mod from_first;
 mod functions;
 mod inexact;
@@ -46,6 +47,7 @@ mod typed_rewrites;
 
 pub use catalog::{Catalog, CatalogEntry, ViewDefinition};
 pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};
+pub use explain::ExplainOptions;
 pub use parse::ParsedStatement;
 pub use planner::Planner;
 pub use repeat::Repeat;

@@ -15,7 +15,7 @@ use godwit_common::{Error, Position, Result};
 
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
-use crate::{CopyOption, from_first, plan_error, sample, spelling, stack};
+use crate::{CopyOption, ExplainOptions, from_first, plan_error, sample, spelling, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -47,7 +47,7 @@ impl ParsedStatement {
 pub(crate) enum Syntax {
     Query(Box<Query>),
     Copy { query: Box<Query>, path: String, options: Vec<CopyOption> },
-    Explain { analyze: bool, query: Box<Query> },
+    Explain { options: ExplainOptions, query: Box<Query> },
     CreateView(Box<ast::CreateView>),
     DropView { names: Vec<String>, if_exists: bool },
     Describe(Box<Query>),
@@ -124,15 +124,9 @@ pub(crate) struct StatementParser<'a> {
 
 impl StatementParser<'_> {
     fn parse(mut self) -> Result<Syntax> {
-        let word = |at: usize| match self.tokens.get(at).map(|token| &token.token) {
-            Some(Token::Word(word)) if word.quote_style.is_none() => word.value.to_uppercase(),
-            Some(Token::LParen) => "(".to_owned(),
-            _ => String::new(),
-        };
-        match (word(0).as_str(), word(1).as_str()) {
+        match (self.word(0).as_str(), self.word(1).as_str()) {
             ("SELECT" | "FROM" | "WITH" | "VALUES" | "(" | "TABLE", _) => Ok(Syntax::Query(self.query(0)?)),
-            ("EXPLAIN", "ANALYZE") => Ok(Syntax::Explain { analyze: true, query: self.query(2)? }),
-            ("EXPLAIN", _) => Ok(Syntax::Explain { analyze: false, query: self.query(1)? }),
+            ("EXPLAIN", _) => self.explain(),
             ("DESCRIBE" | "DESC", _) => Ok(Syntax::Describe(self.query_or_table(1)?)),
             ("SUMMARIZE", _) => Ok(Syntax::Summarize(self.query_or_table(1)?)),
             ("COPY", _) => self.copy(),
@@ -150,8 +144,17 @@ impl StatementParser<'_> {
         }
     }
 
+    /// The word at `at` in upper case, or a parenthesis that opens; empty if there is something else.
+    pub(crate) fn word(&self, at: usize) -> String {
+        match self.tokens.get(at).map(|token| &token.token) {
+            Some(Token::Word(word)) if word.quote_style.is_none() => word.value.to_uppercase(),
+            Some(Token::LParen) => "(".to_owned(),
+            _ => String::new(),
+        }
+    }
+
     /// The query that the tokens from `from` on spell.
-    fn query(&mut self, from: usize) -> Result<Box<Query>> {
+    pub(crate) fn query(&mut self, from: usize) -> Result<Box<Query>> {
         let mut parser = self.parser(from);
         let mut query = parser.parse_query().map_err(|error| plan_error::of_parser(&error, self.sql))?;
         let rest = parser.peek_token();

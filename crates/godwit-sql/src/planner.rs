@@ -66,9 +66,9 @@ impl Planner {
                 let plan = self.optimize(bound, parsed)?;
                 Ok(Statement::Copy { plan, column_names, path: path.clone(), options: options.clone() })
             }
-            Syntax::Explain { analyze, query } => {
+            Syntax::Explain { options, query } => {
                 let (bound, _) = self.bound(query, parsed)?;
-                Ok(Statement::Explain { analyze: *analyze, plan: self.optimize(bound, parsed)? })
+                Ok(Statement::Explain { options: *options, plan: self.optimize(bound, parsed)? })
             }
             Syntax::CreateView(view) => self.create_view(view, parsed),
             Syntax::DropView { names, if_exists } => {

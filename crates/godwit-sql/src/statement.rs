@@ -6,7 +6,7 @@ use datafusion_expr::LogicalPlan;
 
 use godwit_common::{Error, Result};
 
-use crate::ViewDefinition;
+use crate::{ExplainOptions, ViewDefinition};
 
 /// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +45,10 @@ pub enum Statement {
         /// What was said about the file.
         options: Vec<CopyOption>,
     },
-    /// The plan is wanted as text; with `analyze` the query runs and the plan shows what happened.
+    /// The plan is wanted.
     Explain {
-        /// Run the query and discard its rows.
-        analyze: bool,
+        /// How.
+        options: ExplainOptions,
         /// The optimized plan.
         plan: LogicalPlan,
     },

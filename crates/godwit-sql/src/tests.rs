@@ -7,7 +7,7 @@ use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, ErrorKind, Position};
 
 use crate::test_tables::{tpch_planner, tpch_query};
-use crate::{Planner, Statement, table_of};
+use crate::{ExplainOptions, Planner, Statement, table_of};
 
 fn plan(planner: &Planner, sql: &str) -> Result<Statement, Error> {
     let parsed = planner.parse(sql)?;
@@ -122,8 +122,17 @@ fn duckdb_syntax_works() {
 fn other_statements_are_recognized() {
     let planner = tpch_planner();
     let plan = |sql| plan(&planner, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    assert!(matches!(plan("EXPLAIN SELECT 1"), Statement::Explain { analyze: false, .. }));
-    assert!(matches!(plan("explain analyze from region"), Statement::Explain { analyze: true, .. }));
+    for (sql, analyze, json) in [
+        ("EXPLAIN SELECT 1", false, false),
+        ("EXPLAIN (SELECT 1)", false, false),
+        ("explain analyze from region", true, false),
+        ("explain (format json) from region", false, true),
+        ("EXPLAIN (ANALYZE, FORMAT json) (SELECT 1)", true, true),
+        ("EXPLAIN (FORMAT text, ANALYZE) SELECT 1", true, false),
+    ] {
+        let expected = ExplainOptions { analyze, json };
+        assert!(matches!(plan(sql), Statement::Explain { options, .. } if options == expected), "{sql}");
+    }
     assert!(
         matches!(plan("SET memory_limit = '2GB'"), Statement::Set { name, value } if name == "memory_limit" && value == "2GB")
     );

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use godwit_common::{Error, Result, parse_bytes};
+use godwit_io::SimulatedFiles;
+use godwit_memory::RequestFaults;
 
 /// Limits and places of a database. `Config::default()` takes 80 % of the memory that the process may use and all cores.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +30,12 @@ pub struct DebugOptions {
     pub chunk_rows: Option<usize>,
     /// Every page goes to disk as soon as nobody uses it.
     pub force_spill: bool,
+    /// Memory of the buffer pool, less than the minimum too; `None`: what the limit leaves for it.
+    pub pool_bytes: Option<u64>,
+    /// Temporary files that fail when they are told to; `None`: real ones.
+    pub spill_files: Option<SimulatedFiles>,
+    /// Requests for memory that fail.
+    pub request_faults: Option<RequestFaults>,
 }
 
 impl Config {

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result, format_bytes};
 use godwit_exec::pipeline::Sink;
-use godwit_exec::{CancelToken, NothingSink, PhysicalPlan, QueryContext, ResultCollector, plan_query};
+use godwit_exec::{CancelToken, Json, PhysicalPlan, QueryContext, ResultCollector, plan_query};
 use godwit_files::{CopySink, FileFormat};
 use godwit_memory::{
     Admission, AdmissionRequest, BufferManager, OwnerCounters, minimum_memory_limit, minimum_query_bytes,
@@ -96,7 +96,8 @@ impl Connection {
             Statement::Copy { plan, column_names, path, options } => {
                 self.copy(statement, &plan, &column_names, &path, &options)
             }
-            Statement::Explain { analyze, plan } => self.explain(statement, &plan, analyze),
+            Statement::Explain { options, plan } if options.analyze => self.analyze(statement, &plan, options.json),
+            Statement::Explain { options, plan } => self.explain(&plan, options.json),
             Statement::CreateView { view, or_replace, if_not_exists } => {
                 if if_not_exists && catalog.get(&view.name).is_some() {
                     return Ok(QueryResult::empty());
@@ -215,21 +216,36 @@ impl Connection {
         Ok((QueryResult::running(schema, running), explain))
     }
 
-    fn explain(&self, statement: &ParsedStatement, plan: &LogicalPlan, analyze: bool) -> Result<QueryResult> {
-        if !analyze {
-            let shared = &self.database.0;
-            let settings = self.session().query_settings(shared.pool().workers(), false);
-            let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
-            let physical = plan_query(plan, &query, &Estimates::new(), NothingSink::new("Result"))?;
-            let workers = shared.pool().workers();
-            let (least, own) = (minimum_memory_limit(workers), minimum_query_bytes(workers));
-            return plan_text(&format!(
-                "{}Finishes with a memory limit of {}; waits until {} of it are free\n",
-                physical.explain.render(false),
-                format_bytes(least),
-                format_bytes(if physical.pipelines.len() == 1 { 0 } else { own }),
-            ));
+    fn explain(&self, plan: &LogicalPlan, json: bool) -> Result<QueryResult> {
+        let shared = &self.database.0;
+        let workers = shared.pool().workers();
+        let settings = self.session().query_settings(workers, false);
+        let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
+        let (collector, _stream) = ResultCollector::new(result_schema(plan, None), &query, "Result");
+        let physical = plan_query(plan, &query, &Estimates::new(), collector)?;
+        let pinned = physical.pinned_bytes(workers);
+        let least = minimum_memory_limit(workers).max(minimum_memory_limit(0) + pinned);
+        let PhysicalPlan { pipelines, explain } = physical;
+        let waits_for = if pipelines.len() == 1 { 0 } else { minimum_query_bytes(workers) };
+        if json {
+            return json_result(Json::object([
+                ("pinned_bytes", pinned.into()),
+                ("memory_limit_min_bytes", least.into()),
+                ("waits_for_bytes", waits_for.into()),
+                ("plan", explain.to_json(false)),
+            ]));
         }
+        plan_text(&format!(
+            "{}Needs {} at least; finishes with a memory limit of {}; waits until {} of it are free\n",
+            explain.render(false),
+            format_bytes(pinned),
+            format_bytes(least),
+            format_bytes(waits_for),
+        ))
+    }
+
+    /// Runs a query, drops its rows, and shows what happened.
+    fn analyze(&self, statement: &ParsedStatement, plan: &LogicalPlan, json: bool) -> Result<QueryResult> {
         let started = std::time::Instant::now();
         let schema = result_schema(plan, None);
         let (mut result, explain) = self.start(statement, plan, schema, true, |_, rows| Ok(rows))?;
@@ -238,6 +254,17 @@ impl Connection {
             rows += batch?.num_rows();
         }
         let total = started.elapsed().as_secs_f64() * 1e3;
+        if json {
+            let memory = result.memory();
+            return json_result(Json::object([
+                ("total_ms", Json::Number(total)),
+                ("rows", (rows as u64).into()),
+                ("memory_peak_bytes", memory.peak_bytes.into()),
+                ("spilled_bytes", memory.spilled_bytes.into()),
+                ("reread_bytes", memory.reread_bytes.into()),
+                ("plan", explain.to_json(true)),
+            ]));
+        }
         plan_text(&format!("Total {total:.2} ms, {rows} rows; times add up over all workers\n{}", explain.render(true)))
     }
 }
@@ -259,6 +286,11 @@ fn result_schema(plan: &LogicalPlan, column_names: Option<&[String]>) -> SchemaR
 /// A result with the lines of a plan.
 fn plan_text(text: &str) -> Result<QueryResult> {
     text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
+}
+
+/// A result of one value.
+fn json_result(json: Json) -> Result<QueryResult> {
+    text_result(&["plan"], vec![vec![json.to_string()]])
 }
 
 /// A result of text columns.

@@ -99,7 +99,7 @@ impl Database {
         };
         let limit = MemoryLimit::of(&config);
         check_memory_limit(limit.bytes, threads)?;
-        let mut buffers = BufferConfig::new(limit.pool_bytes());
+        let mut buffers = BufferConfig::new(config.debug.pool_bytes.unwrap_or_else(|| limit.pool_bytes()));
         if let Some(directory) = config.temp_directory {
             buffers.temp_directory = directory;
         }
@@ -109,7 +109,11 @@ impl Database {
         });
         buffers.max_temp_directory_bytes = config.max_temp_directory_bytes;
         buffers.force_spill = config.debug.force_spill;
-        let memory = BufferManager::new(buffers)?;
+        buffers.request_faults = config.debug.request_faults.clone();
+        let memory = match &config.debug.spill_files {
+            Some(files) => BufferManager::with_files(buffers, Arc::new(files.clone()))?,
+            None => BufferManager::new(buffers)?,
+        };
         let resolver = Arc::new(FileResolver::new(memory.clone()));
         let catalog = Arc::new(Catalog::new());
         let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));

@@ -3,8 +3,8 @@
 //! | function | a row for each |
 //! |---|---|
 //! | `godwit_settings()` | setting, with its default and why it is what it is |
-//! | `godwit_memory()` | use of memory: by query, operator and tag; all rows add up to what the pool has handed out |
-//! | `godwit_temp_files()` | temporary file |
+//! | `godwit_memory()` | use of memory: by query, operator and tag; all rows add up to what the pool has handed out. Of `bytes`, `evictable_bytes` could be had by dropping or writing pages that nobody uses right now |
+//! | `godwit_temp_files()` | temporary file: its size and its slots, each of which holds a spilled page of up to `slot_bytes`; NULL: one larger page |
 //! | `godwit_queries()` | query that runs or waits to be let in |
 //!
 //! Rows are what was true when the scan started.
@@ -90,16 +90,23 @@ struct Use {
     operator: Option<String>,
     tag: MemoryTag,
     bytes: u64,
+    /// The part of it in pages that nobody pins.
+    evictable_bytes: u64,
     /// Written to temporary files by the whole operator; the first of its rows tells.
     spilled_bytes: u64,
 }
 
 fn memory_rows(shared: &Shared) -> Result<RecordBatch> {
     let total = shared.memory.statistics();
+    let evictable = shared.memory.evictable();
     let mut uses: Vec<Use> = Vec::new();
     // What an operator holds its query holds too, and what a query holds the pool has handed out: rows show what no
     // row above them shows already. The counters move on meanwhile, hence the saturation.
-    let mut unclaimed = (total.tag_bytes, total.spilled_bytes_total);
+    let mut unclaimed = Totals {
+        tag_bytes: total.tag_bytes,
+        evictable_bytes: evictable.total(),
+        spilled_bytes: total.spilled_bytes_total,
+    };
     let mut of_query = None;
     let finish = |query: Option<(u64, Totals)>, uses: &mut Vec<Use>| {
         if let Some((query, left)) = query {
@@ -107,7 +114,11 @@ fn memory_rows(shared: &Shared) -> Result<RecordBatch> {
         }
     };
     for holder in shared.queries.holders() {
-        let held = (holder.memory.tag_bytes(), holder.memory.spilled_bytes());
+        let held = Totals {
+            tag_bytes: holder.memory.tag_bytes(),
+            evictable_bytes: evictable.of(&holder.memory),
+            spilled_bytes: holder.memory.spilled_bytes(),
+        };
         match (&holder.operator, &mut of_query) {
             (Some(_), Some((_, left))) => {
                 subtract(left, &held);
@@ -127,36 +138,51 @@ fn memory_rows(shared: &Shared) -> Result<RecordBatch> {
         ("operator", Arc::new(uses.iter().map(|used| used.operator.as_deref()).collect::<StringArray>())),
         ("tag", texts(uses.iter().map(|used| used.tag.to_string()))),
         ("bytes", numbers(uses.iter().map(|used| used.bytes))),
+        ("evictable_bytes", numbers(uses.iter().map(|used| used.evictable_bytes))),
         ("spilled_bytes", numbers(uses.iter().map(|used| used.spilled_bytes))),
     ])
 }
 
-/// Bytes by tag, and bytes spilled.
-type Totals = ([u64; MemoryTag::COUNT], u64);
+/// What is held.
+struct Totals {
+    tag_bytes: [u64; MemoryTag::COUNT],
+    evictable_bytes: [u64; MemoryTag::COUNT],
+    spilled_bytes: u64,
+}
 
 fn subtract(from: &mut Totals, held: &Totals) {
-    for (left, held) in from.0.iter_mut().zip(held.0) {
-        *left = left.saturating_sub(held);
-    }
-    from.1 = from.1.saturating_sub(held.1);
+    let subtract_each = |from: &mut [u64], held: &[u64]| {
+        from.iter_mut().zip(held).for_each(|(left, held)| *left = left.saturating_sub(*held));
+    };
+    subtract_each(&mut from.tag_bytes, &held.tag_bytes);
+    subtract_each(&mut from.evictable_bytes, &held.evictable_bytes);
+    from.spilled_bytes = from.spilled_bytes.saturating_sub(held.spilled_bytes);
 }
 
 /// Adds a row for each tag that something is held for.
-fn push(uses: &mut Vec<Use>, query: Option<u64>, operator: Option<String>, (tag_bytes, mut spilled_bytes): Totals) {
-    for (tag, bytes) in MemoryTag::ALL.into_iter().zip(tag_bytes) {
+fn push(uses: &mut Vec<Use>, query: Option<u64>, operator: Option<String>, held: Totals) {
+    let mut spilled_bytes = held.spilled_bytes;
+    for tag in MemoryTag::ALL {
+        let bytes = held.tag_bytes[tag as usize];
+        // Looked up at another moment.
+        let evictable_bytes = held.evictable_bytes[tag as usize].min(bytes);
         // Spilled bytes are known without their tag; only pages of rows and columns spill in bulk.
         if bytes > 0 || (spilled_bytes > 0 && tag == MemoryTag::RowPage) {
             let spilled_bytes = std::mem::take(&mut spilled_bytes);
-            uses.push(Use { query, operator: operator.clone(), tag, bytes, spilled_bytes });
+            uses.push(Use { query, operator: operator.clone(), tag, bytes, evictable_bytes, spilled_bytes });
         }
     }
 }
 
 fn temp_file_rows(shared: &Shared) -> Result<RecordBatch> {
-    let directory = shared.memory.temp_directory().display().to_string();
-    let statistics = shared.memory.statistics();
-    let files: Vec<u64> = Some(statistics.temp_file_bytes).filter(|&bytes| bytes > 0).into_iter().collect();
-    batch(vec![("directory", texts(files.iter().map(|_| &directory))), ("bytes", numbers(files.iter().copied()))])
+    let files = shared.memory.temp_files();
+    batch(vec![
+        ("directory", texts(files.iter().map(|file| file.directory.display().to_string()))),
+        ("bytes", numbers(files.iter().map(|file| file.bytes))),
+        ("slot_bytes", Arc::new(files.iter().map(|file| file.slot_bytes).collect::<UInt64Array>())),
+        ("slots", numbers(files.iter().map(|file| file.slots))),
+        ("used_slots", numbers(files.iter().map(|file| file.used_slots))),
+    ])
 }
 
 fn query_rows(shared: &Shared) -> Result<RecordBatch> {

@@ -132,6 +132,14 @@ impl HashAggregate {
         Arc::new(AggregateSource(self.clone()))
     }
 
+    /// What collecting groups pins where memory is short: for each kind of rows the pages and the entries of a table, and
+    /// the open pages of four partitions. Aggregating a partition takes what is collected from, too.
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        let kinds = 1 + self.distinct.len() + self.collected.len();
+        let entries_bytes = LOCAL_ENTRIES_MIN * 2 * size_of::<u64>();
+        (workers * kinds * (10 * PAGE_BYTES + entries_bytes)) as u64
+    }
+
     /// The columns of the source: the group keys, the grouping id if there are grouping sets, the aggregates.
     pub fn output_type(&self) -> RowType {
         self.plan.output_type()
@@ -233,6 +241,10 @@ impl Sink for AggregateSink {
         self.0.add_global_groups()
     }
 
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
     }
@@ -254,6 +266,10 @@ impl Source for AggregateSource {
 
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(AggregateSourceWorker::new(&self.0, query)))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        2 * self.0.pinned_bytes(workers)
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -96,6 +96,10 @@ impl Sink for BuildSink {
         Ok(())
     }
 
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
     }

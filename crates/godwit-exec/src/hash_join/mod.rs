@@ -45,7 +45,7 @@ use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate};
-use godwit_memory::{BufferManager, MemoryClaim};
+use godwit_memory::{BufferManager, MemoryClaim, PAGE_BYTES};
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::{RowType, ValueRange};
 use parking_lot::Mutex;
@@ -127,6 +127,8 @@ pub struct HashJoin {
     chunk_rows: usize,
     /// Results of one probed chunk come out in few chunks, rather than one for each step along the chains.
     concatenates: bool,
+    /// The planner's guess of the build rows.
+    estimated_rows: u64,
     filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
     /// For the tables and their rows: reported when the build side is complete and before each round.
     claim: MemoryClaim,
@@ -188,6 +190,7 @@ impl HashJoin {
             workers: query.settings.workers,
             chunk_rows: query.settings.chunk_rows,
             concatenates: query.settings.compaction.is_logical(),
+            estimated_rows,
             filter_slots,
             ready: OnceLock::new(),
             spilled_probe: Mutex::new(None),
@@ -236,6 +239,15 @@ impl HashJoin {
     /// Types of the emitted columns: those of the probe side, of the build side, and the mark of a mark join.
     pub fn output_type(&self) -> RowType {
         self.plan.output_type.clone()
+    }
+
+    /// What build, probe or rounds pin where memory is short: all build rows with their table if they are few, else the open
+    /// pages of all partitions, those of the rows that are partitioned, and what is granted in any case.
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        let open_bytes = 2 * (PAGE_BYTES * workers) as u64;
+        let all_bytes = self.estimated_rows.saturating_mul(2 * self.plan.build_layout.row_bytes() as u64);
+        let partitions_bytes = (open_bytes << config::RADIX_BITS) + 4 * open_bytes;
+        all_bytes.saturating_add(open_bytes).min(partitions_bytes) + config::GRANT_BYTES_MIN
     }
 
     /// Claims memory for tables over build rows that take so much with them. What a row that finds no table costs is

@@ -37,6 +37,10 @@ impl Transform for Probe {
         ChunkEffect::Reduces
     }
 
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
     }

@@ -72,6 +72,10 @@ impl Source for RestSource {
         }))
     }
 
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.join.pinned_bytes(workers)
+    }
+
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.join.metrics
     }

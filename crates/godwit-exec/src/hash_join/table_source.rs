@@ -46,6 +46,10 @@ impl Source for TableSource {
         Ok(Box::new(Inserter { join: self.0.clone(), table: self.table(), scratch: InsertScratch::default() }))
     }
 
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::Reservation;
+use godwit_memory::{PAGE_BYTES, Reservation};
 use godwit_rows::{RowBlock, RowCollection, RowLayout, RowScan};
 use godwit_vector::{Chunk, Vector};
 
@@ -129,6 +129,10 @@ impl Sink for BuildSink {
         let build = Build::new(&self.0, rows)?;
         assert!(self.0.build.set(build).is_ok(), "a sink is finalized once");
         Ok(())
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        2 * (PAGE_BYTES * workers) as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

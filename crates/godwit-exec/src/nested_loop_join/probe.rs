@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_expression::PredicateWorker;
+use godwit_memory::PAGE_BYTES;
 use godwit_vector::{Chunk, PhysicalType, Vector};
 
 use super::Shared;
@@ -33,6 +34,10 @@ impl Transform for ProbeTransform {
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Reduces
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        4 * (PAGE_BYTES * workers) as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -50,6 +50,15 @@ pub struct PhysicalPlan {
     pub explain: ExplainNode,
 }
 
+impl PhysicalPlan {
+    /// The least memory in which the plan is expected to finish: what the pipeline that takes most pins where memory is
+    /// short. Pipelines run one after the other then, and what they leave for each other can be evicted. A quarter is added
+    /// for what is held for moments, between two pages.
+    pub fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.pipelines.iter().map(|pipeline| pipeline.pinned_bytes(workers)).max().map_or(0, |most| most + most / 4)
+    }
+}
+
 /// Plans a query whose rows end in `sink`.
 pub fn plan_query(
     plan: &LogicalPlan,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use godwit_common::Result;
+use godwit_memory::PAGE_BYTES;
 use godwit_rows::{RowCollection, RowPtr};
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{Chunk, Heaps, Vector};
@@ -38,6 +39,10 @@ impl<K: KeyWord> Sink for SortSink<K> {
         let written = runs.iter().filter(|run| matches!(run, Run::Written(_))).count();
         self.0.metrics.note("runs", format!("{} in memory, {written} written", runs.len() - written));
         Ok(())
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        (RUN_BYTES_MIN + 2 * PAGE_BYTES as u64) * workers as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

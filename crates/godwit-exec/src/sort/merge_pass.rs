@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_memory::PAGE_BYTES;
 use parking_lot::Mutex;
 
 use super::Shared;
@@ -53,6 +54,10 @@ impl<K: KeyWord> Source for MergePassSource<K> {
 
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(MergeWorker { state: self.state.clone(), merge: None }))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        (2 * CURSOR_BYTES + 2 * PAGE_BYTES as u64) * workers as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::Reservation;
+use godwit_memory::{PAGE_BYTES, Reservation};
 use godwit_vector::Chunk;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::Shared;
-use super::config::{RANGE_ROWS_MAX, RANGE_ROWS_MIN, RANGES_AHEAD, WAITING_SHARE};
+use super::config::{CURSOR_BYTES, RANGE_ROWS_MAX, RANGE_ROWS_MIN, RANGES_AHEAD, WAITING_SHARE};
 use super::key::KeyWord;
 use super::merge::{MergeInput, Merger};
 use super::merge_pass::fan_in;
@@ -123,6 +123,11 @@ impl<K: KeyWord> Source for SortedSource<K> {
         let emitter = is_emitter
             .then(|| Emitter { rows_left: self.shared.limit.unwrap_or(usize::MAX), source: self.state.clone() });
         Ok(Box::new(SortedWorker { state, emitter, merge: None }))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // Two runs for each worker, and the range that each has merged ahead.
+        (2 * CURSOR_BYTES + 4 * PAGE_BYTES as u64) * (workers + RANGES_AHEAD) as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_memory::PAGE_BYTES;
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::Chunk;
 use godwit_vector::kernels::hash::hash_vectors;
@@ -21,6 +22,11 @@ impl Sink for HashSink {
         let window = self.0.clone();
         let rows = PartitionedRows::new(&window.memory, &window.plan.layout, window.radix_bits);
         Ok(Box::new(HashWorker { window, rows, hashes: Vec::new() }))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // Two partitions at least.
+        4 * (PAGE_BYTES * workers) as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {
@@ -65,6 +71,10 @@ impl Sink for OnePartitionSink {
         }
         let rows = PagedBuilder::new(&window.plan, &window.memory)?;
         Ok(Box::new(OrderedWorker { window, rows, is_empty: true }))
+    }
+
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        4 * PAGE_BYTES as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use godwit_common::{ErrorKind, MemoryTag, Result};
+use godwit_memory::PAGE_BYTES;
 use godwit_rows::{PartitionedRows, RowCollection, radix};
 
 use super::Window;
@@ -74,6 +75,11 @@ impl Source for WindowSource {
 
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(WindowWorker { window: self.0.clone(), query: query.clone(), evaluation: None }))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // A partition that is sorted externally: a run, its merge, and the pages that results are made from.
+        32 * (PAGE_BYTES * workers) as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -35,6 +35,9 @@ trait FileWriter: Send + Sync {
     /// An encoder for one worker, which reserves what it holds with `memory`.
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>>;
 
+    /// What an encoder holds if there is no room for more.
+    fn worker_bytes_min(&self) -> u64;
+
     /// Writes what follows the last row and gives the file its name. No encoder exists any more.
     fn finish(&self) -> Result<()>;
 }
@@ -107,6 +110,10 @@ impl Sink for CopySink {
         result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
         result.combine()?;
         self.count.finalize(query)
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.writer.worker_bytes_min() * workers as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

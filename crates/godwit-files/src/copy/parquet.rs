@@ -150,6 +150,10 @@ fn check_type(data_type: DataType, field: &Field) -> Result<DataType> {
 }
 
 impl FileWriter for ParquetWriter {
+    fn worker_bytes_min(&self) -> u64 {
+        ROW_GROUP_BYTES_MIN as u64
+    }
+
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>> {
         let reservation = memory.reserve(0, TAG)?;
         Ok(Box::new(RowGroupEncoder { file: self, columns: Vec::new(), rows: 0, reservation }))

@@ -152,6 +152,10 @@ impl TextWriter {
 }
 
 impl FileWriter for TextWriter {
+    fn worker_bytes_min(&self) -> u64 {
+        (BLOCK_BYTES + COMPRESSED_BYTES) as u64
+    }
+
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>> {
         let compressed_bytes = if self.block() == Block::Plain { 0 } else { COMPRESSED_BYTES };
         let reservation = memory.reserve(BLOCK_BYTES + compressed_bytes, TAG)?;

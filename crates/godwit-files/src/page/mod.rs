@@ -8,6 +8,7 @@
 //! the chunk; the data of pages that nobody asks for isn't read then either. A page is decompressed into a buffer that
 //! is used again for the next one, unless vectors still share it.
 
+mod buffer;
 mod cache;
 mod codec;
 mod header;
@@ -15,9 +16,11 @@ mod runs;
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
-use godwit_common::{Error, MemoryTag, Result};
-use godwit_memory::{BufferManager, PinnedPage, Reservation};
+use godwit_common::{Error, Result};
+use godwit_memory::{BufferManager, PinnedPage};
 
+use buffer::{PageBuffer, Window};
+pub(crate) use buffer::{ReadWindow, SharedBuffer};
 pub(crate) use cache::PageCache;
 pub(crate) use codec::Codec;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
@@ -27,9 +30,6 @@ use crate::config::{HEADER_BYTES_MAX, READ_BYTES_MIN};
 use crate::file::FileBytes;
 use crate::footer::ChunkLocation;
 
-/// Granularity of the reservation for page buffers, so that it doesn't change with every page.
-const RESERVATION_STEP_BYTES: usize = 64 * 1024;
-
 /// A decompressed page.
 pub(crate) struct Page {
     /// Its header.
@@ -38,6 +38,8 @@ pub(crate) struct Page {
     pub first_row: usize,
     /// Levels and values.
     pub bytes: Buffer,
+    /// The memory of `bytes`, to be given back; `None` if it is in the cache.
+    pub buffer: Option<SharedBuffer>,
 }
 
 /// Reads the pages of one column chunk.
@@ -45,41 +47,32 @@ pub(crate) struct PageReader {
     file: FileBytes,
     chunk: ChunkLocation,
     codec: Codec,
-    /// Bytes of the file from `window_start` on.
-    window: Vec<u8>,
-    window_start: u64,
+    window: ReadWindow,
     /// Where the next page begins, for files without an offset index, and its first row.
     next: (u64, usize),
     /// A buffer that was given back.
-    spare: Vec<u8>,
-    pool: BufferManager,
-    memory: Reservation,
+    spare: Option<PageBuffer>,
+    memory: BufferManager,
     /// Read from the file so far.
     pub bytes_read: u64,
 }
 
 impl PageReader {
-    /// A reader of `chunk`. Its buffers are accounted with `memory`.
-    pub(crate) fn new(file: FileBytes, chunk: ChunkLocation, memory: &BufferManager) -> Result<Self> {
-        Ok(Self {
-            codec: Codec::new(chunk.compression)?,
-            next: (chunk.start, 0),
-            file,
-            chunk,
-            window: Vec::new(),
-            window_start: 0,
-            spare: Vec::new(),
-            pool: memory.clone(),
-            memory: memory.reserve(0, MemoryTag::Reader)?,
-            bytes_read: 0,
-        })
+    /// A reader of `chunk` through `window`. Its buffers are accounted with `memory`.
+    pub(crate) fn new(
+        file: FileBytes,
+        chunk: ChunkLocation,
+        window: ReadWindow,
+        memory: &BufferManager,
+    ) -> Result<Self> {
+        let (codec, next) = (Codec::new(chunk.compression)?, (chunk.start, 0));
+        Ok(Self { file, chunk, codec, window, next, spare: None, memory: memory.clone(), bytes_read: 0 })
     }
 
     /// Turns to another chunk and keeps the buffers.
     pub(crate) fn reopen(&mut self, file: FileBytes, chunk: ChunkLocation) -> Result<()> {
         self.codec = Codec::new(chunk.compression)?;
         self.next = (chunk.start, 0);
-        self.window.clear();
         (self.file, self.chunk) = (file, chunk);
         Ok(())
     }
@@ -103,11 +96,8 @@ impl PageReader {
     }
 
     /// Takes a page's buffer back, to use it again if nothing shares it.
-    pub(crate) fn give_back(&mut self, bytes: Buffer) {
-        match bytes.into_vec::<u8>() {
-            Ok(buffer) if buffer.capacity() > self.spare.capacity() => self.spare = buffer,
-            _ => {}
-        }
+    pub(crate) fn give_back(&mut self, buffer: SharedBuffer) {
+        self.spare = buffer.into_unshared().or(self.spare.take());
     }
 
     /// The dictionary page, if the chunk begins with one.
@@ -120,8 +110,7 @@ impl PageReader {
         if header.kind != PageKind::Dictionary {
             return Ok(None);
         }
-        let bytes = self.content(start, header_bytes, &header)?;
-        Ok(Some(Page { header, first_row: 0, bytes }))
+        self.content(start, header_bytes, header, 0).map(Some)
     }
 
     /// Number of entries that the header of the dictionary page states, if the chunk begins with one.
@@ -150,16 +139,15 @@ impl PageReader {
     /// A page whose place and rows the offset index states.
     fn located_page(&mut self, offset: u64, bytes: usize, first_row: usize, rows: usize) -> Result<Page> {
         if let Some((header, page)) = self.file.pages().get(offset) {
-            return Ok(Page { header, first_row, bytes: shared(page) });
+            return Ok(Page { header, first_row, bytes: shared(page), buffer: None });
         }
-        self.fetch(offset, bytes)?;
+        self.fetch(&mut self.window.clone().lock(), offset, bytes)?;
         let (header, header_bytes) = self.header_at(offset)?;
         let is_data = matches!(header.kind, PageKind::DataV1 | PageKind::DataV2 { .. });
         if !is_data || header.values != rows || header_bytes + header.compressed_bytes > bytes {
             return Err(self.corrupt("a page differs from what the page index says of it"));
         }
-        let bytes = self.content(offset, header_bytes, &header)?;
-        Ok(Page { header, first_row, bytes })
+        self.content(offset, header_bytes, header, first_row)
     }
 
     /// Walks over page headers until the page of `row`.
@@ -185,8 +173,7 @@ impl PageReader {
                 }
                 if row < end_row {
                     self.next = (next, end_row);
-                    let bytes = self.content(offset, header_bytes, &header)?;
-                    return Ok(Page { header, first_row, bytes });
+                    return self.content(offset, header_bytes, header, first_row);
                 }
                 first_row = end_row;
             }
@@ -197,73 +184,55 @@ impl PageReader {
     /// Parses the header at `offset`, reading as many bytes as it takes.
     fn header_at(&mut self, offset: u64) -> Result<(PageHeader, usize)> {
         let left = (self.chunk.end - offset) as usize;
+        let window = self.window.clone();
+        let mut window = window.lock();
         // Usually everything there is in the window, else as much as is read at once.
         let mut wanted = 1;
         loop {
-            let at = self.fetch(offset, wanted)?;
-            let parsed = PageHeader::parse(&self.window[at..]).map_err(|error| self.corrupt(error.message()))?;
-            if let Some(found) = parsed {
+            let seen = self.fetch(&mut window, offset, wanted)?;
+            if let Some(found) = PageHeader::parse(seen).map_err(|error| self.corrupt(error.message()))? {
                 return Ok(found);
             }
-            let seen = self.window.len() - at;
-            if seen >= left || seen >= HEADER_BYTES_MAX {
+            if seen.len() >= left || seen.len() >= HEADER_BYTES_MAX {
                 return Err(self.corrupt("a column ends inside a page header"));
             }
-            wanted = (seen * 4).min(left);
+            wanted = (seen.len() * 4).min(left);
         }
     }
 
-    /// The decompressed content of the page at `offset`: from the cache, or read, decompressed, and maybe cached.
-    fn content(&mut self, offset: u64, header_bytes: usize, header: &PageHeader) -> Result<Buffer> {
+    /// The page at `offset`, decompressed: from the cache, or read, decompressed, and maybe cached.
+    fn content(&mut self, offset: u64, header_bytes: usize, header: PageHeader, first_row: usize) -> Result<Page> {
         if let Some((_, page)) = self.file.pages().get(offset) {
-            return Ok(shared(page));
+            return Ok(Page { header, first_row, bytes: shared(page), buffer: None });
         }
-        let at = self.fetch(offset + header_bytes as u64, header.compressed_bytes)?;
-        let stored = &self.window[at..at + header.compressed_bytes];
-        let (file, codec) = (&self.file, &mut self.codec);
-        let fill = |target: &mut [u8]| decompress(codec, header, stored, target).map_err(|e| file.corrupt(e.message()));
-        if let Some(page) = file.pages().insert(offset, header, &self.pool, fill)? {
-            return Ok(shared(page));
+        let window = self.window.clone();
+        let mut window = window.lock();
+        let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
+        let stored = &seen[..header.compressed_bytes];
+        let Self { file, codec, spare, memory, .. } = self;
+        let mut fill =
+            |target: &mut [u8]| decompress(codec, &header, stored, target).map_err(|e| file.corrupt(e.message()));
+        if let Some(page) = file.pages().insert(offset, &header, memory, &mut fill)? {
+            return Ok(Page { header, first_row, bytes: shared(page), buffer: None });
         }
-        self.reserve(self.window.capacity(), header.uncompressed_bytes)?;
-        let stored = &self.window[at..at + header.compressed_bytes];
-        let mut bytes = std::mem::take(&mut self.spare);
-        // What is left of an earlier page is overwritten, or the page is refused.
-        bytes.resize(header.uncompressed_bytes, 0);
-        decompress(&mut self.codec, header, stored, &mut bytes).map_err(|e| self.file.corrupt(e.message()))?;
-        Ok(Buffer::from_vec(bytes))
+        let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);
+        let mut buffer = buffer.map_err(|error| error.context(file.path().display()))?;
+        fill(buffer.as_mut_slice())?;
+        window.trim();
+        let buffer = SharedBuffer::new(buffer);
+        Ok(Page { header, first_row, bytes: buffer.content(), buffer: Some(buffer) })
     }
 
-    /// Accounts the window, the page, and a page that vectors may still share.
-    fn reserve(&mut self, window: usize, page: usize) -> Result<()> {
-        let bytes = (window + 2 * page).next_multiple_of(RESERVATION_STEP_BYTES);
-        if bytes > self.memory.bytes() {
-            self.memory.resize(bytes).map_err(|error| error.context(self.file.path().display()))?;
-        }
-        Ok(())
-    }
-
-    /// Makes `bytes` bytes from `offset` on available, and tells where they are in the window.
-    fn fetch(&mut self, offset: u64, bytes: usize) -> Result<usize> {
+    /// At least `bytes` bytes from `offset` on.
+    fn fetch<'a>(&mut self, window: &'a mut Window, offset: u64, bytes: usize) -> Result<&'a [u8]> {
         let left = self.chunk.end.saturating_sub(offset);
         if bytes as u64 > left {
             return Err(self.corrupt("a page is longer than its column"));
         }
-        let window_end = self.window_start + self.window.len() as u64;
-        if offset < self.window_start || offset + bytes as u64 > window_end {
-            let least = if self.chunk.pages.is_some() && bytes > 1 { bytes } else { bytes.max(READ_BYTES_MIN) };
-            let wanted = (least as u64).min(left) as usize;
-            self.reserve(wanted.max(self.window.capacity()), 0)?;
-            self.window.resize(wanted, 0);
-            self.window_start = offset;
-            let read = self.file.read_at(&mut self.window, offset);
-            if read.is_err() {
-                self.window.clear();
-            }
-            read?;
-            self.bytes_read += wanted as u64;
-        }
-        Ok((offset - self.window_start) as usize)
+        let ahead = if self.chunk.pages.is_some() && bytes > 1 { bytes } else { bytes.max(READ_BYTES_MIN) };
+        let (seen, read) = window.fetch(&self.file, offset, bytes, (ahead as u64).min(left) as usize)?;
+        self.bytes_read += read as u64;
+        Ok(seen)
     }
 }
 

@@ -29,6 +29,7 @@ use godwit_exec::metrics::OperatorMetrics;
 use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
 use godwit_exec::{QueryContext, ScanRequest};
 
+use crate::config::WINDOW_KEPT_BYTES_MAX;
 use crate::table::ParquetTable;
 use plan::{Morsel, Pruning, ScanPlan};
 use stages::{Stage, StagePlan};
@@ -171,7 +172,13 @@ impl Source for ScanSource {
 
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         let stages = self.0.stages.iter().filter_map(Stage::new).collect();
-        Ok(Box::new(ScanWorker::new(self.0.clone(), query.clone(), stages)))
+        Ok(Box::new(ScanWorker::new(self.0.clone(), query.clone(), stages)?))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        let columns = self.0.columns();
+        let column_bytes: u64 = columns.iter().map(|&column| self.0.table.reader_bytes(column)).sum();
+        (column_bytes + WINDOW_KEPT_BYTES_MAX as u64) * workers as u64
     }
 
     fn metrics(&self) -> &Arc<OperatorMetrics> {

@@ -17,7 +17,7 @@ use super::plan::Morsel;
 use super::stages::{Stage, reorder};
 use crate::column::ColumnReader;
 use crate::distinct::is_dictionary_encoded;
-use crate::page::PageReader;
+use crate::page::{PageReader, ReadWindow};
 
 /// Entries of dictionaries that are tested to skip a row group, at most, per row of it: testing must cost much less than
 /// reading.
@@ -28,6 +28,8 @@ pub(crate) struct ScanWorker {
     scan: Arc<ParquetScan>,
     query: Arc<QueryContext>,
     memory: BufferManager,
+    /// All columns read the file through it.
+    window: ReadWindow,
     stages: Vec<Stage>,
     /// Columns of the table that are read.
     columns: Vec<usize>,
@@ -54,11 +56,12 @@ struct Reader {
 }
 
 impl ScanWorker {
-    pub(crate) fn new(scan: Arc<ParquetScan>, query: Arc<QueryContext>, stages: Vec<Stage>) -> Self {
+    pub(crate) fn new(scan: Arc<ParquetScan>, query: Arc<QueryContext>, stages: Vec<Stage>) -> Result<Self> {
         let memory = query.memory.scoped(scan.metrics.memory().clone());
+        let window = ReadWindow::new(&memory)?;
         let columns = scan.columns();
         let readers = scan.table.row_type().iter().map(|_| Reader::default()).collect();
-        Self { scan, query, memory, stages, columns, readers, current: None, counted_bytes: 0 }
+        Ok(Self { scan, query, memory, window, stages, columns, readers, current: None, counted_bytes: 0 })
     }
 
     /// Takes the next morsel; `false` if there is none.
@@ -151,7 +154,8 @@ impl ScanWorker {
                     Some(native) => native.reopen(bytes, chunk, decoding, dictionary)?,
                     None => {
                         let range = table.range(column);
-                        let native = ColumnReader::new(bytes, chunk, decoding, range, dictionary, &self.memory)?;
+                        let (window, memory) = (&self.window, &self.memory);
+                        let native = ColumnReader::new(bytes, chunk, decoding, range, dictionary, window, memory)?;
                         reader.native = Some(native);
                     }
                 }

@@ -1,0 +1,149 @@
+//! The memory of a reader: the decompressed page, and the window of the file that it is made of.
+//!
+//! ```text
+//! file ──read──▶ ReadWindow ──decompress──▶ PageBuffer ──▶ vectors
+//!                one for all columns        one per column, counted
+//!                of a worker                until the last vector is gone
+//! ```
+
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::config::{BUFFER_STEP_BYTES, WINDOW_KEPT_BYTES_MAX};
+use crate::file::FileBytes;
+
+/// Memory of a decompressed page, counted as long as it exists.
+pub(crate) struct PageBuffer {
+    bytes: Vec<u8>,
+    _memory: Reservation,
+}
+
+impl PageBuffer {
+    /// Room for `bytes` bytes.
+    fn new(bytes: usize, memory: &BufferManager) -> Result<Self> {
+        let capacity = bytes.next_multiple_of(BUFFER_STEP_BYTES);
+        let memory = memory.reserve(capacity, MemoryTag::Reader)?;
+        Ok(Self { bytes: Vec::with_capacity(capacity), _memory: memory })
+    }
+
+    /// Room for exactly `bytes` bytes of arbitrary content: in `spare` if it is large enough, else new.
+    pub(super) fn take(spare: &mut Option<PageBuffer>, bytes: usize, memory: &BufferManager) -> Result<Self> {
+        let mut buffer = match spare.take().filter(|spare| spare.bytes.capacity() >= bytes) {
+            Some(spare) => spare,
+            None => Self::new(bytes, memory)?,
+        };
+        // What is left of an earlier page is overwritten, or the page is refused.
+        buffer.bytes.resize(bytes, 0);
+        Ok(buffer)
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+/// A page buffer that vectors share.
+#[derive(Clone)]
+pub(crate) struct SharedBuffer(Arc<PageBuffer>);
+
+impl AsRef<[u8]> for SharedBuffer {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.bytes
+    }
+}
+
+impl SharedBuffer {
+    pub(super) fn new(buffer: PageBuffer) -> Self {
+        Self(Arc::new(buffer))
+    }
+
+    /// The content, which stays as long as anybody has a part of it.
+    pub(super) fn content(&self) -> Buffer {
+        Buffer::from(Bytes::from_owner(self.clone()))
+    }
+
+    /// The buffer, if nobody shares it any more.
+    pub(super) fn into_unshared(self) -> Option<PageBuffer> {
+        Arc::into_inner(self.0)
+    }
+}
+
+/// What was read last of a file, compressed. All columns of a worker read through one window: what is in it is needed
+/// until its page is decompressed only. Clones share it.
+#[derive(Clone)]
+pub(crate) struct ReadWindow(Arc<Mutex<Window>>);
+
+pub(super) struct Window {
+    /// `None` while nothing is in it.
+    file: Option<FileBytes>,
+    start: u64,
+    /// The first `length` bytes are of the file.
+    bytes: Vec<u8>,
+    length: usize,
+    memory: Reservation,
+}
+
+impl ReadWindow {
+    /// An empty window, accounted with `memory`.
+    pub(crate) fn new(memory: &BufferManager) -> Result<Self> {
+        let memory = memory.reserve(0, MemoryTag::Reader)?;
+        Ok(Self(Arc::new(Mutex::new(Window { file: None, start: 0, bytes: Vec::new(), length: 0, memory }))))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Window> {
+        self.0.lock()
+    }
+}
+
+impl Window {
+    /// What is in the window of `file` from `offset` on, if there is anything.
+    fn find(&self, file: &FileBytes, offset: u64) -> Option<&[u8]> {
+        let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        let is_here = at < self.length && self.file.as_ref().is_some_and(|here| here.is_same(file));
+        is_here.then(|| &self.bytes[at..self.length])
+    }
+
+    /// The bytes of `file` from `offset` on, `least` or more; if they aren't there, `wanted` are read. Tells how many
+    /// were read, too.
+    pub(super) fn fetch(
+        &mut self,
+        file: &FileBytes,
+        offset: u64,
+        least: usize,
+        wanted: usize,
+    ) -> Result<(&[u8], usize)> {
+        let is_here = self.find(file, offset).is_some_and(|bytes| bytes.len() >= least);
+        if !is_here {
+            (self.file, self.length) = (None, 0);
+            self.grow(wanted).map_err(|error| error.context(file.path().display()))?;
+            file.read_at(&mut self.bytes[..wanted], offset)?;
+            (self.file, self.start, self.length) = (Some(file.clone()), offset, wanted);
+        }
+        let read = if is_here { 0 } else { wanted };
+        Ok((self.find(file, offset).expect("it was just read"), read))
+    }
+
+    fn grow(&mut self, bytes: usize) -> Result<()> {
+        if bytes <= self.bytes.len() {
+            return Ok(());
+        }
+        self.bytes = Vec::new();
+        let rounded = bytes.next_multiple_of(BUFFER_STEP_BYTES);
+        self.memory.resize(rounded)?;
+        self.bytes = vec![0; rounded];
+        Ok(())
+    }
+
+    /// Gives back a window that an unusually large page has left.
+    pub(super) fn trim(&mut self) {
+        if self.bytes.len() > WINDOW_KEPT_BYTES_MAX {
+            (self.file, self.length, self.bytes) = (None, 0, Vec::new());
+            self.memory.resize(0).expect("a reservation can shrink");
+        }
+    }
+}

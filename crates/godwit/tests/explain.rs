@@ -1,0 +1,99 @@
+//! What EXPLAIN says: as JSON, and of the memory that a plan needs.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use godwit::{Config, Connection, Database, DebugOptions};
+use parquet::arrow::ArrowWriter;
+
+const ROWS: i64 = 700_000;
+
+fn write_facts(folder: &Path) {
+    let keys: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| row * 7919 % ROWS)));
+    let groups: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| row % 100)));
+    let texts = (0..ROWS).map(|row| format!("{:040}", row * 31 % ROWS));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+    let batch = RecordBatch::try_from_iter([("k", keys), ("g", groups), ("t", texts)]).unwrap();
+    let file = File::create(folder.join("facts.parquet")).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+fn open(folder: &Path, threads: usize, pool_bytes: Option<u64>) -> Database {
+    let debug = DebugOptions { pool_bytes, ..DebugOptions::default() };
+    let config = Config { memory_limit_bytes: Some(1 << 30), threads: Some(threads), debug, ..Config::default() };
+    Database::open_with(folder, config).unwrap()
+}
+
+/// The text in the first column of the only row.
+fn text(connection: &Connection, sql: &str) -> String {
+    let batch = connection.query(sql).unwrap().next().expect("a row").unwrap();
+    assert_eq!(batch.num_rows(), 1);
+    batch.column(0).as_string::<i32>().value(0).to_owned()
+}
+
+/// The number that follows a name in JSON.
+fn number(json: &str, name: &str) -> f64 {
+    let (_, rest) = json.split_once(&format!("\"{name}\": ")).unwrap_or_else(|| panic!("no {name} in {json}"));
+    let end = rest.find([',', '\n', '}']).expect("something follows");
+    rest[..end].parse().unwrap()
+}
+
+#[test]
+fn plans_are_json_if_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    write_facts(folder.path());
+    let database = open(folder.path(), 2, Some(24 << 20));
+    let connection = database.connect();
+    let query = "SELECT t, count(*) FROM facts WHERE t <> 'a \"quoted\" text' GROUP BY t";
+    let plan = text(&connection, &format!("EXPLAIN (FORMAT json) {query}"));
+    assert!(plan.contains("\"operator\": \"HashAggregate") && plan.contains("\"operator\": \"Scan facts"), "{plan}");
+    assert!(plan.contains("a \\\"quoted\\\" text"), "{plan}");
+    assert!(!plan.contains("spilled_bytes"), "nothing ran: {plan}");
+    assert!(number(&plan, "memory_limit_min_bytes") >= (96 << 20) as f64);
+    let analyzed = text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {query}"));
+    assert_eq!(number(&analyzed, "rows"), ROWS as f64);
+    for name in ["total_ms", "memory_peak_bytes", "spilled_bytes", "reread_bytes", "chunks"] {
+        assert!(number(&analyzed, name) > 0.0, "{name}: {analyzed}");
+    }
+    let depth = |open: char, close: char| {
+        analyzed.chars().fold(0, |depth, c| depth + i32::from(c == open) - i32::from(c == close))
+    };
+    assert_eq!((depth('{', '}'), depth('[', ']')), (0, 0));
+}
+
+#[test]
+fn a_plan_finishes_in_the_memory_that_explain_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    write_facts(folder.path());
+    for threads in [1, 2] {
+        for query in [
+            "SELECT count(*) FROM facts",
+            "SELECT t, count(*), max(k) FROM facts GROUP BY t",
+            "SELECT g, count(DISTINCT t) FROM facts GROUP BY g",
+            "SELECT a.k, b.t FROM facts a JOIN facts b ON a.k = b.k",
+            "SELECT a.g, count(*) FROM facts a JOIN facts b ON a.k = b.k JOIN facts c ON b.t = c.t GROUP BY a.g",
+            "SELECT k, t FROM facts ORDER BY t",
+            "SELECT k, row_number() OVER (ORDER BY t), lag(k) OVER (PARTITION BY g ORDER BY t) FROM facts",
+        ] {
+            let plenty = open(folder.path(), threads, None);
+            let base_bytes = plenty.memory_statistics().used_bytes;
+            let plan = text(&plenty.connect(), &format!("EXPLAIN (FORMAT json) {query}"));
+            let pinned_bytes = number(&plan, "pinned_bytes") as u64;
+            let expected: usize = plenty.connect().query(query).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+            let tight = open(folder.path(), threads, Some(base_bytes + pinned_bytes));
+            let rows: usize = tight
+                .connect()
+                .query(query)
+                .unwrap()
+                .map(|batch| batch.unwrap_or_else(|error| panic!("{threads} threads, {query}: {error}")).num_rows())
+                .sum();
+            assert_eq!(rows, expected, "{query}");
+            println!("{threads} threads, {} KiB: {query}", pinned_bytes >> 10);
+        }
+    }
+}
