@@ -24,13 +24,15 @@ pub enum MemoryTag {
     Writer,
     /// Where spilled pages are compressed, while they are written and read back.
     SpillBuffer,
+    /// Blocks and dictionaries of the database's own tables, and rows of theirs that aren't in blocks yet.
+    Table,
     /// Everything small that is counted in bulk, such as vectors in flight.
     Other,
 }
 
 impl MemoryTag {
     /// Number of tags; `tag as usize` is below it.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 
     /// All tags, in the order of their discriminants.
     pub const ALL: [MemoryTag; Self::COUNT] = [
@@ -43,6 +45,7 @@ impl MemoryTag {
         MemoryTag::Result,
         MemoryTag::Writer,
         MemoryTag::SpillBuffer,
+        MemoryTag::Table,
         MemoryTag::Other,
     ];
 }
@@ -59,6 +62,7 @@ impl fmt::Display for MemoryTag {
             MemoryTag::Result => "result",
             MemoryTag::Writer => "writer",
             MemoryTag::SpillBuffer => "spill buffer",
+            MemoryTag::Table => "table",
             MemoryTag::Other => "other",
         })
     }

@@ -33,6 +33,8 @@ pub enum EncodingChoice {
     RunLength,
     /// Symbol tables, for strings.
     Symbols,
+    /// An ordered dictionary, for strings, which is the table's business; the codes get what `Auto` finds.
+    Dictionary,
 }
 
 /// Encodes the values of one part: at most [`ROW_GROUP_ROWS`] rows of any type but nested ones.
@@ -47,13 +49,15 @@ pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
         validity::write(values.validity().expect("there are NULLs"), &mut body);
     }
     let range = integer_range(&flat, |row| values.is_valid(row));
+    let choice = if choice == EncodingChoice::Dictionary { EncodingChoice::Auto } else { choice };
+    let mut runs = rows - nulls;
     let encoding = if nulls == rows {
         Encoding::Null
     } else if let Flat::Str(strings) = &flat {
         let get = |row| if values.is_valid(row) { strings.get(row) } else { &[][..] };
         write_strings(rows, get, choice, &mut body)
     } else {
-        write_numbers(&values, &flat, range, choice, &mut body)
+        write_numbers(&values, &flat, range, choice, &mut body, &mut runs)
     };
     let header = PartHeader {
         physical: flat.physical(),
@@ -63,7 +67,7 @@ pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
         range,
         encoding,
     };
-    EncodedPart { header, body }
+    EncodedPart { header, body, runs: runs as u32 }
 }
 
 /// The bounds of the values that aren't NULL.
@@ -92,11 +96,13 @@ fn write_numbers(
     range: Option<ValueRange>,
     choice: EncodingChoice,
     body: &mut Vec<u8>,
+    runs: &mut usize,
 ) -> Encoding {
     let rows = flat.len();
     // NULL rows take the value before them, so that they neither end runs nor widen anything.
     let flat = fill_nulls(values, flat);
-    let ends = run_length::ends(rows, |row| same_bits(&flat, row));
+    let ends = run_ends(&flat);
+    *runs = ends.len().min(*runs);
     let is_auto = choice == EncodingChoice::Auto;
     if let [_] = ends[..]
         && is_auto
@@ -198,8 +204,19 @@ fn fill_nulls(values: &Vector, flat: &Flat) -> Flat {
     })
 }
 
-fn same_bits(flat: &Flat, row: usize) -> bool {
-    bits_at(flat, row) == bits_at(flat, row - 1)
+/// Where runs of equal values end; floats by their bits.
+fn run_ends(flat: &Flat) -> Vec<u32> {
+    let rows = flat.len();
+    match flat {
+        Flat::F32(values) => run_length::ends(rows, |row| values[row].to_bits() == values[row - 1].to_bits()),
+        Flat::F64(values) => run_length::ends(rows, |row| values[row].to_bits() == values[row - 1].to_bits()),
+        flat => godwit_vector::match_flat!(
+            flat,
+            values => run_length::ends(rows, |row| values[row] == values[row - 1]),
+            _s => unreachable!("strings are text"),
+            _a => unreachable!("nested values have no segments")
+        ),
+    }
 }
 
 /// An integer, or the bits of a float.

@@ -24,7 +24,8 @@ impl OrderedDictionary {
         Self::from_sorted(strings.iter().map(AsRef::as_ref))
     }
 
-    fn from_sorted<'a>(strings: impl IntoIterator<Item = &'a [u8]>) -> Self {
+    /// A dictionary of distinct strings in ascending order.
+    pub fn from_sorted<'a>(strings: impl IntoIterator<Item = &'a [u8]>) -> Self {
         Self(Arc::new(Dictionary::new(Flat::Str(StrColumn::from_strings(strings)), true)))
     }
 

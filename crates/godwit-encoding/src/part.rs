@@ -21,6 +21,8 @@ pub struct EncodedPart {
     pub header: PartHeader,
     /// For a page; `header.body_bytes` long.
     pub body: Vec<u8>,
+    /// Runs of equal values, NULL left out: a bound of the number of distinct values. Of strings: values.
+    pub runs: u32,
 }
 
 /// A part to read from. Bodies in pages should begin at a multiple of 8 bytes: others are read through copies.

@@ -70,6 +70,15 @@ impl BufferManager {
         Page::allocate_large(&self.pool, self.owner.as_ref(), bytes, tag)
     }
 
+    /// Allocates a page of [`PAGE_BYTES`] that begins with `content`; what follows is arbitrary. It isn't pinned.
+    pub fn page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
+        let pinned = self.allocate_page(tag, None)?;
+        // SAFETY: the page was just made, nobody else knows it; it is pinned for writing.
+        let bytes = unsafe { pinned.as_mut_slice() };
+        bytes[..content.len()].copy_from_slice(content);
+        Ok(pinned.page().clone())
+    }
+
     /// Caches a copy of `bytes` bytes, which `fill` writes, as long as the pool has room to spare; `None`, without a call
     /// of `fill`, if it has none. The page leaves memory before intermediates do.
     pub fn cache(

@@ -1,10 +1,14 @@
-//! The database file and its log: what makes a commit survive.
+//! The database file, its log, and the read-optimized part of tables.
 //!
 //! ```text
 //!   x.godwit       blocks of 256 KiB, written once, referred to by (number, checksum)     file/
 //!     header A, B  take turns; the newer sound one says where the newest checkpoint is
 //!     blocks       segments, dictionaries, and streams of metadata
 //!   x.godwit.wal   what was committed since that checkpoint, a record per commit          log/
+//!
+//!   blocks         held by who may still read them; in the file or in the pool            block.rs
+//!   byte streams   bodies of segments over blocks                                         byte_stream.rs
+//!   tables         row groups of encoded columns, dictionaries, bulk loads                table/
 //! ```
 //!
 //! A checkpoint writes new blocks beside the old ones, syncs, then writes the older header anew and syncs again: until
@@ -15,8 +19,12 @@
 //! The byte-level format is in `docs/format.md`.
 #![forbid(unsafe_code)]
 
+pub mod block;
+mod byte_stream;
 pub mod file;
 pub mod log;
+pub mod table;
+pub mod wire;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

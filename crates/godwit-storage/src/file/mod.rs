@@ -4,13 +4,14 @@
 //! byte 0        4096       8192                256 Ki          512 Ki
 //!   │ header A  │ header B │ (unused)          │ block 1       │ block 2 …
 //!
-//!   DatabaseFile ── begin ──▶ Checkpoint ── allocate, write_block, write_stream ── commit(root) ──▶ the new state
-//!                                        └─ drop: what it wrote is free again
+//!   DatabaseFile ── begin ──▶ Checkpoint ── write_block, write_stream ── commit(root) ──▶ the new state
+//!        │                               └─ drop: what it wrote is free again
+//!        └── write_block, by any thread at any time ──▶ free_block (never mattered) │ retire (free after a checkpoint)
 //! ```
 //!
-//! Invariants: a block that the newest checkpoint uses is never written; a block pointer carries the checksum of the
-//! block, so that damage is found on the first read and named; the free blocks are what the newest checkpoint doesn't
-//! use, which its user says when the file is opened ([`DatabaseFile::mark_used`]).
+//! Invariants: a block that the newest checkpoint or its log uses is never written; a block pointer carries the checksum
+//! of the block, so that damage is found on the first read and named; the free blocks are what neither uses, which their
+//! user says when the file is opened ([`DatabaseFile::mark_used`]).
 
 mod blocks;
 mod header;
@@ -38,6 +39,8 @@ pub struct DatabaseFile {
     path: PathBuf,
     is_read_only: bool,
     state: Mutex<State>,
+    /// Held by the checkpoint that is being written. Taken before `state`.
+    checkpointing: Mutex<()>,
 }
 
 struct State {
@@ -45,6 +48,8 @@ struct State {
     /// Where the next header goes.
     next_slot: u64,
     free: FreeBlocks,
+    /// Used by the newest checkpoint or its log and by nothing that is in memory: free after the next checkpoint.
+    retired: Vec<BlockNumber>,
     /// A header was written, or not: nobody knows.
     is_uncertain: bool,
 }
@@ -60,7 +65,7 @@ impl DatabaseFile {
             let _ = files.remove(path);
             return Err(io_error("create", path, &error));
         }
-        Ok(Self::assemble(file, path, false, header, 0))
+        Ok(Self::assemble(file, path, false, header, 0, header.blocks))
     }
 
     /// Opens a file. Its user then says which blocks are in use.
@@ -68,13 +73,29 @@ impl DatabaseFile {
         let mode = if is_read_only { OpenMode::Read } else { OpenMode::Write };
         let file = files.open(path, mode).map_err(|error| open_error(path, &error))?;
         let (header, slot) = read_headers(&*file, path)?;
-        Ok(Self::assemble(file, path, is_read_only, header, slot))
+        // Blocks behind those of the checkpoint may be in use by the log.
+        let bytes = file.bytes().map_err(|error| io_error("read", path, &error))?;
+        let blocks = u32::try_from(bytes / BLOCK_BYTES as u64).unwrap_or(u32::MAX).max(header.blocks);
+        Ok(Self::assemble(file, path, is_read_only, header, slot, blocks))
     }
 
-    fn assemble(file: Box<dyn DurableFile>, path: &Path, is_read_only: bool, header: FileHeader, slot: u64) -> Self {
-        let free = FreeBlocks::new(header.blocks);
-        let state = Mutex::new(State { header, next_slot: 1 - slot, free, is_uncertain: false });
-        Self { file, path: path.to_owned(), is_read_only, state }
+    fn assemble(
+        file: Box<dyn DurableFile>,
+        path: &Path,
+        is_read_only: bool,
+        header: FileHeader,
+        slot: u64,
+        blocks: u32,
+    ) -> Self {
+        let free = FreeBlocks::new(blocks);
+        let state = State { header, next_slot: 1 - slot, free, retired: Vec::new(), is_uncertain: false };
+        let (state, checkpointing) = (Mutex::new(state), Mutex::new(()));
+        Self { file, path: path.to_owned(), is_read_only, state, checkpointing }
+    }
+
+    /// True if nothing can be written.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     /// The file's name.
@@ -121,20 +142,55 @@ impl DatabaseFile {
         Ok(())
     }
 
+    /// Writes a block to a free place. It lasts from the next sync on, and means something once a checkpoint or a record
+    /// of the log points to it; until then it is the caller's, to be given back by [`free_block`](Self::free_block).
+    pub fn write_block(&self, content: &[u8]) -> Result<BlockPointer> {
+        assert!(content.len() == BLOCK_BYTES, "a block is written as a whole");
+        self.check_writable()?;
+        let block = self.state.lock().free.allocate().ok_or_else(|| {
+            Error::resource(format!("{} has as many blocks as its format allows", self.path.display()))
+        })?;
+        if let Err(error) = self.file.write_at(content, block.offset()) {
+            self.free_block(block);
+            return Err(io_error("write", &self.path, &error));
+        }
+        Ok(BlockPointer { block, checksum: block.checksum(content) })
+    }
+
+    /// Gives back a block that neither a checkpoint nor the log ever pointed to.
+    pub fn free_block(&self, block: BlockNumber) {
+        self.state.lock().free.release(block);
+    }
+
+    /// Gives back a block that the newest checkpoint or its log may point to: it is free after the next checkpoint.
+    pub fn retire(&self, block: BlockNumber) {
+        self.state.lock().retired.push(block);
+    }
+
+    /// Returns when all blocks written before are on the disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync().map_err(|error| io_error("write", &self.path, &error))
+    }
+
     /// Begins a checkpoint. One at a time: another thread's call waits until this one is over.
     ///
     /// Fails if the file is open for reading only, or if the switch to an earlier checkpoint failed halfway: then the disk
     /// may hold either, and the file has to be opened again to see.
     pub fn begin(&self) -> Result<Checkpoint<'_>> {
+        let turn = self.checkpointing.lock();
+        self.check_writable()?;
+        Ok(Checkpoint { file: self, _turn: turn, allocated: Vec::new(), released: Vec::new() })
+    }
+
+    fn check_writable(&self) -> Result<()> {
         if self.is_read_only {
             return Err(Error::user(format!("{} is open for reading only", self.path.display())));
         }
-        let state = self.state.lock();
-        if state.is_uncertain {
+        if self.is_uncertain() {
             let message = format!("an earlier checkpoint of {} failed halfway", self.path.display());
             return Err(Error::new(ErrorKind::Io, message).with_hint("open the database again"));
         }
-        Ok(Checkpoint { file: self, state, allocated: Vec::new(), released: Vec::new() })
+        Ok(())
     }
 
     /// True if nobody knows which checkpoint is on the disk. Then nothing may be committed to the log either: a log of the
@@ -177,7 +233,7 @@ fn read_headers(file: &dyn DurableFile, path: &Path) -> Result<(FileHeader, u64)
 /// A checkpoint being written. Dropped without [`commit`](Self::commit), it leaves the file as it was.
 pub struct Checkpoint<'a> {
     file: &'a DatabaseFile,
-    state: MutexGuard<'a, State>,
+    _turn: MutexGuard<'a, ()>,
     allocated: Vec<BlockNumber>,
     released: Vec<BlockNumber>,
 }
@@ -185,18 +241,14 @@ pub struct Checkpoint<'a> {
 impl Checkpoint<'_> {
     /// The number that the checkpoint will have.
     pub fn number(&self) -> CheckpointNumber {
-        self.state.header.checkpoint.next()
+        self.file.state.lock().header.checkpoint.next()
     }
 
     /// Writes a block to a free place.
     pub fn write_block(&mut self, content: &[u8]) -> Result<BlockPointer> {
-        assert!(content.len() == BLOCK_BYTES, "a block is written as a whole");
-        let block = self.state.free.allocate().ok_or_else(|| {
-            Error::resource(format!("{} has as many blocks as its format allows", self.file.path.display()))
-        })?;
-        self.allocated.push(block);
-        self.file.file.write_at(content, block.offset()).map_err(|error| io_error("write", &self.file.path, &error))?;
-        Ok(BlockPointer { block, checksum: block.checksum(content) })
+        let pointer = self.file.write_block(content)?;
+        self.allocated.push(pointer.block);
+        Ok(pointer)
     }
 
     /// Says that the checkpoint no longer uses a block that the one before did.
@@ -210,26 +262,35 @@ impl Checkpoint<'_> {
         Ok(())
     }
 
-    /// Makes this checkpoint the newest. When it returns, the new state survives whatever happens.
+    /// Makes this checkpoint the newest. When it returns, the new state survives whatever happens. What was retired
+    /// before is free from then on: the new state must not use it.
     pub fn commit(mut self, root: Option<StreamPointer>) -> Result<CheckpointNumber> {
-        let header = FileHeader { checkpoint: self.number(), root, blocks: self.state.free.blocks() };
-        let slot = self.state.next_slot;
         let file = &self.file.file;
-        let place = slot * HEADER_BYTES as u64;
         let io = |error: &std::io::Error| io_error("write", &self.file.path, error);
         file.sync().map_err(|error| io(&error))?;
+        let (header, slot) = {
+            let state = self.file.state.lock();
+            let header =
+                FileHeader { checkpoint: state.header.checkpoint.next(), root, blocks: state.free.blocks() };
+            (header, state.next_slot)
+        };
         self.allocated.clear();
-        if let Err(error) = file.write_at(&header.to_bytes(slot), place).and_then(|()| file.sync()) {
-            self.state.is_uncertain = true;
+        let place = slot * HEADER_BYTES as u64;
+        let switched = file.write_at(&header.to_bytes(slot), place).and_then(|()| file.sync());
+        let mut state = self.file.state.lock();
+        if let Err(error) = switched {
+            state.is_uncertain = true;
             return Err(io(&error));
         }
-        for block in std::mem::take(&mut self.released) {
-            self.state.free.release(block);
+        let retired = std::mem::take(&mut state.retired);
+        for block in retired.into_iter().chain(std::mem::take(&mut self.released)) {
+            state.free.release(block);
         }
-        self.state.header = header;
-        self.state.next_slot = 1 - slot;
-        // Free blocks at the end go back to the file system; whether they do is no question of correctness.
-        let blocks = self.state.free.cut_tail();
+        state.header = header;
+        state.next_slot = 1 - slot;
+        // Free blocks at the end go back to the file system; whether they do is no question of correctness. Nobody gets
+        // one of them meanwhile: the state is locked.
+        let blocks = state.free.cut_tail();
         let _ = file.truncate(blocks as u64 * BLOCK_BYTES as u64);
         Ok(header.checkpoint)
     }
@@ -237,9 +298,7 @@ impl Checkpoint<'_> {
 
 impl Drop for Checkpoint<'_> {
     fn drop(&mut self) {
-        for block in std::mem::take(&mut self.allocated) {
-            self.state.free.release(block);
-        }
+        std::mem::take(&mut self.allocated).into_iter().for_each(|block| self.file.free_block(block));
     }
 }
 

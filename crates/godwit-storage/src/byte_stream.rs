@@ -1,0 +1,179 @@
+//! Byte streams over blocks: where the bodies of segments lie.
+//!
+//! ```text
+//!   stream 1   │ block 17 │ block 23 │ 40 K of block 31 │
+//!   stream 2   │ block 18 │ 9 K of block 31 │               the rests of all streams of a load share their last blocks
+//! ```
+//!
+//! Bodies follow each other without a gap, so that some straddle two blocks; those are read through a copy, all others in
+//! place. A column's bytes are in streams of its own, so that a scan reads the blocks of its columns and no others.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+
+use crate::block::{Block, BlockBytes, Blocks};
+use crate::file::BLOCK_BYTES;
+
+/// Bodies begin at multiples of this, so that packed words are read in place.
+const ALIGNMENT_BYTES: usize = 8;
+
+/// Part of a stream: bytes of one block.
+#[derive(Clone)]
+pub(crate) struct Extent {
+    pub block: Arc<Block>,
+    /// Where it begins in the block.
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+/// A written stream.
+pub struct ByteStream {
+    extents: Vec<Extent>,
+    /// Where each extent ends in the stream.
+    ends: Vec<u64>,
+}
+
+impl ByteStream {
+    pub(crate) fn new(extents: Vec<Extent>) -> Self {
+        let mut end = 0;
+        let ends = extents.iter().map(|extent| {
+            end += extent.bytes as u64;
+            end
+        });
+        Self { ends: ends.collect(), extents }
+    }
+
+    pub(crate) fn extents(&self) -> &[Extent] {
+        &self.extents
+    }
+
+    /// Length of the stream.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Bytes of the stream, which must lie in it.
+    pub(crate) fn read(&self, range: Range<u64>, memory: &BufferManager) -> Result<StreamBytes> {
+        assert!(range.end <= self.bytes(), "readers check the range when they read the metadata");
+        let length = (range.end - range.start) as usize;
+        if length == 0 {
+            return Ok(StreamBytes::Empty);
+        }
+        let first = self.ends.partition_point(|&end| end <= range.start);
+        let start_of = |index: usize| self.ends[index] - self.extents[index].bytes as u64;
+        if range.end <= self.ends[first] {
+            let extent = &self.extents[first];
+            let start = extent.offset as usize + (range.start - start_of(first)) as usize;
+            return Ok(StreamBytes::InPlace(extent.block.read(memory)?, start..start + length));
+        }
+        let reservation = memory.reserve(length, MemoryTag::Table)?;
+        // Whole words keep the copy aligned.
+        let mut words = vec![0u64; length.div_ceil(ALIGNMENT_BYTES)];
+        let copy: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        let mut copied = 0;
+        for index in first.. {
+            if copied == length {
+                break;
+            }
+            let extent = &self.extents[index];
+            let skipped = (range.start + copied as u64 - start_of(index)) as usize;
+            let taken = (extent.bytes as usize - skipped).min(length - copied);
+            let from = extent.offset as usize + skipped;
+            copy[copied..copied + taken].copy_from_slice(&extent.block.read(memory)?[from..from + taken]);
+            copied += taken;
+        }
+        Ok(StreamBytes::Copied { words, length, _reservation: reservation })
+    }
+}
+
+/// Bytes of a stream, in memory as long as this lives.
+pub enum StreamBytes {
+    /// No bytes.
+    Empty,
+    /// In one block.
+    InPlace(BlockBytes, Range<usize>),
+    /// From several blocks.
+    Copied {
+        /// The bytes, padded.
+        words: Vec<u64>,
+        /// How many bytes.
+        length: usize,
+        /// For the copy.
+        _reservation: Reservation,
+    },
+}
+
+impl Deref for StreamBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            StreamBytes::Empty => &[],
+            StreamBytes::InPlace(block, range) => &block[range.clone()],
+            StreamBytes::Copied { words, length, .. } => &bytemuck::cast_slice(words)[..*length],
+        }
+    }
+}
+
+/// A stream being written. Holds less than a block in memory.
+#[derive(Default)]
+pub(crate) struct StreamWriter {
+    extents: Vec<Extent>,
+    /// Bytes in written blocks.
+    written: u64,
+    open: Vec<u8>,
+}
+
+impl StreamWriter {
+    /// Appends a body; returns where it begins.
+    pub(crate) fn append(&mut self, mut body: &[u8], blocks: &Blocks) -> Result<u64> {
+        self.open.resize(self.open.len().next_multiple_of(ALIGNMENT_BYTES), 0);
+        let start = self.written + self.open.len() as u64;
+        while !body.is_empty() {
+            let (now, later) = body.split_at(body.len().min(BLOCK_BYTES - self.open.len()));
+            self.open.extend_from_slice(now);
+            body = later;
+            if self.open.len() == BLOCK_BYTES {
+                let block = blocks.write(std::mem::take(&mut self.open))?;
+                self.extents.push(Extent { block, offset: 0, bytes: BLOCK_BYTES as u32 });
+                self.written += BLOCK_BYTES as u64;
+            }
+        }
+        Ok(start)
+    }
+
+    /// Bytes that aren't in a block yet.
+    pub(crate) fn open_bytes(&self) -> usize {
+        self.open.capacity()
+    }
+}
+
+/// Ends streams; what is still open of them goes to common blocks.
+pub(crate) fn finish_streams(writers: Vec<StreamWriter>, blocks: &Blocks) -> Result<Vec<Arc<ByteStream>>> {
+    let mut common = StreamWriter::default();
+    let starts = writers.iter().map(|writer| common.append(&writer.open, blocks)).collect::<Result<Vec<u64>>>()?;
+    if !common.open.is_empty() {
+        let bytes = common.open.len() as u32;
+        let block = blocks.write(std::mem::take(&mut common.open))?;
+        common.extents.push(Extent { block, offset: 0, bytes });
+    }
+    let rest = |start: u64, bytes: usize| {
+        let pieces = (start / BLOCK_BYTES as u64..).map_while(move |index| {
+            let from = start.max(index * BLOCK_BYTES as u64);
+            let to = (start + bytes as u64).min((index + 1) * BLOCK_BYTES as u64);
+            (from < to).then_some((index as usize, (from % BLOCK_BYTES as u64) as u32, (to - from) as u32))
+        });
+        pieces.collect::<Vec<_>>()
+    };
+    let finished = writers.into_iter().zip(starts).map(|(writer, start)| {
+        let mut extents = writer.extents;
+        for (index, offset, bytes) in rest(start, writer.open.len()) {
+            extents.push(Extent { block: common.extents[index].block.clone(), offset, bytes });
+        }
+        Arc::new(ByteStream::new(extents))
+    });
+    Ok(finished.collect())
+}

@@ -1,0 +1,104 @@
+//! The ordered dictionary of a text column, in the file and, once somebody needs it, in memory.
+
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_encoding::{EncodingChoice, OrderedDictionary, encode};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::{Flat, StrColumn, Vector};
+use parking_lot::Mutex;
+
+use super::{StoredPart, corrupt};
+use crate::block::Blocks;
+use crate::byte_stream::StreamWriter;
+
+/// Strings per part of a dictionary: it is read as a whole, a part at a time.
+const PART_STRINGS: usize = 32_768;
+
+/// What a string takes in memory besides its bytes: its view.
+const VIEW_BYTES: usize = 16;
+
+/// Sorted strings over blocks; a string's rank is its code.
+pub struct ColumnDictionary {
+    parts: Vec<StoredPart>,
+    strings: u32,
+    loaded: Mutex<Option<(OrderedDictionary, Reservation)>>,
+}
+
+impl ColumnDictionary {
+    pub(crate) fn new(parts: Vec<StoredPart>, strings: u32) -> Self {
+        Self { parts, strings, loaded: Mutex::default() }
+    }
+
+    pub(crate) fn parts(&self) -> &[StoredPart] {
+        &self.parts
+    }
+
+    /// Number of strings: the distinct values of the column.
+    #[allow(clippy::len_without_is_empty, reason = "a column without strings has no dictionary")]
+    pub fn len(&self) -> u32 {
+        self.strings
+    }
+
+    /// The dictionary in memory, read when it is first asked for; it stays as long as this lives.
+    pub fn load(&self, memory: &BufferManager) -> Result<OrderedDictionary> {
+        let mut loaded = self.loaded.lock();
+        if let Some((dictionary, _)) = &*loaded {
+            return Ok(dictionary.clone());
+        }
+        let mut reservation = memory.reserve(0, MemoryTag::Table)?;
+        let mut columns: Vec<StrColumn> = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let open = part.open(memory)?;
+            let flat = open.part()?.decode(0..part.header.rows as usize)?.to_flat();
+            let strings = flat.strings();
+            let bytes: usize = strings.iter().map(|string| string.len() + VIEW_BYTES).sum();
+            // The pieces, and all in one.
+            reservation.resize(reservation.bytes() + 2 * bytes)?;
+            columns.push(strings.clone());
+        }
+        let strings = || columns.iter().flat_map(StrColumn::iter);
+        if !strings().zip(strings().skip(1)).all(|(before, after)| before < after) {
+            return Err(corrupt("a dictionary isn't in order"));
+        }
+        let dictionary = OrderedDictionary::from_sorted(strings());
+        reservation.resize(reservation.bytes() / 2)?;
+        *loaded = Some((dictionary.clone(), reservation));
+        Ok(dictionary)
+    }
+}
+
+/// A dictionary's parts before their stream is known.
+pub(super) struct WrittenDictionary {
+    pub parts: Vec<(u64, godwit_encoding::PartHeader)>,
+    pub strings: u32,
+}
+
+/// Appends a dictionary to a stream.
+pub(super) fn write(
+    dictionary: &OrderedDictionary,
+    stream: &mut StreamWriter,
+    blocks: &Blocks,
+) -> Result<WrittenDictionary> {
+    let values = Vector::flat(Flat::Str(dictionary.shared().values().strings().clone()), None);
+    let starts = (0..dictionary.len()).step_by(PART_STRINGS);
+    let parts = starts.map(|start| {
+        let rows = PART_STRINGS.min(dictionary.len() - start);
+        let encoded = encode(&values.slice(start, rows), EncodingChoice::Auto);
+        Ok((stream.append(&encoded.body, blocks)?, encoded.header))
+    });
+    Ok(WrittenDictionary { parts: parts.collect::<Result<_>>()?, strings: dictionary.len() as u32 })
+}
+
+impl WrittenDictionary {
+    /// With the stream that its parts were written to.
+    pub(super) fn in_stream(self, stream: &Arc<crate::byte_stream::ByteStream>) -> Arc<ColumnDictionary> {
+        let mut first_row = 0;
+        let parts = self.parts.into_iter().map(|(offset, header)| {
+            let part = StoredPart { first_row, stream: stream.clone(), offset, header };
+            first_row += part.header.rows;
+            part
+        });
+        Arc::new(ColumnDictionary::new(parts.collect(), self.strings))
+    }
+}

@@ -1,0 +1,213 @@
+//! The rows of a row group that hasn't ended, column by column.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_vector::kernels::cast::convert;
+use godwit_vector::{Bitmap, Data, Dictionary, Flat, Native, PhysicalType, StrColumn, Vector};
+
+use super::LoadColumn;
+use super::interner::Interner;
+
+/// A code that wasn't looked up yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// One column's rows.
+pub(super) struct ColumnBuffer {
+    values: Values,
+    /// Validity of the pieces; `None` as long as nothing is NULL.
+    validity: Option<Vec<u64>>,
+    rows: usize,
+    translation: Translation,
+}
+
+enum Values {
+    /// Flat vectors of the column's type.
+    Pieces(Vec<Flat>),
+    /// Codes of the interner.
+    Codes(Vec<u32>),
+    /// Strings one after the other, and where they end.
+    Strings(Vec<u8>, Vec<usize>),
+}
+
+/// Codes of the interner for the entries of the dictionary that was met last.
+#[derive(Default)]
+struct Translation {
+    dictionary: u64,
+    codes: Vec<u32>,
+}
+
+impl ColumnBuffer {
+    pub(super) fn new(column: &LoadColumn) -> Self {
+        let values = match &column.interner {
+            Some(_) => Values::Codes(Vec::new()),
+            None if column.physical == PhysicalType::Str => Values::Strings(Vec::new(), Vec::new()),
+            None => Values::Pieces(Vec::new()),
+        };
+        Self { values, validity: None, rows: 0, translation: Translation::default() }
+    }
+
+    /// Memory that the rows take, about.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.values {
+            Values::Pieces(pieces) => pieces.iter().map(|piece| piece.len() * piece.physical().width_bytes()).sum(),
+            Values::Codes(codes) => codes.capacity() * size_of::<u32>(),
+            Values::Strings(bytes, ends) => bytes.capacity() + ends.capacity() * size_of::<usize>(),
+        }
+    }
+
+    pub(super) fn append(&mut self, column: &LoadColumn, vector: &Vector) -> Result<()> {
+        self.append_validity(vector);
+        self.rows += vector.len();
+        if let (Values::Codes(_), Some(interner)) = (&self.values, &column.interner) {
+            let mut interner = interner.0.lock();
+            if interner.is_given_up() {
+                self.give_up(&interner);
+            } else {
+                self.append_codes(vector, &mut interner);
+                interner.note_rows(vector.len());
+                return Ok(());
+            }
+        }
+        match &mut self.values {
+            Values::Pieces(pieces) => pieces.push(convert(vector, column.physical).to_flat()),
+            Values::Strings(bytes, ends) => append_strings(vector, bytes, ends),
+            Values::Codes(_) => unreachable!("columns with codes have an interner"),
+        }
+        Ok(())
+    }
+
+    fn append_validity(&mut self, vector: &Vector) {
+        if self.validity.is_none() && !vector.has_nulls() {
+            return;
+        }
+        let rows = self.rows;
+        let words = self.validity.get_or_insert_with(|| Bitmap::filled(rows, true).words().to_vec());
+        words.resize((rows + vector.len()).div_ceil(64), 0);
+        for row in 0..vector.len() {
+            let at = rows + row;
+            words[at / 64] |= (vector.is_valid(row) as u64) << (at % 64);
+        }
+    }
+
+    fn append_codes(&mut self, vector: &Vector, interner: &mut Interner) {
+        let Values::Codes(codes) = &mut self.values else { unreachable!("the caller looked") };
+        match vector.data() {
+            Data::Dictionary(theirs, dictionary) if !dictionary.is_empty() => {
+                let known = self.translation.of(dictionary);
+                let strings = dictionary.values().strings();
+                for (row, &code) in theirs.iter().enumerate() {
+                    if !vector.is_valid(row) {
+                        codes.push(0);
+                        continue;
+                    }
+                    let known = &mut known[code as usize];
+                    if *known == UNKNOWN {
+                        *known = interner.intern(strings.get(code as usize));
+                    }
+                    codes.push(*known);
+                }
+            }
+            _ => {
+                let flat = vector.to_flat();
+                let strings = flat.strings();
+                codes.extend((0..vector.len()).map(|row| match vector.is_valid(row) {
+                    true => interner.intern(strings.get(row)),
+                    false => 0,
+                }));
+            }
+        }
+    }
+
+    /// From codes to strings.
+    fn give_up(&mut self, interner: &Interner) {
+        let Values::Codes(codes) = &self.values else { return };
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(codes.len()));
+        for (row, &code) in codes.iter().enumerate() {
+            let is_valid = self.validity.as_ref().is_none_or(|words| words[row / 64] >> (row % 64) & 1 == 1);
+            if is_valid {
+                bytes.extend_from_slice(interner.get(code));
+            }
+            ends.push(bytes.len());
+        }
+        self.values = Values::Strings(bytes, ends);
+    }
+
+    /// Takes the rows out; true if they are codes.
+    pub(super) fn take(&mut self, column: &LoadColumn) -> (Vector, bool) {
+        let rows = std::mem::take(&mut self.rows);
+        let validity = self.validity.take().map(|words| Bitmap::from_words(words, rows));
+        match &mut self.values {
+            Values::Pieces(pieces) => {
+                (Vector::flat(concatenated(&std::mem::take(pieces), column.physical, rows), validity), false)
+            }
+            Values::Codes(codes) => {
+                let given_up = column.interner.as_ref().is_none_or(|interner| interner.0.lock().is_given_up());
+                let values = Vector::from_values(std::mem::take(codes), validity);
+                if given_up {
+                    // The rows that follow come as strings; these are turned into strings at the end.
+                    self.values = Values::Strings(Vec::new(), Vec::new());
+                }
+                (values, true)
+            }
+            Values::Strings(bytes, ends) => {
+                let mut start = 0;
+                let strings = ends.iter().map(|&end| &bytes[std::mem::replace(&mut start, end)..end]);
+                let flat = Flat::Str(StrColumn::from_strings(strings));
+                bytes.clear();
+                ends.clear();
+                (Vector::flat(flat, validity), false)
+            }
+        }
+    }
+}
+
+impl Translation {
+    fn of(&mut self, dictionary: &Arc<Dictionary>) -> &mut [u32] {
+        if self.dictionary != dictionary.id() {
+            self.dictionary = dictionary.id();
+            self.codes.clear();
+            self.codes.resize(dictionary.len(), UNKNOWN);
+        }
+        &mut self.codes
+    }
+}
+
+fn append_strings(vector: &Vector, bytes: &mut Vec<u8>, ends: &mut Vec<usize>) {
+    let flat = vector.to_flat();
+    let strings = flat.strings();
+    for row in 0..vector.len() {
+        if vector.is_valid(row) {
+            bytes.extend_from_slice(strings.get(row));
+        }
+        ends.push(bytes.len());
+    }
+}
+
+fn concatenated(pieces: &[Flat], physical: PhysicalType, rows: usize) -> Flat {
+    fn of<T: Native>(pieces: &[Flat], rows: usize) -> Flat {
+        let mut values: Vec<T> = Vec::with_capacity(rows);
+        pieces.iter().for_each(|piece| values.extend_from_slice(piece.values()));
+        T::into_flat(values.into())
+    }
+    use PhysicalType as P;
+    match physical {
+        P::Bool => {
+            let mut values: Vec<u8> = Vec::with_capacity(rows);
+            pieces.iter().for_each(|piece| values.extend_from_slice(piece.bools()));
+            Flat::Bool(values.into())
+        }
+        P::I8 => of::<i8>(pieces, rows),
+        P::I16 => of::<i16>(pieces, rows),
+        P::I32 => of::<i32>(pieces, rows),
+        P::I64 => of::<i64>(pieces, rows),
+        P::I128 => of::<i128>(pieces, rows),
+        P::U8 => of::<u8>(pieces, rows),
+        P::U16 => of::<u16>(pieces, rows),
+        P::U32 => of::<u32>(pieces, rows),
+        P::U64 => of::<u64>(pieces, rows),
+        P::F32 => of::<f32>(pieces, rows),
+        P::F64 => of::<f64>(pieces, rows),
+        P::Str | P::Nested => unreachable!("strings are buffered as bytes, nested values aren't stored"),
+    }
+}

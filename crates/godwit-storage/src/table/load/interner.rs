@@ -1,0 +1,144 @@
+//! Codes for strings in the order in which they come.
+//!
+//! One interner per text column, shared by the workers of a load. Strings that come as codes of somebody's dictionary, as
+//! from Parquet, are looked up once per entry; the lock is held for a chunk at a time.
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use parking_lot::Mutex;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Rows after which it is decided whether a dictionary is worth it: enough for values that come back to have done so.
+const TRIAL_ROWS: u64 = 1 << 19;
+
+/// A dictionary must have this many rows per value: else codes and dictionary take more than compressed strings.
+const ROWS_PER_VALUE_MIN: u64 = 2;
+
+/// Dictionaries of so few values are always worth it.
+const VALUES_ALWAYS: u64 = 1_024;
+
+/// A dictionary takes at most so much, whatever the limit: queries have to hold it.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// What is reserved at once.
+const RESERVED_STEP_BYTES: usize = 1 << 20;
+
+const EMPTY: u32 = u32::MAX;
+
+/// An interner behind its lock.
+pub(super) struct SharedInterner(pub Mutex<Interner>);
+
+/// Strings and their codes.
+pub(super) struct Interner {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// Open addressing: codes, or [`EMPTY`].
+    slots: Vec<u32>,
+    rows: u64,
+    bytes_max: u64,
+    is_forced: bool,
+    is_given_up: bool,
+    reservation: Reservation,
+}
+
+impl SharedInterner {
+    pub(super) fn new(memory: &BufferManager, bytes_max: u64, is_forced: bool) -> Result<Self> {
+        Ok(Self(Mutex::new(Interner {
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            slots: vec![EMPTY; 1024],
+            rows: 0,
+            bytes_max: if is_forced { bytes_max } else { bytes_max.min(BYTES_MAX) },
+            is_forced,
+            is_given_up: false,
+            reservation: memory.reserve(0, MemoryTag::Writer)?,
+        })))
+    }
+}
+
+impl Interner {
+    /// The code of a string, a new one if it is new.
+    pub(super) fn intern(&mut self, string: &[u8]) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut slot = xxh3_64(string) as usize & mask;
+        loop {
+            match self.slots[slot] {
+                EMPTY => break,
+                code if self.get(code) == string => return code,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+        let code = self.ends.len() as u32;
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+        self.slots[slot] = code;
+        if self.ends.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        code
+    }
+
+    fn grow(&mut self) {
+        let mask = self.slots.len() * 2 - 1;
+        let mut slots = vec![EMPTY; mask + 1];
+        for code in 0..self.ends.len() as u32 {
+            let mut slot = xxh3_64(self.get(code)) as usize & mask;
+            while slots[slot] != EMPTY {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = code;
+        }
+        self.slots = slots;
+    }
+
+    /// The string of a code.
+    pub(super) fn get(&self, code: u32) -> &[u8] {
+        let start = if code == 0 { 0 } else { self.ends[code as usize - 1] };
+        &self.bytes[start..self.ends[code as usize]]
+    }
+
+    /// Number of strings.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Share of the rows that brought a new value.
+    pub(super) fn distinct_share(&self) -> f64 {
+        self.ends.len() as f64 / self.rows.max(1) as f64
+    }
+
+    /// Notes rows that were interned, and gives up if the dictionary isn't worth it, or takes too much.
+    pub(super) fn note_rows(&mut self, rows: usize) {
+        self.rows += rows as u64;
+        let bytes = self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.slots.len() * 4;
+        let is_too_large = bytes as u64 > self.bytes_max;
+        if is_too_large || (self.rows >= TRIAL_ROWS && self.has_too_many()) {
+            self.is_given_up = true;
+        }
+        if bytes > self.reservation.bytes() {
+            self.is_given_up |= self.reservation.resize(bytes + RESERVED_STEP_BYTES).is_err();
+        }
+    }
+
+    fn has_too_many(&self) -> bool {
+        let values = self.ends.len() as u64;
+        !self.is_forced && values > VALUES_ALWAYS && values * ROWS_PER_VALUE_MIN > self.rows
+    }
+
+    /// True if strings are no longer interned.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// Decides for good, when all rows have come.
+    pub(super) fn is_worth_it(&self) -> bool {
+        !self.is_given_up && !self.has_too_many()
+    }
+
+    /// All codes, by the order of their strings.
+    pub(super) fn sorted(&self) -> Vec<u32> {
+        let mut codes: Vec<u32> = (0..self.ends.len() as u32).collect();
+        codes.sort_unstable_by(|&a, &b| self.get(a).cmp(self.get(b)));
+        codes
+    }
+}

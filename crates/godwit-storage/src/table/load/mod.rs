@@ -1,0 +1,330 @@
+//! Loading: rows in, a new version of a table out, in memory that doesn't grow with the table.
+//!
+//! ```text
+//! LoadWorker ─ buffers a row group ─▶ numbers, long texts: encoded ─▶ stream per column ─▶ blocks
+//!                                └─▶ texts of few values: codes in order of arrival ─▶ spool in the pool
+//! Load::finish ─ dictionaries sorted, merged with the table's ─▶ codes remapped ─▶ streams ─▶ blocks
+//! ```
+//!
+//! An order-preserving dictionary is known only when the last value has come. Until then codes count the values in the
+//! order in which they come ([`interner`]); they are kept, encoded, in pages of the buffer pool, which may go to disk. A
+//! column that turns out to have too many values gives its dictionary up: its strings are stored as they are, or by
+//! symbol tables.
+//!
+//! If merging changes codes of rows that the table has already, the segments of that column are written anew; all other
+//! columns are appended to.
+
+mod buffer;
+mod finish;
+mod interner;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_schema::Field;
+use godwit_common::{MemoryTag, Result};
+use godwit_encoding::{EncodingChoice, PartHeader, ROW_GROUP_ROWS, encode};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::{PhysicalType, Vector};
+use parking_lot::Mutex;
+
+use super::{ColumnSummary, WINDOW_ROWS, types};
+use crate::block::Blocks;
+use crate::byte_stream::StreamWriter;
+use buffer::ColumnBuffer;
+use interner::SharedInterner;
+
+/// Bodies of about this size at most: a scan holds one per column and worker, and one that straddles two blocks is copied.
+const PART_BYTES: usize = 96 * 1024;
+
+/// A worker's row group may take this share of the memory limit, divided among the workers; then it ends early.
+const GROUP_LIMIT_SHARE: u64 = 8;
+
+/// Row groups aren't cut below this, whatever the limit: they would cost more than they hold.
+const GROUP_BYTES_MIN: u64 = 1 << 20;
+
+/// All dictionaries of a load may take this share of the memory limit.
+const DICTIONARIES_LIMIT_SHARE: u64 = 8;
+
+/// A load of rows into a table, by several workers.
+pub struct Load {
+    columns: Vec<LoadColumn>,
+    /// Where the table is.
+    blocks: Blocks,
+    /// Where codes wait for their dictionary.
+    spool: Blocks,
+    group_bytes_max: u64,
+    /// Numbers row groups in the order in which they are begun.
+    next_group: AtomicU64,
+    outputs: Mutex<Vec<WorkerOutput>>,
+}
+
+struct LoadColumn {
+    field: Field,
+    physical: PhysicalType,
+    choice: EncodingChoice,
+    /// For text columns.
+    interner: Option<SharedInterner>,
+}
+
+/// One worker's end of a load.
+pub struct LoadWorker {
+    load: Arc<Load>,
+    memory: BufferManager,
+    buffers: Vec<ColumnBuffer>,
+    rows: usize,
+    group: u64,
+    reservation: Reservation,
+    output: WorkerOutput,
+    /// By column: what a row took in the last part.
+    bytes_per_row: Vec<f64>,
+}
+
+/// What a worker wrote. All vectors are by column.
+struct WorkerOutput {
+    streams: Vec<StreamWriter>,
+    spools: Vec<StreamWriter>,
+    summaries: Vec<ColumnSummary>,
+    groups: Vec<PendingGroup>,
+}
+
+/// A row group whose streams are still being written.
+struct PendingGroup {
+    number: u64,
+    rows: u32,
+    segments: Vec<PendingSegment>,
+}
+
+struct PendingSegment {
+    /// The parts are in the worker's spool: codes of the interner.
+    is_spooled: bool,
+    parts: Vec<PendingPart>,
+}
+
+/// Where a part begins in its stream.
+#[derive(Clone)]
+struct PendingPart {
+    offset: u64,
+    header: PartHeader,
+}
+
+impl Load {
+    /// A load into a table with these columns. `choices` has the encoding of each.
+    pub fn new(
+        fields: &[Field],
+        choices: &[EncodingChoice],
+        blocks: Blocks,
+        memory: &BufferManager,
+        workers: usize,
+    ) -> Result<Arc<Self>> {
+        let texts = fields.iter().filter(|field| PhysicalType::natural(field.data_type()).ok() == Some(PhysicalType::Str));
+        let dictionary_bytes_max = memory.memory_limit() / DICTIONARIES_LIMIT_SHARE / (texts.count() as u64).max(1);
+        let columns = fields.iter().zip(choices).map(|(field, &choice)| {
+            types::check(field)?;
+            let physical = PhysicalType::natural(field.data_type())?;
+            let wants = matches!(choice, EncodingChoice::Auto | EncodingChoice::Dictionary);
+            let interner = (physical == PhysicalType::Str && wants)
+                .then(|| SharedInterner::new(memory, dictionary_bytes_max, choice == EncodingChoice::Dictionary))
+                .transpose()?;
+            Ok(LoadColumn { field: field.clone(), physical, choice, interner })
+        });
+        let group_bytes_max = memory.memory_limit() / GROUP_LIMIT_SHARE / workers as u64;
+        Ok(Arc::new(Self {
+            columns: columns.collect::<Result<_>>()?,
+            blocks,
+            spool: Blocks::of_pool(memory.clone()),
+            group_bytes_max: group_bytes_max.max(GROUP_BYTES_MIN),
+            next_group: AtomicU64::new(0),
+            outputs: Mutex::default(),
+        }))
+    }
+
+    /// State for one worker.
+    pub fn worker(self: &Arc<Self>, memory: &BufferManager) -> Result<LoadWorker> {
+        let columns = self.columns.len();
+        let streams = || (0..columns).map(|_| StreamWriter::default()).collect();
+        Ok(LoadWorker {
+            load: self.clone(),
+            memory: memory.clone(),
+            buffers: self.columns.iter().map(ColumnBuffer::new).collect(),
+            rows: 0,
+            group: 0,
+            reservation: memory.reserve(0, MemoryTag::Writer)?,
+            output: WorkerOutput {
+                streams: streams(),
+                spools: streams(),
+                summaries: vec![ColumnSummary::default(); columns],
+                groups: Vec::new(),
+            },
+            bytes_per_row: vec![0.0; columns],
+        })
+    }
+}
+
+impl LoadWorker {
+    /// Takes rows: a vector per column, of the column's type or, for integers, of any width.
+    pub fn append(&mut self, columns: &[Vector], rows: usize) -> Result<()> {
+        let load = self.load.clone();
+        let mut from = 0;
+        while from < rows {
+            if self.rows == 0 {
+                self.group = load.next_group.fetch_add(1, Ordering::Relaxed);
+            }
+            let taken = (rows - from).min(ROW_GROUP_ROWS - self.rows);
+            for ((buffer, column), vector) in self.buffers.iter_mut().zip(&load.columns).zip(columns) {
+                buffer.append(column, &vector.slice(from, taken))?;
+            }
+            self.rows += taken;
+            from += taken;
+            let bytes: usize = self.buffers.iter().map(ColumnBuffer::bytes).sum();
+            self.reservation.resize(bytes + self.open_bytes())?;
+            if self.rows == ROW_GROUP_ROWS || bytes as u64 >= load.group_bytes_max {
+                self.end_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_bytes(&self) -> usize {
+        let streams = self.output.streams.iter().chain(&self.output.spools);
+        streams.map(StreamWriter::open_bytes).sum()
+    }
+
+    /// Encodes the row group that is buffered.
+    fn end_group(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let load = self.load.clone();
+        let mut segments = Vec::with_capacity(load.columns.len());
+        let output = &mut self.output;
+        for (index, column) in load.columns.iter().enumerate() {
+            let (values, is_spooled) = self.buffers[index].take(column);
+            let (stream, blocks) = match is_spooled {
+                true => (&mut output.spools[index], &load.spool),
+                false => (&mut output.streams[index], &load.blocks),
+            };
+            let choice = if is_spooled { EncodingChoice::Auto } else { column.choice };
+            let mut writer = PartWriter { stream, blocks, bytes_per_row: &mut self.bytes_per_row[index] };
+            let summary = &mut output.summaries[index];
+            let parts = writer.write(&values, choice, if is_spooled { None } else { Some(summary) })?;
+            segments.push(PendingSegment { is_spooled, parts });
+        }
+        output.groups.push(PendingGroup { number: self.group, rows: self.rows as u32, segments });
+        self.rows = 0;
+        self.reservation.resize(self.open_bytes())?;
+        Ok(())
+    }
+
+    /// Hands over what was written.
+    pub fn finish(mut self) -> Result<()> {
+        self.end_group()?;
+        let load = self.load.clone();
+        // What is still open stays in memory until the load ends: less than a block per stream.
+        load.outputs.lock().push(self.output);
+        drop(self.memory);
+        Ok(())
+    }
+}
+
+/// Cuts a segment into parts, encodes and writes them.
+struct PartWriter<'a> {
+    stream: &'a mut StreamWriter,
+    blocks: &'a Blocks,
+    bytes_per_row: &'a mut f64,
+}
+
+impl PartWriter<'_> {
+    /// Writes values, and adds what is known of them to `summary`.
+    fn write(
+        &mut self,
+        values: &Vector,
+        choice: EncodingChoice,
+        mut summary: Option<&mut ColumnSummary>,
+    ) -> Result<Vec<PendingPart>> {
+        let mut parts = Vec::new();
+        let mut start = 0;
+        while start < values.len() {
+            let rows = self.part_rows(start..values.len());
+            let encoded = encode(&values.slice(start, rows), choice);
+            *self.bytes_per_row = encoded.body.len() as f64 / rows as f64;
+            if encoded.body.len() > 2 * PART_BYTES && rows > WINDOW_ROWS {
+                continue;
+            }
+            if let Some(summary) = summary.as_deref_mut() {
+                summary.add_part(&encoded);
+            }
+            parts.push(PendingPart { offset: self.stream.append(&encoded.body, self.blocks)?, header: encoded.header });
+            start += rows;
+        }
+        if let Some(summary) = summary {
+            summary.add_strings(values);
+        }
+        Ok(parts)
+    }
+
+    /// How many of the rows make a part of the right size, going by the last one.
+    fn part_rows(&self, rows: Range<usize>) -> usize {
+        let fitting = (PART_BYTES as f64 / *self.bytes_per_row).min(ROW_GROUP_ROWS as f64) as usize;
+        (fitting / WINDOW_ROWS * WINDOW_ROWS).max(WINDOW_ROWS).min(rows.len())
+    }
+}
+
+impl ColumnSummary {
+    fn add_part(&mut self, encoded: &godwit_encoding::EncodedPart) {
+        self.nulls += encoded.header.nulls as u64;
+        self.distinct += encoded.runs as u64;
+        self.add_range(encoded.header.range);
+    }
+
+    fn add_range(&mut self, range: Option<godwit_vector::ValueRange>) {
+        self.range = match (self.range, range) {
+            (Some(a), Some(b)) => Some(godwit_vector::ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) }),
+            (known, new) => known.or(new),
+        };
+    }
+
+    /// Bounds and bytes of strings; nothing for other values.
+    fn add_strings(&mut self, values: &Vector) {
+        if values.physical() != PhysicalType::Str {
+            return;
+        }
+        let flat = values.to_flat();
+        let strings = flat.strings();
+        let mut valid = (0..values.len()).filter(|&row| values.is_valid(row)).map(|row| strings.get(row));
+        let Some(first) = valid.next() else { return };
+        let mut bytes = first.len();
+        let (min, max) = valid.fold((first, first), |(min, max), string| {
+            bytes += string.len();
+            (min.min(string), max.max(string))
+        });
+        self.string_bytes += bytes as u64;
+        self.add_string_bounds(min, max);
+    }
+
+    fn add_string_bounds(&mut self, min: &[u8], max: &[u8]) {
+        match &mut self.strings {
+            Some((known_min, known_max)) => {
+                if min < &known_min[..] {
+                    *known_min = min.to_vec();
+                }
+                if max > &known_max[..] {
+                    *known_max = max.to_vec();
+                }
+            }
+            None => self.strings = Some((min.to_vec(), max.to_vec())),
+        }
+    }
+
+    /// Adds what is known of other rows of the column.
+    fn add(&mut self, other: &ColumnSummary) {
+        self.nulls += other.nulls;
+        self.distinct += other.distinct;
+        self.string_bytes += other.string_bytes;
+        self.add_range(other.range);
+        if let Some((min, max)) = &other.strings {
+            self.add_string_bounds(min, max);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The read-optimized part of a table: row groups of encoded columns over blocks, immutable.
+//!
+//! ```text
+//!   Main ─┬─ MainColumn   name, type, summary, ordered dictionary of a text column          (dictionary.rs)
+//!         └─ RowGroup     at most 131,072 rows
+//!              └─ Segment     a column of it
+//!                   └─ StoredPart   header (rows, bounds, encoding) + where the body lies in a ByteStream
+//! ```
+//!
+//! A text column's part holds either codes of the table-wide dictionary (its values are `U32`) or strings. A new version
+//! of a table shares what didn't change with the one before. How versions are made: `load/`; their form in the file:
+//! `metadata.rs`.
+//!
+//! Source: design page 04; thesis 2.2 and 5.2.
+
+mod dictionary;
+mod load;
+mod metadata;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_schema::Field;
+use godwit_common::{Error, Result};
+use godwit_encoding::{Part, PartHeader};
+use godwit_memory::BufferManager;
+use godwit_vector::{PhysicalType, ValueRange};
+
+pub use dictionary::ColumnDictionary;
+pub use load::{Load, LoadWorker};
+pub use metadata::{read_fields, write_fields};
+
+use crate::block::Block;
+use crate::byte_stream::{ByteStream, StreamBytes};
+
+/// Rows of a part are cut at multiples of this: what scans decode at once.
+pub const WINDOW_ROWS: usize = 2_048;
+
+/// One version of a table's main part.
+#[derive(Clone)]
+pub struct Main {
+    /// The columns.
+    pub columns: Vec<MainColumn>,
+    /// The rows.
+    pub groups: Vec<Arc<RowGroup>>,
+}
+
+/// A column, over all row groups.
+#[derive(Clone)]
+pub struct MainColumn {
+    /// Name, type, whether it may hold NULL.
+    pub field: Field,
+    /// What is known of the values.
+    pub summary: ColumnSummary,
+    /// The strings that codes stand for; there is one if a part has codes.
+    pub dictionary: Option<Arc<ColumnDictionary>>,
+}
+
+/// What is known of a column's values. Bounds stay true when rows are deleted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ColumnSummary {
+    /// NULLs.
+    pub nulls: u64,
+    /// At most so many distinct values; exact if all parts have codes.
+    pub distinct: u64,
+    /// Bounds of integers, decimals, dates and times.
+    pub range: Option<ValueRange>,
+    /// Bounds of strings.
+    pub strings: Option<(Vec<u8>, Vec<u8>)>,
+    /// Bytes of all strings.
+    pub string_bytes: u64,
+}
+
+/// Some rows of a table.
+pub struct RowGroup {
+    /// How many.
+    pub rows: u32,
+    /// By column.
+    pub segments: Vec<Segment>,
+}
+
+/// A column of a row group.
+#[derive(Clone)]
+pub struct Segment {
+    /// Cut at multiples of [`WINDOW_ROWS`].
+    pub parts: Vec<StoredPart>,
+}
+
+/// An encoded part and where it lies.
+#[derive(Clone)]
+pub struct StoredPart {
+    /// Rows, bounds, encoding.
+    pub header: PartHeader,
+    /// Row of the row group with which it begins.
+    pub first_row: u32,
+    pub(crate) stream: Arc<ByteStream>,
+    /// Where the body begins in the stream.
+    pub(crate) offset: u64,
+}
+
+/// A part with its body in memory.
+pub struct OpenPart {
+    header: PartHeader,
+    first_row: u32,
+    body: StreamBytes,
+}
+
+impl Main {
+    /// A table without rows.
+    pub fn empty(fields: &[Field]) -> Result<Self> {
+        let columns = fields.iter().map(|field| {
+            types::check(field)?;
+            Ok(MainColumn { field: field.clone(), summary: ColumnSummary::default(), dictionary: None })
+        });
+        Ok(Self { columns: columns.collect::<Result<_>>()?, groups: Vec::new() })
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.groups.iter().map(|group| group.rows as u64).sum()
+    }
+
+    /// All blocks, each once.
+    pub fn blocks(&self) -> Vec<Arc<Block>> {
+        let mut seen = HashSet::new();
+        let mut blocks = Vec::new();
+        for stream in self.streams() {
+            for extent in stream.extents() {
+                if seen.insert(Arc::as_ptr(&extent.block)) {
+                    blocks.push(extent.block.clone());
+                }
+            }
+        }
+        blocks
+    }
+
+    /// All streams, each once.
+    fn streams(&self) -> Vec<Arc<ByteStream>> {
+        let mut seen = HashSet::new();
+        let dictionaries = self.columns.iter().filter_map(|column| column.dictionary.as_ref());
+        let segments = self.groups.iter().flat_map(|group| &group.segments).flat_map(|segment| &segment.parts);
+        let parts = dictionaries.flat_map(|dictionary| dictionary.parts()).chain(segments);
+        parts.map(|part| &part.stream).filter(|stream| seen.insert(Arc::as_ptr(stream))).cloned().collect()
+    }
+
+    /// True if every part of the column has codes, or nothing but NULL.
+    pub fn has_only_codes(&self, column: usize) -> bool {
+        let mut parts = self.groups.iter().flat_map(|group| &group.segments[column].parts);
+        parts.all(|part| part.has_codes() || part.header.nulls == part.header.rows)
+    }
+}
+
+impl Segment {
+    /// The part that a row of the row group is in.
+    pub fn part_of(&self, row: usize) -> &StoredPart {
+        let index = self.parts.partition_point(|part| part.first_row as usize <= row);
+        &self.parts[index - 1]
+    }
+
+    /// Bounds of the integers, or of the codes, of all parts; `None` if there are no values, or of another type.
+    pub fn range(&self) -> Option<ValueRange> {
+        let ranges = self.parts.iter().filter_map(|part| part.header.range);
+        ranges.reduce(|a, b| ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) })
+    }
+
+    /// Rows that are NULL.
+    pub fn nulls(&self) -> u64 {
+        self.parts.iter().map(|part| part.header.nulls as u64).sum()
+    }
+}
+
+impl StoredPart {
+    /// True if its values are codes of the column's dictionary. Only for text columns: others may be `U32` themselves.
+    pub fn has_codes(&self) -> bool {
+        self.header.physical == PhysicalType::U32
+    }
+
+    /// Reads the body.
+    pub fn open(&self, memory: &BufferManager) -> Result<OpenPart> {
+        let body = self.stream.read(self.offset..self.offset + self.header.body_bytes as u64, memory)?;
+        Ok(OpenPart { header: self.header.clone(), first_row: self.first_row, body })
+    }
+}
+
+impl OpenPart {
+    /// The part, to read from.
+    pub fn part(&self) -> Result<Part<'_>> {
+        Part::new(&self.header, &self.body)
+    }
+
+    /// What is known without the body.
+    pub fn header(&self) -> &PartHeader {
+        &self.header
+    }
+
+    /// Rows of the row group that it has.
+    pub fn rows(&self) -> std::ops::Range<usize> {
+        self.first_row as usize..(self.first_row + self.header.rows) as usize
+    }
+}
+
+pub(crate) fn corrupt(what: &str) -> Error {
+    Error::corrupt(format!("the metadata of a table is damaged: {what}"))
+}

@@ -1,0 +1,196 @@
+use arrow_schema::DataType;
+use godwit_encoding::EncodingChoice;
+use godwit_io::SimulatedDisk;
+use godwit_memory::BufferConfig;
+use godwit_vector::{Bitmap, Data, Vector};
+use proptest::prelude::*;
+
+use super::*;
+use crate::block::Blocks;
+use crate::file::DatabaseFile;
+use crate::wire::Reader;
+
+/// A row: a number and a text, either may be NULL.
+type Row = (Option<i64>, Option<String>);
+
+fn fields() -> Vec<Field> {
+    vec![Field::new("n", DataType::Int64, true), Field::new("t", DataType::Utf8View, true)]
+}
+
+fn memory(folder: &tempfile::TempDir) -> BufferManager {
+    let mut config = BufferConfig::new(64 << 20);
+    config.temp_directory = folder.path().to_owned();
+    BufferManager::new(config).unwrap()
+}
+
+fn vectors(rows: &[Row]) -> [Vector; 2] {
+    let numbers = rows.iter().map(|row| row.0.unwrap_or(0)).collect::<Vec<i64>>();
+    let texts = rows.iter().map(|row| row.1.clone().unwrap_or_default());
+    let texts = godwit_vector::Flat::Str(godwit_vector::StrColumn::from_strings(texts));
+    [
+        Vector::from_values(numbers, Some(Bitmap::from_fn(rows.len(), |row| rows[row].0.is_some()))),
+        Vector::flat(texts, Some(Bitmap::from_fn(rows.len(), |row| rows[row].1.is_some()))),
+    ]
+}
+
+/// Loads rows, `workers` at the same time, in chunks.
+fn load(base: &Main, rows: &[Row], choice: EncodingChoice, workers: usize, blocks: &Blocks) -> Main {
+    let load = Load::new(&fields(), &[choice; 2], blocks.clone(), blocks.memory(), workers).unwrap();
+    std::thread::scope(|scope| {
+        for piece in rows.chunks(rows.len().div_ceil(workers).max(1)) {
+            let mut worker = load.worker(blocks.memory()).unwrap();
+            scope.spawn(move || {
+                for chunk in piece.chunks(1_000) {
+                    worker.append(&vectors(chunk), chunk.len()).unwrap();
+                }
+                worker.finish().unwrap();
+            });
+        }
+    });
+    load.finish(base).unwrap()
+}
+
+/// All rows of a table.
+fn rows_of(main: &Main, memory: &BufferManager) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for group in &main.groups {
+        let columns: Vec<Vec<Vector>> = group.segments.iter().map(|segment| decoded(main, segment, memory)).collect();
+        let number = |at: usize, row: usize| {
+            let vector = &columns[0][at];
+            vector.is_valid(row).then(|| vector.to_flat().values::<i64>()[row])
+        };
+        let mut numbers = Vec::new();
+        for (at, vector) in columns[0].iter().enumerate() {
+            numbers.extend((0..vector.len()).map(|row| number(at, row)));
+        }
+        let mut texts = Vec::new();
+        for vector in &columns[1] {
+            let flat = vector.to_flat();
+            texts.extend((0..vector.len()).map(|row| {
+                vector.is_valid(row).then(|| String::from_utf8(flat.strings().get(row).to_vec()).unwrap())
+            }));
+        }
+        assert_eq!((numbers.len(), texts.len()), (group.rows as usize, group.rows as usize));
+        rows.extend(numbers.into_iter().zip(texts));
+    }
+    rows
+}
+
+fn decoded(main: &Main, segment: &Segment, memory: &BufferManager) -> Vec<Vector> {
+    let decode = |part: &StoredPart| {
+        let vector = part.open(memory).unwrap().part().unwrap().decode(0..part.header.rows as usize).unwrap();
+        if !part.has_codes() {
+            return vector;
+        }
+        let dictionary = main.columns[1].dictionary.as_ref().unwrap().load(memory).unwrap();
+        let codes = vector.to_flat().values::<u32>().to_vec();
+        let validity = vector.validity().map(|validity| Bitmap::clone(validity));
+        Vector::dictionary(codes.into(), dictionary.shared().clone(), validity)
+    };
+    segment.parts.iter().map(decode).collect()
+}
+
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort();
+    rows
+}
+
+fn database(disk: &SimulatedDisk) -> Arc<DatabaseFile> {
+    Arc::new(DatabaseFile::create(disk, std::path::Path::new("/x.godwit")).unwrap())
+}
+
+fn many(rows: usize, values: usize) -> Vec<Row> {
+    let row = |at: usize| {
+        let text = format!("value {} of the column", at * 7919 % values);
+        ((at % 11 > 0).then_some(at as i64 / 3), (at % 5 > 0).then_some(text))
+    };
+    (0..rows).map(row).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Loads on top of each other give all rows, in whatever encoding, from memory and from the file.
+    #[test]
+    fn loads_keep_all_rows(
+        pieces in prop::collection::vec(prop::collection::vec((any::<Option<i64>>(), "[a-c]{0,3}|[x-z]{20}"), 0..60), 1..4),
+        choice in prop::sample::select(vec![
+            EncodingChoice::Auto, EncodingChoice::Plain, EncodingChoice::Packed, EncodingChoice::RunLength,
+            EncodingChoice::Symbols, EncodingChoice::Dictionary,
+        ]),
+        in_file in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = memory(&folder);
+        let disk = SimulatedDisk::new();
+        let blocks = match in_file {
+            true => Blocks::of_file(database(&disk), memory.clone()),
+            false => Blocks::of_pool(memory.clone()),
+        };
+        let mut main = Main::empty(&fields()).unwrap();
+        let mut expected: Vec<Row> = Vec::new();
+        for piece in pieces {
+            let rows: Vec<Row> =
+                piece.into_iter().map(|(n, t)| (n, Some(t).filter(|t| t != "b"))).collect();
+            main = load(&main, &rows, choice, 1, &blocks);
+            expected.extend(rows);
+            prop_assert_eq!(rows_of(&main, &memory), expected.clone());
+        }
+        if in_file {
+            let mut bytes = Vec::new();
+            main.write(&mut bytes).unwrap();
+            main.blocks().iter().for_each(|block| block.mark_saved());
+            blocks.file().unwrap().begin().unwrap().commit(None).unwrap();
+            drop((main, blocks));
+            let file = DatabaseFile::open(&disk, std::path::Path::new("/x.godwit"), false).unwrap();
+            let blocks = Blocks::of_file(Arc::new(file), memory.clone());
+            let main = Main::read(&mut Reader(&bytes), &blocks).unwrap();
+            prop_assert_eq!(rows_of(&main, &memory), expected);
+            // Damage is an error, or some other table, but no crash.
+            for at in 0..bytes.len() {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 1 << (at % 8);
+                let file = DatabaseFile::open(&disk, std::path::Path::new("/x.godwit"), true).unwrap();
+                let _ = Main::read(&mut Reader(&damaged), &Blocks::of_file(Arc::new(file), memory.clone()));
+            }
+        }
+    }
+}
+
+#[test]
+fn few_values_become_codes_and_many_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(&folder);
+    let blocks = Blocks::of_pool(memory.clone());
+    let empty = Main::empty(&fields()).unwrap();
+    let rows = many(150_000, 3_000);
+    let main = load(&empty, &rows, EncodingChoice::Auto, 2, &blocks);
+    assert_eq!(sorted(rows_of(&main, &memory)), sorted(rows));
+    assert!(main.has_only_codes(1));
+    assert_eq!(main.columns[1].summary.distinct, 2_400);
+    assert_eq!(main.columns[1].summary.nulls, 30_000);
+    assert_eq!(main.columns[0].summary.range, Some(ValueRange { min: 0, max: 49_999 }));
+
+    let rows = many(600_000, 599_999);
+    let main = load(&empty, &rows, EncodingChoice::Auto, 2, &blocks);
+    assert_eq!(sorted(rows_of(&main, &memory)), sorted(rows));
+    assert!(!main.has_only_codes(1) && main.columns[1].dictionary.is_none());
+}
+
+#[test]
+fn a_load_is_bounded_in_memory_and_a_dropped_table_frees_its_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(&folder);
+    let disk = SimulatedDisk::new();
+    let file = database(&disk);
+    let blocks = Blocks::of_file(file.clone(), memory.clone());
+    let rows = many(300_000, 10);
+    let main = load(&Main::empty(&fields()).unwrap(), &rows, EncodingChoice::Plain, 1, &blocks);
+    let (used, _) = file.block_counts();
+    assert!(used > 20, "{used} blocks");
+    let vector = decoded(&main, &main.groups[0].segments[0], &memory);
+    assert!(matches!(vector[0].data(), Data::Flat(_)));
+    drop((main, vector));
+    let (blocks, free) = file.block_counts();
+    assert_eq!(free + 1, blocks, "all but the first block are free");
+}
