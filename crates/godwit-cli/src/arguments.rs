@@ -12,7 +12,7 @@ use crate::output::Format;
 #[command(name = "godwit", disable_version_flag = true, args_conflicts_with_subcommands = true)]
 #[command(after_help = "Without -c and -f, statements are read from standard input. Try: godwit demo")]
 pub struct Arguments {
-    /// Folder of Parquet files, each of them a table; or ':memory:', with files queried by path
+    /// Database file, made if it isn't there; or a folder of Parquet files, each of them a table; or ':memory:'
     #[arg(default_value = ":memory:", hide_default_value = true)]
     pub database: PathBuf,
     /// Run these statements and quit; may be repeated and mixed with -f
@@ -76,6 +76,9 @@ pub struct Limits {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Open the database file for reading only; several processes may
+    #[arg(long)]
+    read_only: bool,
     /// For tests: every page goes to disk as soon as nobody uses it
     #[arg(long, hide = true)]
     force_spill: bool,
@@ -95,6 +98,7 @@ impl Limits {
             whole_process: true,
             threads: self.threads,
             temp_directory: self.temp_directory.clone(),
+            read_only: self.read_only,
             debug: DebugOptions { force_spill: self.force_spill, ..DebugOptions::default() },
             ..Config::default()
         }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-use godwit_vector::{Dictionary, Flat, StrColumn};
+use godwit_vector::{Dictionary, Flat, PhysicalType, StrColumn, Vector};
 
 /// Sorted distinct strings. Cheap to clone.
 #[derive(Clone)]
@@ -32,6 +32,19 @@ impl OrderedDictionary {
     /// The dictionary of vectors whose codes are these.
     pub fn shared(&self) -> &Arc<Dictionary> {
         &self.0
+    }
+
+    /// The strings that the codes in a `U32` vector stand for; `None` if one of them is no code.
+    pub fn with_codes(&self, codes: &Vector) -> Option<Vector> {
+        if self.is_empty() {
+            let all_null = (0..codes.len()).all(|row| !codes.is_valid(row));
+            return all_null.then(|| Vector::null(PhysicalType::Str, codes.len()));
+        }
+        let Flat::U32(values) = codes.to_flat() else { panic!("codes are U32") };
+        // Rows that are NULL have codes, too.
+        let largest = values.iter().copied().max().unwrap_or(0);
+        let vector = || Vector::dictionary(values.clone(), self.0.clone(), None);
+        ((largest as usize) < self.len()).then(|| vector().with_validity(codes.validity().cloned()))
     }
 
     /// Number of strings.

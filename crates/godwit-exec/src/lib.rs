@@ -24,6 +24,7 @@ pub mod operators;
 pub mod pipeline;
 mod planner;
 mod scan;
+pub mod scan_filter;
 mod scheduler;
 pub mod sort;
 pub mod tables;

@@ -50,6 +50,17 @@ impl TextDomain {
             return None;
         }
         let strings = StrColumn::from_strings(values);
+        Some(Self::of_sorted(Arc::new(Dictionary::new(Flat::Str(strings), true))))
+    }
+
+    /// The domain of an ordered dictionary, whose codes need no translation; `None` if it has too many values.
+    pub fn of_dictionary(dictionary: Arc<Dictionary>) -> Option<Self> {
+        assert!(dictionary.is_ordered(), "codes of a domain are in the order of its values");
+        (dictionary.len() <= DOMAIN_VALUES_MAX).then(|| Self::of_sorted(dictionary))
+    }
+
+    fn of_sorted(dictionary: Arc<Dictionary>) -> Self {
+        let strings = dictionary.values().strings();
         let mut slots = vec![EMPTY; (strings.len() * 2 + 1).next_power_of_two()];
         for (place, view) in strings.views().iter().enumerate() {
             let mut slot = hash_string(view, strings.get(place)) as usize & (slots.len() - 1);
@@ -58,7 +69,7 @@ impl TextDomain {
             }
             slots[slot] = place as u32;
         }
-        Some(Self { dictionary: Arc::new(Dictionary::new(Flat::Str(strings), true)), slots })
+        Self { dictionary, slots }
     }
 
     /// Number of values.
@@ -259,6 +270,7 @@ impl Kernel for Encode {
         let vector = &arguments[0];
         let places = match vector.data() {
             Data::Dictionary(_, dictionary) if dictionary.is_empty() => vec![EMPTY; rows],
+            Data::Dictionary(codes, dictionary) if dictionary.id() == self.domain.dictionary.id() => codes.to_vec(),
             Data::Dictionary(codes, dictionary) => {
                 let translation = self.translation(dictionary);
                 codes.iter().map(|&code| translation[code as usize]).collect()

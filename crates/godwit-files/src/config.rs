@@ -17,15 +17,6 @@ pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;
 /// Longest page header that is looked for: statistics of long strings may be in it.
 pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A filter from a join that keeps more than this share of the rows isn't worth its time.
-pub(crate) const FILTER_KEPT_MAX: f64 = 0.9;
-
-/// Rows after which it is decided whether a filter of a join removes enough to go on with it.
-pub(crate) const FILTER_TRIAL_ROWS: u64 = 20_000;
-
-/// Morsels after which a join filter that was given up is tried again: data may be clustered.
-pub(crate) const FILTER_RETRY_MORSELS: u32 = 16;
-
 /// Row groups whose dictionary sizes are looked at to estimate distinct values.
 pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
 

@@ -13,7 +13,6 @@
 //! dictionary, texts for UTF-8, and integers against the ranges that the statistics promise to the planner.
 #![forbid(unsafe_code)]
 
-mod bounds;
 mod column;
 mod config;
 mod copy;

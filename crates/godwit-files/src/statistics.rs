@@ -8,9 +8,9 @@ use godwit_sql::ColumnStatistics;
 use godwit_vector::{PhysicalType, ValueRange};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
-use crate::bounds::{Bounds, compare};
 use crate::file::FileBytes;
 use crate::footer::{FileColumn, ParquetFile, guard};
+use godwit_exec::scan_filter::{Bounds, compare};
 
 /// Bounds of a column in consecutive parts of a file: row groups, or the pages of one.
 pub(crate) struct PartBounds {

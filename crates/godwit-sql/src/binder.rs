@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Field, SchemaRef};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{Column, DataFusionError, Result, ScalarValue, TableReference, UnnestOptions};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner};
@@ -18,7 +18,7 @@ use godwit_common::Error;
 use crate::functions::FUNCTIONS;
 use crate::names::nearest;
 use crate::table::ScanSource;
-use crate::{Catalog, CatalogEntry, TableFunctions, TableResolver, ViewDefinition};
+use crate::{Catalog, CatalogEntry, ParsedStatement, TableFunctions, TableResolver, ViewDefinition};
 use crate::{bound, dialect, plan_error, table_function};
 
 /// Views within views up to this depth; a view that uses itself ends here too.
@@ -58,6 +58,17 @@ impl<'a> Binder<'a> {
         bound::complete(plan, has_joined_wildcard)
     }
 
+    /// The columns of a new table.
+    pub(crate) fn columns(
+        &self,
+        columns: Vec<ast::ColumnDef>,
+        parsed: &ParsedStatement,
+    ) -> godwit_common::Result<Vec<Field>> {
+        let schema = SqlToRel::new(self).build_schema(columns);
+        let schema = schema.map_err(|error| plan_error::of_planning(&error, parsed))?;
+        Ok(schema.fields().iter().map(|field| field.as_ref().clone()).collect())
+    }
+
     /// The unoptimized plan of a view's query, with the view's column names.
     pub(crate) fn bind_view(&self, view: &ViewDefinition) -> Result<LogicalPlan> {
         let depth = self.view_depth.get();
@@ -89,7 +100,7 @@ impl<'a> Binder<'a> {
         Some(table.map(|table| Arc::new(ScanSource::new(table)) as Arc<dyn TableSource>).map_err(external))
     }
 
-    fn unknown_table(&self, name: &str) -> Error {
+    pub(crate) fn unknown_table(&self, name: &str) -> Error {
         let entries = self.catalog.entries();
         let error = Error::user(format!("no table or view named {name}"));
         match nearest(name, entries.iter().map(|(name, _)| name.as_str())) {

@@ -37,6 +37,8 @@ pub struct ViewDefinition {
     pub sql: String,
     /// Names of the columns if `CREATE VIEW v(a, b)` gave them, else empty.
     pub column_names: Vec<String>,
+    /// The statement that made it, for whoever keeps it; `None`: it ends with the session.
+    pub statement: Option<String>,
     /// The parsed query.
     pub(crate) query: Box<Query>,
 }
@@ -64,6 +66,21 @@ impl Catalog {
         self.create(&name, CatalogEntry::View(view), or_replace)
     }
 
+    /// Removes a table; an error if there is none of that name.
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        let mut entries = self.entries.write();
+        match entries.get(&name.to_lowercase()) {
+            Some(CatalogEntry::Table(_)) => {
+                entries.remove(&name.to_lowercase());
+                Ok(())
+            }
+            Some(CatalogEntry::View(_)) => {
+                Err(Error::user(format!("{name} is a view, not a table")).with_hint("use DROP VIEW"))
+            }
+            None => Err(missing("table", name, &entries, |entry| matches!(entry, CatalogEntry::Table(_)))),
+        }
+    }
+
     /// Removes a view; an error if there is none of that name.
     pub fn drop_view(&self, name: &str) -> Result<()> {
         let mut entries = self.entries.write();
@@ -73,14 +90,7 @@ impl Catalog {
                 Ok(())
             }
             Some(CatalogEntry::Table(_)) => Err(Error::user(format!("{name} is a table, not a view"))),
-            None => {
-                let views = entries.iter().filter(|(_, entry)| matches!(entry, CatalogEntry::View(_)));
-                let mut error = Error::user(format!("no view named {name}"));
-                if let Some(near) = nearest(name, views.map(|(name, _)| name.as_str())) {
-                    error = error.with_hint(format!("did you mean {near}?"));
-                }
-                Err(error)
-            }
+            None => Err(missing("view", name, &entries, |entry| matches!(entry, CatalogEntry::View(_)))),
         }
     }
 
@@ -103,5 +113,20 @@ impl Catalog {
                 Ok(())
             }
         }
+    }
+}
+
+/// The error that there is no such name among the entries of a kind.
+fn missing(
+    kind: &str,
+    name: &str,
+    entries: &BTreeMap<String, CatalogEntry>,
+    is_of_kind: impl Fn(&CatalogEntry) -> bool,
+) -> Error {
+    let names = entries.iter().filter(|(_, entry)| is_of_kind(entry)).map(|(name, _)| name.as_str());
+    let error = Error::user(format!("no {kind} named {name}"));
+    match nearest(name, names) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error,
     }
 }

@@ -1,7 +1,8 @@
-//! The syntax of `COPY … TO`.
+//! The syntax of `COPY`.
 //!
 //! ```text
 //! COPY { table [(column, …)] | (query) } TO 'file' [WITH] [( option [value], … )]
+//! COPY table [(column, …)] FROM 'file' [WITH] [( FORMAT parquet )]          INSERT INTO table SELECT * FROM 'file'
 //! ```
 //!
 //! Parsed by hand: the parser crate knows PostgreSQL's options only.
@@ -16,9 +17,8 @@ use crate::parse::{StatementParser, Syntax};
 impl StatementParser<'_> {
     pub(crate) fn copy(mut self) -> Result<Syntax> {
         let Some(to) = self.position_outside(Keyword::TO) else {
-            if self.position_outside(Keyword::FROM).is_some() {
-                let error = Error::unsupported("COPY ... FROM");
-                return Err(error.with_hint("Parquet files are tables: SELECT ... FROM 'file.parquet'"));
+            if let Some(from) = self.position_outside(Keyword::FROM) {
+                return self.copy_from(from);
             }
             return Err(self.error_at(self.tokens.len(), "expected COPY ... TO 'file'"));
         };
@@ -35,6 +35,43 @@ impl StatementParser<'_> {
         }
         self.select_named_columns();
         Ok(Syntax::Copy { query: self.query_or_table(0)?, path, options })
+    }
+
+    /// `COPY table (columns) FROM 'file'`; `from` is the place of FROM.
+    fn copy_from(mut self, from: usize) -> Result<Syntax> {
+        let path = match self.tokens.get(from + 1).map(|token| &token.token) {
+            Some(Token::SingleQuotedString(path)) => path.clone(),
+            _ => return Err(self.error_at(from + 1, "expected the path of a file in quotes")),
+        };
+        let options = self.copy_options(from + 2)?;
+        let format = options.iter().find(|option| option.name == "format").and_then(|option| option.value.as_deref());
+        let is_parquet = format.map_or_else(|| !is_text_file(&path), |format| format.eq_ignore_ascii_case("parquet"));
+        if !is_parquet || options.iter().any(|option| option.name != "format") {
+            let error = Error::unsupported(format!("COPY ... FROM '{path}' with these options, or of this format"));
+            return Err(error.with_hint("tables are filled from Parquet files, or by INSERT INTO ... SELECT"));
+        }
+        let word = |at: usize| match self.tokens.get(at).map(|token| &token.token) {
+            Some(Token::Word(word)) if word.quote_style.is_some() => Ok(word.value.clone()),
+            Some(Token::Word(word)) => Ok(word.value.to_lowercase()),
+            _ => Err(self.error_at(at, "expected a name")),
+        };
+        let table = word(1)?;
+        let mut columns = Vec::new();
+        if from > 2 {
+            let is_list = self.tokens[2].token == Token::LParen && self.tokens[from - 1].token == Token::RParen;
+            if !is_list || from % 2 != 1 {
+                return Err(self.error_at(2, "expected a list of columns"));
+            }
+            for at in (3..from - 1).step_by(2) {
+                columns.push(word(at)?);
+                if at + 1 < from - 1 && self.tokens[at + 1].token != Token::Comma {
+                    return Err(self.error_at(at + 1, "expected a comma"));
+                }
+            }
+        }
+        self.tokens.truncate(from + 2);
+        self.tokens.drain(..from + 1);
+        Ok(Syntax::Insert { table, columns, source: self.query_or_table(0)? })
     }
 
     /// The first such word that isn't in parentheses.
@@ -101,4 +138,9 @@ impl StatementParser<'_> {
         self.ends_at(at + 1)?;
         Ok(options)
     }
+}
+
+fn is_text_file(path: &str) -> bool {
+    let path = path.to_lowercase();
+    [".csv", ".json", ".tsv", ".ndjson"].iter().any(|ending| path.contains(ending))
 }

@@ -23,6 +23,7 @@ mod explain;
 mod from_first;
 mod functions;
 mod inexact;
+mod insert;
 mod macros;
 mod names;
 mod optimize;

@@ -15,7 +15,7 @@ use godwit_common::{Error, Position, Result};
 
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
-use crate::{CopyOption, ExplainOptions, from_first, plan_error, sample, spelling, stack};
+use crate::{CopyOption, ExplainOptions, from_first, insert, plan_error, sample, spelling, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -50,6 +50,10 @@ pub(crate) enum Syntax {
     Explain { options: ExplainOptions, query: Box<Query> },
     CreateView(Box<ast::CreateView>),
     DropView { names: Vec<String>, if_exists: bool },
+    CreateTable(Box<ast::CreateTable>),
+    DropTable { names: Vec<String>, if_exists: bool },
+    Insert { table: String, columns: Vec<String>, source: Box<Query> },
+    Checkpoint,
     Describe(Box<Query>),
     Summarize(Box<Query>),
     ShowTables,
@@ -130,6 +134,7 @@ impl StatementParser<'_> {
             ("DESCRIBE" | "DESC", _) => Ok(Syntax::Describe(self.query_or_table(1)?)),
             ("SUMMARIZE", _) => Ok(Syntax::Summarize(self.query_or_table(1)?)),
             ("COPY", _) => self.copy(),
+            ("CHECKPOINT", _) => self.ends_at(1).map(|()| Syntax::Checkpoint),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
             ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
             ("SHOW", _) => Ok(Syntax::Show { name: Some(self.setting_name(1)?) }),
@@ -222,6 +227,14 @@ impl StatementParser<'_> {
             ast::Statement::Drop { object_type: ast::ObjectType::View, if_exists, names, .. } => {
                 Ok(Syntax::DropView { names: names.iter().map(object_name).collect::<Result<_>>()?, if_exists })
             }
+            ast::Statement::Drop { object_type: ast::ObjectType::Table, if_exists, names, .. } => {
+                Ok(Syntax::DropTable { names: names.iter().map(object_name).collect::<Result<_>>()?, if_exists })
+            }
+            ast::Statement::CreateTable(mut table) => {
+                table.query.iter_mut().try_for_each(|query| desugar(query))?;
+                Ok(Syntax::CreateTable(Box::new(table)))
+            }
+            ast::Statement::Insert(insert) => insert::syntax(insert),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();
@@ -274,7 +287,7 @@ pub(crate) fn object_name(name: &ast::ObjectName) -> Result<String> {
 }
 
 /// Rewrites syntax that the binder doesn't know into syntax that it knows.
-fn desugar(query: &mut Query) -> Result<()> {
+pub(crate) fn desugar(query: &mut Query) -> Result<()> {
     match query.visit(&mut Desugar) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),

@@ -12,8 +12,8 @@ use crate::optimize::optimize;
 use crate::parse::{Syntax, object_name, parse_script};
 use crate::result_names::ResultNames;
 use crate::{
-    Catalog, CatalogEntry, ParsedStatement, Statement, TableFunctions, TableResolver, ViewDefinition, plan_error,
-    stack, summarize,
+    Catalog, CatalogEntry, ParsedStatement, Statement, TableFunctions, TableResolver, ViewDefinition, insert,
+    plan_error, stack, summarize,
 };
 
 /// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
@@ -74,6 +74,12 @@ impl Planner {
             Syntax::DropView { names, if_exists } => {
                 Ok(Statement::DropView { names: names.clone(), if_exists: *if_exists })
             }
+            Syntax::CreateTable(table) => self.create_table(table, parsed),
+            Syntax::DropTable { names, if_exists } => {
+                Ok(Statement::DropTable { names: names.clone(), if_exists: *if_exists })
+            }
+            Syntax::Insert { table, columns, source } => self.insert(table, columns, source, parsed),
+            Syntax::Checkpoint => Ok(Statement::Checkpoint),
             Syntax::Describe(query) => {
                 let (bound, column_names) = self.bound(query, parsed)?;
                 self.query_of(summarize::describe(&bound, &column_names), parsed)
@@ -121,12 +127,7 @@ impl Planner {
     }
 
     fn create_view(&self, view: &ast::CreateView, parsed: &ParsedStatement) -> Result<Statement> {
-        let definition = ViewDefinition {
-            name: object_name(&view.name)?,
-            sql: view.query.to_string(),
-            column_names: view.columns.iter().map(|column| column.name.value.clone()).collect(),
-            query: view.query.clone(),
-        };
+        let definition = view_definition(view, parsed)?;
         let plan = self.binder().bind_view(&definition).map_err(|error| plan_error::of_planning(&error, parsed))?;
         self.optimize(plan, parsed)?;
         Ok(Statement::CreateView {
@@ -134,6 +135,61 @@ impl Planner {
             or_replace: view.or_replace,
             if_not_exists: view.if_not_exists,
         })
+    }
+
+    fn create_table(&self, table: &ast::CreateTable, parsed: &ParsedStatement) -> Result<Statement> {
+        insert::check_create_table(table)?;
+        let name = object_name(&table.name)?;
+        let (schema, rows) = match &table.query {
+            None => (insert::table_schema(self.binder().columns(table.columns.clone(), parsed)?.into_iter())?, None),
+            Some(query) => {
+                let (bound, names) = self.bound(query, parsed)?;
+                let given: Vec<_> = table.columns.iter().map(|column| column.name.value.clone()).collect();
+                if !given.is_empty() && given.len() != names.len() {
+                    let message = format!("{name} has {} columns, its query has {}", given.len(), names.len());
+                    return Err(Error::user(message));
+                }
+                let names = if given.is_empty() { names } else { given };
+                let fields = bound.schema().fields().iter().zip(names);
+                // Rows tell whether there are NULLs; that there are none so far is no promise.
+                let fields = fields.map(|(field, name)| field.as_ref().clone().with_name(name).with_nullable(true));
+                let schema = insert::table_schema(fields)?;
+                let rows = insert::as_rows_of(&name, &schema, &[], bound)?;
+                let rows = rows.map_err(|error| plan_error::of_planning(&error, parsed))?;
+                (schema, Some(self.optimize(rows, parsed)?))
+            }
+        };
+        let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
+        Ok(Statement::CreateTable { name, schema, or_replace, if_not_exists, rows })
+    }
+
+    fn insert(
+        &self,
+        table: &str,
+        columns: &[String],
+        source: &ast::Query,
+        parsed: &ParsedStatement,
+    ) -> Result<Statement> {
+        let schema = match self.catalog.get(table) {
+            Some(CatalogEntry::Table(table)) => table.schema.clone(),
+            Some(CatalogEntry::View(_)) => return Err(Error::user(format!("{table} is a view; rows go into tables"))),
+            None => return Err(self.binder().unknown_table(table)),
+        };
+        let (bound, _) = self.bound(source, parsed)?;
+        let rows = insert::as_rows_of(table, &schema, columns, bound)?;
+        let rows = rows.map_err(|error| plan_error::of_planning(&error, parsed))?;
+        Ok(Statement::Insert { table: table.to_owned(), rows: self.optimize(rows, parsed)? })
+    }
+
+    /// The view that a `CREATE VIEW` statement makes, without a look at what it refers to.
+    pub fn parse_view(statement: &str) -> Result<ViewDefinition> {
+        match &parse_script(statement)?[..] {
+            [parsed] => match &parsed.syntax {
+                Syntax::CreateView(view) => view_definition(view, parsed),
+                _ => Err(Error::user("expected CREATE VIEW")),
+            },
+            _ => Err(Error::user("expected one statement")),
+        }
     }
 
     fn show_tables(&self) -> datafusion_common::Result<LogicalPlan> {
@@ -163,4 +219,14 @@ impl Planner {
             _ => Err(Error::user("expected a query")),
         }
     }
+}
+
+fn view_definition(view: &ast::CreateView, parsed: &ParsedStatement) -> Result<ViewDefinition> {
+    Ok(ViewDefinition {
+        name: object_name(&view.name)?,
+        sql: view.query.to_string(),
+        column_names: view.columns.iter().map(|column| column.name.value.clone()).collect(),
+        statement: (!view.temporary).then(|| parsed.text().to_owned()),
+        query: view.query.clone(),
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use datafusion_expr::LogicalPlan;
 
 use godwit_common::{Error, Result};
@@ -68,6 +69,35 @@ pub enum Statement {
         /// A missing view is no error.
         if_exists: bool,
     },
+    /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (…)` or `… AS query`.
+    CreateTable {
+        /// The name, in lower case unless quoted.
+        name: String,
+        /// The columns; strings are views.
+        schema: SchemaRef,
+        /// Replace a table of that name.
+        or_replace: bool,
+        /// Keep a table of that name without an error.
+        if_not_exists: bool,
+        /// The rows, with columns of the types of `schema`.
+        rows: Option<LogicalPlan>,
+    },
+    /// `DROP TABLE [IF EXISTS] a, b`.
+    DropTable {
+        /// Names, in lower case unless quoted.
+        names: Vec<String>,
+        /// A missing table is no error.
+        if_exists: bool,
+    },
+    /// `INSERT INTO t …`, `COPY t FROM 'file'`.
+    Insert {
+        /// The table's name.
+        table: String,
+        /// The rows, with all columns of the table, of its types.
+        rows: LogicalPlan,
+    },
+    /// `CHECKPOINT`.
+    Checkpoint,
     /// `SET name = value`, `PRAGMA name = value`.
     Set {
         /// Name of the setting, in lower case.

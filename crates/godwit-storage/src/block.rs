@@ -8,15 +8,16 @@
 //! A [`Block`] is held by everything that may still read it: versions of tables, snapshots of queries. When the last holder
 //! is gone, its place is free again: at once if nothing on the disk ever pointed to it, else after the next checkpoint.
 
+use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, Page, PinnedPage, Reservation};
 use parking_lot::Mutex;
 
-use crate::file::{BLOCK_BYTES, BlockPointer, DatabaseFile};
+use crate::file::{BLOCK_BYTES, BlockNumber, BlockPointer, DatabaseFile};
 
 /// Where blocks are written to, and the pool through which they are read. Cheap to clone.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct Blocks {
     /// `None`: blocks are pages of the pool.
     file: Option<Arc<DatabaseFile>>,
     memory: BufferManager,
+    /// Blocks met when the file was opened: the checkpoint and records of the log may point to the same ones.
+    adopted: Arc<Mutex<HashMap<BlockNumber, Weak<Block>>>>,
 }
 
 /// A block, whose content never changes.
@@ -51,12 +54,12 @@ pub enum BlockBytes {
 impl Blocks {
     /// The blocks of a database file.
     pub fn of_file(file: Arc<DatabaseFile>, memory: BufferManager) -> Self {
-        Self { file: Some(file), memory }
+        Self { file: Some(file), memory, adopted: Arc::default() }
     }
 
     /// Blocks that live as long as they are held, in the pool and in its temporary files.
     pub fn of_pool(memory: BufferManager) -> Self {
-        Self { file: None, memory }
+        Self { file: None, memory, adopted: Arc::default() }
     }
 
     /// The pool.
@@ -80,11 +83,19 @@ impl Blocks {
         Ok(Arc::new(Block::in_file(file.clone(), pointer, false)))
     }
 
-    /// A block that a checkpoint or a record of the log points to, met when the file was opened.
+    /// A block that a checkpoint or a record of the log points to, met when the file was opened. Fails if another one is
+    /// at the same place.
     pub fn adopt(&self, pointer: BlockPointer) -> Result<Arc<Block>> {
         let file = self.file.as_ref().expect("only files are opened");
+        let mut adopted = self.adopted.lock();
+        let known = adopted.get(&pointer.block).and_then(Weak::upgrade);
+        if let Some(known) = known.filter(|known| known.pointer() == pointer) {
+            return Ok(known);
+        }
         file.mark_used(pointer)?;
-        Ok(Arc::new(Block::in_file(file.clone(), pointer, true)))
+        let block = Arc::new(Block::in_file(file.clone(), pointer, true));
+        adopted.insert(pointer.block, Arc::downgrade(&block));
+        Ok(block)
     }
 }
 

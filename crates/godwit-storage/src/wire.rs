@@ -58,7 +58,8 @@ impl<'a> Reader<'a> {
 
     /// Text behind its length.
     pub fn text(&mut self) -> Result<&'a str> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Error::corrupt("metadata of the database has a name that isn't UTF-8"))
+        std::str::from_utf8(self.bytes()?)
+            .map_err(|_| Error::corrupt("metadata of the database has a name that isn't UTF-8"))
     }
 
     /// True if all was taken.

@@ -19,6 +19,8 @@ pub struct Config {
     pub temp_directory: Option<PathBuf>,
     /// Most disk space for intermediates in bytes; `None`: what the disk has.
     pub max_temp_directory_bytes: Option<u64>,
+    /// Opens a database file for reading only: several processes may, at the same time.
+    pub read_only: bool,
     /// Switches that make rare paths common, for tests.
     pub debug: DebugOptions,
 }

@@ -14,6 +14,7 @@ use godwit_memory::{
     Admission, AdmissionRequest, BufferManager, OwnerCounters, minimum_memory_limit, minimum_query_bytes,
 };
 use godwit_sql::{CopyOption, Estimates, Statement};
+use godwit_tables::{InsertSink, NewTable, TableTarget};
 use parking_lot::Mutex;
 
 pub use godwit_sql::ParsedStatement;
@@ -102,15 +103,41 @@ impl Connection {
                 if if_not_exists && catalog.get(&view.name).is_some() {
                     return Ok(QueryResult::empty());
                 }
-                catalog.create_view(view, or_replace)?;
+                shared.store.create_view(view, or_replace)?;
                 Ok(QueryResult::empty())
             }
             Statement::DropView { names, if_exists } => {
                 for name in names.iter().filter(|name| !if_exists || catalog.get(name).is_some()) {
-                    catalog.drop_view(name)?;
+                    shared.store.drop_view(name)?;
                 }
                 Ok(QueryResult::empty())
             }
+            Statement::CreateTable { name, schema, or_replace, if_not_exists, rows } => {
+                if if_not_exists && shared.store.table(&name).is_some() {
+                    return Ok(QueryResult::empty());
+                }
+                let fields = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+                let table = NewTable { name, fields, or_replace };
+                let Some(rows) = rows else {
+                    return shared.store.create_table(&table).map(|()| QueryResult::empty());
+                };
+                shared.store.check_new(&table)?;
+                self.insert(statement, &rows, TableTarget::New(table))
+            }
+            Statement::DropTable { names, if_exists } => {
+                for name in names.iter().filter(|name| !if_exists || catalog.get(name).is_some()) {
+                    shared.store.drop_table(name)?;
+                }
+                Ok(QueryResult::empty())
+            }
+            Statement::Insert { table, rows } => {
+                let target = shared.store.table(&table).ok_or_else(|| {
+                    Error::user(format!("{table} is a file: rows can't be inserted"))
+                        .with_hint("CREATE TABLE makes a table of the database")
+                })?;
+                self.insert(statement, &rows, TableTarget::Existing(target))
+            }
+            Statement::Checkpoint => shared.store.checkpoint().map(|()| QueryResult::empty()),
             Statement::Set { name, value } => {
                 settings::set(&self.session(), &name, &value).map(|()| QueryResult::empty())
             }
@@ -146,12 +173,18 @@ impl Connection {
     ) -> Result<QueryResult> {
         let format = FileFormat::of(path, options)?;
         let rows = result_schema(plan, Some(column_names));
-        let count = Arc::new(Schema::new(vec![Field::new("count", DataType::Int64, true)]));
         let sink = |query: &QueryContext, count| {
             let sink: Arc<dyn Sink> = CopySink::create(path, &format, &rows, query, count)?;
             Ok(sink)
         };
-        self.start(statement, plan, count, false, sink).map(|(result, _)| result)
+        self.start(statement, plan, count_schema(), false, sink).map(|(result, _)| result)
+    }
+
+    /// Puts the rows of a query into a table. The result is their number.
+    fn insert(&self, statement: &ParsedStatement, plan: &LogicalPlan, target: TableTarget) -> Result<QueryResult> {
+        let store = self.database.0.store.clone();
+        let sink = |query: &QueryContext, count| Ok(InsertSink::new(store, target, query, count)?.into_sink());
+        self.start(statement, plan, count_schema(), false, sink).map(|(result, _)| result)
     }
 
     /// Plans a query and starts it as soon as the memory that it can't do without is free. Its rows end in the sink that
@@ -281,6 +314,11 @@ fn result_schema(plan: &LogicalPlan, column_names: Option<&[String]>) -> SchemaR
     let renamed = |(field, name): (&Arc<Field>, &str)| field.as_ref().clone().with_name(name).with_nullable(true);
     let fields: Vec<Field> = schema.fields().iter().zip(names).map(renamed).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The result of statements that write rows: how many.
+fn count_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("count", DataType::Int64, true)]))
 }
 
 /// A result with the lines of a plan.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use godwit_common::{Error, Named, Result};
+use godwit_common::{Named, Result};
 use godwit_exec::{COMPRESS_FROM_BYTES, WorkerPool};
 use godwit_files::FileResolver;
 use godwit_memory::{
@@ -12,6 +12,7 @@ use godwit_memory::{
     minimum_memory_limit, resident_process_bytes,
 };
 use godwit_sql::{Catalog, Planner};
+use godwit_tables::Store;
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::{check_threads, default_threads};
@@ -25,6 +26,8 @@ pub struct Database(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) memory: BufferManager,
     pub(crate) planner: Planner,
+    /// The database's own tables.
+    pub(crate) store: Arc<Store>,
     pub(crate) debug: crate::DebugOptions,
     pub(crate) queries: Arc<QueryRegistry>,
     pub(crate) query_limits: QueryLimits,
@@ -86,7 +89,8 @@ impl QueryLimits {
 }
 
 impl Database {
-    /// Opens a database: `":memory:"`, or a folder of Parquet files, each of which becomes a table of its name.
+    /// Opens a database: a file, which is made if it isn't there; `":memory:"`; or a folder of Parquet files, each of which
+    /// becomes a table of its name.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Config::default())
     }
@@ -116,9 +120,15 @@ impl Database {
         };
         let resolver = Arc::new(FileResolver::new(memory.clone()));
         let catalog = Arc::new(Catalog::new());
+        let path = path.as_ref();
+        let store = match path == Path::new(":memory:") || path.is_dir() {
+            true => Store::in_memory(catalog.clone(), &memory),
+            false => Store::open(catalog.clone(), &memory, path, config.read_only)?,
+        };
         let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
         let database = Self(Arc::new_cyclic(|shared| Shared {
             planner: Planner::new(catalog, resolver).with_table_functions(system_tables::functions(shared)),
+            store,
             memory,
             debug: config.debug,
             queries: Arc::default(),
@@ -128,8 +138,8 @@ impl Database {
             limit: Mutex::new(limit),
             compressed_materialization: Mutex::default(),
         }));
-        if path.as_ref() != Path::new(":memory:") {
-            database.attach_folder(path.as_ref())?;
+        if path.is_dir() {
+            database.attach_folder(path)?;
         }
         Ok(database)
     }
@@ -151,10 +161,6 @@ impl Database {
     }
 
     fn attach_folder(&self, folder: &Path) -> Result<()> {
-        if !folder.is_dir() {
-            let error = Error::user(format!("{} is not a folder of Parquet files", folder.display()));
-            return Err(error.with_hint("open ':memory:' and query files with SELECT ... FROM 'file.parquet'"));
-        }
         godwit_files::tables_in(folder, &self.0.memory)?
             .into_iter()
             .try_for_each(|table| self.0.planner.catalog().create_table(table, false))

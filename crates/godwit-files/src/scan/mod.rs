@@ -3,7 +3,7 @@
 //! ```text
 //! start:   bounds of row groups and pages, filters of joins ──▶ morsels            (plan.rs)
 //! worker:  morsel ──▶ windows of a chunk's rows
-//!            stage 1: decode its columns, filter ─▶ rows left                      (stages.rs)
+//!            stage 1: decode its columns, filter ─▶ rows left                      (scan_filter)
 //!            stage 2: decode its columns for these rows, filter ─▶ rows left
 //!            …
 //!            decode the other columns for the rows that are left ──▶ chunk
@@ -15,7 +15,6 @@
 mod arrow_column;
 mod plan;
 mod row_group;
-mod stages;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -27,12 +26,12 @@ use datafusion_expr::Expr;
 use godwit_common::{Result, format_bytes};
 use godwit_exec::metrics::OperatorMetrics;
 use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
+use godwit_exec::scan_filter::{self, Stage, StagePlan};
 use godwit_exec::{QueryContext, ScanRequest};
 
 use crate::config::WINDOW_KEPT_BYTES_MAX;
 use crate::table::ParquetTable;
 use plan::{Morsel, Pruning, ScanPlan};
-use stages::{Stage, StagePlan};
 use worker::ScanWorker;
 
 /// One scan of a table in a query.
@@ -61,15 +60,9 @@ struct Counters {
 impl ParquetScan {
     pub(crate) fn new(table: Arc<ParquetTable>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<Self>> {
         query.cancel.check()?;
-        let conjuncts = stages::conjuncts(&request.filters)?;
-        let mut stages = stages::compile(&table, &conjuncts)?;
-        // Filters that can fail stay last.
-        let movable =
-            stages.iter().take_while(|stage| !matches!(stage, StagePlan::Predicate { can_fail: true, .. })).count();
-        let keys = request.join_filters.iter();
-        let keys =
-            keys.map(|filter| StagePlan::Keys { column: request.columns[filter.column], filter: filter.clone() });
-        stages.splice(movable..movable, keys);
+        let conjuncts = scan_filter::conjuncts(&request.filters)?;
+        let (schema, columns) = (table.schema(), &request.columns);
+        let stages = scan_filter::plan(schema, table.row_type(), &conjuncts, columns, &request.join_filters)?;
         let metrics = OperatorMetrics::new(request.name.clone());
         Ok(Arc::new(Self {
             table,
@@ -90,10 +83,7 @@ impl ParquetScan {
     /// Columns of the table that are read, those of filters first.
     fn columns(&self) -> Vec<usize> {
         let mut columns = Vec::new();
-        let filtered = self.stages.iter().flat_map(|stage| match stage {
-            StagePlan::Predicate { columns, .. } => columns.clone(),
-            StagePlan::Keys { column, .. } => vec![*column],
-        });
+        let filtered = self.stages.iter().flat_map(StagePlan::columns);
         for column in filtered.chain(self.request.columns.iter().copied()) {
             if !columns.contains(&column) {
                 columns.push(column);

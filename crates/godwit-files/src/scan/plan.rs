@@ -12,11 +12,11 @@ use datafusion_expr::Expr;
 use godwit_vector::ValueRange;
 
 use super::row_group::RowGroupState;
-use crate::bounds::{Bounds, refuted};
 use crate::config::MORSEL_ROWS;
 use crate::footer::ParquetFile;
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
+use godwit_exec::scan_filter::{Bounds, refuted};
 
 /// A piece of work: some rows of a row group.
 pub(crate) struct Morsel {

@@ -8,13 +8,13 @@ use std::time::Instant;
 use godwit_common::Result;
 use godwit_exec::QueryContext;
 use godwit_exec::pipeline::{SourceVerdict, SourceWorker};
+use godwit_exec::scan_filter::{Stage, reorder};
 use godwit_memory::BufferManager;
 use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
 use super::ParquetScan;
 use super::arrow_column::ArrowColumn;
 use super::plan::Morsel;
-use super::stages::{Stage, reorder};
 use crate::column::ColumnReader;
 use crate::distinct::is_dictionary_encoded;
 use crate::page::{PageReader, ReadWindow};

@@ -270,8 +270,7 @@ impl Checkpoint<'_> {
         file.sync().map_err(|error| io(&error))?;
         let (header, slot) = {
             let state = self.file.state.lock();
-            let header =
-                FileHeader { checkpoint: state.header.checkpoint.next(), root, blocks: state.free.blocks() };
+            let header = FileHeader { checkpoint: state.header.checkpoint.next(), root, blocks: state.free.blocks() };
             (header, state.next_slot)
         };
         self.allocated.clear();

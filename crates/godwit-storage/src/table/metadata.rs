@@ -86,8 +86,7 @@ impl Main {
         let block = |bytes: &mut Reader<'_>| blocks.adopt(BlockPointer::from_bytes(bytes.array()?));
         let blocks: Vec<Arc<Block>> = (0..count).map(|_| block(bytes)).collect::<Result<_>>()?;
         let count = bytes.u32()?;
-        let streams: Vec<Arc<ByteStream>> =
-            (0..count).map(|_| read_stream(bytes, &blocks)).collect::<Result<_>>()?;
+        let streams: Vec<Arc<ByteStream>> = (0..count).map(|_| read_stream(bytes, &blocks)).collect::<Result<_>>()?;
         let columns = fields.into_iter().map(|field| {
             let summary = read_summary(bytes)?;
             let dictionary = match bytes.u8()? {
@@ -151,8 +150,7 @@ fn read_parts(bytes: &mut Reader<'_>, streams: &[Arc<ByteStream>]) -> Result<Vec
         let stream = streams.get(bytes.u32()? as usize).ok_or_else(|| corrupt("no such stream"))?.clone();
         let offset = bytes.u64()?;
         let header = PartHeader::from_bytes(&mut bytes.0)?;
-        let ends_in_stream =
-            offset.checked_add(header.body_bytes as u64).is_some_and(|end| end <= stream.bytes());
+        let ends_in_stream = offset.checked_add(header.body_bytes as u64).is_some_and(|end| end <= stream.bytes());
         if !ends_in_stream || header.rows == 0 {
             return Err(corrupt("a part outside of its stream"));
         }

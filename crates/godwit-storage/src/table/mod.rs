@@ -24,11 +24,11 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use godwit_common::{Error, Result};
 use godwit_encoding::{Part, PartHeader};
 use godwit_memory::BufferManager;
-use godwit_vector::{PhysicalType, ValueRange};
+use godwit_vector::{PhysicalType, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
 pub use load::{Load, LoadWorker};
@@ -147,10 +147,51 @@ impl Main {
         parts.map(|part| &part.stream).filter(|stream| seen.insert(Arc::as_ptr(stream))).cloned().collect()
     }
 
+    /// Hands over the rows of a row group, in windows of at most [`WINDOW_ROWS`].
+    pub fn for_each_window(
+        &self,
+        group: usize,
+        memory: &BufferManager,
+        mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
+    ) -> Result<()> {
+        let group = &self.groups[group];
+        for start in (0..group.rows as usize).step_by(WINDOW_ROWS) {
+            let rows = start..(group.rows as usize).min(start + WINDOW_ROWS);
+            let read = |(segment, column): (&Segment, &MainColumn)| {
+                let open = segment.part_of(start).open(memory)?;
+                let first = open.rows().start;
+                let values = open.part()?.decode(rows.start - first..rows.end - first)?;
+                match column.dictionary.as_ref().filter(|_| segment.part_of(start).has_codes()) {
+                    Some(dictionary) if column.is_text() => {
+                        dictionary.load(memory)?.with_codes(&values).ok_or_else(|| corrupt("a code without a string"))
+                    }
+                    _ => Ok(values),
+                }
+            };
+            let columns = group.segments.iter().zip(&self.columns).map(read).collect::<Result<Vec<_>>>()?;
+            visit(&columns, rows.len())?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the last row group. What is known of the columns counts it still, but for the number of NULLs.
+    pub fn remove_last_group(&mut self) {
+        let Some(group) = self.groups.pop() else { return };
+        for (column, segment) in self.columns.iter_mut().zip(&group.segments) {
+            column.summary.nulls -= segment.nulls().min(column.summary.nulls);
+        }
+    }
+
     /// True if every part of the column has codes, or nothing but NULL.
     pub fn has_only_codes(&self, column: usize) -> bool {
         let mut parts = self.groups.iter().flat_map(|group| &group.segments[column].parts);
         parts.all(|part| part.has_codes() || part.header.nulls == part.header.rows)
+    }
+}
+
+impl MainColumn {
+    fn is_text(&self) -> bool {
+        matches!(self.field.data_type(), DataType::Utf8View | DataType::BinaryView)
     }
 }
 

@@ -66,9 +66,11 @@ fn rows_of(main: &Main, memory: &BufferManager) -> Vec<Row> {
         let mut texts = Vec::new();
         for vector in &columns[1] {
             let flat = vector.to_flat();
-            texts.extend((0..vector.len()).map(|row| {
-                vector.is_valid(row).then(|| String::from_utf8(flat.strings().get(row).to_vec()).unwrap())
-            }));
+            texts.extend(
+                (0..vector.len()).map(|row| {
+                    vector.is_valid(row).then(|| String::from_utf8(flat.strings().get(row).to_vec()).unwrap())
+                }),
+            );
         }
         assert_eq!((numbers.len(), texts.len()), (group.rows as usize, group.rows as usize));
         rows.extend(numbers.into_iter().zip(texts));

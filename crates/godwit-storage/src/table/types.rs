@@ -36,8 +36,9 @@ const TIME_64: u8 = 68;
 
 /// An error if tables can't hold columns of this type.
 pub(super) fn check(field: &Field) -> Result<()> {
-    write(field.data_type(), &mut Vec::new())
-        .map_err(|_| Error::unsupported(format!("a table with a column {} of type {}", field.name(), field.data_type())))
+    write(field.data_type(), &mut Vec::new()).map_err(|_| {
+        Error::unsupported(format!("a table with a column {} of type {}", field.name(), field.data_type()))
+    })
 }
 
 pub(super) fn write(data_type: &DataType, out: &mut Vec<u8>) -> Result<()> {

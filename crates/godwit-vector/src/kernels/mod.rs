@@ -9,6 +9,7 @@ pub mod boolean;
 pub mod byte_array;
 pub mod cast;
 pub mod compare;
+pub mod concatenate;
 pub mod date;
 pub mod grouped;
 pub mod hash;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_vector::kernels::cast::convert;
-use godwit_vector::{Bitmap, Data, Dictionary, Flat, Native, PhysicalType, StrColumn, Vector};
+use godwit_vector::kernels::concatenate::concatenated_values;
+use godwit_vector::{Bitmap, Data, Dictionary, Flat, PhysicalType, StrColumn, Vector};
 
 use super::LoadColumn;
 use super::interner::Interner;
@@ -139,7 +140,7 @@ impl ColumnBuffer {
         let validity = self.validity.take().map(|words| Bitmap::from_words(words, rows));
         match &mut self.values {
             Values::Pieces(pieces) => {
-                (Vector::flat(concatenated(&std::mem::take(pieces), column.physical, rows), validity), false)
+                (Vector::flat(concatenated_values(&std::mem::take(pieces), column.physical), validity), false)
             }
             Values::Codes(codes) => {
                 let given_up = column.interner.as_ref().is_none_or(|interner| interner.0.lock().is_given_up());
@@ -181,33 +182,5 @@ fn append_strings(vector: &Vector, bytes: &mut Vec<u8>, ends: &mut Vec<usize>) {
             bytes.extend_from_slice(strings.get(row));
         }
         ends.push(bytes.len());
-    }
-}
-
-fn concatenated(pieces: &[Flat], physical: PhysicalType, rows: usize) -> Flat {
-    fn of<T: Native>(pieces: &[Flat], rows: usize) -> Flat {
-        let mut values: Vec<T> = Vec::with_capacity(rows);
-        pieces.iter().for_each(|piece| values.extend_from_slice(piece.values()));
-        T::into_flat(values.into())
-    }
-    use PhysicalType as P;
-    match physical {
-        P::Bool => {
-            let mut values: Vec<u8> = Vec::with_capacity(rows);
-            pieces.iter().for_each(|piece| values.extend_from_slice(piece.bools()));
-            Flat::Bool(values.into())
-        }
-        P::I8 => of::<i8>(pieces, rows),
-        P::I16 => of::<i16>(pieces, rows),
-        P::I32 => of::<i32>(pieces, rows),
-        P::I64 => of::<i64>(pieces, rows),
-        P::I128 => of::<i128>(pieces, rows),
-        P::U8 => of::<u8>(pieces, rows),
-        P::U16 => of::<u16>(pieces, rows),
-        P::U32 => of::<u32>(pieces, rows),
-        P::U64 => of::<u64>(pieces, rows),
-        P::F32 => of::<f32>(pieces, rows),
-        P::F64 => of::<f64>(pieces, rows),
-        P::Str | P::Nested => unreachable!("strings are buffered as bytes, nested values aren't stored"),
     }
 }

@@ -12,21 +12,30 @@ use datafusion_common::{Column, DFSchema};
 use datafusion_expr::Expr;
 use datafusion_expr::utils::split_conjunction;
 use godwit_common::{Error, Result};
-use godwit_exec::{KeyFilter, ScanFilter};
 use godwit_expression::{CompileContext, Expression, Predicate, PredicateWorker};
-use godwit_vector::{Chunk, ColumnType};
+use godwit_vector::{Chunk, ColumnType, RowType};
 
-use crate::config::{FILTER_KEPT_MAX, FILTER_RETRY_MORSELS, FILTER_TRIAL_ROWS};
-use crate::table::ParquetTable;
+use crate::{KeyFilter, ScanFilter};
+
+/// A filter from a join that keeps more than this share of the rows isn't worth its time.
+const FILTER_KEPT_MAX: f64 = 0.9;
+
+/// Rows after which it is decided whether a filter of a join removes enough to go on with it.
+const FILTER_TRIAL_ROWS: u64 = 20_000;
+
+/// Morsels after which a join filter that was given up is tried again: data may be clustered.
+const FILTER_RETRY_MORSELS: u32 = 16;
 
 /// A stage, before any worker runs it.
-pub(crate) enum StagePlan {
+pub enum StagePlan {
     /// Conjuncts over `columns` of the table, to which their column numbers refer.
     Predicate {
         /// Ascending.
         columns: Vec<usize>,
         /// Over a chunk of these columns.
         predicate: Predicate,
+        /// What `predicate` was compiled of.
+        conjuncts: Vec<Expr>,
         /// True if no other stage may be moved behind it.
         can_fail: bool,
     },
@@ -39,8 +48,18 @@ pub(crate) enum StagePlan {
     },
 }
 
+impl StagePlan {
+    /// The columns of the table that it needs.
+    pub fn columns(&self) -> Vec<usize> {
+        match self {
+            StagePlan::Predicate { columns, .. } => columns.clone(),
+            StagePlan::Keys { column, .. } => vec![*column],
+        }
+    }
+}
+
 /// The conjuncts of filters, columns without the name of their table.
-pub(crate) fn conjuncts(filters: &[Expr]) -> Result<Vec<Expr>> {
+pub fn conjuncts(filters: &[Expr]) -> Result<Vec<Expr>> {
     filters
         .iter()
         .flat_map(split_conjunction)
@@ -58,46 +77,75 @@ pub(crate) fn conjuncts(filters: &[Expr]) -> Result<Vec<Expr>> {
         .collect()
 }
 
-/// Compiles conjuncts into stages, in an order to begin with.
-pub(crate) fn compile(table: &ParquetTable, conjuncts: &[Expr]) -> Result<Vec<StagePlan>> {
+/// Compiles conjuncts over the columns of a table into stages, in an order to begin with.
+fn compile(schema: &Schema, row_type: &RowType, conjuncts: &[Expr]) -> Result<Vec<StagePlan>> {
     let internal = |error: datafusion_common::DataFusionError| Error::internal(error.to_string());
-    let schema: &Schema = table.schema();
     let df_schema = DFSchema::try_from(schema.clone()).map_err(internal)?;
     let context = CompileContext::default();
-    let mut groups: Vec<(Vec<usize>, Vec<Expression>, bool)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for conjunct in conjuncts {
-        let expression = Expression::compile(conjunct, &df_schema, table.row_type(), &context)?;
+        let expression = Expression::compile(conjunct, &df_schema, row_type, &context)?;
         let mut columns = expression.columns_used();
         columns.sort_unstable();
         columns.dedup();
         let can_fail = expression.can_fail();
-        match groups.iter_mut().find(|group| group.2 == can_fail && (can_fail || group.0 == columns)) {
-            Some((known, expressions, _)) => {
-                known.extend(columns);
-                known.sort_unstable();
-                known.dedup();
-                expressions.push(expression);
+        let same = |group: &&mut Group| group.can_fail == can_fail && (can_fail || group.columns == columns);
+        match groups.iter_mut().find(same) {
+            Some(group) => {
+                group.columns.extend(columns);
+                group.columns.sort_unstable();
+                group.columns.dedup();
+                group.expressions.push(expression);
+                group.conjuncts.push(conjunct.clone());
             }
-            None => groups.push((columns, vec![expression], can_fail)),
+            None => {
+                let (expressions, conjuncts) = (vec![expression], vec![conjunct.clone()]);
+                groups.push(Group { columns, expressions, conjuncts, can_fail });
+            }
         }
     }
     // Narrow columns first, until costs are measured.
     let width = |ty: &ColumnType| {
         if ty.physical == godwit_vector::PhysicalType::Nested { 64 } else { ty.physical.width_bytes() }
     };
-    groups.sort_by_key(|(columns, _, can_fail)| {
-        (*can_fail, columns.iter().map(|&column| width(&table.row_type()[column])).sum::<usize>())
+    groups.sort_by_key(|group| {
+        (group.can_fail, group.columns.iter().map(|&column| width(&row_type[column])).sum::<usize>())
     });
-    let stages = groups.into_iter().map(|(columns, expressions, can_fail)| {
+    let stages = groups.into_iter().map(|Group { columns, expressions, conjuncts, can_fail }| {
         let position = |column: usize| columns.binary_search(&column).expect("the columns are those of the conjuncts");
         let predicate = Predicate::new(expressions).remap_columns(&position);
-        StagePlan::Predicate { columns, predicate, can_fail }
+        StagePlan::Predicate { columns, predicate, conjuncts, can_fail }
     });
     Ok(stages.collect())
 }
 
+/// Conjuncts of one stage.
+struct Group {
+    columns: Vec<usize>,
+    expressions: Vec<Expression>,
+    conjuncts: Vec<Expr>,
+    can_fail: bool,
+}
+
+/// All stages of a scan: its filters and, before those that can fail, the filters of joins.
+pub fn plan(
+    schema: &Schema,
+    row_type: &RowType,
+    conjuncts: &[Expr],
+    columns: &[usize],
+    join_filters: &[ScanFilter],
+) -> Result<Vec<StagePlan>> {
+    let mut stages = compile(schema, row_type, conjuncts)?;
+    let movable =
+        stages.iter().take_while(|stage| !matches!(stage, StagePlan::Predicate { can_fail: true, .. })).count();
+    let keys = join_filters.iter();
+    let keys = keys.map(|filter| StagePlan::Keys { column: columns[filter.column], filter: filter.clone() });
+    stages.splice(movable..movable, keys);
+    Ok(stages)
+}
+
 /// A stage as one worker runs it.
-pub(crate) struct Stage {
+pub struct Stage {
     /// Columns of the table that it needs.
     pub columns: Vec<usize>,
     work: Work,
@@ -120,9 +168,9 @@ const MEMORY_ROWS: u64 = 1 << 20;
 
 impl Stage {
     /// The stage of a worker; `None` for the filter of a join that has none to offer.
-    pub(crate) fn new(plan: &StagePlan) -> Option<Self> {
+    pub fn new(plan: &StagePlan) -> Option<Self> {
         let (columns, work, can_fail) = match plan {
-            StagePlan::Predicate { columns, predicate, can_fail } => {
+            StagePlan::Predicate { columns, predicate, can_fail, .. } => {
                 (columns.clone(), Work::Predicate(predicate.worker()), *can_fail)
             }
             StagePlan::Keys { column, filter } => (vec![*column], Work::Keys(filter.filter.get()?.clone()), false),
@@ -131,7 +179,7 @@ impl Stage {
     }
 
     /// The rows of a chunk of the stage's columns that are kept, ascending; `None` if all are.
-    pub(crate) fn rows(&mut self, chunk: &Chunk) -> Result<Option<Vec<u32>>> {
+    pub fn rows(&mut self, chunk: &Chunk) -> Result<Option<Vec<u32>>> {
         match &mut self.work {
             Work::Predicate(predicate) => predicate.rows(chunk),
             Work::Keys(filter) => {
@@ -143,17 +191,17 @@ impl Stage {
     }
 
     /// True if this is a filter of the query itself over one column, which can be evaluated on a dictionary.
-    pub(crate) fn is_simple_predicate(&self) -> bool {
+    pub fn is_simple_predicate(&self) -> bool {
         matches!(self.work, Work::Predicate(_)) && self.columns.len() == 1 && !self.can_fail
     }
 
     /// True while it is given up.
-    pub(crate) fn is_skipped(&self) -> bool {
+    pub fn is_skipped(&self) -> bool {
         self.skipped_morsels > 0
     }
 
     /// Adds what a run cost, decoding included.
-    pub(crate) fn measure(&mut self, rows_in: usize, rows_out: usize, time: Duration) {
+    pub fn measure(&mut self, rows_in: usize, rows_out: usize, time: Duration) {
         self.rows_in += rows_in as u64;
         self.rows_out += rows_out as u64;
         self.time += time;
@@ -175,9 +223,27 @@ impl Stage {
 }
 
 /// Puts stages into the best order known, at the start of a morsel.
-pub(crate) fn reorder(stages: &mut [Stage]) {
-    stages.iter_mut().for_each(|stage| stage.skipped_morsels = stage.skipped_morsels.saturating_sub(1));
-    if stages.iter().all(|stage| stage.rows_in > 0 || stage.can_fail || stage.is_skipped()) {
-        stages.sort_by(|a, b| a.can_fail.cmp(&b.can_fail).then(a.rank().total_cmp(&b.rank())));
+pub fn reorder<S: AsRef<Stage> + AsMut<Stage>>(stages: &mut [S]) {
+    for stage in stages.iter_mut().map(AsMut::as_mut) {
+        stage.skipped_morsels = stage.skipped_morsels.saturating_sub(1);
+    }
+    let is_known = |stage: &Stage| stage.rows_in > 0 || stage.can_fail || stage.is_skipped();
+    if stages.iter().all(|stage| is_known(stage.as_ref())) {
+        stages.sort_by(|a, b| {
+            let (a, b) = (a.as_ref(), b.as_ref());
+            a.can_fail.cmp(&b.can_fail).then(a.rank().total_cmp(&b.rank()))
+        });
+    }
+}
+
+impl AsRef<Stage> for Stage {
+    fn as_ref(&self) -> &Stage {
+        self
+    }
+}
+
+impl AsMut<Stage> for Stage {
+    fn as_mut(&mut self) -> &mut Stage {
+        self
     }
 }

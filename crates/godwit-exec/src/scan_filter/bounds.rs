@@ -13,7 +13,7 @@ use godwit_vector::ValueRange;
 
 /// What is known of some rows of a column.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     /// No value is smaller.
     pub min: Option<ScalarValue>,
     /// No value is larger.
@@ -30,7 +30,7 @@ impl Bounds {
     }
 
     /// True if no value equals one in `range`.
-    pub(crate) fn excludes(&self, range: ValueRange) -> bool {
+    pub fn excludes(&self, range: ValueRange) -> bool {
         let min = self.min.as_ref().and_then(scalar_to_integer);
         let max = self.max.as_ref().and_then(scalar_to_integer);
         self.all_null() || min.is_some_and(|min| min > range.max) || max.is_some_and(|max| max < range.min)
@@ -65,7 +65,7 @@ impl Bounds {
 }
 
 /// True if the filter is TRUE for no row, given the bounds of columns by name.
-pub(crate) fn refuted(filter: &Expr, bounds: &dyn Fn(&str) -> Option<Bounds>) -> bool {
+pub fn refuted(filter: &Expr, bounds: &dyn Fn(&str) -> Option<Bounds>) -> bool {
     let of = |expr: &Expr| match expr {
         Expr::Column(column) => bounds(&column.name),
         _ => None,
@@ -116,7 +116,7 @@ pub(crate) fn refuted(filter: &Expr, bounds: &dyn Fn(&str) -> Option<Bounds>) ->
 }
 
 /// The order of two values; `None` if their types don't compare.
-pub(crate) fn compare(a: &ScalarValue, b: &ScalarValue) -> Option<Ordering> {
+pub fn compare(a: &ScalarValue, b: &ScalarValue) -> Option<Ordering> {
     match (text_of(a), text_of(b)) {
         (Some(a), Some(b)) => Some(a.cmp(b)),
         _ => a.partial_cmp(b),

@@ -1,0 +1,7 @@
+//! What scans of all kinds of tables have in common: filters in stages, and what bounds of values refute.
+
+mod bounds;
+mod stages;
+
+pub use bounds::{Bounds, compare, refuted};
+pub use stages::{Stage, StagePlan, conjuncts, plan, reorder};

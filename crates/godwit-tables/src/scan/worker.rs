@@ -1,0 +1,293 @@
+//! One worker of a scan.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use godwit_common::Result;
+use godwit_exec::QueryContext;
+use godwit_exec::pipeline::{SourceVerdict, SourceWorker};
+use godwit_exec::scan_filter::{Stage, reorder};
+use godwit_memory::BufferManager;
+use godwit_storage::table::{RowGroup, WINDOW_ROWS};
+use godwit_vector::Chunk;
+
+use super::TableScan;
+use super::packed::PackedFilter;
+use super::plan::Morsel;
+use super::reader::ColumnReader;
+
+/// A stage, and how it is evaluated on packed values if it can be.
+pub(super) struct WorkerStage {
+    stage: Stage,
+    packed: Option<Arc<PackedFilter>>,
+}
+
+impl WorkerStage {
+    pub(super) fn new(stage: Stage, packed: Option<Arc<PackedFilter>>) -> Option<Self> {
+        Some(Self { stage, packed })
+    }
+}
+
+impl AsRef<Stage> for WorkerStage {
+    fn as_ref(&self) -> &Stage {
+        &self.stage
+    }
+}
+
+impl AsMut<Stage> for WorkerStage {
+    fn as_mut(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+}
+
+/// Works on one morsel after the other.
+pub(super) struct ScanWorker {
+    scan: Arc<TableScan>,
+    query: Arc<QueryContext>,
+    memory: BufferManager,
+    stages: Vec<WorkerStage>,
+    /// By column of the table, for those that are read.
+    readers: Vec<Option<ColumnReader>>,
+    current: Option<Current>,
+    /// Rows that are found and not handed out: windows may be larger than chunks.
+    pending: Option<Chunk>,
+    /// Scratch.
+    passing: Vec<u32>,
+}
+
+/// The morsel under work.
+struct Current {
+    work: Work,
+    morsel_rows: usize,
+}
+
+enum Work {
+    Main { group: Arc<RowGroup>, rows: Range<usize> },
+    Delta(Option<Chunk>),
+}
+
+/// A window under work: the rows that are left, and the columns that were decoded for them.
+struct Window {
+    group: Arc<RowGroup>,
+    rows: Range<usize>,
+    chunk: Chunk,
+    /// Column of the table for each column of the chunk.
+    decoded: Vec<usize>,
+    /// Rows of the window that are left, ascending; `None`: all.
+    selected: Option<Vec<u32>>,
+}
+
+impl ScanWorker {
+    pub(super) fn new(scan: Arc<TableScan>, query: Arc<QueryContext>, stages: Vec<WorkerStage>) -> Self {
+        let memory = query.memory.scoped(scan.metrics.memory().clone());
+        let mut readers: Vec<Option<ColumnReader>> = scan.version.row_type().iter().map(|_| None).collect();
+        for column in scan.columns() {
+            let physical = scan.version.row_type()[column].physical;
+            readers[column] = Some(ColumnReader::new(column, physical, &scan.started().dictionaries));
+        }
+        Self { scan, query, memory, stages, readers, current: None, pending: None, passing: Vec::new() }
+    }
+
+    fn open_morsel(&mut self) -> Result<bool> {
+        self.query.cancel.check()?;
+        let Some(morsel) = self.scan.next_morsel() else { return Ok(false) };
+        reorder(&mut self.stages);
+        let work = match morsel {
+            Morsel::Main(group, rows) => Work::Main { group: group.clone(), rows: rows.clone() },
+            Morsel::Delta(chunk) => Work::Delta(Some(chunk.clone())),
+        };
+        self.current = Some(Current { work, morsel_rows: morsel.rows() });
+        Ok(true)
+    }
+
+    /// The rows of a window that pass all filters; `None` if none does.
+    fn read_window(&mut self, group: Arc<RowGroup>, rows: Range<usize>) -> Result<Option<Chunk>> {
+        let chunk = Chunk::new(Vec::new(), rows.len());
+        let mut window = Window { group, rows, chunk, decoded: Vec::new(), selected: None };
+        let mut stages = std::mem::take(&mut self.stages);
+        let filtered = self.filter(&mut window, &mut stages);
+        self.stages = stages;
+        filtered?;
+        if window.chunk.is_empty() {
+            return Ok(None);
+        }
+        let scan = self.scan.clone();
+        for &column in &scan.request.columns {
+            self.decode(&mut window, column)?;
+        }
+        Ok(Some(window.chunk.project(&positions(&scan.request.columns, &window.decoded))))
+    }
+
+    fn filter(&mut self, window: &mut Window, stages: &mut [WorkerStage]) -> Result<()> {
+        for WorkerStage { stage, packed } in stages {
+            if stage.is_skipped() {
+                continue;
+            }
+            let start = Instant::now();
+            let rows_in = window.chunk.len();
+            let kept = match self.packed_rows(window, stage, packed.as_deref())? {
+                Some(kept) => (kept.len() < rows_in).then_some(kept),
+                None => {
+                    for &column in &stage.columns {
+                        self.decode(window, column)?;
+                    }
+                    let positions = positions(&stage.columns, &window.decoded);
+                    stage.rows(&window.chunk.project(&positions))?
+                }
+            };
+            stage.measure(rows_in, kept.as_ref().map_or(rows_in, Vec::len), start.elapsed());
+            if let Some(kept) = kept {
+                window.keep(kept);
+                if window.chunk.is_empty() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows left of the window that pass a filter on packed values; `None` if it has none for them.
+    fn packed_rows(
+        &mut self,
+        window: &Window,
+        stage: &Stage,
+        packed: Option<&PackedFilter>,
+    ) -> Result<Option<Vec<u32>>> {
+        let Some(packed) = packed else { return Ok(None) };
+        let column = stage.columns[0];
+        if window.decoded.contains(&column) {
+            return Ok(None);
+        }
+        let reader = self.readers[column].as_mut().expect("columns of filters are read");
+        if !reader.is_packed(&window.group, &window.rows, &self.memory)? {
+            return Ok(None);
+        }
+        self.passing.clear();
+        let (group, rows) = (&window.group, &window.rows);
+        match packed {
+            PackedFilter::Range(range) => {
+                reader.select_range(group, rows, *range, &mut self.passing, &self.memory)?;
+            }
+            PackedFilter::Codes(codes) => {
+                reader.select_codes(group, rows, codes, &mut self.passing, &self.memory)?;
+            }
+        }
+        Ok(Some(match &window.selected {
+            None => self.passing.clone(),
+            Some(selected) => positions_of_common(selected, &self.passing),
+        }))
+    }
+
+    fn decode(&mut self, window: &mut Window, column: usize) -> Result<()> {
+        if !window.decoded.contains(&column) {
+            let reader = self.readers[column].as_mut().expect("requested columns are read");
+            let values = reader.read(&window.group, &window.rows, window.selected.as_deref(), &self.memory)?;
+            window.chunk.push(values);
+            window.decoded.push(column);
+        }
+        Ok(())
+    }
+
+    /// The rows of a chunk of the delta that pass all filters.
+    fn read_delta(&mut self, mut chunk: Chunk) -> Result<Option<Chunk>> {
+        for WorkerStage { stage, .. } in &mut self.stages {
+            if stage.is_skipped() {
+                continue;
+            }
+            if let Some(kept) = stage.rows(&chunk.project(&stage.columns))? {
+                chunk.select(&kept);
+                if chunk.is_empty() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(chunk.project(&self.scan.request.columns)))
+    }
+
+    /// Works on the morsel; true if it is finished.
+    fn work(&mut self) -> Result<bool> {
+        let Some(current) = &mut self.current else { return Ok(true) };
+        let (found, rows_in) = match &mut current.work {
+            Work::Main { rows, .. } if rows.start == rows.end => return Ok(true),
+            Work::Main { group, rows } => {
+                let end = rows.end.min(rows.start + WINDOW_ROWS);
+                let window = rows.start..end;
+                rows.start = end;
+                let (group, rows_in) = (group.clone(), window.len());
+                (self.read_window(group, window)?, rows_in)
+            }
+            Work::Delta(chunk) => {
+                let Some(chunk) = chunk.take() else { return Ok(true) };
+                let rows_in = chunk.len();
+                (self.read_delta(chunk)?, rows_in)
+            }
+        };
+        let rows_out = found.as_ref().map_or(0, Chunk::len);
+        self.scan.rows_filtered.fetch_add((rows_in - rows_out) as u64, Ordering::Relaxed);
+        self.scan.rows_out.fetch_add(rows_out as u64, Ordering::Relaxed);
+        self.pending = found;
+        Ok(false)
+    }
+
+    /// The next rows of those that were found.
+    fn next_pending(&mut self) -> Option<Chunk> {
+        let chunk = self.pending.take()?;
+        let most = self.query.settings.chunk_rows;
+        if chunk.len() <= most {
+            return Some(chunk);
+        }
+        self.pending = Some(chunk.slice(most, chunk.len() - most));
+        Some(chunk.slice(0, most))
+    }
+}
+
+impl Window {
+    /// Keeps those of the rows left that are at `kept`.
+    fn keep(&mut self, kept: Vec<u32>) {
+        self.chunk.select(&kept);
+        self.selected = Some(match self.selected.take() {
+            None => kept,
+            Some(before) => kept.iter().map(|&row| before[row as usize]).collect(),
+        });
+    }
+}
+
+/// Positions in `selected` of the rows that are in `passing`, too; both are ascending.
+fn positions_of_common(selected: &[u32], passing: &[u32]) -> Vec<u32> {
+    let mut common = Vec::with_capacity(selected.len().min(passing.len()));
+    let mut passing = passing.iter().peekable();
+    for (position, row) in selected.iter().enumerate() {
+        while passing.next_if(|&&other| other < *row).is_some() {}
+        if passing.peek() == Some(&row) {
+            common.push(position as u32);
+        }
+    }
+    common
+}
+
+/// Where the columns are among those decoded.
+fn positions(columns: &[usize], decoded: &[usize]) -> Vec<usize> {
+    let position = |column: &usize| decoded.iter().position(|known| known == column).expect("it was decoded");
+    columns.iter().map(position).collect()
+}
+
+impl SourceWorker for ScanWorker {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        loop {
+            if let Some(chunk) = self.next_pending() {
+                return Ok(SourceVerdict::Chunk(chunk));
+            }
+            if self.current.is_none() && !self.open_morsel()? {
+                self.scan.note_work();
+                return Ok(SourceVerdict::Done);
+            }
+            if self.work()? {
+                let Some(current) = self.current.take() else { continue };
+                self.query.rows_done.fetch_add(current.morsel_rows as u64, Ordering::Relaxed);
+                return Ok(SourceVerdict::Worked);
+            }
+        }
+    }
+}

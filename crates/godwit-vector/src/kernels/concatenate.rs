@@ -1,0 +1,65 @@
+//! Vectors one after the other.
+
+use crate::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
+
+/// The rows of all vectors, which have one physical type, as a flat vector.
+pub fn concatenated(vectors: &[Vector]) -> Vector {
+    assert!(!vectors.is_empty(), "no vectors have no type");
+    let flats: Vec<Flat> = vectors.iter().map(Vector::to_flat).collect();
+    let flat = concatenated_values(&flats, vectors[0].physical());
+    let rows = vectors.iter().flat_map(|vector| (0..vector.len()).map(|row| vector.is_valid(row)));
+    let mut valid = rows;
+    let has_nulls = vectors.iter().any(Vector::has_nulls);
+    let validity = has_nulls.then(|| Bitmap::from_fn(flat.len(), |_| valid.next().unwrap_or(false)));
+    Vector::flat(flat, validity)
+}
+
+/// The values of all columns, which have this physical type. Strings are copied.
+pub fn concatenated_values(pieces: &[Flat], physical: PhysicalType) -> Flat {
+    fn of<T: Native>(pieces: &[Flat], rows: usize) -> Flat {
+        let mut values: Vec<T> = Vec::with_capacity(rows);
+        pieces.iter().for_each(|piece| values.extend_from_slice(piece.values()));
+        T::into_flat(values.into())
+    }
+    use PhysicalType as P;
+    let rows = pieces.iter().map(Flat::len).sum();
+    match physical {
+        P::Bool => {
+            let mut values: Vec<u8> = Vec::with_capacity(rows);
+            pieces.iter().for_each(|piece| values.extend_from_slice(piece.bools()));
+            Flat::Bool(values.into())
+        }
+        P::I8 => of::<i8>(pieces, rows),
+        P::I16 => of::<i16>(pieces, rows),
+        P::I32 => of::<i32>(pieces, rows),
+        P::I64 => of::<i64>(pieces, rows),
+        P::I128 => of::<i128>(pieces, rows),
+        P::U8 => of::<u8>(pieces, rows),
+        P::U16 => of::<u16>(pieces, rows),
+        P::U32 => of::<u32>(pieces, rows),
+        P::U64 => of::<u64>(pieces, rows),
+        P::F32 => of::<f32>(pieces, rows),
+        P::F64 => of::<f64>(pieces, rows),
+        P::Str => Flat::Str(StrColumn::from_strings(pieces.iter().flat_map(|piece| piece.strings().iter()))),
+        P::Nested => panic!("nested values aren't concatenated"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_follow_each_other() {
+        let numbers = |values: Vec<i32>, valid: bool| {
+            let rows = values.len();
+            Vector::from_values(values, Some(Bitmap::filled(rows, valid)))
+        };
+        let all = concatenated(&[numbers(vec![1, 2], true), numbers(vec![3], false), numbers(vec![4], true)]);
+        assert_eq!(all.to_flat().values::<i32>(), [1, 2, 3, 4]);
+        assert_eq!((0..4).map(|row| all.is_valid(row)).collect::<Vec<_>>(), [true, true, false, true]);
+        let text = |text: &str| Vector::constant(Flat::Str(StrColumn::from_strings([text])), 2);
+        let all = concatenated(&[text("a"), text("longer than inline")]);
+        assert_eq!(all.to_flat().strings().get(3), b"longer than inline");
+    }
+}
