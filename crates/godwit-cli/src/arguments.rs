@@ -50,6 +50,16 @@ pub enum Script {
 pub enum Subcommand {
     /// Generate TPC-H as Parquet files and run its 22 queries
     Demo(Demo),
+    /// Read a whole database file and say what is damaged
+    Check(Check),
+}
+
+#[derive(Args, Debug)]
+pub struct Check {
+    /// The database file
+    pub database: PathBuf,
+    #[command(flatten)]
+    pub limits: Limits,
 }
 
 #[derive(Args, Debug)]

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod check;
 mod demo;
 mod interrupt;
 mod output;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_command_line();
     let outcome = match &arguments.subcommand {
         Some(Subcommand::Demo(demo)) => demo::run(demo),
+        Some(Subcommand::Check(check)) => check::run(check),
         None if arguments.version => version::print(arguments.verbose, &arguments.limits),
         None => shell::run(&arguments),
     };

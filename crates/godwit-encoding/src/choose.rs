@@ -2,6 +2,7 @@
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use fsst::Compressor;
+use godwit_common::Named;
 use godwit_vector::{Flat, PhysicalType, ValueRange, Vector, match_physical};
 
 use crate::header::{Encoding, PartHeader};
@@ -35,6 +36,17 @@ pub enum EncodingChoice {
     Symbols,
     /// An ordered dictionary, for strings, which is the table's business; the codes get what `Auto` finds.
     Dictionary,
+}
+
+impl Named for EncodingChoice {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Self::Auto),
+        ("plain", Self::Plain),
+        ("packed", Self::Packed),
+        ("run_length", Self::RunLength),
+        ("symbols", Self::Symbols),
+        ("dictionary", Self::Dictionary),
+    ];
 }
 
 /// Encodes the values of one part: at most [`ROW_GROUP_ROWS`] rows of any type but nested ones.

@@ -13,12 +13,15 @@
 #![forbid(unsafe_code)]
 
 mod insert;
+mod inspect;
 mod scan;
 mod store;
 #[cfg(test)]
 mod tests;
 mod version;
 
+pub use godwit_encoding::EncodingChoice;
 pub use insert::InsertSink;
-pub use store::{NewTable, Store, TableTarget};
+pub use inspect::{DictionaryInfo, SegmentInfo};
+pub use store::{CheckReport, NewTable, Store, TableTarget};
 pub use version::TableVersion;

@@ -12,7 +12,7 @@ use godwit_memory::{
     minimum_memory_limit, resident_process_bytes,
 };
 use godwit_sql::{Catalog, Planner};
-use godwit_tables::Store;
+use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::{check_threads, default_threads};
@@ -142,6 +142,11 @@ impl Database {
             database.attach_folder(path)?;
         }
         Ok(database)
+    }
+
+    /// Reads all tables of the database, and says what is damaged.
+    pub fn check(&self) -> CheckReport {
+        self.0.store.check()
     }
 
     /// A new connection; connections are independent and may run queries at the same time.

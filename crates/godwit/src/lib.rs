@@ -35,5 +35,6 @@ pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_
 pub use godwit_exec::CancelToken;
 pub use godwit_io::{Fault, SimulatedFiles};
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
+pub use godwit_tables::CheckReport;
 pub use queries::{QueryInfo, QueryRegistry, QueryState};
 pub use result::{QueryMemory, QueryProgress, QueryResult};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_exec::Compaction;
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
+use godwit_tables::EncodingChoice;
 use godwit_vector::CHUNK_ROWS;
 
 use crate::config::default_threads;
@@ -126,6 +127,21 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.change(|own| own.join_filters = true);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "force_encoding",
+        description: "How rows are stored that come into tables from now on: 'auto', or, where the type allows it, 'plain', \
+                      'packed', 'run_length', 'symbols' or 'dictionary'",
+        default: || EncodingChoice::default().name().into(),
+        get: |session| session.shared.store.encoding().name().into(),
+        set: |session, value| {
+            session.shared.store.set_encoding(named("force_encoding", value)?);
+            Ok(())
+        },
+        reset: |session| {
+            session.shared.store.set_encoding(EncodingChoice::default());
             Ok(())
         },
     },

@@ -6,6 +6,9 @@
 //! | `godwit_memory()` | use of memory: by query, operator and tag; all rows add up to what the pool has handed out. Of `bytes`, `evictable_bytes` could be had by dropping or writing pages that nobody uses right now |
 //! | `godwit_temp_files()` | temporary file: its size and its slots, each of which holds a spilled page of up to `slot_bytes`; NULL: one larger page |
 //! | `godwit_queries()` | query that runs or waits to be let in |
+//! | `godwit_tables()` | table of the database's own |
+//! | `godwit_segments()` | column of a row group of such a table |
+//! | `godwit_dictionaries()` | dictionary of a text column of such a table |
 //!
 //! Rows are what was true when the scan started.
 
@@ -17,6 +20,7 @@ use datafusion_common::ScalarValue;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_exec::{ComputedTable, Series};
 use godwit_sql::{TableDefinition, TableFunction, TableFunctions};
+use godwit_tables::TableVersion;
 use parking_lot::Mutex;
 
 use crate::database::Shared;
@@ -33,6 +37,9 @@ pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
         .with("godwit_memory", system(memory_rows))
         .with("godwit_temp_files", system(temp_file_rows))
         .with("godwit_queries", system(query_rows))
+        .with("godwit_tables", system(table_rows))
+        .with("godwit_segments", system(segment_rows))
+        .with("godwit_dictionaries", system(dictionary_rows))
 }
 
 type Rows = fn(&Shared) -> Result<RecordBatch>;
@@ -200,5 +207,51 @@ fn query_rows(shared: &Shared) -> Result<RecordBatch> {
             "elapsed_seconds",
             Arc::new(Float64Array::from_iter_values(queries.iter().map(|query| query.elapsed.as_secs_f64()))),
         ),
+    ])
+}
+
+fn table_rows(shared: &Shared) -> Result<RecordBatch> {
+    let tables = shared.store.tables();
+    let bytes = |table: &Arc<TableVersion>| {
+        let segments: u64 = table.segments().iter().map(|segment| segment.bytes).sum();
+        segments + table.dictionaries().iter().map(|dictionary| dictionary.bytes).sum::<u64>()
+    };
+    batch(vec![
+        ("name", texts(tables.iter().map(|table| table.name()))),
+        ("rows", numbers(tables.iter().map(|table| table.rows()))),
+        ("delta_rows", numbers(tables.iter().map(|table| table.delta_rows()))),
+        ("row_groups", numbers(tables.iter().map(|table| table.main().groups.len() as u64))),
+        ("bytes", numbers(tables.iter().map(bytes))),
+    ])
+}
+
+fn segment_rows(shared: &Shared) -> Result<RecordBatch> {
+    let tables = shared.store.tables();
+    let segments: Vec<_> = tables
+        .iter()
+        .flat_map(|table| table.segments().into_iter().map(|segment| (table.name().to_owned(), segment)))
+        .collect();
+    batch(vec![
+        ("table", texts(segments.iter().map(|(table, _)| table))),
+        ("column", texts(segments.iter().map(|(_, segment)| &segment.column))),
+        ("row_group", numbers(segments.iter().map(|(_, segment)| segment.row_group))),
+        ("rows", numbers(segments.iter().map(|(_, segment)| segment.rows))),
+        ("nulls", numbers(segments.iter().map(|(_, segment)| segment.nulls))),
+        ("encoding", texts(segments.iter().map(|(_, segment)| &segment.encoding))),
+        ("bytes", numbers(segments.iter().map(|(_, segment)| segment.bytes))),
+    ])
+}
+
+fn dictionary_rows(shared: &Shared) -> Result<RecordBatch> {
+    let tables = shared.store.tables();
+    let dictionaries: Vec<_> = tables
+        .iter()
+        .flat_map(|table| table.dictionaries().into_iter().map(|dictionary| (table.name().to_owned(), dictionary)))
+        .collect();
+    batch(vec![
+        ("table", texts(dictionaries.iter().map(|(table, _)| table))),
+        ("column", texts(dictionaries.iter().map(|(_, dictionary)| &dictionary.column))),
+        ("strings", numbers(dictionaries.iter().map(|(_, dictionary)| dictionary.strings))),
+        ("bytes", numbers(dictionaries.iter().map(|(_, dictionary)| dictionary.bytes))),
     ])
 }

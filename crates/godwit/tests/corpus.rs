@@ -3,7 +3,7 @@
 mod support;
 
 use godwit::{Config, DebugOptions, minimum_memory_limit};
-use support::run_corpus;
+use support::{run_corpus, run_restarted};
 
 /// Enough that workers get into each other's way, on any machine.
 const THREADS: usize = 4;
@@ -58,4 +58,10 @@ fn odd_chunks() {
 fn one_worker() {
     let evidence = run_corpus("one_worker", &Config { threads: Some(1), ..Config::default() });
     assert_eq!(evidence.other_threads, 0);
+}
+
+/// Nothing of a database file is in memory only.
+#[test]
+fn restarted() {
+    run_restarted(&config());
 }

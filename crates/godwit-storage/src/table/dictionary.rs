@@ -40,6 +40,11 @@ impl ColumnDictionary {
         self.strings
     }
 
+    /// Bytes that it takes in the file.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.header.body_bytes as u64).sum()
+    }
+
     /// The dictionary in memory, read when it is first asked for; it stays as long as this lives.
     pub fn load(&self, memory: &BufferManager) -> Result<OrderedDictionary> {
         let mut loaded = self.loaded.lock();

@@ -104,7 +104,7 @@ fn database(disk: &SimulatedDisk) -> Arc<DatabaseFile> {
 fn many(rows: usize, values: usize) -> Vec<Row> {
     let row = |at: usize| {
         let text = format!("value {} of the column", at * 7919 % values);
-        ((at % 11 > 0).then_some(at as i64 / 3), (at % 5 > 0).then_some(text))
+        ((!at.is_multiple_of(11)).then_some(at as i64 / 3), (!at.is_multiple_of(5)).then_some(text))
     };
     (0..rows).map(row).collect()
 }

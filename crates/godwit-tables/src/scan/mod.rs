@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 use datafusion_expr::Expr;
 use godwit_common::Result;
 use godwit_exec::metrics::OperatorMetrics;
-use godwit_exec::pipeline::{Source, SourceWorker};
+use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
 use godwit_exec::scan_filter::{self, Stage, StagePlan};
 use godwit_exec::{QueryContext, ScanRequest};
 
@@ -140,6 +140,10 @@ impl Source for ScanSource {
         let is_first = scan.started.set(Started { plan, dictionaries, packed }).is_ok();
         assert!(is_first, "a source is started once");
         Ok(())
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        if self.0.stages.is_empty() { ChunkEffect::Streams } else { ChunkEffect::Reduces }
     }
 
     fn parallelism(&self) -> usize {

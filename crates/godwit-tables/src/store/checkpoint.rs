@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result};
-use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
+use godwit_encoding::ROW_GROUP_ROWS;
 use godwit_sql::{CatalogEntry, Planner};
 use godwit_storage::table::{Load, Main};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
@@ -58,7 +58,7 @@ impl Store {
         }
         let mut base = version.main().clone();
         let fields: Vec<_> = base.columns.iter().map(|column| column.field.clone()).collect();
-        let choices = vec![EncodingChoice::Auto; fields.len()];
+        let choices = vec![self.encoding(); fields.len()];
         let load = Load::new(&fields, &choices, self.blocks.clone(), &self.memory, 1)?;
         let mut worker = load.worker(&self.memory)?;
         if base.groups.last().is_some_and(|last| (last.rows as usize) < ROW_GROUP_ROWS / 2) {

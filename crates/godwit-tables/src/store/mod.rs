@@ -11,6 +11,7 @@
 //!
 //! A database in memory is the same without file and log.
 
+mod check;
 mod checkpoint;
 mod record;
 
@@ -31,6 +32,7 @@ use godwit_storage::table::{Load, Main};
 use godwit_vector::Vector;
 use parking_lot::{Mutex, RwLock};
 
+pub use check::CheckReport;
 pub(crate) use record::Change;
 
 use crate::version::TableVersion;
@@ -47,6 +49,8 @@ pub struct Store {
     tables: Mutex<Tables>,
     loads: Mutex<()>,
     commits: RwLock<()>,
+    /// Asked for by the user, for all columns.
+    encoding: Mutex<EncodingChoice>,
 }
 
 type Tables = BTreeMap<String, Arc<TableVersion>>;
@@ -159,7 +163,18 @@ impl Store {
             tables: Mutex::default(),
             loads: Mutex::default(),
             commits: RwLock::default(),
+            encoding: Mutex::default(),
         }
+    }
+
+    /// How rows are stored that come from now on.
+    pub fn encoding(&self) -> EncodingChoice {
+        *self.encoding.lock()
+    }
+
+    /// Changes how rows are stored that come from now on.
+    pub fn set_encoding(&self, choice: EncodingChoice) {
+        *self.encoding.lock() = choice;
     }
 
     /// The newest version of a table.
@@ -225,7 +240,7 @@ impl Store {
     pub(crate) fn load(&self, target: &TableTarget, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
         self.check_writable()?;
         let fields = target.fields();
-        let choices = vec![EncodingChoice::Auto; fields.len()];
+        let choices = vec![self.encoding(); fields.len()];
         Load::new(&fields, &choices, self.blocks.clone(), memory, workers)
     }
 
@@ -296,11 +311,12 @@ impl Store {
                 }
                 let mut changed = tables.clone();
                 changes.iter().try_for_each(|change| self.apply(&mut changed, change))?;
+                // Even a record whose write fails may be found on the disk.
+                changes.iter().for_each(mark_saved);
                 let position = match log {
                     Some(log) => Some(log.append(&record::to_bytes(&changes)?)?),
                     None => None,
                 };
-                changes.iter().for_each(mark_saved);
                 self.publish(&changes, &changed)?;
                 *tables = changed;
                 position
@@ -369,7 +385,7 @@ impl Store {
     }
 }
 
-/// Blocks that a record of the log points to.
+/// Notes that a record of the log is about to point to the blocks of a change.
 fn mark_saved(change: &Change) {
     if let Change::SetMain { main, .. } = change {
         main.blocks().iter().for_each(|block| block.mark_saved());

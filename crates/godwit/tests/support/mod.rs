@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use godwit::{Config, Database, MemoryStatistics};
 use sqllogictest::{DefaultColumnType, Runner};
 
-use session::Session;
+use session::{RestartingSession, Session};
 
 /// What the files of a world's run did to their databases.
 #[derive(Default)]
@@ -81,6 +81,24 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
         return Err(format!("{name}: {left} temporary files are left"));
     }
     outcome
+}
+
+/// Runs the files about tables in a database file that is closed and opened again for every statement.
+#[allow(dead_code, reason = "not every test program has this world")]
+pub fn run_restarted(config: &Config) {
+    let data = data::Folder::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql/tables");
+    for file in files_in(&root) {
+        let text = fs::read_to_string(&file).expect("the file is readable text");
+        let script = text.replace("$data", &data.path().display().to_string());
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let session = RestartingSession { path: folder.path().join("x.godwit"), config: config.clone() };
+        let mut runner = Runner::new(|| async { Ok(session.clone()) });
+        runner.add_label("restarted");
+        runner.with_column_validator(|actual, expected| columns_match(actual, expected));
+        let outcome = runner.run_script_with_name(&script, file.display().to_string());
+        assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+    }
 }
 
 /// The length of the longest batch when a file of 10,000 rows is read.

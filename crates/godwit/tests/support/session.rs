@@ -1,6 +1,7 @@
 //! A connection as `sqllogictest` wants it, and how values are written in the corpus.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,7 +9,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
-use godwit::{Connection, Database};
+use godwit::{Config, Connection, Database};
 use sqllogictest::{DB, DBOutput, DefaultColumnType};
 
 /// Formats what the corpus doesn't write in a way of its own.
@@ -109,4 +110,25 @@ fn float_text(value: f64) -> String {
         return if trimmed.ends_with('.') { format!("{trimmed}0") } else { trimmed.into() };
     }
     format!("{value:.6e}")
+}
+
+/// A database file that is closed and opened again for every statement.
+#[derive(Clone)]
+pub struct RestartingSession {
+    pub path: PathBuf,
+    pub config: Config,
+}
+
+impl DB for RestartingSession {
+    type Error = SessionError;
+    type ColumnType = DefaultColumnType;
+
+    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
+        let database = Database::open_with(&self.path, self.config.clone()).map_err(SessionError)?;
+        Session::new(&database).run(sql)
+    }
+
+    fn engine_name(&self) -> &str {
+        "godwit"
+    }
 }

@@ -1,0 +1,22 @@
+//! `godwit check`: is a database file whole?
+
+use std::process::ExitCode;
+
+use godwit::{CheckReport, Database, Error, Result};
+
+use crate::arguments::Check;
+
+/// Opens the file for reading and reads all of it.
+pub fn run(check: &Check) -> Result<ExitCode> {
+    if !check.database.is_file() {
+        return Err(Error::user(format!("{} is not a file", check.database.display())));
+    }
+    let mut config = check.limits.config();
+    config.read_only = true;
+    let CheckReport { tables, rows, complaints } = Database::open_with(&check.database, config)?.check();
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    println!("{tables} tables, {rows} rows read, {} complaints", complaints.len());
+    Ok(if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

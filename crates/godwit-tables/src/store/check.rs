@@ -1,0 +1,67 @@
+//! `godwit check`: reads all that a database holds, and says what is damaged.
+
+use godwit_common::Result;
+
+use super::Store;
+use crate::version::TableVersion;
+
+/// Complaints after which the rest isn't looked at.
+const COMPLAINTS_MAX: usize = 100;
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Tables that were looked at.
+    pub tables: usize,
+    /// Rows that could be read.
+    pub rows: u64,
+    /// What is damaged; no more than a hundred complaints.
+    pub complaints: Vec<String>,
+}
+
+impl Store {
+    /// Reads all blocks of all tables, dictionaries included, decodes all values, and compares with what is known of them.
+    pub fn check(&self) -> CheckReport {
+        let mut report = CheckReport::default();
+        for version in self.tables() {
+            report.tables += 1;
+            for complaint in self.check_dictionaries(&version) {
+                report.add(complaint);
+            }
+            for group in 0..version.main().groups.len() {
+                let mut rows = 0;
+                let read = version.main().for_each_window(group, &self.memory, |_, count| {
+                    rows += count as u64;
+                    Ok(())
+                });
+                report.rows += rows;
+                if let Err(error) = read {
+                    report.add(format!("table {}, row group {group}: {}", version.name(), error.message()));
+                }
+                if report.complaints.len() >= COMPLAINTS_MAX {
+                    return report;
+                }
+            }
+            report.rows += version.delta_rows();
+        }
+        report
+    }
+
+    fn check_dictionaries(&self, version: &TableVersion) -> Vec<String> {
+        let columns = version.main().columns.iter();
+        let load = columns.filter_map(|column| {
+            let loaded: Result<_> = column.dictionary.as_ref()?.load(&self.memory);
+            let error = loaded.err()?;
+            Some(format!("table {}, dictionary of {}: {}", version.name(), column.field.name(), error.message()))
+        });
+        load.collect()
+    }
+}
+
+impl CheckReport {
+    fn add(&mut self, complaint: String) {
+        if self.complaints.len() < COMPLAINTS_MAX {
+            self.complaints.push(complaint);
+        }
+    }
+}
