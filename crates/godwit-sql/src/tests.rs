@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use arrow_schema::DataType;
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, ErrorKind, Position};
@@ -145,6 +146,17 @@ fn other_statements_are_recognized() {
     for sql in ["SHOW TABLES", "DESCRIBE region", "DESCRIBE SELECT 1", "SUMMARIZE region", "DESC 'orders.parquet'"] {
         assert!(matches!(plan(sql), Statement::Query { .. }), "{sql}");
     }
+    assert!(matches!(plan("CHECKPOINT"), Statement::Checkpoint));
+    let create = plan("CREATE OR REPLACE TABLE T (a INT NOT NULL, b VARCHAR)");
+    assert!(
+        matches!(create, Statement::CreateTable { name, schema, or_replace: true, rows: None, .. }
+            if name == "t" && !schema.field(0).is_nullable() && *schema.field(1).data_type() == DataType::Utf8View)
+    );
+    let insert = plan("INSERT INTO region (r_name, r_regionkey) SELECT 1.5, n_nationkey FROM nation");
+    assert!(matches!(&insert, Statement::Insert { table, rows } if table == "region" && rows.schema().fields().len() == 3));
+    assert!(
+        matches!(plan("DROP TABLE IF EXISTS a, B"), Statement::DropTable { names, if_exists: true } if names == ["a", "b"])
+    );
     assert!(
         matches!(plan("DROP VIEW IF EXISTS a, B"), Statement::DropView { names, if_exists: true } if names == ["a", "b"])
     );
@@ -232,8 +244,12 @@ fn unknown_names_are_placed_and_corrected() {
 
 #[test]
 fn other_mistakes_are_told_in_plain_words() {
-    assert_eq!(error("CREATE TABLE t (a INT)").kind(), ErrorKind::Unsupported);
-    assert_eq!(error("INSERT INTO region VALUES (1)").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("CREATE TABLE t (a INT PRIMARY KEY)").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("INSERT INTO region VALUES (1) ON CONFLICT DO NOTHING").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("CREATE TABLE t AS SELECT 1 AS a, 2 AS A").kind(), ErrorKind::User);
+    assert_eq!(error("INSERT INTO region VALUES (1)").kind(), ErrorKind::User);
+    assert_eq!(error("INSERT INTO regoin VALUES (1)").hint(), Some("did you mean region?"));
+    assert_eq!(error("DELETE FROM region").kind(), ErrorKind::Unsupported);
     assert_eq!(error("SELECT sum(r_name) FROM region").kind(), ErrorKind::User);
     assert_eq!(error("SELECT r_name, count(*) FROM region").kind(), ErrorKind::User);
     assert_eq!(error("SELECT r_name + 1 FROM region WHERE r_name").kind(), ErrorKind::User);
