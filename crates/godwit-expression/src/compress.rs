@@ -3,9 +3,10 @@
 //! ```text
 //! integers, dates, decimals, times:  value − min            as the narrowest unsigned type that holds max − min
 //! text with few, known values:       place among them       likewise; back as codes into one shared dictionary
+//! lists, structs, maps:              bytes                  not to be narrower, but because rows hold nothing else
 //! ```
 //!
-//! Both keep the order of values, so that a compressed column can be a group key, the argument of MIN and MAX, or a sort
+//! All keep the order of values, so that a compressed column can be a group key, the argument of MIN and MAX, or a sort
 //! key. [`Compression::compress`] and [`Compression::decompress`] are expressions like all others: the planner puts them
 //! into projections before and after an operator, which knows nothing of it. What proves the range or the values of a
 //! column is checked where it is read; a value that breaks the promise of a [`TextDomain`] is an error here.
@@ -18,7 +19,9 @@ use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::cast::{add_wrapping, subtract_narrowing};
 use godwit_vector::kernels::hash::hash_string;
-use godwit_vector::{ColumnType, Data, Dictionary, Flat, PhysicalType, StrColumn, ValueRange, Vector};
+use godwit_vector::{
+    ColumnType, Data, Dictionary, Flat, PhysicalType, StrColumn, ValueRange, Vector, nested_from_bytes, nested_to_bytes,
+};
 use parking_lot::Mutex;
 
 use crate::Expression;
@@ -120,6 +123,8 @@ pub enum Compression {
     },
     /// The place among all values.
     Codes(Arc<TextDomain>),
+    /// Nested values as bytes of the same order ([`nested_to_bytes`]).
+    Bytes,
 }
 
 impl Compression {
@@ -139,16 +144,22 @@ impl Compression {
         (physical.width_bytes() < ty.physical.width_bytes()).then_some(Self::Offset { base: 0, range, physical })
     }
 
+    /// How a column has to be written into rows that hold no values of its type.
+    pub fn of_nested(ty: &ColumnType) -> Option<Self> {
+        (ty.physical == PhysicalType::Nested).then_some(Self::Bytes)
+    }
+
     /// How a text column whose values are all known is compressed.
     pub fn of_domain(domain: Arc<TextDomain>) -> Self {
         Self::Codes(domain)
     }
 
-    /// The bound of compressed values.
-    fn compressed_range(&self) -> ValueRange {
+    /// The bound of compressed values, if they are integers.
+    fn compressed_range(&self) -> Option<ValueRange> {
         match self {
-            Self::Offset { base, range, .. } => range::new(range.min - base, range.max - base),
-            Self::Codes(domain) => range::new(0, domain.len().max(1) as i128 - 1),
+            Self::Offset { base, range, .. } => Some(range::new(range.min - base, range.max - base)),
+            Self::Codes(domain) => Some(range::new(0, domain.len().max(1) as i128 - 1)),
+            Self::Bytes => None,
         }
     }
 
@@ -156,7 +167,8 @@ impl Compression {
     pub fn physical(&self) -> PhysicalType {
         match self {
             Self::Offset { physical, .. } => *physical,
-            Self::Codes(_) => narrowest(self.compressed_range().max as u128).expect("codes have two bytes"),
+            Self::Codes(domain) => narrowest(domain.len().max(1) as u128 - 1).expect("codes have two bytes"),
+            Self::Bytes => PhysicalType::Str,
         }
     }
 
@@ -167,12 +179,13 @@ impl Compression {
             PhysicalType::U8 => DataType::UInt8,
             PhysicalType::U16 => DataType::UInt16,
             PhysicalType::U32 => DataType::UInt32,
+            PhysicalType::Str => DataType::Binary,
             _ => DataType::UInt64,
         };
         let range = match self {
             // What is proven of this side of a join, which may be less than of both.
             Self::Offset { base: 0, .. } => expression.output().range,
-            _ => Some(self.compressed_range()),
+            _ => self.compressed_range(),
         };
         let output = ColumnType { logical, physical, nullable: expression.output().nullable, range };
         match self {
@@ -184,6 +197,7 @@ impl Compression {
                 let kernel = Encode { domain: domain.clone(), physical, translations: Mutex::default() };
                 Expression::strict(kernel, vec![expression.clone()], output)
             }
+            Self::Bytes => Expression::strict(ToBytes, vec![expression.clone()], output),
         }
     }
 
@@ -196,6 +210,7 @@ impl Compression {
                 Expression::strict(Add { base: *base, physical: original.physical }, arguments, output)
             }
             Self::Codes(domain) => Expression::strict(Decode { domain: domain.clone() }, arguments, output),
+            Self::Bytes => Expression::strict(FromBytes { logical: original.logical.clone() }, arguments, output),
         }
     }
 }
@@ -204,6 +219,32 @@ impl Compression {
 fn narrowest(max: u128) -> Option<PhysicalType> {
     use PhysicalType::*;
     [U8, U16, U32, U64].into_iter().find(|&physical| max < 1 << (8 * physical.width_bytes()))
+}
+
+struct ToBytes;
+
+impl Kernel for ToBytes {
+    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
+        nested_to_bytes(&arguments[0])
+    }
+
+    fn can_fail(&self) -> bool {
+        true
+    }
+}
+
+struct FromBytes {
+    logical: DataType,
+}
+
+impl Kernel for FromBytes {
+    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
+        nested_from_bytes(&arguments[0], &self.logical)
+    }
+
+    fn can_fail(&self) -> bool {
+        true
+    }
 }
 
 struct Subtract {

@@ -49,8 +49,6 @@ const AGGREGATE_ALIASES: &[(&str, &str)] = &[
     ("approx_count_distinct", "approx_distinct"),
     ("stddev_samp", "stddev"),
     ("variance", "var"),
-    ("quantile_cont", "percentile_cont"),
-    ("group_concat", "string_agg"),
     ("first", "first_value"),
     ("last", "last_value"),
     ("arbitrary", "first_value"),
@@ -74,8 +72,9 @@ impl Functions {
         for function in datafusion_functions_aggregate::all_default_aggregate_functions() {
             insert(&mut aggregate, function.name(), function.aliases(), &function);
         }
-        let average = crate::inexact::average();
-        insert(&mut aggregate, average.name(), average.aliases(), &average);
+        for function in crate::aggregates::own_aggregates().into_iter().chain([crate::inexact::average()]) {
+            insert(&mut aggregate, function.name(), function.aliases(), &function);
+        }
         let mut window = HashMap::new();
         for function in datafusion_functions_window::all_default_window_functions() {
             insert(&mut window, function.name(), function.aliases(), &function);

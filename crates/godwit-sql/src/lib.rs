@@ -13,6 +13,7 @@
 //! Of every `Join` in a finished plan the **right input is the build side**, the left one the probe side.
 #![forbid(unsafe_code)]
 
+mod aggregates;
 mod binder;
 mod bound;
 mod catalog;

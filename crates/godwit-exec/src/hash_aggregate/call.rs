@@ -1,11 +1,12 @@
 //! From the planner's aggregate expressions to aggregate calls.
 
+use arrow_array::Array;
 use datafusion_common::{DFSchema, ScalarValue};
 use datafusion_expr::expr::{AggregateFunction, NullTreatment};
 use datafusion_expr::{Expr, ExprSchemable};
 use godwit_common::{Error, Result};
 use godwit_expression::{CompileContext, Expression};
-use godwit_vector::{ColumnType, RowType};
+use godwit_vector::{ColumnType, PhysicalType, RowType};
 
 /// What an aggregate computes.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +43,18 @@ pub enum AggregateKind {
     StddevSamp,
     /// Standard deviation of the population.
     StddevPop,
+    /// Standard error of the mean.
+    Sem,
+    /// Product of numbers, as a float.
+    Product,
+    /// Skewness of a sample.
+    Skewness,
+    /// Excess kurtosis of a sample.
+    Kurtosis,
+    /// Excess kurtosis of the population.
+    KurtosisPop,
+    /// What is known of pairs (y, x).
+    Pairs(PairKind),
     /// The values at fractions of the sorted values: 0.5 is the median.
     Quantile {
         /// From 0 to 1.
@@ -75,6 +88,24 @@ pub enum AggregateKind {
         /// NULLs don't count as values.
         ignore_nulls: bool,
     },
+}
+
+/// A measure of pairs (y, x), none of which has a NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the SQL functions")]
+pub enum PairKind {
+    Corr,
+    CovarPop,
+    CovarSamp,
+    RegrCount,
+    RegrAvgX,
+    RegrAvgY,
+    RegrSxx,
+    RegrSyy,
+    RegrSxy,
+    RegrSlope,
+    RegrIntercept,
+    RegrR2,
 }
 
 /// A sort key of an ordered aggregate.
@@ -140,9 +171,9 @@ impl<'a> AggregateCompiler<'a> {
         let params = &function.params;
         let (_, field) = expr.to_field(self.schema).map_err(|error| Error::user(error.strip_backtrace()))?;
         let output = ColumnType::new(field.data_type().clone(), field.is_nullable())?;
-        let kind = kind_of(function)?;
+        let mut kind = kind_of(function)?;
         let arguments = match kind {
-            AggregateKind::CountStar => &[],
+            AggregateKind::CountStar => &[][..],
             // The separator and the fraction are part of the kind.
             AggregateKind::StringAgg(_) | AggregateKind::Quantile { .. } => &params.args[..1],
             _ => &params.args[..],
@@ -154,6 +185,10 @@ impl<'a> AggregateCompiler<'a> {
                 _ => self.expression(argument),
             })
             .collect::<Result<Vec<_>>>()?;
+        if let AggregateKind::Quantile { interpolated, .. } = &mut kind {
+            // Nothing lies between two texts or truth values.
+            *interpolated &= !matches!(arguments[0].output().physical, PhysicalType::Str | PhysicalType::Bool);
+        }
         let filter = params.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;
         let order_by = params
             .order_by
@@ -241,17 +276,46 @@ fn kind_of(function: &AggregateFunction) -> Result<AggregateKind> {
         "var_pop" => AggregateKind::VarPop,
         "stddev" => AggregateKind::StddevSamp,
         "stddev_pop" => AggregateKind::StddevPop,
+        "sem" => AggregateKind::Sem,
+        "product" => AggregateKind::Product,
+        "skewness" => AggregateKind::Skewness,
+        "kurtosis" => AggregateKind::Kurtosis,
+        "kurtosis_pop" => AggregateKind::KurtosisPop,
+        "fsum" => AggregateKind::Sum,
         "median" => AggregateKind::median(),
-        "percentile_cont" => AggregateKind::Quantile {
-            fractions: vec![fraction_of(params.args.get(1))?],
-            interpolated: true,
-            as_list: false,
-        },
+        "quantile_cont" => quantile_of(params.args.get(1), true)?,
+        "quantile_disc" | "approx_quantile" => quantile_of(params.args.get(1), false)?,
+        "mode" => AggregateKind::Mode,
+        "histogram" => AggregateKind::Histogram,
+        "entropy" => AggregateKind::Entropy,
+        "arg_min" => AggregateKind::ArgMin,
+        "arg_max" => AggregateKind::ArgMax,
         "array_agg" => AggregateKind::List,
         "string_agg" => AggregateKind::StringAgg(separator_of(params.args.get(1))?),
         "first_value" => AggregateKind::FirstValue { ignore_nulls },
         "last_value" => AggregateKind::LastValue { ignore_nulls },
-        other => return Err(Error::unsupported(format!("the aggregate function {other}"))),
+        other => match pair_kind(other) {
+            Some(kind) => AggregateKind::Pairs(kind),
+            None => return Err(Error::unsupported(format!("the aggregate function {other}"))),
+        },
+    })
+}
+
+fn pair_kind(name: &str) -> Option<PairKind> {
+    Some(match name {
+        "corr" => PairKind::Corr,
+        "covar_pop" => PairKind::CovarPop,
+        "covar_samp" => PairKind::CovarSamp,
+        "regr_count" => PairKind::RegrCount,
+        "regr_avgx" => PairKind::RegrAvgX,
+        "regr_avgy" => PairKind::RegrAvgY,
+        "regr_sxx" => PairKind::RegrSxx,
+        "regr_syy" => PairKind::RegrSyy,
+        "regr_sxy" => PairKind::RegrSxy,
+        "regr_slope" => PairKind::RegrSlope,
+        "regr_intercept" => PairKind::RegrIntercept,
+        "regr_r2" => PairKind::RegrR2,
+        _ => return None,
     })
 }
 
@@ -262,16 +326,47 @@ fn literal_of(argument: Option<&Expr>) -> Option<&ScalarValue> {
     }
 }
 
-fn fraction_of(argument: Option<&Expr>) -> Result<f64> {
-    let scalar = literal_of(argument).map(|scalar| scalar.cast_to(&arrow_schema::DataType::Float64));
-    match scalar {
-        Some(Ok(ScalarValue::Float64(Some(fraction)))) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
-        _ => Err(Error::user("the fraction of a quantile is not a number from 0 to 1")
-            .with_hint("write it as a literal, such as 0.95")),
-    }
+/// A quantile at one fraction or at a list of them.
+fn quantile_of(argument: Option<&Expr>, interpolated: bool) -> Result<AggregateKind> {
+    let wrong = || {
+        Error::user("the fraction of a quantile is not a number from 0 to 1")
+            .with_hint("write it as a literal, such as 0.95 or [0.25, 0.75]")
+    };
+    let scalars = match argument.map(without_alias) {
+        Some(Expr::Literal(ScalarValue::List(list), _)) if list.len() == 1 => {
+            let items = list.value(0);
+            let item = |row| ScalarValue::try_from_array(&items, row).map_err(|_| wrong());
+            Some((0..items.len()).map(item).collect::<Result<Vec<_>>>()?)
+        }
+        Some(Expr::ScalarFunction(call)) if call.func.name() == "make_array" => {
+            let scalars = call.args.iter().map(|item| literal_of(Some(item)).cloned().ok_or_else(wrong));
+            Some(scalars.collect::<Result<_>>()?)
+        }
+        Some(Expr::Cast(cast)) => match quantile_of(Some(&cast.expr), interpolated)? {
+            AggregateKind::Quantile { fractions, as_list: true, .. } => {
+                Some(fractions.into_iter().map(ScalarValue::from).collect())
+            }
+            single => return Ok(single),
+        },
+        _ => None,
+    };
+    let as_list = scalars.is_some();
+    let scalars = match scalars {
+        Some(scalars) => scalars,
+        None => vec![literal_of(argument).cloned().ok_or_else(wrong)?],
+    };
+    let fraction = |scalar: ScalarValue| match scalar.cast_to(&arrow_schema::DataType::Float64) {
+        Ok(ScalarValue::Float64(Some(fraction))) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
+        _ => Err(wrong()),
+    };
+    let fractions: Vec<f64> = scalars.into_iter().map(fraction).collect::<Result<_>>()?;
+    if fractions.is_empty() { Err(wrong()) } else { Ok(AggregateKind::Quantile { fractions, interpolated, as_list }) }
 }
 
 fn separator_of(argument: Option<&Expr>) -> Result<String> {
+    if argument.is_none() {
+        return Ok(",".to_owned());
+    }
     match literal_of(argument) {
         Some(scalar) if scalar.is_null() => Ok(String::new()),
         Some(ScalarValue::Utf8(Some(s)) | ScalarValue::LargeUtf8(Some(s)) | ScalarValue::Utf8View(Some(s))) => {

@@ -223,14 +223,14 @@ impl DirectGroups {
         Ok(true)
     }
 
-    /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `argument` has a value for
+    /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `arguments` have a value for
     /// each of those.
     pub(super) fn update(
         &mut self,
         plan: &Plan,
         state: usize,
         selected: Option<&[u32]>,
-        argument: Option<&Vector>,
+        arguments: &[Vector],
     ) -> Result<()> {
         if let Some(lanes) = &mut self.lanes[state] {
             let picked: Vec<u32>;
@@ -242,8 +242,8 @@ impl DirectGroups {
                 None => &self.groups,
             };
             match plan.layout.kind(state) {
-                StateKind::Count => lanes.count(groups, self.lanes_per_group, argument),
-                _ => lanes.sum(groups, self.lanes_per_group, argument.expect("sums have an argument")),
+                StateKind::Count => lanes.count(groups, self.lanes_per_group, arguments.first()),
+                _ => lanes.sum(groups, self.lanes_per_group, &arguments[0]),
             }
             return Ok(());
         }
@@ -252,10 +252,10 @@ impl DirectGroups {
             self.pointers_are_current = true;
         }
         match selected {
-            None => plan.layout.update(state, 0, &self.pointers, argument),
+            None => plan.layout.update(state, 0, &self.pointers, arguments),
             Some(rows) => {
                 let pointers: Vec<RowPtr> = rows.iter().map(|&row| self.pointers[row as usize]).collect();
-                plan.layout.update(state, 0, &pointers, argument)
+                plan.layout.update(state, 0, &pointers, arguments)
             }
         }
     }

@@ -2,11 +2,11 @@
 
 use godwit_common::{Error, Result};
 use godwit_rows::RowPtr;
-use godwit_rows::aggregate_state::{Moments, StateLayout};
+use godwit_rows::aggregate_state::{Comoments, Moments, PowerSums, StateLayout};
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
-use super::AggregateKind;
 use super::plan::Output;
+use super::{AggregateKind, PairKind};
 
 /// Reads the states of some groups.
 pub(super) struct StateReader<'a> {
@@ -33,6 +33,8 @@ impl StateReader<'_> {
                 Ok(self.float_means(*sum, *count, *float_divisor))
             }
             Output::Moments { state, kind } => Ok(self.moments(*state, kind)),
+            Output::PowerSums { state, kind } => Ok(self.power_sums(*state, kind)),
+            Output::Pairs { state, kind } => Ok(self.pairs(*state, *kind)),
             Output::Payload(_) | Output::Collected(_) => Err(Error::internal("only states are read here")),
         }
     }
@@ -112,10 +114,72 @@ impl StateReader<'_> {
         let validity = Bitmap::from_fn(moments.len(), |i| degrees(&moments[i]) > 0.0);
         let values = moments.iter().map(|m| {
             let variance = m.squares / degrees(m);
-            if is_deviation { variance.sqrt() } else { variance }
+            match kind {
+                K::Sem => (variance / m.count).sqrt(),
+                _ if is_deviation => variance.sqrt(),
+                _ => variance,
+            }
         });
         Vector::from_values(values.collect::<Vec<f64>>(), Some(validity))
     }
+
+    /// Skewness, corrected for samples as usual, and excess kurtosis.
+    fn power_sums(&self, state: usize, kind: &AggregateKind) -> Vector {
+        use AggregateKind as K;
+        let sums = self.layout.power_sums(state, self.base, self.rows);
+        let value = |sums: &PowerSums| {
+            let (n, variance) = (sums.count, sums.squares / sums.count);
+            match kind {
+                K::Skewness => {
+                    let skewness = sums.cubes / n / variance.powf(1.5);
+                    (n > 2.0).then(|| (n * (n - 1.0)).sqrt() / (n - 2.0) * skewness)
+                }
+                _ if n < 2.0 || variance == 0.0 => None,
+                K::KurtosisPop => Some(sums.fourths / n / (variance * variance) - 3.0),
+                _ => (n > 3.0).then(|| {
+                    let kurtosis = (n + 1.0) * sums.fourths / n / (variance * variance) - 3.0 * (n - 1.0);
+                    (n - 1.0) * kurtosis / ((n - 2.0) * (n - 3.0))
+                }),
+            }
+        };
+        optional(sums.iter().map(value).collect())
+    }
+
+    fn pairs(&self, state: usize, kind: PairKind) -> Vector {
+        use PairKind as K;
+        let pairs = self.layout.comoments(state, self.base, self.rows);
+        if kind == K::RegrCount {
+            return Vector::from_values(pairs.iter().map(|pair| pair.count as i64).collect::<Vec<i64>>(), None);
+        }
+        let value = |m: &Comoments| {
+            let slope = m.products / m.squares_x;
+            let value = match kind {
+                K::RegrCount => m.count,
+                K::CovarSamp if m.count < 2.0 => return None,
+                K::CovarSamp => m.products / (m.count - 1.0),
+                K::CovarPop => m.products / m.count,
+                K::Corr => m.products / (m.squares_x * m.squares_y).sqrt(),
+                K::RegrAvgX => m.mean_x,
+                K::RegrAvgY => m.mean_y,
+                K::RegrSxx => m.squares_x,
+                K::RegrSyy => m.squares_y,
+                K::RegrSxy => m.products,
+                K::RegrSlope => slope,
+                // A vertical line.
+                K::RegrIntercept | K::RegrR2 if m.squares_x == 0.0 => return None,
+                K::RegrIntercept => m.mean_y - slope * m.mean_x,
+                K::RegrR2 if m.squares_y == 0.0 => 1.0,
+                K::RegrR2 => m.products * m.products / (m.squares_x * m.squares_y),
+            };
+            (m.count > 0.0).then_some(value)
+        };
+        optional(pairs.iter().map(value).collect())
+    }
+}
+
+fn optional(values: Vec<Option<f64>>) -> Vector {
+    let validity = Bitmap::from_fn(values.len(), |i| values[i].is_some());
+    Vector::from_values(values.into_iter().map(Option::unwrap_or_default).collect::<Vec<f64>>(), Some(validity))
 }
 
 fn overflow(function: &str, ty: &ColumnType) -> Error {

@@ -9,10 +9,11 @@ use godwit_expression::Expression;
 use godwit_rows::RowPtr;
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::select::select_true;
-use godwit_vector::{Bitmap, RowType, Vector};
+use godwit_vector::{RowType, Vector};
 
 use super::finish::StateReader;
-use super::plan::{Feed, Output, Plan, PlannedState};
+use super::plan::{Feed, Output, Plan};
+use super::sink::arguments_of;
 use super::{AggregateCall, HashAggregateSpec};
 
 /// Aggregates over the same frames.
@@ -56,16 +57,17 @@ impl FramedAggregates {
     /// Adds row i of the inputs to the states at `states[i]`.
     pub(crate) fn update(&self, states: &[RowPtr], inputs: &[Vector]) -> Result<()> {
         for (index, state) in self.plan.states.iter().enumerate() {
-            let argument = argument(state, inputs, states.len());
+            let arguments = arguments_of(state, inputs, None, states.len());
             let Feed::Input { filter: Some(filter) } = state.feed else {
-                self.plan.layout.update(index, 0, states, argument.as_ref())?;
+                self.plan.layout.update(index, 0, states, &arguments)?;
                 continue;
             };
             let filter = &inputs[filter];
             let mut rows = Vec::new();
             select_true(filter.to_flat().bools(), filter.validity().map(|v| &**v), &mut rows);
             let states: Vec<RowPtr> = rows.iter().map(|&row| states[row as usize]).collect();
-            self.plan.layout.update(index, 0, &states, argument.map(|argument| argument.take(&rows)).as_ref())?;
+            let arguments: Vec<Vector> = arguments.iter().map(|argument| argument.take(&rows)).collect();
+            self.plan.layout.update(index, 0, &states, &arguments)?;
         }
         Ok(())
     }
@@ -74,17 +76,5 @@ impl FramedAggregates {
     pub(crate) fn results(&self, states: &[RowPtr]) -> Result<Vec<Vector>> {
         let reader = StateReader { layout: &self.plan.layout, base: 0, rows: states };
         self.plan.outputs.iter().map(|(output, ty)| reader.vector(output, ty)).collect()
-    }
-}
-
-/// The values for a state; for a count over several arguments, a vector that is NULL where one of them is.
-fn argument(state: &PlannedState, inputs: &[Vector], rows: usize) -> Option<Vector> {
-    match &state.arguments[..] {
-        [] => None,
-        &[argument] => Some(inputs[argument].clone()),
-        arguments => {
-            let is_valid = |row| arguments.iter().all(|&argument| inputs[argument].is_valid(row));
-            Some(Vector::from_bools(vec![0; rows], Some(Bitmap::from_fn(rows, is_valid))))
-        }
     }
 }

@@ -51,7 +51,7 @@ use godwit_vector::{PhysicalType, RowType, Vector};
 pub(crate) use finish::integers;
 pub(crate) use framed::FramedAggregates;
 
-pub use call::{AggregateCall, AggregateCompiler, AggregateKind, AggregateOrder};
+pub use call::{AggregateCall, AggregateCompiler, AggregateKind, AggregateOrder, PairKind};
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;

@@ -20,7 +20,7 @@ use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use super::config::ROWS_MAX;
 use super::results::CollectedKind;
-use super::{AggregateCall, AggregateKind, AggregateOrder, HashAggregateSpec};
+use super::{AggregateCall, AggregateKind, AggregateOrder, HashAggregateSpec, PairKind};
 
 /// Which rows reach a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,15 @@ pub(super) enum Output {
     Moments {
         state: usize,
         kind: AggregateKind,
+    },
+    /// Skewness and kurtosis.
+    PowerSums {
+        state: usize,
+        kind: AggregateKind,
+    },
+    Pairs {
+        state: usize,
+        kind: PairKind,
     },
     Collected(usize),
 }
@@ -329,12 +338,25 @@ impl Planner {
                 };
                 Output::Value { state: self.state(kind, feed, vec![column]), seen: self.seen(feed, column, feed_types) }
             }
-            K::VarSamp | K::VarPop | K::StddevSamp | K::StddevPop => {
+            K::VarSamp | K::VarPop | K::StddevSamp | K::StddevPop | K::Sem => {
                 let (argument, column) = first()?;
                 if !matches!(argument.physical, PhysicalType::F32 | PhysicalType::F64) && argument.scale() != 0 {
                     return Err(Error::unsupported("the variance of decimals").with_hint("cast them to DOUBLE"));
                 }
                 Output::Moments { state: self.state(StateKind::Moments, feed, vec![column]), kind: call.kind.clone() }
+            }
+            K::Product => {
+                let (_, column) = first()?;
+                let state = self.state(StateKind::Product, feed, vec![column]);
+                Output::Sum { state, seen: self.seen(feed, column, feed_types) }
+            }
+            K::Skewness | K::Kurtosis | K::KurtosisPop => {
+                let state = self.state(StateKind::PowerSums, feed, vec![first()?.1]);
+                Output::PowerSums { state, kind: call.kind.clone() }
+            }
+            K::Pairs(kind) => {
+                let state = self.state(StateKind::Comoments, feed, arguments.to_vec());
+                Output::Pairs { state, kind: *kind }
             }
             K::Quantile { .. }
             | K::StringAgg(_)
@@ -349,7 +371,7 @@ impl Planner {
                 return self.collect(call, feed, arguments, feed_types, ty);
             }
         };
-        if matches!(output, Output::Count(_)) {
+        if matches!(output, Output::Count(_) | Output::Pairs { kind: PairKind::RegrCount, .. }) {
             ty.nullable = false;
         }
         Ok((output, ty))
@@ -416,7 +438,11 @@ impl Planner {
             set.required.push(key);
         }
         if set.kind.is_sorted_by_value() {
-            set.order = vec![CollectedOrder { column: 0, descending: false, nulls_first: false }];
+            // WITHIN GROUP (ORDER BY value DESC) counts from the largest.
+            let descending = call.order_by.first().is_some_and(|order| order.descending);
+            set.columns.truncate(1);
+            set.types.truncate(1);
+            set.order = vec![CollectedOrder { column: 0, descending, nulls_first: false }];
             set.keeps_arrival = set.kind.needs_arrival();
         }
         if set.types.iter().any(|ty| ty.physical == PhysicalType::Nested) {

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_rows::aggregate_state::StateKind;
 use godwit_rows::{PartitionedRows, RowPtr};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
@@ -17,7 +18,7 @@ use godwit_vector::{Bitmap, Chunk, Flat, Vector};
 use super::HashAggregate;
 use super::direct::DirectGroups;
 use super::groups::LocalGroups;
-use super::plan::{Feed, GroupingSet, Payload};
+use super::plan::{Feed, GroupingSet, Payload, PlannedState};
 use crate::pipeline::{SinkVerdict, SinkWorker};
 
 /// Adds rows to the groups of one worker.
@@ -170,9 +171,9 @@ impl Feeder {
         };
         for (index, state) in plan.states.iter().enumerate().filter(|(index, _)| Some(*index) != plan.ordinal) {
             let Some(selected) = filter_of(state.feed) else { continue };
-            let argument = argument_of(&state.arguments, columns, selected, rows);
+            let arguments = arguments_of(state, columns, selected, rows);
             match &mut self.direct {
-                Some(direct) => direct.update(plan, index, selected, argument.as_ref())?,
+                Some(direct) => direct.update(plan, index, selected, &arguments)?,
                 None => {
                     let base = operator.groups().grouping.base();
                     let rows = match selected {
@@ -183,7 +184,7 @@ impl Feeder {
                         }
                         None => found,
                     };
-                    plan.layout.update(index, base, rows, argument.as_ref())?;
+                    plan.layout.update(index, base, rows, &arguments)?;
                 }
             }
         }
@@ -230,22 +231,25 @@ fn payload_of(payload: &Payload, columns: &[Vector], filters: &Filters) -> Vecto
     values.with_validity(Some(Arc::new(validity)))
 }
 
-/// The argument of a state for the selected rows. Several arguments, which only counts have, become one that is NULL where
-/// any is.
-fn argument_of(arguments: &[usize], columns: &[Vector], selected: Option<&[u32]>, rows: usize) -> Option<Vector> {
-    let argument = match arguments {
-        [] => return None,
-        [argument] => columns[*argument].clone(),
-        several => {
+/// The arguments of a state for the selected rows. Several arguments of a count become one that is NULL where any is.
+pub(super) fn arguments_of(
+    state: &PlannedState,
+    columns: &[Vector],
+    selected: Option<&[u32]>,
+    rows: usize,
+) -> Vec<Vector> {
+    let arguments = match &state.arguments[..] {
+        several if several.len() > 1 && state.kind == StateKind::Count => {
             let validities = several.iter().filter_map(|&argument| columns[argument].validity());
             let all = validities.cloned().reduce(|a, b| Arc::new(a.and(&b)));
-            Vector::constant(Flat::Bool(vec![1].into()), rows).with_validity(all)
+            vec![Vector::constant(Flat::Bool(vec![1].into()), rows).with_validity(all)]
         }
+        arguments => arguments.iter().map(|&argument| columns[argument].clone()).collect(),
     };
-    Some(match selected {
-        Some(selected) => argument.take(selected),
-        None => argument,
-    })
+    match selected {
+        Some(selected) => arguments.iter().map(|argument| argument.take(selected)).collect(),
+        None => arguments,
+    }
 }
 
 impl HashAggregate {

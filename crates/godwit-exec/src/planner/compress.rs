@@ -7,7 +7,8 @@
 //! The operators know nothing of it. Integers, dates, decimals and times become their difference to the smallest value;
 //! text whose values are all known, because some scan below has it in small dictionaries, becomes a code
 //! ([`godwit_expression::Compression`]). It pays where many bytes are kept: below
-//! [`crate::QuerySettings::compress_from_bytes`] nothing is touched.
+//! [`crate::QuerySettings::compress_from_bytes`] nothing is touched, but for lists, structs and maps: rows hold none, so
+//! they always become bytes of the same order.
 //!
 //! A new operator calls [`PhysicalPlanner::compressions_of`] with the columns that it keeps,
 //! [`PhysicalPlanner::compress_stream`] before its sink and [`PhysicalPlanner::decompress_stream`] behind its source.
@@ -51,7 +52,7 @@ impl PhysicalPlanner<'_> {
         let estimate = self.estimates.of(plan);
         let row_bytes: f64 = stream.origin.iter().map(|&index| estimate.columns[index].average_bytes).sum();
         if !self.is_worth_compressing(estimate.rows * row_bytes) {
-            return Ok(vec![None; stream.origin.len()]);
+            return Ok(nested_columns(stream));
         }
         let columns = stream.origin.iter().zip(&stream.row_type);
         columns.map(|(&index, ty)| self.compression_of(plan, index, ty)).collect()
@@ -60,6 +61,7 @@ impl PhysicalPlanner<'_> {
     /// How column `index` of `plan`, of type `ty`, is compressed.
     fn compression_of(&self, plan: &LogicalPlan, index: usize, ty: &ColumnType) -> Result<Option<Compressed>> {
         let compression = match ty.physical {
+            PhysicalType::Nested => Compression::of_nested(ty),
             PhysicalType::Str => match text_column(plan, index) {
                 Some((table, column)) => table.text_domain(column, &self.query.memory)?.map(Compression::of_domain),
                 None => None,
@@ -122,10 +124,10 @@ impl PhysicalPlanner<'_> {
         let state_bytes: usize =
             spec.aggregates.iter().flat_map(|call| &call.arguments).map(|argument| width_of(argument.output())).sum();
         let groups = spec.estimated_groups.unwrap_or(0) as f64;
-        if !self.is_worth_compressing(groups * (key_bytes + state_bytes) as f64) {
-            return Ok(Vec::new());
-        }
+        let is_worth_it = self.is_worth_compressing(groups * (key_bytes + state_bytes) as f64);
         let of = |expr: &Expr, compiled: &Expression| match (compiled.output().physical, passed(expr)) {
+            (PhysicalType::Nested, _) => Ok(nested(compiled.output())),
+            _ if !is_worth_it => Ok(None),
             (PhysicalType::Str, None) => Ok(None),
             (_, index) => self.compression_of(input, index.unwrap_or(0), compiled.output()),
         };
@@ -140,12 +142,20 @@ impl PhysicalPlanner<'_> {
         // The grouping id.
         columns.extend(spec.grouping_sets.as_ref().map(|_| None));
         for (call, expr) in spec.aggregates.iter_mut().zip(&exprs[spec.groups.len()..]) {
-            let keeps_values = matches!(call.kind, AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue);
-            let argument = argument_of(expr).filter(|_| keeps_values && call.order_by.is_empty());
-            let compressed = match argument {
-                Some(argument) => of(argument, &call.arguments[0])?,
-                None => None,
+            use AggregateKind as K;
+            let keeps_values = matches!(call.kind, K::Min | K::Max | K::AnyValue) && call.order_by.is_empty();
+            let gives_value = keeps_values || gives_collected_value(&call.kind);
+            let compressed = match (argument_of(expr), call.arguments.first()) {
+                (_, Some(compiled)) if gives_value && nested(compiled.output()).is_some() => nested(compiled.output()),
+                (Some(argument), Some(compiled)) if keeps_values => of(argument, compiled)?,
+                _ => None,
             };
+            // Counts don't keep their argument.
+            let kept = call.arguments.iter_mut().skip(compressed.is_some() as usize);
+            let kept = kept.filter(|_| call.kind != K::Count || call.distinct);
+            for value in kept.chain(call.order_by.iter_mut().map(|order| &mut order.expression)) {
+                *value = as_stored(value);
+            }
             columns.push(compressed.map(|compressed| {
                 let argument = compressed.compression.compress(&call.arguments[0]);
                 let original = ColumnType { range: compressed.original.range, ..call.output.clone() };
@@ -156,6 +166,70 @@ impl PhysicalPlanner<'_> {
             }));
         }
         Ok(columns)
+    }
+}
+
+/// Is the result of an aggregate one of the values that it collects?
+fn gives_collected_value(kind: &AggregateKind) -> bool {
+    use AggregateKind as K;
+    match kind {
+        K::FirstValue { .. } | K::LastValue { .. } | K::ArgMin | K::ArgMax | K::Mode => true,
+        K::Quantile { interpolated, as_list, .. } => !interpolated && !as_list,
+        _ => false,
+    }
+}
+
+/// How a column of nested values gets into rows; `None` for others.
+pub(super) fn nested(ty: &ColumnType) -> Option<Compressed> {
+    Compression::of_nested(ty).map(|compression| Compressed { compression, original: ty.clone() })
+}
+
+/// How the columns of a stream get into rows that must be compressed for that.
+pub(super) fn nested_columns(stream: &Stream) -> CompressedColumns {
+    stream.row_type.iter().map(nested).collect()
+}
+
+/// A value as rows hold it.
+pub(crate) fn as_stored(value: &Expression) -> Expression {
+    Compression::of_nested(value.output()).map_or_else(|| value.clone(), |compression| compression.compress(value))
+}
+
+/// Makes keys ready for columns of which some become bytes: a key that is one of these is the column; others that use them
+/// are computed before, as columns behind those of the stream. If there may be none, the columns that such keys use stay
+/// what they are.
+pub(super) fn stored_keys(
+    keys: &mut [Expression],
+    stream: &Stream,
+    columns: &mut CompressedColumns,
+    may_append: bool,
+) -> Vec<Expression> {
+    let becomes_bytes =
+        |columns: &CompressedColumns, column: usize| columns[column].as_ref().is_some_and(|c| c.is_nested());
+    for key in keys.iter().filter(|key| !may_append && key.column_index().is_none()) {
+        key.columns_used().into_iter().for_each(|column| {
+            if becomes_bytes(columns, column) {
+                columns[column] = None;
+            }
+        });
+    }
+    let mut computed = Vec::new();
+    for key in keys {
+        let stored = as_stored(key);
+        *key = match key.column_index() {
+            Some(column) if becomes_bytes(columns, column) => Expression::column(column, stored.output().clone()),
+            _ if stored.columns_used().into_iter().any(|column| becomes_bytes(columns, column)) => {
+                computed.push(stored.clone());
+                Expression::column(stream.row_type.len() + computed.len() - 1, stored.output().clone())
+            }
+            _ => stored,
+        };
+    }
+    computed
+}
+
+impl Compressed {
+    fn is_nested(&self) -> bool {
+        self.original.physical == PhysicalType::Nested
     }
 }
 
@@ -191,8 +265,9 @@ fn describe(what: &str, stream: &Stream, columns: &CompressedColumns) -> String 
     let named = columns.iter().enumerate().filter_map(|(position, compressed)| {
         let Compressed { compression, original } = compressed.as_ref()?;
         let name = stream.schema.field(position).name();
-        let (wide, narrow) = (original.physical.width_bytes(), compression.physical().width_bytes());
+        let (wide, narrow) = (width_of(original), compression.physical().width_bytes());
         Some(match what {
+            "Compress" if wide == 0 => format!("{name} to text"),
             "Compress" => format!("{name} {wide}→{narrow}"),
             _ => name.clone(),
         })

@@ -18,9 +18,11 @@ use datafusion_expr::logical_plan::Join;
 use datafusion_expr::utils::split_conjunction;
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Predicate};
-use godwit_vector::RowType;
+use godwit_vector::{PhysicalType, RowType};
 
-use super::compress::{Compressed, CompressedColumns, key_compression, without};
+use super::compress::{
+    Compressed, CompressedColumns, as_stored, key_compression, nested_columns, stored_keys, without,
+};
 use super::memory_order::JoinTable;
 use super::simple::common_physical;
 use super::stream::{Branch, Stream};
@@ -155,9 +157,12 @@ impl PhysicalPlanner<'_> {
         build: &mut Stream,
     ) -> Result<CompressedSides> {
         let mut sides = CompressedSides { probe: Vec::new(), build: self.compressions_of(&join.right, build)? };
-        if sides.build.iter().all(Option::is_none) {
+        if sides.build.iter().chain(&nested_columns(probe)).all(Option::is_none) {
+            keys.probe.iter_mut().chain(&mut keys.build).for_each(|key| *key = as_stored(key));
             return Ok(sides);
         }
+        // The condition besides the keys counts the columns of both sides.
+        let may_append = join.filter.is_none();
         let (probe_filtered, build_filtered) = filter_columns(join)?;
         let mut probe_fixed: BTreeSet<usize> = positions(probe, &probe_filtered).into_iter().collect();
         probe_fixed.extend(keys.probe.iter().flat_map(Expression::columns_used));
@@ -176,18 +181,24 @@ impl PhysicalPlanner<'_> {
                 sides.build[column] = Some(Compressed { compression, original });
             }
         }
-        self.compress_stream(build, &sides.build, Vec::new());
+        add_nested(&mut sides.build, build, &positions(build, &build_filtered));
+        let computed = stored_keys(&mut keys.build, build, &mut sides.build, true);
+        self.compress_stream(build, &sides.build, computed);
         for key in &mut keys.build {
             if let Some(column) = key.column_index() {
                 *key = Expression::column(column, build.row_type[column].clone());
             }
         }
         let expected = self.estimates.of(&join.right);
-        if expected.rows * expected.row_bytes() > self.query.memory.memory_limit() as f64 * SPILL_SHARE {
-            sides.probe = without(self.compressions_of(&join.left, probe)?, &probe_fixed);
-            if sides.probe.iter().any(Option::is_some) {
-                self.compress_stream(probe, &sides.probe, Vec::new());
-            }
+        let is_spilled = expected.rows * expected.row_bytes() > self.query.memory.memory_limit() as f64 * SPILL_SHARE;
+        sides.probe = match is_spilled {
+            true => without(self.compressions_of(&join.left, probe)?, &probe_fixed),
+            false => vec![None; probe.row_type.len()],
+        };
+        add_nested(&mut sides.probe, probe, &positions(probe, &probe_filtered));
+        let computed = stored_keys(&mut keys.probe, probe, &mut sides.probe, may_append);
+        if sides.probe.iter().any(Option::is_some) {
+            self.compress_stream(probe, &sides.probe, computed);
         }
         Ok(sides)
     }
@@ -278,12 +289,25 @@ fn probe_filters(
     };
     if table.is_some() && drops_unmatched_probe_rows(kind) && join.null_equality == NullEquality::NullEqualsNothing {
         for ((key, _), slot) in join.on.iter().zip(slots) {
-            if let Some(column) = filterable_column(key, probe_schema) {
+            // A filter of bytes that stand for a nested value is of no use to a scan.
+            let is_nested = |column: usize| {
+                matches!(PhysicalType::natural(probe_schema.field(column).data_type()), Ok(PhysicalType::Nested))
+            };
+            if let Some(column) = filterable_column(key, probe_schema).filter(|&column| !is_nested(column)) {
                 filters.push(WantedFilter { column, slot: slot.clone(), filled_by: table });
             }
         }
     }
     filters
+}
+
+/// Adds the columns of nested values, but for those that the residual computes with.
+fn add_nested(columns: &mut CompressedColumns, stream: &Stream, filtered: &[usize]) {
+    for (position, nested) in nested_columns(stream).into_iter().enumerate() {
+        if nested.is_some() && !filtered.contains(&position) {
+            columns[position] = nested;
+        }
+    }
 }
 
 fn join_kind(join_type: JoinType) -> Result<JoinKind> {

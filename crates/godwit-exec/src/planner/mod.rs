@@ -38,6 +38,7 @@ use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
 use crate::operators::NothingSink;
 use crate::pipeline::{Pipeline, Sink, Source};
+pub(crate) use compress::as_stored;
 use memory_order::JoinTable;
 pub(crate) use simple::common_physical;
 use stream::Stream;

@@ -15,7 +15,7 @@ use godwit_sql::Repeat;
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange, from_arrow, to_arrow};
 
-use super::compress::CompressedColumns;
+use super::compress::{CompressedColumns, as_stored, nested_columns};
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
@@ -96,10 +96,11 @@ impl PhysicalPlanner<'_> {
             })
             .collect::<Result<Vec<_>>>()?;
         // A top-N keeps few rows.
-        let compressed = match sort.fetch {
-            None => self.compress_sort_input(&sort.input, &mut stream, &mut keys)?,
-            Some(_) => Vec::new(),
+        let columns = match sort.fetch {
+            None => self.compressions_of(&sort.input, &stream)?,
+            Some(_) => nested_columns(&stream),
         };
+        let compressed = self.compress_sort_input(columns, &mut stream, &mut keys);
         let origin: Vec<usize> = needs.columns.iter().copied().collect();
         let output: Vec<usize> =
             origin.iter().map(|&index| stream.position(index).expect("needed columns are there")).collect();
@@ -128,13 +129,15 @@ impl PhysicalPlanner<'_> {
     /// Compresses what a sort keeps; keys that aren't columns are computed before. Compression keeps the order.
     fn compress_sort_input(
         &self,
-        input: &LogicalPlan,
+        columns: CompressedColumns,
         stream: &mut Stream,
         keys: &mut [SortKey],
-    ) -> Result<CompressedColumns> {
-        let columns = self.compressions_of(input, stream)?;
+    ) -> CompressedColumns {
+        for key in keys.iter_mut().filter(|key| key.expression.column_index().is_none()) {
+            key.expression = as_stored(&key.expression);
+        }
         if columns.iter().all(Option::is_none) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let computed: Vec<Expression> =
             keys.iter().map(|key| &key.expression).filter(|key| key.column_index().is_none()).cloned().collect();
@@ -147,7 +150,7 @@ impl PhysicalPlanner<'_> {
             });
             key.expression = Expression::column(position, stream.row_type[position].clone());
         }
-        Ok(columns)
+        columns
     }
 
     pub(super) fn plan_limit(&mut self, limit: &Limit, needs: Needs) -> Result<Stream> {

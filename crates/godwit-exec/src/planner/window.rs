@@ -6,7 +6,9 @@ use datafusion_expr::Expr;
 use datafusion_expr::expr::WindowFunction;
 use datafusion_expr::logical_plan::Window;
 use godwit_common::{Error, Result};
+use godwit_expression::Expression;
 
+use super::compress::{as_stored, nested};
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of_all};
 use crate::explain::ExplainNode;
@@ -68,12 +70,16 @@ impl PhysicalPlanner<'_> {
         let output: Vec<usize> = (0..stream.origin.len()).filter(|&at| needed.contains(&stream.origin[at])).collect();
         let mut compiler = WindowCompiler::new(&stream.schema, &stream.row_type, &self.context);
         let spec = WindowSpec {
-            partition_by: params.partition_by.iter().map(|key| compiler.expression(key)).collect::<Result<_>>()?,
+            partition_by: params
+                .partition_by
+                .iter()
+                .map(|key| Ok(as_stored(&compiler.expression(key)?)))
+                .collect::<Result<_>>()?,
             order_by: params
                 .order_by
                 .iter()
                 .map(|key| {
-                    let expression = compiler.expression(&key.expr)?;
+                    let expression = as_stored(&compiler.expression(&key.expr)?);
                     Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
                 })
                 .collect::<Result<_>>()?,
@@ -83,7 +89,8 @@ impl PhysicalPlanner<'_> {
             estimated_rows: Some(rows as u64),
         };
         self.run_subqueries_before(&mut stream)?;
-        // Results come after the columns that are passed on.
+        // Results come after the columns that are passed on, nested ones as rows hold them.
+        let passed: Vec<_> = spec.output.iter().map(|&at| nested(&stream.row_type[at])).collect();
         let mut origin: Vec<usize> = spec.output.iter().map(|&at| stream.origin[at]).collect();
         origin.extend(group.iter().map(|call| call.column));
 
@@ -118,8 +125,14 @@ impl PhysicalPlanner<'_> {
         let mut order: Vec<usize> = (0..origin.len()).collect();
         order.sort_by_key(|&at| origin[at]);
         let sorted_origin: Vec<usize> = order.iter().map(|&at| origin[at]).collect();
-        let expressions: Vec<_> =
-            order.iter().map(|&at| godwit_expression::Expression::column(at, row_type[at].clone())).collect();
+        let result = |&at: &usize| {
+            let column = Expression::column(at, row_type[at].clone());
+            match passed.get(at) {
+                Some(Some(nested)) => nested.compression.decompress(&column, &nested.original),
+                _ => column,
+            }
+        };
+        let expressions: Vec<_> = order.iter().map(result).collect();
         let mut stream = Stream {
             schema: window.schema.clone(),
             origin: Vec::new(),

@@ -5,7 +5,7 @@ use godwit_vector::match_physical;
 
 use super::states::Ordered;
 use super::update::sum_overflow;
-use super::{StateKind, StateLayout, load, store};
+use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load, store};
 use crate::RowPtr;
 
 impl StateLayout {
@@ -44,7 +44,10 @@ impl StateLayout {
                 StateKind::BitAnd => pairs.merge::<i64>(|a, b| a & b),
                 StateKind::BitOr => pairs.merge::<i64>(|a, b| a | b),
                 StateKind::BitXor => pairs.merge::<i64>(|a, b| a ^ b),
-                StateKind::Moments => pairs.merge::<[f64; 3]>(combine_moments),
+                StateKind::Product => pairs.merge::<f64>(|a, b| a * b),
+                StateKind::Moments => pairs.merge(Moments::combined),
+                StateKind::PowerSums => pairs.merge(PowerSums::combined),
+                StateKind::Comoments => pairs.merge(Comoments::combined),
                 StateKind::Ordinal => {}
             }
         }
@@ -79,13 +82,4 @@ impl Pairs<'_> {
             unsafe { store(target, f(load::<T>(target), load::<T>(source))) };
         }
     }
-}
-
-fn combine_moments([n, mean, squares]: [f64; 3], [other_n, other_mean, other_squares]: [f64; 3]) -> [f64; 3] {
-    let total = n + other_n;
-    if total == 0.0 {
-        return [0.0; 3];
-    }
-    let delta = other_mean - mean;
-    [total, mean + delta * other_n / total, squares + other_squares + delta * delta * n * other_n / total]
 }

@@ -13,6 +13,7 @@
 //! them. Rows may repeat in `rows`: each occurrence is one update.
 
 mod combine;
+mod moments;
 mod read;
 mod states;
 mod update;
@@ -26,7 +27,7 @@ use godwit_vector::PhysicalType;
 
 use crate::RowPtr;
 
-pub use read::Moments;
+pub use moments::{Comoments, Moments, PowerSums};
 pub use states::StateArea;
 
 /// What a state accumulates.
@@ -52,6 +53,12 @@ pub enum StateKind {
     BitXor,
     /// Number, mean and sum of squared differences from the mean: variance in one pass (Welford; combined as by Chan).
     Moments,
+    /// Product of numbers: f64, 1 without any.
+    Product,
+    /// Number, mean, and sums of the second to fourth powers of differences from the mean: skewness and kurtosis.
+    PowerSums,
+    /// Of pairs of floats: number, both means, sums of squared differences from them, and of the differences' products.
+    Comoments,
     /// A number that the operator gives to the group.
     Ordinal,
 }
@@ -63,6 +70,8 @@ impl StateKind {
             StateKind::SumI128 => 16,
             StateKind::Min(physical) | StateKind::Max(physical) => physical.width_bytes().next_multiple_of(8),
             StateKind::Moments => 24,
+            StateKind::PowerSums => 40,
+            StateKind::Comoments => 48,
             _ => 8,
         }
     }

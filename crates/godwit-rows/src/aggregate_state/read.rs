@@ -2,19 +2,8 @@
 
 use godwit_vector::{Flat, PhysicalType, match_physical};
 
-use super::{StateKind, StateLayout, load};
+use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load};
 use crate::RowPtr;
-
-/// Number, mean and sum of squared differences from the mean.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moments {
-    /// Number of values.
-    pub count: f64,
-    /// Their mean.
-    pub mean: f64,
-    /// Sum of (value - mean)².
-    pub squares: f64,
-}
 
 impl StateLayout {
     /// The counts or ordinals of state `index`.
@@ -37,17 +26,28 @@ impl StateLayout {
         }
     }
 
-    /// The sums of state `index`, floats.
+    /// The sums or products of state `index`, floats.
     pub fn sums_f64(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<f64> {
-        assert_eq!(self.kind(index), StateKind::SumF64);
+        assert!(matches!(self.kind(index), StateKind::SumF64 | StateKind::Product));
         self.read(index, base, rows)
     }
 
     /// The moments of state `index`.
     pub fn moments(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<Moments> {
         assert_eq!(self.kind(index), StateKind::Moments);
-        let moments = self.read::<[f64; 3]>(index, base, rows);
-        moments.into_iter().map(|[count, mean, squares]| Moments { count, mean, squares }).collect()
+        self.read(index, base, rows)
+    }
+
+    /// The power sums of state `index`.
+    pub fn power_sums(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<PowerSums> {
+        assert_eq!(self.kind(index), StateKind::PowerSums);
+        self.read(index, base, rows)
+    }
+
+    /// The moments of pairs of state `index`.
+    pub fn comoments(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<Comoments> {
+        assert_eq!(self.kind(index), StateKind::Comoments);
+        self.read(index, base, rows)
     }
 
     /// The bits of state `index`.

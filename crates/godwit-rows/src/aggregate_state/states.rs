@@ -47,6 +47,7 @@ impl StateLayout {
                 StateKind::Min(physical) => match_physical!(physical, T => fill(rows, at, <T as Ordered>::LARGEST)),
                 StateKind::Max(physical) => match_physical!(physical, T => fill(rows, at, <T as Ordered>::SMALLEST)),
                 StateKind::BitAnd => fill(rows, at, -1i64),
+                StateKind::Product => fill(rows, at, 1f64),
                 // An empty group is all zero.
                 _ => {}
             }

@@ -16,6 +16,9 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         StateKind::BitAnd,
         StateKind::BitXor,
         StateKind::Moments,
+        StateKind::PowerSums,
+        StateKind::Comoments,
+        StateKind::Product,
     ];
     let layout = StateLayout::new(&kinds);
     let mut areas = [StateArea::new(&layout), StateArea::new(&layout)];
@@ -31,12 +34,21 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         let mut rows = Vec::new();
         area.pointers(&groups, &mut rows);
         for (index, kind) in kinds.iter().enumerate() {
+            // Of pairs, one is the square of the other.
+            let squares = Vector::from_values(
+                half.iter().map(|(value, _)| (value.unwrap_or(99) as f64).powi(2)).collect::<Vec<f64>>(),
+                None,
+            );
+            if *kind == StateKind::Comoments {
+                layout.update(index, 0, &rows, &[squares, floats.clone()]).unwrap();
+                continue;
+            }
             let argument = match kind {
                 StateKind::SumI128 | StateKind::Max(PhysicalType::I128) => &wide,
-                StateKind::SumF64 | StateKind::Max(_) | StateKind::Moments => &floats,
+                StateKind::SumF64 | StateKind::Max(_) | StateKind::Moments | StateKind::PowerSums => &floats,
                 _ => &integers,
             };
-            layout.update(index, 0, &rows, Some(argument)).unwrap();
+            layout.update(index, 0, &rows, std::slice::from_ref(argument)).unwrap();
         }
     }
     let [mut target, mut source] = areas;
@@ -64,7 +76,21 @@ fn check(values: &[(Option<i32>, bool)], split: usize) {
         assert_eq!(layout.extremes(5, 0, &rows).values::<f64>()[group], *mine.iter().max().unwrap() as f64);
         let mean = sum as f64 / mine.len() as f64;
         let squares: f64 = mine.iter().map(|&v| (v as f64 - mean).powi(2)).sum();
-        assert!((moments.squares - squares).abs() <= 1e-9 * squares.max(1.0), "{} {squares}", moments.squares);
+        let is_close = |a: f64, b: f64, size: f64| assert!((a - b).abs() <= 1e-9 * size.max(1.0), "{a}, not {b}");
+        is_close(moments.squares, squares, squares);
+        let power = |power: i32| mine.iter().map(|&v| (v as f64 - mean).powi(power)).sum::<f64>();
+        let sums = layout.power_sums(10, 0, &rows)[group];
+        is_close(sums.squares, squares, squares);
+        is_close(sums.cubes, power(3), 1e3 * squares);
+        is_close(sums.fourths, power(4), power(4));
+        let pairs = layout.comoments(11, 0, &rows)[group];
+        let mean_square = mine.iter().map(|&v| (v * v) as f64).sum::<f64>() / mine.len() as f64;
+        let product: f64 = mine.iter().map(|&v| (v as f64 - mean) * ((v * v) as f64 - mean_square)).sum();
+        is_close(pairs.squares_x, squares, squares);
+        is_close(pairs.products, product, 1e3 * squares);
+        is_close(pairs.mean_y, mean_square, mean_square);
+        let product: f64 = mine.iter().map(|&v| v as f64).product();
+        assert!(layout.sums_f64(12, 0, &rows)[group] == product || (product.abs() > 1e15));
     }
 }
 
@@ -88,7 +114,7 @@ fn nan_is_the_largest_float() {
         area.pointers(&vec![0; values.len()], &mut rows);
         let vector = Vector::from_values(values, None);
         for state in 0..2 {
-            layout.update(state, 0, &rows, Some(&vector)).unwrap();
+            layout.update(state, 0, &rows, std::slice::from_ref(&vector)).unwrap();
         }
         let read = |state| layout.extremes(state, 0, &rows[..1]).values::<f64>()[0];
         assert_eq!((read(0).to_bits(), read(1).to_bits()), (f64::to_bits(min), f64::to_bits(max)));
@@ -103,5 +129,5 @@ fn wide_sums_are_checked() {
     let mut rows = Vec::new();
     area.pointers(&[0, 0], &mut rows);
     let vector = Vector::flat(Flat::I128(vec![i128::MAX, 1].into()), None);
-    assert!(layout.update(0, 0, &rows, Some(&vector)).is_err());
+    assert!(layout.update(0, 0, &rows, std::slice::from_ref(&vector)).is_err());
 }

@@ -1,23 +1,33 @@
 //! Updating states from a vector of arguments: one typed loop per state.
 
+use std::borrow::Cow;
+
 use godwit_common::{Error, Result};
 use godwit_vector::{Bitmap, Flat, Vector, match_flat, match_physical};
 
 use super::states::Ordered;
-use super::{StateKind, StateLayout, for_each_state, load, store};
+use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, for_each_state, load, store};
 use crate::RowPtr;
 
 impl StateLayout {
-    /// Adds row `i` of `argument` to state `index` of `rows[i]`. NULLs are left out; a count without an argument counts
-    /// every row.
-    pub fn update(&self, index: usize, base: usize, rows: &[RowPtr], argument: Option<&Vector>) -> Result<()> {
+    /// Adds row `i` of the arguments to state `index` of `rows[i]`. Rows with a NULL are left out; a count without an
+    /// argument counts every row.
+    pub fn update(&self, index: usize, base: usize, rows: &[RowPtr], arguments: &[Vector]) -> Result<()> {
         let (kind, at) = (self.kind(index), base + self.offset(index));
-        let Some(argument) = argument else {
-            assert_eq!(kind, StateKind::Count, "only counts have no argument");
-            count(rows, at, None);
-            return Ok(());
+        assert!(arguments.iter().all(|argument| argument.len() == rows.len()));
+        let argument = match arguments {
+            [] => {
+                assert_eq!(kind, StateKind::Count, "only counts have no argument");
+                count(rows, at, None);
+                return Ok(());
+            }
+            [argument] => argument,
+            [y, x] if kind == StateKind::Comoments => {
+                comoments(rows, at, x, y);
+                return Ok(());
+            }
+            several => unreachable!("{kind:?} of {} arguments", several.len()),
         };
-        assert_eq!(rows.len(), argument.len());
         let validity = argument.validity().map(|validity| &**validity);
         if kind == StateKind::Count {
             count(rows, at, validity);
@@ -37,8 +47,10 @@ impl StateLayout {
             StateKind::BitAnd => bits(rows, at, &flat, validity, |a, b| a & b),
             StateKind::BitOr => bits(rows, at, &flat, validity, |a, b| a | b),
             StateKind::BitXor => bits(rows, at, &flat, validity, |a, b| a ^ b),
-            StateKind::Moments => moments(rows, at, &flat, validity),
-            StateKind::Count | StateKind::Ordinal => unreachable!("not updated from values"),
+            StateKind::Product => floats::<f64>(rows, at, &flat, validity, |old, value| old * value),
+            StateKind::Moments => floats(rows, at, &flat, validity, Moments::with),
+            StateKind::PowerSums => floats(rows, at, &flat, validity, PowerSums::with),
+            StateKind::Count | StateKind::Comoments | StateKind::Ordinal => unreachable!("not updated from values"),
         }
         Ok(())
     }
@@ -178,17 +190,23 @@ fn bits(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: i
     match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no bits"), _a => unreachable!("nor lists"))
 }
 
-fn moments(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+/// Replaces the state of each valid row by `f(old, value as a float)`.
+#[inline(always)]
+fn floats<T: Copy>(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(T, f64) -> T) {
     macro_rules! apply {
         ($values:expr) => {
-            modify::<[f64; 3]>(rows, at, validity, |i, [count, mean, squares]| {
-                let value = $values[i] as f64;
-                let count = count + 1.0;
-                let delta = value - mean;
-                let mean = mean + delta / count;
-                [count, mean, squares + delta * (value - mean)]
-            })
+            modify::<T>(rows, at, validity, |i, old| f(old, $values[i] as f64))
         };
     }
     match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no mean"), _a => unreachable!("nor lists"))
+}
+
+fn comoments(rows: &[RowPtr], at: usize, x: &Vector, y: &Vector) {
+    let (flat_x, flat_y) = (x.to_flat(), y.to_flat());
+    let (xs, ys) = (flat_x.values::<f64>(), flat_y.values::<f64>());
+    let validity = match (x.validity(), y.validity()) {
+        (Some(x), Some(y)) => Some(Cow::Owned(x.and(y))),
+        (one, other) => one.or(other).map(|validity| Cow::Borrowed(&**validity)),
+    };
+    modify::<Comoments>(rows, at, validity.as_deref(), |i, old| old.with(xs[i], ys[i]));
 }

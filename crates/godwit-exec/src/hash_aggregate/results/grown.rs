@@ -6,9 +6,9 @@ use arrow_array::{ArrayRef, ListArray, new_empty_array};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::FieldRef;
 use godwit_common::{Error, Result};
-use godwit_vector::{Flat, StrColumn, Vector, to_arrow};
+use godwit_vector::{Flat, StrColumn, Vector};
 
-use super::{GroupCursor, present};
+use super::{GroupCursor, items_of, present};
 
 /// Joins strings.
 pub(in super::super) struct Texts<'a> {
@@ -69,7 +69,7 @@ impl<'a> Lists<'a> {
     }
 
     pub(super) fn add(&mut self, values: &Vector) -> Result<()> {
-        self.parts.push(to_arrow(values, self.item.data_type())?);
+        self.parts.push(items_of(values, self.item.data_type())?);
         Ok(())
     }
 

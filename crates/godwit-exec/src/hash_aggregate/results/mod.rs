@@ -12,9 +12,10 @@ mod runs;
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, FieldRef};
 use godwit_common::{Error, Result};
-use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector};
+use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector, nested_from_bytes, to_arrow};
 
 use self::grown::{Lists, Texts};
 use self::picks::Picks;
@@ -193,5 +194,13 @@ fn item_of(ty: &ColumnType) -> Result<&FieldRef> {
     match &ty.logical {
         DataType::List(item) => Ok(item),
         other => Err(Error::internal(format!("a list as {other}"))),
+    }
+}
+
+/// Collected values as items of a list or map. Nested ones were collected as bytes.
+fn items_of(values: &Vector, item: &DataType) -> Result<ArrayRef> {
+    match PhysicalType::natural(item)? {
+        PhysicalType::Nested => to_arrow(&nested_from_bytes(values, item)?, item),
+        _ => to_arrow(values, item),
     }
 }

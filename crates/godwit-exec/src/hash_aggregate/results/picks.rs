@@ -10,10 +10,10 @@ use arrow_array::ListArray;
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::scatter::Scatter;
-use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, Vector, match_flat, to_arrow};
+use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, Vector, match_flat};
 
 use super::super::finish::integers;
-use super::{CollectedKind, GroupCursor, item_of, owned, present};
+use super::{CollectedKind, GroupCursor, item_of, items_of, owned, present};
 
 /// Fills the slots.
 pub(in super::super) struct Picks<'a> {
@@ -102,7 +102,7 @@ fn only_in(values: Vector, groups: &Bitmap) -> Vector {
 /// Lists of `len` values each.
 fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Result<Vector> {
     let item = item_of(ty)?;
-    let items = to_arrow(values, item.data_type())?;
+    let items = items_of(values, item.data_type())?;
     let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(len, groups.len()));
     let nulls = NullBuffer::from_iter((0..groups.len()).map(|group| groups.get(group)));
     let array = ListArray::try_new(item.clone(), offsets, items, Some(nulls));

@@ -13,9 +13,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::scatter::Scatter;
-use godwit_vector::{ColumnType, Flat, Vector, match_flat, to_arrow};
+use godwit_vector::{ColumnType, Flat, Vector, match_flat};
 
-use super::{CollectedKind, GroupCursor, owned, present};
+use super::{CollectedKind, GroupCursor, items_of, owned, present};
 
 /// Follows the runs.
 pub(in super::super) struct Runs<'a> {
@@ -144,7 +144,7 @@ impl Content<'_> {
             Content::Histograms { ty, keys, rows, lens } => {
                 let DataType::Map(field, _) = &ty.logical else { return Err(no_map(&ty.logical)) };
                 let DataType::Struct(fields) = field.data_type() else { return Err(no_map(&ty.logical)) };
-                keys.push(to_arrow(values, fields[0].data_type())?);
+                keys.push(items_of(values, fields[0].data_type())?);
                 rows.extend(runs.iter().map(|run| run.rows));
                 runs.iter().for_each(|run| lens[run.group] += 1);
             }
