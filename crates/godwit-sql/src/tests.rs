@@ -148,12 +148,12 @@ fn other_statements_are_recognized() {
     }
     assert!(matches!(plan("CHECKPOINT"), Statement::Checkpoint));
     let create = plan("CREATE OR REPLACE TABLE T (a INT NOT NULL, b VARCHAR)");
-    assert!(
-        matches!(create, Statement::CreateTable { name, schema, or_replace: true, rows: None, .. }
-            if name == "t" && !schema.field(0).is_nullable() && *schema.field(1).data_type() == DataType::Utf8View)
-    );
+    assert!(matches!(create, Statement::CreateTable { name, schema, or_replace: true, rows: None, .. }
+            if name == "t" && !schema.field(0).is_nullable() && *schema.field(1).data_type() == DataType::Utf8View));
     let insert = plan("INSERT INTO region (r_name, r_regionkey) SELECT 1.5, n_nationkey FROM nation");
-    assert!(matches!(&insert, Statement::Insert { table, rows } if table == "region" && rows.schema().fields().len() == 3));
+    assert!(
+        matches!(&insert, Statement::Insert { table, rows } if table == "region" && rows.schema().fields().len() == 3)
+    );
     assert!(
         matches!(plan("DROP TABLE IF EXISTS a, B"), Statement::DropTable { names, if_exists: true } if names == ["a", "b"])
     );
