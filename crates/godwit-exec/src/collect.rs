@@ -6,12 +6,14 @@
 //!       └──────────────────── fired when it is half empty ◀────────────────┘
 //! ```
 //!
-//! A query whose result nobody reads stops at a full queue. Rows keep their order if one worker feeds the sink. The
+//! A query whose result nobody reads stops at a full queue, and says so: others needn't wait in line for it
+//! ([`BufferManager::admit_past_stalled`]). Rows keep their order if one worker feeds the sink. The
 //! stream ends when the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the
 //! query.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
@@ -19,7 +21,7 @@ use arrow_schema::{DataType, SchemaRef};
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, PAGE_BYTES, Reservation};
 use godwit_vector::{Chunk, to_arrow};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Signal, Sink, SinkVerdict, SinkWorker};
@@ -28,6 +30,9 @@ use crate::{CancelToken, QueryContext};
 /// Bytes of batches in the queue from which on workers wait. Enough for some 50 chunks of ten columns, so that reader
 /// and workers don't take turns.
 const QUEUE_BYTES_MAX: usize = 4 << 20;
+
+/// Who waits for a batch looks this often whether the query is in line behind others that nobody reads.
+const STALL_CHECK: Duration = Duration::from_millis(100);
 
 /// The last sink of a query.
 pub struct ResultCollector {
@@ -146,6 +151,9 @@ impl SinkWorker for CollectWorker {
         queue.batches.push_back((batch, reservation));
         queue.bytes += bytes;
         let full = queue.bytes >= QUEUE_BYTES_MAX;
+        if full {
+            shared.memory.set_stalled(true);
+        }
         let verdict = match full {
             true => SinkVerdict::Blocked(queue.writers.get_or_insert_with(Signal::new).clone()),
             false => SinkVerdict::NeedInput,
@@ -178,14 +186,19 @@ impl Iterator for ResultStream {
                 queue.bytes -= reservation.bytes();
                 let half_empty = queue.bytes <= QUEUE_BYTES_MAX / 2;
                 let writers = if half_empty { queue.writers.take() } else { None };
+                if writers.is_some() {
+                    self.shared.memory.set_stalled(false);
+                }
                 drop(queue);
                 writers.iter().for_each(Signal::fire);
                 self.current = Some(reservation);
                 return Some(Ok(batch));
             }
-            match &mut queue.end {
-                Some(end) => return std::mem::replace(end, Ok(())).err().map(Err),
-                None => self.shared.changed.wait(&mut queue),
+            if let Some(end) = &mut queue.end {
+                return std::mem::replace(end, Ok(())).err().map(Err);
+            }
+            if self.shared.changed.wait_for(&mut queue, STALL_CHECK).timed_out() {
+                MutexGuard::unlocked(&mut queue, || self.shared.memory.admit_past_stalled());
             }
         }
     }
@@ -197,6 +210,7 @@ impl Drop for ResultStream {
         queue.abandoned = true;
         queue.batches.clear();
         queue.bytes = 0;
+        self.shared.memory.set_stalled(false);
         let is_unfinished = queue.end.is_none();
         let writers = queue.writers.take();
         drop(queue);

@@ -11,6 +11,9 @@
 //! pages that a query pins while it works. Promises take at most [`promised_bytes_max`] of the limit. The line
 //! is strictly first come, first served, so that a large query isn't overtaken forever.
 //!
+//! Queries whose results nobody reads don't run. When all who were let in wait for their readers, and somebody waits for the
+//! result of one in line, that may be the same thread: then the first in line is let in ([`advance_past_stalled`]).
+//!
 //! Latch order: the line is a leaf; whoever is let in is started after the latch is free.
 
 use std::cmp::Reverse;
@@ -20,7 +23,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::config::promised_bytes_max;
+use crate::config::{STALL_MIN, promised_bytes_max};
 use crate::owner::OwnerCounters;
 use crate::pool::Pool;
 
@@ -113,18 +116,26 @@ pub(crate) fn admit(pool: &Arc<Pool>, request: AdmissionRequest, start: Start) -
 
 /// Lets in whoever is first in line, as long as there is room.
 pub(crate) fn advance(pool: &Arc<Pool>) {
-    loop {
-        let mut line = pool.admission.0.lock();
-        let limit = pool.ledger.limit_bytes();
-        let fits = line.waiting.front().is_some_and(|first| line.has_room(first.request.minimum_bytes, limit));
-        if !fits {
-            return;
-        }
-        let Waiter { request, start, .. } = line.waiting.pop_front().expect("just seen");
-        let admission = line.let_in(request, pool);
-        drop(line);
-        start(Some(admission));
+    let limit = pool.ledger.limit_bytes();
+    while let_in_first(pool, |line, request| line.has_room(request.minimum_bytes, limit)) {}
+}
+
+/// Lets in one query if all that were let in wait for their readers.
+pub(crate) fn advance_past_stalled(pool: &Arc<Pool>) {
+    let_in_first(pool, |line, _| line.admitted.values().all(|running| running.owner.is_stalled_for(STALL_MIN)));
+}
+
+/// Lets in whoever is first in line if `may_start`; false if nobody was let in.
+fn let_in_first(pool: &Arc<Pool>, may_start: impl Fn(&Line, &AdmissionRequest) -> bool) -> bool {
+    let mut line = pool.admission.0.lock();
+    if !line.waiting.front().is_some_and(|first| may_start(&line, &first.request)) {
+        return false;
     }
+    let Waiter { request, start, .. } = line.waiting.pop_front().expect("just seen");
+    let admission = line.let_in(request, pool);
+    drop(line);
+    start(Some(admission));
+    true
 }
 
 /// The right to run; what was promised is free again when it is dropped.
@@ -224,6 +235,36 @@ mod tests {
         assert!(log.0.lock().iter().any(|(name, admission)| *name == 3 && admission.is_none()));
         third.give_up();
         assert_eq!(log.0.lock().len(), 3, "giving up twice does nothing");
+    }
+
+    #[test]
+    fn nobody_waits_for_queries_that_nobody_reads() {
+        let memory = BufferManager::new(BufferConfig::new(30 * MIB)).unwrap();
+        let log = Log::default();
+        let reader = OwnerCounters::new();
+        let request = AdmissionRequest {
+            name: "query 1".to_owned(),
+            minimum_bytes: 20 * MIB,
+            at_once: false,
+            owner: reader.clone(),
+        };
+        let first = Log::default();
+        let admitted = first.clone();
+        memory.admit(request, move |admission| admitted.0.lock().push((1, admission)));
+        assert!(log.ask(&memory, 2, 20 * MIB).is_some() && log.ask(&memory, 3, 20 * MIB).is_some());
+        memory.admit_past_stalled();
+        assert!(log.started().is_empty(), "the first one runs");
+        reader.set_stalled(true);
+        std::thread::sleep(2 * STALL_MIN);
+        memory.admit_past_stalled();
+        memory.admit_past_stalled();
+        assert_eq!(log.started(), [2], "which runs now");
+        reader.set_stalled(false);
+        log.end(2);
+        assert!(log.started().is_empty());
+        first.end(1);
+        assert_eq!(log.started(), [3]);
+        log.end(3);
     }
 
     #[test]

@@ -118,6 +118,10 @@ pub(crate) fn write_ahead(limit_bytes: u64, method: IoMethod) -> WriteAhead {
 pub(crate) const ROOM_WAIT_MAX: Duration = Duration::from_millis(500);
 pub(crate) const ROOM_WAIT_STEP: Duration = Duration::from_millis(1);
 
+/// Queries that have waited for the readers of their results for so long aren't expected to end before somebody else has
+/// read another result: those in line needn't wait for them any longer. Some hundred times what a reader takes for a batch.
+pub(crate) const STALL_MIN: Duration = Duration::from_millis(200);
+
 /// Most queries that an error about memory names.
 pub(crate) const QUERIES_NAMED_MAX: usize = 4;
 

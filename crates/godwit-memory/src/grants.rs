@@ -4,15 +4,20 @@
 //! limit │ working memory: promises to admitted queries │ grants to claims │
 //!
 //! claim ──▶ (nothing) ──report(size, minimum, weight)──▶ open ──request──▶ granted ──release, drop──▶ (nothing)
-//!                                                         ▲                  │
-//!                                                         └──── report ──────┘   at the operator's next fixed point
+//!                                                         ▲                 │  ▲ │
+//!                                                         └──── report ─────┘  └─┘ settle: less, if others asked
 //! ```
 //!
 //! All claims of the database are divided as if they were of one pipeline, by the [`MemoryPolicy`]. A grant is real: the
 //! grants that are held never add up to more than the part of the limit that is for them, no grant is larger than
 //! what could be pinned right now, and whatever else lies in that part are pages that can be evicted. An operator may
 //! pin and reserve up to its grant; pages beyond it are left to eviction. Only the minimum is given in any case; it is
-//! taken from working memory.
+//! taken from working memory. The ledger is charged when pages are pinned, not when they are granted: reserving a grant
+//! would evict the very pages that its holder is about to pin.
+//!
+//! *Reclaim*: a request that gets less than its share, because others were there first, asks those who hold more than
+//! theirs for the difference. Who was asked gives it back at his next fixed point ([`MemoryClaim::settle`]) and spills what
+//! he holds beyond; whoever asked gets it with his next request.
 //!
 //! An owner (a query, a connection) may have a limit of its own on what its operators are granted together.
 //!
@@ -21,6 +26,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
@@ -44,7 +50,11 @@ struct Entry {
     /// `None` while nothing is claimed.
     need: Option<Need>,
     owner: Option<Arc<Owner>>,
+    /// What the holder is to go down to; [`NOT_ASKED`] if nobody wants anything.
+    asked_bytes: Arc<AtomicU64>,
 }
+
+const NOT_ASKED: u64 = u64::MAX;
 
 impl ClaimTable {
     pub(crate) fn policy(&self) -> MemoryPolicy {
@@ -75,6 +85,24 @@ impl Claims {
     fn granted_bytes(&self) -> u64 {
         self.needs_of(None).filter_map(|(_, need)| need.granted_bytes).sum()
     }
+
+    /// If claim `id` was granted less than it would have got before anybody else had something, asks those who hold more
+    /// than they would have got to go down to that.
+    fn ask_for_share(&self, id: u64, granted: u64, total_bytes: u64) {
+        let (ids, mut needs): (Vec<u64>, Vec<Need>) = self.needs_of(None).unzip();
+        let held: Vec<Option<u64>> = needs.iter_mut().map(|need| need.granted_bytes.take()).collect();
+        let share_at = |index: usize| share(self.policy, total_bytes, &needs, index);
+        let own = ids.iter().position(|&other| other == id).expect("the claim has a need");
+        if granted >= share_at(own) {
+            return;
+        }
+        for (index, held) in held.iter().enumerate().filter(|(index, _)| *index != own) {
+            let share = share_at(index);
+            if held.is_some_and(|held| held > share) {
+                self.by_id[&ids[index]].asked_bytes.store(share, Relaxed);
+            }
+        }
+    }
 }
 
 /// The part of the limit that may be granted.
@@ -89,10 +117,13 @@ pub(crate) fn grantable_bytes(pool: &Pool) -> u64 {
 }
 
 /// An operator's claim on memory; drop it to give all back. Its methods are called at the operator's fixed points, by
-/// one thread at a time.
+/// one thread at a time; [`settle`](Self::settle) by any of its workers, whenever one could give something back.
 pub struct MemoryClaim {
     pool: Arc<Pool>,
     id: u64,
+    /// What is granted.
+    granted_bytes: AtomicU64,
+    asked_bytes: Arc<AtomicU64>,
 }
 
 impl MemoryClaim {
@@ -100,8 +131,9 @@ impl MemoryClaim {
         let mut claims = pool.claims.0.lock();
         let id = claims.next_id;
         claims.next_id += 1;
-        claims.by_id.insert(id, Entry { need: None, owner });
-        Self { pool: pool.clone(), id }
+        let asked_bytes = Arc::new(AtomicU64::new(NOT_ASKED));
+        claims.by_id.insert(id, Entry { need: None, owner, asked_bytes: asked_bytes.clone() });
+        Self { pool: pool.clone(), id, granted_bytes: AtomicU64::new(0), asked_bytes }
     }
 
     /// Says what the operator could use, what it can't do without, and what a byte that it lacks costs (the width of
@@ -126,9 +158,31 @@ impl MemoryClaim {
                 granted = granted.min(claims.share_of(self.id, Some(owner), limit)).min(limit);
             }
         }
+        if granted < need.size_bytes {
+            claims.ask_for_share(self.id, granted, total);
+        }
         let entry = claims.by_id.get_mut(&self.id).expect("the claim exists");
         entry.need = Some(Need { granted_bytes: Some(granted), ..need });
+        self.granted_bytes.store(granted, Relaxed);
         granted
+    }
+
+    /// What is granted, less what others have asked for since the last call: that is given back with this call. Whoever
+    /// holds more than the result releases it at once. Costs nothing if nobody has asked.
+    pub fn settle(&self) -> u64 {
+        if self.asked_bytes.load(Relaxed) != NOT_ASKED {
+            let mut claims = self.pool.claims.0.lock();
+            let entry = claims.by_id.get_mut(&self.id).expect("the claim exists");
+            let asked = self.asked_bytes.swap(NOT_ASKED, Relaxed);
+            if let Some(need) = &mut entry.need
+                && need.granted_bytes.is_some_and(|granted| granted > asked)
+            {
+                // Nor does it want more from now on: what was given back is for others.
+                (need.granted_bytes, need.size_bytes) = (Some(asked), asked);
+                self.granted_bytes.store(asked, Relaxed);
+            }
+        }
+        self.granted_bytes.load(Relaxed)
     }
 
     /// Gives everything back.
@@ -137,7 +191,10 @@ impl MemoryClaim {
     }
 
     fn set_need(&self, need: Option<Need>) {
-        self.pool.claims.0.lock().by_id.get_mut(&self.id).expect("the claim exists").need = need;
+        let mut claims = self.pool.claims.0.lock();
+        claims.by_id.get_mut(&self.id).expect("the claim exists").need = need;
+        self.granted_bytes.store(0, Relaxed);
+        self.asked_bytes.store(NOT_ASKED, Relaxed);
     }
 }
 
@@ -190,6 +247,25 @@ mod tests {
         assert_eq!(memory.grantable_bytes(), 110 * MIB);
         drop(second);
         assert_eq!(memory.grantable_bytes(), 160 * MIB);
+    }
+
+    #[test]
+    fn who_holds_more_than_his_share_is_asked_to_give_back() {
+        let memory = manager();
+        let (first, second, third) = (memory.claim(), memory.claim(), memory.claim());
+        assert_eq!(granted(&first, 400), 160, "alone");
+        assert_eq!(first.settle() / MIB, 160, "nobody has asked");
+        assert_eq!(granted(&second, 400), 1, "the rest is taken: the minimum");
+        assert_eq!((first.settle() / MIB, first.settle() / MIB), (80, 80), "half of it is the second's");
+        assert_eq!(granted(&second, 400), 80);
+        assert_eq!(granted(&third, 10), 1);
+        second.settle();
+        assert_eq!(granted(&third, 10), 10, "small claims are served in full");
+        let left = (first.settle() + second.settle()) / MIB;
+        assert!((140..=150).contains(&left), "{left}");
+        drop((second, third));
+        first.report(400 * MIB, MIB, 1.0);
+        assert_eq!(first.request() / MIB, 160, "a new report asks anew");
     }
 
     #[test]

@@ -137,6 +137,17 @@ impl BufferManager {
         admission::admit(&self.pool, request, Box::new(start))
     }
 
+    /// For a thread that waits for the result of a query: if that is in line behind queries which wait for their readers,
+    /// maybe for this very thread, the first in line is let in all the same.
+    pub fn admit_past_stalled(&self) {
+        admission::advance_past_stalled(&self.pool);
+    }
+
+    /// The query that this manager is for can't go on before somebody reads of its result, or can again.
+    pub fn set_stalled(&self, is_stalled: bool) {
+        owners(self.owner.as_ref()).for_each(|owner| owner.set_stalled(is_stalled));
+    }
+
     /// A claim on memory for an operator that would use more than there may be. Nothing is claimed yet.
     pub fn claim(&self) -> MemoryClaim {
         MemoryClaim::new(&self.pool, self.owner.clone())

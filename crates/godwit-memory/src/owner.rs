@@ -3,8 +3,10 @@
 use std::array;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use godwit_common::MemoryTag;
+use parking_lot::Mutex;
 
 use crate::config::working_bytes;
 
@@ -21,6 +23,8 @@ pub struct OwnerCounters {
     /// [`NO_LIMIT`] if there is none; so is the next.
     memory_limit_bytes: AtomicU64,
     grant_limit_bytes: AtomicU64,
+    /// Since when the query waits for whoever reads its result, if it does.
+    stalled_since: Mutex<Option<Instant>>,
 }
 
 const NO_LIMIT: u64 = u64::MAX;
@@ -35,6 +39,7 @@ impl Default for OwnerCounters {
             tag_bytes: Default::default(),
             memory_limit_bytes: AtomicU64::new(NO_LIMIT),
             grant_limit_bytes: AtomicU64::new(NO_LIMIT),
+            stalled_since: Mutex::new(None),
         }
     }
 }
@@ -85,6 +90,17 @@ impl OwnerCounters {
     /// Changes what is granted from the next request on.
     pub fn set_grant_limit_bytes(&self, bytes: Option<u64>) {
         self.grant_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
+    }
+
+    /// The query can't go on before somebody reads of its result, or can again.
+    pub fn set_stalled(&self, is_stalled: bool) {
+        let mut since = self.stalled_since.lock();
+        *since = is_stalled.then(|| since.unwrap_or_else(Instant::now));
+    }
+
+    /// True if it has been waiting for its reader for so long.
+    pub(crate) fn is_stalled_for(&self, time: Duration) -> bool {
+        self.stalled_since.lock().is_some_and(|since| since.elapsed() >= time)
     }
 
     /// Bytes of pages read back so far.

@@ -10,7 +10,7 @@ use godwit_vector::Vector;
 use crate::copy_rows::Rows;
 use crate::place::{AppendScratch, Order, Placed, append_to};
 use crate::scatter::Columns;
-use crate::segment::RowPage;
+use crate::segment::{RowPage, read_ahead};
 use crate::{PagedRows, PinnedRows, RowLayout, RowPages, RowPtr, RowScan};
 
 /// Rows of one layout in spillable pages.
@@ -202,6 +202,11 @@ impl RowCollection {
 
     fn scan_pages(&self, range: Range<usize>) -> RowScan {
         RowScan::new(&self.manager, &self.layout, self.pages[range].to_vec())
+    }
+
+    /// Asks for the first pages to be read back while others are worked on: somebody will scan or pin them next.
+    pub fn read_ahead(&self) {
+        read_ahead(&self.manager, &self.pages, true);
     }
 
     /// Shows the rows of up to `pages` pages from all over the collection.

@@ -121,6 +121,24 @@ fn a_connection_does_not_wait_for_itself() {
     assert_eq!(number(&other, "SELECT k FROM facts WHERE k = 5"), 5, "what keeps no rows starts at once");
 }
 
+/// One thread that reads several results in turn can't finish the first before it has read of the last.
+#[test]
+fn a_thread_may_read_results_of_several_connections_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let connections: Vec<Connection> = (0..3).map(|_| database.connect()).collect();
+    connections[0].execute("SET memory_limit = '256MB'").unwrap();
+    let mut results: Vec<_> = connections.iter().map(|connection| connection.query(LARGE).unwrap()).collect();
+    assert!(states(&database).contains(&QueryState::Waiting));
+    let mut rows = vec![0; results.len()];
+    while rows.iter().sum::<usize>() < results.len() * ROWS as usize {
+        for (result, rows) in results.iter_mut().zip(&mut rows) {
+            *rows += result.next().map_or(0, |batch| batch.unwrap().num_rows());
+        }
+    }
+    assert_eq!(rows, [ROWS as usize; 3]);
+}
+
 #[test]
 fn joins_of_one_pipeline_share_the_memory_under_every_policy() {
     let folder = tempfile::tempdir().unwrap();

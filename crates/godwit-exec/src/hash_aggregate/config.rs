@@ -30,6 +30,9 @@ pub(super) const LARGE_MEMORY_SHARE: f64 = 0.5;
 /// A large table is made if it can hold at least this share of the groups, and kept as long as half of that share of the
 /// rows finds its group.
 pub(super) const LARGE_HELD_MIN: f64 = 0.3;
+/// A large table gets one part in so many of what it wants, beside joins that were there first. Whether that is worth a
+/// table is then decided by [`LARGE_HELD_MIN`].
+pub(super) const LARGE_CLAIM_MIN: u64 = 4;
 /// A large table stops taking groups when less than this share of the memory limit is free or can be evicted.
 pub(super) const LARGE_FREE_MIN: f64 = 0.15;
 

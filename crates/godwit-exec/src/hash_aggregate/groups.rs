@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::{Error, ErrorKind, Result};
-use godwit_memory::BufferManager;
+use godwit_memory::{BufferManager, MemoryClaim};
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_rows::{GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
 use godwit_vector::kernels::hash::hash_vectors;
@@ -111,6 +111,9 @@ impl Grouping {
 
 /// What a worker knows about its table while it is a large one.
 struct LargeTable {
+    /// For its groups; if others ask for a part of it, the table goes.
+    claim: MemoryClaim,
+    claimed_bytes: u64,
     /// No more groups are taken.
     is_full: bool,
     groups_max: usize,
@@ -415,7 +418,14 @@ impl LocalGroups {
             return Ok(());
         }
         // The estimate may be low by some percent.
-        let groups_max = groups_max.min(groups * 1.2) as usize;
+        let wanted_bytes = (groups_max.min(groups * 1.2) * *group_bytes as f64) as u64;
+        let claim = memory.claim();
+        claim.report(wanted_bytes, wanted_bytes / LARGE_CLAIM_MIN, *group_bytes as f64);
+        let claimed_bytes = claim.request();
+        let groups_max = claimed_bytes as usize / group_bytes;
+        if (groups_max as f64) < groups * LARGE_HELD_MIN {
+            return Ok(());
+        }
         match self.table.reset((groups_max + CHUNK_ROWS) * 100 / FILL_PERCENT_MAX) {
             Err(error) if error.kind() == ErrorKind::Resource => return self.table.reset(LOCAL_ENTRIES_MIN),
             made => made?,
@@ -423,7 +433,17 @@ impl LocalGroups {
         let mut passed = PartitionedRows::new(memory, layout, *radix_bits);
         passed.keep_pinned(true);
         let (missing, made) = (Vec::new(), Vec::new());
-        self.large = Some(LargeTable { is_full: false, groups_max, passed, missing, made, rows: 0, misses: 0 });
+        self.large = Some(LargeTable {
+            claim,
+            claimed_bytes,
+            is_full: false,
+            groups_max,
+            passed,
+            missing,
+            made,
+            rows: 0,
+            misses: 0,
+        });
         self.passing_rows = 0;
         Ok(())
     }
@@ -440,8 +460,13 @@ impl LocalGroups {
         if is_judged {
             (large.rows, large.misses) = (0, 0);
         }
+        let is_asked = large.claim.settle() < large.claimed_bytes;
         let is_replaced_often = self.replaced_rows > self.table.groups() + LOCAL_ENTRIES_MAX;
-        if is_useless || is_replaced_often || is_short && free < memory.memory_limit() as f64 * LARGE_FREE_MIN / 2.0 {
+        if is_asked
+            || is_useless
+            || is_replaced_often
+            || is_short && free < memory.memory_limit() as f64 * LARGE_FREE_MIN / 2.0
+        {
             self.drop_large()?;
         }
         Ok(())

@@ -128,6 +128,8 @@ impl Rounds {
                     self.insert_tasks(join)
                 }
                 Step::Insert => {
+                    // The rows that the next round begins with come back while this one probes.
+                    self.pairs.front().inspect(|next| next.build.read_ahead());
                     let round = self.round.as_mut().expect("a round is on");
                     round.table.finish(join);
                     self.step = Step::Probe;
@@ -157,7 +159,9 @@ impl Rounds {
         self.passes += 1;
         join.metrics.note("passes", self.passes.to_string());
         self.step = Step::Insert;
-        let table = &self.round.as_ref().expect("a round is on").table;
+        let round = self.round.as_ref().expect("a round is on");
+        round.probe.iter().take(1).for_each(|rows| rows.read_ahead());
+        let table = &round.table;
         (0..table.morsels()).map(|_| Task::Insert(table.clone())).collect()
     }
 

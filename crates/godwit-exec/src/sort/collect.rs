@@ -10,7 +10,7 @@ use godwit_vector::kernels::select::select_true;
 use godwit_vector::{Chunk, Heaps, Vector};
 
 use super::Shared;
-use super::config::{COLLECT_SHARE, RUN_BYTES_MIN, SCARCE_SHARE, TOP_SLACK_ROWS};
+use super::config::{RUN_BYTES_MIN, SCARCE_SHARE, TOP_SLACK_ROWS};
 use super::entries::Entries;
 use super::key::KeyWord;
 use super::run::{InPlaceRun, Run, RunWriter};
@@ -37,6 +37,11 @@ impl<K: KeyWord> Sink for SortSink<K> {
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
         let runs = self.0.runs.lock();
         let written = runs.iter().filter(|run| matches!(run, Run::Written(_))).count();
+        let in_place = |run: &Run<K>| match run {
+            Run::InPlace(run) => run.bytes,
+            Run::Written(_) => 0,
+        };
+        self.0.room.keep(runs.iter().map(in_place).sum());
         self.0.metrics.note("runs", format!("{} in memory, {written} written", runs.len() - written));
         Ok(())
     }
@@ -95,9 +100,14 @@ impl<K: KeyWord> SinkWorker for SortWorker<K> {
     }
 
     fn combine(mut self: Box<Self>) -> Result<()> {
+        if !self.shared.room.allows(self.bytes()) {
+            // Others have asked for memory since the last chunk.
+            self.write_run()?;
+        }
         self.sort();
         if self.entries.len() > 0 {
-            let run = InPlaceRun { rows: Arc::new(self.rows.pin()?), entries: self.entries };
+            let bytes = self.bytes();
+            let run = InPlaceRun { rows: Arc::new(self.rows.pin()?), entries: self.entries, bytes };
             self.shared.runs.lock().push(Run::InPlace(run));
         }
         Ok(())
@@ -172,11 +182,14 @@ impl<K: KeyWord> SortWorker<K> {
     /// Is it time to write the rows out?
     fn is_full(&self) -> bool {
         let memory = &self.shared.memory;
-        let bytes = self.rows.bytes() + self.entries.bytes();
-        let limit = memory.memory_limit();
-        let share = limit / COLLECT_SHARE / (self.shared.workers * self.shared.sharers) as u64;
-        let is_scarce = || memory.available_bytes() + memory.evictable_bytes() < limit / SCARCE_SHARE;
-        bytes >= share.max(RUN_BYTES_MIN) || (bytes >= RUN_BYTES_MIN && is_scarce())
+        let bytes = self.bytes();
+        let is_scarce = || memory.available_bytes() + memory.evictable_bytes() < memory.memory_limit() / SCARCE_SHARE;
+        !self.shared.room.allows(bytes) || (bytes >= RUN_BYTES_MIN && is_scarce())
+    }
+
+    /// What it has pinned.
+    fn bytes(&self) -> u64 {
+        self.rows.bytes() + self.entries.bytes()
     }
 
     /// Sorts the entries; what is beyond the limit is dropped.

@@ -4,6 +4,10 @@
 /// hands its rows on while another operator collects them, and the rest of the query needs memory too.
 pub(super) const COLLECT_SHARE: u64 = 3;
 
+/// Of that share, a sort gets one part in so many in any case, beside joins and other sorts that were there first: with
+/// shorter runs, merging takes another pass long before memory is worth as much to the others.
+pub(super) const MINIMUM_SHARE: u64 = 4;
+
 /// A worker doesn't write a run out before it has this many bytes, however short memory is: tiny runs cost more merge
 /// passes than they save.
 pub(super) const RUN_BYTES_MIN: u64 = 2 << 20;

@@ -29,6 +29,7 @@ pub(crate) mod key;
 mod loser_tree;
 mod merge;
 mod merge_pass;
+mod room;
 mod run;
 mod source;
 
@@ -48,6 +49,7 @@ use self::collect::SortSink;
 use self::config::{COLLECT_SHARE, TOP_SHARE};
 use self::key::{KeyLayout, KeyWord};
 use self::merge_pass::MergePassSource;
+use self::room::Room;
 use self::run::Run;
 use self::source::SortedSource;
 use crate::QueryContext;
@@ -113,6 +115,7 @@ struct Shared<K> {
     /// Sorts of this query that hold rows at the same time, this one included.
     sharers: usize,
     memory: BufferManager,
+    room: Room,
     metrics: Arc<OperatorMetrics>,
     /// High bits of the best bound that a worker of a top-N has found: rows with higher ones are dropped.
     bound: AtomicU64,
@@ -206,7 +209,10 @@ impl<K: KeyWord> Shared<K> {
             descending: key.descending,
             nulls_first: key.nulls_first,
         });
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let workers = query.settings.workers;
         Ok(Self {
+            room: Room::new(&memory, workers, sharers, layout.row_bytes()),
             key_layout: KeyLayout::new::<K>(&spec.keys),
             order: RowOrder::new(&layout, order.collect()),
             keys,
@@ -216,9 +222,9 @@ impl<K: KeyWord> Shared<K> {
             top: spec.limit.filter(|&limit| is_top(limit, &layout, query)),
             layout,
             chunk_rows: query.settings.chunk_rows,
-            workers: query.settings.workers,
+            workers,
             sharers,
-            memory: query.memory.scoped(metrics.memory().clone()),
+            memory,
             metrics,
             bound: AtomicU64::new(u64::MAX),
             told_bound: spec.bound.clone(),

@@ -34,6 +34,8 @@ pub(super) enum Run<K> {
 pub(super) struct InPlaceRun<K> {
     pub(super) entries: Entries<K>,
     pub(super) rows: Arc<PinnedRows>,
+    /// What both have pinned.
+    pub(super) bytes: u64,
 }
 
 pub(super) struct WrittenRun<K> {

@@ -8,7 +8,9 @@
 //!              count(*) > 0 of one row of s, if it refers to nothing
 //! a IN (s)     CASE WHEN EXISTS (s where b = a) THEN TRUE WHEN unknown THEN NULL ELSE FALSE END
 //! unknown      EXISTS (s where b = a or b is NULL or a is NULL)
-//!              (a is NULL and s has rows) or s has a NULL, if s refers to nothing and has one column
+//!              if s refers to nothing, by patterns of NULLs, so that each is joined by hash or asked once:
+//!              (a is NULL and s has rows) or s has a NULL                              for one column
+//!              (a₁ is NULL and EXISTS (s where b₂ = a₂)) or EXISTS (s where b₁ is NULL and b₂ = a₂) or …  for several
 //! ```
 
 use std::cell::Cell;
@@ -26,6 +28,10 @@ use datafusion_expr::{
 use datafusion_optimizer::decorrelate::PullUpCorrelatedExpr;
 
 use crate::functions::FUNCTIONS;
+
+/// Patterns of NULLs that are joined each on its own: two columns that may be NULL on both sides, or three on one. Each
+/// computes the subquery anew; beyond, all pairs of rows are compared.
+const PATTERNS_MAX: usize = 8;
 
 /// Makes the marks of one statement; counts them, so that each has a name.
 #[derive(Default)]
@@ -171,25 +177,18 @@ fn membership_value(membership: InSubquery, outer: &DFSchema) -> Result<Expr> {
         return datafusion_common::plan_err!("IN compares {} values with {} columns", values.len(), columns.len());
     }
     let mut pairs = Vec::new();
-    for ((value, column), field) in values.iter().zip(&columns).zip(rows.schema().fields()) {
-        let is_nullable = field.is_nullable() || value.nullable(outer)?;
-        pairs.push((column.clone(), as_outer(value.clone(), outer)?, is_nullable));
+    for ((value, column), field) in values.into_iter().zip(columns).zip(rows.schema().fields()) {
+        let (value_is_nullable, column_is_nullable) = (value.nullable(outer)?, field.is_nullable());
+        let seen_value = as_outer(value.clone(), outer)?;
+        pairs.push(Compared { value, seen_value, value_is_nullable, column, column_is_nullable });
     }
-    let equal = pairs.iter().map(|(column, value, _)| column.clone().eq(value.clone()));
-    let found = exists_where(&rows, conjunction(equal).expect("IN has a value"))?;
-    let value = if pairs.iter().any(|(_, _, is_nullable)| *is_nullable) {
-        let unknown = match values.as_slice() {
-            [value] if !is_correlated(&subquery) => {
-                let null = LogicalPlanBuilder::from(rows.clone()).filter(columns[0].clone().is_null())?.build()?;
-                value.clone().is_null().and(has_rows(&rows)?).or(has_rows(&null)?)
-            }
-            _ => {
-                let maybe_equal = pairs.into_iter().map(|(column, value, is_nullable)| {
-                    let equal = column.clone().eq(value.clone());
-                    let null = disjunction([column.is_null(), value.is_null()]).expect("two conditions");
-                    if is_nullable { equal.or(null) } else { equal }
-                });
-                exists_where(&rows, conjunction(maybe_equal).expect("IN has a value"))?
+    let found = exists_where(&rows, conjunction(pairs.iter().map(Compared::equal)).expect("IN has a value"))?;
+    let value = if pairs.iter().any(|pair| pair.value_is_nullable || pair.column_is_nullable) {
+        let patterns: usize = pairs.iter().map(|pair| pair.states().count()).product();
+        let unknown = match !is_correlated(&subquery) && patterns - 1 <= PATTERNS_MAX {
+            true => unknown_by_patterns(&rows, &pairs)?,
+            false => {
+                exists_where(&rows, conjunction(pairs.iter().map(Compared::maybe_equal)).expect("IN has a value"))?
             }
         };
         when(found, lit(true)).when(unknown, lit(ScalarValue::Boolean(None))).otherwise(lit(false))?
@@ -197,6 +196,74 @@ fn membership_value(membership: InSubquery, outer: &DFSchema) -> Result<Expr> {
         found
     };
     Ok(if negated { !value } else { value })
+}
+
+/// A value and the column of the subquery that it is compared with.
+struct Compared {
+    value: Expr,
+    /// The value as the subquery sees it.
+    seen_value: Expr,
+    value_is_nullable: bool,
+    column: Expr,
+    column_is_nullable: bool,
+}
+
+/// Why a value and a column aren't different.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Agreement {
+    Equal,
+    ValueIsNull,
+    ColumnIsNull,
+}
+
+impl Compared {
+    fn equal(&self) -> Expr {
+        self.column.clone().eq(self.seen_value.clone())
+    }
+
+    fn maybe_equal(&self) -> Expr {
+        let null = disjunction([self.column.clone().is_null(), self.seen_value.clone().is_null()]);
+        match self.value_is_nullable || self.column_is_nullable {
+            true => self.equal().or(null.expect("two conditions")),
+            false => self.equal(),
+        }
+    }
+
+    fn states(&self) -> impl Iterator<Item = Agreement> + use<> {
+        let of_value = self.value_is_nullable.then_some(Agreement::ValueIsNull);
+        let of_column = self.column_is_nullable.then_some(Agreement::ColumnIsNull);
+        [Some(Agreement::Equal), of_value, of_column].into_iter().flatten()
+    }
+}
+
+/// Whether some row of a plan that refers to no outer query agrees with the values because of NULLs: for each combination of
+/// reasons, whether there is a row whose other columns are equal.
+fn unknown_by_patterns(rows: &LogicalPlan, pairs: &[Compared]) -> Result<Expr> {
+    let mut patterns: Vec<Vec<Agreement>> = vec![Vec::new()];
+    for pair in pairs {
+        let extended = |pattern: &Vec<Agreement>| {
+            let pattern = pattern.clone();
+            pair.states().map(move |state| pattern.iter().copied().chain([state]).collect())
+        };
+        patterns = patterns.iter().flat_map(extended).collect();
+    }
+    let mut unknown = Vec::new();
+    for pattern in patterns.iter().filter(|pattern| pattern.iter().any(|state| *state != Agreement::Equal)) {
+        let of =
+            |state: Agreement| pairs.iter().zip(pattern).filter(move |(_, own)| **own == state).map(|(pair, _)| pair);
+        let null_columns = conjunction(of(Agreement::ColumnIsNull).map(|pair| pair.column.clone().is_null()));
+        let rows = match null_columns {
+            Some(condition) => LogicalPlanBuilder::from(rows.clone()).filter(condition)?.build()?,
+            None => rows.clone(),
+        };
+        let exists = match conjunction(of(Agreement::Equal).map(Compared::equal)) {
+            Some(condition) => exists_where(&rows, condition)?,
+            None => has_rows(&rows)?,
+        };
+        let null_values = of(Agreement::ValueIsNull).map(|pair| pair.value.clone().is_null());
+        unknown.extend(conjunction(null_values.chain([exists])));
+    }
+    Ok(disjunction(unknown).expect("something may be NULL"))
 }
 
 /// The columns behind a subquery that selects one row `(a, b)`.
