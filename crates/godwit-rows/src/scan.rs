@@ -68,6 +68,12 @@ impl RowScan {
         }
     }
 
+    /// Asks for the page that the scan begins with to be read back, while other things are done.
+    pub fn read_ahead(&self) {
+        let pages = self.pages.as_slice();
+        read_ahead(&self.manager, &pages[..pages.len().min(1)], true);
+    }
+
     /// The next rows; `None` at the end.
     pub fn next_block(&mut self) -> Result<Option<RowBlock>> {
         loop {

@@ -55,6 +55,11 @@ impl GroupMorsel {
         self.rows() + collected.map(RowCollection::rows).sum::<u64>()
     }
 
+    /// Asks for its first pages while another is worked on.
+    pub(super) fn read_ahead(&self) {
+        self.partitions.iter().take(1).for_each(|partition| partition.rows.read_ahead());
+    }
+
     /// True if both together are still small.
     pub(super) fn can_be_merged(&self, other: &GroupMorsel, bytes_max: u64) -> bool {
         self.rows_and_values() + other.rows_and_values() <= MORSEL_ROWS_MIN

@@ -71,7 +71,9 @@ impl SharedPhase {
     fn next_step(&self, feeds: &mut bool) -> Step {
         let mut phase = self.0.lock();
         if let Some(groups) = &mut phase.groups {
-            return groups.pop_front().map_or(Step::Done, Step::Groups);
+            let Some(morsel) = groups.pop_front() else { return Step::Done };
+            groups.front().inspect(|next| next.read_ahead());
+            return Step::Groups(morsel);
         }
         match phase.distinct.pop_front() {
             Some((set, morsel)) => {

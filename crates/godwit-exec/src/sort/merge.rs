@@ -73,6 +73,12 @@ impl<K: KeyWord> Merger<K> {
             keys: Vec::new(),
             input,
         };
+        for (index, run) in merger.input.runs.iter().enumerate() {
+            // The first pages of all runs come back while that of the first run is waited for.
+            if let Run::Written(run) = run {
+                run.scan_from(index, merger.input.start.as_ref()).0.read_ahead();
+            }
+        }
         for index in 0..merger.input.runs.len() {
             let cursor = merger.open(index)?;
             merger.cursors.push(cursor);
