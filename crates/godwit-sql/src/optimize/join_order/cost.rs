@@ -22,28 +22,36 @@ const MISS_FACTOR: f64 = 3.0;
 /// Bytes of a hash table entry beyond the row.
 const ENTRY_BYTES: f64 = 16.0;
 
+/// The result of a join is never thought to be cheaper to build on than so many rows: errors multiply from join to
+/// join, and a table of a million rows where one was expected costs far more than probing with that one row.
+const JOINED_BUILD_ROWS_MIN: f64 = 100.0;
+
 /// Rows, width and cost of a joined set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Estimate {
     pub(super) rows: f64,
     pub(super) row_bytes: f64,
     pub(super) cost: f64,
+    /// False for a single relation.
+    is_joined: bool,
 }
 
 impl Estimate {
     /// A relation by itself; reading it costs the same in every order.
     pub(super) fn of_relation(graph: &JoinGraph, relation: usize) -> Self {
         let estimate = &graph.relations[relation].estimate;
-        Self { rows: estimate.rows.max(1.0), row_bytes: estimate.row_bytes(), cost: 0.0 }
+        Self { rows: estimate.rows.max(1.0), row_bytes: estimate.row_bytes(), cost: 0.0, is_joined: false }
     }
 
     /// The join of two sets into `rows`, with the given side as build side.
     pub(super) fn of_join(probe: &Self, build: &Self, rows: f64) -> Self {
-        let table_bytes = build.rows * (build.row_bytes + ENTRY_BYTES);
+        let build_rows = if build.is_joined { build.rows.max(JOINED_BUILD_ROWS_MIN) } else { build.rows };
+        let table_bytes = build_rows * (build.row_bytes + ENTRY_BYTES);
         let misses = (table_bytes / CACHED_BYTES).log2().clamp(0.0, 4.0) / 4.0;
         let factor = 1.0 + misses * (MISS_FACTOR - 1.0);
-        let work = (probe.rows + build.rows * BUILD_ROW) * factor + rows * OUTPUT_ROW;
-        Self { rows, row_bytes: probe.row_bytes + build.row_bytes, cost: probe.cost + build.cost + work }
+        let work = (probe.rows + build_rows * BUILD_ROW) * factor + rows * OUTPUT_ROW;
+        let cost = probe.cost + build.cost + work;
+        Self { rows, row_bytes: probe.row_bytes + build.row_bytes, cost, is_joined: true }
     }
 }
 
