@@ -54,7 +54,8 @@ fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
             let shown_at = OperatorMetrics::new("before");
             let traffic = Arc::new(Traffic::new(vec![1]));
             let compactor = Compactor::new(compaction, traffic, 0, keeps_order, shown_at.clone());
-            run(&query, vec![pipeline(Chunks::new(chunks.clone()), vec![compactor.clone()], collected.clone(), &[])]).unwrap();
+            run(&query, vec![pipeline(Chunks::new(chunks.clone()), vec![compactor.clone()], collected.clone(), &[])])
+                .unwrap();
             let mut found = collected.rows();
             if !keeps_order {
                 expected.sort();
