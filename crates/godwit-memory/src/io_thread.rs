@@ -4,6 +4,7 @@
 //! are a few of them, so that one prepares a batch while another waits for the disk. They are started when the first
 //! page has to be written or read ahead, and end when there is nothing to do.
 
+use std::cell::RefCell;
 use std::io;
 use std::slice;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use godwit_io::{ALIGNMENT_BYTES, AlignedBuffer, IoMethod, Request, RequestQueue,
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::codec::{Codec, encoded_bytes_max};
-use crate::config::{COMPRESSED_PAGE_BYTES_MAX, IO_THREAD_IDLE_MAX, QUEUE_DEPTH, SLOT_STEP_BYTES};
+use crate::config::{COMPRESSED_PAGE_BYTES_MAX, IO_THREAD_IDLE_MAX, PAGE_BYTES, QUEUE_DEPTH, SLOT_STEP_BYTES};
 use crate::page::PageInner;
 use crate::pool::Pool;
 use crate::queue::{EvictionQueue, Work, WriteAhead};
@@ -74,7 +75,7 @@ impl IoSettings {
 /// Starts a thread. It ends with the queue, or when it has had nothing to do for a while.
 pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSettings) -> io::Result<()> {
     let run = move || {
-        let mut worker = Worker { queue: settings.open() };
+        let mut worker = Worker { queue: settings.open(), spare: RefCell::default() };
         while let Some(work) = queue.next_work(ahead, IO_THREAD_IDLE_MAX) {
             match work {
                 Work::Write(pages) => worker.write(pages),
@@ -88,18 +89,29 @@ pub(crate) fn start(queue: Arc<EvictionQueue>, ahead: WriteAhead, settings: IoSe
 /// What a thread keeps between batches.
 struct Worker {
     queue: Box<dyn RequestQueue>,
+    spare: RefCell<SpareBuffers>,
 }
+
+/// Buffers for pages of the usual size, kept from batch to batch: an allocator that gets and gives back megabytes for each
+/// batch comes to hold many times as much.
+type SpareBuffers = Vec<AlignedBuffer>;
+
+/// Size of the buffers that are kept.
+const SPARE_BYTES: usize = encoded_bytes_max(PAGE_BYTES);
 
 /// Room for a page of a batch that is or was compressed, however badly, counted while the batch is under way. Nobody fails
 /// for it: as long as a batch is under way, those who look for victims wait.
 struct SpillBuffer<'a> {
     pool: &'a Pool,
+    spare: &'a RefCell<SpareBuffers>,
     bytes: AlignedBuffer,
 }
 
 impl<'a> SpillBuffer<'a> {
-    fn new(pool: &'a Pool, bytes: usize) -> Self {
-        let buffer = Self { pool, bytes: AlignedBuffer::new(bytes) };
+    fn new(pool: &'a Pool, spare: &'a RefCell<SpareBuffers>, bytes: usize) -> Self {
+        let kept = if bytes <= SPARE_BYTES { spare.borrow_mut().pop() } else { None };
+        let bytes = kept.unwrap_or_else(|| AlignedBuffer::new(bytes.max(SPARE_BYTES)));
+        let buffer = Self { pool, spare, bytes };
         pool.ledger.take_room_over_limit(buffer.bytes.len() as u64);
         pool.ledger.add_label(MemoryTag::SpillBuffer, None, buffer.bytes.len() as u64);
         buffer
@@ -111,6 +123,10 @@ impl Drop for SpillBuffer<'_> {
         let bytes = self.bytes.len() as u64;
         self.pool.ledger.remove_label(MemoryTag::SpillBuffer, None, bytes);
         self.pool.ledger.release_room(bytes);
+        let mut spare = self.spare.borrow_mut();
+        if self.bytes.len() == SPARE_BYTES && spare.len() < QUEUE_DEPTH as usize {
+            spare.push(std::mem::take(&mut self.bytes));
+        }
     }
 }
 
@@ -141,7 +157,7 @@ impl Worker {
             }
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *latch = None;
-            match prepare(pool, page, buffer) {
+            match prepare(pool, &self.spare, page, buffer) {
                 Ok(copy) => {
                     latched.push(Latched { page, latch });
                     copies.push(copy);
@@ -195,7 +211,7 @@ impl Worker {
             }
             let Some(memory) = ReadMemory::new(pool, page) else { continue };
             let page = Latched { page, latch };
-            buffers.push(copy_of(&page).encoded_stored_bytes().map(|bytes| SpillBuffer::new(pool, bytes)));
+            buffers.push(copy_of(&page).encoded_stored_bytes().map(|bytes| SpillBuffer::new(pool, &self.spare, bytes)));
             latched.push(page);
             memories.push(memory);
         }
@@ -233,13 +249,14 @@ impl Worker {
 /// is to be stored there too.
 fn prepare<'a, 'p>(
     pool: &'p Pool,
+    spare: &'p RefCell<SpareBuffers>,
     page: &'a PageInner,
     buffer: &'a mut Option<SpillBuffer<'p>>,
 ) -> Result<(DiskCopy, &'a [u8])> {
     let content = content_of(page);
     let codec = if content.len() > COMPRESSED_PAGE_BYTES_MAX { Codec::Plain } else { pool.codecs.next() };
     if codec != Codec::Plain {
-        *buffer = Some(SpillBuffer::new(pool, encoded_bytes_max(content.len())));
+        *buffer = Some(SpillBuffer::new(pool, spare, encoded_bytes_max(content.len())));
     }
     if let Some(SpillBuffer { bytes: target, .. }) = buffer {
         let begun = Instant::now();
