@@ -247,6 +247,9 @@ def draw(figure: str, panels: dict[str, dict[str, dict[float, float]]], file: Pa
         if figure in ("5", "10", "15"):
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:g}")
+            # Without compaction it takes many times as long.
+            axes.set(ylim=(None, None), yscale="log")
+            axes.yaxis.set_major_formatter("{x:g}")
         tidy(axes)
     all_axes[0].legend(fontsize="small", frameon=False)
     save(sheet, file)

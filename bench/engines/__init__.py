@@ -17,6 +17,12 @@ def _godwit(*settings: str) -> Callable[[Limits], Engine]:
     return start
 
 
+def _godwit_native(limits: Limits) -> Engine:
+    from engines.godwit_native import GodwitNative
+
+    return GodwitNative(limits)
+
+
 def _duckdb(limits: Limits) -> Engine:
     from engines.duckdb import DuckDB
 
@@ -57,6 +63,7 @@ def _clickhouse(limits: Limits) -> Engine:
 # measure without having all of them installed.
 ENGINES: dict[str, Callable[[Limits], Engine]] = {
     "godwit": _godwit(),
+    "godwit-native": _godwit_native,
     # The policies by which operators of a pipeline share memory; the default is weighted.
     "godwit-unweighted": _godwit("memory_policy = 'unweighted'"),
     "godwit-equality": _godwit("memory_policy = 'equality'"),

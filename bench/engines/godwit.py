@@ -19,6 +19,8 @@ class Godwit(Engine):
     def __init__(self, limits: Limits, settings: tuple[str, ...] = ()) -> None:
         self.settings = settings
         self.program = limits.godwit
+        # What the shell opens, if it isn't a database in memory.
+        self.database: list[Path | str] = []
         self.options = ["--threads", str(limits.threads), "--temp-directory", str(limits.scratch)]
         if limits.memory_limit_bytes:
             self.options += ["--memory-limit", f"{limits.memory_limit_bytes}B"]
@@ -30,7 +32,7 @@ class Godwit(Engine):
     def attach(self, tables: dict[str, Path]) -> None:
         self.output = self.output_path.open("w+")
         self.shell = subprocess.Popen(
-            [self.program, *self.options, "--format", "jsonlines"],
+            [self.program, *self.database, *self.options, "--format", "jsonlines"],
             stdin=subprocess.PIPE,
             stdout=self.output,
             stderr=subprocess.PIPE,
