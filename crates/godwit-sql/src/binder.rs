@@ -37,6 +37,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) functions: &'a TableFunctions,
     pub(crate) config: &'a Arc<ConfigOptions>,
     view_depth: Cell<usize>,
+    /// What names stand for that a statement makes up; they hide those of the catalog.
+    sources: Vec<(String, Arc<dyn TableSource>)>,
 }
 
 impl<'a> Binder<'a> {
@@ -46,7 +48,13 @@ impl<'a> Binder<'a> {
         functions: &'a TableFunctions,
         config: &'a Arc<ConfigOptions>,
     ) -> Self {
-        Self { catalog, resolver, functions, config, view_depth: Cell::new(0) }
+        Self { catalog, resolver, functions, config, view_depth: Cell::new(0), sources: Vec::new() }
+    }
+
+    /// The same binder, with sources that hide those of the catalog.
+    pub(crate) fn with_sources(mut self, sources: Vec<(String, Arc<dyn TableSource>)>) -> Self {
+        self.sources = sources;
+        self
     }
 
     /// The unoptimized plan of a query.
@@ -121,6 +129,9 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 impl ContextProvider for Binder<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         if let TableReference::Bare { table } = &name {
+            if let Some((_, source)) = self.sources.iter().find(|(known, _)| known == table.as_ref()) {
+                return Ok(source.clone());
+            }
             match self.catalog.get(table) {
                 Some(CatalogEntry::Table(table)) => return Ok(Arc::new(ScanSource::new(table))),
                 Some(CatalogEntry::View(view)) => {
@@ -224,14 +235,14 @@ fn unnest(lists: Vec<Expr>) -> Result<LogicalPlan> {
     LogicalPlanBuilder::empty(true).project(named)?.unnest_columns_with_options(columns, options)?.build()
 }
 
-/// A plan that stands for a table: views and table functions. The binder puts it in place of the scan.
-struct PlanSource {
+/// A plan that stands for a table: views, table functions, rows to write. The binder puts it in place of the scan.
+pub(crate) struct PlanSource {
     plan: LogicalPlan,
     schema: SchemaRef,
 }
 
 impl PlanSource {
-    fn new(plan: LogicalPlan) -> Self {
+    pub(crate) fn new(plan: LogicalPlan) -> Self {
         Self { schema: Arc::new(plan.schema().as_arrow().clone()), plan }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Names are case-insensitive (kept in lower case), as unquoted SQL names are. A view keeps the syntax tree of its
 //! query and is bound anew at each use, so it follows its tables. Safe to share between threads.
+//!
+//! A [snapshot](Catalog::snapshot) costs nothing until one of both changes: statements are planned with one, transactions
+//! have one of their own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +19,10 @@ use crate::names::nearest;
 /// Tables and views by name.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    entries: RwLock<BTreeMap<String, CatalogEntry>>,
+    entries: RwLock<Arc<Entries>>,
 }
+
+type Entries = BTreeMap<String, CatalogEntry>;
 
 /// What a name stands for.
 #[derive(Debug, Clone)]
@@ -66,12 +71,29 @@ impl Catalog {
         self.create(&name, CatalogEntry::View(view), or_replace)
     }
 
+    /// A catalog with the same entries, that changes for itself.
+    pub fn snapshot(&self) -> Catalog {
+        Self { entries: RwLock::new(self.entries.read().clone()) }
+    }
+
+    /// Replaces or removes entries, all at once.
+    pub fn put_all(&self, changes: impl IntoIterator<Item = (String, Option<CatalogEntry>)>) {
+        let mut entries = self.entries.write();
+        let entries = Arc::make_mut(&mut entries);
+        for (name, entry) in changes {
+            match entry {
+                Some(entry) => entries.insert(name.to_lowercase(), entry),
+                None => entries.remove(&name.to_lowercase()),
+            };
+        }
+    }
+
     /// Removes a table; an error if there is none of that name.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let mut entries = self.entries.write();
         match entries.get(&name.to_lowercase()) {
             Some(CatalogEntry::Table(_)) => {
-                entries.remove(&name.to_lowercase());
+                Arc::make_mut(&mut entries).remove(&name.to_lowercase());
                 Ok(())
             }
             Some(CatalogEntry::View(_)) => {
@@ -86,7 +108,7 @@ impl Catalog {
         let mut entries = self.entries.write();
         match entries.get(&name.to_lowercase()) {
             Some(CatalogEntry::View(_)) => {
-                entries.remove(&name.to_lowercase());
+                Arc::make_mut(&mut entries).remove(&name.to_lowercase());
                 Ok(())
             }
             Some(CatalogEntry::Table(_)) => Err(Error::user(format!("{name} is a table, not a view"))),
@@ -109,7 +131,7 @@ impl Catalog {
             (Some(_), _) if !or_replace => Err(Error::user(format!("{name} exists already"))
                 .with_hint("use CREATE OR REPLACE to replace it, or choose another name")),
             _ => {
-                entries.insert(key, entry);
+                Arc::make_mut(&mut entries).insert(key, entry);
                 Ok(())
             }
         }

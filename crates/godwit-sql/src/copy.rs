@@ -13,6 +13,7 @@ use godwit_common::{Error, Result};
 
 use crate::CopyOption;
 use crate::parse::{StatementParser, Syntax};
+use crate::write::InsertClauses;
 
 impl StatementParser<'_> {
     pub(crate) fn copy(mut self) -> Result<Syntax> {
@@ -71,7 +72,8 @@ impl StatementParser<'_> {
         }
         self.tokens.truncate(from + 2);
         self.tokens.drain(..from + 1);
-        Ok(Syntax::Insert { table, columns, source: self.query_or_table(0)? })
+        let source = Some(self.query_or_table(0)?);
+        Ok(Syntax::Insert { table, columns, source, clauses: InsertClauses::default() })
     }
 
     /// The first such word that isn't in parentheses.

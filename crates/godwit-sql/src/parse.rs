@@ -15,7 +15,8 @@ use godwit_common::{Error, Position, Result};
 
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
-use crate::{CopyOption, ExplainOptions, from_first, insert, plan_error, sample, spelling, stack};
+use crate::write::{InsertClauses, insert_syntax};
+use crate::{CopyOption, ExplainOptions, TransactionStep, from_first, plan_error, sample, spelling, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -30,7 +31,38 @@ pub struct ParsedStatement {
     pub(crate) syntax: Syntax,
 }
 
+/// What a statement does to the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing.
+    Read,
+    /// Adds rows, without regard to those that are there.
+    Append,
+    /// Changes rows that it finds, or tables and views.
+    Change,
+    /// Nothing itself: `BEGIN`, `COMMIT` and so on.
+    Control,
+}
+
 impl ParsedStatement {
+    /// What the statement does to the database.
+    pub fn access(&self) -> Access {
+        match &self.syntax {
+            Syntax::Insert { clauses, .. } if clauses.on.is_none() => Access::Append,
+            Syntax::Insert { .. }
+            | Syntax::Update(_)
+            | Syntax::Delete(_)
+            | Syntax::Merge(_)
+            | Syntax::Truncate { .. }
+            | Syntax::CreateView(_)
+            | Syntax::DropView { .. }
+            | Syntax::CreateTable(_)
+            | Syntax::DropTable { .. } => Access::Change,
+            Syntax::Transaction(_) => Access::Control,
+            _ => Access::Read,
+        }
+    }
+
     /// The statement's text, without the semicolon.
     pub fn text(&self) -> &str {
         &self.script[self.range.clone()]
@@ -52,7 +84,12 @@ pub(crate) enum Syntax {
     DropView { names: Vec<String>, if_exists: bool },
     CreateTable(Box<ast::CreateTable>),
     DropTable { names: Vec<String>, if_exists: bool },
-    Insert { table: String, columns: Vec<String>, source: Box<Query> },
+    Insert { table: String, columns: Vec<String>, source: Option<Box<Query>>, clauses: InsertClauses },
+    Update(Box<ast::Update>),
+    Delete(Box<ast::Delete>),
+    Merge(Box<ast::Merge>),
+    Truncate { table: String },
+    Transaction(TransactionStep),
     Checkpoint,
     Describe(Box<Query>),
     Summarize(Box<Query>),
@@ -134,6 +171,9 @@ impl StatementParser<'_> {
             ("DESCRIBE" | "DESC", _) => Ok(Syntax::Describe(self.query_or_table(1)?)),
             ("SUMMARIZE", _) => Ok(Syntax::Summarize(self.query_or_table(1)?)),
             ("COPY", _) => self.copy(),
+            ("BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE", _) => {
+                self.transaction()
+            }
             ("CHECKPOINT", _) => self.ends_at(1).map(|()| Syntax::Checkpoint),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
             ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
@@ -188,6 +228,36 @@ impl StatementParser<'_> {
         self.query(from)
     }
 
+    /// `BEGIN [TRANSACTION | WORK]`, `ROLLBACK TO [SAVEPOINT] name` and so on.
+    fn transaction(&self) -> Result<Syntax> {
+        let word = |at| self.word(at);
+        let skip = |at: usize, words: &[&str]| if words.contains(&word(at).as_str()) { at + 1 } else { at };
+        let name = |at: usize| match self.tokens.get(at).map(|token| &token.token) {
+            Some(Token::Word(name)) if name.quote_style.is_some() => Ok(name.value.clone()),
+            Some(Token::Word(name)) => Ok(name.value.to_lowercase()),
+            _ => Err(self.error_at(at, "expected the name of a savepoint")),
+        };
+        let noise = ["TRANSACTION", "WORK"];
+        let (step, end) = match word(0).as_str() {
+            "START" if word(1) != "TRANSACTION" => return Err(self.error_at(1, "expected TRANSACTION")),
+            "BEGIN" | "START" => (TransactionStep::Begin, skip(1, &noise)),
+            "COMMIT" | "END" => (TransactionStep::Commit, skip(1, &noise)),
+            "SAVEPOINT" => (TransactionStep::Savepoint(name(1)?), 2),
+            "RELEASE" => {
+                let at = skip(1, &["SAVEPOINT"]);
+                (TransactionStep::Release(name(at)?), at + 1)
+            }
+            _ => match skip(1, &noise) {
+                at if word(at) == "TO" => {
+                    let at = skip(at + 1, &["SAVEPOINT"]);
+                    (TransactionStep::RollbackTo(name(at)?), at + 1)
+                }
+                at => (TransactionStep::Rollback, at),
+            },
+        };
+        self.ends_at(end).map(|()| Syntax::Transaction(step))
+    }
+
     fn set(&self) -> Result<Syntax> {
         let name_end = self.tokens.iter().position(|token| match &token.token {
             Token::Eq => true,
@@ -234,7 +304,14 @@ impl StatementParser<'_> {
                 table.query.iter_mut().try_for_each(|query| desugar(query))?;
                 Ok(Syntax::CreateTable(Box::new(table)))
             }
-            ast::Statement::Insert(insert) => insert::syntax(insert),
+            ast::Statement::Insert(insert) => insert_syntax(insert),
+            ast::Statement::Update(update) => Ok(Syntax::Update(Box::new(update))),
+            ast::Statement::Delete(delete) => Ok(Syntax::Delete(Box::new(delete))),
+            ast::Statement::Merge(merge) => Ok(Syntax::Merge(Box::new(merge))),
+            ast::Statement::Truncate(truncate) => match &truncate.table_names[..] {
+                [table] => Ok(Syntax::Truncate { table: object_name(&table.name)? }),
+                _ => Err(Error::unsupported("TRUNCATE of several tables")),
+            },
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_whitespace().take(2).collect();

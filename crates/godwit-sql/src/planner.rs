@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::config::ConfigOptions;
-use datafusion_expr::{LogicalPlan, lit};
+use datafusion_common::{DFSchema, DFSchemaRef};
+use datafusion_expr::{EmptyRelation, Expr, ExprSchemable, LogicalPlan, TableSource, lit};
 use datafusion_sql::sqlparser::ast;
 use godwit_common::{Error, Result};
 
-use crate::binder::Binder;
+use crate::binder::{Binder, PlanSource};
 use crate::optimize::optimize;
 use crate::parse::{Syntax, object_name, parse_script};
 use crate::result_names::ResultNames;
 use crate::{
-    Catalog, CatalogEntry, ParsedStatement, Statement, TableFunctions, TableResolver, ViewDefinition, insert,
-    plan_error, stack, summarize,
+    Catalog, CatalogEntry, ParsedStatement, Statement, TableFunctions, TableResolver, TableRules, ViewDefinition,
+    plan_error, stack, summarize, write,
 };
 
 /// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
@@ -38,6 +40,13 @@ impl Planner {
     pub fn with_table_functions(mut self, functions: TableFunctions) -> Self {
         self.functions = functions;
         self
+    }
+
+    /// The same planner over another catalog.
+    #[must_use]
+    pub fn on(&self, catalog: Arc<Catalog>) -> Self {
+        let (resolver, functions, config) = (self.resolver.clone(), self.functions.clone(), self.config.clone());
+        Self { catalog, resolver, functions, config }
     }
 
     /// The names that statements refer to.
@@ -78,7 +87,14 @@ impl Planner {
             Syntax::DropTable { names, if_exists } => {
                 Ok(Statement::DropTable { names: names.clone(), if_exists: *if_exists })
             }
-            Syntax::Insert { table, columns, source } => self.insert(table, columns, source, parsed),
+            Syntax::Insert { table, columns, source, clauses } => {
+                self.insert(table, columns, source.as_deref(), clauses, parsed)
+            }
+            Syntax::Update(update) => self.update(update, parsed),
+            Syntax::Delete(delete) => self.delete(delete, parsed),
+            Syntax::Merge(merge) => self.merge(merge, parsed),
+            Syntax::Truncate { table } => self.truncate(table, parsed),
+            Syntax::Transaction(step) => Ok(Statement::Transaction(step.clone())),
             Syntax::Checkpoint => Ok(Statement::Checkpoint),
             Syntax::Describe(query) => {
                 let (bound, column_names) = self.bound(query, parsed)?;
@@ -94,21 +110,35 @@ impl Planner {
             Syntax::Reset { name } => Ok(Statement::Reset { name: name.clone() }),
             Syntax::Unsupported { what } => {
                 let error = Error::unsupported(format!("{what} statements"));
-                Err(error.with_hint("Godwit reads files: use SELECT ... FROM 'file.parquet' and CREATE VIEW"))
+                Err(error.with_hint("the README tells which statements there are"))
             }
         }
     }
 
-    fn binder(&self) -> Binder<'_> {
+    pub(crate) fn unknown_table(&self, name: &str) -> Error {
+        self.binder().unknown_table(name)
+    }
+
+    pub(crate) fn binder(&self) -> Binder<'_> {
         Binder::new(&self.catalog, self.resolver.as_ref(), &self.functions, &self.config)
     }
 
     /// The bound plan, and the names of the result's columns.
-    fn bound(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<(LogicalPlan, Vec<String>)> {
+    pub(crate) fn bound(&self, query: &ast::Query, parsed: &ParsedStatement) -> Result<(LogicalPlan, Vec<String>)> {
+        self.bound_by(|| self.binder(), query, parsed)
+    }
+
+    /// As [`bound`](Self::bound), by binders that `binder` makes.
+    pub(crate) fn bound_by<'a>(
+        &'a self,
+        binder: impl Fn() -> Binder<'a>,
+        query: &ast::Query,
+        parsed: &ParsedStatement,
+    ) -> Result<(LogicalPlan, Vec<String>)> {
         let bind = |alias_all| {
             let mut query = Box::new(query.clone());
             let names = ResultNames::of_query(&mut query, alias_all);
-            self.binder().bind(query).map(|plan| (names.of_plan(&plan), plan))
+            binder().bind(query).map(|plan| (names.of_plan(&plan), plan))
         };
         let bound =
             bind(false).or_else(|error| if plan_error::is_repetition(&error) { bind(true) } else { Err(error) });
@@ -116,7 +146,7 @@ impl Planner {
         Ok((plan, names))
     }
 
-    fn optimize(&self, plan: LogicalPlan, parsed: &ParsedStatement) -> Result<LogicalPlan> {
+    pub(crate) fn optimize(&self, plan: LogicalPlan, parsed: &ParsedStatement) -> Result<LogicalPlan> {
         optimize(plan, &self.config).map_err(|error| plan_error::of_planning(&error, parsed))
     }
 
@@ -137,48 +167,28 @@ impl Planner {
         })
     }
 
-    fn create_table(&self, table: &ast::CreateTable, parsed: &ParsedStatement) -> Result<Statement> {
-        insert::check_create_table(table)?;
-        let name = object_name(&table.name)?;
-        let (schema, rows) = match &table.query {
-            None => (insert::table_schema(self.binder().columns(table.columns.clone(), parsed)?.into_iter())?, None),
-            Some(query) => {
-                let (bound, names) = self.bound(query, parsed)?;
-                let given: Vec<_> = table.columns.iter().map(|column| column.name.value.clone()).collect();
-                if !given.is_empty() && given.len() != names.len() {
-                    let message = format!("{name} has {} columns, its query has {}", given.len(), names.len());
-                    return Err(Error::user(message));
-                }
-                let names = if given.is_empty() { names } else { given };
-                let fields = bound.schema().fields().iter().zip(names);
-                // Rows tell whether there are NULLs; that there are none so far is no promise.
-                let fields = fields.map(|(field, name)| field.as_ref().clone().with_name(name).with_nullable(true));
-                let schema = insert::table_schema(fields)?;
-                let rows = insert::as_rows_of(&name, &schema, &[], bound)?;
-                let rows = rows.map_err(|error| plan_error::of_planning(&error, parsed))?;
-                (schema, Some(self.optimize(rows, parsed)?))
+    /// Binds the expressions of rules once, to tell errors when they are stated.
+    pub(crate) fn bind_rules(&self, schema: &SchemaRef, rules: &TableRules, parsed: &ParsedStatement) -> Result<()> {
+        let of_planning = |error| plan_error::of_planning(&error, parsed);
+        let rows = EmptyRelation { produce_one_row: false, schema: DFSchemaRef::new(dfschema(schema)?) };
+        let rows = LogicalPlan::EmptyRelation(rows);
+        let source: Arc<dyn TableSource> = Arc::new(PlanSource::new(rows));
+        for check in &rules.checks {
+            let query = write::over_rows(&check.condition)?;
+            let (bound, _) = self.bound_with(query, vec![(write::ROWS.to_owned(), source.clone())], parsed)?;
+            if !matches!(bound.schema().field(0).data_type(), DataType::Boolean | DataType::Null) {
+                return Err(Error::user(format!("the condition of {} isn't true or false", check.name)));
             }
-        };
-        let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
-        Ok(Statement::CreateTable { name, schema, or_replace, if_not_exists, rows })
-    }
-
-    fn insert(
-        &self,
-        table: &str,
-        columns: &[String],
-        source: &ast::Query,
-        parsed: &ParsedStatement,
-    ) -> Result<Statement> {
-        let schema = match self.catalog.get(table) {
-            Some(CatalogEntry::Table(table)) => table.schema.clone(),
-            Some(CatalogEntry::View(_)) => return Err(Error::user(format!("{table} is a view; rows go into tables"))),
-            None => return Err(self.binder().unknown_table(table)),
-        };
-        let (bound, _) = self.bound(source, parsed)?;
-        let rows = insert::as_rows_of(table, &schema, columns, bound)?;
-        let rows = rows.map_err(|error| plan_error::of_planning(&error, parsed))?;
-        Ok(Statement::Insert { table: table.to_owned(), rows: self.optimize(rows, parsed)? })
+        }
+        for (column, default) in &rules.defaults {
+            let query = write::alone(default)?;
+            let (bound, _) = self.bound_with(query, Vec::new(), parsed)?;
+            let value = Expr::Column(bound.schema().columns().remove(0));
+            let field = schema.fields().iter().find(|field| field.name().eq_ignore_ascii_case(column));
+            let field = field.expect("defaults are of columns");
+            value.cast_to(field.data_type(), bound.schema()).map_err(of_planning)?;
+        }
+        Ok(())
     }
 
     /// The view that a `CREATE VIEW` statement makes, without a look at what it refers to.
@@ -219,6 +229,10 @@ impl Planner {
             _ => Err(Error::user("expected a query")),
         }
     }
+}
+
+fn dfschema(schema: &SchemaRef) -> Result<DFSchema> {
+    DFSchema::try_from(schema.clone()).map_err(|error| Error::internal(error.to_string()))
 }
 
 fn view_definition(view: &ast::CreateView, parsed: &ParsedStatement) -> Result<ViewDefinition> {

@@ -7,7 +7,7 @@ use datafusion_expr::LogicalPlan;
 
 use godwit_common::{Error, Result};
 
-use crate::{ExplainOptions, ViewDefinition};
+use crate::{ExplainOptions, TableRules, ViewDefinition, WritePlan};
 
 /// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,23 @@ impl CopyOption {
     pub fn text(&self) -> Result<&str> {
         self.value.as_deref().ok_or_else(|| Error::user(format!("the option {} needs a value", self.name)))
     }
+}
+
+/// What is to become of a transaction. Names of savepoints are in lower case unless quoted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransactionStep {
+    /// `BEGIN`, `START TRANSACTION`.
+    Begin,
+    /// `COMMIT`, `END`.
+    Commit,
+    /// `ROLLBACK`, `ABORT`.
+    Rollback,
+    /// `SAVEPOINT name`.
+    Savepoint(String),
+    /// `RELEASE [SAVEPOINT] name`.
+    Release(String),
+    /// `ROLLBACK TO [SAVEPOINT] name`.
+    RollbackTo(String),
 }
 
 /// A planned statement. The planner changes nothing: the caller applies what isn't a query.
@@ -75,6 +92,8 @@ pub enum Statement {
         name: String,
         /// The columns; strings are views.
         schema: SchemaRef,
+        /// Defaults and constraints.
+        rules: TableRules,
         /// Replace a table of that name.
         or_replace: bool,
         /// Keep a table of that name without an error.
@@ -89,13 +108,10 @@ pub enum Statement {
         /// A missing table is no error.
         if_exists: bool,
     },
-    /// `INSERT INTO t …`, `COPY t FROM 'file'`.
-    Insert {
-        /// The table's name.
-        table: String,
-        /// The rows, with all columns of the table, of its types.
-        rows: LogicalPlan,
-    },
+    /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
+    Write(WritePlan),
+    /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`.
+    Transaction(TransactionStep),
     /// `CHECKPOINT`.
     Checkpoint,
     /// `SET name = value`, `PRAGMA name = value`.

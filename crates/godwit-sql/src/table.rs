@@ -9,7 +9,7 @@ use datafusion_common::tree_node::TreeNode;
 use datafusion_expr::{Expr, TableProviderFilterPushDown, TableSource};
 use godwit_common::{Error, Result};
 
-use crate::TableStatistics;
+use crate::{TableRules, TableStatistics};
 
 /// A table that can be scanned.
 pub struct TableDefinition {
@@ -23,6 +23,20 @@ pub struct TableDefinition {
     pub handle: Arc<dyn Any + Send + Sync>,
     /// Scans of the table evaluate filters; those of other tables get none.
     pub evaluates_filters: bool,
+    /// For tables whose rows can be changed.
+    pub writable: Option<Arc<dyn WritableTable>>,
+}
+
+/// Name of the column that [`WritableTable::with_row_ids`] adds. It can't be spelled in SQL.
+pub const ROW_ID: &str = "\u{1}row id";
+
+/// A table of the database's own, whose rows can be changed.
+pub trait WritableTable: Send + Sync {
+    /// The same table with one more column at the end, [`ROW_ID`]: BIGINTs that say where rows are.
+    fn with_row_ids(&self) -> Arc<TableDefinition>;
+
+    /// Defaults and constraints.
+    fn rules(&self) -> &TableRules;
 }
 
 impl TableDefinition {
@@ -47,7 +61,14 @@ impl TableDefinition {
             })
             .collect();
         let schema = Arc::new(Schema::new(fields));
-        Self { name: name.into(), schema, statistics, handle, evaluates_filters: true }
+        Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None }
+    }
+
+    /// The same table, with what it takes to change its rows.
+    #[must_use]
+    pub fn with_writable(mut self, writable: Arc<dyn WritableTable>) -> Self {
+        self.writable = Some(writable);
+        self
     }
 
     /// The same table, whose scans leave filters to the operators above.

@@ -22,7 +22,7 @@ pub trait TableFunction: Send + Sync {
 }
 
 /// Table functions by name.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct TableFunctions(BTreeMap<&'static str, Arc<dyn TableFunction>>);
 
 impl TableFunctions {

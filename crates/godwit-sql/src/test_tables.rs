@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
 use godwit_common::Result;
 use godwit_vector::ValueRange;
 
 use crate::{
-    Catalog, ColumnStatistics, Planner, TableDefinition, TableFunction, TableFunctions, TableResolver, TableStatistics,
+    Catalog, ColumnStatistics, Planner, ROW_ID, TableDefinition, TableFunction, TableFunctions, TableResolver,
+    TableRules, TableStatistics, WritableTable,
 };
 
 /// Type, smallest and largest value (unscaled, days), distinct values, average bytes of strings.
@@ -180,10 +181,35 @@ impl TableFunction for Range {
     }
 }
 
-/// A planner over a catalog of the eight tables.
+/// A table whose rows can be changed.
+struct Writable {
+    schema: SchemaRef,
+    rules: TableRules,
+}
+
+impl WritableTable for Writable {
+    fn with_row_ids(&self) -> Arc<TableDefinition> {
+        let fields = self.schema.fields().iter().map(|field| field.as_ref().clone());
+        let fields: Vec<Field> = fields.chain([Field::new(ROW_ID, DataType::Int64, false)]).collect();
+        let statistics = Arc::new(TableStatistics::of_rows(5, true, fields.len()));
+        Arc::new(TableDefinition::new("region", Arc::new(Schema::new(fields)), statistics, Arc::new(())))
+    }
+
+    fn rules(&self) -> &TableRules {
+        &self.rules
+    }
+}
+
+/// A planner over a catalog of the eight tables, of which `region` is the database's own.
 pub(crate) fn tpch_planner() -> Planner {
     let catalog = Catalog::new();
-    for table in tpch_tables() {
+    for mut table in tpch_tables() {
+        if table.name == "region"
+            && let Some(table) = Arc::get_mut(&mut table)
+        {
+            let (schema, rules) = (table.schema.clone(), TableRules::default());
+            table.writable = Some(Arc::new(Writable { schema, rules }));
+        }
         catalog.create_table(table, false).expect("names differ");
     }
     let functions = TableFunctions::default().with("range", Arc::new(Range));

@@ -8,7 +8,7 @@ use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, ErrorKind, Position};
 
 use crate::test_tables::{tpch_planner, tpch_query};
-use crate::{ExplainOptions, Planner, Statement, table_of};
+use crate::{ExplainOptions, Planner, Statement, TransactionStep, table_of};
 
 fn plan(planner: &Planner, sql: &str) -> Result<Statement, Error> {
     let parsed = planner.parse(sql)?;
@@ -151,9 +151,20 @@ fn other_statements_are_recognized() {
     assert!(matches!(create, Statement::CreateTable { name, schema, or_replace: true, rows: None, .. }
             if name == "t" && !schema.field(0).is_nullable() && *schema.field(1).data_type() == DataType::Utf8View));
     let insert = plan("INSERT INTO region (r_name, r_regionkey) SELECT 1.5, n_nationkey FROM nation");
+    let columns = |write: &Statement| match write {
+        Statement::Write(plan) => plan.rows.schema().field_names(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(columns(&insert), ["r_regionkey", "r_name", "r_comment"]);
+    let id = crate::ROW_ID;
+    assert_eq!(columns(&plan("DELETE FROM region USING nation WHERE r_regionkey = n_regionkey")).len(), 1);
+    let update = plan("UPDATE region SET r_name = 'x' RETURNING r_regionkey * 2");
+    assert_eq!(columns(&update).len(), 5);
+    assert!(columns(&update)[0].contains(id));
     assert!(
-        matches!(&insert, Statement::Insert { table, rows } if table == "region" && rows.schema().fields().len() == 3)
+        matches!(plan("ROLLBACK TO SAVEPOINT a"), Statement::Transaction(TransactionStep::RollbackTo(name)) if name == "a")
     );
+    assert!(matches!(plan("START TRANSACTION"), Statement::Transaction(TransactionStep::Begin)));
     assert!(
         matches!(plan("DROP TABLE IF EXISTS a, B"), Statement::DropTable { names, if_exists: true } if names == ["a", "b"])
     );
@@ -244,12 +255,13 @@ fn unknown_names_are_placed_and_corrected() {
 
 #[test]
 fn other_mistakes_are_told_in_plain_words() {
-    assert_eq!(error("CREATE TABLE t (a INT PRIMARY KEY)").kind(), ErrorKind::Unsupported);
-    assert_eq!(error("INSERT INTO region VALUES (1) ON CONFLICT DO NOTHING").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("CREATE TABLE t (a INT GENERATED ALWAYS AS (1))").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("INSERT INTO region VALUES (1, 'a', 'b') ON CONFLICT DO NOTHING").kind(), ErrorKind::User);
     assert_eq!(error("CREATE TABLE t AS SELECT 1 AS a, 2 AS A").kind(), ErrorKind::User);
     assert_eq!(error("INSERT INTO region VALUES (1)").kind(), ErrorKind::User);
     assert_eq!(error("INSERT INTO regoin VALUES (1)").hint(), Some("did you mean region?"));
-    assert_eq!(error("DELETE FROM region").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("DELETE FROM region ORDER BY 1").kind(), ErrorKind::Unsupported);
+    assert!(error("DELETE FROM nation").message().contains("is a file"));
     assert_eq!(error("SELECT sum(r_name) FROM region").kind(), ErrorKind::User);
     assert_eq!(error("SELECT r_name, count(*) FROM region").kind(), ErrorKind::User);
     assert_eq!(error("SELECT r_name + 1 FROM region WHERE r_name").kind(), ErrorKind::User);

@@ -2,7 +2,7 @@
 
 use godwit_encoding::Encoding;
 use godwit_storage::table::Segment;
-use godwit_vector::{Chunk, PhysicalType};
+use godwit_vector::PhysicalType;
 
 use crate::version::TableVersion;
 
@@ -35,11 +35,6 @@ pub struct DictionaryInfo {
 }
 
 impl TableVersion {
-    /// Rows that are in no row group yet.
-    pub fn delta_rows(&self) -> u64 {
-        self.delta().iter().map(|chunk: &Chunk| chunk.len() as u64).sum()
-    }
-
     /// All segments, by row group, then by column.
     pub fn segments(&self) -> Vec<SegmentInfo> {
         let mut infos = Vec::new();

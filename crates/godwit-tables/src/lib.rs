@@ -1,27 +1,31 @@
 //! The database's own tables: what they are to the executor, and how they change.
 //!
 //! ```text
-//!   Store ── commits: change ─▶ record of the log ─▶ new TableVersion ─▶ catalog          (store/)
-//!     └── TableVersion = main (row groups in blocks, godwit-storage) + delta (rows in memory, in the log)
-//!            └── TableScan: a source of the executor; filters on codes                    (scan/)
-//!   InsertSink: the end of a query whose rows go into a table                             (insert.rs)
+//!   WriteSink: the end of a query whose rows change a table                                  (write.rs)
+//!     └─▶ Transaction: the database as one sees it, and what one has changed                 (transaction/)
+//!           └── commit ─▶ Store: record of the log ─▶ what is committed                      (store/)
+//!   TableVersion = main (row groups in blocks, godwit-storage) + delta (rows in memory, in the log) − deleted rows
+//!     └── TableScan: a source of the executor; filters on codes                              (scan/)
 //! ```
 //!
-//! A version never changes; a query reads the one that was the newest when it was planned. Small commits go to the delta,
-//! large ones write row groups and log only where those are. A checkpoint makes row groups of all deltas and empties the
-//! log.
+//! A version never changes; a query reads the one that its transaction sees. Small changes go to the delta, large ones write
+//! row groups and log only where those are. A checkpoint makes row groups of all deltas and empties the log.
 #![forbid(unsafe_code)]
 
-mod insert;
+mod deleted;
 mod inspect;
+mod rules;
 mod scan;
 mod store;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod version;
+mod write;
 
 pub use godwit_encoding::EncodingChoice;
-pub use insert::InsertSink;
 pub use inspect::{DictionaryInfo, SegmentInfo};
-pub use store::{CheckReport, NewTable, Store, TableTarget};
+pub use store::{CheckReport, Store};
+pub use transaction::{NewTable, Transaction, Verification};
 pub use version::TableVersion;
+pub use write::{WriteSink, WriteTask};

@@ -7,11 +7,14 @@ use arrow_schema::{DataType, Field};
 use godwit_common::Result;
 use godwit_io::{DiskFault, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_sql::Catalog;
+use godwit_sql::{Catalog, KeyRule, TableRules};
 use godwit_vector::{Flat, StrColumn, Vector};
 use proptest::prelude::*;
 
-use crate::store::{NewTable, Store, TableTarget};
+use crate::deleted::{DELTA, Marks, RowId};
+use crate::store::Store;
+use crate::transaction::{NewRows, NewTable, Transaction};
+use crate::version::TableVersion;
 
 const PATH: &str = "/db/x.godwit";
 
@@ -22,6 +25,10 @@ enum Step {
     Insert(u8),
     /// A load of so many rows.
     Load(u8),
+    /// Deletes every n-th row.
+    Delete(u8),
+    /// Deletes every n-th row and inserts as many into both tables, in one transaction.
+    Move(u8),
     /// Makes a table of so many rows, or replaces it.
     Replace(u8),
     Drop,
@@ -32,17 +39,21 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1u8..20).prop_map(Step::Insert),
         3 => (1u8..200).prop_map(Step::Load),
+        3 => (1u8..9).prop_map(Step::Delete),
+        2 => (1u8..9).prop_map(Step::Move),
         1 => (0u8..20).prop_map(Step::Replace),
         1 => Just(Step::Drop),
         2 => Just(Step::Checkpoint),
     ]
 }
 
+type Row = (i64, String);
+
 /// The rows of both tables; `None`: there is no such table.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Model {
-    rows: Vec<(i64, String)>,
-    other: Option<Vec<(i64, String)>>,
+    rows: Vec<Row>,
+    other: Option<Vec<Row>>,
 }
 
 fn memory() -> BufferManager {
@@ -55,71 +66,138 @@ fn open(disk: &SimulatedDisk, memory: &BufferManager) -> Result<Arc<Store>> {
 
 fn new_table(name: &str) -> NewTable {
     let fields = vec![Field::new("n", DataType::Int64, true), Field::new("s", DataType::Utf8View, true)];
-    NewTable { name: name.to_owned(), fields, or_replace: true }
+    let key = KeyRule { name: "key".into(), columns: vec!["n".into()], is_primary: true };
+    let rules = TableRules { defaults: vec![("n".into(), "7".into())], keys: vec![key], ..TableRules::default() };
+    NewTable { name: name.to_owned(), fields, rules, or_replace: true }
 }
 
 /// Rows whose strings come before, between and behind those that were there.
-fn rows(count: u8, seed: i64) -> Vec<(i64, String)> {
+fn rows(count: u8, seed: i64) -> Vec<Row> {
     (0..count as i64).map(|row| (seed * 1_000 + row, format!("{:03} value", (seed * 37 + row) % 211))).collect()
 }
 
-fn vectors(rows: &[(i64, String)]) -> Vec<Vector> {
+fn vectors(rows: &[Row]) -> Vec<Vector> {
     let strings = Flat::Str(StrColumn::from_strings(rows.iter().map(|row| row.1.as_str())));
     vec![Vector::from_values(rows.iter().map(|row| row.0).collect::<Vec<i64>>(), None), Vector::flat(strings, None)]
 }
 
-fn load(store: &Store, target: &TableTarget, rows: &[(i64, String)], memory: &BufferManager) -> Result<()> {
-    let load = store.load(target, memory, 1)?;
+fn commit(transaction: &Transaction) -> Result<()> {
+    transaction.commit(&|_| Ok(()))
+}
+
+fn insert(transaction: &Transaction, name: &str, rows: &[Row]) -> Result<()> {
+    let table = transaction.table(name).expect("the test made it");
+    transaction.write(&table, &Marks::default(), NewRows::Few(vectors(rows), rows.len()))
+}
+
+fn load(transaction: &Transaction, name: &str, rows: &[Row], memory: &BufferManager) -> Result<()> {
+    let table = transaction.table(name).expect("the test made it");
+    let load = transaction.load(&table, memory, 1)?;
     let mut worker = load.worker(memory)?;
     worker.append(&vectors(rows), rows.len())?;
     worker.finish()?;
-    store.commit_load(target, &load)
+    transaction.write(&table, &Marks::default(), NewRows::Load(load))
+}
+
+/// All rows of a version, with their ids.
+fn rows_of(version: &TableVersion, memory: &BufferManager) -> Result<Vec<(RowId, Row)>> {
+    let mut found = Vec::new();
+    let mut add = |place: u32, first: &mut u32, columns: &[Vector], rows: usize| {
+        let (numbers, strings) = (columns[0].to_flat(), columns[1].to_flat());
+        for row in 0..rows {
+            let id = RowId { place, row: *first + row as u32 };
+            let string = String::from_utf8(strings.strings().get(row).to_vec()).expect("texts come back");
+            if !version.deleted().of(place).is_some_and(|set| set.contains(id.row as usize)) {
+                found.push((id, (numbers.values::<i64>()[row], string)));
+            }
+        }
+        *first += rows as u32;
+    };
+    for group in 0..version.main().groups.len() {
+        let mut first = 0;
+        version.main().for_each_window(group, memory, |columns, rows| {
+            add(group as u32, &mut first, columns, rows);
+            Ok(())
+        })?;
+    }
+    let mut first = 0;
+    for chunk in version.delta() {
+        add(DELTA, &mut first, &chunk.dense_columns(), chunk.len());
+    }
+    assert_eq!(found.len() as u64, version.rows());
+    Ok(found)
+}
+
+/// Deletes every n-th row, by number; returns what it deleted.
+fn delete(transaction: &Transaction, name: &str, every: u8, memory: &BufferManager) -> Result<Vec<Row>> {
+    let table = transaction.table(name).expect("the test made it");
+    let mut marks = Marks::default();
+    let mut deleted = Vec::new();
+    for (id, row) in rows_of(&table, memory)? {
+        if row.0 % every as i64 == 0 {
+            marks.insert(id);
+            deleted.push(row);
+        }
+    }
+    transaction.write(&table, &marks, NewRows::None)?;
+    Ok(deleted)
 }
 
 /// Does a step, in the model, too; the store may fail.
-fn run(store: &Store, step: Step, seed: i64, model: &mut Model, memory: &BufferManager) -> Result<()> {
-    let table = || TableTarget::Existing(store.table("t").expect("the test made it"));
+fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &BufferManager) -> Result<()> {
+    if matches!(step, Step::Checkpoint) {
+        return store.checkpoint();
+    }
+    let transaction = store.begin_pinned();
     match step {
         Step::Insert(count) => {
             let rows = rows(count, seed);
-            model.rows.extend(rows.clone());
-            store.commit_rows(&table(), vectors(&rows), rows.len())
+            insert(&transaction, "t", &rows)?;
+            model.rows.extend(rows);
         }
         Step::Load(count) => {
             let rows = rows(count, seed);
-            model.rows.extend(rows.clone());
-            load(store, &table(), &rows, memory)
+            load(&transaction, "t", &rows, memory)?;
+            model.rows.extend(rows);
+        }
+        Step::Delete(every) => {
+            delete(&transaction, "t", every, memory)?;
+            model.rows.retain(|row| row.0 % every as i64 != 0);
+        }
+        Step::Move(every) => {
+            let moved = delete(&transaction, "t", every, memory)?;
+            model.rows.retain(|row| row.0 % every as i64 != 0);
+            if model.other.is_some() && !moved.is_empty() {
+                insert(&transaction, "other", &moved)?;
+            }
+            if let Some(other) = &mut model.other {
+                other.extend(moved);
+            }
+            let rows = rows(every, seed);
+            insert(&transaction, "t", &rows)?;
+            model.rows.extend(rows);
         }
         Step::Replace(count) => {
             let rows = rows(count, seed);
-            model.other = Some(rows.clone());
-            load(store, &TableTarget::New(new_table("other")), &rows, memory)
+            transaction.create_table(&new_table("other"))?;
+            load(&transaction, "other", &rows, memory)?;
+            model.other = Some(rows);
         }
-        Step::Drop => match model.other.take() {
-            Some(_) => store.drop_table("other"),
-            None => Ok(()),
-        },
-        Step::Checkpoint => store.checkpoint(),
+        Step::Drop => {
+            if model.other.take().is_some() {
+                transaction.drop_table("other")?;
+            }
+        }
+        Step::Checkpoint => unreachable!("it has no transaction"),
     }
+    commit(&transaction)
 }
 
-fn content(store: &Store, name: &str, memory: &BufferManager) -> Result<Option<Vec<(i64, String)>>> {
+fn content(store: &Store, name: &str, memory: &BufferManager) -> Result<Option<Vec<Row>>> {
     let Some(version) = store.table(name) else { return Ok(None) };
-    let mut found = Vec::new();
-    let mut add = |columns: &[Vector], rows: usize| {
-        let (numbers, strings) = (columns[0].to_flat(), columns[1].to_flat());
-        found.extend((0..rows).map(|row| {
-            let string = String::from_utf8(strings.strings().get(row).to_vec()).expect("texts come back");
-            (numbers.values::<i64>()[row], string)
-        }));
-        Ok(())
-    };
-    for group in 0..version.main().groups.len() {
-        version.main().for_each_window(group, memory, &mut add)?;
-    }
-    version.delta().iter().try_for_each(|chunk| add(&chunk.dense_columns(), chunk.len()))?;
+    assert_eq!(version.rules().as_ref(), &new_table(name).rules, "rules come back");
+    let mut found: Vec<Row> = rows_of(&version, memory)?.into_iter().map(|(_, row)| row).collect();
     found.sort();
-    assert_eq!(found.len() as u64, version.rows());
     Ok(Some(found))
 }
 
@@ -131,6 +209,12 @@ fn sorted(mut model: Model) -> Model {
     model.rows.sort();
     model.other.iter_mut().for_each(|rows| rows.sort());
     model
+}
+
+fn create(store: &Arc<Store>, name: &str) {
+    let transaction = store.begin_pinned();
+    transaction.create_table(&new_table(name)).unwrap();
+    commit(&transaction).unwrap();
 }
 
 proptest! {
@@ -148,7 +232,7 @@ proptest! {
         let memory = memory();
         let disk = SimulatedDisk::new();
         let store = open(&disk, &memory).unwrap();
-        store.create_table(&new_table("t")).unwrap();
+        create(&store, "t");
         disk.fail(at, fault);
         let (mut acknowledged, mut tried) = (Model::default(), Model::default());
         for (number, &step) in steps.iter().enumerate() {
@@ -166,12 +250,68 @@ proptest! {
         prop_assert!(there == acknowledged || there == tried, "{there:?}\n{acknowledged:?}\n{tried:?}");
 
         let mut model = there;
-        for (number, step) in [Step::Insert(3), Step::Load(40), Step::Checkpoint, Step::Insert(2)].into_iter().enumerate() {
+        let more = [Step::Insert(3), Step::Load(40), Step::Delete(2), Step::Checkpoint, Step::Move(3), Step::Insert(2)];
+        for (number, step) in more.into_iter().enumerate() {
             run(&store, step, number as i64 + 100, &mut model, &memory).unwrap();
         }
         drop(store);
         let store = open(&disk, &memory).unwrap();
         prop_assert_eq!(found(&store, &memory).unwrap(), sorted(model));
+    }
+
+    /// Transactions that overlap: each sees what was committed when it began; of two that delete the same row, the one that
+    /// commits first wins; whatever else both did is there.
+    #[test]
+    fn overlapping_transactions_are_isolated(
+        first in prop::collection::vec(step(), 1..5),
+        second in prop::collection::vec(step(), 1..5),
+        before in prop::collection::vec(step(), 0..4),
+    ) {
+        let memory = memory();
+        let disk = SimulatedDisk::new();
+        let store = open(&disk, &memory).unwrap();
+        create(&store, "t");
+        let mut base = Model::default();
+        for (number, &step) in before.iter().enumerate() {
+            run(&store, step, number as i64 + 1, &mut base, &memory).unwrap();
+        }
+        let transactions = [store.begin_pinned(), store.begin_pinned()];
+        let mut deleted: [Vec<Row>; 2] = Default::default();
+        let mut added: [Vec<Row>; 2] = Default::default();
+        let steps = first.iter().map(|step| (0, step)).chain(second.iter().map(|step| (1, step)));
+        for (number, (which, step)) in steps.enumerate() {
+            let (transaction, new) = (&transactions[which], rows(5, number as i64 + 50));
+            match step {
+                Step::Insert(_) => insert(transaction, "t", &new).unwrap(),
+                Step::Load(_) => load(transaction, "t", &new, &memory).unwrap(),
+                Step::Delete(every) => {
+                    for row in delete(transaction, "t", *every, &memory).unwrap() {
+                        match added[which].iter().position(|known| *known == row) {
+                            Some(at) => drop(added[which].remove(at)),
+                            None => deleted[which].push(row),
+                        }
+                    }
+                    continue;
+                }
+                _ => continue,
+            }
+            added[which].extend(new);
+        }
+        commit(&transactions[0]).unwrap();
+        let is_conflict = deleted[1].iter().any(|row| deleted[0].contains(row));
+        prop_assert_eq!(commit(&transactions[1]).is_err(), is_conflict);
+        drop(transactions);
+        let mut rows = base.rows;
+        let winners = if is_conflict { 1 } else { 2 };
+        rows.retain(|row| !deleted[..winners].iter().flatten().any(|gone| gone == row));
+        rows.extend(added[..winners].iter().flatten().cloned());
+        rows.sort();
+        prop_assert_eq!(content(&store, "t", &memory).unwrap().unwrap(), rows.clone());
+        store.checkpoint().unwrap();
+        prop_assert_eq!(content(&store, "t", &memory).unwrap().unwrap(), rows.clone());
+        drop(store);
+        let store = open(&disk, &memory).unwrap();
+        prop_assert_eq!(content(&store, "t", &memory).unwrap().unwrap(), rows);
     }
 }
 
@@ -181,10 +321,74 @@ fn replaced_tables_leave_their_space_to_others() {
     let disk = SimulatedDisk::new();
     let store = open(&disk, &memory).unwrap();
     for round in 0..20 {
-        load(&store, &TableTarget::New(new_table("t")), &rows(200, round), &memory).unwrap();
+        let transaction = store.begin_pinned();
+        transaction.create_table(&new_table("t")).unwrap();
+        load(&transaction, "t", &rows(200, round), &memory).unwrap();
+        commit(&transaction).unwrap();
+        drop(transaction);
         store.checkpoint().unwrap();
     }
     drop(store);
     let blocks = disk.content(Path::new(PATH)).unwrap().len() / (256 * 1024);
     assert!(blocks <= 12, "{blocks} blocks for a table of one");
+}
+
+#[test]
+fn savepoints_undo_what_came_after() {
+    let memory = memory();
+    let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
+    create(&store, "t");
+    let transaction = store.begin_pinned();
+    insert(&transaction, "t", &rows(3, 1)).unwrap();
+    transaction.savepoint("a");
+    insert(&transaction, "t", &rows(4, 2)).unwrap();
+    transaction.savepoint("b");
+    delete(&transaction, "t", 1, &memory).unwrap();
+    transaction.rollback_to("b").unwrap();
+    assert_eq!(transaction.table("t").unwrap().rows(), 7);
+    transaction.rollback_to("a").unwrap();
+    assert!(transaction.rollback_to("b").is_err());
+    assert_eq!(transaction.table("t").unwrap().rows(), 3);
+    transaction.release("a").unwrap();
+    assert!(transaction.release("a").is_err());
+    assert_eq!(store.table("t").unwrap().rows(), 0);
+    commit(&transaction).unwrap();
+    assert_eq!(store.table("t").unwrap().rows(), 3);
+    assert!(insert(&transaction, "t", &rows(1, 3)).is_err(), "it has ended");
+}
+
+#[test]
+fn definitions_that_others_changed_conflict() {
+    let memory = memory();
+    let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
+    create(&store, "t");
+    let (writer, dropper) = (store.begin_pinned(), store.begin_pinned());
+    insert(&writer, "t", &rows(3, 1)).unwrap();
+    dropper.drop_table("t").unwrap();
+    commit(&dropper).unwrap();
+    let error = commit(&writer).unwrap_err();
+    assert!(error.message().contains("another one changed"), "{error}");
+    let twice = [store.begin_pinned(), store.begin_pinned()];
+    twice.iter().for_each(|transaction| drop(transaction.create_table(&new_table("u")).unwrap()));
+    commit(&twice[0]).unwrap();
+    assert!(commit(&twice[1]).is_err());
+}
+
+/// In this order of events, what both changed together breaks a constraint that each kept.
+#[test]
+fn constraints_are_checked_against_what_others_committed() {
+    let memory = memory();
+    let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
+    create(&store, "t");
+    let (first, second) = (store.begin(), store.begin());
+    insert(&first, "t", &rows(3, 1)).unwrap();
+    insert(&second, "t", &rows(2, 1)).unwrap();
+    commit(&first).unwrap();
+    let refused = second.commit(&|change| {
+        assert_eq!(change.after.rows(), 5);
+        assert_eq!(change.after.added_since(change.before.as_ref().unwrap()).unwrap().rows(), 2);
+        Err(godwit_common::Error::user("a key is there twice"))
+    });
+    assert!(refused.is_err());
+    assert_eq!(store.table("t").unwrap().rows(), 3);
 }

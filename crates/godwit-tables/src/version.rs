@@ -2,105 +2,286 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
 use godwit_expression::{DOMAIN_VALUES_MAX, TextDomain, scalar_from_integer};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_sql::{ColumnStatistics, TableDefinition, TableStatistics};
+use godwit_sql::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
 use godwit_storage::table::{ColumnSummary, Main};
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, RowType, Vector};
-use parking_lot::Mutex;
 
+use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
 use crate::scan::TableScan;
 
 /// Bytes of the shortest and longest string that the planner is told.
 const STATISTICS_BYTES_MAX: usize = 64;
 
-/// A table at one moment: the main part and the rows that came since.
+/// A table at one moment: the main part, the rows that came since, and which of both are deleted.
 pub struct TableVersion {
     name: String,
+    /// Made anew whenever the table is made or altered: versions of one history share it.
+    rules: Arc<TableRules>,
     schema: SchemaRef,
     row_type: RowType,
+    /// The same with the row id behind the columns.
+    scan_type: RowType,
     main: Arc<Main>,
-    /// Dense columns of the natural types, at most [`CHUNK_ROWS`] rows each.
-    delta: Vec<Chunk>,
-    /// Over both parts, by column.
+    delta: Vec<DeltaChunk>,
+    delta_rows: usize,
+    deleted: DeletedRows,
+    /// How often rows were folded: row ids of one epoch mean nothing in another.
+    epoch: u64,
+    /// Over both parts, by column; deleted rows count.
     summaries: Vec<ColumnSummary>,
     rows: u64,
     memory: BufferManager,
-    /// For the delta; shared with the versions that it grew from, and only growing.
-    reservation: Arc<Mutex<Reservation>>,
+}
+
+/// Rows of the delta: dense columns of the natural types, at most [`CHUNK_ROWS`] rows.
+#[derive(Clone)]
+struct DeltaChunk {
+    chunk: Chunk,
+    memory: Arc<Reservation>,
 }
 
 impl TableVersion {
     /// A table without a delta. `memory` holds dictionaries and blocks, and is nobody's in particular.
-    pub(crate) fn new(name: &str, main: Main, memory: &BufferManager) -> Result<Arc<Self>> {
-        let fields: Vec<Field> = main.columns.iter().map(|column| column.field.clone()).collect();
-        let summaries = main.columns.iter().map(|column| column.summary.clone()).collect();
-        Self::assemble(Self {
-            name: name.to_owned(),
-            schema: Arc::new(Schema::new(fields)),
-            row_type: Vec::new(),
-            rows: main.rows(),
-            main: Arc::new(main),
-            delta: Vec::new(),
-            summaries,
-            memory: memory.clone(),
-            reservation: Arc::new(Mutex::new(memory.reserve(0, MemoryTag::Table)?)),
-        })
+    pub(crate) fn new(name: &str, main: Main, rules: Arc<TableRules>, memory: &BufferManager) -> Result<Arc<Self>> {
+        Self::assemble(
+            Self {
+                name: name.to_owned(),
+                rules,
+                schema: Arc::new(Schema::empty()),
+                row_type: Vec::new(),
+                scan_type: Vec::new(),
+                main: Arc::new(main),
+                delta: Vec::new(),
+                delta_rows: 0,
+                deleted: DeletedRows::default(),
+                epoch: 0,
+                summaries: Vec::new(),
+                rows: 0,
+                memory: memory.clone(),
+            }
+            .summarized(),
+        )
     }
 
-    /// Derives the types of the columns from what is known of their values.
+    /// With what is known of all rows.
+    fn summarized(mut self) -> Self {
+        self.summaries = self.main.columns.iter().map(|column| column.summary.clone()).collect();
+        for DeltaChunk { chunk, .. } in &self.delta {
+            for (summary, column) in self.summaries.iter_mut().zip(chunk.dense_columns()) {
+                add_to_summary(summary, &column);
+            }
+        }
+        self
+    }
+
+    /// Derives what follows from the parts.
     fn assemble(mut self) -> Result<Arc<Self>> {
+        let fields: Vec<Field> = self.main.columns.iter().map(|column| column.field.clone()).collect();
+        self.schema = Arc::new(Schema::new(fields));
         let columns = self.schema.fields().iter().zip(&self.summaries).map(|(field, summary)| {
             let ty = ColumnType::new(field.data_type().clone(), summary.nulls > 0)?;
             let range = summary.range.filter(|range| ty.physical.is_integer() && range.fits(ty.physical));
             Ok(ColumnType { range, ..ty })
         });
         self.row_type = columns.collect::<Result<_>>()?;
+        self.scan_type.clone_from(&self.row_type);
+        self.scan_type.push(ColumnType::new(DataType::Int64, false)?);
+        self.rows = self.main.rows() + self.delta_rows as u64 - self.deleted.rows();
         Ok(Arc::new(self))
     }
 
-    /// The table with another main part and the same delta.
+    /// A copy, to be changed and assembled.
+    fn parts(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            rules: self.rules.clone(),
+            schema: self.schema.clone(),
+            row_type: Vec::new(),
+            scan_type: Vec::new(),
+            main: self.main.clone(),
+            delta: self.delta.clone(),
+            delta_rows: self.delta_rows,
+            deleted: self.deleted.clone(),
+            epoch: self.epoch,
+            summaries: self.summaries.clone(),
+            rows: self.rows,
+            memory: self.memory.clone(),
+        }
+    }
+
+    /// The table with another main part, which may have more row groups, and the same delta.
     pub(crate) fn with_main(&self, main: Main) -> Result<Arc<Self>> {
-        let base = Self::new(&self.name, main, &self.memory)?;
-        self.delta.iter().try_fold(base, |version, chunk| version.with_rows(&chunk.dense_columns(), chunk.len()))
+        Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized())
+    }
+
+    /// The table with all of its rows in `main`, of which `deleted` are deleted.
+    pub(crate) fn folded(&self, main: Main, deleted: DeletedRows) -> Result<Arc<Self>> {
+        let (delta, epoch) = (Vec::new(), self.epoch + 1);
+        let folded = Self { main: Arc::new(main), delta, delta_rows: 0, deleted, epoch, ..self.parts() };
+        Self::assemble(folded.summarized())
     }
 
     /// The table with more rows in the delta.
     pub(crate) fn with_rows(&self, columns: &[Vector], rows: usize) -> Result<Arc<Self>> {
-        let mut delta = self.delta.clone();
-        let mut summaries = self.summaries.clone();
-        let mut bytes = 0;
-        for (summary, column) in summaries.iter_mut().zip(columns) {
-            bytes += add_to_summary(summary, column);
-        }
-        {
-            let mut reservation = self.reservation.lock();
-            let held = reservation.bytes();
-            reservation.resize(held + bytes)?;
+        let mut next = self.parts();
+        for (summary, column) in next.summaries.iter_mut().zip(columns) {
+            add_to_summary(summary, column);
         }
         for start in (0..rows).step_by(CHUNK_ROWS) {
             let count = CHUNK_ROWS.min(rows - start);
-            delta.push(Chunk::new(columns.iter().map(|column| column.slice(start, count)).collect(), count));
+            let columns: Vec<Vector> = columns.iter().map(|column| column.slice(start, count)).collect();
+            let bytes = columns.iter().map(bytes_of).sum();
+            let memory = Arc::new(self.memory.reserve(bytes, MemoryTag::Table)?);
+            next.delta.push(DeltaChunk { chunk: Chunk::new(columns, count), memory });
         }
-        merge_small(&mut delta);
-        Self::assemble(Self {
-            name: self.name.clone(),
-            schema: self.schema.clone(),
-            row_type: Vec::new(),
-            main: self.main.clone(),
-            delta,
-            summaries,
-            rows: self.rows + rows as u64,
-            memory: self.memory.clone(),
-            reservation: self.reservation.clone(),
+        next.delta_rows += rows;
+        merge_small(&mut next.delta, &self.memory)?;
+        Self::assemble(next)
+    }
+
+    /// The table without these rows.
+    pub(crate) fn without_rows(&self, marks: &Marks) -> Result<Arc<Self>> {
+        let deleted = self.deleted.with(marks, &self.memory)?;
+        Self::assemble(Self { deleted, ..self.parts() })
+    }
+
+    /// The same rows under other rules: another table to whoever knew it.
+    pub(crate) fn with_rules(&self, rules: TableRules) -> Result<Arc<Self>> {
+        Self::assemble(Self { rules: Arc::new(rules), ..self.parts() })
+    }
+
+    /// True if there is such a row, be it deleted or not.
+    pub(crate) fn has_row(&self, RowId { place, row }: RowId) -> bool {
+        match place {
+            DELTA => (row as usize) < self.delta_rows,
+            group => self.main.groups.get(group as usize).is_some_and(|group| row < group.rows),
+        }
+    }
+
+    /// True if all these rows are there, be they deleted or not.
+    pub(crate) fn has_rows(&self, marks: &Marks) -> bool {
+        marks.places().all(|(place, rows)| rows.last().is_none_or(|row| self.has_row(RowId { place, row })))
+    }
+
+    /// The delta from row `first` on, deleted rows too, as dense columns.
+    pub(crate) fn delta_from(&self, first: usize) -> Result<(Vec<Vector>, usize)> {
+        let mut chunks = Vec::new();
+        self.visit_delta(first, |chunk, _| {
+            chunks.push(chunk.dense_columns());
+            Ok(())
+        })?;
+        let column = |at: usize| concatenated(&chunks.iter().map(|chunk| chunk[at].clone()).collect::<Vec<_>>());
+        let columns = match chunks.is_empty() {
+            true => Vec::new(),
+            false => (0..self.schema.fields().len()).map(column).collect(),
+        };
+        Ok((columns, self.delta_rows - first))
+    }
+
+    /// The rows that came since `earlier`, a version of the same history and epoch, as a table of their own.
+    pub fn added_since(&self, earlier: &TableVersion) -> Result<Arc<Self>> {
+        let groups_before = earlier.main.groups.len();
+        let groups = self.main.groups[groups_before..].to_vec();
+        let main = Main { columns: self.main.columns.clone(), groups };
+        let mut deleted = Marks::default();
+        for (place, set) in self.deleted.places() {
+            for row in set.iter() {
+                let (place, row) = match place {
+                    DELTA => (Some(DELTA), row.checked_sub(earlier.delta_rows as u32)),
+                    place => (place.checked_sub(groups_before as u32), Some(row)),
+                };
+                if let (Some(place), Some(row)) = (place, row) {
+                    deleted.insert(RowId { place, row });
+                }
+            }
+        }
+        let mut delta = Vec::new();
+        self.visit_delta(earlier.delta_rows, |chunk, memory| {
+            delta.push(DeltaChunk { chunk, memory: memory.clone() });
+            Ok(())
+        })?;
+        let delta_rows = self.delta_rows - earlier.delta_rows;
+        let deleted = DeletedRows::default().with(&deleted, &self.memory)?;
+        Self::assemble(Self { main: Arc::new(main), delta, delta_rows, deleted, ..self.parts() })
+    }
+
+    /// Hands over the delta from row `first` on, deleted rows too.
+    fn visit_delta(&self, first: usize, mut visit: impl FnMut(Chunk, &Arc<Reservation>) -> Result<()>) -> Result<()> {
+        let mut start = 0;
+        for DeltaChunk { chunk, memory } in &self.delta {
+            let skipped = first.saturating_sub(start).min(chunk.len());
+            start += chunk.len();
+            if skipped < chunk.len() {
+                visit(chunk.slice(skipped, chunk.len() - skipped), memory)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over the rows of the delta from row `first` on that aren't deleted.
+    pub(crate) fn visit_live_delta(
+        &self,
+        first: usize,
+        mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut start = first;
+        self.visit_delta(first, |mut chunk, _| {
+            let live = self.deleted.of(DELTA).and_then(|set| set.others(start, chunk.len()));
+            start += chunk.len();
+            if let Some(live) = live {
+                chunk.select(&live);
+            }
+            if chunk.is_empty() { Ok(()) } else { visit(&chunk.dense_columns(), chunk.len()) }
         })
+    }
+
+    /// Hands over the rows of a row group that aren't deleted, in windows.
+    pub(crate) fn visit_live_group(
+        &self,
+        group: usize,
+        mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut start = 0;
+        self.main.for_each_window(group, &self.memory, |columns, rows| {
+            let live = self.deleted.of(group as u32).and_then(|set| set.others(start, rows));
+            start += rows;
+            match live {
+                None => visit(columns, rows),
+                Some(live) if live.is_empty() => Ok(()),
+                Some(live) => {
+                    let columns: Vec<Vector> = columns.iter().map(|column| column.take(&live)).collect();
+                    visit(&columns, live.len())
+                }
+            }
+        })
+    }
+
+    /// True if both are versions of one table that nobody has altered in between.
+    pub fn is_same_table(&self, other: &TableVersion) -> bool {
+        Arc::ptr_eq(&self.rules, &other.rules)
+    }
+
+    /// Defaults and constraints.
+    pub fn rules(&self) -> &Arc<TableRules> {
+        &self.rules
+    }
+
+    pub(crate) fn deleted(&self) -> &DeletedRows {
+        &self.deleted
+    }
+
+    /// See [`RowId`].
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The table's name.
@@ -123,13 +304,28 @@ impl TableVersion {
     }
 
     /// The rows in blocks.
-    pub fn main(&self) -> &Main {
+    pub fn main(&self) -> &Arc<Main> {
         &self.main
     }
 
-    /// The rows in memory.
-    pub fn delta(&self) -> &[Chunk] {
-        &self.delta
+    /// The columns of a scan: those of the table, then the row id.
+    pub(crate) fn scan_type(&self) -> &RowType {
+        &self.scan_type
+    }
+
+    /// The rows in memory, deleted ones too.
+    pub fn delta(&self) -> impl Iterator<Item = &Chunk> {
+        self.delta.iter().map(|delta| &delta.chunk)
+    }
+
+    /// Rows that are in no row group yet, deleted ones too.
+    pub fn delta_rows(&self) -> usize {
+        self.delta_rows
+    }
+
+    /// Rows that are deleted and still take room.
+    pub fn deleted_rows(&self) -> u64 {
+        self.deleted.rows()
     }
 
     pub(crate) fn memory(&self) -> &BufferManager {
@@ -137,10 +333,11 @@ impl TableVersion {
     }
 
     /// This version for the catalog.
-    pub(crate) fn definition(self: &Arc<Self>) -> Arc<TableDefinition> {
-        let handle = Arc::new(TableHandle(Arc::new(Scannable(self.clone()))));
+    pub fn definition(self: &Arc<Self>) -> Arc<TableDefinition> {
+        let handle = Arc::new(TableHandle(Arc::new(Scannable { version: self.clone(), with_row_ids: false })));
         let statistics = Arc::new(self.statistics());
-        Arc::new(TableDefinition::new(&self.name, self.schema.clone(), statistics, handle))
+        let definition = TableDefinition::new(&self.name, self.schema.clone(), statistics, handle);
+        Arc::new(definition.with_writable(Arc::new(Writable(self.clone()))))
     }
 
     fn statistics(&self) -> TableStatistics {
@@ -177,7 +374,7 @@ impl TableVersion {
 
     fn text_domain(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {
         let Some(dictionary) = &self.main.columns[column].dictionary else { return Ok(None) };
-        let is_known = self.delta.is_empty() && self.main.has_only_codes(column);
+        let is_known = self.delta_rows == 0 && self.main.has_only_codes(column);
         if !is_known || dictionary.len() as usize > DOMAIN_VALUES_MAX {
             return Ok(None);
         }
@@ -186,8 +383,21 @@ impl TableVersion {
     }
 }
 
-/// Adds the values of a vector; returns the memory that it takes, about.
-fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) -> usize {
+/// The memory that a vector takes, about.
+fn bytes_of(vector: &Vector) -> usize {
+    let strings = match vector.physical() {
+        PhysicalType::Str => {
+            let flat = vector.to_flat();
+            let strings = flat.strings();
+            (0..vector.len()).filter(|&row| vector.is_valid(row)).map(|row| strings.get(row).len()).sum()
+        }
+        _ => 0,
+    };
+    strings + vector.len() * vector.physical().width_bytes()
+}
+
+/// Adds the values of a vector.
+fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) {
     let nulls = (0..vector.len()).filter(|&row| !vector.is_valid(row)).count();
     summary.nulls += nulls as u64;
     summary.distinct += (vector.len() - nulls) as u64;
@@ -212,7 +422,7 @@ fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) -> usize {
             }
         }
         summary.string_bytes += bytes as u64;
-        return bytes + vector.len() * physical.width_bytes();
+        return;
     }
     if physical.is_integer()
         && let Some(found) = min_max(vector)
@@ -222,37 +432,64 @@ fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) -> usize {
             None => found,
         });
     }
-    vector.len() * physical.width_bytes()
 }
 
 /// Joins chunks at the end that are of one size, about, so that many small commits make few chunks, and each row is copied
 /// a few times only.
-fn merge_small(delta: &mut Vec<Chunk>) {
+fn merge_small(delta: &mut Vec<DeltaChunk>, memory: &BufferManager) -> Result<()> {
     while let [.., before, last] = &delta[..]
-        && before.len() <= 2 * last.len()
-        && before.len() + last.len() <= CHUNK_ROWS
+        && before.chunk.len() <= 2 * last.chunk.len()
+        && before.chunk.len() + last.chunk.len() <= CHUNK_ROWS
     {
-        let rows = before.len() + last.len();
-        let joined = (0..last.width()).map(|column| concatenated(&[before.dense(column), last.dense(column)]));
-        let joined = Chunk::new(joined.collect(), rows);
+        let (first, second) = (&before.chunk, &last.chunk);
+        let bytes = before.memory.bytes() + last.memory.bytes();
+        let memory = Arc::new(memory.reserve(bytes, MemoryTag::Table)?);
+        let joined = (0..second.width()).map(|column| concatenated(&[first.dense(column), second.dense(column)]));
+        let chunk = Chunk::new(joined.collect(), first.len() + second.len());
         delta.truncate(delta.len() - 2);
-        delta.push(joined);
+        delta.push(DeltaChunk { chunk, memory });
     }
+    Ok(())
 }
 
 /// What the executor sees of a version.
-struct Scannable(Arc<TableVersion>);
+struct Scannable {
+    version: Arc<TableVersion>,
+    with_row_ids: bool,
+}
 
 impl Table for Scannable {
     fn row_type(&self) -> &RowType {
-        self.0.row_type()
+        if self.with_row_ids { self.version.scan_type() } else { self.version.row_type() }
     }
 
     fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
-        TableScan::source(self.0.clone(), request, query)
+        TableScan::source(self.version.clone(), request, query)
     }
 
     fn text_domain(&self, column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
-        self.0.text_domain(column)
+        self.version.text_domain(column)
+    }
+}
+
+/// What statements that change rows see of a version.
+struct Writable(Arc<TableVersion>);
+
+impl WritableTable for Writable {
+    fn with_row_ids(&self) -> Arc<TableDefinition> {
+        let version = &self.0;
+        let handle = Arc::new(TableHandle(Arc::new(Scannable { version: version.clone(), with_row_ids: true })));
+        let mut statistics = version.statistics();
+        let distinct = Some(version.rows());
+        let ids = ColumnStatistics { distinct, null_count: Some(0), average_bytes: Some(8.0), ..Default::default() };
+        statistics.columns.push(ids);
+        let fields = version.schema().fields().iter().map(|field| field.as_ref().clone());
+        let fields = fields.chain([Field::new(ROW_ID, DataType::Int64, false)]).collect::<Vec<_>>();
+        let schema = Arc::new(Schema::new(fields));
+        Arc::new(TableDefinition::new(version.name(), schema, Arc::new(statistics), handle))
+    }
+
+    fn rules(&self) -> &TableRules {
+        self.0.rules()
     }
 }

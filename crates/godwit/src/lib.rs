@@ -21,12 +21,16 @@
 
 mod config;
 mod connection;
+mod constraints;
 mod database;
+mod execution;
 mod queries;
 mod result;
 mod session;
 mod settings;
 mod system_tables;
+mod transactions;
+mod writes;
 
 pub use config::{Config, DebugOptions};
 pub use connection::{Connection, ParsedStatement};

@@ -1,5 +1,6 @@
 //! The rows of a statement, as they are computed.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -9,11 +10,17 @@ use godwit_exec::{QueryContext, ResultStream, WorkerPool};
 use godwit_memory::OwnerCounters;
 use parking_lot::{Condvar, Mutex};
 
+use crate::transactions::StatementEnd;
+
 /// An iterator over the record batches of a result. When it ends, with rows or with an error, the query has given back
 /// all its memory and temporary space; dropping it early cancels the query and waits for that.
 pub struct QueryResult {
     schema: SchemaRef,
     rows: Rows,
+    /// What comes when the query has ended.
+    end: Option<StatementEnd>,
+    /// Rows that were held back until the end was good.
+    held: VecDeque<RecordBatch>,
 }
 
 enum Rows {
@@ -63,15 +70,35 @@ impl QueryProgress {
 
 impl QueryResult {
     pub(crate) fn running(schema: SchemaRef, query: RunningQuery) -> Self {
-        Self { schema, rows: Rows::Running(query) }
+        Self::of_rows(schema, Rows::Running(query))
     }
 
     pub(crate) fn of_batch(batch: RecordBatch) -> Self {
-        Self { schema: batch.schema(), rows: Rows::Batch(Some(batch)) }
+        Self::of_rows(batch.schema(), Rows::Batch(Some(batch)))
     }
 
     pub(crate) fn empty() -> Self {
-        Self { schema: Arc::new(Schema::empty()), rows: Rows::Batch(None) }
+        Self::of_rows(Arc::new(Schema::empty()), Rows::Batch(None))
+    }
+
+    fn of_rows(schema: SchemaRef, rows: Rows) -> Self {
+        Self { schema, rows, end: None, held: VecDeque::new() }
+    }
+
+    /// The same result, with something to be done when its query has ended.
+    pub(crate) fn ending_with(self, end: StatementEnd) -> Self {
+        Self { end: Some(end), ..self }
+    }
+
+    /// Runs the query to its end and keeps its rows, which count only if the end is good.
+    fn hold_rows(&mut self) -> Result<()> {
+        let mut held = VecDeque::new();
+        while let Some(batch) = self.rows.next() {
+            held.push_back(batch?);
+        }
+        self.end.take().map_or(Ok(()), StatementEnd::reach)?;
+        self.held = held;
+        Ok(())
     }
 
     /// Names and types of the columns; no columns for statements that aren't queries.
@@ -104,7 +131,34 @@ impl Iterator for QueryResult {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.rows {
+        if self.end.as_ref().is_some_and(StatementEnd::holds_rows)
+            && let Err(error) = self.hold_rows()
+        {
+            self.end = None;
+            return Some(Err(error));
+        }
+        if let Some(batch) = self.held.pop_front() {
+            return Some(Ok(batch));
+        }
+        let next = self.rows.next();
+        match &next {
+            Some(Ok(_)) => {}
+            Some(Err(_)) => self.end = None,
+            None => {
+                if let Some(Err(error)) = self.end.take().map(StatementEnd::reach) {
+                    return Some(Err(error));
+                }
+            }
+        }
+        next
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
             Rows::Batch(batch) => batch.take().map(Ok),
             Rows::Running(running) => {
                 let next = running.stream.next();

@@ -47,11 +47,3 @@ impl Session<'_> {
         QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters }
     }
 }
-
-impl std::ops::Deref for Session<'_> {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        self.shared
-    }
-}

@@ -68,22 +68,21 @@ const SETTINGS: &[Setting] = &[
         name: "compressed_materialization",
         description: "Compress rows before an operator keeps them: true (where it pays), false, always",
         default: || CompressedMaterialization::default().name().into(),
-        get: |session| session.compressed_materialization().name().into(),
+        get: |session| session.shared.compressed_materialization().name().into(),
         set: |session, value| {
             let when = match value.to_lowercase().as_str() {
-                "true" | "on" => CompressedMaterialization::True,
-                "false" | "off" => CompressedMaterialization::False,
                 "always" => CompressedMaterialization::Always,
-                _ => {
-                    return Err(Error::user(format!("compressed_materialization can't be '{value}'"))
-                        .with_hint("use true, false or always"));
-                }
+                _ => match parse_bool("compressed_materialization", value) {
+                    Ok(true) => CompressedMaterialization::True,
+                    Ok(false) => CompressedMaterialization::False,
+                    Err(error) => return Err(error.with_hint("use true, false or always")),
+                },
             };
-            session.set_compressed_materialization(when);
+            session.shared.set_compressed_materialization(when);
             Ok(())
         },
         reset: |session| {
-            session.set_compressed_materialization(CompressedMaterialization::default());
+            session.shared.set_compressed_materialization(CompressedMaterialization::default());
             Ok(())
         },
     },
@@ -91,13 +90,13 @@ const SETTINGS: &[Setting] = &[
         name: "connection_memory_limit",
         description: "The memory limit that the operators of one connection's queries plan with together, or 'unlimited'",
         default: || UNLIMITED.into(),
-        get: |session| limit_text(session.query_limits.of_connection()),
+        get: |session| limit_text(session.shared.query_limits.of_connection()),
         set: |session, value| {
-            session.query_limits.set_of_connection(parse_limit(session, value)?);
+            session.shared.query_limits.set_of_connection(parse_limit(session, value)?);
             Ok(())
         },
         reset: |session| {
-            session.query_limits.set_of_connection(None);
+            session.shared.query_limits.set_of_connection(None);
             Ok(())
         },
     },
@@ -105,13 +104,13 @@ const SETTINGS: &[Setting] = &[
         name: "eviction_policy",
         description: "What leaves memory first: 'persistent_first', 'temporary_first' or 'mixed'",
         default: || EvictionPolicy::default().name().into(),
-        get: |session| session.memory.eviction_policy().name().into(),
+        get: |session| session.shared.memory.eviction_policy().name().into(),
         set: |session, value| {
-            session.memory.set_eviction_policy(named("eviction_policy", value)?);
+            session.shared.memory.set_eviction_policy(named("eviction_policy", value)?);
             Ok(())
         },
         reset: |session| {
-            session.memory.set_eviction_policy(EvictionPolicy::default());
+            session.shared.memory.set_eviction_policy(EvictionPolicy::default());
             Ok(())
         },
     },
@@ -149,13 +148,13 @@ const SETTINGS: &[Setting] = &[
         name: "max_temp_directory_size",
         description: "Most disk space that intermediates may take; 'unlimited' for what the disk has",
         default: || UNLIMITED.into(),
-        get: |session| limit_text(session.memory.max_temp_directory_bytes()),
+        get: |session| limit_text(session.shared.memory.max_temp_directory_bytes()),
         set: |session, value| {
-            session.memory.set_max_temp_directory_bytes(bytes_or_unlimited(value)?);
+            session.shared.memory.set_max_temp_directory_bytes(bytes_or_unlimited(value)?);
             Ok(())
         },
         reset: |session| {
-            session.memory.set_max_temp_directory_bytes(None);
+            session.shared.memory.set_max_temp_directory_bytes(None);
             Ok(())
         },
     },
@@ -163,22 +162,22 @@ const SETTINGS: &[Setting] = &[
         name: "memory_limit",
         description: "Most memory that the database uses",
         default: || format_bytes(godwit_memory::default_memory_limit().0),
-        get: |session| format_bytes(session.limit().bytes),
-        set: |session, value| session.set_limit(parse_bytes(value)?),
-        reset: |session| session.set_limit(godwit_memory::default_memory_limit().0),
+        get: |session| format_bytes(session.shared.limit().bytes),
+        set: |session, value| session.shared.set_limit(parse_bytes(value)?),
+        reset: |session| session.shared.set_limit(godwit_memory::default_memory_limit().0),
     },
     Setting {
         name: "memory_policy",
         description: "Who gets how much when operators want more memory than there is: weighted, unweighted, equality or \
                       equity",
         default: || MemoryPolicy::default().name().into(),
-        get: |session| session.memory.memory_policy().name().into(),
+        get: |session| session.shared.memory.memory_policy().name().into(),
         set: |session, value| {
-            session.memory.set_memory_policy(MemoryPolicy::parse(value)?);
+            session.shared.memory.set_memory_policy(MemoryPolicy::parse(value)?);
             Ok(())
         },
         reset: |session| {
-            session.memory.set_memory_policy(MemoryPolicy::default());
+            session.shared.memory.set_memory_policy(MemoryPolicy::default());
             Ok(())
         },
     },
@@ -186,13 +185,13 @@ const SETTINGS: &[Setting] = &[
         name: "query_memory_limit",
         description: "The memory limit that the operators of one query plan with, or 'unlimited'",
         default: || UNLIMITED.into(),
-        get: |session| limit_text(session.query_limits.of_query()),
+        get: |session| limit_text(session.shared.query_limits.of_query()),
         set: |session, value| {
-            session.query_limits.set_of_query(parse_limit(session, value)?);
+            session.shared.query_limits.set_of_query(parse_limit(session, value)?);
             Ok(())
         },
         reset: |session| {
-            session.query_limits.set_of_query(None);
+            session.shared.query_limits.set_of_query(None);
             Ok(())
         },
     },
@@ -200,16 +199,16 @@ const SETTINGS: &[Setting] = &[
         name: "spill_compression",
         description: "Compression of spilled pages: 'none', 'lz4', 'zstd', or 'auto' for what pays",
         default: || SpillCompression::default().name().into(),
-        get: |session| match session.memory.spill_compression() {
-            SpillCompression::Auto => format!("auto (now {})", session.memory.spill_codec()),
+        get: |session| match session.shared.memory.spill_compression() {
+            SpillCompression::Auto => format!("auto (now {})", session.shared.memory.spill_codec()),
             compression => compression.name().into(),
         },
         set: |session, value| {
-            session.memory.set_spill_compression(named("spill_compression", value)?);
+            session.shared.memory.set_spill_compression(named("spill_compression", value)?);
             Ok(())
         },
         reset: |session| {
-            session.memory.set_spill_compression(SpillCompression::default());
+            session.shared.memory.set_spill_compression(SpillCompression::default());
             Ok(())
         },
     },
@@ -218,28 +217,28 @@ const SETTINGS: &[Setting] = &[
         description: "How pages are spilled: by 'io_uring', by 'threads', or 'auto' for what the system has",
         default: || IoMethod::default().name().into(),
         get: |session| {
-            let method = session.memory.io_method().name();
-            session.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
+            let method = session.shared.memory.io_method().name();
+            session.shared.memory.io_description().map_or(method.into(), |found| format!("{method} (now {found})"))
         },
-        set: |session, value| session.memory.set_io_method(named("spill_io", value)?),
-        reset: |session| session.memory.set_io_method(IoMethod::default()),
+        set: |session, value| session.shared.memory.set_io_method(named("spill_io", value)?),
+        reset: |session| session.shared.memory.set_io_method(IoMethod::default()),
     },
     Setting {
         name: "temp_directory",
         description: "Where intermediates go that don't fit into memory",
         default: || std::env::temp_dir().display().to_string(),
-        get: |session| session.memory.temp_directory().display().to_string(),
+        get: |session| session.shared.memory.temp_directory().display().to_string(),
         set: |session, value| {
             let directory = PathBuf::from(value);
             if !directory.is_dir() {
                 return Err(Error::user(format!("temp_directory '{value}' is not a folder"))
                     .with_hint("name an existing folder that you may write to"));
             }
-            session.memory.set_temp_directory(directory);
+            session.shared.memory.set_temp_directory(directory);
             Ok(())
         },
         reset: |session| {
-            session.memory.set_temp_directory(std::env::temp_dir());
+            session.shared.memory.set_temp_directory(std::env::temp_dir());
             Ok(())
         },
     },
@@ -247,14 +246,14 @@ const SETTINGS: &[Setting] = &[
         name: "threads",
         description: "Worker threads",
         default: || default_threads().to_string(),
-        get: |session| session.pool().workers().to_string(),
+        get: |session| session.shared.pool().workers().to_string(),
         set: |session, value| {
             let threads = value.parse().map_err(|_| {
                 Error::user(format!("threads: '{value}' is not a number")).with_hint("for example: SET threads = 4")
             })?;
-            session.set_threads(threads)
+            session.shared.set_threads(threads)
         },
-        reset: |session| session.set_threads(default_threads()),
+        reset: |session| session.shared.set_threads(default_threads()),
     },
 ];
 
@@ -285,7 +284,7 @@ fn bytes_or_unlimited(value: &str) -> Result<Option<u64>> {
 /// A limit for a part of the database's queries: at least what one query can't do without.
 fn parse_limit(session: &Session, value: &str) -> Result<Option<u64>> {
     let Some(bytes) = bytes_or_unlimited(value)? else { return Ok(None) };
-    let minimum = minimum_query_bytes(session.pool().workers());
+    let minimum = minimum_query_bytes(session.shared.pool().workers());
     if bytes < minimum {
         return Err(Error::user(format!("{} is below what a query needs", format_bytes(bytes)))
             .with_hint(format!("give it at least {}, or lower threads", format_bytes(minimum))));
@@ -319,7 +318,7 @@ pub(crate) fn show(session: &Session, name: Option<&str>) -> Result<Vec<[String;
     let row = |setting: &Setting| {
         let (value, default) = ((setting.get)(session), (setting.default)());
         let reason = match setting.name {
-            "memory_limit" => session.limit().reason,
+            "memory_limit" => session.shared.limit().reason,
             // What 'auto' has come to stands behind it.
             _ if value.split(" (now ").next() == Some(&default) => "the default".into(),
             _ => "set by the user".into(),

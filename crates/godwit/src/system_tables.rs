@@ -219,7 +219,8 @@ fn table_rows(shared: &Shared) -> Result<RecordBatch> {
     batch(vec![
         ("name", texts(tables.iter().map(|table| table.name()))),
         ("rows", numbers(tables.iter().map(|table| table.rows()))),
-        ("delta_rows", numbers(tables.iter().map(|table| table.delta_rows()))),
+        ("delta_rows", numbers(tables.iter().map(|table| table.delta_rows() as u64))),
+        ("deleted_rows", numbers(tables.iter().map(|table| table.deleted_rows()))),
         ("row_groups", numbers(tables.iter().map(|table| table.main().groups.len() as u64))),
         ("bytes", numbers(tables.iter().map(bytes))),
     ])

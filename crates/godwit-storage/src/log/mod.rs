@@ -30,8 +30,8 @@ use crate::{CheckpointNumber, checksum};
 
 const MAGIC: [u8; 8] = *b"GODWITLG";
 
-/// 1: the first.
-const FORMAT_VERSION: u32 = 1;
+/// 1: the first. 2: changes 7 (rules) and 8 (delete).
+const FORMAT_VERSION: u32 = 2;
 
 /// Magic, format, checkpoint, checksum.
 const HEADER_BYTES: u64 = 8 + 4 + 8 + 8;

@@ -174,11 +174,14 @@ impl Main {
         Ok(())
     }
 
-    /// Forgets the last row group. What is known of the columns counts it still, but for the number of NULLs.
-    pub fn remove_last_group(&mut self) {
-        let Some(group) = self.groups.pop() else { return };
-        for (column, segment) in self.columns.iter_mut().zip(&group.segments) {
-            column.summary.nulls -= segment.nulls().min(column.summary.nulls);
+    /// Forgets row groups, given by their ascending numbers. What is known of the columns counts them still, but for the
+    /// number of NULLs.
+    pub fn remove_groups(&mut self, numbers: &[usize]) {
+        for &number in numbers.iter().rev() {
+            let group = self.groups.remove(number);
+            for (column, segment) in self.columns.iter_mut().zip(&group.segments) {
+                column.summary.nulls -= segment.nulls().min(column.summary.nulls);
+            }
         }
     }
 

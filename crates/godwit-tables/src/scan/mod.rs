@@ -8,6 +8,7 @@
 //!            decode the other columns for the rows that are left ──▶ chunk
 //! ```
 //!
+//! Windows begin with the rows that aren't deleted. The column behind those of the table is the row id.
 //! Text columns with codes come out as dictionary vectors that share the table's dictionary.
 
 mod packed;
@@ -61,7 +62,7 @@ impl TableScan {
     ) -> Result<Arc<dyn Source>> {
         query.cancel.check()?;
         let conjuncts = scan_filter::conjuncts(&request.filters)?;
-        let (schema, row_type) = (version.schema(), version.row_type());
+        let (schema, row_type) = (version.schema(), version.scan_type());
         let stages = scan_filter::plan(schema, row_type, &conjuncts, &request.columns, &request.join_filters)?;
         let metrics = OperatorMetrics::new(request.name.clone());
         Ok(Arc::new(ScanSource(Arc::new(Self {
@@ -135,7 +136,7 @@ impl Source for ScanSource {
         let packed = scan
             .stages
             .iter()
-            .map(|stage| PackedFilter::of(stage, scan.version.row_type(), &dictionaries, rows_left, &memory));
+            .map(|stage| PackedFilter::of(stage, scan.version.scan_type(), &dictionaries, rows_left, &memory));
         let packed = packed.map(|filter| Ok(filter?.map(Arc::new))).collect::<Result<_>>()?;
         let is_first = scan.started.set(Started { plan, dictionaries, packed }).is_ok();
         assert!(is_first, "a source is started once");

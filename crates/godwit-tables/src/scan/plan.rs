@@ -11,6 +11,7 @@ use godwit_storage::table::RowGroup;
 use godwit_vector::{Chunk, PhysicalType, ValueRange};
 
 use super::reader::Dictionaries;
+use crate::deleted::Place;
 use crate::version::TableVersion;
 
 /// Rows of a morsel: half of a row group, so that two workers end together.
@@ -18,17 +19,17 @@ const MORSEL_ROWS: usize = 65_536;
 
 /// A piece of work.
 pub(crate) enum Morsel {
-    /// Rows of a row group of the main part.
-    Main(Arc<RowGroup>, Range<usize>),
-    /// Rows of the delta.
-    Delta(Chunk),
+    /// Rows of a row group of the main part, and its number.
+    Main(Arc<RowGroup>, Place, Range<usize>),
+    /// Rows of the delta, and the number of the first.
+    Delta(Chunk, usize),
 }
 
 impl Morsel {
     pub(super) fn rows(&self) -> usize {
         match self {
-            Morsel::Main(_, rows) => rows.len(),
-            Morsel::Delta(chunk) => chunk.len(),
+            Morsel::Main(_, _, rows) => rows.len(),
+            Morsel::Delta(chunk, _) => chunk.len(),
         }
     }
 }
@@ -49,7 +50,10 @@ pub(super) fn plan(
     dictionaries: &Dictionaries,
 ) -> ScanPlan {
     let mut plan = ScanPlan { morsels: Vec::new(), groups_pruned: 0, rows: 0, rows_pruned: 0 };
-    for group in &version.main().groups {
+    for (number, group) in version.main().groups.iter().enumerate() {
+        if version.deleted().of(number as Place).is_some_and(|set| set.rows() == group.rows as usize) {
+            continue;
+        }
         let rows = group.rows as usize;
         plan.rows += rows as u64;
         let bounds = |column: usize| bounds(version, group, column, dictionaries);
@@ -62,18 +66,23 @@ pub(super) fn plan(
             continue;
         }
         let starts = (0..rows).step_by(MORSEL_ROWS);
-        plan.morsels.extend(starts.map(|start| Morsel::Main(group.clone(), start..rows.min(start + MORSEL_ROWS))));
+        plan.morsels.extend(
+            starts.map(|start| Morsel::Main(group.clone(), number as Place, start..rows.min(start + MORSEL_ROWS))),
+        );
     }
+    let mut first = 0;
     for chunk in version.delta() {
         plan.rows += chunk.len() as u64;
-        plan.morsels.push(Morsel::Delta(chunk.clone()));
+        plan.morsels.push(Morsel::Delta(chunk.clone(), first));
+        first += chunk.len();
     }
     plan
 }
 
 /// Bounds of a column in a row group.
 fn bounds(version: &TableVersion, group: &RowGroup, column: usize, dictionaries: &Dictionaries) -> Option<Bounds> {
-    let segment = &group.segments[column];
+    // Row ids have none.
+    let segment = group.segments.get(column)?;
     let ty = &version.row_type()[column];
     let (nulls, rows) = (Some(segment.nulls()), group.rows as u64);
     let range = segment.range();

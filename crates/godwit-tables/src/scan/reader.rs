@@ -19,7 +19,7 @@ impl Dictionaries {
     pub(super) fn load(main: &Main, columns: &[usize], memory: &BufferManager) -> Result<Self> {
         let mut dictionaries = vec![None; main.columns.len()];
         for &column in columns {
-            if let Some(dictionary) = &main.columns[column].dictionary {
+            if let Some(dictionary) = main.columns.get(column).and_then(|column| column.dictionary.as_ref()) {
                 dictionaries[column] = Some(dictionary.load(memory)?);
             }
         }

@@ -11,12 +11,13 @@ use godwit_exec::pipeline::{SourceVerdict, SourceWorker};
 use godwit_exec::scan_filter::{Stage, reorder};
 use godwit_memory::BufferManager;
 use godwit_storage::table::{RowGroup, WINDOW_ROWS};
-use godwit_vector::Chunk;
+use godwit_vector::{Chunk, Vector};
 
 use super::TableScan;
 use super::packed::PackedFilter;
 use super::plan::Morsel;
 use super::reader::ColumnReader;
+use crate::deleted::{DELTA, Place, RowId};
 
 /// A stage, and how it is evaluated on packed values if it can be.
 pub(super) struct WorkerStage {
@@ -64,13 +65,14 @@ struct Current {
 }
 
 enum Work {
-    Main { group: Arc<RowGroup>, rows: Range<usize> },
+    Main { group: Arc<RowGroup>, place: Place, rows: Range<usize> },
     Delta(Option<Chunk>),
 }
 
 /// A window under work: the rows that are left, and the columns that were decoded for them.
 struct Window {
     group: Arc<RowGroup>,
+    place: Place,
     rows: Range<usize>,
     chunk: Chunk,
     /// Column of the table for each column of the chunk.
@@ -83,7 +85,7 @@ impl ScanWorker {
     pub(super) fn new(scan: Arc<TableScan>, query: Arc<QueryContext>, stages: Vec<WorkerStage>) -> Self {
         let memory = query.memory.scoped(scan.metrics.memory().clone());
         let mut readers: Vec<Option<ColumnReader>> = scan.version.row_type().iter().map(|_| None).collect();
-        for column in scan.columns() {
+        for column in scan.columns().into_iter().filter(|&column| column < readers.len()).collect::<Vec<_>>() {
             let physical = scan.version.row_type()[column].physical;
             readers[column] = Some(ColumnReader::new(column, physical, &scan.started().dictionaries));
         }
@@ -95,17 +97,37 @@ impl ScanWorker {
         let Some(morsel) = self.scan.next_morsel() else { return Ok(false) };
         reorder(&mut self.stages);
         let work = match morsel {
-            Morsel::Main(group, rows) => Work::Main { group: group.clone(), rows: rows.clone() },
-            Morsel::Delta(chunk) => Work::Delta(Some(chunk.clone())),
+            Morsel::Main(group, place, rows) => Work::Main { group: group.clone(), place: *place, rows: rows.clone() },
+            Morsel::Delta(chunk, first) => Work::Delta(self.live_delta(chunk, *first)),
         };
         self.current = Some(Current { work, morsel_rows: morsel.rows() });
         Ok(true)
     }
 
+    /// The rows of a chunk of the delta that aren't deleted, with their row ids if those are wanted.
+    fn live_delta(&self, chunk: &Chunk, first: usize) -> Option<Chunk> {
+        let version = &self.scan.version;
+        let mut chunk = chunk.clone();
+        if self.scan.columns().contains(&version.row_type().len()) {
+            chunk.push(row_ids(DELTA, first, 0..chunk.len() as u32));
+        }
+        if let Some(live) = version.deleted().of(DELTA).and_then(|set| set.others(first, chunk.len())) {
+            chunk.select(&live);
+        }
+        (!chunk.is_empty()).then_some(chunk)
+    }
+
     /// The rows of a window that pass all filters; `None` if none does.
-    fn read_window(&mut self, group: Arc<RowGroup>, rows: Range<usize>) -> Result<Option<Chunk>> {
+    fn read_window(&mut self, group: Arc<RowGroup>, place: Place, rows: Range<usize>) -> Result<Option<Chunk>> {
         let chunk = Chunk::new(Vec::new(), rows.len());
-        let mut window = Window { group, rows, chunk, decoded: Vec::new(), selected: None };
+        let live = self.scan.version.deleted().of(place).and_then(|set| set.others(rows.start, rows.len()));
+        let mut window = Window { group, place, rows, chunk, decoded: Vec::new(), selected: None };
+        if let Some(live) = live {
+            if live.is_empty() {
+                return Ok(None);
+            }
+            window.keep(live);
+        }
         let mut stages = std::mem::take(&mut self.stages);
         let filtered = self.filter(&mut window, &mut stages);
         self.stages = stages;
@@ -181,6 +203,15 @@ impl ScanWorker {
     }
 
     fn decode(&mut self, window: &mut Window, column: usize) -> Result<()> {
+        if !window.decoded.contains(&column) && column == self.readers.len() {
+            let first = window.rows.start;
+            let ids = match &window.selected {
+                Some(selected) => row_ids(window.place, first, selected.iter().copied()),
+                None => row_ids(window.place, first, 0..window.rows.len() as u32),
+            };
+            window.chunk.push(ids);
+            window.decoded.push(column);
+        }
         if !window.decoded.contains(&column) {
             let reader = self.readers[column].as_mut().expect("requested columns are read");
             let values = reader.read(&window.group, &window.rows, window.selected.as_deref(), &self.memory)?;
@@ -211,12 +242,12 @@ impl ScanWorker {
         let Some(current) = &mut self.current else { return Ok(true) };
         let (found, rows_in) = match &mut current.work {
             Work::Main { rows, .. } if rows.start == rows.end => return Ok(true),
-            Work::Main { group, rows } => {
+            Work::Main { group, place, rows } => {
                 let end = rows.end.min(rows.start + WINDOW_ROWS);
                 let window = rows.start..end;
                 rows.start = end;
-                let (group, rows_in) = (group.clone(), window.len());
-                (self.read_window(group, window)?, rows_in)
+                let (group, place, rows_in) = (group.clone(), *place, window.len());
+                (self.read_window(group, place, window)?, rows_in)
             }
             Work::Delta(chunk) => {
                 let Some(chunk) = chunk.take() else { return Ok(true) };
@@ -265,6 +296,12 @@ fn positions_of_common(selected: &[u32], passing: &[u32]) -> Vec<u32> {
         }
     }
     common
+}
+
+/// The ids of rows of a place, which are counted from `first`.
+fn row_ids(place: Place, first: usize, rows: impl Iterator<Item = u32>) -> Vector {
+    let id = |row: u32| RowId { place, row: first as u32 + row }.to_i64();
+    Vector::from_values(rows.map(id).collect::<Vec<i64>>(), None)
 }
 
 /// Where the columns are among those decoded.

@@ -42,7 +42,7 @@ impl Store {
                     return report;
                 }
             }
-            report.rows += version.delta_rows();
+            report.rows += version.delta_rows() as u64;
         }
         report
     }

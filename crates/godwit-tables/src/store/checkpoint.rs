@@ -3,9 +3,14 @@
 //! ```text
 //!   root stream:  tables: count, then name and metadata of the main part
 //!                 views:  count, then name and statement
+//!                 rules:  count, then name, rules, deleted rows of the main part
 //! ```
+//!
+//! Folding gives rows other ids, so it waits for pins. A row group of which much is deleted is written anew without that;
+//! others keep a bitmap.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use godwit_common::{Error, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
@@ -13,19 +18,39 @@ use godwit_sql::{CatalogEntry, Planner};
 use godwit_storage::table::{Load, Main};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
-use super::{Store, Tables};
+use super::record::{read_marks, write_marks};
+use super::{Slot, Store, Tables, put_table};
+use crate::deleted::{DeletedRows, Marks, RowId};
+use crate::rules::{read_rules, write_rules};
 use crate::version::TableVersion;
+
+/// How long `CHECKPOINT` waits for transactions to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A row group is written anew if more than one in so many of its rows is deleted.
+const DELETED_SHARE_MAX: usize = 4;
 
 impl Store {
     /// Writes all that was committed to its place in the file and empties the log. Commits wait meanwhile, queries don't.
     /// In memory, it only makes row groups of deltas.
     pub fn checkpoint(&self) -> Result<()> {
+        match self.checkpoint_within(PATIENCE)? {
+            true => Ok(()),
+            false => Err(Error::user("other transactions are open, and a checkpoint would move what they may change")
+                .with_hint("try again when they have ended; with many changes, a commit makes a checkpoint by itself")),
+        }
+    }
+
+    /// Makes a checkpoint unless somebody holds a pin for so long.
+    pub(super) fn checkpoint_within(&self, patience: Duration) -> Result<bool> {
         self.check_writable()?;
-        let _turn = self.loads.lock();
+        let Some(_folding) = self.pins.fold(patience) else { return Ok(false) };
         let _alone = self.commits.write();
         let before = self.tables.lock().clone();
-        let after = before.iter().map(|(key, version)| Ok((key.clone(), self.folded(version)?)));
-        let after: Tables = after.collect::<Result<_>>()?;
+        let mut after = before.clone();
+        for (key, version) in before.iter() {
+            put_table(&mut after, key, Some(self.folded(version)?));
+        }
         if let Some(disk) = &self.disk {
             let mut root = disk.root.lock();
             let content = self.root_bytes(&after)?;
@@ -41,36 +66,48 @@ impl Store {
                 log.restart(number)?;
             }
         }
-        for (key, version) in &after {
-            if !Arc::ptr_eq(version, &before[key]) {
-                self.catalog.create_table(version.definition(), true)?;
-            }
-        }
-        *self.tables.lock() = after;
-        Ok(())
+        let changed = after.iter().filter(|(key, version)| !Arc::ptr_eq(version, &before[*key]));
+        let mut tables = self.tables.lock();
+        self.catalog.put_all(changed.map(|(key, version)| (key.clone(), Slot::of_table(version.clone()).entry)));
+        *tables = after.clone();
+        Ok(true)
     }
 
-    /// The table with the rows of its delta in row groups. A last row group that is less than half full is filled up, so
-    /// that many small commits make few row groups.
+    /// The table with the rows of its delta in row groups, without row groups that lost much. A last row group that is less
+    /// than half full is filled up, so that many small commits make few row groups.
     fn folded(&self, version: &Arc<TableVersion>) -> Result<Arc<TableVersion>> {
-        if version.delta().is_empty() {
+        let groups = &version.main().groups;
+        let has_delta = version.delta_rows() > 0;
+        let is_moved = |number: usize| {
+            let rows = groups[number].rows as usize;
+            let deleted = version.deleted().of(number as u32).map_or(0, |set| set.rows());
+            let is_filled_up = has_delta && number + 1 == groups.len() && rows < ROW_GROUP_ROWS / 2;
+            is_filled_up || deleted * DELETED_SHARE_MAX > rows
+        };
+        let moved: Vec<usize> = (0..groups.len()).filter(|&number| is_moved(number)).collect();
+        if moved.is_empty() && !has_delta {
             return Ok(version.clone());
         }
-        let mut base = version.main().clone();
+        let mut base = version.main().as_ref().clone();
         let fields: Vec<_> = base.columns.iter().map(|column| column.field.clone()).collect();
         let choices = vec![self.encoding(); fields.len()];
         let load = Load::new(&fields, &choices, self.blocks.clone(), &self.memory, 1)?;
         let mut worker = load.worker(&self.memory)?;
-        if base.groups.last().is_some_and(|last| (last.rows as usize) < ROW_GROUP_ROWS / 2) {
-            let last = base.groups.len() - 1;
-            base.for_each_window(last, &self.memory, |columns, rows| worker.append(columns, rows))?;
-            base.remove_last_group();
+        for &group in &moved {
+            version.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
         }
-        for chunk in version.delta() {
-            worker.append(&chunk.dense_columns(), chunk.len())?;
-        }
+        version.visit_live_delta(0, |columns, rows| worker.append(columns, rows))?;
         worker.finish()?;
-        TableVersion::new(version.name(), load.finish(&base)?, &self.memory)
+        base.remove_groups(&moved);
+        let kept = (0..groups.len()).filter(|number| !moved.contains(number)).collect::<Vec<_>>();
+        let mut deleted = Marks::default();
+        for (place, &group) in kept.iter().enumerate() {
+            for row in version.deleted().of(group as u32).iter().flat_map(|set| set.iter()) {
+                deleted.insert(RowId { place: place as u32, row });
+            }
+        }
+        let deleted = DeletedRows::default().with(&deleted, &self.memory)?;
+        version.folded(load.finish(&base)?, deleted)
     }
 
     fn root_bytes(&self, tables: &Tables) -> Result<Vec<u8>> {
@@ -94,6 +131,12 @@ impl Store {
             put_bytes(&mut out, name.as_bytes());
             put_bytes(&mut out, statement.as_bytes());
         }
+        put_u32(&mut out, tables.len() as u32);
+        for version in tables.values() {
+            put_bytes(&mut out, version.name().as_bytes());
+            write_rules(version.rules(), &mut out);
+            write_marks(&version.deleted().since(&DeletedRows::default()), &mut out);
+        }
         Ok(out)
     }
 
@@ -103,15 +146,32 @@ impl Store {
         let mut tables = self.tables.lock();
         for _ in 0..bytes.u32()? {
             let name = bytes.text()?.to_owned();
-            let version = TableVersion::new(&name, Main::read(&mut bytes, &self.blocks)?, &self.memory)?;
-            self.catalog.create_table(version.definition(), false)?;
-            tables.insert(super::key(&name), version);
+            let main = Main::read(&mut bytes, &self.blocks)?;
+            let version = TableVersion::new(&name, main, Arc::default(), &self.memory)?;
+            put_table(&mut tables, &super::key(&name), Some(version));
         }
         for _ in 0..bytes.u32()? {
             let (name, statement) = (bytes.text()?, bytes.text()?.to_owned());
             let view = Planner::parse_view(&statement)
                 .map_err(|error| Error::corrupt(format!("the view {name} can't be read: {}", error.message())))?;
             self.catalog.create_view(Arc::new(view), false)?;
+        }
+        // Files of format 1 end here.
+        let with_rules = if bytes.is_empty() { 0 } else { bytes.u32()? };
+        for _ in 0..with_rules {
+            let name = bytes.text()?;
+            let (rules, deleted) = (read_rules(&mut bytes)?, read_marks(&mut bytes)?);
+            let key = super::key(name);
+            let version = tables.get(&key).cloned();
+            let version =
+                version.ok_or_else(|| Error::corrupt(format!("there are rules for {name}, which is no table")))?;
+            if !version.has_rows(&deleted) {
+                return Err(Error::corrupt(format!("rows of {name} are deleted that it doesn't have")));
+            }
+            put_table(&mut tables, &key, Some(version.with_rules(rules)?.without_rows(&deleted)?));
+        }
+        for (key, version) in tables.iter() {
+            self.catalog.put_all([(key.clone(), Slot::of_table(version.clone()).entry)]);
         }
         match bytes.is_empty() {
             true => Ok(()),

@@ -1,39 +1,42 @@
-//! The tables of a database: how they are found when it is opened, and how commits change them.
+//! The tables of a database: how they are found when it is opened, and what of them is committed.
 //!
 //! ```text
-//!   commit ─▶ new versions in memory ─▶ record in the log ─▶ catalog ─▶ sync, together with others ─▶ done
-//!   open   ─▶ newest checkpoint ─▶ records of the log, one after the other
+//!   Transaction ─ commit ─▶ record in the log ─▶ tables and catalog ─▶ sync, together with others ─▶ done
+//!   open        ─▶ newest checkpoint ─▶ records of the log, one after the other
 //! ```
 //!
-//! Locks, in this order: `loads` (one load ends at a time, or a checkpoint), `commits` (shared by commits until they are
-//! on the disk, alone by a checkpoint), `tables` (short). A version is visible as soon as its record is written; the
-//! commit is acknowledged when the record is on the disk.
+//! Locks, in this order: `commits` (shared by commits until they are on the disk, alone by a checkpoint), `tables` (short).
+//! A commit is visible as soon as its record is written; it is acknowledged when the record is on the disk.
 //!
 //! A database in memory is the same without file and log.
 
 mod check;
 mod checkpoint;
+mod pins;
 mod record;
+mod view;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_schema::Field;
 use godwit_common::{Error, ErrorKind, Result};
 use godwit_encoding::EncodingChoice;
 use godwit_io::{DiskSystem, FileSystem};
 use godwit_memory::BufferManager;
-use godwit_sql::{Catalog, CatalogEntry, Planner, ViewDefinition};
+use godwit_sql::Catalog;
 use godwit_storage::block::Blocks;
 use godwit_storage::file::{DatabaseFile, StreamPointer};
 use godwit_storage::log::{Log, LogEnd};
-use godwit_storage::table::{Load, Main};
-use godwit_vector::Vector;
+use godwit_storage::table::Load;
 use parking_lot::{Mutex, RwLock};
 
 pub use check::CheckReport;
-pub(crate) use record::Change;
+pub(crate) use pins::Pin;
+use pins::Pins;
+pub(crate) use view::{Put, Slot, View};
+use view::{Tables, put_table};
 
 use crate::version::TableVersion;
 
@@ -42,18 +45,18 @@ const LOG_BYTES_MAX: u64 = 16 << 20;
 
 /// The tables of a database.
 pub struct Store {
+    /// What statements outside of transactions see.
     catalog: Arc<Catalog>,
     memory: BufferManager,
     blocks: Blocks,
     disk: Option<Disk>,
     tables: Mutex<Tables>,
-    loads: Mutex<()>,
     commits: RwLock<()>,
+    /// Who needs row ids to stay what they are.
+    pins: Arc<Pins>,
     /// Asked for by the user, for all columns.
     encoding: Mutex<EncodingChoice>,
 }
-
-type Tables = BTreeMap<String, Arc<TableVersion>>;
 
 /// A database in a file.
 struct Disk {
@@ -62,46 +65,6 @@ struct Disk {
     log: Option<Log>,
     /// What the newest checkpoint wrote besides the tables.
     root: Mutex<Option<StreamPointer>>,
-}
-
-/// A table that is about to be made.
-#[derive(Debug, Clone)]
-pub struct NewTable {
-    /// Its name.
-    pub name: String,
-    /// Its columns; strings are views.
-    pub fields: Vec<Field>,
-    /// Replaces a table of that name.
-    pub or_replace: bool,
-}
-
-/// Where rows go.
-#[derive(Clone)]
-pub enum TableTarget {
-    /// A table that is there.
-    Existing(Arc<TableVersion>),
-    /// A table that appears with all of its rows.
-    New(NewTable),
-}
-
-impl TableTarget {
-    /// The table's name.
-    pub fn name(&self) -> &str {
-        match self {
-            TableTarget::Existing(version) => version.name(),
-            TableTarget::New(table) => &table.name,
-        }
-    }
-
-    /// The columns.
-    pub fn fields(&self) -> Vec<Field> {
-        match self {
-            TableTarget::Existing(version) => {
-                version.schema().fields().iter().map(|field| field.as_ref().clone()).collect()
-            }
-            TableTarget::New(table) => table.fields.clone(),
-        }
-    }
 }
 
 impl Store {
@@ -161,8 +124,8 @@ impl Store {
             blocks,
             disk,
             tables: Mutex::default(),
-            loads: Mutex::default(),
             commits: RwLock::default(),
+            pins: Arc::default(),
             encoding: Mutex::default(),
         }
     }
@@ -177,112 +140,39 @@ impl Store {
         *self.encoding.lock() = choice;
     }
 
-    /// The newest version of a table.
+    /// The newest committed version of a table.
     pub fn table(&self, name: &str) -> Option<Arc<TableVersion>> {
         self.tables.lock().get(&key(name)).cloned()
     }
 
-    /// All tables.
+    /// All tables, as they are committed.
     pub fn tables(&self) -> Vec<Arc<TableVersion>> {
         self.tables.lock().values().cloned().collect()
     }
 
-    /// Makes a table without rows.
-    pub fn create_table(&self, table: &NewTable) -> Result<()> {
-        self.check_new(table)?;
-        let (name, fields) = (table.name.clone(), table.fields.clone());
-        self.commit(vec![Change::CreateTable { name, fields }], None)
+    /// All that is committed.
+    pub(crate) fn committed(&self) -> View {
+        let tables = self.tables.lock();
+        View { tables: tables.clone(), catalog: Arc::new(self.catalog.snapshot()) }
     }
 
-    /// An error if a table can't be made under its name.
-    pub fn check_new(&self, table: &NewTable) -> Result<()> {
-        match self.catalog.get(&table.name) {
-            Some(CatalogEntry::View(_)) => Err(Error::user(format!("{} is a view already", table.name))),
-            Some(CatalogEntry::Table(_)) if self.table(&table.name).is_none() => {
-                Err(Error::user(format!("{} is a file's table", table.name)).with_hint("choose another name"))
-            }
-            Some(CatalogEntry::Table(_)) if !table.or_replace => {
-                Err(Error::user(format!("{} exists already", table.name))
-                    .with_hint("use CREATE OR REPLACE TABLE to replace it, or choose another name"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Removes a table.
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        if self.table(name).is_none() {
-            return self.catalog.drop_table(name);
-        }
-        self.commit(vec![Change::DropTable { name: name.to_owned() }], None)
-    }
-
-    /// Makes a view.
-    pub fn create_view(&self, view: Arc<ViewDefinition>, or_replace: bool) -> Result<()> {
-        let Some(statement) = view.statement.clone() else { return self.catalog.create_view(view, or_replace) };
-        if self.table(&view.name).is_some() || (!or_replace && self.catalog.get(&view.name).is_some()) {
-            return self.catalog.create_view(view, or_replace);
-        }
-        self.commit(vec![Change::CreateView { name: view.name.clone(), statement }], None)
-    }
-
-    /// Removes a view.
-    pub fn drop_view(&self, name: &str) -> Result<()> {
-        match self.catalog.get(name) {
-            Some(CatalogEntry::View(view)) if view.statement.is_some() => {
-                self.commit(vec![Change::DropView { name: name.to_owned() }], None)
-            }
-            _ => self.catalog.drop_view(name),
-        }
-    }
-
-    /// Begins to load rows for a table. `memory` counts what the load holds.
-    pub(crate) fn load(&self, target: &TableTarget, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
+    /// Begins to load rows for a table with these columns. `memory` counts what the load holds.
+    pub(crate) fn load(&self, fields: &[Field], memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
         self.check_writable()?;
-        let fields = target.fields();
         let choices = vec![self.encoding(); fields.len()];
-        Load::new(&fields, &choices, self.blocks.clone(), memory, workers)
+        Load::new(fields, &choices, self.blocks.clone(), memory, workers)
     }
 
-    /// Commits the rows of a load whose workers have finished.
-    pub(crate) fn commit_load(&self, target: &TableTarget, load: &Load) -> Result<()> {
-        let _turn = self.loads.lock();
-        let name = target.name().to_owned();
-        let changes = match target {
-            TableTarget::Existing(planned) => {
-                let current = self.current(planned)?;
-                vec![Change::SetMain { name, main: load.finish(current.main())? }]
-            }
-            TableTarget::New(table) => {
-                self.check_new(table)?;
-                let main = load.finish(&Main::empty(&table.fields)?)?;
-                vec![
-                    Change::CreateTable { name: name.clone(), fields: table.fields.clone() },
-                    Change::SetMain { name, main },
-                ]
-            }
-        };
-        if let Some(file) = self.blocks.file() {
-            file.sync()?;
-        }
-        self.commit(changes, Some(target))
+    pub(crate) fn pins(&self) -> &Arc<Pins> {
+        &self.pins
     }
 
-    /// Commits a few rows.
-    pub(crate) fn commit_rows(&self, target: &TableTarget, columns: Vec<Vector>, rows: usize) -> Result<()> {
-        self.commit(vec![Change::Insert { name: target.name().to_owned(), columns, rows }], Some(target))
+    pub(crate) fn memory(&self) -> &BufferManager {
+        &self.memory
     }
 
-    /// The newest version of a table; an error if it is another one than was planned with.
-    fn current(&self, planned: &TableVersion) -> Result<Arc<TableVersion>> {
-        let current = self.table(planned.name());
-        current.filter(|current| current.schema() == planned.schema()).ok_or_else(|| {
-            Error::user(format!("{} was dropped or replaced meanwhile", planned.name()))
-                .with_hint("run the statement again")
-        })
-    }
-
-    fn check_writable(&self) -> Result<()> {
+    /// An error if nothing can be committed.
+    pub(crate) fn check_writable(&self) -> Result<()> {
         match &self.disk {
             Some(Disk { file, log: None, .. }) => {
                 Err(Error::user(format!("{} is open for reading only", file.path().display())))
@@ -295,105 +185,80 @@ impl Store {
         }
     }
 
-    /// Makes changes happen; returns when they are on the disk. `target` must still be what it was.
-    fn commit(&self, changes: Vec<Change>, target: Option<&TableTarget>) -> Result<()> {
-        self.check_writable()?;
-        let log = self.disk.as_ref().and_then(|disk| disk.log.as_ref());
-        {
-            let _commit = self.commits.read();
-            let position = {
-                let mut tables = self.tables.lock();
-                if let Some(TableTarget::Existing(planned)) = target {
-                    let current = tables.get(&key(planned.name()));
-                    if current.is_none_or(|current| current.schema() != planned.schema()) {
-                        return Err(Error::user(format!("{} was dropped or replaced meanwhile", planned.name())));
-                    }
+    fn log(&self) -> Option<&Log> {
+        self.disk.as_ref().and_then(|disk| disk.log.as_ref())
+    }
+
+    /// Makes changes happen if all slots, and those of `watched` names, are still what they were before; returns when they
+    /// are on the disk. False: something else was committed first.
+    pub(crate) fn publish(&self, puts: &[Put], watched: &[(String, Slot)]) -> Result<bool> {
+        let changes = if self.disk.is_some() { record::changes_of(puts)? } else { Vec::new() };
+        if !changes.is_empty() {
+            self.check_writable()?;
+        }
+        if let Some(file) = self.blocks.file().filter(|_| puts.iter().any(Put::has_new_blocks)) {
+            file.sync()?;
+        }
+        let _commit = self.commits.read();
+        let position = {
+            let mut tables = self.tables.lock();
+            let now = |key: &str| Slot { table: tables.get(key).cloned(), entry: self.catalog.get(key) };
+            let is_unchanged = puts.iter().all(|put| now(&put.key).is(&put.before))
+                && watched.iter().all(|(key, slot)| now(key).is(slot));
+            if !is_unchanged {
+                return Ok(false);
+            }
+            let position = match self.log().filter(|_| !changes.is_empty()) {
+                Some(log) => {
+                    // Even a record whose write fails may be found on the disk.
+                    puts.iter().filter(|put| put.has_new_blocks()).for_each(mark_saved);
+                    Some(log.append(&record::to_bytes(&changes)?)?)
                 }
-                let mut changed = tables.clone();
-                changes.iter().try_for_each(|change| self.apply(&mut changed, change))?;
-                // Even a record whose write fails may be found on the disk.
-                changes.iter().for_each(mark_saved);
-                let position = match log {
-                    Some(log) => Some(log.append(&record::to_bytes(&changes)?)?),
-                    None => None,
-                };
-                self.publish(&changes, &changed)?;
-                *tables = changed;
-                position
+                None => None,
             };
-            if let (Some(log), Some(position)) = (log, position) {
-                log.sync_to(position)?;
+            for put in puts {
+                put_table(&mut tables, &put.key, put.after.table.clone());
             }
-        }
-        if log.is_some_and(|log| log.bytes() > LOG_BYTES_MAX) {
-            self.checkpoint()?;
-        }
-        Ok(())
-    }
-
-    /// The tables after a change.
-    fn apply(&self, tables: &mut Tables, change: &Change) -> Result<()> {
-        let of = |tables: &Tables, name: &str| {
-            tables.get(&key(name)).cloned().ok_or_else(|| Error::user(format!("no table named {name}")))
+            self.catalog.put_all(puts.iter().map(|put| (put.key.clone(), put.after.entry.clone())));
+            position
         };
-        match change {
-            Change::CreateTable { name, fields } => {
-                tables.insert(key(name), TableVersion::new(name, Main::empty(fields)?, &self.memory)?);
-            }
-            Change::SetMain { name, main } => {
-                let version = of(tables, name)?.with_main(main.clone())?;
-                tables.insert(key(name), version);
-            }
-            Change::Insert { name, columns, rows } => {
-                let version = of(tables, name)?.with_rows(columns, *rows)?;
-                tables.insert(key(name), version);
-            }
-            Change::DropTable { name } => {
-                of(tables, name)?;
-                tables.remove(&key(name));
-            }
-            Change::CreateView { .. } | Change::DropView { .. } => {}
+        if let (Some(log), Some(position)) = (self.log(), position) {
+            log.sync_to(position)?;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Makes changes visible to statements that are planned from now on.
-    fn publish(&self, changes: &[Change], tables: &Tables) -> Result<()> {
-        for change in changes {
-            match change {
-                Change::CreateTable { name, .. } | Change::SetMain { name, .. } | Change::Insert { name, .. } => {
-                    if let Some(version) = tables.get(&key(name)) {
-                        self.catalog.create_table(version.definition(), true)?;
-                    }
-                }
-                Change::DropTable { name } => self.catalog.drop_table(name)?,
-                Change::CreateView { statement, .. } => {
-                    self.catalog.create_view(Arc::new(Planner::parse_view(statement)?), true)?;
-                }
-                Change::DropView { name } => self.catalog.drop_view(name)?,
-            }
+    /// Makes a checkpoint if the log is long and nobody is in the way.
+    pub(crate) fn checkpoint_if_due(&self) -> Result<()> {
+        match self.log().is_some_and(|log| log.bytes() > LOG_BYTES_MAX) {
+            true => self.checkpoint_within(Duration::ZERO).map(drop),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Makes the changes of a record of the log happen again.
     fn replay(&self, payload: &[u8]) -> Result<()> {
         let changes = record::from_bytes(payload, &self.blocks)?;
         let mut tables = self.tables.lock();
-        changes.iter().try_for_each(|change| self.apply(&mut tables, change))?;
-        self.publish(&changes, &tables)
+        for change in changes {
+            let key = key(change.name());
+            let slot = change.applied(tables.get(&key).cloned(), &self.memory)?;
+            put_table(&mut tables, &key, slot.table);
+            self.catalog.put_all([(key, slot.entry)]);
+        }
+        Ok(())
     }
 }
 
-/// Notes that a record of the log is about to point to the blocks of a change.
-fn mark_saved(change: &Change) {
-    if let Change::SetMain { main, .. } = change {
-        main.blocks().iter().for_each(|block| block.mark_saved());
+/// Notes that a record of the log is about to point to the blocks of a table.
+fn mark_saved(put: &Put) {
+    if let Some(table) = &put.after.table {
+        table.main().blocks().iter().for_each(|block| block.mark_saved());
     }
 }
 
 /// Names are compared without case.
-fn key(name: &str) -> String {
+pub(crate) fn key(name: &str) -> String {
     name.to_lowercase()
 }
 

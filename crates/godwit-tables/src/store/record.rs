@@ -1,55 +1,144 @@
 //! Changes of a database as bytes: the payload of a record of the log.
 //!
 //! ```text
-//!   count u32, then changes:
-//!   1 create table   name, columns            2 main part    name, metadata of the whole main part
-//!   3 insert         name, rows, parts        4 drop table   name
-//!   5 create view    name, statement          6 drop view    name
+//!   count u32, then changes: kind u8, name, and
+//!   1 create table   columns                  2 main part    metadata of the whole main part
+//!   3 insert         rows, parts              4 drop table
+//!   5 create view    statement                6 drop view
+//!   7 rules          defaults, constraints    8 delete       places, and which of their rows
 //! ```
 //!
-//! Rows of an insert are encoded as parts are, plainly; a main part is metadata, its bodies are in blocks already.
+//! Rows of an insert are encoded as parts are, plainly; a main part is metadata, its bodies are in blocks already. What a
+//! commit did to a table is the difference between two of its versions.
+
+use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_common::{Error, Result};
 use godwit_encoding::{EncodingChoice, Part, PartHeader, ROW_GROUP_ROWS, encode};
+use godwit_memory::BufferManager;
+use godwit_sql::{CatalogEntry, Planner, TableRules};
 use godwit_storage::block::Blocks;
 use godwit_storage::table::{Main, read_fields, write_fields};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 use godwit_vector::Vector;
 use godwit_vector::kernels::concatenate::concatenated;
 
+use super::{Put, Slot};
+use crate::deleted::{Marks, RowId};
+use crate::rules::{read_rules, write_rules};
+use crate::version::TableVersion;
+
 /// A change of a database. A commit has one or several, of which all happen or none.
-pub(crate) enum Change {
-    /// A table without rows.
-    CreateTable {
-        name: String,
-        fields: Vec<Field>,
-    },
-    /// The rows in blocks of an existing table are now these.
-    SetMain {
-        name: String,
-        main: Main,
-    },
-    /// More rows of an existing table: dense columns of the natural types.
-    Insert {
-        name: String,
-        columns: Vec<Vector>,
-        rows: usize,
-    },
-    DropTable {
-        name: String,
-    },
-    /// A view, by the statement that made it; it replaces another one.
-    CreateView {
-        name: String,
-        statement: String,
-    },
-    DropView {
-        name: String,
-    },
+pub(super) struct Change {
+    name: String,
+    kind: Kind,
 }
 
-/// The payload of a commit. `has_file`: main parts can be written down.
+enum Kind {
+    /// A table without rows.
+    CreateTable(Vec<Field>),
+    /// The rows in blocks of an existing table are now these.
+    SetMain(Main),
+    /// More rows of an existing table: dense columns of the natural types.
+    Insert(Vec<Vector>, usize),
+    DropTable,
+    /// A view, by the statement that made it; it replaces another one.
+    CreateView(String),
+    DropView,
+    /// Defaults and constraints of an existing table.
+    SetRules(TableRules),
+    Delete(Marks),
+}
+
+/// What turns the slots before into those after. Views that end with the session aren't written down.
+pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for Put { key, before, after } in puts {
+        let name = after.table.as_ref().map_or(key.as_str(), |table| table.name());
+        let mut push = |kind: Kind| changes.push(Change { name: name.to_owned(), kind });
+        match (&before.table, &after.table) {
+            (Some(before), Some(after)) if before.is_same_table(after) => added(Some(before), after, &mut push)?,
+            (before, Some(after)) => {
+                if before.is_some() {
+                    push(Kind::DropTable);
+                }
+                push(Kind::CreateTable(after.main().columns.iter().map(|column| column.field.clone()).collect()));
+                push(Kind::SetRules(after.rules().as_ref().clone()));
+                added(None, after, &mut push)?;
+            }
+            (Some(_), None) => push(Kind::DropTable),
+            (None, None) => {}
+        }
+        match (&before.entry, &after.entry) {
+            (_, Some(CatalogEntry::View(view))) => {
+                view.statement.clone().into_iter().map(Kind::CreateView).for_each(push)
+            }
+            (Some(CatalogEntry::View(view)), None) if view.statement.is_some() => push(Kind::DropView),
+            _ => {}
+        }
+    }
+    Ok(changes)
+}
+
+/// What a table has more than an earlier version of it, or than one without rows.
+fn added(before: Option<&TableVersion>, after: &TableVersion, push: &mut impl FnMut(Kind)) -> Result<()> {
+    let is_same_main = match before {
+        Some(before) => Arc::ptr_eq(before.main(), after.main()),
+        None => after.main().groups.is_empty(),
+    };
+    if !is_same_main {
+        push(Kind::SetMain(after.main().as_ref().clone()));
+    }
+    let (columns, rows) = after.delta_from(before.map_or(0, TableVersion::delta_rows))?;
+    if rows > 0 {
+        push(Kind::Insert(columns, rows));
+    }
+    let deleted = match before {
+        Some(before) => after.deleted().since(before.deleted()),
+        None => after.deleted().since(&Default::default()),
+    };
+    if !deleted.is_empty() {
+        push(Kind::Delete(deleted));
+    }
+    Ok(())
+}
+
+impl Change {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the name stands for after the change; `table` is the table that it stood for before.
+    pub(super) fn applied(self, table: Option<Arc<TableVersion>>, memory: &BufferManager) -> Result<Slot> {
+        let Change { name, kind } = self;
+        let known =
+            || table.clone().ok_or_else(|| Error::corrupt(format!("the log changes {name}, which is no table")));
+        Ok(match kind {
+            Kind::CreateTable(fields) => {
+                Slot::of_table(TableVersion::new(&name, Main::empty(&fields)?, Arc::default(), memory)?)
+            }
+            Kind::SetMain(main) => Slot::of_table(known()?.with_main(main)?),
+            Kind::Insert(columns, rows) => Slot::of_table(known()?.with_rows(&columns, rows)?),
+            Kind::SetRules(rules) => Slot::of_table(known()?.with_rules(rules)?),
+            Kind::Delete(marks) => {
+                let table = known()?;
+                if !table.has_rows(&marks) {
+                    return Err(Error::corrupt(format!("the log deletes rows that {name} doesn't have")));
+                }
+                Slot::of_table(table.without_rows(&marks)?)
+            }
+            Kind::DropTable => known().map(|_| Slot::default())?,
+            Kind::CreateView(statement) => {
+                let view = Arc::new(Planner::parse_view(&statement)?);
+                Slot { table: None, entry: Some(CatalogEntry::View(view)) }
+            }
+            Kind::DropView => Slot::default(),
+        })
+    }
+}
+
+/// The payload of a commit.
 pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     put_u32(&mut out, changes.len() as u32);
@@ -57,28 +146,36 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
         out.push(kind);
         put_bytes(out, name.as_bytes());
     };
-    for change in changes {
-        match change {
-            Change::CreateTable { name, fields } => {
+    for Change { name, kind } in changes {
+        match kind {
+            Kind::CreateTable(fields) => {
                 begin(&mut out, 1, name);
                 write_fields(fields, &mut out)?;
             }
-            Change::SetMain { name, main } => {
+            Kind::SetMain(main) => {
                 begin(&mut out, 2, name);
                 main.write(&mut out)?;
             }
-            Change::Insert { name, columns, rows } => {
+            Kind::Insert(columns, rows) => {
                 begin(&mut out, 3, name);
                 put_u32(&mut out, *rows as u32);
                 put_u32(&mut out, columns.len() as u32);
                 columns.iter().for_each(|column| write_column(column, &mut out));
             }
-            Change::DropTable { name } => begin(&mut out, 4, name),
-            Change::CreateView { name, statement } => {
+            Kind::DropTable => begin(&mut out, 4, name),
+            Kind::CreateView(statement) => {
                 begin(&mut out, 5, name);
                 put_bytes(&mut out, statement.as_bytes());
             }
-            Change::DropView { name } => begin(&mut out, 6, name),
+            Kind::DropView => begin(&mut out, 6, name),
+            Kind::SetRules(rules) => {
+                begin(&mut out, 7, name);
+                write_rules(rules, &mut out);
+            }
+            Kind::Delete(marks) => {
+                begin(&mut out, 8, name);
+                write_marks(marks, &mut out);
+            }
         }
     }
     Ok(out)
@@ -92,23 +189,55 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
     for _ in 0..count {
         let kind = bytes.u8()?;
         let name = bytes.text()?.to_owned();
-        changes.push(match kind {
-            1 => Change::CreateTable { name, fields: read_fields(&mut bytes)? },
-            2 => Change::SetMain { name, main: Main::read(&mut bytes, blocks)? },
+        let kind = match kind {
+            1 => Kind::CreateTable(read_fields(&mut bytes)?),
+            2 => Kind::SetMain(Main::read(&mut bytes, blocks)?),
             3 => {
                 let rows = bytes.u32()? as usize;
                 let width = bytes.u32()?;
-                let columns = (0..width).map(|_| read_column(&mut bytes, rows)).collect::<Result<_>>()?;
-                Change::Insert { name, columns, rows }
+                Kind::Insert((0..width).map(|_| read_column(&mut bytes, rows)).collect::<Result<_>>()?, rows)
             }
-            4 => Change::DropTable { name },
-            5 => Change::CreateView { name, statement: bytes.text()?.to_owned() },
-            6 => Change::DropView { name },
+            4 => Kind::DropTable,
+            5 => Kind::CreateView(bytes.text()?.to_owned()),
+            6 => Kind::DropView,
+            7 => Kind::SetRules(read_rules(&mut bytes)?),
+            8 => Kind::Delete(read_marks(&mut bytes)?),
             _ => return Err(Error::corrupt("the log has a change of an unknown kind")),
-        });
+        };
+        changes.push(Change { name, kind });
     }
     Ok(changes)
 }
+
+/// Places, and the rows of each.
+pub(super) fn write_marks(marks: &Marks, out: &mut Vec<u8>) {
+    put_u32(out, marks.places().count() as u32);
+    for (place, rows) in marks.places() {
+        let rows: Vec<u32> = rows.collect();
+        put_u32(out, place);
+        put_u32(out, rows.len() as u32);
+        rows.into_iter().for_each(|row| put_u32(out, row));
+    }
+}
+
+pub(super) fn read_marks(bytes: &mut Reader<'_>) -> Result<Marks> {
+    let mut marks = Marks::default();
+    for _ in 0..bytes.u32()? {
+        let place = bytes.u32()?;
+        for _ in 0..bytes.u32()? {
+            let row = bytes.u32()?;
+            // Marks take memory up to the largest row.
+            if row > ROWS_MAX {
+                return Err(Error::corrupt("a deleted row has a number that no row has"));
+            }
+            marks.insert(RowId { place, row });
+        }
+    }
+    Ok(marks)
+}
+
+/// No place has more rows: the log of a delta is a small part of that.
+const ROWS_MAX: u32 = 1 << 28;
 
 fn write_column(column: &Vector, out: &mut Vec<u8>) {
     for start in (0..column.len()).step_by(ROW_GROUP_ROWS) {

@@ -1,0 +1,88 @@
+//! The tables and names of a database at one moment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use godwit_sql::{Catalog, CatalogEntry};
+
+use crate::version::TableVersion;
+
+/// By name in lower case. Cloning costs nothing until one of both changes.
+pub(crate) type Tables = Arc<BTreeMap<String, Arc<TableVersion>>>;
+
+/// What a name stands for.
+#[derive(Clone, Default)]
+pub(crate) struct Slot {
+    /// A table of the database's own.
+    pub table: Option<Arc<TableVersion>>,
+    /// What the planner sees: that table, a view, or a file.
+    pub entry: Option<CatalogEntry>,
+}
+
+impl Slot {
+    pub(crate) fn of_table(table: Arc<TableVersion>) -> Self {
+        let entry = Some(CatalogEntry::Table(table.definition()));
+        Self { table: Some(table), entry }
+    }
+
+    /// True if both are the same version of the same thing.
+    pub(crate) fn is(&self, other: &Slot) -> bool {
+        match (&self.table, &other.table, &self.entry, &other.entry) {
+            (Some(a), Some(b), ..) => Arc::ptr_eq(a, b),
+            (None, None, Some(CatalogEntry::View(a)), Some(CatalogEntry::View(b))) => Arc::ptr_eq(a, b),
+            (None, None, Some(CatalogEntry::Table(a)), Some(CatalogEntry::Table(b))) => Arc::ptr_eq(a, b),
+            (None, None, None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A change of what a name stands for.
+pub(crate) struct Put {
+    /// The name in lower case.
+    pub key: String,
+    pub before: Slot,
+    pub after: Slot,
+}
+
+impl Put {
+    /// True if the table has blocks that it didn't have.
+    pub(crate) fn has_new_blocks(&self) -> bool {
+        match (&self.before.table, &self.after.table) {
+            (Some(before), Some(after)) => !Arc::ptr_eq(before.main(), after.main()),
+            (None, Some(after)) => !after.main().groups.is_empty(),
+            (_, None) => false,
+        }
+    }
+}
+
+/// All tables and names.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub tables: Tables,
+    /// Never changed; replaced.
+    pub catalog: Arc<Catalog>,
+}
+
+impl View {
+    pub(crate) fn get(&self, key: &str) -> Slot {
+        Slot { table: self.tables.get(key).cloned(), entry: self.catalog.get(key) }
+    }
+
+    pub(crate) fn put_all(&mut self, puts: impl IntoIterator<Item = (String, Slot)>) {
+        let catalog = self.catalog.snapshot();
+        for (key, slot) in puts {
+            put_table(&mut self.tables, &key, slot.table);
+            catalog.put_all([(key, slot.entry)]);
+        }
+        self.catalog = Arc::new(catalog);
+    }
+}
+
+pub(super) fn put_table(tables: &mut Tables, key: &str, table: Option<Arc<TableVersion>>) {
+    match table {
+        Some(table) => Arc::make_mut(tables).insert(key.to_owned(), table),
+        None if tables.contains_key(key) => Arc::make_mut(tables).remove(key),
+        None => None,
+    };
+}

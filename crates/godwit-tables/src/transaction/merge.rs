@@ -1,0 +1,110 @@
+//! What a transaction did, put upon what others have committed since it began.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_storage::table::Main;
+
+use super::{Verification, conflict};
+use crate::store::{Put, Slot, Store, View};
+use crate::version::TableVersion;
+
+/// What a name will stand for. An error if others changed the same.
+pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &Slot) -> Result<Slot> {
+    if now.is(base) {
+        return Ok(own.clone());
+    }
+    match (&base.table, &own.table, &now.table) {
+        (Some(base), Some(own), Some(now)) if base.is_same_table(own) && base.is_same_table(now) => {
+            merged_rows(store, base, own, now).map(Slot::of_table)
+        }
+        // Whatever rows others added go with the table.
+        (Some(base), None, Some(now)) if base.is_same_table(now) => Ok(own.clone()),
+        _ => Err(conflict(format!("another one changed what {name} is"))),
+    }
+}
+
+/// The rows of `now`, with those that `own` has more and less than `base`.
+fn merged_rows(
+    store: &Store,
+    base: &TableVersion,
+    own: &TableVersion,
+    now: &TableVersion,
+) -> Result<Arc<TableVersion>> {
+    let mut deleted = own.deleted().since(base.deleted());
+    // Rows that the transaction added and deleted again are left out below.
+    deleted.keep(|id| base.has_row(id));
+    if !deleted.is_empty() && now.epoch() != base.epoch() {
+        return Err(conflict(format!("rows of {} were moved meanwhile", base.name())));
+    }
+    if now.deleted().overlap(&deleted) {
+        return Err(conflict(format!("another one changed the same rows of {}", base.name())));
+    }
+    let mut next = now.without_rows(&deleted)?;
+    if !Arc::ptr_eq(base.main(), own.main()) {
+        next = next.with_main(reloaded(store, base, own, now.main())?)?;
+    }
+    let mut columns = Vec::new();
+    own.visit_live_delta(base.delta_rows(), |added, rows| {
+        columns.push((added.to_vec(), rows));
+        Ok(())
+    })?;
+    for (added, rows) in columns {
+        next = next.with_rows(&added, rows)?;
+    }
+    Ok(next)
+}
+
+/// The main part with the row groups that `own` has more than `base`.
+fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, main: &Main) -> Result<Main> {
+    let fields: Vec<_> = main.columns.iter().map(|column| column.field.clone()).collect();
+    let load = store.load(&fields, store.memory(), 1)?;
+    let mut worker = load.worker(store.memory())?;
+    for group in base.main().groups.len()..own.main().groups.len() {
+        own.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
+    }
+    worker.finish()?;
+    load.finish(main)
+}
+
+/// Checks the constraints that hold for the transaction alone but may be broken by what others committed. Returns the
+/// names that must not change until the commit.
+pub(super) fn verify_changes(
+    base: &View,
+    now: &View,
+    puts: &[Put],
+    verify: &dyn Fn(&Verification) -> Result<()>,
+) -> Result<Vec<(String, Slot)>> {
+    let mut related: BTreeMap<String, Slot> = BTreeMap::new();
+    let mut next: Option<View> = None;
+    for put in puts {
+        let neighbours = neighbours(now, put);
+        let was_changed = |key: &str| !now.get(key).is(&base.get(key));
+        let needs_check = was_changed(&put.key) || neighbours.iter().any(|key| was_changed(key));
+        if let Some(after) = put.after.table.as_ref().filter(|_| needs_check) {
+            let view = next.get_or_insert_with(|| {
+                let mut view = now.clone();
+                view.put_all(puts.iter().map(|put| (put.key.clone(), put.after.clone())));
+                view
+            });
+            let before = put.before.table.clone().filter(|before| before.is_same_table(after));
+            verify(&Verification { catalog: view.catalog.clone(), before, after: after.clone() })?;
+        }
+        related.extend(neighbours.into_iter().map(|key| (key.clone(), now.get(&key))));
+    }
+    puts.iter().for_each(|put| {
+        related.remove(&put.key);
+    });
+    Ok(related.into_iter().collect())
+}
+
+/// Tables that a changed one refers to, and those that refer to it.
+fn neighbours(now: &View, put: &Put) -> Vec<String> {
+    let parents = put.after.table.iter().flat_map(|table| &table.rules().references);
+    let parents = parents.map(|reference| reference.parent.to_lowercase());
+    let children = now.tables.iter().filter(|(_, table)| {
+        table.rules().references.iter().any(|reference| reference.parent.to_lowercase() == put.key)
+    });
+    parents.chain(children.map(|(key, _)| key.clone())).filter(|key| *key != put.key).collect()
+}

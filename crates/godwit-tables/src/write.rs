@@ -1,0 +1,295 @@
+//! The end of a query whose rows change a table.
+//!
+//! ```text
+//! worker ─ row ids ─▶ marks of all workers, each row once
+//!        └ rows ─ buffers ─▶ few in all: the delta
+//!                       └──▶ many: a load, in parallel ─▶ row groups in blocks
+//! last:    marks and rows ─▶ transaction
+//! ```
+//!
+//! What the columns of the query are says [`WriteKind`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_schema::Field;
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_exec::metrics::OperatorMetrics;
+use godwit_exec::pipeline::{Sink, SinkVerdict, SinkWorker};
+use godwit_exec::{QueryContext, ResultCollector};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_sql::WriteKind;
+use godwit_storage::table::{Load, LoadWorker};
+use godwit_vector::kernels::cast::convert;
+use godwit_vector::kernels::concatenate::concatenated;
+use godwit_vector::{Chunk, PhysicalType, Vector};
+use parking_lot::Mutex;
+
+use crate::deleted::{Marks, RowId};
+use crate::transaction::{NewRows, Transaction};
+use crate::version::TableVersion;
+
+/// Most rows of a statement that go to the delta. More than that is worth a row group and its blocks.
+const DELTA_ROWS_MAX: usize = 16_384;
+
+/// What a statement does to a table.
+pub struct WriteTask {
+    /// In which it happens.
+    pub transaction: Arc<Transaction>,
+    /// The table, as the query was planned with.
+    pub table: Arc<TableVersion>,
+    /// What the columns of the query are.
+    pub kind: WriteKind,
+    /// Names of the checks.
+    pub checks: Vec<String>,
+    /// The result are the last columns of the query; else it is the number of rows.
+    pub returns_rows: bool,
+    /// Many rows are expected.
+    pub is_bulk: bool,
+}
+
+/// The last sink of `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `COPY … FROM` and `CREATE TABLE … AS`.
+pub struct WriteSink {
+    task: WriteTask,
+    columns: Columns,
+    types: Vec<PhysicalType>,
+    fields: Vec<Field>,
+    workers: usize,
+    state: Mutex<State>,
+    rows: AtomicU64,
+    result: Arc<ResultCollector>,
+    memory: BufferManager,
+    metrics: Arc<OperatorMetrics>,
+}
+
+/// Where the columns of the query begin.
+struct Columns {
+    is_deleted: usize,
+    table: usize,
+    checks: usize,
+    returning: usize,
+}
+
+struct State {
+    marks: Marks,
+    load: Option<Arc<Load>>,
+    /// Rows of workers that had few.
+    few: Vec<Vec<Vector>>,
+    /// For marks and rows.
+    reservation: Reservation,
+}
+
+impl WriteSink {
+    /// A sink for the query of a task. `result` gets what the statement answers.
+    pub fn new(task: WriteTask, query: &QueryContext, result: Arc<ResultCollector>) -> Result<Arc<Self>> {
+        let verb = match task.kind {
+            WriteKind::Insert => "Insert into",
+            WriteKind::Update => "Update",
+            WriteKind::Delete => "Delete from",
+            WriteKind::Upsert | WriteKind::Merge => "Merge into",
+        };
+        let metrics = OperatorMetrics::new(format!("{verb} {}", task.table.name()));
+        let fields: Vec<Field> = task.table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let types = fields.iter().map(|field| PhysicalType::natural(field.data_type())).collect::<Result<_>>()?;
+        let is_deleted = usize::from(task.kind.has_row_ids());
+        let table = is_deleted + usize::from(task.kind.has_deletions());
+        let checks = table + if task.kind.has_columns() { fields.len() } else { 0 };
+        let columns = Columns { is_deleted, table, checks, returning: checks + task.checks.len() };
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let reservation = memory.reserve(0, MemoryTag::Writer)?;
+        Ok(Arc::new(Self {
+            task,
+            columns,
+            types,
+            fields,
+            workers: query.settings.workers,
+            state: Mutex::new(State { marks: Marks::default(), load: None, few: Vec::new(), reservation }),
+            rows: AtomicU64::new(0),
+            result,
+            memory,
+            metrics,
+        }))
+    }
+
+    /// What the scheduler drives.
+    pub fn into_sink(self: Arc<Self>) -> Arc<dyn Sink> {
+        Arc::new(SharedSink(self))
+    }
+
+    /// The load of all workers, begun by the first that needs it.
+    fn load_worker(&self) -> Result<LoadWorker> {
+        let mut state = self.state.lock();
+        let load = match &state.load {
+            Some(load) => load.clone(),
+            None => {
+                let load = self.task.transaction.load(&self.task.table, &self.memory, self.workers)?;
+                state.load.insert(load).clone()
+            }
+        };
+        drop(state);
+        load.worker(&self.memory)
+    }
+
+    /// Marks the rows of a chunk as deleted, and takes those out of it that were marked before.
+    fn mark(&self, chunk: &mut Chunk) -> Result<()> {
+        let ids = convert(&chunk.dense(0), PhysicalType::I64);
+        let flat = ids.to_flat();
+        let numbers = flat.values::<i64>();
+        let mut state = self.state.lock();
+        let State { marks, reservation, .. } = &mut *state;
+        let mut kept = Vec::with_capacity(numbers.len());
+        for (row, &id) in numbers.iter().enumerate() {
+            if !ids.is_valid(row) || marks.insert(RowId::from_i64(id)) {
+                kept.push(row as u32);
+            } else if matches!(self.task.kind, WriteKind::Upsert | WriteKind::Merge) {
+                let message = format!("a row of {} is changed twice by one statement", self.task.table.name());
+                return Err(
+                    Error::user(message).with_hint("make rows of the source differ in what they are matched by")
+                );
+            }
+        }
+        reservation.resize(marks.bytes())?;
+        drop(state);
+        if kept.len() < chunk.len() {
+            chunk.select(&kept);
+        }
+        Ok(())
+    }
+
+    /// The columns of a chunk as the table has them.
+    fn table_columns(&self, chunk: &Chunk) -> Result<Vec<Vector>> {
+        for (at, name) in self.task.checks.iter().enumerate() {
+            let passes = chunk.dense(self.columns.checks + at).to_flat();
+            if passes.bools().contains(&0) {
+                return Err(Error::user(format!("a row violates {name}, a check of {}", self.task.table.name())));
+            }
+        }
+        let columns: Vec<Vector> = (self.columns.table..self.columns.checks).map(|at| chunk.dense(at)).collect();
+        for (column, field) in columns.iter().zip(&self.fields) {
+            if !field.is_nullable() && column.has_nulls() {
+                let message = format!("column {} of {} must not be NULL", field.name(), self.task.table.name());
+                return Err(Error::user(message));
+            }
+        }
+        let numbers = columns.into_iter().zip(&self.types).map(|(column, &ty)| match ty {
+            PhysicalType::Str => column,
+            ty => convert(&column, ty),
+        });
+        Ok(numbers.collect())
+    }
+}
+
+/// The rows of one worker.
+struct WriteWorker {
+    sink: Arc<WriteSink>,
+    result: Box<dyn SinkWorker>,
+    few: Vec<Vec<Vector>>,
+    few_rows: usize,
+    rows: usize,
+    load: Option<LoadWorker>,
+}
+
+/// The sink as the scheduler sees it: workers need it shared.
+struct SharedSink(Arc<WriteSink>);
+
+impl Sink for SharedSink {
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let result = self.0.result.worker(query)?;
+        let worker = WriteWorker { sink: self.0.clone(), result, few: Vec::new(), few_rows: 0, rows: 0, load: None };
+        Ok(Box::new(worker))
+    }
+
+    fn finalize(&self, query: &Arc<QueryContext>) -> Result<()> {
+        let sink = &self.0;
+        let (marks, few, load) = {
+            let mut state = sink.state.lock();
+            (std::mem::take(&mut state.marks), std::mem::take(&mut state.few), state.load.clone())
+        };
+        let few_rows: usize = few.iter().map(|columns| columns.first().map_or(0, Vector::len)).sum();
+        let added = if load.is_none() && few_rows == 0 {
+            NewRows::None
+        } else if load.is_none() && few_rows <= DELTA_ROWS_MAX {
+            let columns = (0..sink.fields.len())
+                .map(|column| concatenated(&few.iter().map(|columns| columns[column].clone()).collect::<Vec<_>>()));
+            NewRows::Few(columns.collect(), few_rows)
+        } else {
+            let mut worker = sink.load_worker()?;
+            few.iter().try_for_each(|columns| worker.append(columns, columns.first().map_or(0, Vector::len)))?;
+            worker.finish()?;
+            NewRows::Load(sink.state.lock().load.take().expect("a worker of it was just made"))
+        };
+        sink.task.transaction.write(&sink.task.table, &marks, added)?;
+        if !sink.task.returns_rows {
+            let mut result = sink.result.worker(query)?;
+            let rows = sink.rows.load(Ordering::Relaxed) as i64;
+            result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
+            result.combine()?;
+        }
+        sink.result.finalize(query)
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.result.pinned_bytes(workers)
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+impl WriteWorker {
+    fn add(&mut self, columns: Vec<Vector>, rows: usize) -> Result<()> {
+        if let Some(load) = &mut self.load {
+            return load.append(&columns, rows);
+        }
+        self.few.push(columns);
+        self.few_rows += rows;
+        if self.sink.task.is_bulk || self.few_rows > DELTA_ROWS_MAX {
+            let mut load = self.sink.load_worker()?;
+            for columns in self.few.drain(..) {
+                load.append(&columns, columns.first().map_or(0, Vector::len))?;
+            }
+            self.load = Some(load);
+        }
+        Ok(())
+    }
+}
+
+impl SinkWorker for WriteWorker {
+    fn sink(&mut self, mut chunk: Chunk) -> Result<SinkVerdict> {
+        let sink = self.sink.clone();
+        let (kind, at) = (sink.task.kind, &sink.columns);
+        if kind.has_row_ids() {
+            sink.mark(&mut chunk)?;
+        }
+        self.rows += chunk.len();
+        let mut verdict = SinkVerdict::NeedInput;
+        if sink.task.returns_rows && !chunk.is_empty() {
+            let returned: Vec<usize> = (at.returning..chunk.width()).collect();
+            verdict = self.result.sink(chunk.project(&returned))?;
+        }
+        if kind.has_deletions() {
+            let is_deleted = chunk.dense(at.is_deleted).to_flat();
+            let kept = is_deleted.bools().iter().enumerate().filter(|(_, is_deleted)| **is_deleted == 0);
+            let kept: Vec<u32> = kept.map(|(row, _)| row as u32).collect();
+            chunk.select(&kept);
+        }
+        if kind.has_columns() && !chunk.is_empty() {
+            self.add(sink.table_columns(&chunk)?, chunk.len())?;
+        }
+        // Nobody reads the result any more: the statement goes on, or is stopped from above.
+        Ok(if matches!(verdict, SinkVerdict::Done) { SinkVerdict::NeedInput } else { verdict })
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        self.sink.rows.fetch_add(self.rows as u64, Ordering::Relaxed);
+        self.result.combine()?;
+        match self.load {
+            Some(load) => load.finish(),
+            None => {
+                self.sink.state.lock().few.extend(self.few);
+                Ok(())
+            }
+        }
+    }
+}

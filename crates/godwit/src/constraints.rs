@@ -1,0 +1,166 @@
+//! Constraints that compare rows with other rows: keys and references. Checked by queries, so within the memory limit.
+//!
+//! ```text
+//! key, few new rows      new keys ⋈ all rows, GROUP BY key HAVING count(*) > 1
+//! key, many new rows     all rows,            GROUP BY key HAVING count(*) > 1
+//! reference              new rows ▷ rows of the other table             (anti join)
+//! rows went away         rows of tables that refer to this one ▷ its rows
+//! ```
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch};
+use godwit_common::{Error, Result};
+use godwit_sql::{Catalog, CatalogEntry, KeyRule, ReferenceRule};
+use godwit_tables::{TableVersion, Verification};
+
+use crate::connection::Inner;
+use crate::execution::result_schema;
+
+/// Names for the rows that are looked at; they can't be spelled in SQL.
+const ALL: &str = "\u{1}all";
+const ADDED: &str = "\u{1}added";
+
+/// New rows are joined with all rows if they are fewer than one in so many of them.
+const FEW_SHARE: u64 = 4;
+
+impl Inner {
+    /// An error if a change of a table broke a constraint.
+    pub(crate) fn verify(&self, change: &Verification) -> Result<()> {
+        let Verification { catalog, before, after } = change;
+        let rules = after.rules();
+        let before = before.as_ref().filter(|before| before.is_same_table(after));
+        let has_lost = before.is_some_and(|before| after.deleted_rows() > before.deleted_rows());
+        if rules.keys.is_empty() && rules.references.is_empty() && !has_lost {
+            return Ok(());
+        }
+        let added = match before {
+            Some(before) => after.added_since(before)?,
+            None => after.clone(),
+        };
+        let catalog = catalog.snapshot();
+        let entry = |table: &Arc<TableVersion>| Some(CatalogEntry::Table(table.definition()));
+        catalog.put_all([(ALL.to_owned(), entry(after)), (ADDED.to_owned(), entry(&added))]);
+        let catalog = Arc::new(catalog);
+        if added.rows() > 0 {
+            let is_few = added.rows() * FEW_SHARE < after.rows();
+            rules.keys.iter().try_for_each(|key| self.verify_key(&catalog, after.name(), key, is_few))?;
+            rules.references.iter().try_for_each(|reference| {
+                let message = format!("{} of {} doesn't hold", reference.name, after.name());
+                self.verify_reference(&catalog, ADDED, reference, &reference.parent, &message)
+            })?;
+        }
+        if has_lost {
+            self.verify_children(&catalog, after)?;
+        }
+        Ok(())
+    }
+
+    fn verify_key(&self, catalog: &Arc<Catalog>, table: &str, key: &KeyRule, is_few: bool) -> Result<()> {
+        let (columns, texts) = (list(&key.columns, "t", ", "), texts(&key.columns, "t"));
+        let found = match is_few {
+            true => {
+                let matches: Vec<String> =
+                    key.columns.iter().map(|name| format!("{} = {}", column("t", name), column("n", name))).collect();
+                format!(
+                    "SELECT {texts} FROM \"{ALL}\" AS t JOIN (SELECT DISTINCT {} FROM \"{ADDED}\" AS n) AS n ON {} \
+                     GROUP BY {columns} HAVING count(*) > 1 LIMIT 1",
+                    list(&key.columns, "n", ", "),
+                    matches.join(" AND ")
+                )
+            }
+            false => {
+                let known = list_with(&key.columns, "t", " IS NOT NULL", " AND ");
+                format!(
+                    "SELECT {texts} FROM \"{ALL}\" AS t WHERE {known} GROUP BY {columns} HAVING count(*) > 1 LIMIT 1"
+                )
+            }
+        };
+        match self.first_row(catalog, &found)? {
+            None => Ok(()),
+            Some(row) => Err(Error::user(format!(
+                "duplicate key ({}) = ({}) in {}, a key of {table}",
+                key.columns.join(", "),
+                values(&row),
+                key.name
+            ))),
+        }
+    }
+
+    /// An error if a row of `child` refers to no row of `parent`.
+    fn verify_reference(
+        &self,
+        catalog: &Arc<Catalog>,
+        child: &str,
+        reference: &ReferenceRule,
+        parent: &str,
+        message: &str,
+    ) -> Result<()> {
+        let pairs = reference.columns.iter().zip(&reference.parent_columns);
+        let matches: Vec<String> =
+            pairs.map(|(own, other)| format!("{} = {}", column("p", other), column("c", own))).collect();
+        let query = format!(
+            "SELECT {} FROM \"{child}\" AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM \"{parent}\" AS p WHERE {}) LIMIT 1",
+            texts(&reference.columns, "c"),
+            list_with(&reference.columns, "c", " IS NOT NULL", " AND "),
+            matches.join(" AND ")
+        );
+        match self.first_row(catalog, &query)? {
+            None => Ok(()),
+            Some(row) => Err(Error::user(format!(
+                "{message}: there is no ({}) = ({}) in {}",
+                reference.parent_columns.join(", "),
+                values(&row),
+                reference.parent
+            ))),
+        }
+    }
+
+    /// Looks for rows of other tables that refer to rows which went away.
+    fn verify_children(&self, catalog: &Arc<Catalog>, parent: &TableVersion) -> Result<()> {
+        for (name, entry) in catalog.entries() {
+            let CatalogEntry::Table(child) = entry else { continue };
+            let Some(rules) = child.writable.as_ref().map(|writable| writable.rules().clone()) else { continue };
+            if name == ADDED || name == ALL {
+                continue;
+            }
+            for reference in
+                rules.references.iter().filter(|reference| reference.parent.eq_ignore_ascii_case(parent.name()))
+            {
+                let message = format!("{} of {name} doesn't hold any more", reference.name);
+                self.verify_reference(catalog, &name, reference, ALL, &message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first row of a query, as text.
+    fn first_row(&self, catalog: &Arc<Catalog>, sql: &str) -> Result<Option<RecordBatch>> {
+        let plan = self.database.0.planner.on(catalog.clone()).plan_query(sql)?;
+        let (mut result, _) = self.start(sql, &plan, result_schema(&plan, None), false, |_, rows| Ok(rows))?;
+        result.find(|batch| batch.as_ref().map_or(true, |batch| batch.num_rows() > 0)).transpose()
+    }
+}
+
+/// The texts of the first row of a batch.
+fn values(row: &RecordBatch) -> String {
+    let text = |column: &ArrayRef| column.as_string_view_opt().map_or("?", |texts| texts.value(0)).to_owned();
+    row.columns().iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn column(table: &str, name: &str) -> String {
+    format!("{table}.\"{}\"", name.replace('"', "\"\""))
+}
+
+fn texts(names: &[String], table: &str) -> String {
+    names.iter().map(|name| format!("CAST({} AS VARCHAR)", column(table, name))).collect::<Vec<_>>().join(", ")
+}
+
+fn list(names: &[String], table: &str, between: &str) -> String {
+    list_with(names, table, "", between)
+}
+
+fn list_with(names: &[String], table: &str, behind: &str, between: &str) -> String {
+    names.iter().map(|name| format!("{}{behind}", column(table, name))).collect::<Vec<_>>().join(between)
+}

@@ -1,0 +1,188 @@
+//! Runs planned queries: to their rows, into a file, or to look at the plan.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_expr::LogicalPlan;
+use godwit_common::{Error, Result, format_bytes};
+use godwit_exec::pipeline::Sink;
+use godwit_exec::{CancelToken, Json, PhysicalPlan, QueryContext, ResultCollector, plan_query};
+use godwit_files::{CopySink, FileFormat};
+use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
+use godwit_sql::{CopyOption, Estimates};
+
+use crate::connection::Inner;
+use crate::result::{AwaitedCompletion, Completion, QueryResult, RunningQuery};
+
+impl Inner {
+    /// Writes the rows of a query to a file. The result is their number.
+    pub(crate) fn copy(
+        &self,
+        sql: &str,
+        plan: &LogicalPlan,
+        column_names: &[String],
+        path: &str,
+        options: &[CopyOption],
+    ) -> Result<QueryResult> {
+        let format = FileFormat::of(path, options)?;
+        let rows = result_schema(plan, Some(column_names));
+        let sink = |query: &QueryContext, count| {
+            let sink: Arc<dyn Sink> = CopySink::create(path, &format, &rows, query, count)?;
+            Ok(sink)
+        };
+        self.start(sql, plan, count_schema(), false, sink).map(|(result, _)| result)
+    }
+
+    /// Plans a query and starts it as soon as the memory that it can't do without is free. Its rows end in the sink that
+    /// `sink_of` makes; what that gives to the collector, with the columns of `schema`, comes through the result.
+    pub(crate) fn start(
+        &self,
+        sql: &str,
+        plan: &LogicalPlan,
+        schema: SchemaRef,
+        profile: bool,
+        sink_of: impl FnOnce(&QueryContext, Arc<ResultCollector>) -> Result<Arc<dyn Sink>>,
+    ) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
+        let shared = &self.database.0;
+        let pool = shared.pool();
+        let cancel = CancelToken::default();
+        *self.current.lock() = cancel.clone();
+        let owner = OwnerCounters::new();
+        owner.set_memory_limit_bytes(shared.query_limits.of_query());
+        self.owner.set_memory_limit_bytes(shared.query_limits.of_connection());
+        let settings = self.session().query_settings(pool.workers(), profile);
+        let query = QueryContext::new(self.memory.scoped(owner.clone()), settings, cancel.clone());
+        // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
+        let is_awaited = shared.queries.is_busy(self.id);
+        let registered = shared.queries.enter(self.id, sql, query.clone(), owner.clone());
+        let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
+        let sink = sink_of(&query, collector.clone())?;
+        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), sink)?;
+        registered.set_operators(explain.operators());
+        let completion = Completion::default();
+        let keeps_no_rows = pipelines.len() == 1;
+        let name = registered.name();
+        let start = {
+            let (completion, query, pool) = (completion.clone(), query.clone(), pool.clone());
+            move |admission: Option<Admission>| match admission {
+                Some(admission) => {
+                    registered.run();
+                    pool.run(query, pipelines, move |result| {
+                        if let Err(error) = result {
+                            collector.fail(error);
+                        }
+                        drop((registered, admission));
+                        completion.complete();
+                    });
+                }
+                None => {
+                    collector.fail(Error::cancelled());
+                    drop((registered, pipelines));
+                    completion.complete();
+                }
+            }
+        };
+        let request = AdmissionRequest {
+            name,
+            minimum_bytes: minimum_query_bytes(pool.workers()),
+            at_once: is_awaited || keeps_no_rows,
+            owner: owner.clone(),
+        };
+        if let Some(waiting) = shared.memory.admit(request, start) {
+            cancel.on_cancel(move || waiting.give_up());
+        }
+        let running = RunningQuery { stream, completion: AwaitedCompletion(completion), query, owner, _pool: pool };
+        Ok((QueryResult::running(schema, running), explain))
+    }
+
+    pub(crate) fn explain(&self, plan: &LogicalPlan, json: bool) -> Result<QueryResult> {
+        let shared = &self.database.0;
+        let workers = shared.pool().workers();
+        let settings = self.session().query_settings(workers, false);
+        let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
+        let (collector, _stream) = ResultCollector::new(result_schema(plan, None), &query, "Result");
+        let physical = plan_query(plan, &query, &Estimates::new(), collector)?;
+        let pinned = physical.pinned_bytes(workers);
+        let least = minimum_memory_limit(workers).max(minimum_memory_limit(0) + pinned);
+        let PhysicalPlan { pipelines, explain } = physical;
+        let waits_for = if pipelines.len() == 1 { 0 } else { minimum_query_bytes(workers) };
+        if json {
+            return json_result(Json::object([
+                ("pinned_bytes", pinned.into()),
+                ("memory_limit_min_bytes", least.into()),
+                ("waits_for_bytes", waits_for.into()),
+                ("plan", explain.to_json(false)),
+            ]));
+        }
+        plan_text(&format!(
+            "{}Needs {} at least; finishes with a memory limit of {}; waits until {} of it are free\n",
+            explain.render(false),
+            format_bytes(pinned),
+            format_bytes(least),
+            format_bytes(waits_for),
+        ))
+    }
+
+    /// Runs a query, drops its rows, and shows what happened.
+    pub(crate) fn analyze(&self, sql: &str, plan: &LogicalPlan, json: bool) -> Result<QueryResult> {
+        let started = std::time::Instant::now();
+        let schema = result_schema(plan, None);
+        let (mut result, explain) = self.start(sql, plan, schema, true, |_, rows| Ok(rows))?;
+        let mut rows = 0;
+        for batch in &mut result {
+            rows += batch?.num_rows();
+        }
+        let total = started.elapsed().as_secs_f64() * 1e3;
+        if json {
+            let memory = result.memory();
+            return json_result(Json::object([
+                ("total_ms", Json::Number(total)),
+                ("rows", (rows as u64).into()),
+                ("memory_peak_bytes", memory.peak_bytes.into()),
+                ("spilled_bytes", memory.spilled_bytes.into()),
+                ("reread_bytes", memory.reread_bytes.into()),
+                ("plan", explain.to_json(true)),
+            ]));
+        }
+        plan_text(&format!("Total {total:.2} ms, {rows} rows; times add up over all workers\n{}", explain.render(true)))
+    }
+}
+
+/// The columns of a plan's result, renamed if names are given. All may hold NULL: what the planner crates derive isn't
+/// always so (an empty scalar subquery).
+pub(crate) fn result_schema(plan: &LogicalPlan, column_names: Option<&[String]>) -> SchemaRef {
+    let schema = plan.schema().as_arrow();
+    let names: Vec<&str> = match column_names {
+        Some(names) => names.iter().map(String::as_str).collect(),
+        None => schema.fields().iter().map(|field| field.name().as_str()).collect(),
+    };
+    assert_eq!(names.len(), schema.fields().len(), "a name for each column");
+    let renamed = |(field, name): (&Arc<Field>, &str)| field.as_ref().clone().with_name(name).with_nullable(true);
+    let fields: Vec<Field> = schema.fields().iter().zip(names).map(renamed).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The result of statements that write rows: how many.
+pub(crate) fn count_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("count", DataType::Int64, true)]))
+}
+
+/// A result with the lines of a plan.
+fn plan_text(text: &str) -> Result<QueryResult> {
+    text_result(&["plan"], vec![text.lines().map(str::to_owned).collect()])
+}
+
+/// A result of one value.
+fn json_result(json: Json) -> Result<QueryResult> {
+    text_result(&["plan"], vec![vec![json.to_string()]])
+}
+
+/// A result of text columns.
+pub(crate) fn text_result(names: &[&str], columns: Vec<Vec<String>>) -> Result<QueryResult> {
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let arrays = columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
+    let batch = RecordBatch::try_new(schema, arrays).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(QueryResult::of_batch(batch))
+}

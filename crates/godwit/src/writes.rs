@@ -1,0 +1,106 @@
+//! Runs statements that change tables.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use datafusion_expr::LogicalPlan;
+use godwit_common::{Error, Result};
+use godwit_exec::QueryContext;
+use godwit_sql::{WriteKind, WritePlan};
+use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
+
+use crate::connection::Inner;
+use crate::execution::{count_schema, result_schema};
+use crate::result::QueryResult;
+use crate::transactions::{Scope, StatementEnd, WriteEnd};
+
+impl Inner {
+    /// Changes rows. The result is what RETURNING asks for, or the number of rows.
+    pub(crate) fn write(
+        self: &Arc<Self>,
+        sql: &str,
+        plan: WritePlan,
+        scope: Scope,
+        is_bulk: bool,
+    ) -> Result<QueryResult> {
+        let Scope { transaction: Some(transaction), ends } = scope else {
+            return Err(Error::internal("a statement that writes has no transaction"));
+        };
+        let WritePlan { table: name, kind, rows, checks, returning } = plan;
+        let table = transaction.table(&name);
+        let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
+        let before = Some(table.clone());
+        let end = WriteEnd { transaction: transaction.clone(), ends, table: name, before };
+        let schema = match &returning {
+            Some(names) => returned_schema(&rows, names),
+            None => count_schema(),
+        };
+        let returns_rows = returning.is_some();
+        let task = WriteTask { transaction, table, kind, checks, returns_rows, is_bulk };
+        self.run_write(sql, &rows, schema, task, end)
+    }
+
+    /// Makes a table, with the rows of a query if there is one.
+    pub(crate) fn create_table(
+        self: &Arc<Self>,
+        sql: &str,
+        table: NewTable,
+        if_not_exists: bool,
+        rows: Option<LogicalPlan>,
+        scope: Scope,
+    ) -> Result<QueryResult> {
+        let Some(transaction) = scope.transaction.clone() else {
+            return Err(Error::internal("a statement that writes has no transaction"));
+        };
+        if if_not_exists && transaction.table(&table.name).is_some() {
+            return Ok(QueryResult::empty());
+        }
+        let Some(rows) = rows else {
+            return self.define(scope, |transaction| transaction.create_table(&table).map(drop));
+        };
+        let version: Arc<TableVersion> = transaction.create_table(&table)?;
+        let end =
+            WriteEnd { transaction: transaction.clone(), ends: scope.ends, table: table.name.clone(), before: None };
+        let (kind, checks) = (WriteKind::Insert, Vec::new());
+        let task = WriteTask { transaction, table: version, kind, checks, returns_rows: false, is_bulk: true };
+        self.run_write(sql, &rows, count_schema(), task, end)
+    }
+
+    fn run_write(
+        self: &Arc<Self>,
+        sql: &str,
+        rows: &LogicalPlan,
+        schema: SchemaRef,
+        task: WriteTask,
+        end: WriteEnd,
+    ) -> Result<QueryResult> {
+        let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)?.into_sink());
+        let (result, _) = self.start(sql, rows, schema, false, sink)?;
+        Ok(result.ending_with(StatementEnd::of_write(self.clone(), end)))
+    }
+
+    /// Changes tables or views.
+    pub(crate) fn define(
+        self: &Arc<Self>,
+        scope: Scope,
+        change: impl FnOnce(&Transaction) -> Result<()>,
+    ) -> Result<QueryResult> {
+        let Some(transaction) = scope.transaction else {
+            return Err(Error::internal("a statement that defines something has no transaction"));
+        };
+        change(&transaction)?;
+        if scope.ends {
+            transaction.commit(&self.verifier())?;
+        }
+        Ok(QueryResult::empty())
+    }
+}
+
+/// The columns of RETURNING: the last ones of the query.
+fn returned_schema(rows: &LogicalPlan, names: &[String]) -> SchemaRef {
+    let all = result_schema(rows, None);
+    let width = all.fields().len();
+    let first = width - names.len();
+    let fields = all.fields()[first..].iter().zip(names).map(|(field, name)| field.as_ref().clone().with_name(name));
+    Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()))
+}
