@@ -13,7 +13,6 @@ use godwit_common::{Error, Result};
 
 use crate::CopyOption;
 use crate::parse::{StatementParser, Syntax};
-use crate::write::InsertClauses;
 
 impl StatementParser<'_> {
     pub(crate) fn copy(mut self) -> Result<Syntax> {
@@ -73,7 +72,7 @@ impl StatementParser<'_> {
         self.tokens.truncate(from + 2);
         self.tokens.drain(..from + 1);
         let source = Some(self.query_or_table(0)?);
-        Ok(Syntax::Insert { table, columns, source, clauses: InsertClauses::default() })
+        Ok(Syntax::Insert { table, columns, source, clauses: Box::default() })
     }
 
     /// The first such word that isn't in parentheses.

@@ -84,7 +84,7 @@ pub(crate) enum Syntax {
     DropView { names: Vec<String>, if_exists: bool },
     CreateTable(Box<ast::CreateTable>),
     DropTable { names: Vec<String>, if_exists: bool },
-    Insert { table: String, columns: Vec<String>, source: Option<Box<Query>>, clauses: InsertClauses },
+    Insert { table: String, columns: Vec<String>, source: Option<Box<Query>>, clauses: Box<InsertClauses> },
     Update(Box<ast::Update>),
     Delete(Box<ast::Delete>),
     Merge(Box<ast::Merge>),

@@ -93,7 +93,7 @@ impl QueryResult {
     /// Runs the query to its end and keeps its rows, which count only if the end is good.
     fn hold_rows(&mut self) -> Result<()> {
         let mut held = VecDeque::new();
-        while let Some(batch) = self.rows.next() {
+        for batch in self.rows.by_ref() {
             held.push_back(batch?);
         }
         self.end.take().map_or(Ok(()), StatementEnd::reach)?;

@@ -44,7 +44,7 @@ pub(crate) fn syntax(insert: ast::Insert) -> Result<Syntax> {
         None => None,
     };
     let alias = insert.table_alias.map(|alias| alias.alias);
-    let clauses = InsertClauses { alias, on: insert.on, returning: insert.returning };
+    let clauses = Box::new(InsertClauses { alias, on: insert.on, returning: insert.returning });
     Ok(Syntax::Insert { table, columns, source, clauses })
 }
 
