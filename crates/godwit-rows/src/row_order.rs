@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use godwit_vector::{PhysicalType, StrView};
 
+use crate::row_ptr::prefetch;
 use crate::{RowLayout, RowPtr};
 
 /// One column of an order.
@@ -46,6 +47,39 @@ impl RowOrder {
             nulls_first: key.nulls_first,
         });
         Self { keys: keys.collect() }
+    }
+
+    /// Is the largest value of a key first?
+    pub fn is_descending(&self, key: usize) -> bool {
+        self.keys[key].descending
+    }
+
+    /// Shows the string of a key, of a row that is pinned and isn't NULL there.
+    #[inline(always)]
+    pub fn read_string<R>(&self, key: usize, row: RowPtr, read: impl FnOnce(&[u8]) -> R) -> R {
+        let view = self.view(key, row);
+        // SAFETY: views of pinned rows are inline or point into pinned heap pages.
+        read(unsafe { view.as_bytes() })
+    }
+
+    /// Asks for the memory that [`Self::read_string`] reads first.
+    #[inline(always)]
+    pub fn prefetch_view(&self, key: usize, row: RowPtr) {
+        row.prefetch(self.keys[key].offset);
+    }
+
+    /// Asks for the memory that [`Self::read_string`] reads then; reads what [`Self::prefetch_view`] has asked for.
+    #[inline(always)]
+    pub fn prefetch_string(&self, key: usize, row: RowPtr) {
+        prefetch(self.view(key, row).pointer());
+    }
+
+    #[inline(always)]
+    fn view(&self, key: usize, row: RowPtr) -> StrView {
+        let key = &self.keys[key];
+        assert_eq!(key.physical, PhysicalType::Str, "only strings have views");
+        // SAFETY: the row is pinned by the contract of row pointers and has a view at this offset.
+        unsafe { StrView::from_bits(row.read::<u128>(key.offset)) }
     }
 
     /// The order of two rows, both pinned.

@@ -54,3 +54,16 @@ pub(super) const RANGES_AHEAD: usize = 1;
 /// A LIMIT is sorted as a whole, and cut at the end, if its rows would fill more than this share of what a worker
 /// collects before it writes a run: throwing away losers again and again would copy more than it saves.
 pub(super) const TOP_SHARE: u64 = 4;
+
+/// How many entries ahead strings are asked for, and their views as far again, when they get new keys: a miss of about
+/// 100 ns behind entries that take some nanoseconds each.
+pub(super) const PREFETCH_ENTRIES: usize = 16;
+
+/// Smaller groups of rows with equal keys are compared outright, unless a look at their next bytes is likely to be enough.
+pub(super) const REKEY_ROWS_MIN: usize = 16;
+
+/// Rows that get new keys at once: few enough that what is gathered for them stays in the L2 cache.
+pub(super) const REKEY_ROWS: usize = 1024;
+
+/// How often rows get new keys before they are compared outright: enough for strings that share 200 bytes.
+pub(super) const REKEYS_MAX: u32 = 16;

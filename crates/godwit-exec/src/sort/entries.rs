@@ -77,15 +77,11 @@ impl<K: KeyWord> Shared<K> {
         }
     }
 
-    /// Sorts by keys first, which touches no row, then each group of equal open keys by rows.
+    /// Sorts by keys first, which touches no row, then each group of equal open keys by what is behind them.
     pub(super) fn sort(&self, entries: &mut [Entry<K>]) {
         entries.sort_unstable_by_key(|entry| entry.key);
         if self.key_layout.has_open_keys() {
-            for group in entries.chunk_by_mut(|a, b| a.key == b.key) {
-                if group.len() > 1 && group[0].key.is_odd() {
-                    group.sort_unstable_by(|a, b| self.order.compare(a.row, b.row));
-                }
-            }
+            self.sort_ties(entries);
         }
     }
 }

@@ -32,6 +32,10 @@ pub(crate) trait KeyWord: Copy + Ord + Default + Send + Sync + 'static {
     fn high(self) -> u64;
     /// The least significant bit.
     fn is_odd(self) -> bool;
+    /// The 8 bits from `shift` on.
+    fn byte(self, shift: u32) -> u8;
+    /// A key of these bits; those that don't fit are a bug.
+    fn of_bits(bits: u128) -> Self;
 }
 
 impl KeyWord for u64 {
@@ -52,6 +56,14 @@ impl KeyWord for u64 {
     fn is_odd(self) -> bool {
         self & 1 == 1
     }
+    #[inline(always)]
+    fn byte(self, shift: u32) -> u8 {
+        (self >> shift) as u8
+    }
+    #[inline(always)]
+    fn of_bits(bits: u128) -> Self {
+        bits as u64
+    }
 }
 
 impl KeyWord for u128 {
@@ -71,6 +83,14 @@ impl KeyWord for u128 {
     #[inline(always)]
     fn is_odd(self) -> bool {
         self & 1 == 1
+    }
+    #[inline(always)]
+    fn byte(self, shift: u32) -> u8 {
+        (self >> shift) as u8
+    }
+    #[inline(always)]
+    fn of_bits(bits: u128) -> Self {
+        bits
     }
 }
 
@@ -189,6 +209,16 @@ impl KeyLayout {
     /// True if equal keys may belong to different values. Then `key.is_odd()` tells it of a key.
     pub(crate) fn has_open_keys(&self) -> bool {
         self.has_open_bit
+    }
+
+    /// Which sort key is a string that goes on behind its prefix and so opened a key, and how long the prefix is; `None` if
+    /// the key is open for want of room only.
+    pub(crate) fn opened_by<K: KeyWord>(&self, key: K) -> Option<(usize, usize)> {
+        self.fields.iter().enumerate().find_map(|(index, field)| {
+            let Content::Prefix { bytes } = field.content else { return None };
+            let length = key.byte(field.shift) ^ if field.descending { u8::MAX } else { 0 };
+            (length as u32 == bytes + 1).then_some((index, bytes as usize))
+        })
     }
 
     /// The keys of `rows` rows, given the values of all sort keys (dense); replaces the content of `keys`.
@@ -358,7 +388,7 @@ impl<K: KeyWord> FieldSink<'_, K> {
 
 /// The first `bytes` (at most 15) bytes as a number, then the length, or one more than `bytes` if it is longer.
 #[inline(always)]
-fn prefix_and_length(string: &[u8], bytes: u32) -> u128 {
+pub(super) fn prefix_and_length(string: &[u8], bytes: u32) -> u128 {
     let mut padded = [0u8; 16];
     let kept = string.len().min(bytes as usize);
     padded[..kept].copy_from_slice(&string[..kept]);

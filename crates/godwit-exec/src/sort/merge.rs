@@ -7,7 +7,7 @@ use godwit_rows::{RowPtr, RowScan};
 use godwit_vector::{Heap, Heaps, Vector};
 
 use super::Shared;
-use super::config::RETIRED_BLOCKS_MAX;
+use super::config::{PREFETCH_ENTRIES, RETIRED_BLOCKS_MAX};
 use super::entries::{Entries, Entry};
 use super::key::KeyWord;
 use super::loser_tree::LoserTree;
@@ -106,6 +106,7 @@ impl<K: KeyWord> Merger<K> {
             rows.push(entry.row);
             let cursor = &mut self.cursors[winner];
             cursor.position += 1;
+            cursor.prefetch(&self.input.runs[winner], &shared);
             if cursor.position == cursor.end {
                 retired.extend(self.advance(winner)?);
             }
@@ -158,11 +159,8 @@ impl<K: KeyWord> Merger<K> {
     #[inline(always)]
     fn refresh(&mut self, index: usize) {
         let cursor = &self.cursors[index];
-        self.heads[index] = (cursor.position < cursor.end).then(|| match (&cursor.written, &self.input.runs[index]) {
-            (Some(blocks), _) => blocks.entries.as_slice()[cursor.position],
-            (None, Run::InPlace(run)) => run.entries.as_slice()[cursor.position],
-            (None, Run::Written(_)) => unreachable!("a written run is read block by block"),
-        });
+        self.heads[index] =
+            (cursor.position < cursor.end).then(|| cursor.entries(&self.input.runs[index])[cursor.position]);
     }
 }
 
@@ -198,6 +196,30 @@ impl<K: KeyWord> Cursor<K> {
             run.release_rows_before(first_row);
         }
         Ok(Some(std::mem::replace(&mut self.block, Arc::new(block))))
+    }
+
+    /// The entries of the open block, or of the whole run.
+    #[inline(always)]
+    fn entries<'a>(&'a self, run: &'a Run<K>) -> &'a [Entry<K>] {
+        match (&self.written, run) {
+            (Some(blocks), _) => blocks.entries.as_slice(),
+            (None, Run::InPlace(run)) => run.entries.as_slice(),
+            (None, Run::Written(_)) => unreachable!("a written run is read block by block"),
+        }
+    }
+
+    /// Asks for what rows to come are compared by, if that may be needed and they lie apart.
+    #[inline(always)]
+    fn prefetch(&self, run: &Run<K>, shared: &Shared<K>) {
+        if let (Some(key), None) = (shared.first_string_key, &self.written) {
+            let entries = self.entries(run);
+            if let Some(later) = entries.get(self.position + 2 * PREFETCH_ENTRIES) {
+                shared.order.prefetch_view(key, later.row);
+            }
+            if let Some(later) = entries.get(self.position + PREFETCH_ENTRIES) {
+                shared.order.prefetch_string(key, later.row);
+            }
+        }
     }
 
     /// False if the range is known to end in the open block.

@@ -17,7 +17,8 @@
 //! - A *top-N* throws away all but the N best rows whenever as many again have piled up, and from then on drops rows
 //!   whose key is behind the N-th (its own, or that of another worker) before they are materialized. The scan drops
 //!   those whose first key is (top_bound.rs). A LIMIT that isn't small against memory is sorted as a whole.
-//! - Rows whose normalized keys are equal and *open* are compared in their pages.
+//! - Rows whose normalized keys are equal and *open* get new keys of what is behind (ties.rs) while a run is sorted; where
+//!   runs are merged they are compared in their pages.
 //!
 //! Rows with equal keys come in any order. NaN is above all other floats; −0 equals 0; text is ordered by bytes.
 
@@ -32,6 +33,7 @@ mod merge_pass;
 mod room;
 mod run;
 mod source;
+mod ties;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -103,8 +105,12 @@ struct Shared<K> {
     /// Computes the columns behind them: those of the output that aren't keys.
     rest: Projection,
     key_layout: KeyLayout,
+    /// For each sort key, how it and those behind it become an integer.
+    rest_layouts: Vec<KeyLayout>,
     layout: Arc<RowLayout>,
     order: RowOrder,
+    /// What rows whose keys are equal are likely to be compared by.
+    first_string_key: Option<usize>,
     /// Where the output columns are in a row.
     output: Vec<usize>,
     limit: Option<usize>,
@@ -214,7 +220,9 @@ impl<K: KeyWord> Shared<K> {
         Ok(Self {
             room: Room::new(&memory, workers, sharers, layout.row_bytes()),
             key_layout: KeyLayout::new::<K>(&spec.keys),
+            rest_layouts: (0..spec.keys.len()).map(|first| KeyLayout::new::<K>(&spec.keys[first..])).collect(),
             order: RowOrder::new(&layout, order.collect()),
+            first_string_key: types[..spec.keys.len()].iter().position(|&ty| ty == PhysicalType::Str),
             keys,
             rest,
             output,

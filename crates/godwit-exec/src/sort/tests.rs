@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, ValueRange};
+use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, Flat, PhysicalType, StrColumn, ValueRange, Vector};
 use proptest::prelude::*;
 
 use super::*;
@@ -162,6 +162,43 @@ proptest! {
         let rows = if chunk_rows < 100 { rows / 10 } else { rows };
         let world = World { memory_limit: 96 * MIB, force_spill, chunk_rows, workers };
         check(&case, random_chunks(seed, &case.types, rows, chunk_rows, distinct), world);
+    }
+}
+
+/// Strings that share long prefixes, some only up to zero bytes and ends.
+fn similar_strings(random: &mut Random, len: usize) -> Vector {
+    let string = |random: &mut Random| {
+        let shared = [0, 9, 15, 16, 40, 300][random.below(6) as usize];
+        let mut string = vec![b'a'; shared];
+        string.extend((0..random.below(20)).map(|_| [0, b'a', 255][random.below(3) as usize]));
+        string
+    };
+    Vector::flat(Flat::Str(StrColumn::from_strings((0..len).map(|_| string(random)))), None)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn rows_are_told_apart_behind_what_keys_have_room_for(
+        descending in prop::array::uniform4(any::<bool>()),
+        seed: u64,
+        rows in 2usize..4000,
+        workers in 1usize..3,
+        force_spill: bool,
+    ) {
+        let mut random = Random(seed);
+        let types = [PhysicalType::Str, PhysicalType::Str, PhysicalType::F64, PhysicalType::I128];
+        let types = types.map(|physical| column_type(physical, false)).to_vec();
+        let keys = descending.iter().enumerate();
+        let keys = keys.map(|(column, &descending)| Key { column, descending, nulls_first: false }).collect();
+        let case = Case { types, keys, output: vec![3, 0], limit: None };
+        let chunks = (0..rows.div_ceil(700)).map(|_| {
+            let mut columns = vec![similar_strings(&mut random, 700), similar_strings(&mut random, 700)];
+            columns.extend(case.types[2..].iter().map(|ty| random_vector(&mut random, ty, 700, 3)));
+            Chunk::new(columns, 700)
+        });
+        let world = World { memory_limit: 96 * MIB, force_spill, chunk_rows: CHUNK_ROWS, workers };
+        check(&case, chunks.collect(), world);
     }
 }
 
