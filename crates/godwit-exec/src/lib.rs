@@ -26,6 +26,7 @@ mod planner;
 mod scan;
 pub mod scan_filter;
 mod scheduler;
+mod shared_rows;
 pub mod sort;
 pub mod tables;
 #[cfg(test)]

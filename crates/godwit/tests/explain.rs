@@ -77,6 +77,7 @@ fn a_plan_finishes_in_the_memory_that_explain_tells() {
             "SELECT g, count(DISTINCT t) FROM facts GROUP BY g",
             "SELECT a.k, b.t FROM facts a JOIN facts b ON a.k = b.k",
             "SELECT a.g, count(*) FROM facts a JOIN facts b ON a.k = b.k JOIN facts c ON b.t = c.t GROUP BY a.g",
+            "WITH r AS (SELECT t, count(*) AS n FROM facts GROUP BY t) SELECT * FROM r WHERE n = (SELECT max(n) FROM r)",
             "SELECT k, t FROM facts ORDER BY t",
             "SELECT k, row_number() OVER (ORDER BY t), lag(k) OVER (PARTITION BY g ORDER BY t) FROM facts",
         ] {
@@ -96,4 +97,53 @@ fn a_plan_finishes_in_the_memory_that_explain_tells() {
             println!("{threads} threads, {} KiB: {query}", pinned_bytes >> 10);
         }
     }
+}
+
+#[test]
+fn subplans_that_occur_twice_are_computed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    write_facts(folder.path());
+    let database = open(folder.path(), 2, Some(24 << 20));
+    let connection = database.connect();
+    let twice = "WITH r AS (SELECT t, count(*) AS n FROM facts GROUP BY t) \
+                 SELECT a.n, b.n FROM r AS a JOIN r AS b USING (t) WHERE a.n = (SELECT max(n) FROM r)";
+    let plan = text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {twice}"));
+    assert_eq!(plan.matches("\"operator\": \"Scan facts").count(), 1, "{plan}");
+    assert_eq!(plan.matches("\"operator\": \"SharedRows 1").count(), 3, "{plan}");
+    let (_, shared) = plan.split_once("\"operator\": \"SharedRows 1\"").unwrap();
+    assert_eq!(number(shared, "rows"), ROWS as f64);
+    assert!(number(shared, "spilled_bytes") > 0.0, "{shared}");
+    let rows: usize = connection.query(twice).unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, ROWS as usize);
+    for different in [
+        // A function that may differ, another filter, another column.
+        "WITH r AS (SELECT t, max(random()) AS n FROM facts GROUP BY t) SELECT * FROM r WHERE n = (SELECT max(n) FROM r)",
+        "SELECT * FROM (SELECT k, count(*) FROM facts WHERE g = 1 GROUP BY k) UNION ALL \
+         SELECT * FROM (SELECT k, count(*) FROM facts WHERE g = 2 GROUP BY k)",
+        "SELECT k, count(*) FROM facts GROUP BY k UNION ALL SELECT g, count(*) FROM facts GROUP BY g",
+    ] {
+        let plan = text(&connection, &format!("EXPLAIN (FORMAT json) {different}"));
+        assert!(!plan.contains("SharedRows"), "{plan}");
+    }
+}
+
+#[test]
+fn a_few_groups_are_found_without_reading_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    write_facts(folder.path());
+    let connection = open(folder.path(), 2, None).connect();
+    for query in ["SELECT DISTINCT g FROM facts LIMIT 3", "SELECT t || k FROM facts GROUP BY t, k LIMIT 10 OFFSET 5"] {
+        let plan = text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {query}"));
+        let (_, scan) = plan.split_once("\"operator\": \"Scan facts").unwrap();
+        assert!(number(scan, "rows") < ROWS as f64 / 2.0, "{plan}");
+    }
+    let rows = |sql: &str| connection.query(sql).unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+    assert_eq!(rows("SELECT DISTINCT g FROM facts LIMIT 99"), 99);
+    assert_eq!(rows("SELECT DISTINCT g FROM facts LIMIT 101"), 100);
+    assert_eq!(rows("SELECT t FROM facts GROUP BY t LIMIT 7 OFFSET 600000"), 7);
+    assert_eq!(
+        rows("SELECT g FROM facts GROUP BY g HAVING g > 97 LIMIT 2"),
+        2,
+        "groups that a filter drops don't count"
+    );
 }

@@ -25,8 +25,7 @@ impl FramedAggregates {
     /// An error if one of them has no state of a fixed size.
     pub(crate) fn new(calls: Vec<AggregateCall>) -> Result<Self> {
         let names: Vec<String> = calls.iter().map(|call| format!("{:?}", call.kind)).collect();
-        let spec =
-            HashAggregateSpec { groups: Vec::new(), grouping_sets: None, aggregates: calls, estimated_groups: None };
+        let spec = HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() };
         let plan = Plan::new(&spec)?;
         if !plan.distinct.is_empty() {
             return Err(Error::unsupported("DISTINCT in a window function")

@@ -208,6 +208,11 @@ impl LocalGroups {
         self.rows.rows() == 0
     }
 
+    /// How many different groups there are for sure.
+    pub(super) fn distinct_groups(&self) -> u64 {
+        if self.has_duplicates { 0 } else { self.rows.rows() }
+    }
+
     /// For `EXPLAIN ANALYZE`.
     pub(super) fn describe(&self) -> String {
         let entries = self.table.entries();

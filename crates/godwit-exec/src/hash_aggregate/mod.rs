@@ -65,7 +65,7 @@ use sink::{AggregateSinkWorker, Feeder};
 use source::{AggregateSourceWorker, SharedPhase};
 
 /// What a GROUP BY asks for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct HashAggregateSpec {
     /// The group keys; none for one group of all rows.
     pub groups: Vec<Expression>,
@@ -76,6 +76,8 @@ pub struct HashAggregateSpec {
     pub aggregates: Vec<AggregateCall>,
     /// The planner's guess of the number of groups.
     pub estimated_groups: Option<u64>,
+    /// So many groups are enough, whichever they are (LIMIT). Without aggregates, input ends as soon as they are found.
+    pub groups_enough: Option<u64>,
 }
 
 /// A GROUP BY of one query: the shared state of its sink and its source.
@@ -88,6 +90,8 @@ pub struct HashAggregate {
     distinct: Vec<SharedGroups>,
     collected: Vec<SharedCollected>,
     phase: SharedPhase,
+    /// Groups that are all that is wanted of the input.
+    groups_enough: u64,
     metrics: Arc<OperatorMetrics>,
 }
 
@@ -119,7 +123,9 @@ impl HashAggregate {
         let collected = plan.collected.iter().map(|set| SharedCollected::new(&keys, set, group_bits));
         let collected = collected.collect::<Result<Vec<_>>>()?;
         let phase = SharedPhase::default();
-        Ok(Arc::new(Self { plan, memory, workers, groups, distinct, collected, phase, metrics }))
+        let is_distinct = spec.aggregates.is_empty() && spec.grouping_sets.is_none();
+        let groups_enough = spec.groups_enough.filter(|_| is_distinct).unwrap_or(u64::MAX);
+        Ok(Arc::new(Self { plan, memory, workers, groups, distinct, collected, phase, groups_enough, metrics }))
     }
 
     /// Takes the input.

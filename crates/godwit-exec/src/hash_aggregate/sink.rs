@@ -82,6 +82,13 @@ impl Feeder {
         })
     }
 
+    /// How many different groups there are for sure.
+    fn groups(&self) -> u64 {
+        let direct = self.direct.as_ref().map_or(0, |direct| direct.groups() as u64);
+        // A group may be in both.
+        direct.max(self.local.distinct_groups())
+    }
+
     /// Adds rows of the input.
     fn feed_input(&mut self, chunk: &Chunk) -> Result<()> {
         let operator = self.operator.clone();
@@ -269,7 +276,8 @@ pub(super) struct AggregateSinkWorker(pub(super) Feeder);
 impl SinkWorker for AggregateSinkWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
         self.0.feed_input(&chunk)?;
-        Ok(SinkVerdict::NeedInput)
+        let is_enough = self.0.groups() >= self.0.operator.groups_enough;
+        Ok(if is_enough { SinkVerdict::Done } else { SinkVerdict::NeedInput })
     }
 
     fn combine(self: Box<Self>) -> Result<()> {

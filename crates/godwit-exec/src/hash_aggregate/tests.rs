@@ -270,7 +270,7 @@ pub(super) fn aggregate(case: &Case, chunks: Vec<Chunk>, world: World) -> Result
         groups: case.key_types.iter().enumerate().map(column).collect(),
         grouping_sets: case.grouping_sets.clone(),
         aggregates: case.calls.iter().map(|call| call.planned(keys)).collect(),
-        estimated_groups: None,
+        ..HashAggregateSpec::default()
     };
     let operator = HashAggregate::new(spec, &query, "HashAggregate")?;
     let collected = CollectedRows::new(&query);
@@ -536,8 +536,7 @@ fn sums_that_do_not_fit_are_errors() {
         order_by: Vec::new(),
         output: ty,
     };
-    let spec =
-        HashAggregateSpec { groups: Vec::new(), grouping_sets: None, aggregates: vec![call], estimated_groups: None };
+    let spec = HashAggregateSpec { aggregates: vec![call], ..HashAggregateSpec::default() };
     let operator = HashAggregate::new(spec, &query, "HashAggregate").unwrap();
     let chunk = Chunk::new(vec![Vector::from_values(vec![i64::MAX, 1], None)], 2);
     let pipelines = vec![
@@ -561,9 +560,8 @@ fn equal_states_exist_once() {
     ];
     let spec = HashAggregateSpec {
         groups: vec![Expression::column(0, keys[0].clone())],
-        grouping_sets: None,
         aggregates: calls.iter().map(|call| call.planned(1)).collect(),
-        estimated_groups: None,
+        ..HashAggregateSpec::default()
     };
     let plan = Plan::new(&spec).unwrap();
     // The decimal is never NULL: a sum, a count of rows, a maximum.

@@ -25,7 +25,7 @@ impl PhysicalPlanner<'_> {
             None => needs.filters_below(|index| passed_column(groups.get(index)?, input_schema)),
             Some(_) => Vec::new(),
         };
-        let mut stream = self.plan(&aggregate.input, Needs { columns, filters })?;
+        let mut stream = self.plan(&aggregate.input, Needs::new(columns, filters))?;
         let mut spec = {
             let mut compiler = AggregateCompiler::new(&stream.schema, &stream.row_type, &self.context);
             HashAggregateSpec {
@@ -33,6 +33,7 @@ impl PhysicalPlanner<'_> {
                 grouping_sets,
                 aggregates: aggregate.aggr_expr.iter().map(|call| compiler.aggregate(call)).collect::<Result<_>>()?,
                 estimated_groups: Some(self.estimates.of(&LogicalPlan::Aggregate(aggregate.clone())).rows as u64),
+                groups_enough: needs.rows_enough,
             }
         };
         self.run_subqueries_before(&mut stream)?;
@@ -49,11 +50,13 @@ impl PhysicalPlanner<'_> {
         };
         let width = input.schema().fields().len();
         let all: BTreeSet<usize> = (0..width).collect();
-        let mut stream = self.plan(input, Needs { columns: all, filters: needs.filters })?;
+        let mut stream = self.plan(input, Needs::new(all, needs.filters))?;
         let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
         let groups = self.compile_all(&columns, &mut stream)?;
         let estimated_groups = Some(self.estimates.of(&LogicalPlan::Distinct(distinct.clone())).rows as u64);
-        let mut spec = HashAggregateSpec { groups, grouping_sets: None, aggregates: Vec::new(), estimated_groups };
+        let groups_enough = needs.rows_enough;
+        let (grouping_sets, aggregates) = (None, Vec::new());
+        let mut spec = HashAggregateSpec { groups, grouping_sets, aggregates, estimated_groups, groups_enough };
         let compressed = self.compress_aggregate(input, columns.iter(), &mut spec)?;
         self.aggregate_stream(stream, spec, input.schema(), "Distinct".to_owned(), &compressed)
     }

@@ -47,11 +47,21 @@ impl PhysicalPlanner<'_> {
         self.query.settings.compress_from_bytes.is_some_and(|least| bytes >= least as f64)
     }
 
+    /// Bytes of some columns of a plan's rows, of the first `rows_max` if there are more.
+    pub(super) fn bytes_of<'c>(
+        &self,
+        plan: &LogicalPlan,
+        columns: impl IntoIterator<Item = &'c usize>,
+        rows_max: f64,
+    ) -> f64 {
+        let estimate = self.estimates.of(plan);
+        let row_bytes: f64 = columns.into_iter().map(|&index| estimate.columns[index].average_bytes).sum();
+        estimate.rows.min(rows_max) * row_bytes
+    }
+
     /// How each column of `stream`, the rows of `plan`, is best compressed; nothing if the rows are few.
     pub(super) fn compressions_of(&self, plan: &LogicalPlan, stream: &Stream) -> Result<CompressedColumns> {
-        let estimate = self.estimates.of(plan);
-        let row_bytes: f64 = stream.origin.iter().map(|&index| estimate.columns[index].average_bytes).sum();
-        if !self.is_worth_compressing(estimate.rows * row_bytes) {
+        if !self.is_worth_compressing(self.bytes_of(plan, &stream.origin, f64::INFINITY)) {
             return Ok(nested_columns(stream));
         }
         let columns = stream.origin.iter().zip(&stream.row_type);

@@ -95,7 +95,7 @@ impl PhysicalPlanner<'_> {
             JoinKind::BuildSemi | JoinKind::BuildAnti => needs.filters.clone(),
             _ => Vec::new(),
         };
-        let mut build = self.plan(&join.right, Needs { columns: build_columns, filters: build_filters })?;
+        let mut build = self.plan(&join.right, Needs::new(build_columns, build_filters))?;
         // The probe side's pipelines may have to wait for the build side's before these are closed.
         let pipelines = JoinPipelines {
             build: self.reserve(build.branches.len()),
@@ -106,7 +106,7 @@ impl PhysicalPlanner<'_> {
         let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = join.on.iter().map(|_| Arc::default()).collect();
         let table = pipelines.table.filter(|_| self.query.settings.join_filters);
         let filters = probe_filters(join, kind, &needs, &slots, table);
-        let mut probe = self.plan(&join.left, Needs { columns: probe_columns, filters })?;
+        let mut probe = self.plan(&join.left, Needs::new(probe_columns, filters))?;
         let probe_keys = self.compile_all(join.on.iter().map(|(probe, _)| probe), &mut probe)?;
         let residual = self.compile_residual(join, &mut probe, &build)?;
         let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);

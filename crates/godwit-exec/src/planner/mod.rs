@@ -17,6 +17,7 @@ mod compress;
 mod join;
 mod memory_order;
 mod scan;
+mod shared;
 mod simple;
 mod stream;
 mod subquery;
@@ -40,6 +41,7 @@ use crate::operators::NothingSink;
 use crate::pipeline::{Pipeline, Sink, Source};
 pub(crate) use compress::as_stored;
 use memory_order::JoinTable;
+use shared::SharedPlans;
 pub(crate) use simple::common_physical;
 use stream::Stream;
 
@@ -74,6 +76,7 @@ pub fn plan_query(
         pipelines: Vec::new(),
         tables: Vec::new(),
         probed_together: Vec::new(),
+        shared: SharedPlans::of(plan)?,
     };
     let stream = planner.plan(plan, Needs::everything(plan))?;
     let (_, explain) = planner.close(stream, sink);
@@ -94,6 +97,8 @@ struct PhysicalPlanner<'a> {
     tables: Vec<JoinTable>,
     /// For each closed pipeline that probes several tables: which.
     probed_together: Vec<Vec<usize>>,
+    /// What is computed once though the plan has it several times.
+    shared: SharedPlans,
 }
 
 /// What a parent wants of a node's rows.
@@ -102,6 +107,8 @@ struct Needs {
     columns: BTreeSet<usize>,
     /// Filters that rows may be dropped by.
     filters: Vec<WantedFilter>,
+    /// So many rows are enough, whichever they are; `None`: all are wanted.
+    rows_enough: Option<u64>,
 }
 
 /// A join's filter on its way to the scan below its probe side.
@@ -116,11 +123,15 @@ struct WantedFilter {
 
 impl Needs {
     fn everything(plan: &LogicalPlan) -> Self {
-        Self { columns: (0..plan.schema().fields().len()).collect(), filters: Vec::new() }
+        Self::columns((0..plan.schema().fields().len()).collect())
     }
 
     fn columns(columns: BTreeSet<usize>) -> Self {
-        Self { columns, filters: Vec::new() }
+        Self::new(columns, Vec::new())
+    }
+
+    fn new(columns: BTreeSet<usize>, filters: Vec<WantedFilter>) -> Self {
+        Self { columns, filters, rows_enough: None }
     }
 
     /// The filters on columns for which `column_below` knows the column of the child.
@@ -134,7 +145,17 @@ impl Needs {
 
 impl PhysicalPlanner<'_> {
     fn plan(&mut self, plan: &LogicalPlan, needs: Needs) -> Result<Stream> {
-        let mut stream = match plan {
+        let mut stream = match self.plan_shared(plan, &needs)? {
+            Some(stream) => stream,
+            None => self.plan_alone(plan, needs)?,
+        };
+        stream.explain.estimated_rows.get_or_insert_with(|| self.estimates.of(plan).rows);
+        Ok(stream)
+    }
+
+    /// Plans a node whatever other parts of the plan are like it.
+    fn plan_alone(&mut self, plan: &LogicalPlan, needs: Needs) -> Result<Stream> {
+        match plan {
             LogicalPlan::TableScan(scan) => self.plan_scan(scan, needs),
             LogicalPlan::Projection(projection) => self.plan_projection(projection, needs),
             LogicalPlan::Filter(filter) => self.plan_filter(filter, needs),
@@ -155,9 +176,7 @@ impl PhysicalPlanner<'_> {
                 None => Err(unsupported_node(plan)),
             },
             other => Err(unsupported_node(other)),
-        }?;
-        stream.explain.estimated_rows.get_or_insert_with(|| self.estimates.of(plan).rows);
-        Ok(stream)
+        }
     }
 
     /// Indices for pipelines that others may already wait for, to be closed with [`Self::close_as`].

@@ -30,10 +30,9 @@ impl PhysicalPlanner<'_> {
         let input_schema = projection.input.schema();
         let origin: Vec<usize> = needs.columns.iter().copied().collect();
         let exprs: Vec<&Expr> = origin.iter().map(|&index| &projection.expr[index]).collect();
-        let below = Needs {
-            columns: columns_of_all(exprs.iter().copied(), input_schema)?,
-            filters: needs.filters_below(|index| passed_column(&projection.expr[index], input_schema)),
-        };
+        let columns = columns_of_all(exprs.iter().copied(), input_schema)?;
+        let filters = needs.filters_below(|index| passed_column(&projection.expr[index], input_schema));
+        let below = Needs { rows_enough: needs.rows_enough, ..Needs::new(columns, filters) };
         let mut stream = self.plan(&projection.input, below)?;
         let expressions = self.compile_all(exprs, &mut stream)?;
         self.project_stream(&mut stream, expressions, &projection.schema, origin)?;
@@ -62,7 +61,7 @@ impl PhysicalPlanner<'_> {
     pub(super) fn plan_filter(&mut self, filter: &Filter, needs: Needs) -> Result<Stream> {
         let mut columns = needs.columns.clone();
         columns.extend(columns_of(&filter.predicate, filter.input.schema())?);
-        let stream = self.plan(&filter.input, Needs { columns, filters: needs.filters })?;
+        let stream = self.plan(&filter.input, Needs::new(columns, needs.filters))?;
         self.filter_stream(&filter.predicate, stream)
     }
 
@@ -80,13 +79,16 @@ impl PhysicalPlanner<'_> {
         columns.extend(columns_of_all(sort.expr.iter().map(|key| &key.expr), sort.input.schema())?);
         // A bound on the number of rows makes dropping rows early wrong, a full sort doesn't mind.
         let mut filters = if sort.fetch.is_none() { needs.filters.clone() } else { Vec::new() };
-        let bounded = sort.fetch.and_then(|_| top_bound(sort));
+        // What keeps many rows is compressed, and so are its keys: they say nothing to the scan.
+        let rows_max = sort.fetch.map_or(f64::INFINITY, |rows| rows as f64);
+        let keeps_many = self.is_worth_compressing(self.bytes_of(&sort.input, &columns, rows_max));
+        let bounded = if sort.fetch.is_some() && !keeps_many { top_bound(sort) } else { None };
         let bound = bounded.map(|(column, bound)| {
             let filter = Arc::new(KeyFilter::of_bound(bound.clone()));
             filters.push(WantedFilter { column, slot: Arc::new(OnceLock::from(filter)), filled_by: None });
             bound
         });
-        let mut stream = self.plan(&sort.input, Needs { columns, filters })?;
+        let mut stream = self.plan(&sort.input, Needs::new(columns, filters))?;
         let mut keys = sort
             .expr
             .iter()
@@ -95,11 +97,7 @@ impl PhysicalPlanner<'_> {
                 Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
             })
             .collect::<Result<Vec<_>>>()?;
-        // A top-N keeps few rows.
-        let columns = match sort.fetch {
-            None => self.compressions_of(&sort.input, &stream)?,
-            Some(_) => nested_columns(&stream),
-        };
+        let columns = if keeps_many { self.compressions_of(&sort.input, &stream)? } else { nested_columns(&stream) };
         let compressed = self.compress_sort_input(columns, &mut stream, &mut keys);
         let origin: Vec<usize> = needs.columns.iter().copied().collect();
         let output: Vec<usize> =
@@ -160,7 +158,8 @@ impl PhysicalPlanner<'_> {
         let FetchType::Literal(rows) = limit.get_fetch_type().map_err(planning_error)? else {
             return Err(Error::user("LIMIT must be a constant number"));
         };
-        let mut stream = self.plan(&limit.input, Needs::columns(needs.columns))?;
+        let rows_enough = rows.map(|rows| (offset as u64).saturating_add(rows as u64));
+        let mut stream = self.plan(&limit.input, Needs { rows_enough, ..Needs::columns(needs.columns) })?;
         let name = match rows {
             Some(rows) => format!("Limit {rows} offset {offset}"),
             None => format!("Offset {offset}"),
@@ -174,7 +173,7 @@ impl PhysicalPlanner<'_> {
     pub(super) fn plan_repeat(&mut self, repeat: &Repeat, needs: Needs) -> Result<Stream> {
         let mut columns = needs.columns;
         columns.extend(columns_of(&repeat.copies, repeat.input.schema())?);
-        let mut stream = self.plan(&repeat.input, Needs { columns, filters: needs.filters })?;
+        let mut stream = self.plan(&repeat.input, Needs::new(columns, needs.filters))?;
         let copies = self.compile(&repeat.copies, &mut stream)?.with_physical(PhysicalType::I64);
         let transform = RepeatTransform::new(copies, format!("Repeat {}", repeat.copies));
         stream.explain_above(ExplainNode::of_transform(&transform));
@@ -194,7 +193,7 @@ impl PhysicalPlanner<'_> {
         let inputs = union
             .inputs
             .iter()
-            .map(|input| self.plan(input, Needs { columns: needs.columns.clone(), filters: needs.filters.clone() }))
+            .map(|input| self.plan(input, Needs::new(needs.columns.clone(), needs.filters.clone())))
             .collect::<Result<Vec<_>>>()?;
         let origin: Vec<usize> = needs.columns.iter().copied().collect();
         let types = inputs

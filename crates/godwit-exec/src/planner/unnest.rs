@@ -19,14 +19,12 @@ impl PhysicalPlanner<'_> {
         let mut wanted = needs.columns.clone();
         wanted.extend((0..columns.len()).filter(is_list));
         let origin: Vec<usize> = wanted.into_iter().collect();
-        let below = Needs {
-            columns: origin.iter().map(|&index| columns[index].input()).collect::<BTreeSet<_>>(),
-            filters: needs.filters_below(|index| match columns[index] {
-                UnnestColumn::Repeat(column) => Some(column),
-                _ => None,
-            }),
-        };
-        let mut stream = self.plan(&unnest.input, below)?;
+        let inputs: BTreeSet<usize> = origin.iter().map(|&index| columns[index].input()).collect();
+        let filters = needs.filters_below(|index| match columns[index] {
+            UnnestColumn::Repeat(column) => Some(column),
+            _ => None,
+        });
+        let mut stream = self.plan(&unnest.input, Needs::new(inputs, filters))?;
         let position = |column| stream.position(column).expect("needed columns are there");
         let row_type = origin.iter().map(|&index| match columns[index] {
             UnnestColumn::Repeat(column) => Ok(stream.row_type[position(column)].clone()),

@@ -45,7 +45,7 @@ impl PhysicalPlanner<'_> {
             }
         }
         let filters = needs.filters_below(|column| is_partition_key(&groups, column, window).then_some(column));
-        let mut stream = self.plan(&window.input, Needs { columns, filters })?;
+        let mut stream = self.plan(&window.input, Needs::new(columns, filters))?;
         let rows = self.estimates.of(&window.input).rows;
         for (done, group) in groups.iter().enumerate() {
             // What is still needed: by the parent, or by the groups to come.

@@ -9,8 +9,9 @@
 //! prune            columns that nobody needs any more, between the joins as well
 //! ```
 //!
-//! A query's view or common table expression that is used twice is planned twice. Uncorrelated scalar subqueries stay
-//! in expressions; their plans are optimized like all others.
+//! A view or common table expression that is used twice is planned twice; what is equal in the end is computed once
+//! (`planner/shared.rs` of the executor). Uncorrelated scalar subqueries stay in expressions; their plans are optimized like
+//! all others.
 
 mod build_side;
 mod constant_arithmetic;

@@ -1,0 +1,205 @@
+//! Rows that are computed once and read several times: the result of a subplan that a query has more than once.
+//!
+//! ```text
+//! subplan ─▶ sink: rows in spillable pages ─┬─▶ reader 1 ─▶ …        readers take what columns they need, page by page
+//!                                           └─▶ reader 2 ─▶ …        the last reader takes the pages with it
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use godwit_common::Result;
+use godwit_memory::{BufferManager, PAGE_BYTES};
+use godwit_rows::{RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowPages, RowScan};
+use godwit_vector::{Chunk, PhysicalType};
+use parking_lot::Mutex;
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker};
+
+/// The rows of one subplan in one query. Pipelines, in this order: into [`SharedRows::sink`]; from each of the sources that
+/// [`SharedRows::reader`] gave, at any time after the first, also at the same time as others.
+pub(crate) struct SharedRows {
+    layout: Arc<RowLayout>,
+    memory: BufferManager,
+    chunk_rows: usize,
+    /// Rows of the workers that have combined.
+    collected: Mutex<RowCollection>,
+    /// Complete, for the readers that haven't started.
+    pages: Mutex<Option<Arc<RowPages>>>,
+    readers_to_start: AtomicUsize,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl SharedRows {
+    /// Rows of such columns, at least one, none of them nested. `EXPLAIN` shows them as `name`.
+    pub(crate) fn new(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
+        let metrics = OperatorMetrics::new(name);
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let layout = RowLayout::new(columns, RowLayoutOptions::default())?;
+        let collected = Mutex::new(RowCollection::new(&memory, &layout, None));
+        let chunk_rows = query.settings.chunk_rows;
+        let (pages, readers_to_start) = (Mutex::default(), AtomicUsize::new(0));
+        Ok(Arc::new(Self { layout, memory, chunk_rows, collected, pages, readers_to_start, metrics }))
+    }
+
+    /// Where the subplan's pipelines end.
+    pub(crate) fn sink(self: &Arc<Self>) -> Arc<dyn Sink> {
+        Arc::new(SharedRowsSink(self.clone()))
+    }
+
+    /// All rows, of their columns those listed. Readers are made before the first of them starts.
+    pub(crate) fn reader(self: &Arc<Self>, columns: Vec<usize>) -> Arc<dyn Source> {
+        let earlier = self.readers_to_start.fetch_add(1, Ordering::Relaxed);
+        let metrics = match earlier {
+            0 => self.metrics.clone(),
+            _ => OperatorMetrics::new(format!("{} again", self.metrics.name())),
+        };
+        Arc::new(Reader(Arc::new(ReaderState { rows: self.clone(), columns, unread: Mutex::default(), metrics })))
+    }
+
+    /// The pages, which only the caller knows of if it is the last reader.
+    fn take_pages(&self) -> Arc<RowPages> {
+        let mut pages = self.pages.lock();
+        let is_last = self.readers_to_start.fetch_sub(1, Ordering::Relaxed) == 1;
+        let taken = if is_last { pages.take() } else { pages.clone() };
+        taken.expect("the rows are complete before a reader starts")
+    }
+}
+
+struct SharedRowsSink(Arc<SharedRows>);
+
+impl Sink for SharedRowsSink {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let rows = RowCollection::new(&self.0.memory, &self.0.layout, None);
+        Ok(Box::new(SharedRowsWorker { shared: self.0.clone(), rows }))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        let empty = RowCollection::new(&self.0.memory, &self.0.layout, None);
+        let rows = std::mem::replace(&mut *self.0.collected.lock(), empty);
+        *self.0.pages.lock() = Some(Arc::new(rows.into_pages()));
+        Ok(())
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // A row page and a heap page that are being filled.
+        2 * (PAGE_BYTES * workers) as u64
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+struct SharedRowsWorker {
+    shared: Arc<SharedRows>,
+    rows: RowCollection,
+}
+
+impl SinkWorker for SharedRowsWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        self.rows.append(&chunk.dense_columns(), None, None, None)?;
+        Ok(SinkVerdict::NeedInput)
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        self.shared.collected.lock().absorb(self.rows);
+        Ok(())
+    }
+}
+
+/// One use of the rows.
+struct Reader(Arc<ReaderState>);
+
+struct ReaderState {
+    rows: Arc<SharedRows>,
+    columns: Vec<usize>,
+    /// From the start until all pages were handed out.
+    unread: Mutex<Option<Unread>>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+struct Unread {
+    pages: Arc<RowPages>,
+    /// The first page that no worker has taken.
+    next: usize,
+}
+
+impl Unread {
+    fn pages_left(&self) -> usize {
+        self.pages.page_of(self.pages.rows()) - self.next
+    }
+}
+
+impl ReaderState {
+    /// A page that no worker has taken yet.
+    fn take_page(&self) -> Option<RowScan> {
+        let mut unread = self.unread.lock();
+        let next = unread.as_mut().filter(|unread| unread.pages_left() > 0);
+        let Some(next) = next else {
+            *unread = None;
+            return None;
+        };
+        next.next += 1;
+        Some(next.pages.scan(next.next - 1..next.next))
+    }
+}
+
+impl Source for Reader {
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        *self.0.unread.lock() = Some(Unread { pages: self.0.rows.take_pages(), next: 0 });
+        Ok(())
+    }
+
+    fn parallelism(&self) -> usize {
+        self.0.unread.lock().as_ref().map_or(1, |unread| unread.pages_left().max(1))
+    }
+
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(ReaderWorker { reader: self.0.clone(), page: None, block: None }))
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // A row page and a heap page.
+        2 * (PAGE_BYTES * workers) as u64
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+}
+
+struct ReaderWorker {
+    reader: Arc<ReaderState>,
+    page: Option<RowScan>,
+    /// A block of the page, and how many of its rows are out.
+    block: Option<(RowBlock, usize)>,
+}
+
+impl SourceWorker for ReaderWorker {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        let reader = &*self.reader;
+        if let Some((block, done)) = &mut self.block {
+            let left = &block.pointers()[*done..];
+            let rows = &left[..left.len().min(reader.rows.chunk_rows)];
+            let gather = |&column: &usize| reader.rows.layout.gather(rows, column, block.heaps());
+            let chunk = Chunk::new(reader.columns.iter().map(gather).collect(), rows.len());
+            *done += rows.len();
+            if *done == block.pointers().len() {
+                self.block = None;
+            }
+            return Ok(SourceVerdict::Chunk(chunk));
+        }
+        if let Some(page) = &mut self.page {
+            self.block = page.next_block()?.map(|block| (block, 0));
+            if self.block.is_none() {
+                self.page = None;
+            }
+            return Ok(SourceVerdict::Worked);
+        }
+        self.page = reader.take_page();
+        Ok(if self.page.is_some() { SourceVerdict::Worked } else { SourceVerdict::Done })
+    }
+}
