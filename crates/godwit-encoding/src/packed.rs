@@ -4,11 +4,13 @@
 //! of [`BLOCK_ROWS`] values are packed together in lanes of the narrowest word that holds a distance (8 to 64 bits), so
 //! that unpacking is done by wide instructions, and any value can be had alone. The last block is padded with zeros.
 
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use fastlanes::BitPacking;
 use godwit_common::Result;
+use godwit_vector::kernels::select::retain_true;
 use godwit_vector::{Native, ValueRange};
 
 use crate::BLOCK_ROWS;
@@ -16,6 +18,9 @@ use crate::header::corrupt;
 
 /// Most bits of a distance.
 pub(crate) const WIDTH_MAX: u8 = 64;
+
+/// Up to so many rows of a block are unpacked one by one, at about two nanoseconds each; unpacking all takes about a hundred.
+const SINGLE_ROWS_MAX: usize = 32;
 
 /// The base and the bits of the distances from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,59 +123,94 @@ impl Packing {
         Ok(values)
     }
 
-    /// The values of single rows, in any order.
-    pub(crate) fn take<T: Native + FromDistance>(&self, body: &[u8], rows: &[u32]) -> Result<Vec<T>> {
+    /// The values of single rows: `rows` ascend and are relative to `start`.
+    pub(crate) fn take<T: Native + FromDistance>(&self, body: &[u8], start: usize, rows: &[u32]) -> Result<Vec<T>> {
         let base = T::base(self.base);
+        let mut values = Vec::with_capacity(rows.len());
         with_word!(self.width, W => {
-            let take = |&row: &u32| {
-                let block = self.block::<W>(body, row as usize / BLOCK_ROWS)?;
-                Ok(T::at(base, unpack_one(self.width, &block, row as usize % BLOCK_ROWS).distance()))
-            };
-            rows.iter().map(take).collect()
-        })
+            let mut words = [W::zeroed(); BLOCK_ROWS];
+            let mut indices = [0usize; SINGLE_ROWS_MAX];
+            let mut rest = rows;
+            while let [first, ..] = rest {
+                let block = (start + *first as usize) / BLOCK_ROWS;
+                let end = (block + 1) * BLOCK_ROWS;
+                let (now, later) = rest.split_at(rest.partition_point(|&row| start + (row as usize) < end));
+                rest = later;
+                let packed = self.block::<W>(body, block)?;
+                let index = |row: u32| (start + row as usize) % BLOCK_ROWS;
+                if now.len() > SINGLE_ROWS_MAX {
+                    unpack_block(self.width, &packed, &mut words);
+                    values.extend(now.iter().map(|&row| T::at(base, words[index(row)].distance())));
+                } else {
+                    indices.iter_mut().zip(now).for_each(|(to, &row)| *to = index(row));
+                    let words = &mut words[..now.len()];
+                    unpack_rows(self.width, &packed, &indices[..now.len()], words);
+                    values.extend(words.iter().map(|word| T::at(base, word.distance())));
+                }
+            }
+        });
+        Ok(values)
     }
 
-    /// Appends the rows whose value is in `wanted`, relative to `rows.start`, a multiple of [`BLOCK_ROWS`].
-    pub(crate) fn select_range(
+    /// Clears the bits of `mask` of rows whose value isn't in `wanted`. Bit `i` is row `rows.start + i`; `rows` start at a
+    /// multiple of [`BLOCK_ROWS`].
+    pub(crate) fn retain_range(
         &self,
         body: &[u8],
         rows: Range<usize>,
         wanted: ValueRange,
-        selected: &mut Vec<u32>,
+        mask: &mut [u64],
     ) -> Result<()> {
         let largest = u64::MAX.checked_shr(64 - self.width as u32).unwrap_or(0);
         let low = wanted.min.saturating_sub(self.base).max(0);
         let high = wanted.max.saturating_sub(self.base).min(largest as i128);
         if low > high {
+            mask.fill(0);
             return Ok(());
         }
         if low == 0 && high == largest as i128 {
-            selected.extend(0..rows.len() as u32);
             return Ok(());
         }
         with_word!(self.width, W => {
             let (low, span) = (W::of_distance(low as u64), W::of_distance((high - low) as u64));
-            self.for_blocks::<W>(body, rows, |first, words| {
-                // One comparison: what is below the lower bound wraps around to above the span.
-                select(first, words, selected, |word| word.minus(low) <= span);
-            })
+            // One comparison: what is below the lower bound wraps around to above the span.
+            self.retain::<W>(body, rows, mask, |word| word.minus(low) <= span)
         })
     }
 
-    /// As [`select_range`](Self::select_range), for the values whose distance from the base has a bit set in `bits`. A
-    /// distance past the bits isn't wanted.
-    pub(crate) fn select_bits(
+    /// As [`retain_range`](Self::retain_range), for the values of whose distance from the base `is_wanted` is true.
+    pub(crate) fn retain_distances(
         &self,
         body: &[u8],
         rows: Range<usize>,
-        bits: impl Fn(u64) -> bool,
-        selected: &mut Vec<u32>,
+        is_wanted: impl Fn(u64) -> bool,
+        mask: &mut [u64],
     ) -> Result<()> {
-        with_word!(self.width, W => {
-            self.for_blocks::<W>(body, rows, |first, words| {
-                select(first, words, selected, |word| bits(word.distance()));
-            })
-        })
+        with_word!(self.width, W => self.retain::<W>(body, rows, mask, |word| is_wanted(word.distance())))
+    }
+
+    /// Clears the bits of rows whose word isn't wanted. Blocks without a set bit aren't looked at.
+    fn retain<W: Word>(
+        &self,
+        body: &[u8],
+        rows: Range<usize>,
+        mask: &mut [u64],
+        is_wanted: impl Fn(W) -> bool,
+    ) -> Result<()> {
+        assert!(rows.start.is_multiple_of(BLOCK_ROWS), "a block is unpacked as a whole");
+        let mut words = [W::zeroed(); BLOCK_ROWS];
+        let mut wanted = [0u8; BLOCK_ROWS];
+        for (begin, mask) in rows.step_by(BLOCK_ROWS).zip(mask.chunks_mut(BLOCK_ROWS / 64)) {
+            if mask.iter().all(|&bits| bits == 0) {
+                continue;
+            }
+            let packed = self.block::<W>(body, begin / BLOCK_ROWS)?;
+            unpack_block(self.width, &packed, &mut words);
+            wanted.iter_mut().zip(&words).for_each(|(wanted, &word)| *wanted = is_wanted(word) as u8);
+            // The last block is padded: what lies behind the rows has no bit set, whatever it holds.
+            retain_true(&wanted[..mask.len() * 64], mask);
+        }
+        Ok(())
     }
 
     /// Calls `visit` with the number of the first row, relative to `rows.start`, and the words of each block.
@@ -195,18 +235,6 @@ impl Packing {
     }
 }
 
-/// Appends `first` plus the index of each word that is wanted, without a branch per word.
-fn select<W: Word>(first: usize, words: &[W], selected: &mut Vec<u32>, is_wanted: impl Fn(W) -> bool) {
-    let start = selected.len();
-    selected.resize(start + words.len(), 0);
-    let mut found = start;
-    for (index, &word) in words.iter().enumerate() {
-        selected[found] = (first + index) as u32;
-        found += is_wanted(word) as usize;
-    }
-    selected.truncate(found);
-}
-
 fn pack_block<W: Word>(width: u8, words: &[W; BLOCK_ROWS], packed: &mut [W]) {
     assert!(width <= W::BITS && size_of_val(packed) == block_bytes(width), "the output has room for exactly a block");
     // SAFETY: the input is a block, the output has its length, both just checked.
@@ -219,10 +247,13 @@ fn unpack_block<W: Word>(width: u8, packed: &[W], words: &mut [W; BLOCK_ROWS]) {
     unsafe { W::unchecked_unpack(width as usize, packed, words) }
 }
 
-fn unpack_one<W: Word>(width: u8, packed: &[W], index: usize) -> W {
+fn unpack_rows<W: Word>(width: u8, packed: &[W], indices: &[usize], words: &mut [W]) {
     assert!(width <= W::BITS && size_of_val(packed) == block_bytes(width), "the input is exactly a block");
-    // SAFETY: the input has the length of a packed block, just checked; the index is checked by the call.
-    unsafe { W::unchecked_unpack_single(width as usize, packed, index) }
+    // SAFETY: what is initialized may be seen as what maybe isn't, as long as nobody makes it less so; the callee only
+    // writes words to it.
+    let words: &mut [MaybeUninit<W>] = unsafe { &mut *(words as *mut [W] as *mut [MaybeUninit<W>]) };
+    // SAFETY: the input has the length of a packed block, just checked; the indices are checked by the call.
+    unsafe { W::unchecked_unpack_indices(width as usize, packed, indices, words) }
 }
 
 /// Integers that are a base plus a distance.

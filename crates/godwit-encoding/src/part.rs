@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use godwit_common::Result;
+use godwit_vector::kernels::select::retain_true;
 use godwit_vector::{Bitmap, Flat, PhysicalType, ValueRange, Vector, match_integer_type, match_physical};
 
 use crate::BLOCK_ROWS;
@@ -80,7 +81,7 @@ impl<'a> Part<'a> {
                 let integers = packing.read::<i64>(self.values(), rows.clone())?;
                 doubles(integers, *exponent)
             }
-            Encoding::RunLength { runs } => self.runs(*runs)?.decode(rows.clone()),
+            Encoding::RunLength { runs } => self.runs(*runs)?.decode(rows.clone())?,
             Encoding::Plain => plain::read(physical, self.values(), rows.clone())?,
             Encoding::Text => Flat::Str(Strings::read(self.values(), self.rows(), false)?.decode(rows.clone())?),
             Encoding::Symbols => Flat::Str(Strings::read(self.values(), self.rows(), true)?.decode(rows.clone())?),
@@ -88,94 +89,97 @@ impl<'a> Part<'a> {
         Ok(Vector::flat(flat, self.validity(&rows)))
     }
 
-    /// The values of single rows, in any order.
-    pub fn take(&self, rows: &[u32]) -> Result<Vector> {
-        assert!(rows.iter().all(|&row| row < self.header.rows), "rows of the part");
+    /// The values of single rows: `rows` ascend and are relative to `start`.
+    pub fn take(&self, start: usize, rows: &[u32]) -> Result<Vector> {
+        debug_assert!(rows.is_sorted(), "rows are taken in ascending order");
+        assert!(rows.last().is_none_or(|&row| start + (row as usize) < self.rows()), "rows of the part");
         let physical = self.header.physical;
         let flat = match &self.header.encoding {
             Encoding::Null => return Ok(Vector::null(physical, rows.len())),
+            Encoding::Constant(value) if self.header.nulls == 0 => {
+                return Ok(Vector::constant(constant(physical, *value, 1), rows.len()));
+            }
             Encoding::Constant(value) => constant(physical, *value, rows.len()),
             Encoding::Packed(packing) => {
-                match_integer_type!(physical, T => make(physical, packing.take::<T>(self.values(), rows)?))
+                match_integer_type!(physical, T => make(physical, packing.take::<T>(self.values(), start, rows)?))
             }
-            Encoding::Decimals { exponent, packing } => doubles(packing.take::<i64>(self.values(), rows)?, *exponent),
-            Encoding::RunLength { runs } => self.runs(*runs)?.take(rows),
-            Encoding::Plain => self.take_plain(rows)?,
-            Encoding::Text => Flat::Str(Strings::read(self.values(), self.rows(), false)?.take(rows)?),
-            Encoding::Symbols => Flat::Str(Strings::read(self.values(), self.rows(), true)?.take(rows)?),
+            Encoding::Decimals { exponent, packing } => {
+                doubles(packing.take::<i64>(self.values(), start, rows)?, *exponent)
+            }
+            Encoding::RunLength { runs } => self.runs(*runs)?.take(start, rows)?,
+            Encoding::Plain => self.take_plain(start, rows)?,
+            Encoding::Text => Flat::Str(Strings::read(self.values(), self.rows(), false)?.take(start, rows)?),
+            Encoding::Symbols => Flat::Str(Strings::read(self.values(), self.rows(), true)?.take(start, rows)?),
         };
         let validity =
-            (self.header.nulls > 0).then(|| Bitmap::from_fn(rows.len(), |i| self.is_valid(rows[i] as usize)));
+            (self.header.nulls > 0).then(|| Bitmap::from_fn(rows.len(), |i| self.is_valid(start + rows[i] as usize)));
         Ok(Vector::flat(flat, validity))
     }
 
-    /// Appends those of `rows`, relative to their start, whose integer is in `wanted`; NULL never is. `rows` start at a
-    /// multiple of [`BLOCK_ROWS`].
-    pub fn select_range(&self, rows: Range<usize>, wanted: ValueRange, selected: &mut Vec<u32>) -> Result<()> {
-        self.select(
-            rows,
-            selected,
-            |value| wanted.min <= value && value <= wanted.max,
-            |packing, body, rows, selected| packing.select_range(body, rows, wanted, selected),
-        )
+    /// Clears the bits of `mask` of those of `rows` whose integer isn't in `wanted`; NULL never is. Bit `i` is row
+    /// `rows.start + i`, and bits past `rows` are clear. `rows` start at a multiple of [`BLOCK_ROWS`].
+    pub fn retain_range(&self, rows: Range<usize>, wanted: ValueRange, mask: &mut [u64]) -> Result<()> {
+        let is_wanted = |value: i128| wanted.min <= value && value <= wanted.max;
+        self.retain(rows, mask, is_wanted, |packing, body, rows, mask| packing.retain_range(body, rows, wanted, mask))
     }
 
-    /// As [`select_range`](Self::select_range), for rows whose dictionary code has its bit set.
-    pub fn select_codes(&self, rows: Range<usize>, wanted: &CodeFilter, selected: &mut Vec<u32>) -> Result<()> {
+    /// As [`retain_range`](Self::retain_range), for rows whose dictionary code has its bit set.
+    pub fn retain_codes(&self, rows: Range<usize>, wanted: &CodeFilter, mask: &mut [u64]) -> Result<()> {
         let is_wanted = |code: i128| usize::try_from(code).is_ok_and(|code| code < wanted.len() && wanted.get(code));
-        self.select(rows, selected, is_wanted, |packing, body, rows, selected| {
-            let base = packing.base;
-            packing.select_bits(body, rows, |distance| is_wanted(base + distance as i128), selected)
+        self.retain(rows, mask, is_wanted, |packing, body, rows, mask| {
+            let bits = wanted.words();
+            let base = packing.base as u64;
+            let is_wanted = |distance: u64| {
+                let code = base.wrapping_add(distance);
+                bits.get((code / 64) as usize).is_some_and(|bits| bits >> (code % 64) & 1 == 1)
+            };
+            packing.retain_distances(body, rows, is_wanted, mask)
         })
     }
 
-    /// Selects rows by integer: on packed values if there are any, by value otherwise.
-    fn select(
+    /// Narrows a mask by integer: on packed values if there are any, by value otherwise.
+    fn retain(
         &self,
         rows: Range<usize>,
-        selected: &mut Vec<u32>,
+        mask: &mut [u64],
         is_wanted: impl Fn(i128) -> bool,
-        on_packed: impl FnOnce(&Packing, &[u8], Range<usize>, &mut Vec<u32>) -> Result<()>,
+        on_packed: impl FnOnce(&Packing, &[u8], Range<usize>, &mut [u64]) -> Result<()>,
     ) -> Result<()> {
-        let start = selected.len();
+        assert_eq!(mask.len(), rows.len().div_ceil(64), "a bit per row");
         match &self.header.encoding {
-            Encoding::Null => return Ok(()),
-            Encoding::Constant(value) if !is_wanted(*value) => return Ok(()),
-            Encoding::Constant(_) => selected.extend(0..rows.len() as u32),
-            Encoding::Packed(packing) => on_packed(packing, self.values(), rows.clone(), selected)?,
+            Encoding::Null => mask.fill(0),
+            Encoding::Constant(value) if !is_wanted(*value) => mask.fill(0),
+            Encoding::Constant(_) => {}
+            Encoding::Packed(packing) => on_packed(packing, self.values(), rows.clone(), mask)?,
             _ => {
                 let values = self.decode(rows.clone())?.to_flat();
-                godwit_vector::match_flat!(
+                let wanted: Vec<u8> = godwit_vector::match_flat!(
                     &values,
-                    values => selected.extend((0..values.len() as u32).filter(|&row| is_wanted(values[row as usize] as i128))),
+                    values => values.iter().map(|&value| is_wanted(value as i128) as u8).collect(),
                     _s => unreachable!("strings are selected by code"),
                     _a => unreachable!("nested values have no segments")
                 );
+                retain_true(&wanted, mask);
             }
         }
-        if self.header.nulls > 0 {
-            let first = rows.start;
-            let mut kept = start;
-            for index in start..selected.len() {
-                selected[kept] = selected[index];
-                kept += self.is_valid(first + selected[index] as usize) as usize;
-            }
-            selected.truncate(kept);
+        if self.header.nulls > 0 && self.header.has_bitmap() {
+            mask.iter_mut().enumerate().for_each(|(index, word)| *word &= self.word(rows.start / 64 + index));
         }
         Ok(())
     }
 
-    fn runs(&self, runs: u32) -> Result<Runs> {
-        Runs::read(self.header.physical, self.values(), runs as usize, self.rows())
+    fn runs(&self, runs: u32) -> Result<Runs<'a>> {
+        Runs::read(self.header.physical, self.values(), runs as usize)
     }
 
-    fn take_plain(&self, rows: &[u32]) -> Result<Flat> {
+    fn take_plain(&self, start: usize, rows: &[u32]) -> Result<Flat> {
         let physical = self.header.physical;
         let values = self.values();
         Ok(match_physical!(physical, T => {
             let width = size_of::<T>();
             let value = |&row: &u32| {
-                let bytes = values.get(row as usize * width..(row as usize + 1) * width);
+                let row = start + row as usize;
+                let bytes = values.get(row * width..(row + 1) * width);
                 let bytes = bytes.ok_or_else(|| corrupt("too few values"))?;
                 Ok(T::from_le_bytes(bytes.try_into().expect("as wide")))
             };

@@ -1,9 +1,10 @@
-//! Runs of equal values: the row after each run's last, then a value per run.
+//! Runs of equal values: the row after each run's last, then a value per run. Both are read in place.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use godwit_common::Result;
-use godwit_vector::{Flat, PhysicalType};
+use godwit_vector::{Flat, PhysicalType, match_physical};
 
 use crate::header::corrupt;
 use crate::plain;
@@ -22,38 +23,65 @@ pub(crate) fn write(values: &Flat, ends: &[u32], out: &mut Vec<u8>) {
 }
 
 /// Runs that can be read.
-pub(crate) struct Runs {
-    ends: Vec<u32>,
-    values: Flat,
+pub(crate) struct Runs<'a> {
+    physical: PhysicalType,
+    /// Ascending, unless the body is damaged.
+    ends: Cow<'a, [u32]>,
+    values: &'a [u8],
 }
 
-impl Runs {
-    pub(crate) fn read(physical: PhysicalType, body: &[u8], runs: usize, rows: usize) -> Result<Self> {
+impl<'a> Runs<'a> {
+    pub(crate) fn read(physical: PhysicalType, body: &'a [u8], runs: usize) -> Result<Self> {
         let (ends, values) = body.split_at_checked(runs * 4).ok_or_else(|| corrupt("too few runs"))?;
-        let ends: Vec<u32> =
-            ends.chunks_exact(4).map(|end| u32::from_le_bytes(end.try_into().expect("four bytes"))).collect();
-        if !ends.is_sorted() || ends.last().copied().unwrap_or(0) as usize != rows {
+        // Pages are aligned; other bodies are copied.
+        let ends = match bytemuck::try_cast_slice(ends) {
+            Ok(ends) => ends.into(),
+            Err(_) => bytemuck::pod_collect_to_vec(ends).into(),
+        };
+        Ok(Self { physical, ends, values })
+    }
+
+    /// The values of `rows`.
+    pub(crate) fn decode(&self, rows: Range<usize>) -> Result<Flat> {
+        let first = self.run_of(rows.start);
+        let ends = self.ends[first..].iter().map(|&end| (end as usize).min(rows.end));
+        let mut lengths: Vec<usize> = Vec::new();
+        let mut start = rows.start;
+        for end in ends {
+            lengths.push(end.checked_sub(start).ok_or_else(|| corrupt("runs don't ascend"))?);
+            start = end;
+            if end == rows.end {
+                break;
+            }
+        }
+        if start != rows.end {
             return Err(corrupt("runs don't add up"));
         }
-        Ok(Self { ends, values: plain::read(physical, values, 0..runs)? })
-    }
-
-    pub(crate) fn decode(&self, rows: Range<usize>) -> Flat {
-        let mut run = self.run_of(rows.start);
-        let runs: Vec<u32> = rows
-            .map(|row| {
-                while self.ends[run] as usize <= row {
-                    run += 1;
+        let values = plain::read(self.physical, self.values, first..first + lengths.len())?;
+        godwit_vector::match_flat!(
+            &values,
+            values => {
+                let mut repeated = Vec::with_capacity(rows.len());
+                for (&value, length) in values.iter().zip(lengths) {
+                    repeated.resize(repeated.len() + length, value);
                 }
-                run as u32
-            })
-            .collect();
-        self.values.take(&runs)
+                Ok(plain::make(self.physical, repeated))
+            },
+            _s => unreachable!("strings have no runs"),
+            _a => unreachable!("nested values have no segments")
+        )
     }
 
-    pub(crate) fn take(&self, rows: &[u32]) -> Flat {
-        let runs: Vec<u32> = rows.iter().map(|&row| self.run_of(row as usize) as u32).collect();
-        self.values.take(&runs)
+    /// The values of single rows, which ascend and are relative to `start`.
+    pub(crate) fn take(&self, start: usize, rows: &[u32]) -> Result<Flat> {
+        Ok(match_physical!(self.physical, T => {
+            let values = self.values.as_chunks::<{ size_of::<T>() }>().0;
+            let value = |&row: &u32| {
+                let value = values.get(self.run_of(start + row as usize));
+                Ok(T::from_le_bytes(*value.ok_or_else(|| corrupt("runs don't add up"))?))
+            };
+            plain::make(self.physical, rows.iter().map(value).collect::<Result<Vec<T>>>()?)
+        }))
     }
 
     fn run_of(&self, row: usize) -> usize {

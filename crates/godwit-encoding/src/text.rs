@@ -108,49 +108,58 @@ impl<'a> Strings<'a> {
     /// The strings of `rows`, which start at a multiple of [`BLOCK_ROWS`].
     pub(crate) fn decode(&self, rows: Range<usize>) -> Result<StrColumn> {
         let mut bytes: Vec<u8> = Vec::new();
-        let mut lengths: Vec<u32> = Vec::with_capacity(rows.len());
+        let mut ends: Vec<usize> = Vec::with_capacity(rows.len());
         for begin in rows.clone().step_by(BLOCK_ROWS) {
-            let end = self.rows.min(begin + BLOCK_ROWS);
             let block = self.block_bytes(begin / BLOCK_ROWS)?;
+            let mut end = bytes.len();
             match &self.symbols {
                 None => bytes.extend_from_slice(block),
                 // Compressed strings have no state in common: all of a block are decompressed as one.
                 Some(table) => bytes.extend(table.decompressor().decompress(block)),
             }
-            lengths.extend(self.lengths.of(begin..end)?);
+            let lengths = self.lengths.of(begin..rows.end.min(begin + BLOCK_ROWS))?;
+            ends.extend(lengths.into_iter().map(|length| {
+                end += length as usize;
+                end
+            }));
+            if end > bytes.len() {
+                return Err(corrupt("strings are longer than its bytes"));
+            }
         }
-        lengths.truncate(rows.len());
-        let mut rest = &bytes[..];
-        let strings = lengths.iter().map(|&length| split(&mut rest, length as usize));
-        Ok(StrColumn::from_strings(strings.collect::<Result<Vec<&[u8]>>>()?))
+        Ok(StrColumn::from_parts(bytes, &ends))
     }
 
-    /// The strings of single rows.
-    pub(crate) fn take(&self, rows: &[u32]) -> Result<StrColumn> {
+    /// The strings of single rows, which ascend and are relative to `start`.
+    pub(crate) fn take(&self, start: usize, rows: &[u32]) -> Result<StrColumn> {
         let mut block = usize::MAX;
-        let mut ends: Vec<u32> = Vec::new();
-        let mut found: Vec<Vec<u8>> = Vec::with_capacity(rows.len());
+        let mut block_bytes: &[u8] = &[];
+        // Where each string of the block ends, as stored.
+        let mut stored_ends: Vec<u32> = Vec::new();
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut ends: Vec<usize> = Vec::with_capacity(rows.len());
         for &row in rows {
-            let row = row as usize;
+            let row = start + row as usize;
             if row / BLOCK_ROWS != block {
                 block = row / BLOCK_ROWS;
+                block_bytes = self.block_bytes(block)?;
                 let begin = block * BLOCK_ROWS;
-                ends = self.stored.of(begin..self.rows.min(begin + BLOCK_ROWS))?;
-                ends.iter_mut().fold(0u32, |sum, length| {
+                stored_ends = self.stored.of(begin..self.rows.min(begin + BLOCK_ROWS))?;
+                stored_ends.iter_mut().fold(0u32, |sum, length| {
                     *length = sum.saturating_add(*length);
                     *length
                 });
             }
             let row = row % BLOCK_ROWS;
-            let start = if row == 0 { 0 } else { ends[row - 1] };
-            let bytes = self.block_bytes(block)?.get(start as usize..ends[row] as usize);
-            let bytes = bytes.ok_or_else(|| corrupt("a string lies outside of it"))?;
-            found.push(match &self.symbols {
-                None => bytes.to_vec(),
-                Some(table) => table.decompressor().decompress(bytes),
-            });
+            let stored_start = if row == 0 { 0 } else { stored_ends[row - 1] };
+            let stored = block_bytes.get(stored_start as usize..stored_ends[row] as usize);
+            let stored = stored.ok_or_else(|| corrupt("a string lies outside of it"))?;
+            match &self.symbols {
+                None => bytes.extend_from_slice(stored),
+                Some(table) => bytes.extend(table.decompressor().decompress(stored)),
+            }
+            ends.push(bytes.len());
         }
-        Ok(StrColumn::from_strings(found))
+        Ok(StrColumn::from_parts(bytes, &ends))
     }
 }
 

@@ -16,7 +16,8 @@ pub(crate) fn write(bitmap: &Bitmap, out: &mut Vec<u8>) {
 }
 
 impl Part<'_> {
-    fn word(&self, index: usize) -> u64 {
+    /// Word `index` of the bitmap.
+    pub(crate) fn word(&self, index: usize) -> u64 {
         u64::from_le_bytes(self.bitmap()[index * 8..][..8].try_into().expect("eight bytes"))
     }
 

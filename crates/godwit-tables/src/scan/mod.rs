@@ -3,7 +3,7 @@
 //! ```text
 //! start:   bounds of row groups, filters of joins ──▶ morsels       filters ──▶ ranges of integers, sets of codes (packed.rs)
 //! worker:  morsel ──▶ windows of 2,048 rows                                                             (worker.rs)
-//!            stage 1: on packed values: rows left; or decode its columns, filter
+//!            stage 1: on packed values: a bit per row left; or decode its columns, filter                 (window.rs)
 //!            stage 2: the same for the rows that are left
 //!            decode the other columns for the rows that are left ──▶ chunk
 //! ```
@@ -14,6 +14,7 @@
 mod packed;
 mod plan;
 mod reader;
+mod window;
 mod worker;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -7,10 +7,9 @@ use godwit_common::{Error, Result};
 use godwit_encoding::OrderedDictionary;
 use godwit_memory::BufferManager;
 use godwit_storage::table::{Main, OpenPart, RowGroup};
-use godwit_vector::{Bitmap, PhysicalType, ValueRange, Vector};
+use godwit_vector::{PhysicalType, Vector};
 
-/// If fewer than one in so many rows of a window are wanted, they are read one by one, else the window is decoded.
-const TAKEN_ROWS_SHARE: usize = 8;
+use super::packed::PackedFilter;
 
 /// The dictionaries of the columns that a scan reads, by column.
 pub(super) struct Dictionaries(Vec<Option<OrderedDictionary>>);
@@ -65,7 +64,7 @@ impl ColumnReader {
         Ok((part, window.start - first..window.end - first))
     }
 
-    /// The values of a window, or of those of its rows that are `selected`.
+    /// The values of a window, or of those of its rows that are `selected`, in ascending order.
     pub(super) fn read(
         &mut self,
         group: &Arc<RowGroup>,
@@ -76,60 +75,50 @@ impl ColumnReader {
         let (is_text, dictionary) = (self.is_text, self.dictionary.clone());
         let (open, rows) = self.part(group, window, memory)?;
         let part = open.part()?;
-        let few = selected.filter(|selected| selected.len() * TAKEN_ROWS_SHARE < rows.len());
-        let (values, rest) = match few {
-            Some(few) => {
-                let rows: Vec<u32> = few.iter().map(|&row| row + rows.start as u32).collect();
-                (part.take(&rows)?, None)
-            }
-            None => (part.decode(rows)?, selected),
+        let values = match selected {
+            Some(selected) => part.take(rows.start, selected)?,
+            None => part.decode(rows)?,
         };
-        let values = match is_text && values.physical() == PhysicalType::U32 {
-            true => with_dictionary(&values, dictionary.as_ref())?,
-            false => values,
-        };
-        Ok(match rest {
-            Some(selected) => values.take(selected),
-            None => values,
-        })
+        match is_text && values.physical() == PhysicalType::U32 {
+            true => with_dictionary(&values, dictionary.as_ref()),
+            false => Ok(values),
+        }
     }
 
     /// True if the values of the window are integers, or codes of a dictionary: what packed filters work on.
-    pub(super) fn is_packed(
-        &mut self,
-        group: &Arc<RowGroup>,
-        window: &Range<usize>,
-        memory: &BufferManager,
-    ) -> Result<bool> {
-        let is_text = self.is_text;
-        let (part, _) = self.part(group, window, memory)?;
-        Ok(!is_text || part.header().physical == PhysicalType::U32)
+    pub(super) fn is_packed(&self, group: &RowGroup, window: &Range<usize>) -> bool {
+        !self.is_text || group.segments[self.column].part_of(window.start).has_codes()
     }
 
-    /// Appends the rows of the window whose integer or code is in `wanted`.
-    pub(super) fn select_range(
+    /// Clears the bits of `mask` of the window's rows that don't pass.
+    pub(super) fn retain(
         &mut self,
         group: &Arc<RowGroup>,
         window: &Range<usize>,
-        wanted: ValueRange,
-        selected: &mut Vec<u32>,
+        filter: &PackedFilter,
+        mask: &mut [u64],
         memory: &BufferManager,
     ) -> Result<()> {
+        if let PackedFilter::Range(wanted) = filter {
+            // The bounds of the part may tell without its values.
+            let header = &group.segments[self.column].part_of(window.start).header;
+            let Some(range) = header.range else {
+                mask.fill(0);
+                return Ok(());
+            };
+            if wanted.max < range.min || range.max < wanted.min {
+                mask.fill(0);
+                return Ok(());
+            }
+            if header.nulls == 0 && wanted.min <= range.min && range.max <= wanted.max {
+                return Ok(());
+            }
+        }
         let (open, rows) = self.part(group, window, memory)?;
-        open.part()?.select_range(rows, wanted, selected)
-    }
-
-    /// Appends the rows of the window whose code has its bit set.
-    pub(super) fn select_codes(
-        &mut self,
-        group: &Arc<RowGroup>,
-        window: &Range<usize>,
-        wanted: &Bitmap,
-        selected: &mut Vec<u32>,
-        memory: &BufferManager,
-    ) -> Result<()> {
-        let (open, rows) = self.part(group, window, memory)?;
-        open.part()?.select_codes(rows, wanted, selected)
+        match filter {
+            PackedFilter::Range(wanted) => open.part()?.retain_range(rows, *wanted, mask),
+            PackedFilter::Codes(codes) => open.part()?.retain_codes(rows, codes, mask),
+        }
     }
 }
 

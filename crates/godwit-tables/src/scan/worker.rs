@@ -17,6 +17,7 @@ use super::TableScan;
 use super::packed::PackedFilter;
 use super::plan::Morsel;
 use super::reader::ColumnReader;
+use super::window::Window;
 use crate::deleted::{DELTA, Place, RowId};
 
 /// A stage, and how it is evaluated on packed values if it can be.
@@ -54,8 +55,6 @@ pub(super) struct ScanWorker {
     current: Option<Current>,
     /// Rows that are found and not handed out: windows may be larger than chunks.
     pending: Option<Chunk>,
-    /// Scratch.
-    passing: Vec<u32>,
 }
 
 /// The morsel under work.
@@ -69,18 +68,6 @@ enum Work {
     Delta(Option<Chunk>),
 }
 
-/// A window under work: the rows that are left, and the columns that were decoded for them.
-struct Window {
-    group: Arc<RowGroup>,
-    place: Place,
-    rows: Range<usize>,
-    chunk: Chunk,
-    /// Column of the table for each column of the chunk.
-    decoded: Vec<usize>,
-    /// Rows of the window that are left, ascending; `None`: all.
-    selected: Option<Vec<u32>>,
-}
-
 impl ScanWorker {
     pub(super) fn new(scan: Arc<TableScan>, query: Arc<QueryContext>, stages: Vec<WorkerStage>) -> Self {
         let memory = query.memory.scoped(scan.metrics.memory().clone());
@@ -89,7 +76,7 @@ impl ScanWorker {
             let physical = scan.version.row_type()[column].physical;
             readers[column] = Some(ColumnReader::new(column, physical, &scan.started().dictionaries));
         }
-        Self { scan, query, memory, stages, readers, current: None, pending: None, passing: Vec::new() }
+        Self { scan, query, memory, stages, readers, current: None, pending: None }
     }
 
     fn open_morsel(&mut self) -> Result<bool> {
@@ -119,27 +106,26 @@ impl ScanWorker {
 
     /// The rows of a window that pass all filters; `None` if none does.
     fn read_window(&mut self, group: Arc<RowGroup>, place: Place, rows: Range<usize>) -> Result<Option<Chunk>> {
-        let chunk = Chunk::new(Vec::new(), rows.len());
         let live = self.scan.version.deleted().of(place).and_then(|set| set.others(rows.start, rows.len()));
-        let mut window = Window { group, place, rows, chunk, decoded: Vec::new(), selected: None };
+        let mut window = Window::new(group, place, rows);
         if let Some(live) = live {
-            if live.is_empty() {
+            window.keep(live);
+            if window.len() == 0 {
                 return Ok(None);
             }
-            window.keep(live);
         }
         let mut stages = std::mem::take(&mut self.stages);
         let filtered = self.filter(&mut window, &mut stages);
         self.stages = stages;
         filtered?;
-        if window.chunk.is_empty() {
+        if window.len() == 0 {
             return Ok(None);
         }
         let scan = self.scan.clone();
         for &column in &scan.request.columns {
             self.decode(&mut window, column)?;
         }
-        Ok(Some(window.chunk.project(&positions(&scan.request.columns, &window.decoded))))
+        Ok(Some(window.project(&scan.request.columns)))
     }
 
     fn filter(&mut self, window: &mut Window, stages: &mut [WorkerStage]) -> Result<()> {
@@ -148,75 +134,53 @@ impl ScanWorker {
                 continue;
             }
             let start = Instant::now();
-            let rows_in = window.chunk.len();
-            let kept = match self.packed_rows(window, stage, packed.as_deref())? {
-                Some(kept) => (kept.len() < rows_in).then_some(kept),
-                None => {
-                    for &column in &stage.columns {
-                        self.decode(window, column)?;
-                    }
-                    let positions = positions(&stage.columns, &window.decoded);
-                    stage.rows(&window.chunk.project(&positions))?
+            let rows_in = window.len();
+            let is_done = packed.as_ref().map_or(Ok(false), |packed| self.filter_packed(window, stage, packed))?;
+            if !is_done {
+                for &column in &stage.columns {
+                    self.decode(window, column)?;
                 }
-            };
-            stage.measure(rows_in, kept.as_ref().map_or(rows_in, Vec::len), start.elapsed());
-            if let Some(kept) = kept {
-                window.keep(kept);
-                if window.chunk.is_empty() {
-                    break;
+                if let Some(kept) = stage.rows(&window.project(&stage.columns))? {
+                    window.keep(kept);
                 }
+            }
+            stage.measure(rows_in, window.len(), start.elapsed());
+            if window.len() == 0 {
+                break;
             }
         }
         Ok(())
     }
 
-    /// The rows left of the window that pass a filter on packed values; `None` if it has none for them.
-    fn packed_rows(
-        &mut self,
-        window: &Window,
-        stage: &Stage,
-        packed: Option<&PackedFilter>,
-    ) -> Result<Option<Vec<u32>>> {
-        let Some(packed) = packed else { return Ok(None) };
+    /// Keeps the rows of the window that pass a filter on packed values; `false` if it has none for them.
+    fn filter_packed(&mut self, window: &mut Window, stage: &Stage, packed: &PackedFilter) -> Result<bool> {
         let column = stage.columns[0];
-        if window.decoded.contains(&column) {
-            return Ok(None);
+        // Row ids have no reader.
+        let Some(reader) = self.readers.get_mut(column).and_then(Option::as_mut) else { return Ok(false) };
+        if window.is_decoded(column) || !reader.is_packed(&window.group, &window.rows) {
+            return Ok(false);
         }
-        let reader = self.readers[column].as_mut().expect("columns of filters are read");
-        if !reader.is_packed(&window.group, &window.rows, &self.memory)? {
-            return Ok(None);
-        }
-        self.passing.clear();
-        let (group, rows) = (&window.group, &window.rows);
-        match packed {
-            PackedFilter::Range(range) => {
-                reader.select_range(group, rows, *range, &mut self.passing, &self.memory)?;
-            }
-            PackedFilter::Codes(codes) => {
-                reader.select_codes(group, rows, codes, &mut self.passing, &self.memory)?;
-            }
-        }
-        Ok(Some(match &window.selected {
-            None => self.passing.clone(),
-            Some(selected) => positions_of_common(selected, &self.passing),
-        }))
+        let mut mask = window.mask();
+        let words = window.rows.len().div_ceil(64);
+        reader.retain(&window.group, &window.rows, packed, &mut mask[..words], &self.memory)?;
+        window.keep_mask(mask);
+        Ok(true)
     }
 
     fn decode(&mut self, window: &mut Window, column: usize) -> Result<()> {
-        if !window.decoded.contains(&column) && column == self.readers.len() {
-            let first = window.rows.start;
-            let ids = match &window.selected {
-                Some(selected) => row_ids(window.place, first, selected.iter().copied()),
-                None => row_ids(window.place, first, 0..window.rows.len() as u32),
+        if !window.is_decoded(column) && column == self.readers.len() {
+            let (place, first) = (window.place, window.rows.start);
+            let ids = match window.rows_left() {
+                (_, _, Some(left)) => row_ids(place, first, left.iter().copied()),
+                (_, rows, None) => row_ids(place, first, 0..rows.len() as u32),
             };
-            window.chunk.push(ids);
-            window.decoded.push(column);
+            window.push(column, ids);
         }
-        if !window.decoded.contains(&column) {
+        if !window.is_decoded(column) {
             let reader = self.readers[column].as_mut().expect("requested columns are read");
-            let values = reader.read(&window.group, &window.rows, window.selected.as_deref(), &self.memory)?;
-            window.chunk.push(values);
-            window.decoded.push(column);
+            let (group, rows, selected) = window.rows_left();
+            let values = reader.read(group, rows, selected, &self.memory)?;
+            window.push(column, values);
         }
         Ok(())
     }
@@ -274,40 +238,10 @@ impl ScanWorker {
     }
 }
 
-impl Window {
-    /// Keeps those of the rows left that are at `kept`.
-    fn keep(&mut self, kept: Vec<u32>) {
-        self.chunk.select(&kept);
-        self.selected = Some(match self.selected.take() {
-            None => kept,
-            Some(before) => kept.iter().map(|&row| before[row as usize]).collect(),
-        });
-    }
-}
-
-/// Positions in `selected` of the rows that are in `passing`, too; both are ascending.
-fn positions_of_common(selected: &[u32], passing: &[u32]) -> Vec<u32> {
-    let mut common = Vec::with_capacity(selected.len().min(passing.len()));
-    let mut passing = passing.iter().peekable();
-    for (position, row) in selected.iter().enumerate() {
-        while passing.next_if(|&&other| other < *row).is_some() {}
-        if passing.peek() == Some(&row) {
-            common.push(position as u32);
-        }
-    }
-    common
-}
-
 /// The ids of rows of a place, which are counted from `first`.
 fn row_ids(place: Place, first: usize, rows: impl Iterator<Item = u32>) -> Vector {
     let id = |row: u32| RowId { place, row: first as u32 + row }.to_i64();
     Vector::from_values(rows.map(id).collect::<Vec<i64>>(), None)
-}
-
-/// Where the columns are among those decoded.
-fn positions(columns: &[usize], decoded: &[usize]) -> Vec<usize> {
-    let position = |column: &usize| decoded.iter().position(|known| known == column).expect("it was decoded");
-    columns.iter().map(position).collect()
 }
 
 impl SourceWorker for ScanWorker {

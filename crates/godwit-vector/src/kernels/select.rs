@@ -1,4 +1,4 @@
-//! Selections: the positions of the rows for which a boolean is TRUE.
+//! Selections: the positions of the rows for which a boolean is TRUE, or a bit for each of them.
 //!
 //! ```text
 //! 64 boolean bytes ─→ 64-bit mask ─∧ validity word ─→ positions of the set bits
@@ -26,6 +26,17 @@ pub fn select_not_true(values: &[u8], validity: Option<&Bitmap>, rows: &mut Vec<
 pub fn select_bits(bitmap: &Bitmap, value: bool, rows: &mut Vec<u32>) {
     let flip = if value { 0 } else { u64::MAX };
     select_words(bitmap.len(), |word| bitmap.words()[word] ^ flip, rows);
+}
+
+/// The rows whose bit of `mask` is set, row `i` being bit `i % 64` of word `i / 64`; replaces the content of `rows`.
+pub fn select_mask(mask: &[u64], rows: &mut Vec<u32>) {
+    select_words(mask.len() * 64, |word| mask[word], rows);
+}
+
+/// Clears the bits of `mask` of rows whose byte is 0. There is a byte for each row, and a bit.
+pub fn retain_true(values: &[u8], mask: &mut [u64]) {
+    assert_eq!(values.len().div_ceil(64), mask.len());
+    mask.iter_mut().enumerate().for_each(|(index, word)| *word &= mask_word(values, index));
 }
 
 /// Number of rows that [`select_true`] would select.
