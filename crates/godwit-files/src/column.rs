@@ -12,10 +12,11 @@
 
 use std::sync::Arc;
 
-use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+use arrow_buffer::{Buffer, ScalarBuffer};
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::kernels::byte_array::{concat_strings, fixed_width_strings, length_prefixed_strings};
+use godwit_vector::kernels::concatenate::{concatenated_validity, concatenated_values};
 use godwit_vector::kernels::unpack::{all_within, look_up};
 use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, ValueRange, Vector};
 use parking_lot::Mutex;
@@ -531,12 +532,9 @@ fn is_utf8(bytes: &[u8], strings: &StrColumn) -> bool {
     bytes.is_ascii() || strings.iter().all(|string| string.is_ascii() || std::str::from_utf8(string).is_ok())
 }
 
-/// The rows of several vectors one after the other.
+/// The rows of several vectors one after the other. Codes of one dictionary stay codes, the bytes of strings are shared.
 fn concat(parts: &[Vector]) -> Vector {
-    let validity = parts.iter().any(Vector::has_nulls).then(|| {
-        let bits: Vec<u8> = parts.iter().flat_map(|part| (0..part.len()).map(|row| part.is_valid(row) as u8)).collect();
-        Bitmap::from_fn(bits.len(), |row| bits[row] == 1)
-    });
+    let validity = concatenated_validity(parts);
     if let Some((_, dictionary)) = parts[0].as_dictionary() {
         let codes: Option<Vec<&[u32]>> = parts
             .iter()
@@ -547,27 +545,11 @@ fn concat(parts: &[Vector]) -> Vector {
         }
     }
     let flats: Vec<Flat> = parts.iter().map(Vector::to_flat).collect();
-    fn join<T: ArrowNativeType>(flats: &[Flat], values: impl Fn(&Flat) -> &[T]) -> ScalarBuffer<T> {
-        flats.iter().flat_map(|flat| values(flat).iter().copied()).collect::<Vec<T>>().into()
-    }
-    fn natives<T: Native>(flats: &[Flat]) -> Flat {
-        T::into_flat(join(flats, |flat| flat.values::<T>()))
-    }
-    let flat = match &flats[0] {
-        Flat::Bool(_) => Flat::Bool(join(&flats, |flat| flat.bools())),
-        Flat::I8(_) => natives::<i8>(&flats),
-        Flat::I16(_) => natives::<i16>(&flats),
-        Flat::I32(_) => natives::<i32>(&flats),
-        Flat::I64(_) => natives::<i64>(&flats),
-        Flat::I128(_) => natives::<i128>(&flats),
-        Flat::U8(_) => natives::<u8>(&flats),
-        Flat::U16(_) => natives::<u16>(&flats),
-        Flat::U32(_) => natives::<u32>(&flats),
-        Flat::U64(_) => natives::<u64>(&flats),
-        Flat::F32(_) => natives::<f32>(&flats),
-        Flat::F64(_) => natives::<f64>(&flats),
-        Flat::Str(_) => Flat::Str(concat_strings(&flats.iter().map(|flat| flat.strings().clone()).collect::<Vec<_>>())),
-        Flat::Nested(_) => unreachable!("nested columns are decoded by the Arrow reader"),
+    let flat = match parts[0].physical() {
+        PhysicalType::Str => {
+            Flat::Str(concat_strings(&flats.iter().map(|flat| flat.strings().clone()).collect::<Vec<_>>()))
+        }
+        physical => concatenated_values(&flats, physical),
     };
     Vector::flat(flat, validity)
 }

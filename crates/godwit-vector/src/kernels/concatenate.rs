@@ -7,11 +7,15 @@ pub fn concatenated(vectors: &[Vector]) -> Vector {
     assert!(!vectors.is_empty(), "no vectors have no type");
     let flats: Vec<Flat> = vectors.iter().map(Vector::to_flat).collect();
     let flat = concatenated_values(&flats, vectors[0].physical());
-    let rows = vectors.iter().flat_map(|vector| (0..vector.len()).map(|row| vector.is_valid(row)));
-    let mut valid = rows;
+    Vector::flat(flat, concatenated_validity(vectors))
+}
+
+/// The validity of the rows of all vectors; `None` if none is NULL.
+pub fn concatenated_validity(vectors: &[Vector]) -> Option<Bitmap> {
+    let mut rows = vectors.iter().flat_map(|vector| (0..vector.len()).map(|row| vector.is_valid(row)));
+    let len = vectors.iter().map(Vector::len).sum();
     let has_nulls = vectors.iter().any(Vector::has_nulls);
-    let validity = has_nulls.then(|| Bitmap::from_fn(flat.len(), |_| valid.next().unwrap_or(false)));
-    Vector::flat(flat, validity)
+    has_nulls.then(|| Bitmap::from_fn(len, |_| rows.next().unwrap_or(false)))
 }
 
 /// The values of all columns, which have this physical type. Strings are copied.
