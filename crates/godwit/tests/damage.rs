@@ -1,0 +1,144 @@
+//! Database files and logs with flipped bits, overwritten pieces and missing ends: an error that says so, or the right
+//! rows; never a crash, never other rows.
+//!
+//! What a log lost at its end can't be told from what a crash left unwritten: there, rows of the last commits may be
+//! missing as if they had not been made. `GODWIT_DAMAGES=5000` for a thorough run.
+
+use std::fs;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use godwit::{Config, Connection, Database, ErrorKind, Result};
+
+const DAMAGES: u64 = 150;
+const DAMAGES_VARIABLE: &str = "GODWIT_DAMAGES";
+
+/// Commits after the checkpoint: they are in the log.
+const LOGGED_COMMITS: i64 = 12;
+const ROWS: i64 = 20_000;
+
+fn config() -> Config {
+    Config { threads: Some(1), memory_limit_bytes: Some(128 << 20), ..Config::default() }
+}
+
+/// What each row has follows from its number.
+const QUERY: &str = "SELECT count(*), coalesce(sum(n), 0), \
+     count(*) FILTER (WHERE few <> 'value ' || (n % 100) OR many <> 'text number ' || n || ' of many' \
+        OR price <> CAST(n AS DECIMAL(10,2)) / 4 OR half <> n * 0.5 OR (n % 7 = 0) <> (day IS NULL)) FROM t";
+
+fn rows(from: i64, count: i64) -> String {
+    format!(
+        "SELECT i AS n, 'value ' || (i % 100) AS few, 'text number ' || i || ' of many' AS many, \
+         CAST(CAST(i AS DECIMAL(10,2)) / 4 AS DECIMAL(10,2)) AS price, i * 0.5 AS half, \
+         CASE WHEN i % 7 = 0 THEN NULL ELSE DATE '2020-01-01' + CAST(i % 1000 AS INTEGER) END AS day \
+         FROM range({from}, {}) r(i)",
+        from + count
+    )
+}
+
+/// Rows and their sum; `None` for rows that can't be.
+fn state(connection: &Connection) -> Result<Option<i64>> {
+    for batch in connection.query(QUERY)? {
+        let batch = batch?;
+        let sum = arrow_cast::cast(batch.column(1), &arrow_schema::DataType::Int64).expect("the sum is small");
+        let value = |index: usize| batch.column(index).as_primitive::<Int64Type>().value(0);
+        let (count, wrong) = (value(0), value(2));
+        let is_right = wrong == 0 && sum.as_primitive::<Int64Type>().value(0) == (0..count).sum::<i64>();
+        return Ok(is_right.then_some(count));
+    }
+    Ok(None)
+}
+
+struct Image {
+    file: Vec<u8>,
+    log: Vec<u8>,
+}
+
+fn image(folder: &Path) -> Image {
+    let path = folder.join("whole.godwit");
+    let database = Database::open_with(&path, config()).unwrap();
+    let connection = database.connect();
+    connection.execute(&format!("CREATE TABLE t AS {}", rows(0, ROWS))).unwrap();
+    connection.execute("CHECKPOINT").unwrap();
+    for commit in 0..LOGGED_COMMITS {
+        connection.execute(&format!("INSERT INTO t {}", rows(ROWS + commit, 1))).unwrap();
+    }
+    // What is in the file now is what a crash would leave: closing the database may make a checkpoint.
+    let image = Image { file: fs::read(&path).unwrap(), log: fs::read(folder.join("whole.godwit.wal")).unwrap() };
+    assert_eq!(state(&connection).unwrap(), Some(ROWS + LOGGED_COMMITS), "the query is right for sound files");
+    image
+}
+
+fn next(number: &mut u64) -> u64 {
+    *number ^= *number << 13;
+    *number ^= *number >> 7;
+    *number ^= *number << 17;
+    *number
+}
+
+/// Damages bytes somehow; says how.
+fn damage(bytes: &mut Vec<u8>, number: &mut u64) -> String {
+    let kind = next(number) % 8;
+    let at = (next(number) % bytes.len() as u64) as usize;
+    match kind {
+        0 => {
+            bytes.truncate(at);
+            format!("cut off at {at}")
+        }
+        1 => {
+            let end = bytes.len().min(at + 4096);
+            bytes[at..end].fill(0);
+            format!("zeros from {at} to {end}")
+        }
+        2 => {
+            let end = bytes.len().min(at + 512);
+            bytes[at..end].iter_mut().for_each(|byte| *byte = next(number) as u8);
+            format!("noise from {at} to {end}")
+        }
+        _ => {
+            let bit = next(number) % 8;
+            bytes[at] ^= 1 << bit;
+            format!("bit {bit} of byte {at}")
+        }
+    }
+}
+
+/// What a reader of damaged files sees: the rows, or an error.
+fn read(folder: &Path, file: &[u8], log: &[u8], read_only: bool) -> Result<Option<i64>> {
+    let path = folder.join("damaged.godwit");
+    fs::write(&path, file).unwrap();
+    fs::write(folder.join("damaged.godwit.wal"), log).unwrap();
+    let database = Database::open_with(&path, Config { read_only, ..config() })?;
+    database.check();
+    state(&database.connect())
+}
+
+#[test]
+fn damage_is_told_or_does_no_harm() {
+    let damages = std::env::var(DAMAGES_VARIABLE).map_or(DAMAGES, |text| text.parse().expect("a number of damages"));
+    let folder = tempfile::tempdir().unwrap();
+    let whole = image(folder.path());
+    let all = ROWS + LOGGED_COMMITS;
+    assert_eq!(read(folder.path(), &whole.file, &whole.log, false).unwrap(), Some(all));
+    let (mut errors, mut harmless) = (0, 0);
+    for seed in 1..=damages {
+        let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (mut file, mut log) = (whole.file.clone(), whole.log.clone());
+        let in_log = seed % 3 == 0;
+        let what = damage(if in_log { &mut log } else { &mut file }, &mut number);
+        let what = format!("seed {seed}: {what} of the {}", if in_log { "log" } else { "file" });
+        match read(folder.path(), &file, &log, seed % 2 == 0) {
+            Ok(Some(found)) => {
+                assert!(found == all || (in_log && (ROWS..all).contains(&found)), "{what}: {found} rows of {all}");
+                harmless += 1;
+            }
+            Ok(None) => panic!("{what}: wrong rows"),
+            Err(error) => {
+                assert_ne!(error.kind(), ErrorKind::Internal, "{what}: {error}");
+                errors += 1;
+            }
+        }
+    }
+    assert!(errors > 0 && harmless > 0, "{errors} errors, {harmless} without harm");
+}
