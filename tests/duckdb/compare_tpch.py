@@ -1,5 +1,8 @@
 """Runs the 22 TPC-H queries in Godwit and in DuckDB on the same Parquet files and compares the rows.
 
+Godwit runs them from the files, and from tables of a database file that it loads them into: with the encodings that it
+chooses, and with each one forced.
+
     python compare_tpch.py GODWIT FOLDER
 
 GODWIT is the shell's program, FOLDER holds the eight tables (`godwit demo --scale 0.1 --directory FOLDER` makes them).
@@ -7,7 +10,11 @@ The last line says how many comparisons passed and failed; the exit status is 1 
 """
 
 import argparse
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -29,6 +36,21 @@ CONFIGURATIONS = [
 # Ways in which small chunks are put together, besides the default; each gives the same rows.
 COMPACTIONS = ["none", "full", "binary", "dynamic", "learning", "logical"]
 
+# Encodings of the columns in a database file; a column whose type doesn't have one gets another.
+ENCODINGS = ["plain", "packed", "run_length", "symbols", "dictionary"]
+# For tables in a database file, with the encodings that Godwit chooses.
+TABLE_CONFIGURATIONS = [["--threads", "1"], ["--threads", "2"], ["--threads", "2", "--memory-limit", "96MiB"]]
+
+
+@dataclass
+class Run:
+    """The queries, once."""
+
+    label: str
+    database: Path
+    options: list[str]
+    setup: list[str] = field(default_factory=list)
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -44,21 +66,42 @@ def main() -> int:
         expected[name] = ([column[0] for column in cursor.description], cursor.fetchall())
 
     passed = failed = 0
-    compacted = [(["--threads", "2"], [f"SET compaction = '{compaction}'"]) for compaction in COMPACTIONS]
-    for options, setup in [(options, []) for options in CONFIGURATIONS] + compacted:
-        godwit = Godwit(arguments.godwit, arguments.folder, options, setup)
-        failures = {}
-        for name, sql in queries.items():
-            complaint = compare(godwit, sql, *expected[name])
-            if complaint:
-                failures[name] = complaint
-        passed += len(queries) - len(failures)
-        failed += len(failures)
-        print(f"{' '.join(options + setup)}: {len(queries) - len(failures)} of {len(queries)} queries give DuckDB's rows")
-        for name, complaint in failures.items():
-            print(f"  {name}: {complaint}")
+    with tempfile.TemporaryDirectory() as scratch:
+        for run in runs(arguments.godwit, arguments.folder, Path(scratch)):
+            godwit = Godwit(arguments.godwit, run.database, run.options, run.setup)
+            complaints = {name: compare(godwit, sql, *expected[name]) for name, sql in queries.items()}
+            failures = {name: complaint for name, complaint in complaints.items() if complaint}
+            passed += len(queries) - len(failures)
+            failed += len(failures)
+            print(f"{run.label}: {len(queries) - len(failures)} of {len(queries)} queries give DuckDB's rows")
+            for name, complaint in failures.items():
+                print(f"  {name}: {complaint}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def runs(program: Path, folder: Path, scratch: Path) -> Iterator[Run]:
+    """All runs. The database file of one is gone with the next."""
+    for options in CONFIGURATIONS:
+        yield Run(" ".join(options), folder, options)
+    for compaction in COMPACTIONS:
+        setup = f"SET compaction = '{compaction}'"
+        yield Run(setup, folder, ["--threads", "2"], [setup])
+    for encoding in ["auto", *ENCODINGS]:
+        database = load(program, folder, scratch / f"{encoding}.godwit", encoding)
+        for options in TABLE_CONFIGURATIONS if encoding == "auto" else TABLE_CONFIGURATIONS[1:2]:
+            yield Run(f"tables, encodings {encoding}, {' '.join(options)}", database, [*options, "--read-only"])
+        database.unlink()
+
+
+def load(program: Path, folder: Path, database: Path, encoding: str) -> Path:
+    """A database file with a table for each Parquet file of a folder, which `godwit check` finds sound."""
+    loads = [f"CREATE TABLE {file.stem} AS SELECT * FROM '{file}'" for file in sorted(folder.glob("*.parquet"))]
+    statements = [f"SET force_encoding = '{encoding}'", *loads]
+    command = [program, database, *(f"--command={statement}" for statement in statements)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, "check", database], check=True, stdout=subprocess.DEVNULL)
+    return database
 
 
 def compare(godwit: Godwit, sql: str, names: list[str], rows: list[tuple]) -> str | None:
