@@ -1,5 +1,5 @@
-//! Files. Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors. Parquet, CSV
-//! and JSON as the targets of `COPY … TO` (copy/).
+//! Files. Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors. CSV and JSON
+//! files as tables (text/). Parquet, CSV and JSON as the targets of `COPY … TO` (copy/).
 //!
 //! ```text
 //! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
@@ -24,6 +24,7 @@ mod resolver;
 mod scan;
 mod statistics;
 mod table;
+mod text;
 mod text_domain;
 
 pub use copy::{CopySink, FileFormat};

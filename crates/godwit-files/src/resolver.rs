@@ -1,17 +1,19 @@
-//! Tables by path: single files, globs, and the files of a folder.
+//! Tables by path: single files, globs, and the files of a folder; Parquet, CSV and JSON by the ending of the name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use arrow_schema::Schema;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
-use godwit_sql::{TableDefinition, TableResolver};
+use godwit_sql::{CopyOption, TableDefinition, TableResolver};
 use parking_lot::Mutex;
 
 use crate::ParquetTable;
 use crate::config::CACHED_TABLES_MAX;
+use crate::text::{TextTable, is_text_file};
 
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
 /// How alike a file name must be to be suggested, from 0 to 1.
@@ -51,7 +53,10 @@ impl FileResolver {
         if let Some(table) = self.remembered(text, &versions) {
             return Ok(table);
         }
-        let table = ParquetTable::open(paths, &self.memory)?.definition(text);
+        let table = match &paths[..] {
+            [path] if is_text_file(path) => TextTable::definition(path, &[], None)?,
+            _ => ParquetTable::open(paths, &self.memory)?.definition(text),
+        };
         let mut known = self.known.lock();
         known.retain(|entry| entry.text != text);
         if known.len() >= CACHED_TABLES_MAX {
@@ -75,6 +80,15 @@ impl TableResolver for FileResolver {
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
         let looks_like_file = is_glob(path) || path.contains('/') || has_extension(Path::new(path));
         (looks_like_file || Path::new(path).is_file()).then(|| self.resolve(path))
+    }
+
+    fn text_table(
+        &self,
+        path: &str,
+        options: &[CopyOption],
+        expected: Option<&Schema>,
+    ) -> Result<Arc<TableDefinition>> {
+        TextTable::definition(&existing(Path::new(path))?, options, expected)
     }
 }
 

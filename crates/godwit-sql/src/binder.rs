@@ -18,7 +18,7 @@ use godwit_common::Error;
 use crate::functions::FUNCTIONS;
 use crate::names::nearest;
 use crate::table::ScanSource;
-use crate::{Catalog, CatalogEntry, ParsedStatement, TableFunctions, TableResolver, ViewDefinition};
+use crate::{Catalog, CatalogEntry, CopyOption, ParsedStatement, TableFunctions, TableResolver, ViewDefinition};
 use crate::{bound, dialect, plan_error, table_function};
 
 /// Views within views up to this depth; a view that uses itself ends here too.
@@ -26,6 +26,16 @@ const VIEW_DEPTH_MAX: usize = 32;
 
 /// Table functions that read files, by all their names.
 const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
+
+/// Table functions that read text files, and the format that they read.
+const TEXT_FUNCTIONS: [(&str, &str); 6] = [
+    ("read_csv", "csv"),
+    ("read_csv_auto", "csv"),
+    ("read_json", "json"),
+    ("read_json_auto", "json"),
+    ("read_ndjson", "json"),
+    ("read_ndjson_auto", "json"),
+];
 
 /// The table function that makes rows of lists.
 const UNNEST: &str = "unnest";
@@ -163,6 +173,11 @@ impl ContextProvider for Binder<'_> {
                 ))
             });
         }
+        if let Some((_, format)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+            let (path, options) = text_arguments(&name, format, &args).map_err(external)?;
+            let table = self.resolver.text_table(path, &options, None).map_err(external)?;
+            return Ok(Arc::new(ScanSource::new(table)));
+        }
         if name == UNNEST {
             return unnest(args).map(|plan| Arc::new(PlanSource::new(plan)) as Arc<dyn TableSource>);
         }
@@ -172,7 +187,8 @@ impl ContextProvider for Binder<'_> {
             return Ok(Arc::new(ScanSource::new(table)));
         }
         let error = Error::user(format!("no table function named {name}"));
-        Err(external(match nearest(&name, FILE_FUNCTIONS.into_iter().chain(self.functions.names())) {
+        let known_functions = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS.map(|(function, _)| function));
+        Err(external(match nearest(&name, known_functions.chain(self.functions.names())) {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
             None => error,
         }))
@@ -221,6 +237,29 @@ impl ContextProvider for Binder<'_> {
     fn udwf_names(&self) -> Vec<String> {
         FUNCTIONS.window.keys().cloned().collect()
     }
+}
+
+/// True for functions whose named arguments are options.
+pub(crate) fn takes_options(function: &str) -> bool {
+    TEXT_FUNCTIONS.iter().any(|(name, _)| name.eq_ignore_ascii_case(function))
+}
+
+/// The path and the options of `read_csv('x.csv', 'delim=;')`, as [`dialect`] writes `delim = ';'`.
+fn text_arguments<'e>(name: &str, format: &str, arguments: &'e [Expr]) -> Result<(&'e str, Vec<CopyOption>), Error> {
+    let mut texts = arguments.iter().map(|argument| match argument {
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Ok(text.as_str()),
+        _ => Err(Error::user(format!("{name} takes a path in quotes, then options"))
+            .with_hint(format!("for example: {name}('x.csv', header = true)"))),
+    });
+    let path = texts.next().unwrap_or_else(|| Err(Error::user(format!("{name} takes the path of a file"))))?;
+    let mut options = vec![CopyOption { name: "format".to_owned(), value: Some(format.to_owned()) }];
+    for text in texts {
+        let (option, value) = text?.split_once('=').ok_or_else(|| {
+            Error::user(format!("{name} takes one path")).with_hint("options have names: header = true")
+        })?;
+        options.push(CopyOption { name: option.to_lowercase(), value: Some(value.to_owned()) });
+    }
+    Ok((path, options))
 }
 
 /// The rows of lists, side by side, in columns unnest, unnest_1, …

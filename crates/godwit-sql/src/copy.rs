@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! COPY { table [(column, …)] | (query) } TO 'file' [WITH] [( option [value], … )]
-//! COPY table [(column, …)] FROM 'file' [WITH] [( FORMAT parquet )]          INSERT INTO table SELECT * FROM 'file'
+//! COPY table [(column, …)] FROM 'file' [WITH] [( option [value], … )]       INSERT INTO table SELECT * FROM 'file'
 //! ```
 //!
 //! Parsed by hand: the parser crate knows PostgreSQL's options only.
@@ -13,6 +13,15 @@ use godwit_common::{Error, Result};
 
 use crate::CopyOption;
 use crate::parse::{StatementParser, Syntax};
+
+/// `COPY table (columns) FROM` a CSV or JSON file.
+#[derive(Debug, Clone)]
+pub(crate) struct CopyFrom {
+    pub table: String,
+    pub columns: Vec<String>,
+    pub path: String,
+    pub options: Vec<CopyOption>,
+}
 
 impl StatementParser<'_> {
     pub(crate) fn copy(mut self) -> Result<Syntax> {
@@ -46,9 +55,9 @@ impl StatementParser<'_> {
         let options = self.copy_options(from + 2)?;
         let format = options.iter().find(|option| option.name == "format").and_then(|option| option.value.as_deref());
         let is_parquet = format.map_or_else(|| !is_text_file(&path), |format| format.eq_ignore_ascii_case("parquet"));
-        if !is_parquet || options.iter().any(|option| option.name != "format") {
-            let error = Error::unsupported(format!("COPY ... FROM '{path}' with these options, or of this format"));
-            return Err(error.with_hint("tables are filled from Parquet files, or by INSERT INTO ... SELECT"));
+        if let Some(option) = options.iter().find(|option| is_parquet && option.name != "format") {
+            let error = Error::user(format!("Parquet files are read without the option {}", option.name));
+            return Err(error.with_hint("for CSV and JSON add FORMAT csv or FORMAT json"));
         }
         let word = |at: usize| match self.tokens.get(at).map(|token| &token.token) {
             Some(Token::Word(word)) if word.quote_style.is_some() => Ok(word.value.clone()),
@@ -68,6 +77,9 @@ impl StatementParser<'_> {
                     return Err(self.error_at(at + 1, "expected a comma"));
                 }
             }
+        }
+        if !is_parquet {
+            return Ok(Syntax::CopyFrom(CopyFrom { table, columns, path, options }));
         }
         self.tokens.truncate(from + 2);
         self.tokens.drain(..from + 1);

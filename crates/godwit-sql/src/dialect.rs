@@ -11,6 +11,7 @@
 //! (a, b) = (c, d)                 a = c AND b = d; IN with a list of rows alike
 //! (a, b) IN (SELECT c, d …)       struct(a, b) IN (SELECT struct(c0, c1) FROM (SELECT c, d …) AS rows(c0, c1))
 //! a ^ b, mod(a, b), xor(a, b), ~a power(a, b), a % b, a # b, -1 - a
+//! read_csv('x', header = true)    read_csv('x', 'header=true')
 //! ```
 
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ use datafusion_sql::sqlparser::ast::{
 use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 
+use crate::binder;
 use crate::macros;
 use crate::parse::ordinal;
 
@@ -77,6 +79,15 @@ impl VisitorMut for Dialect {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: Some(arguments), .. } = factor
+            && binder::takes_options(&name.to_string())
+        {
+            arguments.args.iter_mut().for_each(option_as_text);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if matches!(expr, Expr::BinaryOp { op: BinaryOperator::BitwiseXor, .. }) {
             bind_power_tighter(expr);
@@ -93,6 +104,23 @@ impl VisitorMut for Dialect {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Turns `name = value` into the text `'name=value'`, if the value is a constant.
+fn option_as_text(argument: &mut FunctionArg) {
+    let FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } = argument else { return };
+    let text = match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.clone(),
+            Value::Number(number, _) => number.clone(),
+            Value::Boolean(flag) => flag.to_string(),
+            _ => return,
+        },
+        Expr::Identifier(word) => word.value.clone(),
+        _ => return,
+    };
+    let text = Value::SingleQuotedString(format!("{}={text}", name.value));
+    *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(text.into())));
 }
 
 /// `ORDER BY` of a `SELECT DISTINCT` by the positions of the expressions that it repeats.

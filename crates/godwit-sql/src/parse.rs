@@ -13,6 +13,7 @@ use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 use godwit_common::{Error, Position, Result};
 
+use crate::copy::CopyFrom;
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
 use crate::write::{InsertClauses, insert_syntax};
@@ -85,6 +86,7 @@ pub(crate) enum Syntax {
     CreateTable(Box<ast::CreateTable>),
     DropTable { names: Vec<String>, if_exists: bool },
     Insert { table: String, columns: Vec<String>, source: Option<Box<Query>>, clauses: Box<InsertClauses> },
+    CopyFrom(CopyFrom),
     Update(Box<ast::Update>),
     Delete(Box<ast::Delete>),
     Merge(Box<ast::Merge>),

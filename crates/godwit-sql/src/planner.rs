@@ -21,7 +21,7 @@ use crate::{
 /// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
 pub struct Planner {
     catalog: Arc<Catalog>,
-    resolver: Arc<dyn TableResolver>,
+    pub(crate) resolver: Arc<dyn TableResolver>,
     functions: TableFunctions,
     config: Arc<ConfigOptions>,
 }
@@ -90,6 +90,7 @@ impl Planner {
             Syntax::Insert { table, columns, source, clauses } => {
                 self.insert(table, columns, source.as_deref(), clauses, parsed)
             }
+            Syntax::CopyFrom(copy) => self.copy_from(copy, parsed),
             Syntax::Update(update) => self.update(update, parsed),
             Syntax::Delete(delete) => self.delete(delete, parsed),
             Syntax::Merge(merge) => self.merge(merge, parsed),

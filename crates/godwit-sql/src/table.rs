@@ -9,7 +9,7 @@ use datafusion_common::tree_node::TreeNode;
 use datafusion_expr::{Expr, TableProviderFilterPushDown, TableSource};
 use godwit_common::{Error, Result};
 
-use crate::{TableRules, TableStatistics};
+use crate::{CopyOption, TableRules, TableStatistics};
 
 /// A table that can be scanned.
 pub struct TableDefinition {
@@ -95,12 +95,24 @@ pub fn as_view_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Finds tables by path: `FROM 'data/*.parquet'`, `read_parquet('x.parquet')`.
+/// Finds tables by path: `FROM 'data/*.parquet'`, `read_parquet('x.parquet')`, `read_csv('x.csv')`.
 pub trait TableResolver: Send + Sync {
     /// The table behind a path or glob; `None` if the text doesn't look like one that this resolver serves.
     ///
     /// Called each time the name is bound, so it should remember what it read of a file that didn't change.
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
+
+    /// The table in a CSV or JSON file, read as options say. `expected` are the columns that are wanted of it, for those who
+    /// fill a table.
+    fn text_table(
+        &self,
+        path: &str,
+        options: &[CopyOption],
+        expected: Option<&Schema>,
+    ) -> Result<Arc<TableDefinition>> {
+        let _ = (options, expected);
+        Err(Error::unsupported(format!("reading '{path}' as text")))
+    }
 }
 
 /// The table behind the `source` of a `LogicalPlan::TableScan`.

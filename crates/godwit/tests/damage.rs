@@ -39,15 +39,13 @@ fn rows(from: i64, count: i64) -> String {
 
 /// Rows and their sum; `None` for rows that can't be.
 fn state(connection: &Connection) -> Result<Option<i64>> {
-    for batch in connection.query(QUERY)? {
-        let batch = batch?;
-        let sum = arrow_cast::cast(batch.column(1), &arrow_schema::DataType::Int64).expect("the sum is small");
-        let value = |index: usize| batch.column(index).as_primitive::<Int64Type>().value(0);
-        let (count, wrong) = (value(0), value(2));
-        let is_right = wrong == 0 && sum.as_primitive::<Int64Type>().value(0) == (0..count).sum::<i64>();
-        return Ok(is_right.then_some(count));
-    }
-    Ok(None)
+    let Some(batch) = connection.query(QUERY)?.next() else { return Ok(None) };
+    let batch = batch?;
+    let sum = arrow_cast::cast(batch.column(1), &arrow_schema::DataType::Int64).expect("the sum is small");
+    let value = |index: usize| batch.column(index).as_primitive::<Int64Type>().value(0);
+    let (count, wrong) = (value(0), value(2));
+    let is_right = wrong == 0 && sum.as_primitive::<Int64Type>().value(0) == (0..count).sum::<i64>();
+    Ok(is_right.then_some(count))
 }
 
 struct Image {
@@ -125,10 +123,10 @@ fn damage_is_told_or_does_no_harm() {
     for seed in 1..=damages {
         let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (mut file, mut log) = (whole.file.clone(), whole.log.clone());
-        let in_log = seed % 3 == 0;
+        let in_log = seed.is_multiple_of(3);
         let what = damage(if in_log { &mut log } else { &mut file }, &mut number);
         let what = format!("seed {seed}: {what} of the {}", if in_log { "log" } else { "file" });
-        match read(folder.path(), &file, &log, seed % 2 == 0) {
+        match read(folder.path(), &file, &log, seed.is_multiple_of(2)) {
             Ok(Some(found)) => {
                 assert!(found == all || (in_log && (ROWS..all).contains(&found)), "{what}: {found} rows of {all}");
                 harmless += 1;

@@ -151,7 +151,7 @@ fn a_killed_process_loses_no_commit() {
     let mut commits = 0;
     let mut folder = tempfile::tempdir().unwrap();
     for kill in 0..kills {
-        if kill % KILLS_PER_DATABASE == 0 {
+        if kill.is_multiple_of(KILLS_PER_DATABASE) {
             folder = tempfile::tempdir().unwrap();
             let database = Database::open_with(folder.path().join("x.godwit"), config()).unwrap();
             let connection = database.connect();

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Column;
+use arrow_schema::Schema;
+use datafusion_common::{Column, TableReference};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource};
 use datafusion_sql::sqlparser::ast::{self, Ident, OnInsert, SelectItem, SetExpr};
 use godwit_common::{Error, Result};
 
 use super::{PLACE, ROWS, Target, WriteKind, is_default, named, quoted, select, table, typed};
 use crate::binder::PlanSource;
+use crate::copy::CopyFrom;
 use crate::parse::{Syntax, desugar, object_name};
+use crate::table::ScanSource;
 use crate::{ParsedStatement, Planner, Statement, plan_error};
 
 /// What an INSERT has besides a table, columns and rows.
@@ -74,18 +77,10 @@ impl Planner {
         source: Option<&ast::Query>,
         parsed: &ParsedStatement,
     ) -> Result<LogicalPlan> {
-        let fields = target.schema().fields();
-        let places: Vec<usize> = match columns {
-            [] if source.is_some() => (0..fields.len()).collect(),
-            columns => columns.iter().map(|name| target.position(name)).collect::<Result<_>>()?,
+        let places: Vec<usize> = match (columns, source) {
+            ([], None) => Vec::new(),
+            _ => places_of(target, columns)?,
         };
-        // By column of the table: which of the source's it is.
-        let mut sources = vec![None; fields.len()];
-        for (at, &place) in places.iter().enumerate() {
-            if sources[place].replace(at).is_some() {
-                return Err(Error::user(format!("column {} is named twice", fields[place].name())));
-            }
-        }
         let bound = match source {
             None => LogicalPlanBuilder::empty(true).build().map_err(|error| plan_error::of_planning(&error, parsed))?,
             Some(source) => {
@@ -94,6 +89,38 @@ impl Planner {
                 self.bound(&source, parsed)?.0
             }
         };
+        self.arranged(target, &places, bound, parsed)
+    }
+
+    /// `COPY table FROM` a text file, which is read as the types of the table.
+    pub(crate) fn copy_from(&self, copy: &CopyFrom, parsed: &ParsedStatement) -> Result<Statement> {
+        let target = self.target(&copy.table, None)?;
+        let places = places_of(&target, &copy.columns)?;
+        let fields: Vec<_> = places.iter().map(|&place| target.schema().field(place).clone()).collect();
+        let file = self.resolver.text_table(&copy.path, &copy.options, Some(&Schema::new(fields)))?;
+        let source: Arc<dyn TableSource> = Arc::new(ScanSource::new(file));
+        let bound = LogicalPlanBuilder::scan(TableReference::bare(ROWS), source, None).and_then(LogicalPlanBuilder::build);
+        let bound = bound.map_err(|error| plan_error::of_planning(&error, parsed))?;
+        let rows = self.arranged(&target, &places, bound, parsed)?;
+        self.write(&target, WriteKind::Insert, rows, None, parsed)
+    }
+
+    /// The rows of a plan, whose columns are those at `places`, with all columns of the table.
+    fn arranged(
+        &self,
+        target: &Target,
+        places: &[usize],
+        bound: LogicalPlan,
+        parsed: &ParsedStatement,
+    ) -> Result<LogicalPlan> {
+        let fields = target.schema().fields();
+        // By column of the table: which of the source's it is.
+        let mut sources = vec![None; fields.len()];
+        for (at, &place) in places.iter().enumerate() {
+            if sources[place].replace(at).is_some() {
+                return Err(Error::user(format!("column {} is named twice", fields[place].name())));
+            }
+        }
         let given = bound.schema().columns();
         if given.len() != places.len() {
             let message = format!("{} gets {} columns, the rows have {}", target.name, places.len(), given.len());
@@ -136,6 +163,14 @@ impl Planner {
         };
         let source: Arc<dyn TableSource> = Arc::new(PlanSource::new(renamed));
         Ok(self.bound_with(select(items, from, None)?, vec![(ROWS.to_owned(), source)], parsed)?.0)
+    }
+}
+
+/// Which columns of the table are named; all if none is.
+fn places_of(target: &Target, columns: &[String]) -> Result<Vec<usize>> {
+    match columns {
+        [] => Ok((0..target.schema().fields().len()).collect()),
+        columns => columns.iter().map(|name| target.position(name)).collect(),
     }
 }
 

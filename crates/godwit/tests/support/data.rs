@@ -1,4 +1,4 @@
-//! The Parquet files that the corpus reads: small, and the same in every run.
+//! The files that the corpus reads, most of them Parquet: small, and the same in every run.
 
 use std::env;
 use std::fs::{self, File};
@@ -45,6 +45,25 @@ impl Folder {
     }
 }
 
+/// Text files with what makes reading them difficult.
+const TEXTS: [(&str, &str); 8] = [
+    (
+        "people.csv",
+        "id,name,height,born,seen,active\n1,\"Anna, \"\"the first\"\"\",1.72,1990-02-28,2024-05-01 10:11:12,true\n\
+         2,Bob,,1985-12-01,2024-05-02 00:00:00,false\n\n3,\"two\nlines\",1.9,,2024-05-03 23:59:59,true\n",
+    ),
+    ("plain.csv", "1;alpha;2.5\r\n2;beta;\r\n3;;4\r\n"),
+    ("wrong.csv", "a,b\n1,x\ntwo,y\n3,z,more\n4,w\n"),
+    ("days.csv", "day|n\n28.02.2024| 7\n01.03.2024|-8 \n"),
+    ("none.csv", ""),
+    (
+        "lines.json",
+        "{\"a\": 1, \"b\": \"x\\n{\", \"c\": 1}\n{\"a\": 2, \"c\": 2.5, \"d\": true}\n\n{\"b\": \"[\\\"\"}\n",
+    ),
+    ("array.json", "[\n  {\"n\": 1, \"s\": \"one\"},\n  {\"n\": 2,\n   \"s\": \"two\"}\n]\n"),
+    ("wrong.json", "{\"n\": 1}\n{\"n\": }\n"),
+];
+
 fn fill(folder: &Path) {
     fs::create_dir_all(folder.join("parts")).expect("the folder is writable");
     let numbers = numbers();
@@ -54,6 +73,9 @@ fn fill(folder: &Path) {
         write(&folder.join(format!("parts/part_{part}.parquet")), &numbers.slice(part * 100, 100));
     }
     write(&folder.join("types.parquet"), &types());
+    for (name, text) in TEXTS {
+        fs::write(folder.join(name), text).expect("the folder is writable");
+    }
 
     let bytes = fs::read(folder.join("numbers.parquet")).expect("the file was just written");
     fs::write(folder.join("truncated.parquet"), &bytes[..bytes.len() / 2]).expect("the folder is writable");

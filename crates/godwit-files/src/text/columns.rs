@@ -1,0 +1,114 @@
+//! Columns of fields that become typed vectors.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, Date32Array, StringArray, TimestampMicrosecondArray};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, TimeUnit};
+use chrono::{NaiveDate, NaiveDateTime};
+use godwit_common::{Error, Result};
+use godwit_vector::{Bitmap, Flat, StrColumn, Vector, from_arrow};
+
+/// How dates and timestamps are written; `None`: as in ISO 8601.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Formats {
+    pub date: Option<String>,
+    pub timestamp: Option<String>,
+}
+
+/// The fields of a column, one after the other.
+#[derive(Default)]
+pub(super) struct TextColumn {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    valid: Vec<bool>,
+}
+
+/// The values of a column, and the rows whose field isn't a value of its type.
+pub(super) struct Values {
+    pub vector: Vector,
+    pub wrong: Vec<u32>,
+}
+
+impl TextColumn {
+    /// Appends a field; blanks around values that aren't text don't count.
+    pub(super) fn push(&mut self, field: &[u8], null: &[u8], is_text: bool) {
+        let field = if is_text { field } else { field.trim_ascii() };
+        let is_null = field == null;
+        if !is_null {
+            self.bytes.extend_from_slice(field);
+        }
+        self.ends.push(self.bytes.len());
+        self.valid.push(!is_null);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Forgets all but the first rows.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.ends.truncate(rows);
+        self.valid.truncate(rows);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
+    pub(super) fn field(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes[start..self.ends[row]]
+    }
+
+    pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).filter(|&row| self.valid[row]).map(|row| self.field(row))
+    }
+
+    /// The values, of UTF-8 text.
+    pub(super) fn values(&self, data_type: &DataType, formats: &Formats) -> Result<Values> {
+        if matches!(data_type, DataType::Utf8View | DataType::Utf8) {
+            let validity = self.valid.contains(&false).then(|| Bitmap::from_fn(self.len(), |row| self.valid[row]));
+            let strings = Flat::Str(StrColumn::from_parts(self.bytes.clone(), &self.ends));
+            return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new() });
+        }
+        let array = self.typed(data_type, formats)?;
+        let wrong = (0..self.len()).filter(|&row| self.valid[row] && array.is_null(row)).map(|row| row as u32);
+        Ok(Values { wrong: wrong.collect(), vector: from_arrow(&array)? })
+    }
+
+    /// An array in which fields that aren't values are NULL.
+    fn typed(&self, data_type: &DataType, formats: &Formats) -> Result<ArrayRef> {
+        match (data_type, &formats.date, &formats.timestamp) {
+            (DataType::Date32, Some(format), _) => {
+                let day = |text: &str| Some(days(NaiveDate::parse_from_str(text, format).ok()?));
+                return Ok(Arc::new(self.parsed(day).collect::<Date32Array>()));
+            }
+            (DataType::Timestamp(TimeUnit::Microsecond, None), _, Some(format)) => {
+                let moment =
+                    |text: &str| Some(NaiveDateTime::parse_from_str(text, format).ok()?.and_utc().timestamp_micros());
+                return Ok(Arc::new(self.parsed(moment).collect::<TimestampMicrosecondArray>()));
+            }
+            _ => {}
+        }
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|&end| end as i32)).collect::<Vec<i32>>();
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(starts));
+        let nulls = NullBuffer::from(self.valid.clone());
+        let internal = |error: arrow_schema::ArrowError| Error::internal(error.to_string());
+        let strings =
+            StringArray::try_new(offsets, Buffer::from_slice_ref(&self.bytes), Some(nulls)).map_err(internal)?;
+        let options = CastOptions { safe: true, ..CastOptions::default() };
+        cast_with_options(&strings, data_type, &options)
+            .map_err(|_| Error::unsupported(format!("reading {data_type} from text")))
+    }
+
+    fn parsed<'a, T>(&'a self, parse: impl Fn(&str) -> Option<T> + 'a) -> impl Iterator<Item = Option<T>> + 'a {
+        (0..self.len()).map(move |row| {
+            let text = std::str::from_utf8(self.field(row)).ok()?;
+            if self.valid[row] { parse(text) } else { None }
+        })
+    }
+}
+
+/// Days since 1970.
+fn days(date: NaiveDate) -> i32 {
+    date.signed_duration_since(NaiveDate::default()).num_days() as i32
+}
