@@ -50,6 +50,7 @@ impl ParsedStatement {
     pub fn access(&self) -> Access {
         match &self.syntax {
             Syntax::Insert { clauses, .. } if clauses.on.is_none() => Access::Append,
+            Syntax::CopyFrom(_) => Access::Append,
             Syntax::Insert { .. }
             | Syntax::Update(_)
             | Syntax::Delete(_)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::{Array, ArrayRef};
-use datafusion_common::DFSchemaRef;
+use datafusion_common::{DFSchemaRef, ScalarValue};
 use datafusion_expr::logical_plan::{
     EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, Union, Values,
 };
@@ -12,8 +12,8 @@ use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Predicate};
 use godwit_sql::Repeat;
-use godwit_vector::kernels::cast::convert;
-use godwit_vector::{Chunk, PhysicalType, RowType, ValueRange, from_arrow, to_arrow};
+use godwit_vector::kernels::cast::{convert, min_max};
+use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, from_arrow, to_arrow};
 
 use super::compress::{CompressedColumns, as_stored, nested_columns};
 use super::stream::{Branch, Stream};
@@ -231,6 +231,20 @@ impl PhysicalPlanner<'_> {
     }
 
     pub(super) fn plan_values(&mut self, values: &Values) -> Result<Stream> {
+        if let Some(columns) = literal_columns(values) {
+            let vectors = columns.iter().map(from_arrow).collect::<Result<Vec<_>>>()?;
+            let first = self.constant_row(&values.values[0])?;
+            let types = first.iter().zip(&vectors).map(|(first, vector)| {
+                let (physical, nullable) = (vector.physical(), vector.has_nulls());
+                let range = if physical.is_integer() { min_max(vector) } else { None };
+                ColumnType { physical, nullable, range, ..first.output().clone() }
+            });
+            let row_type: RowType = types.collect();
+            let (rows, rows_max) = (values.values.len(), self.query.settings.chunk_rows);
+            let all = Chunk::new(vectors, rows);
+            let chunks = (0..rows).step_by(rows_max).map(|start| all.slice(start, rows_max.min(rows - start)));
+            return self.values_stream(&values.schema, row_type, chunks.collect());
+        }
         let types = values
             .values
             .iter()
@@ -288,6 +302,19 @@ impl PhysicalPlanner<'_> {
         let origin = (0..row_type.len()).collect();
         Stream::new(schema, origin, row_type, Branch::new(source, BTreeSet::new()), explain)
     }
+}
+
+/// The columns of VALUES that are all literals, as in most INSERT statements: they need no expressions.
+fn literal_columns(values: &Values) -> Option<Vec<ArrayRef>> {
+    let columns = values.schema.fields().iter().enumerate().map(|(column, field)| {
+        let ty = field.data_type();
+        let literals = values.values.iter().map(|row| match &row[column] {
+            Expr::Literal(value, _) if value.data_type() == *ty => Some(value.clone()),
+            _ => None,
+        });
+        ScalarValue::iter_to_array(literals.collect::<Option<Vec<ScalarValue>>>()?).ok()
+    });
+    columns.collect()
 }
 
 /// The column by which a top-N sorts first and the bound that it will tell, if it is a column of integers, decimals, dates

@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
-use datafusion_expr::LogicalPlan;
+use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::push_down_filter::PushDownFilter;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
@@ -45,10 +45,33 @@ static PRUNE: LazyLock<Optimizer> = LazyLock::new(|| {
 /// Passes of the rewriting rules: the second one uses what decorrelation and pushdown of the first uncovered.
 const REWRITE_PASSES: u8 = 2;
 
+/// True for rows of literals whose columns are cast at most: `INSERT INTO … VALUES`, where planning would cost more than
+/// the rest. The rules would find nothing to do.
+fn is_literal_rows(plan: &LogicalPlan) -> bool {
+    fn is_column(expr: &Expr) -> bool {
+        match expr {
+            Expr::Column(_) | Expr::Literal(..) => true,
+            Expr::Cast(cast) => is_column(&cast.expr),
+            Expr::Alias(alias) => is_column(&alias.expr),
+            _ => false,
+        }
+    }
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            projection.expr.iter().all(is_column) && is_literal_rows(&projection.input)
+        }
+        LogicalPlan::Values(values) => values.values.iter().flatten().all(|expr| matches!(expr, Expr::Literal(..))),
+        _ => false,
+    }
+}
+
 /// The optimized form of a bound plan.
 pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result<LogicalPlan> {
     let context = |passes| OptimizerContext::new_with_config_options(Arc::clone(config)).with_max_passes(passes);
     let plan = ANALYZER.execute_and_check(plan, config, |_, _| {})?;
+    if is_literal_rows(&plan) {
+        return Ok(plan);
+    }
     let plan = REWRITE.optimize(plan, &context(REWRITE_PASSES), |_, _| {})?;
     let estimates = Estimates::new();
     let plan = join_order::order_joins(plan, &estimates)?;

@@ -99,7 +99,8 @@ impl Planner {
         let fields: Vec<_> = places.iter().map(|&place| target.schema().field(place).clone()).collect();
         let file = self.resolver.text_table(&copy.path, &copy.options, Some(&Schema::new(fields)))?;
         let source: Arc<dyn TableSource> = Arc::new(ScanSource::new(file));
-        let bound = LogicalPlanBuilder::scan(TableReference::bare(ROWS), source, None).and_then(LogicalPlanBuilder::build);
+        let bound =
+            LogicalPlanBuilder::scan(TableReference::bare(ROWS), source, None).and_then(LogicalPlanBuilder::build);
         let bound = bound.map_err(|error| plan_error::of_planning(&error, parsed))?;
         let rows = self.arranged(&target, &places, bound, parsed)?;
         self.write(&target, WriteKind::Insert, rows, None, parsed)
