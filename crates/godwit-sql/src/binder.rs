@@ -16,7 +16,7 @@ use datafusion_sql::sqlparser::ast;
 use godwit_common::Error;
 
 use crate::functions::FUNCTIONS;
-use crate::names::nearest;
+use crate::names::{SCHEMA, nearest};
 use crate::table::ScanSource;
 use crate::{Catalog, CatalogEntry, CopyOption, ParsedStatement, TableFunctions, TableResolver, ViewDefinition};
 use crate::{bound, dialect, plan_error, table_function};
@@ -138,6 +138,17 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 
 impl ContextProvider for Binder<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        if let TableReference::Partial { schema, table } = &name {
+            let full = format!("{schema}.{table}").to_lowercase();
+            if let Some(function) = self.functions.get(&full) {
+                let table = function.table(&full, &[]).map_err(external)?;
+                return Ok(Arc::new(ScanSource::new(table)));
+            }
+        }
+        let name = match name {
+            TableReference::Partial { schema, table } if schema.as_ref() == SCHEMA => TableReference::Bare { table },
+            name => name,
+        };
         if let TableReference::Bare { table } = &name {
             if let Some((_, source)) = self.sources.iter().find(|(known, _)| known == table.as_ref()) {
                 return Ok(source.clone());

@@ -53,6 +53,9 @@ impl Planner {
         parsed: &ParsedStatement,
     ) -> Result<()> {
         let has = |column: &str| schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(column));
+        if rules.keys.iter().filter(|key| key.is_primary).count() > 1 {
+            return Err(Error::user(format!("{name} would have two primary keys")));
+        }
         let of_keys = rules.keys.iter().flat_map(|key| &key.columns);
         for column in of_keys.chain(rules.references.iter().flat_map(|reference| &reference.columns)) {
             if !has(column) {
@@ -89,9 +92,6 @@ fn read_rules(name: &str, table: &ast::CreateTable) -> Result<(Vec<ast::ColumnDe
     }
     if let Some(key) = &table.primary_key {
         return Err(Error::unsupported(format!("PRIMARY KEY {key} behind the columns")));
-    }
-    if rules.keys.iter().filter(|key| key.is_primary).count() > 1 {
-        return Err(Error::user(format!("{name} has two primary keys")));
     }
     Ok((columns, rules))
 }
@@ -183,7 +183,7 @@ impl TableRules {
 }
 
 /// A name as the binder reads it.
-fn plain(name: &Ident) -> String {
+pub(crate) fn plain(name: &Ident) -> String {
     if name.quote_style.is_some() { name.value.clone() } else { name.value.to_lowercase() }
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn table_schema(fields: impl Iterator<Item = Field>) -> Result<Schema
 }
 
 /// Columns of the primary key are NOT NULL.
-fn with_primary_key(schema: &SchemaRef, rules: &TableRules) -> SchemaRef {
+pub(crate) fn with_primary_key(schema: &SchemaRef, rules: &TableRules) -> SchemaRef {
     let primary: Vec<&String> = rules.keys.iter().filter(|key| key.is_primary).flat_map(|key| &key.columns).collect();
     let fields = schema.fields().iter().map(|field| {
         let is_key = primary.iter().any(|name| name.eq_ignore_ascii_case(field.name()));
@@ -219,7 +219,7 @@ fn with_primary_key(schema: &SchemaRef, rules: &TableRules) -> SchemaRef {
 }
 
 /// The rows of a query, cast to the types of a table.
-fn as_rows_of(schema: &SchemaRef, rows: LogicalPlan) -> datafusion_common::Result<LogicalPlan> {
+pub(crate) fn as_rows_of(schema: &SchemaRef, rows: LogicalPlan) -> datafusion_common::Result<LogicalPlan> {
     let columns = rows.schema().columns().into_iter().enumerate();
     let expressions: Vec<Expr> = columns
         .map(|(at, column)| {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregates;
+mod alter;
 mod binder;
 mod bound;
 mod catalog;
@@ -49,13 +50,15 @@ mod tests;
 mod typed_rewrites;
 mod write;
 
+pub use alter::AlterPlan;
 pub use catalog::{Catalog, CatalogEntry, ViewDefinition};
 pub use estimate::{ColumnEstimate, Estimates, NodeEstimate};
 pub use explain::ExplainOptions;
+pub use names::SCHEMA;
 pub use parse::{Access, ParsedStatement};
 pub use planner::Planner;
 pub use repeat::Repeat;
-pub use rules::{CheckRule, KeyRule, ReferenceRule, TableRules};
+pub use rules::{CheckRule, IndexRule, KeyRule, ReferenceRule, TableRules};
 pub use statement::{CopyOption, Statement, TransactionStep};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use summarize::sql_name;

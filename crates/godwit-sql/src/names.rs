@@ -1,4 +1,7 @@
-//! Near names for hints.
+//! Near names for hints, and the name of the only schema.
+
+/// What tables and views may be qualified with.
+pub const SCHEMA: &str = "main";
 
 /// Names whose similarity to the wanted one is below this are no help (Jaro-Winkler, from 0 to 1).
 const SIMILARITY_MIN: f64 = 0.8;

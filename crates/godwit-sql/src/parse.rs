@@ -16,6 +16,7 @@ use godwit_common::{Error, Position, Result};
 use crate::copy::CopyFrom;
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
+use crate::names::SCHEMA;
 use crate::write::{InsertClauses, insert_syntax};
 use crate::{CopyOption, ExplainOptions, TransactionStep, from_first, plan_error, sample, spelling, stack};
 
@@ -56,6 +57,9 @@ impl ParsedStatement {
             | Syntax::Delete(_)
             | Syntax::Merge(_)
             | Syntax::Truncate { .. }
+            | Syntax::Alter(_)
+            | Syntax::CreateIndex(_)
+            | Syntax::DropIndex { .. }
             | Syntax::CreateView(_)
             | Syntax::DropView { .. }
             | Syntax::CreateTable(_)
@@ -92,6 +96,10 @@ pub(crate) enum Syntax {
     Delete(Box<ast::Delete>),
     Merge(Box<ast::Merge>),
     Truncate { table: String },
+    Alter(Box<ast::AlterTable>),
+    CreateIndex(Box<ast::CreateIndex>),
+    DropIndex { name: String, if_exists: bool },
+    Nothing,
     Transaction(TransactionStep),
     Checkpoint,
     Describe(Box<Query>),
@@ -177,6 +185,8 @@ impl StatementParser<'_> {
             ("BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE", _) => {
                 self.transaction()
             }
+            ("VACUUM" | "ANALYZE", table) => self.maintenance(table),
+            ("MERGE", "DELTA") if self.word(2) == "OF" => self.ends_at(4).map(|()| Syntax::Checkpoint),
             ("CHECKPOINT", _) => self.ends_at(1).map(|()| Syntax::Checkpoint),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
             ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
@@ -229,6 +239,12 @@ impl StatementParser<'_> {
             self.tokens.insert(from, TokenWithSpan { token: Token::make_keyword("FROM"), span });
         }
         self.query(from)
+    }
+
+    /// `VACUUM [t]` is a checkpoint, which drops deleted rows; `ANALYZE [t]` has nothing to do: statistics are kept.
+    fn maintenance(&self, table: &str) -> Result<Syntax> {
+        self.ends_at(if table.is_empty() { 1 } else { 2 })?;
+        Ok(if self.word(0) == "VACUUM" { Syntax::Checkpoint } else { Syntax::Nothing })
     }
 
     /// `BEGIN [TRANSACTION | WORK]`, `ROLLBACK TO [SAVEPOINT] name` and so on.
@@ -308,6 +324,11 @@ impl StatementParser<'_> {
                 Ok(Syntax::CreateTable(Box::new(table)))
             }
             ast::Statement::Insert(insert) => insert_syntax(insert),
+            ast::Statement::AlterTable(alter) => Ok(Syntax::Alter(Box::new(alter))),
+            ast::Statement::CreateIndex(index) => Ok(Syntax::CreateIndex(Box::new(index))),
+            ast::Statement::Drop { object_type: ast::ObjectType::Index, if_exists, names, .. } if names.len() == 1 => {
+                Ok(Syntax::DropIndex { name: object_name(&names[0])?, if_exists })
+            }
             ast::Statement::Update(update) => Ok(Syntax::Update(Box::new(update))),
             ast::Statement::Delete(delete) => Ok(Syntax::Delete(Box::new(delete))),
             ast::Statement::Merge(merge) => Ok(Syntax::Merge(Box::new(merge))),
@@ -351,18 +372,21 @@ impl StatementParser<'_> {
     }
 }
 
-/// The one-part name of a view; there are no schemas.
+/// The name of a table or view; the only schema may stand before it.
 pub(crate) fn object_name(name: &ast::ObjectName) -> Result<String> {
-    match name.0.as_slice() {
-        [part] => match part.as_ident() {
-            Some(ident) if ident.quote_style.is_some() => Ok(ident.value.clone()),
-            Some(ident) => Ok(ident.value.to_lowercase()),
-            None => Err(Error::user(format!("{name} is not a name"))),
-        },
-        _ => {
-            Err(Error::unsupported(format!("{name}: names in schemas or catalogs"))
-                .with_hint("use a name without a dot"))
-        }
+    let unsupported = || {
+        let error = Error::unsupported(format!("{name}: names in schemas or catalogs"));
+        error.with_hint(format!("use a name without a dot, or {SCHEMA}.name"))
+    };
+    let part = match name.0.as_slice() {
+        [part] => part,
+        [schema, part] if schema.as_ident().is_some_and(|schema| schema.value.eq_ignore_ascii_case(SCHEMA)) => part,
+        _ => return Err(unsupported()),
+    };
+    match part.as_ident() {
+        Some(ident) if ident.quote_style.is_some() => Ok(ident.value.clone()),
+        Some(ident) => Ok(ident.value.to_lowercase()),
+        None => Err(Error::user(format!("{name} is not a name"))),
     }
 }
 

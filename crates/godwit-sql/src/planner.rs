@@ -95,6 +95,10 @@ impl Planner {
             Syntax::Delete(delete) => self.delete(delete, parsed),
             Syntax::Merge(merge) => self.merge(merge, parsed),
             Syntax::Truncate { table } => self.truncate(table, parsed),
+            Syntax::Alter(alter) => self.alter_table(alter, parsed),
+            Syntax::CreateIndex(index) => self.create_index(index, parsed),
+            Syntax::DropIndex { name, if_exists } => self.drop_index(name, *if_exists),
+            Syntax::Nothing => Ok(Statement::Nothing),
             Syntax::Transaction(step) => Ok(Statement::Transaction(step.clone())),
             Syntax::Checkpoint => Ok(Statement::Checkpoint),
             Syntax::Describe(query) => {

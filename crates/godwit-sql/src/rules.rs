@@ -12,6 +12,17 @@ pub struct TableRules {
     pub keys: Vec<KeyRule>,
     /// Columns whose values, if none is NULL, are those of a key of another table.
     pub references: Vec<ReferenceRule>,
+    /// Indexes that were asked for. Scans find rows without them; unique ones are keys.
+    pub indexes: Vec<IndexRule>,
+}
+
+/// `CREATE INDEX`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexRule {
+    /// Name of the index.
+    pub name: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
 }
 
 /// `CHECK (condition)`.
@@ -54,8 +65,14 @@ impl TableRules {
         default.map(|(_, expression)| expression.as_str())
     }
 
-    /// True if rows have to be compared with other rows: keys, references.
-    pub fn concern_other_rows(&self) -> bool {
-        !self.keys.is_empty() || !self.references.is_empty()
+    /// Forgets the constraint or index of that name; false if there is none.
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
+        let count = |rules: &Self| rules.checks.len() + rules.keys.len() + rules.references.len() + rules.indexes.len();
+        let before = count(self);
+        self.checks.retain(|rule| !rule.name.eq_ignore_ascii_case(name));
+        self.keys.retain(|rule| !rule.name.eq_ignore_ascii_case(name));
+        self.references.retain(|rule| !rule.name.eq_ignore_ascii_case(name));
+        self.indexes.retain(|rule| !rule.name.eq_ignore_ascii_case(name));
+        count(self) < before
     }
 }

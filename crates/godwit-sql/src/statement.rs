@@ -7,7 +7,7 @@ use datafusion_expr::LogicalPlan;
 
 use godwit_common::{Error, Result};
 
-use crate::{ExplainOptions, TableRules, ViewDefinition, WritePlan};
+use crate::{AlterPlan, ExplainOptions, TableRules, ViewDefinition, WritePlan};
 
 /// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,9 +110,13 @@ pub enum Statement {
     },
     /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
     Write(WritePlan),
+    /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, as far as rows stay.
+    Alter(AlterPlan),
+    /// What was asked for is so already.
+    Nothing,
     /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`.
     Transaction(TransactionStep),
-    /// `CHECKPOINT`.
+    /// `CHECKPOINT`, `VACUUM`, `MERGE DELTA OF t`.
     Checkpoint,
     /// `SET name = value`, `PRAGMA name = value`.
     Set {

@@ -3,15 +3,16 @@
 //! ```text
 //!   defaults    count, then column, expression        checks      count, then name, condition
 //!   keys        count, then name, primary, columns    references  count, then name, columns, parent, its columns
+//!   indexes     count, then name, columns
 //! ```
 
 use godwit_common::Result;
-use godwit_sql::{CheckRule, KeyRule, ReferenceRule, TableRules};
+use godwit_sql::{CheckRule, IndexRule, KeyRule, ReferenceRule, TableRules};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
 /// Appends rules.
 pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
-    let TableRules { defaults, checks, keys, references } = rules;
+    let TableRules { defaults, checks, keys, references, indexes } = rules;
     put_u32(out, defaults.len() as u32);
     for (column, expression) in defaults {
         put_bytes(out, column.as_bytes());
@@ -35,6 +36,11 @@ pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
         put_bytes(out, parent.as_bytes());
         write_names(parent_columns, out);
     }
+    put_u32(out, indexes.len() as u32);
+    for IndexRule { name, columns } in indexes {
+        put_bytes(out, name.as_bytes());
+        write_names(columns, out);
+    }
 }
 
 /// Reads rules.
@@ -54,6 +60,9 @@ pub(crate) fn read_rules(bytes: &mut Reader<'_>) -> Result<TableRules> {
         let (name, columns) = (bytes.text()?.to_owned(), read_names(bytes)?);
         let (parent, parent_columns) = (bytes.text()?.to_owned(), read_names(bytes)?);
         rules.references.push(ReferenceRule { name, columns, parent, parent_columns });
+    }
+    for _ in 0..bytes.u32()? {
+        rules.indexes.push(IndexRule { name: bytes.text()?.to_owned(), columns: read_names(bytes)? });
     }
     Ok(rules)
 }

@@ -159,6 +159,17 @@ impl TableVersion {
         Self::assemble(Self { rules: Arc::new(rules), ..self.parts() })
     }
 
+    /// The same rows under other names and rules: another table to whoever knew it.
+    pub(crate) fn altered(&self, name: &str, schema: &Schema, rules: TableRules) -> Result<Arc<Self>> {
+        let mut main = self.main.as_ref().clone();
+        for (column, field) in main.columns.iter_mut().zip(schema.fields()) {
+            assert_eq!(column.field.data_type(), field.data_type(), "types stay");
+            column.field = field.as_ref().clone();
+        }
+        let (name, rules) = (name.to_owned(), Arc::new(rules));
+        Self::assemble(Self { name, rules, main: Arc::new(main), ..self.parts() })
+    }
+
     /// True if there is such a row, be it deleted or not.
     pub(crate) fn has_row(&self, RowId { place, row }: RowId) -> bool {
         match place {
@@ -355,7 +366,9 @@ impl TableVersion {
                 }
                 (None, None) => (None, None),
             };
-            let values = self.rows - summary.nulls.min(self.rows);
+            // Which of the deleted rows are NULL isn't known.
+            let null_count = (self.deleted.rows() == 0 || summary.nulls == 0).then_some(summary.nulls);
+            let values = self.rows - null_count.unwrap_or(0).min(self.rows);
             let average_bytes = match ty.physical {
                 PhysicalType::Str => (values > 0).then(|| summary.string_bytes as f64 / values as f64),
                 physical => Some(physical.width_bytes() as f64),
@@ -364,7 +377,7 @@ impl TableVersion {
                 range: ty.range,
                 min,
                 max,
-                null_count: Some(summary.nulls),
+                null_count,
                 distinct: Some(summary.distinct.min(values)),
                 average_bytes,
             }

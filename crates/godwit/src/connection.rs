@@ -169,6 +169,8 @@ impl Inner {
                 let known = names.iter().filter(|name| !if_exists || planner.catalog().get(name).is_some());
                 known.into_iter().try_for_each(|name| transaction.drop_table(name))
             }),
+            Statement::Alter(alter) => self.alter(&alter, scope),
+            Statement::Nothing => Ok(QueryResult::empty()),
             Statement::Transaction(_) => unreachable!("it was handled before"),
             Statement::Checkpoint => match scope.transaction {
                 None => self.database.0.store.checkpoint().map(|()| QueryResult::empty()),

@@ -57,6 +57,34 @@ impl Inner {
         Ok(())
     }
 
+    /// An error if the rows of an altered table don't keep rules that `before` didn't have.
+    pub(crate) fn verify_rules(&self, before: &TableVersion, change: &Verification) -> Result<()> {
+        let Verification { catalog, after, .. } = change;
+        let (old, new) = (before.rules(), after.rules());
+        if old.keys != new.keys || old.references != new.references {
+            self.verify(change)?;
+        }
+        let fields = before.schema().fields().iter().zip(after.schema().fields());
+        let not_null = fields.filter(|(before, after)| before.is_nullable() && !after.is_nullable());
+        let not_null = not_null.map(|(_, field)| {
+            let message = format!("column {} of {} has NULLs", field.name(), after.name());
+            (message, format!("{} IS NULL", column("t", field.name())))
+        });
+        let checks = new.checks.iter().filter(|check| !old.checks.contains(check)).map(|check| {
+            (
+                format!("a row violates {}, a check of {}", check.name, after.name()),
+                format!("NOT ({})", check.condition),
+            )
+        });
+        for (message, condition) in not_null.chain(checks) {
+            let query = format!("SELECT 1 FROM {} AS t WHERE {condition} LIMIT 1", quoted(after.name()));
+            if self.first_row(catalog, &query)?.is_some() {
+                return Err(Error::user(message));
+            }
+        }
+        Ok(())
+    }
+
     fn verify_key(&self, catalog: &Arc<Catalog>, table: &str, key: &KeyRule, is_few: bool) -> Result<()> {
         let (columns, texts) = (list(&key.columns, "t", ", "), texts(&key.columns, "t"));
         let found = match is_few {
@@ -150,7 +178,11 @@ fn values(row: &RecordBatch) -> String {
 }
 
 fn column(table: &str, name: &str) -> String {
-    format!("{table}.\"{}\"", name.replace('"', "\"\""))
+    format!("{table}.{}", quoted(name))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn texts(names: &[String], table: &str) -> String {

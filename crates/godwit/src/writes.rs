@@ -6,8 +6,8 @@ use arrow_schema::SchemaRef;
 use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result};
 use godwit_exec::QueryContext;
-use godwit_sql::{WriteKind, WritePlan};
-use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
+use godwit_sql::{AlterPlan, WriteKind, WritePlan};
+use godwit_tables::{NewTable, TableVersion, Transaction, Verification, WriteSink, WriteTask};
 
 use crate::connection::Inner;
 use crate::execution::{count_schema, result_schema};
@@ -77,6 +77,14 @@ impl Inner {
         let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)?.into_sink());
         let (result, _) = self.start(sql, rows, schema, false, sink)?;
         Ok(result.ending_with(StatementEnd::of_write(self.clone(), end)))
+    }
+
+    /// Gives a table other names and rules, which its rows must keep.
+    pub(crate) fn alter(self: &Arc<Self>, alter: &AlterPlan, scope: Scope) -> Result<QueryResult> {
+        self.define(scope, |transaction| {
+            let (before, after) = transaction.alter_table(alter)?;
+            self.verify_rules(&before, &Verification { catalog: transaction.catalog(), before: None, after })
+        })
     }
 
     /// Changes tables or views.

@@ -107,8 +107,8 @@ pub struct WritePlan {
 }
 
 /// The table that a statement changes.
-struct Target {
-    name: String,
+pub(crate) struct Target {
+    pub(crate) name: String,
     /// What the statement calls it.
     alias: Ident,
     table: Arc<TableDefinition>,
@@ -116,16 +116,16 @@ struct Target {
 }
 
 impl Target {
-    fn schema(&self) -> &SchemaRef {
+    pub(crate) fn schema(&self) -> &SchemaRef {
         &self.table.schema
     }
 
-    fn rules(&self) -> &TableRules {
+    pub(crate) fn rules(&self) -> &TableRules {
         self.writable.rules()
     }
 
     /// `alias.column`.
-    fn column(&self, name: &str) -> ast::Expr {
+    pub(crate) fn column(&self, name: &str) -> ast::Expr {
         ast::Expr::CompoundIdentifier(vec![self.alias.clone(), quoted(name)])
     }
 
@@ -135,7 +135,7 @@ impl Target {
     }
 
     /// Where a column of this name is.
-    fn position(&self, name: &str) -> Result<usize> {
+    pub(crate) fn position(&self, name: &str) -> Result<usize> {
         let fields = self.schema().fields();
         fields.iter().position(|field| field.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
             let error = Error::user(format!("{} has no column {name}", self.name));
@@ -191,7 +191,7 @@ impl Target {
 }
 
 impl Planner {
-    fn target(&self, name: &str, alias: Option<Ident>) -> Result<Target> {
+    pub(crate) fn target(&self, name: &str, alias: Option<Ident>) -> Result<Target> {
         let table = match self.catalog().get(name) {
             Some(CatalogEntry::Table(table)) => table,
             Some(CatalogEntry::View(_)) => return Err(Error::user(format!("{name} is a view; rows are in tables"))),
@@ -281,7 +281,11 @@ fn typed(target: &Target, kind: WriteKind, rows: LogicalPlan, parsed: &ParsedSta
 }
 
 /// `SELECT items FROM from WHERE condition`.
-fn select(items: Vec<SelectItem>, from: Vec<TableWithJoins>, condition: Option<ast::Expr>) -> Result<Box<ast::Query>> {
+pub(crate) fn select(
+    items: Vec<SelectItem>,
+    from: Vec<TableWithJoins>,
+    condition: Option<ast::Expr>,
+) -> Result<Box<ast::Query>> {
     let mut query = query("SELECT 1")?;
     let SetExpr::Select(select) = query.body.as_mut() else { unreachable!("it is a SELECT") };
     select.projection = items;
@@ -291,7 +295,7 @@ fn select(items: Vec<SelectItem>, from: Vec<TableWithJoins>, condition: Option<a
 }
 
 /// `FROM name AS alias`.
-fn table(name: &str, alias: &Ident) -> Result<TableWithJoins> {
+pub(crate) fn table(name: &str, alias: &Ident) -> Result<TableWithJoins> {
     let mut query = query(&format!("SELECT 1 FROM \"{name}\" AS x"))?;
     let SetExpr::Select(select) = query.body.as_mut() else { unreachable!("it is a SELECT") };
     let mut from = select.from.remove(0);
@@ -322,11 +326,11 @@ pub(crate) fn expression(text: &str) -> Result<ast::Expr> {
     parsed.map_err(|error| Error::corrupt(format!("the expression {text} of the catalog can't be read: {error}")))
 }
 
-fn quoted(name: &str) -> Ident {
+pub(crate) fn quoted(name: &str) -> Ident {
     Ident::with_quote('"', name)
 }
 
-fn named(expr: ast::Expr, name: &str) -> SelectItem {
+pub(crate) fn named(expr: ast::Expr, name: &str) -> SelectItem {
     SelectItem::ExprWithAlias { expr, alias: quoted(name) }
 }
 

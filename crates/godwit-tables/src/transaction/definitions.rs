@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_common::{Error, Result};
-use godwit_sql::{CatalogEntry, TableRules, ViewDefinition};
+use godwit_sql::{AlterPlan, CatalogEntry, TableRules, ViewDefinition};
 use godwit_storage::table::Main;
 
 use super::{Slot, Transaction, key};
@@ -41,45 +41,33 @@ impl Transaction {
             }
             _ => {}
         }
-        let rules = self.with_parent_keys(&state.own.view, table)?;
+        let rules = with_parent_keys(&state.own.view, &table.name, &table.rules)?;
         let main = Main::empty(&table.fields)?;
         let version = TableVersion::new(&table.name, main, Arc::new(rules), self.store.memory())?;
-        check_unreferenced(&state.own.view, &key)?;
+        check_children(&state.own.view, &key, Some(version.rules()))?;
         state.own.put(key, Slot::of_table(version.clone()));
         Ok(version)
     }
 
-    /// Rules whose references name the columns that they refer to: those of the primary key, if none were named.
-    fn with_parent_keys(&self, view: &View, table: &NewTable) -> Result<TableRules> {
-        let mut rules = table.rules.clone();
-        let own_keys = rules.keys.clone();
-        for reference in &mut rules.references {
-            let parent = view.tables.get(&key(&reference.parent));
-            let keys = match parent {
-                _ if key(&reference.parent) == key(&table.name) => &own_keys,
-                Some(parent) => &parent.rules().keys,
-                None => {
-                    return Err(Error::user(format!(
-                        "{} refers to {}, which is no table",
-                        reference.name, reference.parent
-                    )));
-                }
-            };
-            let is_meant = |columns: &[String]| {
-                let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>();
-                lower(columns) == lower(&reference.parent_columns)
-            };
-            let found = match reference.parent_columns.is_empty() {
-                true => keys.iter().find(|key| key.is_primary),
-                false => keys.iter().find(|key| is_meant(&key.columns)),
-            };
-            let found = found.filter(|key| key.columns.len() == reference.columns.len()).ok_or_else(|| {
-                Error::user(format!("{} doesn't refer to a key of {}", reference.name, reference.parent))
-                    .with_hint("foreign keys refer to a PRIMARY KEY or UNIQUE constraint with as many columns")
-            })?;
-            reference.parent_columns.clone_from(&found.columns);
+    /// Gives a table other names and rules; types and rows stay. Returns the table before and after.
+    pub fn alter_table(&self, alter: &AlterPlan) -> Result<(Arc<TableVersion>, Arc<TableVersion>)> {
+        let mut state = self.changeable()?;
+        let view = &state.own.view;
+        let (old_key, new_key) = (key(&alter.table), key(&alter.new_name));
+        let before = view.tables.get(&old_key).cloned();
+        let before = before.ok_or_else(|| Error::user(format!("{} is no table of the database", alter.table)))?;
+        if old_key != new_key {
+            check_children(view, &old_key, None)?;
+            if view.get(&new_key).entry.is_some() {
+                return Err(Error::user(format!("{} exists already", alter.new_name)).with_hint("choose another name"));
+            }
         }
-        Ok(rules)
+        let rules = with_parent_keys(view, &alter.new_name, &alter.rules)?;
+        check_children(view, &old_key, Some(&rules))?;
+        let after = before.altered(&alter.new_name, &alter.schema, rules)?;
+        state.own.put(old_key, Slot::default());
+        state.own.put(new_key, Slot::of_table(after.clone()));
+        Ok((before, after))
     }
 
     /// Removes a table.
@@ -88,7 +76,7 @@ impl Transaction {
         let key = key(name);
         let slot = state.own.view.get(&key);
         if slot.table.is_some() {
-            check_unreferenced(&state.own.view, &key)?;
+            check_children(&state.own.view, &key, None)?;
         } else {
             // A file's table, or an error.
             state.own.view.catalog.snapshot().drop_table(name)?;
@@ -124,11 +112,48 @@ impl Transaction {
     }
 }
 
-/// An error if another table refers to this one.
-fn check_unreferenced(view: &View, name: &str) -> Result<()> {
+/// Rules whose references name the columns that they refer to: those of the primary key, if none were named.
+fn with_parent_keys(view: &View, table: &str, rules: &TableRules) -> Result<TableRules> {
+    let mut rules = rules.clone();
+    let own_keys = rules.keys.clone();
+    for reference in &mut rules.references {
+        let parent = view.tables.get(&key(&reference.parent));
+        let keys = match parent {
+            _ if key(&reference.parent) == key(table) => &own_keys,
+            Some(parent) => &parent.rules().keys,
+            None => {
+                return Err(Error::user(format!(
+                    "{} refers to {}, which is no table",
+                    reference.name, reference.parent
+                )));
+            }
+        };
+        let is_meant = |columns: &[String]| {
+            let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>();
+            lower(columns) == lower(&reference.parent_columns)
+        };
+        let found = match reference.parent_columns.is_empty() {
+            true => keys.iter().find(|key| key.is_primary),
+            false => keys.iter().find(|key| is_meant(&key.columns)),
+        };
+        let found = found.filter(|key| key.columns.len() == reference.columns.len()).ok_or_else(|| {
+            Error::user(format!("{} doesn't refer to a key of {}", reference.name, reference.parent))
+                .with_hint("foreign keys refer to a PRIMARY KEY or UNIQUE constraint with as many columns")
+        })?;
+        reference.parent_columns.clone_from(&found.columns);
+    }
+    Ok(rules)
+}
+
+/// An error if another table refers to what isn't a key any more; `None`: there is no table any more.
+fn check_children(view: &View, name: &str, rules: Option<&TableRules>) -> Result<()> {
     for (other, table) in view.tables.iter().filter(|(other, _)| *other != name) {
-        if table.rules().references.iter().any(|reference| key(&reference.parent) == name) {
-            return Err(Error::user(format!("{other} refers to {name}")).with_hint(format!("drop {other} first")));
+        for reference in table.rules().references.iter().filter(|reference| key(&reference.parent) == name) {
+            let is_key = |rules: &TableRules| rules.keys.iter().any(|key| key.columns == reference.parent_columns);
+            if !rules.is_some_and(is_key) {
+                return Err(Error::user(format!("{other} refers to {name}"))
+                    .with_hint(format!("drop {other} first, or its constraint {}", reference.name)));
+            }
         }
     }
     Ok(())
