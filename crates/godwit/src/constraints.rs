@@ -58,15 +58,19 @@ impl Inner {
     }
 
     /// An error if the rows of an altered table don't keep rules that `before` didn't have.
-    pub(crate) fn verify_rules(&self, before: &TableVersion, change: &Verification) -> Result<()> {
+    pub(crate) fn verify_rules(&self, before: &Arc<TableVersion>, change: &Verification) -> Result<()> {
         let Verification { catalog, after, .. } = change;
         let (old, new) = (before.rules(), after.rules());
         if old.keys != new.keys || old.references != new.references {
             self.verify(change)?;
         }
+        // Whoever plans with the new definition takes for granted what is to be checked.
+        let catalog = catalog.snapshot();
+        catalog.put_all([(ALL.to_owned(), Some(CatalogEntry::Table(before.definition())))]);
+        let catalog = Arc::new(catalog);
         let fields = before.schema().fields().iter().zip(after.schema().fields());
         let not_null = fields.filter(|(before, after)| before.is_nullable() && !after.is_nullable());
-        let not_null = not_null.map(|(_, field)| {
+        let not_null = not_null.map(|(field, _)| {
             let message = format!("column {} of {} has NULLs", field.name(), after.name());
             (message, format!("{} IS NULL", column("t", field.name())))
         });
@@ -77,8 +81,8 @@ impl Inner {
             )
         });
         for (message, condition) in not_null.chain(checks) {
-            let query = format!("SELECT 1 FROM {} AS t WHERE {condition} LIMIT 1", quoted(after.name()));
-            if self.first_row(catalog, &query)?.is_some() {
+            let query = format!("SELECT 1 FROM \"{ALL}\" AS t WHERE {condition} LIMIT 1");
+            if self.first_row(&catalog, &query)?.is_some() {
                 return Err(Error::user(message));
             }
         }
