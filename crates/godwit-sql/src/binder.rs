@@ -146,7 +146,11 @@ impl ContextProvider for Binder<'_> {
             }
         }
         let name = match name {
-            TableReference::Partial { schema, table } if schema.as_ref() == SCHEMA => TableReference::Bare { table },
+            TableReference::Partial { schema, table }
+                if schema.as_ref() == SCHEMA && self.catalog.get(&table).is_some() =>
+            {
+                TableReference::Bare { table }
+            }
             name => name,
         };
         if let TableReference::Bare { table } = &name {
