@@ -218,7 +218,7 @@ mod tests {
     use godwit_common::{MemoryTag, Named};
 
     use super::*;
-    use crate::{AdmissionRequest, BufferConfig, BufferManager};
+    use crate::{AdmissionRequest, BufferConfig, BufferManager, PAGE_BYTES};
 
     const MIB: u64 = 1 << 20;
 
@@ -302,6 +302,32 @@ mod tests {
         assert_eq!(granted(&first, 20), 0, "not even the minimum");
         owner.set_grant_limit_bytes(None);
         assert_eq!(granted(&first, 20), 20);
+    }
+
+    /// What is granted can be pinned, whatever others are granted and pin meanwhile, and the limit holds.
+    #[test]
+    fn all_that_is_granted_can_be_pinned() {
+        const LIMIT: u64 = 24 * MIB;
+        let memory = BufferManager::new(BufferConfig::new(LIMIT)).unwrap();
+        let work = |seed: u64| {
+            let claim = memory.claim();
+            // Left to eviction from turn to turn.
+            let mut unpinned = Vec::new();
+            for turn in 0..100 {
+                claim.report((1 + (seed * 7 + turn * 5) % 23) * MIB, MIB, 1.0 + seed as f64);
+                let granted = claim.request();
+                assert!(memory.promised_bytes() == 0 && granted <= LIMIT / 3 + MIB);
+                let pages = granted as usize / PAGE_BYTES;
+                let pins: Vec<_> = (0..pages).map(|_| memory.allocate_page(MemoryTag::Other, None).unwrap()).collect();
+                unpinned = pins.iter().map(|pin| pin.page().clone()).collect();
+                drop(pins);
+                claim.release();
+            }
+            drop(unpinned);
+        };
+        std::thread::scope(|scope| (0..4).for_each(|seed| _ = scope.spawn(move || work(seed))));
+        let statistics = memory.statistics();
+        assert!(statistics.spilled_bytes_total > 0 && statistics.peak_bytes <= LIMIT, "{statistics:?}");
     }
 
     #[test]

@@ -14,6 +14,8 @@
 //! another key, so that a worker that meets a key equal to its own has found the only chain of that key. Looking up
 //! starts after all insertions have finished (the pipelines see to that); links are read without ordering then.
 //!
+//! A row that was in another table before keeps its *found* bit.
+//!
 //! Contract: whoever inserts, looks up or follows links holds pins on all pages of the inserted rows meanwhile.
 
 use std::sync::Arc;
@@ -198,8 +200,9 @@ impl JoinHashTable {
     fn insert_row(&self, entries: &[AtomicU64], row: RowPtr, hash: u64) -> bool {
         let link = self.links.word(row);
         let tagged = address(row) | hash & !ADDRESS_MASK;
+        let found = link.load(Ordering::Relaxed) & FOUND;
         let mut slot = hash & self.mask;
-        link.store(0, Ordering::Relaxed);
+        link.store(found, Ordering::Relaxed);
         let mut entry = entries[slot as usize].load(Ordering::Acquire);
         loop {
             let is_equal = entry != 0 && (entry ^ hash) & !ADDRESS_MASK == 0 && self.keys_equal(row, row_at(entry));
@@ -208,7 +211,7 @@ impl JoinHashTable {
                 entry = entries[slot as usize].load(Ordering::Acquire);
                 continue;
             }
-            link.store(entry & ADDRESS_MASK, Ordering::Relaxed);
+            link.store(found | entry & ADDRESS_MASK, Ordering::Relaxed);
             match entries[slot as usize].compare_exchange(entry, tagged, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return is_equal,
                 Err(now) => entry = now,
@@ -368,7 +371,8 @@ impl DirectTable {
         match_integers!(&keys, values => for (&row, &key) in rows.iter().zip(values) {
             let slot = key.offset_from(self.min) as usize;
             let before = entries[slot].swap(address(row), Ordering::AcqRel);
-            self.links.word(row).store(before, Ordering::Relaxed);
+            let link = self.links.word(row);
+            link.store(link.load(Ordering::Relaxed) & FOUND | before, Ordering::Relaxed);
             duplicates |= before != 0;
         });
         if duplicates {

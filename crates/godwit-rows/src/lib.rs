@@ -14,6 +14,8 @@
 //! then the views of exactly the rows that use it are moved by the difference, in place, when they are pinned the next
 //! time (segment.rs).
 //!
+//! Rows that need no address are kept by column instead (columns/mod.rs).
+//!
 //! Work is done column by column over lists of [`RowPtr`]: [`RowLayout::gather`], [`RowLayout::match_rows`].
 //!
 //! # The contract of row pointers
@@ -31,6 +33,7 @@
 pub mod aggregate_state;
 mod atomic_words;
 mod collection;
+mod columns;
 mod copy_rows;
 mod gather;
 mod group_table;
@@ -40,6 +43,7 @@ mod layout;
 mod match_rows;
 mod paged;
 mod partition;
+mod partition_order;
 mod payload;
 mod pinned;
 mod place;
@@ -56,6 +60,7 @@ mod tests;
 
 pub use atomic_words::AtomicWords;
 pub use collection::RowCollection;
+pub use columns::{ColumnBlock, ColumnCollection, ColumnLayout, ColumnScan, PartitionedColumns};
 pub use group_table::GroupTable;
 pub use integer_key::IntegerKey;
 pub use join_table::{DirectTable, JoinHashTable, LookupScratch, RowLinks};

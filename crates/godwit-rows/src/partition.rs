@@ -7,13 +7,11 @@ use godwit_memory::BufferManager;
 use godwit_vector::Vector;
 
 use crate::copy_rows::Rows;
+use crate::partition_order::{PartitionOrder, STEP_BITS_MAX};
 use crate::place::{AppendScratch, Order, RowSource, append_to};
 use crate::radix::{PARTITION_BITS_MAX, SALT_SHIFT, page_partition};
 use crate::scatter::Columns;
 use crate::{RowCollection, RowLayout, RowPtr};
-
-/// Most bits of one partitioning step: beyond 256 open pages, writing suffers from cache and TLB misses.
-const STEP_BITS_MAX: u32 = 8;
 
 /// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes. A partition takes a page
 /// (two with long strings) as soon as it gets its first row.
@@ -29,12 +27,7 @@ pub struct PartitionedRows {
 #[derive(Default)]
 struct Scratch {
     append: AppendScratch,
-    /// Partition of each row.
-    partitions: Vec<u8>,
-    /// Rows by partition: their positions in the source, and their places in the input.
-    positions: Vec<u32>,
-    places: Vec<u32>,
-    ends: Vec<usize>,
+    order: PartitionOrder,
     hashes: Vec<u64>,
 }
 
@@ -144,9 +137,9 @@ impl PartitionedRows {
         scratch: &mut Scratch,
         pointers: Option<&mut Vec<RowPtr>>,
     ) -> Result<()> {
-        scratch.sort_by_partition(order, hashes, SALT_SHIFT - self.bits, self.partitions.len());
-        let Scratch { append, positions, places, ends, .. } = scratch;
-        let by_partition = Order::Rows(positions);
+        scratch.order.sort(order, hashes, SALT_SHIFT - self.bits, self.partitions.len());
+        let Scratch { append, order: sorted, .. } = scratch;
+        let (by_partition, ends) = (Order::Rows(sorted.positions()), sorted.ends());
         let Some(pointers) = pointers else {
             return append_to(&mut self.partitions, ends, source, by_partition, append, |_, _| {});
         };
@@ -154,7 +147,7 @@ impl PartitionedRows {
         pointers.resize(first + order.len(), RowPtr::new(std::ptr::null_mut()));
         let pointers = &mut pointers[first..];
         append_to(&mut self.partitions, ends, source, by_partition, append, |begin, rows| {
-            for (&place, &row) in places[begin..].iter().zip(rows) {
+            for (&place, &row) in sorted.places()[begin..].iter().zip(rows) {
                 pointers[place as usize] = row;
             }
         })
@@ -187,35 +180,5 @@ impl PartitionedRows {
     /// See [`RowCollection::close`].
     pub fn close(&mut self) {
         self.partitions.iter_mut().for_each(RowCollection::close);
-    }
-}
-
-impl Scratch {
-    /// A counting sort of the rows of `order` by partition into `positions`, `places` and `ends`.
-    fn sort_by_partition(&mut self, order: Order<'_>, hashes: &[u64], shift: u32, partitions: usize) {
-        let Scratch { partitions: numbers, positions, places, ends, .. } = self;
-        let rows = order.len();
-        numbers.resize(rows, 0);
-        positions.resize(rows, 0);
-        places.resize(rows, 0);
-        ends.clear();
-        ends.resize(partitions, 0);
-        let mask = partitions as u64 - 1;
-        order.zip(numbers.iter_mut(), |number, position| {
-            let partition = hashes[position] >> shift & mask;
-            *number = partition as u8;
-            ends[partition as usize] += 1;
-        });
-        let mut begin = 0;
-        for end in ends.iter_mut() {
-            begin += std::mem::replace(end, begin);
-        }
-        // Here `ends` are the beginnings; each moves to its end as its rows are put down.
-        order.zip(numbers.iter().enumerate(), |(place, &number), position| {
-            let end = &mut ends[number as usize];
-            positions[*end] = position as u32;
-            places[*end] = place as u32;
-            *end += 1;
-        });
     }
 }

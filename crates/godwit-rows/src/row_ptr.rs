@@ -1,6 +1,6 @@
 //! The address of a row, and how rows are read and written through it.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The address of a row in a pinned page. See the crate's documentation for how long it is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +59,6 @@ impl RowPtr {
         unsafe { AtomicU64::from_ptr(address) }
     }
 
-    #[inline(always)]
-    fn atomic_u8(&self, offset: usize) -> &AtomicU8 {
-        // SAFETY: the row is pinned by the contract of row pointers.
-        unsafe { AtomicU8::from_ptr(self.0.wrapping_add(offset)) }
-    }
-
     /// The 64-bit field at `offset`, a multiple of 8 in the extra area or the hash; a relaxed atomic load.
     #[inline(always)]
     pub fn load_u64(self, offset: usize) -> u64 {
@@ -75,18 +69,6 @@ impl RowPtr {
     #[inline(always)]
     pub fn store_u64(self, offset: usize, value: u64) {
         self.atomic_u64(offset).store(value, Ordering::Relaxed);
-    }
-
-    /// The byte at `offset` in the extra area; a relaxed atomic load.
-    #[inline(always)]
-    pub fn load_u8(self, offset: usize) -> u8 {
-        self.atomic_u8(offset).load(Ordering::Relaxed)
-    }
-
-    /// Sets the byte at `offset` in the extra area; a relaxed atomic store.
-    #[inline(always)]
-    pub fn store_u8(self, offset: usize, value: u8) {
-        self.atomic_u8(offset).store(value, Ordering::Relaxed);
     }
 
     /// Asks the processor to load the cache line at `offset`.

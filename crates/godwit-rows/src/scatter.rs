@@ -131,7 +131,12 @@ fn scatter<T: Copy + Default>(vector: &Vector, offset: usize, order: Order<'_>, 
 
 /// Calls `each(item, view)` for the string of every row; the view of a NULL is the empty one.
 #[inline(always)]
-fn each_view<T>(vector: &Vector, order: Order<'_>, items: impl Iterator<Item = T>, mut each: impl FnMut(T, StrView)) {
+pub(crate) fn each_view<T>(
+    vector: &Vector,
+    order: Order<'_>,
+    items: impl Iterator<Item = T>,
+    mut each: impl FnMut(T, StrView),
+) {
     #[inline(always)]
     fn checked<T>(
         validity: Option<&Bitmap>,

@@ -31,7 +31,7 @@ const TYPES: [PhysicalType; 13] = [
 ];
 
 /// A small generator: proptest's own is too slow for the amount of data.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -46,13 +46,13 @@ impl Random {
         self.next() % end
     }
 
-    fn one_in(&mut self, n: u64) -> bool {
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
 
 /// What a value is to the model: bytes, or `None` for NULL.
-type Value = Option<Vec<u8>>;
+pub(crate) type Value = Option<Vec<u8>>;
 
 fn value_at(vector: &Vector, row: usize) -> Value {
     let position = match vector.data() {
@@ -154,14 +154,14 @@ fn random_vector(random: &mut Random, physical: PhysicalType, len: usize, domain
 }
 
 /// All rows that were appended: the values of each, in the order of their numbers.
-struct Model {
-    types: Vec<PhysicalType>,
-    rows: Vec<Vec<Value>>,
+pub(crate) struct Model {
+    pub(crate) types: Vec<PhysicalType>,
+    pub(crate) rows: Vec<Vec<Value>>,
     seen: Vec<bool>,
 }
 
 impl Model {
-    fn new(columns: &[PhysicalType]) -> Self {
+    pub(crate) fn new(columns: &[PhysicalType]) -> Self {
         let types = std::iter::once(PhysicalType::U64).chain(columns.iter().copied()).collect();
         Self { types, rows: Vec::new(), seen: Vec::new() }
     }
@@ -171,7 +171,7 @@ impl Model {
     }
 
     /// Random columns, and which of their rows are appended.
-    fn batch(&mut self, random: &mut Random, long: bool) -> (Vec<Vector>, Option<Vec<u32>>, Vec<u64>) {
+    pub(crate) fn batch(&mut self, random: &mut Random, long: bool) -> (Vec<Vector>, Option<Vec<u32>>, Vec<u64>) {
         let len_max = if random.one_in(3) { 2048 } else { 100 };
         let len = 1 + random.below(len_max) as usize;
         let select = random.one_in(2);
@@ -193,6 +193,11 @@ impl Model {
     /// Checks rows, of which each may come once between two calls of [`Model::finish`].
     fn check(&mut self, layout: &RowLayout, rows: &[RowPtr], heaps: &Heaps) {
         let columns: Vec<Vector> = (0..self.types.len()).map(|column| layout.gather(rows, column, heaps)).collect();
+        self.check_columns(&columns);
+    }
+
+    /// As [`Model::check`], for rows by column.
+    pub(crate) fn check_columns(&mut self, columns: &[Vector]) {
         self.seen.resize(self.rows.len(), false);
         for (row, &number) in columns[0].to_flat().values::<u64>().iter().enumerate() {
             assert!(!std::mem::replace(&mut self.seen[number as usize], true), "row {number} twice");
@@ -211,29 +216,29 @@ impl Model {
         }
     }
 
-    fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         assert_eq!(self.seen.len(), self.rows.len());
         assert!(std::mem::take(&mut self.seen).iter().all(|&seen| seen), "a row is missing");
     }
 }
 
-fn manager(limit_bytes: u64, force_spill: bool) -> BufferManager {
+pub(crate) fn manager(limit_bytes: u64, force_spill: bool) -> BufferManager {
     BufferManager::new(BufferConfig { force_spill, ..BufferConfig::new(limit_bytes) }).unwrap()
 }
 
-fn assert_empty(manager: &BufferManager) {
+pub(crate) fn assert_empty(manager: &BufferManager) {
     let statistics = manager.statistics();
     assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0));
 }
 
-fn column_types() -> impl Strategy<Value = Vec<PhysicalType>> {
+pub(crate) fn column_types() -> impl Strategy<Value = Vec<PhysicalType>> {
     proptest::collection::vec(
         prop_oneof![3 => proptest::sample::select(&TYPES[..]), 2 => Just(PhysicalType::Str)],
         0..11,
     )
 }
 
-fn cases(cases: u32) -> ProptestConfig {
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 

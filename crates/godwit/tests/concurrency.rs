@@ -121,6 +121,38 @@ fn a_connection_does_not_wait_for_itself() {
     assert_eq!(number(&other, "SELECT k FROM facts WHERE k = 5"), 5, "what keeps no rows starts at once");
 }
 
+/// A join whose result is being read gives memory back when a second one arrives, and both deliver all of their rows. With
+/// one worker nothing depends on who is faster: it gives back with the next chunk that it probes.
+#[test]
+fn a_query_shrinks_when_another_one_arrives() {
+    let folder = tempfile::tempdir().unwrap();
+    write_table(&folder.path().join("facts.parquet"));
+    let config = Config { memory_limit_bytes: Some(160 << 20), threads: Some(1), ..Config::default() };
+    let database = Database::open_with(folder.path(), config).unwrap();
+    let pinned_bytes = || {
+        let statistics = database.memory_statistics();
+        statistics.used_bytes.saturating_sub(statistics.evictable_bytes)
+    };
+    let (first, second) = (database.connect(), database.connect());
+    let mut running = first.query(LARGE).unwrap();
+    let mut rows = running.next().unwrap().unwrap().num_rows();
+    let mut arriving = second.query(LARGE).unwrap();
+    let mut other_rows = arriving.next().unwrap().unwrap().num_rows();
+    assert_eq!(states(&database), [QueryState::Running, QueryState::Running]);
+    let before = pinned_bytes();
+    // More than what waited to be read, less than what the first table finds.
+    while rows < ROWS as usize / 4 {
+        rows += running.next().unwrap().unwrap().num_rows();
+    }
+    let after = pinned_bytes();
+    assert!(after + (24 << 20) < before, "{before} bytes were pinned, now {after}");
+    rows += running.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+    other_rows += arriving.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+    assert_eq!([rows, other_rows], [ROWS as usize; 2]);
+    assert!(database.memory_statistics().spilled_bytes_total > 0);
+    assert_eq!(database.memory_statistics().temp_file_bytes, 0);
+}
+
 /// One thread that reads several results in turn can't finish the first before it has read of the last.
 #[test]
 fn a_thread_may_read_results_of_several_connections_in_turn() {

@@ -3,7 +3,7 @@
 //! ```text
 //! build child ─▶ BuildSink      rows: key columns, payload, hash, link; in spillable pages, partitioned when large
 //! TableSource ─▶ (nothing)      as many partitions as fit are pinned and inserted, by all workers   → JoinTable
-//! probe child ─▶ Probe ─▶ …     rows of resident partitions are looked up at once, the others spilled by partition
+//! probe child ─▶ Probe ─▶ …     rows of resident partitions are looked up at once, the others spilled by column
 //! RestSource  ─▶ …              build rows without a match; then rounds of (insert, probe, scan) over what was spilled
 //! ```
 //!
@@ -17,12 +17,13 @@
 //! residual predicate, then emitted: probe columns under a selection, build columns gathered.
 //!
 //! *Too large for memory* (rounds.rs): a partition that doesn't fit is refined by more bits of the hash; one that has
-//! only few keys is joined in chunks of its build rows, each against all its probe rows, which remember in their extra
-//! area whether they have had a match.
+//! only few keys is joined in chunks of its build rows, each against all its probe rows, which have a flag for whether they
+//! have had a match.
 //!
 //! *Memory*: when all joins that are probed in one pipeline have their build rows in spillable pages, each has reported
 //! how much it could use, and is granted its share before its table is built; what is left after the initial probe is
-//! divided anew before each round (`godwit_memory::MemoryClaim`).
+//! divided anew before each round (`godwit_memory::MemoryClaim`). If others ask for memory while the probe side streams,
+//! resident partitions are given up (residency.rs).
 //!
 //! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept aside
 //! where build rows without a match are wanted; on the probe side they are dealt with at once.
@@ -32,6 +33,7 @@ mod config;
 mod plan;
 mod probe;
 mod prober;
+mod residency;
 mod rest;
 mod rounds;
 mod table;
@@ -46,7 +48,7 @@ use std::sync::{Arc, OnceLock};
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate};
 use godwit_memory::{BufferManager, MemoryClaim, PAGE_BYTES};
-use godwit_rows::{PartitionedRows, RowCollection};
+use godwit_rows::{PartitionedColumns, RowCollection};
 use godwit_vector::{RowType, ValueRange};
 use parking_lot::Mutex;
 
@@ -58,8 +60,9 @@ use crate::pipeline::{Sink, Source, Transform};
 use build::{BuildSink, Collected};
 use plan::JoinPlan;
 use probe::Probe;
+use residency::Residencies;
 use rest::RestSource;
-use table::JoinTable;
+use rounds::LeftPartition;
 use table_source::TableSource;
 
 /// Which rows a join emits.
@@ -141,7 +144,7 @@ pub struct HashJoin {
     /// What the probe works with; set when the table source starts.
     ready: OnceLock<Ready>,
     /// Probe rows whose partition wasn't resident.
-    spilled_probe: Mutex<Option<PartitionedRows>>,
+    spilled_probe: Mutex<Option<PartitionedColumns>>,
     /// Whether the probe side had a row, and one with a NULL key. For null-aware joins.
     probe_has_rows: AtomicBool,
     probe_has_null: AtomicBool,
@@ -149,10 +152,8 @@ pub struct HashJoin {
 
 /// The outcome of the build.
 struct Ready {
-    /// The resident partitions. Taken away when the probe is over.
-    table: Mutex<Option<Arc<JoinTable>>>,
-    /// Which partitions are resident; `None` if all are.
-    resident: Option<Vec<bool>>,
+    /// What is in memory.
+    residencies: Residencies,
     /// What the rest starts with.
     left_over: Mutex<Option<LeftOver>>,
     /// Smallest and largest of all build keys.
@@ -164,8 +165,8 @@ struct Ready {
 
 /// Build rows that the probe doesn't see.
 struct LeftOver {
-    /// Partitions that aren't resident, with their numbers.
-    partitions: Vec<(usize, RowCollection)>,
+    /// Partitions that weren't resident when the probe began.
+    partitions: Vec<LeftPartition>,
     /// Rows with NULL keys, if they are wanted.
     unmatchable: RowCollection,
 }

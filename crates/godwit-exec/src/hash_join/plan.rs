@@ -1,18 +1,17 @@
-//! What a join does, derived once from its spec: where columns lie in build rows, in spilled probe rows and in the input
-//! of the residual predicate.
+//! What a join does, derived once from its spec: where columns lie in build rows, among spilled ones of the probe side
+//! and in the input of the residual predicate.
 
 use std::sync::Arc;
 
 use arrow_schema::DataType;
 use godwit_common::{Result, bail};
 use godwit_expression::{Expression, Predicate};
-use godwit_rows::{RowLayout, RowLayoutOptions, RowLinks};
+use godwit_rows::{ColumnLayout, RowLayout, RowLayoutOptions, RowLinks};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
 
 use super::{HashJoinSpec, JoinKind};
 
-/// Extra bytes of build rows: the link of the chain; of spilled probe rows, where it matters: whether they have had a
-/// match.
+/// Extra bytes of build rows: the link of the chain.
 const EXTRA_BYTES: usize = 8;
 
 /// The immutable part of a join.
@@ -33,10 +32,10 @@ pub(super) struct JoinPlan {
     pub build_output: Vec<usize>,
     pub probe_output: Vec<usize>,
     pub residual: Option<Residual>,
-    /// Columns of the probe side that spilled rows keep.
+    /// Columns of the probe side that are spilled.
     pub spill_columns: Vec<usize>,
-    /// Rows of the probe side: the above, hash, flag. An error if a column can't be spilled.
-    pub spill_layout: Result<Arc<RowLayout>>,
+    /// These, and where it matters a flag: whether a row has had a match. An error if a column can't be spilled.
+    pub spill_layout: Result<Arc<ColumnLayout>>,
     pub output_type: RowType,
 }
 
@@ -71,7 +70,6 @@ impl JoinPlan {
         spill_columns.dedup();
         let spilled: Vec<PhysicalType> = spill_columns.iter().map(|&column| spec.probe_type[column].physical).collect();
         let notes_matches = extends_probe_rows(spec.kind) || stops_at_first_match(spec.kind);
-        let spill_extra_bytes = if notes_matches { EXTRA_BYTES } else { 0 };
         let build_layout = rows.layout()?;
         Ok(Self {
             kind: spec.kind,
@@ -87,7 +85,7 @@ impl JoinPlan {
             probe_output: spec.probe_output,
             residual,
             spill_columns,
-            spill_layout: RowLayout::new(&spilled, RowLayoutOptions { hash: true, extra_bytes: spill_extra_bytes }),
+            spill_layout: ColumnLayout::new(&spilled, notes_matches),
             output_type,
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use godwit_common::Result;
-use godwit_rows::{PartitionedRows, radix};
+use godwit_rows::{PartitionedColumns, radix};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, Chunk, Vector};
 
@@ -12,7 +12,7 @@ use super::HashJoin;
 use super::build::common_validity;
 use super::config::RADIX_BITS;
 use super::prober::{Pass, Prober};
-use super::table::JoinTable;
+use super::residency::Residency;
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
@@ -22,13 +22,13 @@ pub(super) struct Probe(pub Arc<HashJoin>);
 impl Transform for Probe {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         let join = self.0.clone();
-        let table = join.ready().table.lock().clone().expect("the table is there until the probe is over");
+        let residency = join.ready().residencies.current();
         Ok(Box::new(ProbeWorker {
             prober: Prober::new(&join)?,
             is_done: join.has_nothing_to_find(),
             spill: None,
             hashes: Vec::new(),
-            table,
+            residency,
             join,
         }))
     }
@@ -48,11 +48,11 @@ impl Transform for Probe {
 
 struct ProbeWorker {
     join: Arc<HashJoin>,
-    table: Arc<JoinTable>,
+    residency: Arc<Residency>,
     prober: Prober,
     /// Nothing can have a match, and nothing else would come out.
     is_done: bool,
-    spill: Option<PartitionedRows>,
+    spill: Option<PartitionedColumns>,
     hashes: Vec<u64>,
 }
 
@@ -66,8 +66,9 @@ impl TransformWorker for ProbeWorker {
             self.join.probe_has_rows.store(true, Ordering::Relaxed);
             self.join.probe_has_null.fetch_or(keys[0].has_nulls(), Ordering::Relaxed);
         }
-        if self.join.ready().resident.is_none() {
-            self.prober.begin(&self.table, chunk, &keys, None, Pass::Whole);
+        self.join.ready().residencies.refresh(&self.join, &mut self.residency)?;
+        if self.residency.partitions.is_none() {
+            self.prober.begin(&self.residency.table, chunk, &keys, None, Pass::Whole);
             return Ok(());
         }
         self.route(chunk, keys)
@@ -100,7 +101,7 @@ impl ProbeWorker {
     fn route(&mut self, mut chunk: Chunk, keys: Vec<Vector>) -> Result<()> {
         let join = self.join.clone();
         let plan = &join.plan;
-        let resident = join.ready().resident.as_ref().expect("rows are routed if not all partitions are resident");
+        let resident = self.residency.partitions.as_ref().expect("rows are routed if not all partitions are resident");
         hash_vectors(&keys, chunk.len(), &mut self.hashes);
         let validity: Option<Bitmap> = if plan.nulls_equal { None } else { common_validity(&keys) };
         let is_near = |&row: &u32| {
@@ -113,14 +114,14 @@ impl ProbeWorker {
             let layout = plan.spill_layout.clone()?;
             let columns: Vec<Vector> = plan.spill_columns.iter().map(|&column| chunk.dense(column)).collect();
             let memory = &join.memory;
-            let spill = self.spill.get_or_insert_with(|| PartitionedRows::new(memory, &layout, RADIX_BITS));
-            spill.append(&columns, Some(&far), &self.hashes, None)?;
+            let spill = self.spill.get_or_insert_with(|| PartitionedColumns::new(memory, &layout, RADIX_BITS));
+            spill.append(&columns, &far, &self.hashes)?;
         }
         if !near.is_empty() {
             let hashes: Vec<u64> = near.iter().map(|&row| self.hashes[row as usize]).collect();
             let keys: Vec<Vector> = keys.iter().map(|key| key.take(&near)).collect();
             chunk.select(&near);
-            self.prober.begin(&self.table, chunk, &keys, Some(&hashes), Pass::Whole);
+            self.prober.begin(&self.residency.table, chunk, &keys, Some(&hashes), Pass::Whole);
         }
         Ok(())
     }
@@ -136,6 +137,7 @@ impl HashJoin {
         if self.existence.is_some() {
             return ready.ranges[0].is_none();
         }
-        ready.resident.is_none() && ready.table.lock().as_ref().is_some_and(|table| table.morsels() == 0)
+        let current = ready.residencies.current();
+        current.partitions.is_none() && current.table.morsels() == 0
     }
 }

@@ -7,14 +7,13 @@
 //! ```
 //!
 //! A spilled probe row may have to meet several tables (`Pass::Part`): then nothing is emitted at the end of the chunk,
-//! and whether a row has had a match is kept in its extra area until `Pass::Last`.
+//! and whether a row has had a match is kept as its flag until `Pass::Last`.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_expression::PredicateWorker;
-use godwit_rows::{LookupScratch, RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
+use godwit_rows::{ColumnBlock, LookupScratch, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::{bytes_to_bitmap, select_bits, select_true};
 use godwit_vector::{Bitmap, Chunk, Vector};
@@ -28,21 +27,9 @@ pub(super) enum Pass {
     /// Once: this table holds all of its matches.
     Whole,
     /// The rows are spilled, and some of their matches are in this table, others in other ones.
-    Part(FlaggedRows),
+    Part(ColumnBlock),
     /// The rows have met all their matches.
-    Last(FlaggedRows),
-}
-
-/// Spilled probe rows, pinned.
-pub(super) struct FlaggedRows {
-    pub block: RowBlock,
-    pub range: Range<usize>,
-}
-
-impl FlaggedRows {
-    pub(super) fn pointers(&self) -> &[RowPtr] {
-        &self.block.pointers()[self.range.clone()]
-    }
+    Last(ColumnBlock),
 }
 
 /// A worker's state for probing.
@@ -87,7 +74,10 @@ struct Active {
 struct Cursor {
     pairs: Pairs,
     position: usize,
+    /// No chain has a second row.
     unique: bool,
+    /// Goes on to the next step of the chains before there are `chunk_rows` pairs.
+    concatenates: bool,
     exhausted: bool,
 }
 
@@ -151,11 +141,16 @@ impl Prober {
             chunk,
             table: table.clone(),
             pass,
-            cursor: Cursor { pairs: std::mem::take(&mut self.spare), unique: table.is_unique(), ..Cursor::default() },
+            cursor: Cursor {
+                pairs: std::mem::take(&mut self.spare),
+                unique: table.is_unique(),
+                concatenates: self.join.concatenates,
+                ..Cursor::default()
+            },
             unmatched: None,
         };
         active.cursor.pairs.clear();
-        active.load_flags(&self.join);
+        active.load_flags();
         if !matches!(active.pass, Pass::Last(_)) {
             self.look_up(&mut active, keys, hashes);
         }
@@ -212,7 +207,7 @@ impl Prober {
         if output.is_some() {
             self.active = Some(active);
         } else {
-            active.store_flags(&self.join);
+            active.store_flags()?;
             self.spare = active.cursor.pairs;
         }
         Ok(output)
@@ -301,7 +296,7 @@ impl Cursor {
         pairs.clear();
         while pairs.rows.len() < join.chunk_rows {
             if self.position == self.pairs.rows.len() {
-                if !join.concatenates && !pairs.rows.is_empty() {
+                if !self.concatenates && !pairs.rows.is_empty() {
                     return;
                 }
                 if self.unique || self.pairs.rows.is_empty() {
@@ -365,24 +360,18 @@ impl Pairs {
 }
 
 impl Active {
-    /// The addresses of the spilled rows, if they carry flags.
-    fn flagged_rows(&self) -> &[RowPtr] {
-        match &self.pass {
-            Pass::Part(rows) | Pass::Last(rows) if !self.matched.is_empty() => rows.pointers(),
-            _ => &[],
+    fn load_flags(&mut self) {
+        if let Pass::Part(rows) | Pass::Last(rows) = &self.pass
+            && !self.matched.is_empty()
+        {
+            self.matched.copy_from_slice(rows.flags());
         }
     }
 
-    fn load_flags(&mut self, join: &HashJoin) {
-        let Ok(layout) = &join.plan.spill_layout else { return };
-        let flags: Vec<u8> = self.flagged_rows().iter().map(|row| row.load_u8(layout.extra_offset())).collect();
-        self.matched[..flags.len()].copy_from_slice(&flags);
-    }
-
-    fn store_flags(&self, join: &HashJoin) {
-        let (Ok(layout), Pass::Part(_)) = (&join.plan.spill_layout, &self.pass) else { return };
-        for (row, &flag) in self.flagged_rows().iter().zip(&self.matched) {
-            row.store_u8(layout.extra_offset(), flag);
+    fn store_flags(&self) -> Result<()> {
+        match &self.pass {
+            Pass::Part(rows) if !self.matched.is_empty() => rows.set_flags(&self.matched),
+            _ => Ok(()),
         }
     }
 

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::new_null_array;
 use godwit_common::Result;
-use godwit_rows::{RowBlock, RowPtr};
+use godwit_rows::{ColumnBlock, RowBlock, RowPtr};
 use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, Heaps, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use super::HashJoin;
-use super::prober::{FlaggedRows, Pass, Prober};
+use super::prober::{Pass, Prober};
 use super::rounds::{PassKind, Rounds, Task};
 use super::table::InsertScratch;
 use crate::QueryContext;
@@ -45,7 +45,7 @@ impl RestSource {
 
 impl Source for RestSource {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        let mut rounds = Rounds::new(&self.join);
+        let mut rounds = Rounds::new(&self.join)?;
         let tasks = rounds.advance(&self.join)?;
         let workers = if rounds.has_more() { self.join.workers } else { tasks.len().clamp(1, self.join.workers) };
         self.parallelism.store(workers, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Source for RestSource {
             prober: Prober::new(&self.join)?,
             scratch: InsertScratch::default(),
             task: None,
-            replay: None,
+            probed: None,
             pending: None,
             join: self.join.clone(),
         }))
@@ -158,14 +158,9 @@ struct RestWorker {
     task: Option<Task>,
     prober: Prober,
     scratch: InsertScratch,
-    replay: Option<Replay>,
+    /// Spilled probe rows for the prober.
+    probed: Option<ColumnBlock>,
     pending: Option<PendingRows>,
-}
-
-/// Spilled probe rows on their way into the prober.
-struct Replay {
-    block: RowBlock,
-    position: usize,
 }
 
 /// Build rows to emit.
@@ -186,7 +181,7 @@ impl SourceWorker for RestWorker {
             if let Some(chunk) = self.next_build_rows() {
                 return Ok(SourceVerdict::Chunk(chunk));
             }
-            if self.replay_next()? {
+            if self.probe_next()? {
                 continue;
             }
             match &mut self.task {
@@ -196,7 +191,7 @@ impl SourceWorker for RestWorker {
                     Taken::Finished => return Ok(SourceVerdict::Done),
                 },
                 Some(task) => {
-                    if !Self::step(task, &self.join, &mut self.scratch, &mut self.replay, &mut self.pending)? {
+                    if !Self::step(task, &self.join, &mut self.scratch, &mut self.probed, &mut self.pending)? {
                         self.task = None;
                         self.tasks.finish();
                         return Ok(SourceVerdict::Worked);
@@ -213,7 +208,7 @@ impl RestWorker {
         task: &mut Task,
         join: &HashJoin,
         scratch: &mut InsertScratch,
-        replay: &mut Option<Replay>,
+        probed: &mut Option<ColumnBlock>,
         pending: &mut Option<PendingRows>,
     ) -> Result<bool> {
         match task {
@@ -222,8 +217,8 @@ impl RestWorker {
                 Ok(false)
             }
             Task::Probe { rows, .. } => {
-                *replay = rows.next_block()?.map(|block| Replay { block, position: 0 });
-                Ok(replay.is_some())
+                *probed = rows.next_block(join.chunk_rows)?;
+                Ok(probed.is_some())
             }
             Task::Unmatchable(rows) => {
                 *pending = rows.next_block()?.map(|block| PendingRows {
@@ -246,19 +241,11 @@ impl RestWorker {
     }
 
     /// Hands the next spilled probe rows to the prober; false if there are none.
-    fn replay_next(&mut self) -> Result<bool> {
-        let (Some(replay), Some(Task::Probe { table, pass, .. })) = (&mut self.replay, &self.task) else {
+    fn probe_next(&mut self) -> Result<bool> {
+        let (Some(rows), Some(Task::Probe { table, pass, .. })) = (self.probed.take(), &self.task) else {
             return Ok(false);
         };
-        let all = replay.block.pointers().len();
-        let range = replay.position..all.min(replay.position + self.join.chunk_rows);
-        if range.is_empty() {
-            self.replay = None;
-            return Ok(false);
-        }
-        replay.position = range.end;
-        let rows = FlaggedRows { block: replay.block.clone(), range };
-        let chunk = self.join.spilled_chunk(&rows)?;
+        let chunk = self.join.spilled_chunk(rows.columns(), rows.len());
         let keys = self.prober.keys(&chunk)?;
         let pass = match pass {
             PassKind::Whole => Pass::Whole,
@@ -283,19 +270,6 @@ impl RestWorker {
 }
 
 impl HashJoin {
-    /// Spilled probe rows as a chunk of the probe side. Columns that weren't spilled, which nobody reads, hold anything.
-    fn spilled_chunk(&self, rows: &FlaggedRows) -> Result<Chunk> {
-        let plan = &self.plan;
-        let layout = plan.spill_layout.as_ref().map_err(Clone::clone)?;
-        let pointers = rows.pointers();
-        let absent = Vector::constant(Flat::zeros(PhysicalType::Bool, 1), pointers.len());
-        let column = |column: usize| match plan.spill_columns.binary_search(&column) {
-            Ok(position) => layout.gather(pointers, position, rows.block.heaps()),
-            Err(_) => absent.clone(),
-        };
-        Ok(Chunk::new((0..plan.probe_width).map(column).collect(), pointers.len()))
-    }
-
     /// Build rows with NULLs for the probe side.
     fn build_rows_chunk(&self, rows: &[RowPtr], heaps: &Heaps) -> Chunk {
         let plan = &self.plan;

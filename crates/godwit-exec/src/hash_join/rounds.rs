@@ -17,7 +17,9 @@ use std::sync::Arc;
 
 use godwit_common::{ErrorKind, Result};
 use godwit_memory::PAGE_BYTES;
-use godwit_rows::{PartitionedRows, RowCollection, RowScan, radix};
+use godwit_rows::{ColumnCollection, ColumnScan, PartitionedColumns, PartitionedRows, RowCollection, RowScan, radix};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{Chunk, Flat, PhysicalType, Vector};
 
 use super::config::{GRANT_BYTES_MIN, HOT_SAMPLE_PAGES, HOT_SHARE, PROBE_TASK_BYTES, RADIX_BITS};
 use super::table::{JoinTable, Prepared, Spare, TableSize};
@@ -28,7 +30,7 @@ pub(super) enum Task {
     /// Insert a morsel of the table.
     Insert(Arc<JoinTable>),
     /// Join spilled probe rows with the table.
-    Probe { table: Arc<JoinTable>, rows: RowScan, pass: PassKind },
+    Probe { table: Arc<JoinTable>, rows: ColumnScan, pass: PassKind },
     /// Emit the build rows of a morsel of the table that have had a match, or those that have not.
     /// `morsel` is taken away when it is done.
     Scan { table: Arc<JoinTable>, morsel: Option<usize>, found: bool },
@@ -44,21 +46,32 @@ pub(super) enum PassKind {
     Last,
 }
 
+/// Build rows of a partition that is joined in rounds.
+pub(super) struct LeftPartition {
+    /// Its number among `2^RADIX_BITS`.
+    pub partition: usize,
+    pub rows: RowCollection,
+    /// It has been in memory: a part of the probe rows has met it.
+    pub was_probed: bool,
+}
+
 /// Both sides of a partition.
 struct Pair {
     /// Number of the partition among `2^bits`.
     partition: usize,
     bits: u32,
     build: RowCollection,
-    probe: RowCollection,
+    probe: Option<ColumnCollection>,
     /// Refining it hardly helped.
     is_hot: bool,
+    /// Build rows may have had a match already.
+    was_probed: bool,
 }
 
 /// Partitions that are joined together, or a hot one by chunks.
 struct Round {
     table: Arc<JoinTable>,
-    probe: Vec<Arc<RowCollection>>,
+    probe: Vec<ColumnCollection>,
     /// Chunks of the build side that come after the current one; the last comes next.
     chunks: Vec<RowCollection>,
     is_chunked: bool,
@@ -85,26 +98,27 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// The rest of a join whose probe side has ended.
-    pub(super) fn new(join: &HashJoin) -> Self {
+    pub(super) fn new(join: &HashJoin) -> Result<Self> {
         let ready = join.ready();
-        let LeftOver { partitions, unmatchable } = ready.left_over.lock().take().expect("the rest starts once");
-        let mut probe: Vec<Option<RowCollection>> = match join.spilled_probe.lock().take() {
+        let LeftOver { mut partitions, unmatchable } = ready.left_over.lock().take().expect("the rest starts once");
+        let (resident, given_up) = ready.residencies.finish(join)?;
+        partitions.extend(given_up);
+        let mut probe: Vec<Option<ColumnCollection>> = match join.spilled_probe.lock().take() {
             Some(probe) => probe.into_partitions().into_iter().map(Some).collect(),
             None => Vec::new(),
         };
-        let pairs = partitions.into_iter().map(|(partition, build)| {
-            let spilled = probe.get_mut(partition).and_then(Option::take);
-            let probe = spilled.unwrap_or_else(|| join.no_probe_rows());
-            Pair { partition, bits: RADIX_BITS, build, probe, is_hot: false }
+        let pairs = by_partition(partitions).into_iter().map(|LeftPartition { partition, rows, was_probed }| {
+            let probe = probe.get_mut(partition).and_then(Option::take).filter(|rows| !rows.is_empty());
+            Pair { partition, bits: RADIX_BITS, build: rows, probe, is_hot: false, was_probed }
         });
-        Self {
+        Ok(Self {
             pairs: pairs.collect(),
             unmatchable: Some(unmatchable),
-            resident: ready.table.lock().take(),
+            resident,
             round: None,
             step: Step::Resident,
             passes: 0,
-        }
+        })
     }
 
     /// True if rounds may follow.
@@ -204,8 +218,9 @@ impl Rounds {
             let builds: Vec<&RowCollection> = taken.iter().map(|pair| &pair.build).collect();
             match Prepared::new(join, &builds, &join.ready().ranges, false) {
                 Ok(prepared) => {
-                    let (builds, probe) = taken.into_iter().map(|pair| (pair.build, Arc::new(pair.probe))).unzip();
+                    let (builds, probe): (_, Vec<_>) = taken.into_iter().map(|pair| (pair.build, pair.probe)).unzip();
                     let table = JoinTable::new(prepared, builds);
+                    let probe = probe.into_iter().flatten().collect();
                     self.round = Some(Round { table, probe, chunks: Vec::new(), is_chunked: false });
                     return Ok(true);
                 }
@@ -221,13 +236,32 @@ impl Rounds {
     }
 }
 
+/// One of each partition, in order.
+fn by_partition(mut left: Vec<LeftPartition>) -> Vec<LeftPartition> {
+    left.sort_by_key(|left| left.partition);
+    let mut merged: Vec<LeftPartition> = Vec::new();
+    for part in left {
+        match merged.last_mut().filter(|last| last.partition == part.partition) {
+            Some(last) => {
+                last.rows.absorb(part.rows);
+                last.was_probed |= part.was_probed;
+            }
+            None => merged.push(part),
+        }
+    }
+    merged
+}
+
 impl Pair {
     /// Nothing can come out of it.
     fn is_void(&self, join: &HashJoin) -> bool {
         let plan = &join.plan;
         let needs_build = plan.is_empty_without_build_rows();
-        let needs_probe = plan.build_rows_at_end() != Some(false);
-        (self.build.is_empty() && (needs_build || self.probe.is_empty())) || (self.probe.is_empty() && needs_probe)
+        let needs_probe = match plan.build_rows_at_end() {
+            Some(found) => found && !self.was_probed,
+            None => true,
+        };
+        (self.build.is_empty() && (needs_build || self.probe.is_none())) || (self.probe.is_none() && needs_probe)
     }
 
     /// Refining it may help: its parts would have a page or more, and it doesn't seem to have few keys.
@@ -255,16 +289,20 @@ impl Pair {
     }
 
     fn split(self, join: &HashJoin) -> Result<Vec<Pair>> {
-        let refine = |rows| PartitionedRows::refine(&join.memory, rows, self.partition, self.bits, RADIX_BITS);
+        let (memory, partition, bits) = (&join.memory, self.partition, self.bits);
         let rows = self.build.rows();
-        let build = refine(self.build)?.into_partitions();
-        let probe = refine(self.probe)?.into_partitions();
-        let parts = build.into_iter().zip(probe).enumerate().map(|(part, (build, probe))| Pair {
-            partition: (self.partition << RADIX_BITS) + part,
-            bits: self.bits + RADIX_BITS,
+        let build = PartitionedRows::refine(memory, self.build, partition, bits, RADIX_BITS)?.into_partitions();
+        let hash = |columns: &[Vector], rows: usize, hashes: &mut Vec<u64>| join.hash_spilled(columns, rows, hashes);
+        let refine = |probe| PartitionedColumns::refine(memory, probe, partition, bits, RADIX_BITS, hash);
+        let probe = self.probe.map(refine).transpose()?.map_or(Vec::new(), PartitionedColumns::into_partitions);
+        let mut probe = probe.into_iter();
+        let parts = build.into_iter().enumerate().map(|(part, build)| Pair {
+            partition: (partition << RADIX_BITS) + part,
+            bits: bits + RADIX_BITS,
             is_hot: build.rows() * HOT_SHARE.1 > rows * HOT_SHARE.0,
+            was_probed: self.was_probed,
             build,
-            probe,
+            probe: probe.next().filter(|rows| !rows.is_empty()),
         });
         Ok(parts.collect())
     }
@@ -278,7 +316,7 @@ impl Pair {
         chunks.reverse();
         let prepared = Prepared::new(join, &[], &join.ready().ranges, false)?;
         let table = JoinTable::new(prepared, Vec::new());
-        let mut round = Round { table, probe: vec![Arc::new(self.probe)], chunks, is_chunked: true };
+        let mut round = Round { table, probe: self.probe.into_iter().collect(), chunks, is_chunked: true };
         round.next_chunk(join)?;
         Ok(round)
     }
@@ -315,23 +353,13 @@ impl Round {
             return self.scan_probe(PassKind::Part);
         }
         let table = &self.table;
-        let rows = self.probe.drain(..).map(|rows| Arc::into_inner(rows).expect("nobody else scans it yet"));
-        let task =
-            |piece: RowCollection| Task::Probe { table: table.clone(), rows: piece.into_scan(), pass: PassKind::Whole };
-        rows.flat_map(pieces).map(task).collect()
+        let task = |rows| Task::Probe { table: table.clone(), rows, pass: PassKind::Whole };
+        self.probe.drain(..).flat_map(|rows| rows.into_scans(PROBE_TASK_BYTES)).map(task).collect()
     }
 
     fn scan_probe(&self, pass: PassKind) -> Vec<Task> {
-        let parts_of = |rows: &RowCollection| rows.bytes().div_ceil(PROBE_TASK_BYTES).max(1) as usize;
-        let tasks = self.probe.iter().flat_map(|rows| {
-            let parts = parts_of(rows);
-            (0..parts).map(move |part| Task::Probe {
-                table: self.table.clone(),
-                rows: rows.scan_part(part, parts),
-                pass,
-            })
-        });
-        tasks.collect()
+        let task = |rows| Task::Probe { table: self.table.clone(), rows, pass };
+        self.probe.iter().flat_map(|rows| rows.scans(PROBE_TASK_BYTES)).map(task).collect()
     }
 }
 
@@ -358,9 +386,21 @@ impl HashJoin {
         size.needed_bytes(&self.plan, self.ready().ranges[0], Spare::Little)
     }
 
-    /// An empty collection of spilled probe rows.
-    fn no_probe_rows(&self) -> RowCollection {
-        let layout = self.plan.spill_layout.as_ref().unwrap_or(&self.plan.build_layout);
-        RowCollection::new(&self.memory, layout, None)
+    /// Spilled probe rows as a chunk of the probe side. Columns that weren't spilled, which nobody reads, hold anything.
+    pub(super) fn spilled_chunk(&self, columns: &[Vector], rows: usize) -> Chunk {
+        let absent = Vector::constant(Flat::zeros(PhysicalType::Bool, 1), rows);
+        let column = |column: usize| match self.plan.spill_columns.binary_search(&column) {
+            Ok(position) => columns[position].clone(),
+            Err(_) => absent.clone(),
+        };
+        Chunk::new((0..self.plan.probe_width).map(column).collect(), rows)
+    }
+
+    /// The hashes of the keys of spilled probe rows, which aren't kept with them.
+    fn hash_spilled(&self, columns: &[Vector], rows: usize, hashes: &mut Vec<u64>) -> Result<()> {
+        let chunk = self.spilled_chunk(columns, rows);
+        let keys = self.plan.probe_keys.iter().map(|key| key.evaluate(&chunk)).collect::<Result<Vec<Vector>>>()?;
+        hash_vectors(&keys, rows, hashes);
+        Ok(())
     }
 }

@@ -41,7 +41,7 @@ pub(super) enum Lookup {
 struct PinnedCollection {
     pinned: PinnedRows,
     /// Owns the pages.
-    _rows: RowCollection,
+    rows: RowCollection,
 }
 
 /// Rows of one collection.
@@ -186,7 +186,7 @@ impl JoinTable {
             lookup,
             sets,
             set_is_unique: AtomicBool::new(true),
-            rows: Mutex::new(rows.map(|(pinned, _rows)| PinnedCollection { pinned, _rows }).collect()),
+            rows: Mutex::new(rows.map(|(pinned, rows)| PinnedCollection { pinned, rows }).collect()),
             heaps,
             unfinished: AtomicUsize::new(morsels.len()),
             next: AtomicUsize::new(0),
@@ -198,6 +198,31 @@ impl JoinTable {
     pub(super) fn of_set(set: Arc<KeySet>) -> Arc<Self> {
         let prepared = Prepared { lookup: Lookup::Existence, sets: vec![Some(set)], pinned: Vec::new() };
         Self::new(prepared, Vec::new())
+    }
+
+    /// A table of no rows.
+    pub(super) fn empty(join: &HashJoin) -> Result<Arc<Self>> {
+        Ok(Self::new(Prepared::new(join, &[], &join.ready().ranges, false)?, Vec::new()))
+    }
+
+    /// False if there are no rows, or none that anybody will ask for again.
+    pub(super) fn has_rows(&self) -> bool {
+        !self.morsels.is_empty() && !matches!(self.lookup, Lookup::Existence)
+    }
+
+    /// What its rows and what finds them take.
+    pub(super) fn bytes(&self) -> u64 {
+        let lookup = match &self.lookup {
+            Lookup::Empty | Lookup::Existence => 0,
+            Lookup::Hash(table) => table.bytes(),
+            Lookup::Direct(table) => table.bytes(),
+        };
+        self.rows.lock().iter().map(|rows| rows.rows.bytes()).sum::<u64>() + lookup as u64
+    }
+
+    /// The rows, collection by collection, unpinned.
+    pub(super) fn into_rows(self) -> Vec<RowCollection> {
+        self.rows.into_inner().into_iter().map(|PinnedCollection { rows, .. }| rows).collect()
     }
 
     /// Pieces of work, for inserting and for scanning.

@@ -9,6 +9,8 @@ use parking_lot::Mutex;
 
 use super::build::Collected;
 use super::config::{GRANT_BYTES_MIN, RADIX_BITS};
+use super::residency::Residencies;
+use super::rounds::LeftPartition;
 use super::table::{InsertScratch, JoinTable, Prepared, Spare, TableSize};
 use super::{HashJoin, LeftOver, Ready};
 use crate::QueryContext;
@@ -25,8 +27,8 @@ impl Source for TableSource {
         let ranges = collected.ranges.clone();
         let keys = collected.rows;
         let ready = join.make_ready(collected)?;
-        let table = ready.table.lock().clone().expect("just made");
-        let is_external = ready.resident.is_some();
+        let residency = ready.residencies.current();
+        let (table, is_external) = (&residency.table, residency.partitions.is_some());
         assert!(join.ready.set(ready).is_ok(), "a table source starts once");
         if table.morsels() == 0 || is_external {
             // Nothing will be inserted that says more than the ranges.
@@ -57,7 +59,7 @@ impl Source for TableSource {
 
 impl TableSource {
     fn table(&self) -> Arc<JoinTable> {
-        self.0.ready().table.lock().clone().expect("the table is there until the probe is over")
+        self.0.ready().residencies.current().table.clone()
     }
 }
 
@@ -74,8 +76,8 @@ impl SourceWorker for Inserter {
         };
         if is_last {
             self.table.finish(&self.join);
-            if self.join.ready().resident.is_none() {
-                let ready = self.join.ready();
+            let ready = self.join.ready();
+            if ready.residencies.current().partitions.is_none() {
                 self.join.fill_filters(&ready.ranges, self.table.sets(), ready.build_rows);
             }
         }
@@ -88,16 +90,15 @@ impl HashJoin {
     fn make_ready(&self, collected: Collected) -> Result<Ready> {
         let Collected { whole, partitioned, unmatchable, ranges, rows: build_rows, has_null: build_has_null } =
             collected;
-        let ready = |table, resident, partitions, ranges| Ready {
-            table: Mutex::new(Some(table)),
-            resident,
+        let ready = |table, resident, partitions, ranges, granted| Ready {
+            residencies: Residencies::new(table, resident, granted),
             left_over: Mutex::new(Some(LeftOver { partitions, unmatchable })),
             ranges,
             build_rows,
             build_has_null,
         };
         if let Some(set) = &self.existence {
-            return Ok(ready(JoinTable::of_set(set.clone()), None, Vec::new(), ranges));
+            return Ok(ready(JoinTable::of_set(set.clone()), None, Vec::new(), ranges, 0));
         }
         let mut all: Vec<RowCollection> = partitioned.map_or(Vec::new(), PartitionedRows::into_partitions);
         let is_partitioned = !all.is_empty();
@@ -106,42 +107,44 @@ impl HashJoin {
         if TableSize::of(&all).needed_bytes(&self.plan, ranges[0], Spare::All) <= granted
             && let Some(prepared) = prepare(self, &all, &ranges, true)?
         {
-            return Ok(ready(JoinTable::new(prepared, all), None, Vec::new(), ranges));
+            return Ok(ready(JoinTable::new(prepared, all), None, Vec::new(), ranges, granted));
         }
         let whole = all.pop().expect("just pushed");
         let mut partitions = PartitionedRows::refine(&self.memory, whole, 0, 0, RADIX_BITS)?.into_partitions();
         if is_partitioned {
             partitions.iter_mut().zip(all).for_each(|(partition, rows)| partition.absorb(rows));
         }
-        let (table, resident) = self.make_resident(&mut partitions, &ranges, granted)?;
-        let count = resident.iter().filter(|&&resident| resident).count();
-        self.metrics.note("resident partitions", format!("{count} of {}", resident.len()));
-        let left = partitions.into_iter().enumerate().filter(|(partition, _)| !resident[*partition]).collect();
-        Ok(ready(table, Some(resident), left, ranges))
+        let (table, resident) = self.make_resident(&mut partitions, None, &ranges, granted)?;
+        let left = partitions.into_iter().enumerate().filter(|(partition, _)| !resident[*partition]);
+        let left = left.map(|(partition, rows)| LeftPartition { partition, rows, was_probed: false }).collect();
+        Ok(ready(table, Some(resident), left, ranges, granted))
     }
 
-    /// A table of as many partitions as `granted` bytes and the pool allow, maybe none; they are taken away. One that is
-    /// too large, such as that of a frequent key, doesn't keep out those behind it.
-    fn make_resident(
+    /// A table of as many of the `complete` partitions (`None`: all are) as `granted` bytes and the pool allow, maybe none;
+    /// they are taken away. One that is too large, such as that of a frequent key, doesn't keep out those behind it.
+    pub(super) fn make_resident(
         &self,
         partitions: &mut [RowCollection],
+        complete: Option<&[bool]>,
         ranges: &[Option<ValueRange>],
         mut granted: u64,
     ) -> Result<(Arc<JoinTable>, Vec<bool>)> {
         loop {
             let mut size = TableSize::default();
-            let fits = |partition: &RowCollection| {
+            let fits = |(number, partition): (usize, &RowCollection)| {
                 let larger = size.with(partition);
-                let fits = larger.needed_bytes(&self.plan, ranges[0], Spare::Little) <= granted;
+                let fits = complete.is_none_or(|complete| complete[number])
+                    && larger.needed_bytes(&self.plan, ranges[0], Spare::Little) <= granted;
                 size = if fits { larger } else { size };
                 fits
             };
-            let resident: Vec<bool> = partitions.iter().map(fits).collect();
+            let resident: Vec<bool> = partitions.iter().enumerate().map(fits).collect();
             let chosen = || partitions.iter().zip(&resident).filter(|(_, resident)| **resident).map(|(rows, _)| rows);
             if let Some(prepared) = prepare(self, chosen(), ranges, false)? {
-                let empty = || RowCollection::new(&self.memory, &self.plan.build_layout, None);
                 let taken = partitions.iter_mut().zip(&resident).filter(|(_, resident)| **resident);
-                let taken = taken.map(|(rows, _)| std::mem::replace(rows, empty())).collect();
+                let count = resident.iter().filter(|&&resident| resident).count();
+                self.metrics.note("resident partitions", format!("{count} of {}", resident.len()));
+                let taken = taken.map(|(rows, _)| std::mem::replace(rows, self.no_build_rows())).collect();
                 return Ok((JoinTable::new(prepared, taken), resident));
             }
             // Somebody else holds what was counted on. Without any partition nothing is needed, so this ends.

@@ -13,9 +13,11 @@ use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, Vector};
 use proptest::prelude::*;
 
+use std::sync::atomic::AtomicUsize;
+
 use super::*;
 use crate::operators::NothingSink;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{ChunkEffect, Pipeline, TransformVerdict, TransformWorker};
 use crate::testing::{COLLISIONS, Chunks, Collected, Random, Row, World, column_type, pipeline, random_vector, run};
 use naive::{NaiveJoin, sorted};
 
@@ -186,6 +188,11 @@ impl Case {
     }
 
     fn run(&self) -> (Arc<HashJoin>, Vec<Row>, Result<Vec<Row>>) {
+        self.run_beside(None)
+    }
+
+    /// With somebody who asks for memory after so many chunks of the probe side.
+    fn run_beside(&self, asked_after: Option<usize>) -> (Arc<HashJoin>, Vec<Row>, Result<Vec<Row>>) {
         let mut random = Random(self.seed);
         let build = self.chunks(&mut random, self.build_rows, self.distinct);
         let probe = self.chunks(&mut random, self.probe_rows, 2 * self.distinct);
@@ -199,6 +206,9 @@ impl Case {
             pipeline(join.table_source(), vec![], NothingSink::new("table"), &[0]),
             pipeline(Chunks::new(probe), vec![join.probe()], output.clone(), &[1]),
         ];
+        if let Some(after) = asked_after {
+            pipelines[2].transforms.insert(0, Asker::new(&query.memory, after));
+        }
         if let Some(rest) = join.rest() {
             pipelines.push(Pipeline { source: rest, transforms: vec![], sink: output.clone(), depends_on: vec![2] });
         }
@@ -208,7 +218,10 @@ impl Case {
 
     /// The real join agrees with the naive one.
     fn check(&self) -> Arc<HashJoin> {
-        let (join, expected, result) = self.run();
+        self.check_result(self.run())
+    }
+
+    fn check_result(&self, (join, expected, result): (Arc<HashJoin>, Vec<Row>, Result<Vec<Row>>)) -> Arc<HashJoin> {
         match result {
             Ok(rows) => {
                 assert!(self.kind != JoinKind::Single || !expected.is_empty() || self.probe_rows == 0, "{self:?}");
@@ -329,6 +342,78 @@ fn agrees_on_disk() {
             let join = hot.check();
             let passes: u64 = note(&join, "passes").parse().unwrap_or(0);
             assert!(passes > 3 || single, "{kind:?}: {passes} passes");
+        }
+    }
+}
+
+/// Passes chunks on, and claims all memory when so many have passed, as another query would.
+struct Asker {
+    shared: Arc<(AtomicUsize, MemoryClaim)>,
+    after: usize,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl Asker {
+    fn new(memory: &BufferManager, after: usize) -> Arc<Self> {
+        let shared = Arc::new((AtomicUsize::new(0), memory.claim()));
+        Arc::new(Self { shared, after, metrics: OperatorMetrics::new("Asker") })
+    }
+}
+
+impl Transform for Asker {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(AskerWorker { shared: self.shared.clone(), after: self.after, chunk: None }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct AskerWorker {
+    shared: Arc<(AtomicUsize, MemoryClaim)>,
+    after: usize,
+    chunk: Option<Chunk>,
+}
+
+impl TransformWorker for AskerWorker {
+    fn push(&mut self, chunk: Chunk) -> Result<()> {
+        let (seen, claim) = &*self.shared;
+        if seen.fetch_add(1, Ordering::Relaxed) == self.after {
+            claim.report(16 << 20, 1 << 20, 1e6);
+            claim.request();
+        }
+        self.chunk = Some(chunk);
+        Ok(())
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        Ok(self.chunk.take().map_or(TransformVerdict::NeedInput, TransformVerdict::Chunk))
+    }
+}
+
+/// While the probe side streams, partitions are given up when others ask for memory, whether all build rows were resident
+/// or some; the rest of the probe rows meet them later, and no match is lost or found twice.
+#[test]
+fn gives_up_partitions_while_it_probes() {
+    let _no_collisions = COLLISIONS.read();
+    for (number, kind) in KINDS.into_iter().enumerate() {
+        let (workers, residual) = (1 + number % 3, number % 2 == 1);
+        let distinct = if kind == JoinKind::Single { 1 << 40 } else { 250_000 };
+        // A third of it can be granted: enough for all build rows, but not beside somebody else.
+        let world = World { memory_limit: 48 << 20, force_spill: workers == 2, chunk_rows: 2048, workers };
+        let plain = Case { world, residual, nullable: true, ..Case::plain(kind, 200_000, 60_000) };
+        for grant_bytes in [u64::MAX, 11 << 20] {
+            let case = Case { distinct, keys: Keys::Sparse, grant_bytes, ..plain.clone() };
+            let join = case.check_result(case.run_beside(Some(10)));
+            let (resident, given_up) = (note(&join, "resident partitions"), note(&join, "partitions given up"));
+            let given_up = given_up.parse::<u64>().unwrap_or(0);
+            assert!((1..=16).contains(&given_up), "{kind:?}, {workers} workers: {given_up}, now {resident}");
+            assert!(note(&join, "passes").parse::<u64>().is_ok_and(|passes| passes > 0), "{kind:?}");
         }
     }
 }

@@ -1,0 +1,61 @@
+//! A counting sort of rows by partition.
+
+use crate::place::Order;
+
+/// Most bits of one partitioning step: beyond 256 open pages, writing suffers from cache and TLB misses.
+pub(crate) const STEP_BITS_MAX: u32 = 8;
+
+/// Rows by partition. Kept from append to append, so that nothing is allocated.
+#[derive(Default)]
+pub(crate) struct PartitionOrder {
+    /// Partition of each row.
+    partitions: Vec<u8>,
+    positions: Vec<u32>,
+    places: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl PartitionOrder {
+    /// Sorts the rows of `order` by the bits of their hashes from `shift` on that say which of `partitions` they belong to.
+    pub(crate) fn sort(&mut self, order: Order<'_>, hashes: &[u64], shift: u32, partitions: usize) {
+        let Self { partitions: numbers, positions, places, ends } = self;
+        let rows = order.len();
+        numbers.resize(rows, 0);
+        positions.resize(rows, 0);
+        places.resize(rows, 0);
+        ends.clear();
+        ends.resize(partitions, 0);
+        let mask = partitions as u64 - 1;
+        order.zip(numbers.iter_mut(), |number, position| {
+            let partition = hashes[position] >> shift & mask;
+            *number = partition as u8;
+            ends[partition as usize] += 1;
+        });
+        let mut begin = 0;
+        for end in ends.iter_mut() {
+            begin += std::mem::replace(end, begin);
+        }
+        // Here `ends` are the beginnings; each moves to its end as its rows are put down.
+        order.zip(numbers.iter().enumerate(), |(place, &number), position| {
+            let end = &mut ends[number as usize];
+            positions[*end] = position as u32;
+            places[*end] = place as u32;
+            *end += 1;
+        });
+    }
+
+    /// The positions of the rows in the source, by partition.
+    pub(crate) fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// The places of the same rows in the order that was sorted.
+    pub(crate) fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// Where the rows of each partition end.
+    pub(crate) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+}
