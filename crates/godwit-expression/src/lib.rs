@@ -27,6 +27,7 @@ mod context;
 mod expression;
 mod like;
 mod literal;
+mod ordered;
 mod predicate;
 mod projection;
 pub mod range;
@@ -38,6 +39,7 @@ pub use compress::{Compression, DOMAIN_VALUES_MAX, TextDomain};
 pub use context::{CompileContext, Parameter, ScalarSubquery};
 pub use expression::Expression;
 pub use literal::{literal_value, scalar_from_integer, scalar_to_integer};
+pub use ordered::{OrderedKey, ordered_value, value_of_ordered};
 pub use predicate::{Predicate, PredicateWorker};
 pub use projection::Projection;
 

@@ -29,6 +29,8 @@ enum Types {
     CountOfDoubles(usize),
     /// So many values; the result is one of the first of them.
     Pick(usize),
+    /// So many values and a number; the result is a list of so many of the first of them.
+    PickMany(usize),
     /// A value that lies between those of the group, if there is such a thing.
     Between,
     /// Likewise, at a fraction of the way; for a list of fractions, a list.
@@ -53,6 +55,12 @@ const FUNCTIONS: &[Function] = &[
     ("mode", &[], Types::Pick(1)),
     ("arg_min", &["argmin", "min_by"], Types::Pick(2)),
     ("arg_max", &["argmax", "max_by"], Types::Pick(2)),
+    // What `min`, `max`, `arg_min` and `arg_max` with a number behind their arguments are called in the plan.
+    ("min_n", &[], Types::PickMany(1)),
+    ("max_n", &[], Types::PickMany(1)),
+    ("arg_min_n", &[], Types::PickMany(2)),
+    ("arg_max_n", &[], Types::PickMany(2)),
+    ("mad", &[], Types::Doubles(1)),
     ("histogram", &[], Types::Histogram),
     ("entropy", &[], Types::Measure),
     ("product", &[], Types::Doubles(1)),
@@ -110,6 +118,11 @@ impl AggregateUDFImpl for OwnAggregate {
             Types::Doubles(number) | Types::CountOfDoubles(number) => self.doubles(given, number),
             Types::Measure | Types::Histogram => same(1),
             Types::Pick(number) => same(number),
+            Types::PickMany(number) => {
+                let mut types = same(number + 1)?;
+                types[number] = DataType::Int64;
+                Ok(types)
+            }
             Types::Between => self.check_number(given, 1, 1).map(|()| vec![continuous(&given[0])]),
             Types::BetweenAt | Types::PickAt => {
                 self.check_number(given, 2, 2)?;
@@ -133,6 +146,7 @@ impl AggregateUDFImpl for OwnAggregate {
             Types::Doubles(_) | Types::Measure => DataType::Float64,
             Types::CountOfDoubles(_) => DataType::Int64,
             Types::Pick(_) | Types::Between => arguments[0].clone(),
+            Types::PickMany(_) => list_of(arguments[0].clone()),
             Types::BetweenAt | Types::PickAt if is_list(&arguments[1]) => list_of(arguments[0].clone()),
             Types::BetweenAt | Types::PickAt => arguments[0].clone(),
             Types::Text => DataType::LargeUtf8,

@@ -4,6 +4,7 @@
 //! year(d), hour(t), …             date_part('year', d)
 //! if(c, a, b)                     CASE WHEN c THEN a ELSE b END
 //! count_if(c)                     count(CASE WHEN c THEN 1 END)
+//! max(x, n), arg_min(x, y, n)     max_n(x, n), arg_min_n(x, y, n): other functions than those without the number
 //! approx_count_distinct(x)        count(DISTINCT x), which is near enough and counted out of core too
 //! SELECT DISTINCT a … ORDER BY a  ORDER BY 1
 //! SEMI JOIN, ANTI JOIN            LEFT SEMI JOIN, LEFT ANTI JOIN
@@ -31,7 +32,7 @@ use crate::macros;
 use crate::parse::ordinal;
 
 /// Aggregate functions that exist only here.
-pub(crate) const AGGREGATES: [&str; 2] = ["count_if", "countif"];
+pub(crate) const AGGREGATES: [&str; 6] = ["count_if", "countif", "geomean", "geometric_mean", "weighted_avg", "wavg"];
 
 /// Fields of dates and times that are functions, and what `date_part` calls them.
 const DATE_PARTS: [(&str, &str); 16] = [
@@ -293,6 +294,21 @@ fn known_form(function: &mut Function) -> Option<Expr> {
             let counted = case((*condition).clone(), ordinal(0), None);
             list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(counted))];
             Some(call("count", function))
+        }
+        ("min" | "max", [_, _]) => Some(call(&format!("{name}_n"), function)),
+        ("arg_min" | "argmin" | "min_by", [_, _, _]) => Some(call("arg_min_n", function)),
+        ("arg_max" | "argmax" | "max_by", [_, _, _]) => Some(call("arg_max_n", function)),
+        ("geomean" | "geometric_mean" | "weighted_avg" | "wavg", [value, others @ ..]) => {
+            if function.over.is_some() || list.duplicate_treatment.is_some() {
+                return None;
+            }
+            let name = if name == "wavg" { "weighted_avg" } else { name.as_str() };
+            // NULLs don't count.
+            let value = match &function.filter {
+                Some(filter) => &case((**filter).clone(), (*value).clone(), None),
+                None => *value,
+            };
+            macros::expanded(name, &[&[value], others].concat())
         }
         ("mod" | "fmod", [left, right]) => Some(infix(left, BinaryOperator::Modulo, right)),
         ("xor", [left, right]) => Some(infix(left, BinaryOperator::PGBitwiseXor, right)),

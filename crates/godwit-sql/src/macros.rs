@@ -80,6 +80,13 @@ const MACROS: &[(&str, &[&str], &str)] = &[
     ("isfinite", &["number"], "abs(number) < CAST('inf' AS DOUBLE)"),
     ("list_reverse_sort", &["list"], "array_sort(list, 'DESC')"),
     ("list_unique", &["list"], "CAST(array_length(array_distinct(list)) AS BIGINT)"),
+    ("geomean", &["number"], "exp(avg(ln(number)))"),
+    ("geometric_mean", &["number"], "exp(avg(ln(number)))"),
+    (
+        "weighted_avg",
+        &["number", "weight"],
+        "CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END)",
+    ),
     ("list_aggregate sum", &["list"], "list_sum(list)"),
     ("list_aggregate min", &["list"], "array_min(list)"),
     ("list_aggregate max", &["list"], "array_max(list)"),

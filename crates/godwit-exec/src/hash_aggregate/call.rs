@@ -64,6 +64,17 @@ pub enum AggregateKind {
         /// The result is a list with a value per fraction; else there is one fraction.
         as_list: bool,
     },
+    /// The median distance of the values to their median.
+    MedianDeviation,
+    /// A list of the best values of the group, the best one first.
+    Best {
+        /// Most values.
+        rows: u64,
+        /// Largest first, else smallest.
+        largest: bool,
+        /// They are compared by the second argument, else by themselves.
+        by_other: bool,
+    },
     /// The strings of the group, this separator between them.
     StringAgg(String),
     /// A list of all values, NULLs included.
@@ -174,8 +185,9 @@ impl<'a> AggregateCompiler<'a> {
         let mut kind = kind_of(function)?;
         let arguments = match kind {
             AggregateKind::CountStar => &[][..],
-            // The separator and the fraction are part of the kind.
+            // The separator, the fraction and the number of values are part of the kind.
             AggregateKind::StringAgg(_) | AggregateKind::Quantile { .. } => &params.args[..1],
+            AggregateKind::Best { by_other, .. } => &params.args[..1 + usize::from(by_other)],
             _ => &params.args[..],
         };
         let arguments = arguments
@@ -285,6 +297,12 @@ fn kind_of(function: &AggregateFunction) -> Result<AggregateKind> {
         "median" => AggregateKind::median(),
         "quantile_cont" => quantile_of(params.args.get(1), true)?,
         "quantile_disc" | "approx_quantile" => quantile_of(params.args.get(1), false)?,
+        "mad" => AggregateKind::MedianDeviation,
+        "min_n" | "max_n" | "arg_min_n" | "arg_max_n" => {
+            let name = function.func.name();
+            let (largest, by_other) = (name.contains("max"), name.starts_with("arg"));
+            AggregateKind::Best { rows: rows_of(params.args.last())?, largest, by_other }
+        }
         "mode" => AggregateKind::Mode,
         "histogram" => AggregateKind::Histogram,
         "entropy" => AggregateKind::Entropy,
@@ -361,6 +379,22 @@ fn quantile_of(argument: Option<&Expr>, interpolated: bool) -> Result<AggregateK
     };
     let fractions: Vec<f64> = scalars.into_iter().map(fraction).collect::<Result<_>>()?;
     if fractions.is_empty() { Err(wrong()) } else { Ok(AggregateKind::Quantile { fractions, interpolated, as_list }) }
+}
+
+/// Most values that a list of the best ones may have.
+const BEST_ROWS_MAX: i64 = 1_000_000;
+
+/// How many of the best values are wanted.
+fn rows_of(argument: Option<&Expr>) -> Result<u64> {
+    let rows = match argument.map(without_alias) {
+        Some(Expr::Cast(cast)) => return rows_of(Some(&cast.expr)),
+        argument => literal_of(argument).and_then(|scalar| scalar.cast_to(&arrow_schema::DataType::Int64).ok()),
+    };
+    match rows {
+        Some(ScalarValue::Int64(Some(rows))) if (1..=BEST_ROWS_MAX).contains(&rows) => Ok(rows as u64),
+        _ => Err(Error::user(format!("the number of values to find is not a constant from 1 to {BEST_ROWS_MAX}"))
+            .with_hint("write it as a literal, such as max(x, 3)")),
+    }
 }
 
 fn separator_of(argument: Option<&Expr>) -> Result<String> {

@@ -247,7 +247,11 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    fn finish(self) -> Result<SortedValues> {
+    fn finish(mut self) -> Result<SortedValues> {
+        let rows_max = self.set.kind.rows_max();
+        for (bytes, &count) in self.bytes.iter_mut().zip(&self.counts).filter(|(_, count)| **count > rows_max) {
+            *bytes = (*bytes as u128 * rows_max as u128 / count as u128) as u64;
+        }
         Ok(SortedValues {
             stream: self.sort.finish()?,
             rest: None,

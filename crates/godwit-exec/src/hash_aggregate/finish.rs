@@ -35,7 +35,9 @@ impl StateReader<'_> {
             Output::Moments { state, kind } => Ok(self.moments(*state, kind)),
             Output::PowerSums { state, kind } => Ok(self.power_sums(*state, kind)),
             Output::Pairs { state, kind } => Ok(self.pairs(*state, *kind)),
-            Output::Payload(_) | Output::Collected(_) => Err(Error::internal("only states are read here")),
+            Output::Payload(_) | Output::Ordered(_) | Output::Collected(_) => {
+                Err(Error::internal("only states are read here"))
+            }
         }
     }
 

@@ -31,7 +31,8 @@ impl FramedAggregates {
             return Err(Error::unsupported("DISTINCT in a window function")
                 .with_hint("number the first row of each value with row_number() in a subquery, and aggregate those"));
         }
-        let has_no_state = |output: &Output| matches!(output, Output::Payload(_) | Output::Collected(_));
+        let has_no_state =
+            |output: &Output| matches!(output, Output::Payload(_) | Output::Ordered(_) | Output::Collected(_));
         if let Some(call) = plan.outputs.iter().position(|(output, _)| has_no_state(output)) {
             return Err(Error::unsupported(format!("{} as a window function", names[call])));
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use datafusion_expr::logical_plan::Aggregate;
 use godwit_common::{Error, Result};
-use godwit_expression::{Expression, Projection};
+use godwit_expression::{Expression, OrderedKey, Projection, ordered_value};
 use godwit_rows::PayloadKind;
 use godwit_rows::aggregate_state::{StateKind, StateLayout};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
@@ -98,6 +98,8 @@ pub(super) enum Output {
     },
     /// A payload column.
     Payload(usize),
+    /// The value in a payload column that has it behind sort keys.
+    Ordered(usize),
     /// Sum through count; decimals are scaled by the factor first.
     Mean {
         sum: usize,
@@ -324,6 +326,10 @@ impl Planner {
             K::FirstValue { ignore_nulls: false } if call.order_by.is_empty() && call.filter.is_none() => {
                 self.payload(PayloadKind::First, call, first()?, &mut ty)
             }
+            K::ArgMin | K::ArgMax if has_order(call) => self.ordered(call, &mut ty),
+            K::FirstValue { .. } | K::LastValue { .. } if !call.order_by.is_empty() && has_order(call) => {
+                self.ordered(call, &mut ty)
+            }
             K::Min | K::BoolAnd => self.extreme(StateKind::Min, feed, first()?, feed_types, &mut ty),
             K::Max | K::BoolOr => self.extreme(StateKind::Max, feed, first()?, feed_types, &mut ty),
             K::BitAnd | K::BitOr | K::BitXor => {
@@ -359,6 +365,8 @@ impl Planner {
                 Output::Pairs { state, kind: *kind }
             }
             K::Quantile { .. }
+            | K::MedianDeviation
+            | K::Best { .. }
             | K::StringAgg(_)
             | K::List
             | K::Mode
@@ -408,6 +416,36 @@ impl Planner {
         }))
     }
 
+    /// The first value in an order, or the last one: the smallest or largest string of sort keys and value.
+    fn ordered(&mut self, call: &AggregateCall, ty: &mut ColumnType) -> Output {
+        let mut keys = Vec::new();
+        if let AggregateKind::ArgMin | AggregateKind::ArgMax = call.kind {
+            let descending = call.kind == AggregateKind::ArgMax;
+            let expression = call.arguments[1].clone();
+            keys.push(OrderedKey { expression, descending, nulls_first: false, required: true });
+        }
+        keys.extend(call.order_by.iter().map(|order| OrderedKey {
+            expression: order.expression.clone(),
+            descending: order.descending,
+            nulls_first: order.nulls_first,
+            required: false,
+        }));
+        let value = &call.arguments[0];
+        let string = ordered_value(&keys, value, call.kind.skips_nulls());
+        let column = self.input(&string);
+        let kind = match call.kind {
+            AggregateKind::LastValue { .. } => PayloadKind::Max,
+            _ => PayloadKind::Min,
+        };
+        let payload = self.payload(kind, call, (string.output(), column), &mut string.output().clone());
+        keep_type(ty, value.output());
+        ty.nullable = true;
+        match payload {
+            Output::Payload(column) => Output::Ordered(column),
+            other => other,
+        }
+    }
+
     fn collect(
         &mut self,
         call: &AggregateCall,
@@ -436,6 +474,16 @@ impl Planner {
             let (column, ty) = (arguments[1], &call.arguments[1]);
             let key = set.order_by(column, ty.output(), call.kind == AggregateKind::ArgMax, false);
             set.required.push(key);
+        }
+        if let AggregateKind::Best { largest, by_other, .. } = call.kind {
+            // Whatever order was asked for: the best come first.
+            set.columns.truncate(1);
+            set.types.truncate(1);
+            set.order.clear();
+            let by = usize::from(by_other);
+            let key = set.order_by(arguments[by], call.arguments[by].output(), largest, false);
+            set.required.push(key);
+            set.keeps_arrival = by_other;
         }
         if set.kind.is_sorted_by_value() {
             // WITHIN GROUP (ORDER BY value DESC) counts from the largest.
@@ -484,6 +532,8 @@ fn collected_kind(kind: &AggregateKind) -> CollectedKind {
     match kind {
         AggregateKind::FirstValue { .. } | AggregateKind::ArgMin | AggregateKind::ArgMax => CollectedKind::First,
         AggregateKind::LastValue { .. } => CollectedKind::Last,
+        AggregateKind::MedianDeviation => CollectedKind::MedianDeviation,
+        AggregateKind::Best { rows, .. } => CollectedKind::Best { rows: *rows },
         AggregateKind::StringAgg(separator) => CollectedKind::Text { separator: separator.clone() },
         AggregateKind::List => CollectedKind::List,
         AggregateKind::Mode => CollectedKind::Mode,
@@ -494,6 +544,12 @@ fn collected_kind(kind: &AggregateKind) -> CollectedKind {
         }
         other => unreachable!("{other:?} has a state of a fixed size"),
     }
+}
+
+/// Can the values and sort keys of an aggregate be put into strings of the same order?
+fn has_order(call: &AggregateCall) -> bool {
+    let order_by = call.order_by.iter().map(|order| &order.expression);
+    call.arguments.iter().chain(order_by).all(|expression| expression.output().physical != PhysicalType::Nested)
 }
 
 fn is_string(ty: &ColumnType) -> bool {

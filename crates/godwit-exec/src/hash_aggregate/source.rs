@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_expression::value_of_ordered;
 use godwit_memory::Reservation;
 use godwit_rows::RowPtr;
 use godwit_vector::{CHUNK_ROWS, Chunk};
@@ -204,6 +205,10 @@ impl AggregateSourceWorker {
         let states = StateReader { layout: &plan.layout, base: grouping.base(), rows: &self.rows };
         for (output, ty) in &plan.outputs {
             columns.push(match output {
+                Output::Ordered(column) => {
+                    let column = grouping.keys() + column;
+                    value_of_ordered(&grouping.layout.gather(&self.rows, column, &groups.heaps), ty.physical)?
+                }
                 Output::Payload(column) => grouping.layout.gather(&self.rows, grouping.keys() + column, &groups.heaps),
                 Output::Collected(set) => {
                     let memory = self.operator.memory();

@@ -60,21 +60,37 @@ impl<'a> Texts<'a> {
 pub(in super::super) struct Lists<'a> {
     item: &'a FieldRef,
     counts: &'a [u64],
+    cursor: GroupCursor<'a>,
+    /// Most values of a list: the first ones.
+    rows_max: u64,
     parts: Vec<ArrayRef>,
 }
 
 impl<'a> Lists<'a> {
-    pub(super) fn new(counts: &'a [u64], item: &'a FieldRef) -> Self {
-        Self { item, counts, parts: Vec::new() }
+    pub(super) fn new(counts: &'a [u64], rows_max: u64, item: &'a FieldRef) -> Self {
+        Self { item, counts, cursor: GroupCursor::new(counts), rows_max, parts: Vec::new() }
     }
 
     pub(super) fn add(&mut self, values: &Vector) -> Result<()> {
-        self.parts.push(items_of(values, self.item.data_type())?);
+        let item = self.item.data_type();
+        if self.rows_max == u64::MAX {
+            self.parts.push(items_of(values, item)?);
+            return Ok(());
+        }
+        let mut rows: Vec<u32> = Vec::new();
+        self.cursor.advance(values.len(), |_, first, part| {
+            let wanted = self.rows_max.saturating_sub(first).min(part.len() as u64) as usize;
+            rows.extend(part.start as u32..(part.start + wanted) as u32);
+        });
+        if !rows.is_empty() {
+            self.parts.push(items_of(&values.take(&rows), item)?);
+        }
         Ok(())
     }
 
     pub(super) fn finish(self) -> Result<Vector> {
-        let items: u64 = self.counts.iter().sum();
+        let lens = || self.counts.iter().map(|&count| count.min(self.rows_max));
+        let items: u64 = lens().sum();
         if i32::try_from(items).is_err() {
             return Err(Error::resource(format!("a list of {items} values; the most is {}", i32::MAX)));
         }
@@ -83,7 +99,7 @@ impl<'a> Lists<'a> {
             true => new_empty_array(self.item.data_type()),
             false => arrow_select::concat::concat(&parts).map_err(internal)?,
         };
-        let offsets = OffsetBuffer::from_lengths(self.counts.iter().map(|&count| count as usize));
+        let offsets = OffsetBuffer::from_lengths(lens().map(|len| len as usize));
         let groups = present(self.counts);
         let nulls = NullBuffer::from_iter((0..groups.len()).map(|group| groups.get(group)));
         let lists = ListArray::try_new(self.item.clone(), offsets, items, Some(nulls)).map_err(internal)?;

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `picks.rs` | values at known positions: first, last, quantiles |
 //! | `grown.rs` | all values in one: strings and lists |
+//! | `deviations.rs` | what takes two looks at the values: median absolute deviations |
 //! | `runs.rs` | what equal neighbours tell: modes, histograms, entropies |
 
+mod deviations;
 mod grown;
 mod picks;
 mod runs;
@@ -17,6 +19,7 @@ use arrow_schema::{DataType, FieldRef};
 use godwit_common::{Error, Result};
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector, nested_from_bytes, to_arrow};
 
+use self::deviations::Deviations;
 use self::grown::{Lists, Texts};
 use self::picks::Picks;
 use self::runs::Runs;
@@ -41,6 +44,13 @@ pub(super) enum CollectedKind {
     Text { separator: String },
     /// A list.
     List,
+    /// A list of the first ones.
+    Best {
+        /// Most values.
+        rows: u64,
+    },
+    /// Their median distance to their median; they are floats.
+    MedianDeviation,
     /// The one that occurs most often; of several, the one that came first.
     Mode,
     /// A map from each value to how often it occurs.
@@ -52,7 +62,12 @@ pub(super) enum CollectedKind {
 impl CollectedKind {
     /// Does a result take more memory the more values there are?
     pub(super) fn result_grows(&self) -> bool {
-        matches!(self, Self::Text { .. } | Self::List | Self::Histogram)
+        matches!(self, Self::Text { .. } | Self::List | Self::Best { .. } | Self::MedianDeviation | Self::Histogram)
+    }
+
+    /// Of how many values a result grows at most.
+    pub(super) fn rows_max(&self) -> u64 {
+        if let Self::Best { rows } = self { *rows } else { u64::MAX }
     }
 
     /// What a value of a type takes in a result that grows, without the bytes of strings.
@@ -65,7 +80,7 @@ impl CollectedKind {
 
     /// Does it take the values from the smallest to the largest, whatever order was asked for?
     pub(super) fn is_sorted_by_value(&self) -> bool {
-        matches!(self, Self::Quantile { .. } | Self::Mode | Self::Histogram | Self::Entropy)
+        matches!(self, Self::Quantile { .. } | Self::MedianDeviation | Self::Mode | Self::Histogram | Self::Entropy)
     }
 
     /// Is the result one of the values, in memory as they are?
@@ -90,6 +105,8 @@ impl CollectedKind {
             Self::Quantile { .. } => "quantile",
             Self::Text { .. } => "string_agg",
             Self::List => "list",
+            Self::Best { .. } => "a list of the best values",
+            Self::MedianDeviation => "mad",
             Self::Mode => "mode",
             Self::Histogram => "histogram",
             Self::Entropy => "entropy",
@@ -102,6 +119,7 @@ pub(super) enum Results<'a> {
     Picks(Picks<'a>),
     Texts(Texts<'a>),
     Lists(Lists<'a>),
+    Deviations(Deviations<'a>),
     Runs(Runs<'a>),
 }
 
@@ -113,7 +131,10 @@ impl<'a> Results<'a> {
                 Self::Picks(Picks::new(kind, value, counts, ty))
             }
             CollectedKind::Text { separator } => Self::Texts(Texts::new(separator, counts)),
-            CollectedKind::List => Self::Lists(Lists::new(counts, item_of(ty)?)),
+            kind @ (CollectedKind::List | CollectedKind::Best { .. }) => {
+                Self::Lists(Lists::new(counts, kind.rows_max(), item_of(ty)?))
+            }
+            CollectedKind::MedianDeviation => Self::Deviations(Deviations::new(counts)),
             CollectedKind::Mode | CollectedKind::Histogram | CollectedKind::Entropy => {
                 Self::Runs(Runs::new(&set.kind, value, counts, ty))
             }
@@ -126,6 +147,7 @@ impl<'a> Results<'a> {
             Self::Picks(picks) => picks.add(&columns[0]),
             Self::Texts(texts) => texts.add(&columns[0]),
             Self::Lists(lists) => return lists.add(&columns[0]),
+            Self::Deviations(deviations) => return deviations.add(&columns[0]),
             Self::Runs(runs) => return runs.add(columns),
         }
         Ok(())
@@ -137,6 +159,7 @@ impl<'a> Results<'a> {
             Self::Picks(picks) => picks.finish(),
             Self::Texts(texts) => texts.finish(),
             Self::Lists(lists) => lists.finish(),
+            Self::Deviations(deviations) => deviations.finish(),
             Self::Runs(runs) => runs.finish(),
         }
     }
