@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use godwit_common::{Error, Result};
+use godwit_io::ReadFaults;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
@@ -24,11 +25,13 @@ struct Inner {
     path: PathBuf,
     bytes: u64,
     pages: PageCache,
+    /// Given in tests only.
+    faults: Option<ReadFaults>,
 }
 
 impl FileBytes {
-    /// Opens a file for reading.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    /// Opens a file for reading; some reads fail if `faults` are planned.
+    pub(crate) fn open(path: &Path, faults: Option<&ReadFaults>) -> Result<Self> {
         let io = |error: io::Error| Error::io(format!("opening {}", path.display()), &error);
         let file = File::open(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
@@ -36,7 +39,8 @@ impl FileBytes {
             return Err(Error::user(format!("{} is a directory", path.display()))
                 .with_hint(format!("to read its files, write '{}/*.parquet'", path.display())));
         }
-        Ok(Self(Arc::new(Inner { file, path: path.to_owned(), bytes: metadata.len(), pages: PageCache::default() })))
+        let (path, bytes, pages) = (path.to_owned(), metadata.len(), PageCache::default());
+        Ok(Self(Arc::new(Inner { file, path, bytes, pages, faults: faults.cloned() })))
     }
 
     /// True if both are clones of one.
@@ -61,12 +65,26 @@ impl FileBytes {
 
     /// Fills `buffer` from `offset`.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        self.0.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                Error::corrupt(format!("{}: the file became shorter while it was read", self.path().display()))
-            }
-            _ => Error::io(format!("reading {}", self.path().display()), &error),
-        })
+        self.read_exact_at(buffer, offset).map_err(|error| self.read_error(&error))
+    }
+
+    /// A read that failed.
+    pub(crate) fn read_error(&self, error: &io::Error) -> Error {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.corrupt("the file became shorter while it was read"),
+            _ => Error::io(format!("reading {}", self.path().display()), error),
+        }
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, |buffer| self.0.file.read_exact_at(buffer, offset))
+    }
+
+    fn read(&self, buffer: &mut [u8], read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
+        match &self.0.faults {
+            Some(faults) => faults.read(buffer, read),
+            None => read(buffer),
+        }
     }
 
     /// Tells the kernel that these bytes will be read soon, so that it starts to read them now.
@@ -95,7 +113,11 @@ pub(crate) struct FileCursor {
 
 impl Read for FileCursor {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.file.0.file.read_at(buffer, self.offset)?;
+        let mut bytes = 0;
+        self.file.read(buffer, |buffer| {
+            bytes = self.file.0.file.read_at(buffer, self.offset)?;
+            Ok(())
+        })?;
         self.offset += bytes as u64;
         Ok(bytes)
     }
@@ -114,7 +136,7 @@ impl ChunkReader for FileBytes {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} are behind the end of the file")));
         }
         let mut buffer = vec![0u8; length];
-        self.0.file.read_exact_at(&mut buffer, start)?;
+        self.read_exact_at(&mut buffer, start)?;
         Ok(buffer.into())
     }
 }

@@ -3,12 +3,14 @@
 //! Everything in a footer is untrusted: byte ranges are checked against the file, page locations against the chunk,
 //! and the parser of the metadata runs behind a guard that turns a panic into an error.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{Error, MemoryTag, Result};
+use godwit_io::ReadFaults;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_sql::as_view_type;
 use godwit_vector::{ColumnType, PhysicalType};
@@ -111,8 +113,8 @@ pub(crate) struct PageSpan {
 
 impl ParquetFile {
     /// Opens a file and reads its footer, which is accounted with `memory`.
-    pub(crate) fn open(path: &Path, memory: &BufferManager) -> Result<Self> {
-        let bytes = FileBytes::open(path)?;
+    pub(crate) fn open(path: &Path, memory: &BufferManager, faults: Option<&ReadFaults>) -> Result<Self> {
+        let bytes = FileBytes::open(path, faults)?;
         check_frame(&bytes)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
         let arrow = guard(&bytes, || ArrowReaderMetadata::load(&bytes, options))?;
@@ -188,6 +190,9 @@ pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors:
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("{}: {what}", file.path().display()))),
+        Ok(Err(ParquetError::External(inner))) if inner.is::<io::Error>() => {
+            Err(file.read_error(inner.downcast_ref().expect("just checked")))
+        }
         Ok(Err(error)) => Err(file.corrupt(error.to_string().trim_start_matches("Parquet error: "))),
         Err(_) => Err(file.corrupt("the reader of the Parquet format gave up on it")),
     }

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use arrow_schema::Schema;
 use godwit_common::{Error, Result};
+use godwit_io::ReadFaults;
 use godwit_memory::BufferManager;
 use godwit_sql::{CopyOption, TableDefinition, TableResolver};
 use parking_lot::Mutex;
@@ -22,6 +23,7 @@ const SIMILARITY_MIN: f64 = 0.75;
 /// Resolves `'x.parquet'` and `'dir/*.parquet'`. Remembers footers while the files stay as they are.
 pub struct FileResolver {
     memory: BufferManager,
+    faults: Option<ReadFaults>,
     /// Most recently used last.
     known: Mutex<Vec<Known>>,
 }
@@ -44,7 +46,13 @@ struct Version {
 impl FileResolver {
     /// A resolver that accounts for what it reads with `memory`.
     pub fn new(memory: BufferManager) -> Self {
-        Self { memory, known: Mutex::default() }
+        Self { memory, faults: None, known: Mutex::default() }
+    }
+
+    /// The same with reads that fail when they are told to, for tests.
+    pub fn with_faults(mut self, faults: Option<ReadFaults>) -> Self {
+        self.faults = faults;
+        self
     }
 
     fn resolve(&self, text: &str) -> Result<Arc<TableDefinition>> {
@@ -55,7 +63,7 @@ impl FileResolver {
         }
         let table = match &paths[..] {
             [path] if is_text_file(path) => TextTable::definition(path, &[], None)?,
-            _ => ParquetTable::open(paths, &self.memory)?.definition(text),
+            _ => ParquetTable::open_with(paths, &self.memory, self.faults.as_ref())?.definition(text),
         };
         let mut known = self.known.lock();
         known.retain(|entry| entry.text != text);

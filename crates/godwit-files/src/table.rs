@@ -8,6 +8,7 @@ use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
 use godwit_expression::TextDomain;
+use godwit_io::ReadFaults;
 use godwit_memory::BufferManager;
 use godwit_sql::{ColumnStatistics, TableDefinition, TableStatistics};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
@@ -43,10 +44,19 @@ impl ParquetTable {
     /// them with the same types, in any order. `memory` accounts for the footers, and for the
     /// pages that are sampled for statistics.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
+        Self::open_with(paths, memory, None)
+    }
+
+    /// As [`open`](Self::open), with reads that fail when they are told to.
+    pub(crate) fn open_with(
+        paths: Vec<PathBuf>,
+        memory: &BufferManager,
+        faults: Option<&ReadFaults>,
+    ) -> Result<Arc<ParquetTable>> {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
         for path in &paths {
-            let file = ParquetFile::open(path, memory)?;
+            let file = ParquetFile::open(path, memory, faults)?;
             let columns = match files.first() {
                 None => (0..file.columns.len()).collect(),
                 Some(first) => matching_columns(&first.file, &file)?,

@@ -19,6 +19,7 @@ mod aligned;
 mod disk;
 mod durable;
 mod queue;
+mod read_faults;
 mod simulated;
 mod simulated_disk;
 #[cfg(target_os = "linux")]
@@ -32,6 +33,7 @@ pub use aligned::AlignedBuffer;
 pub use disk::DiskFiles;
 pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
 pub use queue::{IoMethod, Request, RequestQueue, SequentialQueue, Transfer, open_queue};
+pub use read_faults::{ReadFault, ReadFaults};
 pub use simulated::{Fault, SimulatedFiles};
 pub use simulated_disk::{DiskFault, SimulatedDisk};
 

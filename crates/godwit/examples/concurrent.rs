@@ -18,7 +18,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use godwit::{Config, Connection, Database, Error, Result};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -34,6 +34,8 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     };
     let threads = threads.parse().map_err(|_| Error::user(format!("'{threads}' is not a number of threads")))?;
     let config = Config { whole_process: true, ..Config::default() }.with_memory_limit(limit)?.with_threads(threads)?;
+    // As the shell does under a tight limit.
+    godwit_allocator::give_back_at_once();
     let database = Database::open_with(":memory:", config)?;
 
     let unreadable = |error: io::Error| Error::user(format!("standard input: {error}"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use godwit_common::{Error, Result, parse_bytes};
-use godwit_io::SimulatedFiles;
+use godwit_io::{ReadFaults, SimulatedFiles};
 use godwit_memory::RequestFaults;
 
 /// Limits and places of a database. `Config::default()` takes 80 % of the memory that the process may use and all cores.
@@ -38,6 +38,8 @@ pub struct DebugOptions {
     pub spill_files: Option<SimulatedFiles>,
     /// Requests for memory that fail.
     pub request_faults: Option<RequestFaults>,
+    /// Reads that fail of files which a query names by path.
+    pub read_faults: Option<ReadFaults>,
 }
 
 impl Config {

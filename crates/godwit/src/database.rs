@@ -118,7 +118,7 @@ impl Database {
             Some(files) => BufferManager::with_files(buffers, Arc::new(files.clone()))?,
             None => BufferManager::new(buffers)?,
         };
-        let resolver = Arc::new(FileResolver::new(memory.clone()));
+        let resolver = Arc::new(FileResolver::new(memory.clone()).with_faults(config.debug.read_faults.clone()));
         let catalog = Arc::new(Catalog::new());
         let path = path.as_ref();
         let store = match path == Path::new(":memory:") || path.is_dir() {

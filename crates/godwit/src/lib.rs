@@ -37,7 +37,7 @@ pub use connection::{Connection, ParsedStatement};
 pub use database::Database;
 pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_bytes};
 pub use godwit_exec::CancelToken;
-pub use godwit_io::{Fault, SimulatedFiles};
+pub use godwit_io::{Fault, ReadFault, ReadFaults, SimulatedFiles};
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
 pub use godwit_tables::CheckReport;
 pub use queries::{QueryInfo, QueryRegistry, QueryState};

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use godwit::{Config, Connection, Database, DebugOptions, ErrorKind, Fault, Result, SimulatedFiles};
-use godwit::{MemoryStatistics, RequestFaults};
+use godwit::{MemoryStatistics, ReadFault, ReadFaults, RequestFaults};
 use parquet::arrow::ArrowWriter;
 
 /// Statements of all kinds, each with a result of one row. `$folder` is where files may be written.
@@ -207,6 +207,68 @@ fn every_request_for_memory_may_fail() {
         assert!(failed > 10, "{name}: only {failed} requests failed");
         assert_eq!(world.run(sql).unwrap(), expected, "{name} after faults");
     }
+}
+
+#[test]
+fn a_disk_that_fails_under_a_table_is_an_error_and_nothing_else() {
+    const ROWS: i64 = 300_000;
+    let faults = ReadFaults::default();
+    let mut world = World::new(ROWS, 2, DebugOptions { read_faults: Some(faults.clone()), ..DebugOptions::default() });
+    let path = world.folder.path().join("facts.parquet");
+    // A file that has changed is opened anew: nothing of it is known, no page of it is cached.
+    let change = |second| {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    let statements = [
+        ("all columns", "SELECT count(*), sum(k), max(g), min(t) FROM '$folder/facts.parquet'"),
+        ("join", "SELECT count(*) FROM '$folder/facts.parquet' a JOIN facts b ON a.t = b.t"),
+        ("copy", "COPY (SELECT t, k FROM '$folder/facts.parquet') TO '$folder/copy.parquet'"),
+    ];
+    let mut failed = 0;
+    for (name, sql) in statements {
+        change(0);
+        let before = faults.reads();
+        let expected = world.run(sql).unwrap();
+        let reads = faults.reads() - before;
+        world.base_bytes = world.held_bytes();
+        assert!(reads >= 3, "{name}: {reads} reads");
+        for fault in [ReadFault::Broken, ReadFault::Short, ReadFault::Garbage] {
+            for call in 1..=reads {
+                let what = format!("{name}, {fault:?} at {call} of {reads}");
+                change(call);
+                faults.fail(call, fault);
+                match world.run(sql) {
+                    // Two workers may need fewer reads than before: what one has read is there for the other. Wrong bytes
+                    // may be a value as good as any.
+                    Ok(rows) => assert!(rows == expected || fault == ReadFault::Garbage, "{what}: {rows:?}"),
+                    Err(error) => {
+                        failed += 1;
+                        let is_expected = match fault {
+                            ReadFault::Broken => error.kind() == ErrorKind::Io,
+                            ReadFault::Short => error.kind() == ErrorKind::Corrupt,
+                            // A file without its magic number is none that can be read.
+                            ReadFault::Garbage => matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::User),
+                        };
+                        assert!(is_expected && error.to_string().contains("facts.parquet"), "{what}: {error}");
+                    }
+                }
+                faults.forget();
+                world.assert_clean(&what);
+            }
+        }
+        assert_eq!(world.run(sql).unwrap(), expected, "{name} after faults");
+    }
+    assert!(failed > 3 * statements.len(), "only {failed} runs met their fault");
+    // While it is read, the file becomes shorter, too.
+    let mut rows = world.connection.query("SELECT * FROM facts").unwrap();
+    assert!(rows.next().unwrap().is_ok());
+    File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+    let error = rows.find_map(|batch| batch.err()).expect("most of the file is gone");
+    assert!(error.to_string().contains("shorter"), "{error}");
+    drop(rows);
+    world.assert_clean("a file that became shorter");
+    assert_eq!(world.run("SELECT 1").unwrap(), ["1"]);
 }
 
 #[test]
