@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use godwit::{Connection, Database, Error, Result};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
