@@ -19,10 +19,10 @@ use godwit_common::Result;
 use godwit_rows::{PartitionedRows, RowCollection};
 use parking_lot::Mutex;
 
-use super::HashJoin;
 use super::config::RADIX_BITS;
 use super::rounds::LeftPartition;
 use super::table::{InsertScratch, JoinTable};
+use super::{HashJoin, JoinKind};
 
 /// A table, and which partitions are in it.
 pub(super) struct Residency {
@@ -133,9 +133,11 @@ impl Residencies {
 }
 
 impl Residency {
-    /// It has build rows, which can be had again, and probe rows can be spilled.
+    /// It has build rows, which can be had again, and probe rows can be spilled. Joins that deliver build rows at the end, or
+    /// only whether there is a match, keep their table until the probe is over.
     fn can_shrink(&self, join: &HashJoin) -> bool {
-        join.plan.spill_layout.is_ok() && self.table.has_rows()
+        let gives_up = matches!(join.plan.kind, JoinKind::Inner | JoinKind::Left);
+        gives_up && join.plan.spill_layout.is_ok() && self.table.has_rows()
     }
 
     fn is_unshared(self: &Arc<Self>) -> bool {

@@ -401,7 +401,7 @@ impl TransformWorker for AskerWorker {
 #[test]
 fn gives_up_partitions_while_it_probes() {
     let _no_collisions = COLLISIONS.read();
-    for (number, kind) in KINDS.into_iter().enumerate() {
+    for (number, kind) in [JoinKind::Inner, JoinKind::Left].into_iter().enumerate() {
         let (workers, residual) = (1 + number % 3, number % 2 == 1);
         let distinct = if kind == JoinKind::Single { 1 << 40 } else { 250_000 };
         // A third of it can be granted: enough for all build rows, but not beside somebody else.
