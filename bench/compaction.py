@@ -1,5 +1,6 @@
 """Repeats the figures of "Data Chunk Compaction in Vectorized Execution" on Godwit.
 
+    cargo build --release -p godwit-exec --example selection_vectors
     python bench/compaction.py
 
 A relation R is joined with k relations S. Each key of S has r rows, and every r-th row of R has a match: a join leaves as
@@ -10,8 +11,11 @@ turn in one process. Join filters are off: a scan that drops rows without a matc
     10  time over the chunk-reducing factor, 2 to 4 joins
     11  time over the width of R's rows
     12  thresholds that were learned
+    13  time of a filter's predicate and of its selections, over the number of columns (the example's own measurement)
+    14  time over the load factor of the hash tables
     15  time over the size of chunks
     16  a filter of some selectivity, then joins; times relative to `smart`
+    full  chunks that stay full, over the number of joins: what looking for small ones costs
 
 Relations have a tenth of the paper's rows. Writes tables to the terminal, and JSON and a plot for each figure to
 bench/results.
@@ -21,6 +25,7 @@ import argparse
 import json
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -33,16 +38,20 @@ import pyarrow.parquet as pq
 
 import compaction_model
 from engines import EngineProcess, Limits
-from options import add_common, circumstances
+from options import ROOT, add_common, circumstances
 from plot import panel_axes, save, tidy
 
 STRATEGIES = ["none", "full", "binary", "dynamic", "learning", "logical", "smart"]
 COLORS = dict(zip(STRATEGIES, ["#999999", "#dd9f2e", "#4c72b0", "#8172b3", "#64a58c", "#a04000", "#c44e52"], strict=True))
-FIGURES = ["5", "10", "11", "12", "15", "16"]
+FIGURES = ["5", "10", "11", "12", "13", "14", "15", "16", "full"]
+SELECTION_VECTORS = ROOT / "target/release/examples/selection_vectors"
 
 # Rows of R and of each S, and the most joins; a tenth of the paper's.
 R_ROWS, S_ROWS, JOINS_MAX = 2_000_000, 200_000, 4
 SMOKE_FRACTION = 0.01
+# Rows of S that fill 0.88 of a table, by the settings that make it so full and half, a quarter, … as full.
+LOADED_S_ROWS = int(0.88 * 2**17)
+LOAD_FACTORS = [0.9, 0.45, 0.225, 0.1125, 0.0563]
 # Values of R's column to filter by.
 FILTER_VALUES = 1000
 
@@ -61,7 +70,7 @@ def main() -> int:
     arguments = parse_arguments()
     for figure in arguments.figures:
         print(f"\nfigure {figure}", flush=True)
-        panels = compaction_model.figure() if figure == "5" else measured(figure, arguments)
+        panels = panels_of(figure, arguments)
         report = {**circumstances(arguments), "figure": figure, "panels": panels}
         arguments.output.mkdir(parents=True, exist_ok=True)
         file = arguments.output / f"compaction-figure{figure}.json"
@@ -71,11 +80,24 @@ def main() -> int:
     return 0
 
 
+def panels_of(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, dict[float, float]]]:
+    match figure:
+        case "5":
+            return compaction_model.figure()
+        case "13":
+            return selection_vectors(arguments.selection_vectors)
+        case _:
+            return measured(figure, arguments)
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common(parser)
     parser.add_argument("--runs", type=int, default=3, help="counted runs of each strategy at each point [3]")
-    parser.add_argument("--figures", type=lambda text: text.split(","), default=FIGURES, help="some of 5,10,11,12,15,16")
+    parser.add_argument("--figures", type=lambda text: text.split(","), default=FIGURES, help="some of " + ",".join(FIGURES))
+    parser.add_argument(
+        "--selection-vectors", type=Path, default=SELECTION_VECTORS, help="the example `selection_vectors`"
+    )
     # The paper's experiments have one thread.
     parser.set_defaults(threads=1)
     arguments = parser.parse_args()
@@ -84,10 +106,14 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
+# Figures of times relative to a strategy's.
+RELATIVE_TO = {"16": "smart", "full": "none"}
+
+
 def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, dict[float, float]]]:
     """Medians by panel, strategy and x; figure 12 has numbers of selections instead."""
     relations = Relations(arguments.data / f"compaction-{arguments.scale:g}", arguments.scale)
-    points = list({"10": figure_10, "11": figure_11, "12": figure_12, "15": figure_15, "16": figure_16}[figure](relations))
+    points = list(POINTS[figure](relations))
     panels: dict[str, dict[str, dict[float, float]]] = {}
     with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
         limits = Limits(arguments.threads, None, arguments.godwit, Path(scratch))
@@ -113,7 +139,7 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
             medians = {strategy: statistics.median(times[strategy]) for strategy in STRATEGIES}
             print(f"  {point.panel:>10} {point.x:>6g}  " + "  ".join(f"{s} {t:.3f}" for s, t in medians.items()), flush=True)
             for strategy, median in medians.items():
-                relative = median / medians["smart"] if figure == "16" else median
+                relative = median / medians[reference] if (reference := RELATIVE_TO.get(figure)) else median
                 panels.setdefault(point.panel, {}).setdefault(strategy, {})[point.x] = relative
         engine.stop()
     return panels
@@ -142,6 +168,19 @@ def selections(engine: EngineProcess, point: Point) -> dict[str, dict[float, flo
     return by_operator
 
 
+def selection_vectors(program: Path) -> dict[str, dict[str, dict[float, float]]]:
+    """Nanoseconds of a filter's parts for a chunk whose columns share a selection, or have one each."""
+    output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    print(output, flush=True)
+    panels: dict[str, dict[str, dict[float, float]]] = {}
+    for line in output.splitlines()[1:]:
+        columns, form, *times = line.split(",")
+        title = "one selection for all columns" if form == "shared" else "a selection for each column"
+        for part, time in zip(["predicate", "selections"], times, strict=True):
+            panels.setdefault(title, {}).setdefault(part, {})[float(columns)] = float(time)
+    return panels
+
+
 def figure_10(relations: "Relations") -> Iterator[Point]:
     for joins in (2, 3, 4):
         for factor in (2, 4, 8, 16, 32):
@@ -158,6 +197,14 @@ def figure_12(relations: "Relations") -> Iterator[Point]:
     yield Point("S2 of 1000 bytes", 0, relations.query(4, 8, 40, wide={2: 992}))
 
 
+def figure_14(relations: "Relations") -> Iterator[Point]:
+    # Sparse keys, which no array is made for, each once: all rows of a search but one are collisions.
+    loaded = Relations(relations.folder, relations.scale, int(LOADED_S_ROWS * relations.scale), key_step=1_000_003)
+    for factor in LOAD_FACTORS:
+        settings = (f"join_load_factor = {factor}",)
+        yield Point("4 joins", factor * 0.88 / 0.9, loaded.query(4, 1, wide=dict.fromkeys(range(1, 5), 92)), settings)
+
+
 def figure_15(relations: "Relations") -> Iterator[Point]:
     for rows in (64, 128, 256, 512, 1024, 2048):
         yield Point("3 joins, factor 8", rows, relations.query(3, 8, 40), (f"chunk_rows = {rows}",))
@@ -169,12 +216,33 @@ def figure_16(relations: "Relations") -> Iterator[Point]:
         yield Point("filter, 3 joins, factor 5", percent, relations.query(3, 5, 40, wide={1: 492}, condition=condition))
 
 
+def figure_full(relations: "Relations") -> Iterator[Point]:
+    for joins in (1, 2, 3, 4):
+        # Each row has one match in every join.
+        yield Point("factor 1", joins, relations.query(joins, 1))
+
+
+POINTS = {
+    "10": figure_10,
+    "11": figure_11,
+    "12": figure_12,
+    "14": figure_14,
+    "15": figure_15,
+    "16": figure_16,
+    "full": figure_full,
+}
+
+
 @dataclass
 class Relations:
     """The files of the relations, made when they are needed."""
 
     folder: Path
     scale: float
+    # Of S; the usual ones if they aren't given.
+    rows_of_s: int | None = None
+    # Difference of neighbouring keys.
+    key_step: int = 1
 
     def query(
         self,
@@ -194,22 +262,27 @@ class Relations:
 
     @property
     def s_rows(self) -> int:
-        return int(S_ROWS * self.scale)
+        return self.rows_of_s or int(S_ROWS * self.scale)
+
+    @property
+    def keys(self) -> str:
+        """What of a file's name tells its keys."""
+        return f"-{self.s_rows}keys{self.key_step}" if self.rows_of_s else ""
 
     def r(self, rows: int, str_bytes: int) -> Path:
         def columns(rng: np.random.Generator) -> dict[str, pa.Array]:
-            ids = {f"id{number}": pa.array(rng.integers(0, self.s_rows, rows)) for number in range(1, JOINS_MAX + 1)}
+            ids = {f"id{number}": pa.array(rng.integers(0, self.s_rows, rows) * self.key_step) for number in range(1, JOINS_MAX + 1)}
             filters = {"filter": pa.array(rng.integers(0, FILTER_VALUES, rows))}
             return ids | filters | {"str": strings(rng, rows, str_bytes)}
 
-        return self.make(f"r-{rows}rows-str{str_bytes}", columns)
+        return self.make(f"r-{rows}rows-str{str_bytes}{self.keys}", columns)
 
     def s(self, number: int, factor: int, misc_bytes: int) -> Path:
         def columns(rng: np.random.Generator) -> dict[str, pa.Array]:
-            ids = rng.permutation(self.s_rows) // factor
+            ids = rng.permutation(self.s_rows) // factor * self.key_step
             return {"id": pa.array(ids), "misc": strings(rng, self.s_rows, misc_bytes)}
 
-        return self.make(f"s{number}-factor{factor}-misc{misc_bytes}", columns)
+        return self.make(f"s{number}-factor{factor}-misc{misc_bytes}{self.keys}", columns)
 
     def make(self, name: str, columns) -> Path:
         file = self.folder / f"{name}.parquet"
@@ -234,17 +307,21 @@ def draw(figure: str, panels: dict[str, dict[str, dict[float, float]]], file: Pa
         "10": ("chunk-reducing factor", "seconds (median)"),
         "11": ("bytes of a row of R", "seconds (median)"),
         "12": ("threshold, rows", "times selected"),
+        "13": ("columns", "nanoseconds of a chunk (fastest)"),
+        "14": ("rows per entry of the hash tables", "seconds (median)"),
         "15": ("rows of a chunk", "seconds (median)"),
         "16": ("% of rows that pass the filter", "time / time of smart"),
+        "full": ("joins", "time / time of none"),
     }
     sheet, all_axes = panel_axes(len(panels))
-    sheet.suptitle(f"Compaction, as in the paper's figure {figure}")
+    of_paper = "chunks that stay full" if figure == "full" else f"as in the paper's figure {figure}"
+    sheet.suptitle(f"Compaction, {of_paper}")
     for axes, (title, lines) in zip(all_axes, panels.items(), strict=True):
         for number, (name, values) in enumerate(lines.items()):
             x, y = zip(*sorted((float(x), y) for x, y in values.items()), strict=True)
             axes.plot(x, y, marker="o", markersize=4, label=name, color=COLORS.get(name, f"C{number}"))
         axes.set(title=title, xlabel=labels[figure][0], ylabel=labels[figure][1], ylim=(0, None))
-        if figure in ("5", "10", "15"):
+        if figure in ("5", "10", "14", "15"):
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:g}")
             # Without compaction it takes many times as long.

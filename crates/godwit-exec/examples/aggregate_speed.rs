@@ -6,7 +6,7 @@ use std::time::Instant;
 use arrow_schema::DataType;
 use godwit_exec::hash_aggregate::{AggregateCall, AggregateKind, HashAggregate, HashAggregateSpec};
 use godwit_exec::pipeline::SourceVerdict;
-use godwit_exec::{CancelToken, QueryContext, QuerySettings};
+use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings};
 use godwit_expression::Expression;
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, Dictionary, Flat, StrColumn, ValueRange, Vector};
@@ -53,6 +53,7 @@ fn measure(
             compress_from_bytes: None,
             compaction: Default::default(),
             join_filters: true,
+            join_load_factor: JOIN_LOAD_FACTOR,
         };
         let query = QueryContext::new(memory, settings, CancelToken::default());
         let spec = HashAggregateSpec {

@@ -62,7 +62,12 @@ pub struct QuerySettings {
     pub compaction: Compaction,
     /// Joins hand what they know of their keys to the scans of their probe sides.
     pub join_filters: bool,
+    /// Rows per entry of a join's hash table, at most; below 1.
+    pub join_load_factor: f64,
 }
+
+/// Usual [`QuerySettings::join_load_factor`]: with half of the entries empty, few searches look at a second one.
+pub const JOIN_LOAD_FACTOR: f64 = 0.5;
 
 /// Usual [`QuerySettings::compress_from_bytes`]: 32 MiB. What stays in a processor's caches isn't worth it.
 pub const COMPRESS_FROM_BYTES: u64 = 32 << 20;

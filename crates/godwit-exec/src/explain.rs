@@ -6,7 +6,7 @@ use std::sync::Arc;
 use godwit_common::format_bytes;
 
 use crate::json::Json;
-use crate::metrics::OperatorMetrics;
+use crate::metrics::{CompactionCounts, FlowCounts, OperatorMetrics};
 use crate::pipeline::Transform;
 
 /// An operator with its inputs.
@@ -67,9 +67,21 @@ impl ExplainNode {
         if let (true, Some(metrics)) = (analyzed, &self.metrics) {
             let memory = metrics.memory();
             let notes = metrics.notes().into_iter().map(|(name, value)| (name, Json::Text(value)));
+            let (input, output) = (metrics.input(), metrics.output());
             members.extend([
-                ("rows", metrics.rows_out().into()),
-                ("chunks", metrics.chunks_out().into()),
+                ("rows", output.rows.into()),
+                ("chunks", output.chunks.into()),
+                ("mean_chunk_rows", Json::Number(output.mean_rows())),
+            ]);
+            if input.chunks > 0 {
+                members.extend([
+                    ("rows_in", input.rows.into()),
+                    ("chunks_in", input.chunks.into()),
+                    ("reducing_factor", Json::Number(reducing_factor(input, output))),
+                ]);
+            }
+            members.extend(metrics.compaction().map(|counts| ("compaction", compaction_json(&counts))));
+            members.extend([
                 ("own_time_ms", Json::Number(metrics.own_time().as_secs_f64() * 1e3)),
                 ("memory_peak_bytes", memory.peak_bytes().into()),
                 ("spilled_bytes", memory.spilled_bytes().into()),
@@ -86,7 +98,8 @@ impl ExplainNode {
         let _ = writeln!(text, "{first}{role}{}{}", self.name, self.summary(analyzed));
         let detail_indent = if self.children.is_empty() { "  " } else { "│ " };
         if let (true, Some(metrics)) = (analyzed, &self.metrics) {
-            for (name, value) in metrics.notes() {
+            let compaction = metrics.compaction().into_iter().flat_map(|counts| compaction_notes(&counts));
+            for (name, value) in metrics.notes().into_iter().chain(compaction) {
                 let _ = writeln!(text, "{rest}{detail_indent}  {name}: {value}");
             }
         }
@@ -101,8 +114,12 @@ impl ExplainNode {
         let estimate = self.estimated_rows.map(|rows| format!("~{rows:.0} rows"));
         let mut parts: Vec<String> = estimate.into_iter().collect();
         if let (true, Some(metrics)) = (analyzed, &self.metrics) {
-            let (rows, chunks) = (metrics.rows_out(), metrics.chunks_out());
-            parts.push(format!("{rows} rows in {chunks} chunks"));
+            let (input, output) = (metrics.input(), metrics.output());
+            parts.push(flow_text(output));
+            if input.chunks > 0 {
+                parts.push(format!("from {}", flow_text(input)));
+                parts.push(format!("chunks reduced {:.1} x", reducing_factor(input, output)));
+            }
             parts.push(format!("{:.2} ms", metrics.own_time().as_secs_f64() * 1e3));
             let memory = metrics.memory();
             if memory.peak_bytes() > 0 {
@@ -118,4 +135,47 @@ impl ExplainNode {
         }
         if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
     }
+}
+
+/// By how much an operator makes chunks smaller: below one if it makes them larger.
+fn reducing_factor(input: FlowCounts, output: FlowCounts) -> f64 {
+    if output.rows == 0 { 1.0 } else { input.mean_rows() / output.mean_rows() }
+}
+
+fn flow_text(counts: FlowCounts) -> String {
+    match counts.chunks {
+        0 | 1 => format!("{} rows", counts.rows),
+        chunks => format!("{} rows in {chunks} chunks of {:.0}", counts.rows, counts.mean_rows()),
+    }
+}
+
+fn compaction_notes(counts: &CompactionCounts) -> Vec<(String, String)> {
+    let CompactionCounts { arrived, left, rows_copied, threshold, tried, resets } = counts;
+    let text = format!(
+        "{} chunks of {:.0} rows to {} of {:.0}, {rows_copied} rows copied, threshold {threshold}",
+        arrived.chunks,
+        arrived.mean_rows(),
+        left.chunks,
+        left.mean_rows(),
+    );
+    let mut notes = vec![("compaction".to_owned(), text)];
+    if !tried.is_empty() {
+        let tried: Vec<String> = tried.iter().map(|(threshold, times)| format!("{threshold}: {times}")).collect();
+        notes.push(("thresholds tried".to_owned(), format!("{} ({resets} resets)", tried.join(", "))));
+    }
+    notes
+}
+
+fn compaction_json(counts: &CompactionCounts) -> Json {
+    let tried = counts.tried.iter().map(|(threshold, times)| (threshold.to_string(), Json::from(*times)));
+    Json::object([
+        ("chunks_in", counts.arrived.chunks.into()),
+        ("chunks_out", counts.left.chunks.into()),
+        ("mean_chunk_rows_in", Json::Number(counts.arrived.mean_rows())),
+        ("mean_chunk_rows_out", Json::Number(counts.left.mean_rows())),
+        ("rows_copied", counts.rows_copied.into()),
+        ("threshold", (counts.threshold as u64).into()),
+        ("thresholds_tried", Json::Object(tried.collect())),
+        ("resets", u64::from(counts.resets).into()),
+    ])
 }

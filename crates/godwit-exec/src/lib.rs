@@ -28,6 +28,7 @@ pub mod scan_filter;
 mod scheduler;
 mod shared_rows;
 pub mod sort;
+mod table_sample;
 pub mod tables;
 #[cfg(test)]
 mod testing;
@@ -36,7 +37,7 @@ pub mod window;
 
 pub use collect::{ResultCollector, ResultStream, to_batch};
 pub use compaction::Compaction;
-pub use context::{COMPRESS_FROM_BYTES, CancelToken, QueryContext, QuerySettings};
+pub use context::{COMPRESS_FROM_BYTES, CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings};
 pub use explain::ExplainNode;
 pub use json::Json;
 pub use key_filter::KeyFilter;
@@ -44,5 +45,6 @@ pub use operators::NothingSink;
 pub use planner::{PhysicalPlan, plan_query};
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};
 pub use scheduler::WorkerPool;
+pub use table_sample::{SampledRows, SampledTable, pick_sample, sampled_values};
 pub use tables::{ComputedTable, Series};
 pub use top_bound::TopBound;

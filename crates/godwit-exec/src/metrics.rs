@@ -1,5 +1,6 @@
 //! Counters per operator, for `EXPLAIN ANALYZE`.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,13 +8,78 @@ use std::time::Duration;
 use godwit_memory::OwnerCounters;
 use parking_lot::Mutex;
 
+/// Rows and chunks that passed a place.
+#[derive(Default)]
+struct Flow {
+    rows: AtomicU64,
+    chunks: AtomicU64,
+}
+
+impl Flow {
+    fn add(&self, counts: FlowCounts) {
+        self.rows.fetch_add(counts.rows, Ordering::Relaxed);
+        self.chunks.fetch_add(counts.chunks, Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> FlowCounts {
+        FlowCounts { rows: self.rows.load(Ordering::Relaxed), chunks: self.chunks.load(Ordering::Relaxed) }
+    }
+}
+
+/// Numbers of rows and chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// Rows.
+    pub rows: u64,
+    /// Chunks that held them.
+    pub chunks: u64,
+}
+
+impl FlowCounts {
+    /// Adds a chunk.
+    pub(crate) fn add_chunk(&mut self, rows: usize) {
+        self.rows += rows as u64;
+        self.chunks += 1;
+    }
+
+    /// Mean size of a chunk, in rows.
+    pub fn mean_rows(self) -> f64 {
+        self.rows as f64 / self.chunks.max(1) as f64
+    }
+}
+
+impl AddAssign for FlowCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.rows += more.rows;
+        self.chunks += more.chunks;
+    }
+}
+
+/// What a compactor did with the chunks of the operator before it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CompactionCounts {
+    /// What arrived.
+    pub arrived: FlowCounts,
+    /// What was handed on.
+    pub left: FlowCounts,
+    /// Rows that were copied to make larger chunks.
+    pub rows_copied: u64,
+    /// Chunks with more rows passed, at last.
+    pub threshold: usize,
+    /// Thresholds that were learned from, and how often each was chosen.
+    pub tried: Vec<(usize, u64)>,
+    /// How often learning began again.
+    pub resets: u32,
+}
+
 /// What an operator did in one query. Tasks count for themselves and add up at their end.
 pub struct OperatorMetrics {
     name: String,
     /// Time inside this operator, all workers added, in nanoseconds. Zero unless the query is profiled.
     own_ns: AtomicU64,
-    rows_out: AtomicU64,
-    chunks_out: AtomicU64,
+    input: Flow,
+    output: Flow,
+    compaction: Mutex<Option<CompactionCounts>>,
     /// Memory and spilling: operators allocate through `memory.scoped(metrics.memory())`.
     memory: Arc<OwnerCounters>,
     /// What else the operator wants to show, such as the fast path it took: name and value.
@@ -26,8 +92,9 @@ impl OperatorMetrics {
         Arc::new(Self {
             name: name.into(),
             own_ns: AtomicU64::new(0),
-            rows_out: AtomicU64::new(0),
-            chunks_out: AtomicU64::new(0),
+            input: Flow::default(),
+            output: Flow::default(),
+            compaction: Mutex::default(),
             memory: Arc::default(),
             notes: Mutex::default(),
         })
@@ -44,9 +111,18 @@ impl OperatorMetrics {
     }
 
     /// Adds what a task's share of the operator emitted. Called by the scheduler.
-    pub(crate) fn add_output(&self, rows: u64, chunks: u64) {
-        self.rows_out.fetch_add(rows, Ordering::Relaxed);
-        self.chunks_out.fetch_add(chunks, Ordering::Relaxed);
+    pub(crate) fn add_output(&self, counts: FlowCounts) {
+        self.output.add(counts);
+    }
+
+    /// Adds what a task's share of a streaming operator got. Called by the scheduler.
+    pub(crate) fn add_input(&self, counts: FlowCounts) {
+        self.input.add(counts);
+    }
+
+    /// Shows what became of the operator's chunks; a later account replaces it.
+    pub(crate) fn set_compaction(&self, counts: CompactionCounts) {
+        *self.compaction.lock() = Some(counts);
     }
 
     /// Adds time spent in the operator.
@@ -63,14 +139,19 @@ impl OperatorMetrics {
         }
     }
 
-    /// Rows emitted.
-    pub fn rows_out(&self) -> u64 {
-        self.rows_out.load(Ordering::Relaxed)
+    /// What was emitted.
+    pub fn output(&self) -> FlowCounts {
+        self.output.counts()
     }
 
-    /// Chunks emitted.
-    pub fn chunks_out(&self) -> u64 {
-        self.chunks_out.load(Ordering::Relaxed)
+    /// What a streaming operator got; zero for all others, whose input is what the operators below them emitted.
+    pub fn input(&self) -> FlowCounts {
+        self.input.counts()
+    }
+
+    /// What a compactor did with what was emitted; known of profiled queries only.
+    pub fn compaction(&self) -> Option<CompactionCounts> {
+        self.compaction.lock().clone()
     }
 
     /// Time inside the operator, all workers added.

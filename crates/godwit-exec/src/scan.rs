@@ -6,7 +6,7 @@ use datafusion_expr::Expr;
 use godwit_common::Result;
 use godwit_expression::TextDomain;
 use godwit_memory::BufferManager;
-use godwit_vector::RowType;
+use godwit_vector::{RowType, Vector};
 
 use crate::QueryContext;
 use crate::key_filter::KeyFilter;
@@ -23,6 +23,12 @@ pub trait Table: Send + Sync {
     /// All values of a text column, if they are few and it costs little to know them. `memory` accounts for what is read
     /// to find out.
     fn text_domain(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
+        Ok(None)
+    }
+
+    /// The values of a column in the rows of the table's sample, always the same ones ([`pick_sample`](crate::pick_sample)),
+    /// in buffers of their own; `None` if there is no sample of this column.
+    fn sample(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Vector>> {
         Ok(None)
     }
 }

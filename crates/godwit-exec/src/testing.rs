@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::*;
-use crate::{CancelToken, QueryContext, QuerySettings, WorkerPool};
+use crate::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, WorkerPool};
 
 /// Whether all hashes of the process collide is one switch: tests that hash hold it for reading, those that set it for
 /// writing.
@@ -29,14 +29,24 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn query(&self) -> Arc<QueryContext> {
+        self.query_with(false)
+    }
+
+    /// A query of which EXPLAIN ANALYZE shows all.
+    pub(crate) fn profiled_query(&self) -> Arc<QueryContext> {
+        self.query_with(true)
+    }
+
+    fn query_with(&self, profile: bool) -> Arc<QueryContext> {
         let config = BufferConfig { force_spill: self.force_spill, ..BufferConfig::new(self.memory_limit) };
         let settings = QuerySettings {
             chunk_rows: self.chunk_rows,
             workers: self.workers,
-            profile: false,
+            profile,
             compress_from_bytes: None,
             compaction: Default::default(),
             join_filters: true,
+            join_load_factor: JOIN_LOAD_FACTOR,
         };
         QueryContext::new(BufferManager::new(config).unwrap(), settings, CancelToken::default())
     }

@@ -12,7 +12,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::{Expr, col, lit};
 use godwit_common::Result;
 use godwit_exec::pipeline::SourceVerdict;
-use godwit_exec::{CancelToken, QueryContext, QuerySettings, ScanRequest};
+use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest};
 use godwit_files::ParquetTable;
 use godwit_memory::{BufferConfig, BufferManager};
 
@@ -91,6 +91,7 @@ fn scan(
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,
+        join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory.clone(), settings, CancelToken::default());
     let request = ScanRequest {

@@ -21,6 +21,7 @@ mod file;
 mod footer;
 mod page;
 mod resolver;
+mod sample;
 mod scan;
 mod statistics;
 mod table;

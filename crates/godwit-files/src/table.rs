@@ -6,15 +6,16 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
-use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
+use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::TextDomain;
 use godwit_io::ReadFaults;
 use godwit_memory::BufferManager;
 use godwit_sql::{ColumnStatistics, TableDefinition, TableStatistics};
-use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
+use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
 use crate::footer::ParquetFile;
+use crate::sample;
 use crate::scan::ParquetScan;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
 use crate::text_domain;
@@ -110,10 +111,17 @@ impl ParquetTable {
         &self.statistics
     }
 
-    /// This table for the catalog.
-    pub fn definition(self: &Arc<Self>, name: impl Into<String>) -> Arc<TableDefinition> {
-        let handle = Arc::new(TableHandle(Arc::new(Scannable(self.clone()))));
-        Arc::new(TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle))
+    /// This table for the catalog. `memory` accounts for its sample.
+    pub fn definition(
+        self: &Arc<Self>,
+        name: impl Into<String>,
+        memory: &BufferManager,
+    ) -> Result<Arc<TableDefinition>> {
+        let table = Arc::new(Scannable(self.clone()));
+        let handle = Arc::new(TableHandle(table.clone()));
+        let definition = TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle);
+        let sample = SampledTable::new(table, &definition.schema, self.statistics.rows, memory)?;
+        Ok(Arc::new(definition.with_sample(Arc::new(sample))))
     }
 
     /// A source of the requested columns, rows filtered.
@@ -197,6 +205,10 @@ impl Table for Scannable {
 
     fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
         self.0.text_domain(column, memory)
+    }
+
+    fn sample(&self, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
+        sample::read(&self.0, column, memory)
     }
 }
 

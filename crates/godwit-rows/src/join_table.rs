@@ -32,8 +32,6 @@ use crate::{AtomicWords, IntegerKey, RowLayout, RowPtr, match_integers};
 const ADDRESS_MASK: u64 = (1 << 48) - 1;
 /// The bit of a link that says that the row has had a match.
 const FOUND: u64 = 1 << 63;
-/// Entries per row: at most half full, so that few probes need a second look.
-const ENTRIES_PER_ROW: u64 = 2;
 /// Smallest number of entries.
 const ENTRIES_MIN: u64 = 64;
 /// How many rows ahead an entry is prefetched: some 100 ns at a few ns per row.
@@ -139,13 +137,14 @@ pub struct JoinHashTable {
 }
 
 impl JoinHashTable {
-    /// Memory of a table of so many rows.
-    pub fn bytes_for(rows: u64) -> u64 {
-        Self::entries_for(rows) * 8
+    /// Memory of a table of so many rows with at most `load_factor` rows per entry.
+    pub fn bytes_for(rows: u64, load_factor: f64) -> u64 {
+        Self::entries_for(rows, load_factor) * 8
     }
 
-    fn entries_for(rows: u64) -> u64 {
-        (rows * ENTRIES_PER_ROW).next_power_of_two().max(ENTRIES_MIN)
+    fn entries_for(rows: u64, load_factor: f64) -> u64 {
+        assert!(load_factor > 0.0 && load_factor < 1.0, "some entries stay empty: they end the search for a key");
+        ((rows as f64 / load_factor) as u64).next_power_of_two().max(ENTRIES_MIN)
     }
 
     /// An empty table for `rows` rows, whose first `key_columns` columns are the key.
@@ -154,9 +153,10 @@ impl JoinHashTable {
         key_columns: usize,
         nulls_equal: bool,
         rows: u64,
+        load_factor: f64,
         manager: &BufferManager,
     ) -> Result<Self> {
-        let entries = Self::entries_for(rows);
+        let entries = Self::entries_for(rows, load_factor);
         Ok(Self {
             links: RowLinks::new(layout),
             layout: layout.clone(),

@@ -60,7 +60,7 @@ pub use planner::Planner;
 pub use repeat::Repeat;
 pub use rules::{CheckRule, IndexRule, KeyRule, ReferenceRule, TableRules};
 pub use statement::{CopyOption, Statement, TransactionStep};
-pub use statistics::{ColumnStatistics, TableStatistics};
+pub use statistics::{ColumnStatistics, SampleCount, TableSample, TableStatistics};
 pub use summarize::sql_name;
 pub use table::{ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type, table_of};
 pub use table_function::{TableFunction, TableFunctions};

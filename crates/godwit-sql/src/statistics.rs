@@ -4,6 +4,7 @@
 //! skips overflow checks on its word), all others only steer the choice of plans.
 
 use datafusion_common::ScalarValue;
+use datafusion_expr::Expr;
 use godwit_vector::ValueRange;
 
 /// Row count and column statistics of a table.
@@ -39,4 +40,26 @@ impl TableStatistics {
     pub fn of_rows(rows: u64, rows_exact: bool, columns: usize) -> Self {
         Self { rows, rows_exact, columns: vec![ColumnStatistics::default(); columns] }
     }
+}
+
+/// Some rows of a table, picked evenly, on which filters are tried while a query is planned: it knows of skew, and of
+/// columns that depend on each other, what statistics of single columns don't.
+pub trait TableSample: Send + Sync {
+    /// How many of the sampled rows pass all filters (columns by name); `None` if that can't be found out.
+    fn passing(&self, filters: &[Expr]) -> Option<SampleCount>;
+
+    /// The values of an integer column in the sampled rows that pass all filters, without NULLs.
+    fn keys(&self, filters: &[Expr], column: &str) -> Option<Vec<i64>>;
+
+    /// True if the sample is the whole table.
+    fn is_whole(&self) -> bool;
+}
+
+/// What passed a filter on a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleCount {
+    /// Rows of the sample that passed.
+    pub passing: u64,
+    /// Rows of the sample.
+    pub rows: u64,
 }

@@ -9,7 +9,7 @@ use datafusion_common::tree_node::TreeNode;
 use datafusion_expr::{Expr, TableProviderFilterPushDown, TableSource};
 use godwit_common::{Error, Result};
 
-use crate::{CopyOption, TableRules, TableStatistics};
+use crate::{CopyOption, TableRules, TableSample, TableStatistics};
 
 /// A table that can be scanned.
 pub struct TableDefinition {
@@ -25,6 +25,8 @@ pub struct TableDefinition {
     pub evaluates_filters: bool,
     /// For tables whose rows can be changed.
     pub writable: Option<Arc<dyn WritableTable>>,
+    /// Some of its rows, to try filters on.
+    pub sample: Option<Arc<dyn TableSample>>,
 }
 
 /// Name of the column that [`WritableTable::with_row_ids`] adds. It can't be spelled in SQL.
@@ -61,7 +63,15 @@ impl TableDefinition {
             })
             .collect();
         let schema = Arc::new(Schema::new(fields));
-        Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None }
+        Self {
+            name: name.into(),
+            schema,
+            statistics,
+            handle,
+            evaluates_filters: true,
+            writable: None,
+            sample: None,
+        }
     }
 
     /// The same table, with what it takes to change its rows.
@@ -75,6 +85,13 @@ impl TableDefinition {
     #[must_use]
     pub fn without_filters(mut self) -> Self {
         self.evaluates_filters = false;
+        self
+    }
+
+    /// The same table with a sample.
+    #[must_use]
+    pub fn with_sample(mut self, sample: Arc<dyn TableSample>) -> Self {
+        self.sample = Some(sample);
         self
     }
 }

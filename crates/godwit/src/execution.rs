@@ -58,7 +58,7 @@ impl Inner {
         let registered = shared.queries.enter(self.id, sql, query.clone(), owner.clone());
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
         let sink = sink_of(&query, collector.clone())?;
-        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::new(), sink)?;
+        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::for_query(plan), sink)?;
         registered.set_operators(explain.operators());
         let completion = Completion::default();
         let keeps_no_rows = pipelines.len() == 1;
@@ -102,7 +102,7 @@ impl Inner {
         let settings = self.session().query_settings(workers, false);
         let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
         let (collector, _stream) = ResultCollector::new(result_schema(plan, None), &query, "Result");
-        let physical = plan_query(plan, &query, &Estimates::new(), collector)?;
+        let physical = plan_query(plan, &query, &Estimates::for_query(plan), collector)?;
         let pinned = physical.pinned_bytes(workers);
         let least = minimum_memory_limit(workers).max(minimum_memory_limit(0) + pinned);
         let PhysicalPlan { pipelines, explain } = physical;

@@ -1,6 +1,6 @@
 //! What `SET` changes for one connection only.
 
-use godwit_exec::{Compaction, QuerySettings};
+use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
@@ -12,6 +12,7 @@ pub(crate) struct OwnSettings {
     pub chunk_rows: usize,
     pub compaction: Compaction,
     pub join_filters: bool,
+    pub join_load_factor: f64,
 }
 
 impl OwnSettings {
@@ -21,6 +22,7 @@ impl OwnSettings {
             chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
             compaction: Compaction::default(),
             join_filters: true,
+            join_load_factor: JOIN_LOAD_FACTOR,
         }
     }
 }
@@ -42,8 +44,8 @@ impl Session<'_> {
 
     /// What a query runs with.
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
-        let OwnSettings { chunk_rows, compaction, join_filters } = self.own();
+        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();
-        QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters }
+        QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters, join_load_factor }
     }
 }

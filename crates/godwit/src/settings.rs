@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
-use godwit_exec::Compaction;
+use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 use godwit_tables::EncodingChoice;
 use godwit_vector::CHUNK_ROWS;
@@ -126,6 +126,23 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.change(|own| own.join_filters = true);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "join_load_factor",
+        description: "Most rows per entry of a join's hash table, from 0.05 to 0.9; of this connection",
+        default: || JOIN_LOAD_FACTOR.to_string(),
+        get: |session| session.own().join_load_factor.to_string(),
+        set: |session, value| {
+            let factor = value.parse().ok().filter(|factor| (0.05..=0.9).contains(factor)).ok_or_else(|| {
+                Error::user(format!("join_load_factor can't be '{value}'")).with_hint("use a number from 0.05 to 0.9")
+            })?;
+            session.change(|own| own.join_load_factor = factor);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.join_load_factor = JOIN_LOAD_FACTOR);
             Ok(())
         },
     },

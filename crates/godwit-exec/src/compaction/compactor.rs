@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use super::Compaction;
 use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, LATENCY_MAX, MODEL_ROUNDS, ROUND_CHUNKS, ROUNDS_BEFORE_LEARNING};
 use super::learner::{Arm, Learner};
-use super::model::{Costs, Traffic};
+use super::model::{Costs, RowShape, Traffic};
 use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
+use crate::metrics::{CompactionCounts, FlowCounts, OperatorMetrics};
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// The compactor behind one operator of a pipeline.
@@ -39,10 +39,8 @@ struct Shared {
 /// What passed a compactor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
-    rows_in: u64,
-    chunks_in: u64,
-    rows_out: u64,
-    chunks_out: u64,
+    arrived: FlowCounts,
+    left: FlowCounts,
     rows_copied: u64,
 }
 
@@ -80,7 +78,8 @@ impl Transform for Compactor {
             round: Round::default(),
             rounds: 0,
             pending: Counts::default(),
-            columns: 0,
+            copied: Copied::default(),
+            is_profiled: query.settings.profile,
         }))
     }
 
@@ -96,34 +95,20 @@ impl Transform for Compactor {
 impl Shared {
     /// Takes over a worker's counts.
     fn add(&self, counts: Counts) {
-        self.traffic.note(self.point, (counts.rows_in, counts.chunks_in), (counts.rows_out, counts.chunks_out));
+        self.traffic.note(self.point, counts.arrived, counts.left);
         let mut totals = self.totals.lock();
-        totals.rows_in += counts.rows_in;
-        totals.chunks_in += counts.chunks_in;
-        totals.rows_out += counts.rows_out;
-        totals.chunks_out += counts.chunks_out;
+        totals.arrived += counts.arrived;
+        totals.left += counts.left;
         totals.rows_copied += counts.rows_copied;
     }
 
     /// Shows what was done so far at the operator before.
     fn show(&self, threshold: usize) {
-        let totals = *self.totals.lock();
-        let mean = |rows: u64, chunks: u64| rows as f64 / chunks.max(1) as f64;
-        let text = format!(
-            "{} chunks of {:.0} rows to {} of {:.0}, {} rows copied, threshold {threshold}",
-            totals.chunks_in,
-            mean(totals.rows_in, totals.chunks_in),
-            totals.chunks_out,
-            mean(totals.rows_out, totals.chunks_out),
-            totals.rows_copied,
-        );
-        self.shown_at.note("compaction", text);
+        let Counts { arrived, left, rows_copied } = *self.totals.lock();
         let learner = self.learner.lock();
-        let tried: Vec<String> =
-            learner.history().filter(|tried| tried.1 > 0).map(|(threshold, n)| format!("{threshold}: {n}")).collect();
-        if !tried.is_empty() {
-            self.shown_at.note("thresholds tried", format!("{} ({} resets)", tried.join(", "), learner.resets()));
-        }
+        let tried = learner.history().filter(|tried| tried.1 > 0).collect();
+        let resets = learner.resets();
+        self.shown_at.set_compaction(CompactionCounts { arrived, left, rows_copied, threshold, tried, resets });
     }
 }
 
@@ -153,6 +138,20 @@ struct Round {
     was_interrupted: bool,
 }
 
+/// What rows are like that were copied by a worker.
+#[derive(Default)]
+struct Copied {
+    columns: usize,
+    rows: u64,
+    string_bytes: u64,
+}
+
+impl Copied {
+    fn shape(&self) -> RowShape {
+        RowShape { columns: self.columns, string_bytes: self.string_bytes as f64 / self.rows.max(1) as f64 }
+    }
+}
+
 struct CompactorWorker {
     shared: Arc<Shared>,
     rule: Rule,
@@ -166,15 +165,14 @@ struct CompactorWorker {
     rounds: u32,
     /// Not yet added to the shared counts.
     pending: Counts,
-    /// Width of the chunks.
-    columns: usize,
+    copied: Copied,
+    is_profiled: bool,
 }
 
 impl TransformWorker for CompactorWorker {
     fn push(&mut self, chunk: Chunk) -> Result<()> {
-        self.pending.rows_in += chunk.len() as u64;
-        self.pending.chunks_in += 1;
-        self.columns = chunk.width();
+        self.pending.arrived.add_chunk(chunk.len());
+        self.copied.columns = chunk.width();
         if matches!(self.rule, Rule::Full) {
             self.fill_up(&chunk);
         } else if chunk.len() > self.chunk_rows / 2 {
@@ -197,8 +195,7 @@ impl TransformWorker for CompactorWorker {
 
     fn pull(&mut self) -> Result<TransformVerdict> {
         if let Some(chunk) = self.ready.pop_front() {
-            self.pending.rows_out += chunk.len() as u64;
-            self.pending.chunks_out += 1;
+            self.pending.left.add_chunk(chunk.len());
             return Ok(TransformVerdict::Chunk(chunk));
         }
         // All that follows is done with what it got.
@@ -256,6 +253,8 @@ impl CompactorWorker {
     fn flush(&mut self) {
         if !self.buffer.is_empty() {
             self.round.rows += self.buffer.len() as u64;
+            self.copied.rows += self.buffer.len() as u64;
+            self.copied.string_bytes += self.buffer.copied_bytes() as u64;
             self.ready.push_back(self.buffer.finish());
         }
     }
@@ -281,9 +280,8 @@ impl CompactorWorker {
             }
             Rule::Modelled | Rule::Learned(_) => {
                 if self.rounds % MODEL_ROUNDS == 1 {
-                    let columns = self.columns;
-                    self.threshold =
-                        self.shared.traffic.threshold(self.shared.point, Costs::measured(), columns, self.chunk_rows);
+                    let (traffic, point, shape) = (&self.shared.traffic, self.shared.point, self.copied.shape());
+                    self.threshold = traffic.threshold(point, Costs::measured(), shape, self.chunk_rows);
                 }
             }
         }
@@ -293,6 +291,8 @@ impl CompactorWorker {
 impl Drop for CompactorWorker {
     fn drop(&mut self) {
         self.shared.add(self.pending);
-        self.shared.show(self.threshold);
+        if self.is_profiled {
+            self.shared.show(self.threshold);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What compaction costs and gains (section 3).
 //!
 //! ```text
-//! g(d) = C1 + d · C2      copying a chunk of d rows into the buffer
+//! g(d) = C1 + d · C2      copying a chunk of d rows, each with its strings, into the buffer
 //! f(d) = C3 + d · C4      what an operator needs for a chunk of d rows
 //! Gains(dB, di) = C3 − g(di) + C3 · Σ_j Vj · (min(Rj, dB) + min(Rj, di) − min(Rj, dB + di))
 //! ```
@@ -16,7 +16,9 @@ use std::time::Instant;
 
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
-use godwit_vector::{CHUNK_ROWS, Chunk, ChunkBuilder, Vector};
+use godwit_vector::{CHUNK_ROWS, Chunk, ChunkBuilder, Flat, StrColumn, Vector};
+
+use crate::metrics::FlowCounts;
 
 /// Rows and chunks that passed a place, in relaxed counters: the factors needn't be exact.
 #[derive(Default)]
@@ -26,9 +28,9 @@ struct Flow {
 }
 
 impl Flow {
-    fn add(&self, (rows, chunks): (u64, u64)) {
-        self.rows.fetch_add(rows, Relaxed);
-        self.chunks.fetch_add(chunks, Relaxed);
+    fn add(&self, counts: FlowCounts) {
+        self.rows.fetch_add(counts.rows, Relaxed);
+        self.chunks.fetch_add(counts.chunks, Relaxed);
     }
 
     fn rows(&self) -> f64 {
@@ -59,8 +61,8 @@ impl Traffic {
         Self { points: followers.into_iter().map(|followers| Point { followers, ..Point::default() }).collect() }
     }
 
-    /// Adds (rows, chunks) that arrived at a compactor and that left it.
-    pub(super) fn note(&self, point: usize, arrived: (u64, u64), left: (u64, u64)) {
+    /// Adds what arrived at a compactor and what left it.
+    pub(super) fn note(&self, point: usize, arrived: FlowCounts, left: FlowCounts) {
         self.points[point].arrived.add(arrived);
         self.points[point].left.add(left);
     }
@@ -83,10 +85,10 @@ impl Traffic {
     }
 
     /// The largest threshold at which compaction still gains (section 3.4, Dynamic Compaction): up to half a chunk.
-    pub(super) fn threshold(&self, point: usize, costs: Costs, columns: usize, chunk_rows: usize) -> usize {
+    pub(super) fn threshold(&self, point: usize, costs: Costs, shape: RowShape, chunk_rows: usize) -> usize {
         let factors = self.factors(point);
         let half = chunk_rows / 2;
-        let gains = |rows: usize| costs.gains(&factors, columns, half as f64, rows as f64) >= 0.0;
+        let gains = |rows: usize| costs.gains(&factors, shape, half as f64, rows as f64) >= 0.0;
         // Gains fall with the size: find the last size that has one.
         let (mut low, mut high) = (0, half);
         while low < high {
@@ -97,6 +99,14 @@ impl Traffic {
     }
 }
 
+/// What is copied of a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RowShape {
+    pub(super) columns: usize,
+    /// Bytes of strings beyond their views: of those that aren't shared with the buffer already.
+    pub(super) string_bytes: f64,
+}
+
 /// The constants of the model, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Costs {
@@ -104,6 +114,8 @@ pub(super) struct Costs {
     copy_chunk: f64,
     /// C2: of copying a row, for each column.
     copy_row: f64,
+    /// The part of C2 that comes with strings: of copying a byte of theirs.
+    copy_string_byte: f64,
     /// C3: of calling an operator.
     operate_chunk: f64,
 }
@@ -115,8 +127,9 @@ impl Costs {
         *COSTS.get_or_init(measure)
     }
 
-    fn gains(self, factors: &[(f64, f64)], columns: usize, buffer: f64, chunk: f64) -> f64 {
-        let copy = columns as f64 * (self.copy_chunk + chunk * self.copy_row);
+    fn gains(self, factors: &[(f64, f64)], shape: RowShape, buffer: f64, chunk: f64) -> f64 {
+        let strings = chunk * shape.string_bytes * self.copy_string_byte;
+        let copy = shape.columns as f64 * (self.copy_chunk + chunk * self.copy_row) + strings;
         let saved = |&(reduction, expansion): &(f64, f64)| {
             expansion * (buffer.min(reduction) + chunk.min(reduction) - (buffer + chunk).min(reduction))
         };
@@ -130,6 +143,10 @@ const MEASURED_COLUMNS: usize = 4;
 /// Chunks of each size that are measured; the fastest counts, as what disturbs only adds. All sizes together take less
 /// than a millisecond.
 const MEASURED_CHUNKS: usize = 8;
+
+/// Rows and length of the strings that are measured with: long ones, so that bytes count.
+const MEASURED_STRING_ROWS: usize = 256;
+const MEASURED_STRING_BYTES: usize = 256;
 
 fn measure() -> Costs {
     let (few, many) = (1, CHUNK_ROWS / 2);
@@ -145,6 +162,8 @@ fn measure() -> Costs {
     let (copy_few, copy_many) = (copy(few), copy(many));
     let columns = MEASURED_COLUMNS as f64;
     let copy_row = ((copy_many - copy_few) / (many - few) as f64).max(0.0) / columns;
+    let copy_string = fastest_copy_of_strings() / MEASURED_STRING_ROWS as f64;
+    let copy_string_byte = ((copy_string - copy_row) / MEASURED_STRING_BYTES as f64).max(0.0);
     // What any operator does: it evaluates something on each row, and selects among the rows.
     let (mut hashes, mut rows) = (Vec::new(), Vec::new());
     let operate_chunk = fastest(few, |chunk| {
@@ -156,7 +175,25 @@ fn measure() -> Costs {
         selected.push(Vector::from_values(vec![0i64; rows.len()], None));
         std::hint::black_box(selected);
     });
-    Costs { copy_chunk: (copy_few / columns - copy_row).max(1.0), copy_row, operate_chunk }
+    Costs { copy_chunk: (copy_few / columns - copy_row).max(1.0), copy_row, copy_string_byte, operate_chunk }
+}
+
+/// Nanoseconds for the strings of [`MEASURED_STRING_ROWS`] rows whose buffers aren't shared.
+fn fastest_copy_of_strings() -> f64 {
+    let strings = || {
+        let texts = (0..MEASURED_STRING_ROWS).map(|row| format!("{row:0MEASURED_STRING_BYTES$}"));
+        let column = Vector::flat(Flat::Str(StrColumn::from_strings(texts)), None);
+        Chunk::new(vec![column], MEASURED_STRING_ROWS)
+    };
+    let (first, other) = (strings(), strings());
+    let times = (0..MEASURED_CHUNKS).map(|_| {
+        let mut builder = ChunkBuilder::new(CHUNK_ROWS);
+        builder.append(&first, 0, 1);
+        let begun = Instant::now();
+        builder.append(&other, 0, MEASURED_STRING_ROWS);
+        begun.elapsed().as_nanos() as f64
+    });
+    times.fold(f64::INFINITY, f64::min)
 }
 
 /// Nanoseconds for a chunk of so many rows out of a full one.
@@ -178,14 +215,19 @@ mod tests {
     use super::*;
 
     /// The proportions of the paper's figure 4, for chunks of one column.
-    const PAPER: Costs = Costs { copy_chunk: 250.0, copy_row: 40.0, operate_chunk: 2400.0 };
+    const PAPER: Costs = Costs { copy_chunk: 250.0, copy_row: 40.0, copy_string_byte: 0.5, operate_chunk: 2400.0 };
+
+    fn columns(columns: usize) -> RowShape {
+        RowShape { columns, string_bytes: 0.0 }
+    }
 
     /// Compactors behind each of `joins` probes but the last, each of which reduces chunks by `factor`.
     fn traffic(joins: usize, factor: u64) -> Traffic {
         let traffic = Traffic::new((1..joins).rev().collect());
         for point in 0..joins - 1 {
             let rows = 1 << 20;
-            traffic.note(point, (rows, rows * factor / 2048), (rows, rows / 2048));
+            let arrived = FlowCounts { rows, chunks: rows * factor / 2048 };
+            traffic.note(point, arrived, FlowCounts { rows, chunks: rows / 2048 });
         }
         traffic
     }
@@ -195,22 +237,25 @@ mod tests {
         // Section 3.4: {293, 53, 0} and {1024, 53, 0}; before the sink there is no compactor here.
         for (factor, first) in [(4, 293), (256, 1024)] {
             let traffic = traffic(3, factor);
-            assert_eq!([0, 1].map(|point| traffic.threshold(point, PAPER, 1, 2048)), [first, 53]);
+            assert_eq!([0, 1].map(|point| traffic.threshold(point, PAPER, columns(1), 2048)), [first, 53]);
         }
     }
 
     #[test]
     fn wide_rows_and_weak_reduction_make_it_careful() {
-        let gain = |factor, columns| traffic(4, factor).threshold(0, PAPER, columns, 2048);
-        assert!(gain(256, 1) >= gain(16, 1));
-        assert!(gain(2, 8) < gain(2, 1));
-        assert_eq!(gain(2, 100), 0);
+        let threshold = |factor, shape| traffic(4, factor).threshold(0, PAPER, shape, 2048);
+        assert!(threshold(256, columns(1)) >= threshold(16, columns(1)));
+        assert!(threshold(2, columns(8)) < threshold(2, columns(1)));
+        assert_eq!(threshold(2, columns(100)), 0);
+        let with_strings = |string_bytes| threshold(2, RowShape { columns: 1, string_bytes });
+        assert!(with_strings(100.0) < with_strings(10.0) && with_strings(10.0) < threshold(2, columns(1)));
     }
 
     #[test]
     fn the_machine_has_costs() {
         let costs = Costs::measured();
         assert!(costs.copy_chunk > 0.0 && costs.copy_row > 0.0 && costs.operate_chunk > 0.0, "{costs:?}");
+        assert!((0.0..100.0).contains(&costs.copy_string_byte), "{costs:?}");
         assert!(costs.operate_chunk < 1e6, "{costs:?}");
     }
 }

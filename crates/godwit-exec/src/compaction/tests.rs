@@ -9,7 +9,7 @@ use godwit_vector::{Chunk, PhysicalType, Vector};
 use super::compactor::Compactor;
 use super::model::Traffic;
 use super::{Compaction, insert_compactors};
-use crate::metrics::OperatorMetrics;
+use crate::metrics::{FlowCounts, OperatorMetrics};
 use crate::operators::{FilterTransform, LimitTransform, ProjectTransform};
 use crate::pipeline::{Source, Transform};
 use crate::testing::{Chunks, Collected, Random, World, column_type, pipeline, random_vector, rows_of, run};
@@ -49,7 +49,7 @@ fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
         for (workers, keeps_order) in [(1, true), (1, false), (3, false)] {
             let mut expected = rows.clone();
             let count = chunks.len() as u64;
-            let query = world(workers).query();
+            let query = world(workers).profiled_query();
             let collected = Collected::new(&query);
             let shown_at = OperatorMetrics::new("before");
             // So many operators follow that compaction pays whatever this machine is like.
@@ -63,11 +63,14 @@ fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
                 found.sort();
             }
             assert!(found == expected, "{compaction:?}");
-            assert!(compactor.metrics().chunks_out() < count / 2, "{compaction:?}");
-            let notes = shown_at.notes();
-            assert!(notes[0].1.starts_with(&format!("{count} chunks of")), "{notes:?}");
+            let (input, output) = (compactor.metrics().input(), compactor.metrics().output());
+            assert!(output.chunks < count / 2, "{compaction:?}");
+            let shown = shown_at.compaction().unwrap();
+            assert_eq!(shown.arrived, FlowCounts { rows: rows.len() as u64, chunks: count });
+            assert_eq!((shown.arrived, shown.left), (input, output));
+            assert!((1..=input.rows).contains(&shown.rows_copied), "{shown:?}");
             let learns = matches!(compaction, Compaction::Learning | Compaction::Smart);
-            assert_eq!(notes.iter().any(|(name, _)| name == "thresholds tried"), learns, "{notes:?}");
+            assert_eq!(!shown.tried.is_empty(), learns, "{shown:?}");
         }
     }
 }

@@ -178,7 +178,7 @@ impl HashJoin {
         let memory = query.memory.scoped(metrics.memory().clone());
         let filter_slots = spec.filter_slots.clone();
         let estimated_rows = spec.estimated_build_rows.unwrap_or(0);
-        let plan = JoinPlan::new(spec)?;
+        let plan = JoinPlan::new(spec, query.settings.join_load_factor)?;
         let existence = plan.existence_range().and_then(|range| KeySet::bits(Some(range), estimated_rows, &memory));
         let mut join = Self {
             collected: Mutex::new(Collected::new(&plan, &memory)),

@@ -37,6 +37,8 @@ pub(super) struct JoinPlan {
     /// These, and where it matters a flag: whether a row has had a match. An error if a column can't be spilled.
     pub spill_layout: Result<Arc<ColumnLayout>>,
     pub output_type: RowType,
+    /// Rows per entry of its hash tables, at most.
+    pub load_factor: f64,
 }
 
 /// A predicate over probe columns followed by columns of build rows.
@@ -49,7 +51,7 @@ pub(super) struct Residual {
 }
 
 impl JoinPlan {
-    pub(super) fn new(spec: HashJoinSpec) -> Result<Self> {
+    pub(super) fn new(spec: HashJoinSpec, load_factor: f64) -> Result<Self> {
         check(&spec)?;
         let mut rows = BuildRows::new(&spec);
         let build_output = spec.build_output.iter().map(|&column| rows.position(column)).collect();
@@ -87,6 +89,7 @@ impl JoinPlan {
             spill_columns,
             spill_layout: ColumnLayout::new(&spilled, notes_matches),
             output_type,
+            load_factor,
         })
     }
 

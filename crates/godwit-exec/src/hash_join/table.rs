@@ -110,7 +110,7 @@ impl TableSize {
         }
         let table = match direct_range(plan, self.rows, range, spare) {
             Some(range) => range.count() as u64 * 8,
-            None => JoinHashTable::bytes_for(self.rows),
+            None => JoinHashTable::bytes_for(self.rows, plan.load_factor),
         };
         self.bytes + table
     }
@@ -154,14 +154,15 @@ fn lookup_for(
     if let Some(range) = direct_range(plan, rows, range, spare) {
         return Ok(Lookup::Direct(DirectTable::new(&plan.build_layout, range, &join.memory)?));
     }
-    let keys = plan.build_keys.len();
-    Ok(Lookup::Hash(JoinHashTable::new(&plan.build_layout, keys, plan.nulls_equal, rows, &join.memory)?))
+    let (layout, keys) = (&plan.build_layout, plan.build_keys.len());
+    let table = JoinHashTable::new(layout, keys, plan.nulls_equal, rows, plan.load_factor, &join.memory)?;
+    Ok(Lookup::Hash(table))
 }
 
 /// The range of the key, if an array serves so many rows better than a hash table.
 fn direct_range(plan: &JoinPlan, rows: u64, range: Option<ValueRange>, spare: Spare) -> Option<ValueRange> {
     let range = range.filter(|_| plan.has_integer_key())?;
-    let hash_bytes = DIRECT_BYTES_ALWAYS.max(JoinHashTable::bytes_for(rows) as u128);
+    let hash_bytes = DIRECT_BYTES_ALWAYS.max(JoinHashTable::bytes_for(rows, plan.load_factor) as u128);
     let bytes_max = match spare {
         Spare::All => hash_bytes.max(DIRECT_BYTES_PER_ROW_MAX * rows as u128),
         Spare::Little => hash_bytes,

@@ -11,6 +11,7 @@ use godwit_common::Result;
 use godwit_vector::Chunk;
 
 use super::QueryRun;
+use crate::metrics::FlowCounts;
 use crate::pipeline::{
     Pipeline, Signal, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker, TransformVerdict, TransformWorker,
 };
@@ -60,8 +61,7 @@ enum Position {
 /// Output and time of one operator in this task, added to its metrics at the end.
 #[derive(Clone, Copy, Default)]
 struct Counter {
-    rows: u64,
-    chunks: u64,
+    output: FlowCounts,
     time: Duration,
 }
 
@@ -148,8 +148,7 @@ impl Workers {
     /// Gives the output of operator `operator` (0 is the source, then the stages) to the next one.
     fn hand_on(&mut self, operator: usize, chunk: Chunk, stop: &AtomicBool) -> Result<Option<Signal>> {
         debug_assert!(!chunk.is_empty(), "operators don't emit empty chunks");
-        self.counters[operator].rows += chunk.len() as u64;
-        self.counters[operator].chunks += 1;
+        self.counters[operator].output.add_chunk(chunk.len());
         if operator < self.stages.len() {
             self.timed(operator + 1, |w| w.stages[operator].push(chunk))?;
             self.position = Position::Stage(operator);
@@ -203,8 +202,12 @@ impl Workers {
             .chain(std::iter::once(pipeline.sink.metrics()));
         counters[pipeline.transforms.len() + 1].time += start.elapsed();
         for (metrics, counter) in metrics.zip(&counters) {
-            metrics.add_output(counter.rows, counter.chunks);
+            metrics.add_output(counter.output);
             metrics.add_time(counter.time);
+        }
+        // What goes into a transform came out of the operator before it.
+        for (transform, before) in pipeline.transforms.iter().zip(&counters) {
+            transform.metrics().add_input(before.output);
         }
         Ok(())
     }

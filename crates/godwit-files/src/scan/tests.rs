@@ -15,7 +15,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::{Expr, col, lit};
 use godwit_common::{ErrorKind, Result};
 use godwit_exec::pipeline::SourceVerdict;
-use godwit_exec::{CancelToken, QueryContext, QuerySettings, ScanRequest};
+use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest};
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_vector::to_arrow;
 use parquet::arrow::ArrowWriter;
@@ -216,6 +216,7 @@ fn scan(table: &Arc<ParquetTable>, request: ScanRequest, chunk_rows: usize) -> R
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,
+        join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let columns = request.columns.clone();
@@ -391,6 +392,7 @@ fn limits_stop_and_cancellation_is_seen() {
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,
+        join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let source = table.scan(ScanRequest { limit: Some(5), ..request(&[0], &[]) }, &query).unwrap();
@@ -459,6 +461,7 @@ fn all_workers_together_read_every_row_once() {
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,
+        join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let source = table.scan(request(&[0, 1], &[]), &query).unwrap();

@@ -45,3 +45,12 @@ pub(super) const NESTED_BYTES: f64 = 64.0;
 /// Rows per value of a column's range from which on the range is taken as its domain. With fewer, the range is only an
 /// upper bound: keys may be sparse.
 pub(super) const DENSE_ROWS_MIN: f64 = 2.0;
+
+/// Scans from which on a query's filters are tried on samples: with two tables, there is only a build side to choose.
+pub(super) const SAMPLED_SCANS_MIN: usize = 3;
+
+/// Sampled rows that a filter that none of them passes is believed to let pass.
+pub(super) const UNSEEN_ROWS: f64 = 0.5;
+
+/// Pairs from which on a join of samples tells more than statistics do: found, or expected and not found.
+pub(super) const MEASURED_PAIRS_MIN: f64 = 10.0;

@@ -1,11 +1,12 @@
 //! Cardinality estimates for any node of a logical plan.
 //!
 //! An estimate steers plans and nothing else: all memory decisions are made at run time. `column` knows expressions,
-//! `selectivity` predicates, `join` pairs of keys; this file walks the nodes.
+//! `selectivity` predicates, `sampled` what they leave of samples, `join` pairs of keys; this file walks the nodes.
 
 mod column;
 mod config;
 mod join;
+mod sampled;
 mod selectivity;
 #[cfg(test)]
 mod tests;
@@ -13,20 +14,25 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_schema::Field;
+use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DFSchema, JoinType, ScalarValue};
 use datafusion_expr::{Aggregate, Distinct, Expr, Join, LogicalPlan, TableScan, Union};
 use parking_lot::Mutex;
 
-use crate::table_of;
+use crate::{ColumnStatistics, TableSample, table_of};
 pub use column::ColumnEstimate;
 use column::of_expr;
 pub(crate) use join::{key_domain, pair_domain};
+pub(crate) use sampled::SampledKeys;
 pub(crate) use selectivity::selectivity;
 
 /// Estimates rows and columns of plan nodes, and remembers them.
 #[derive(Default)]
 pub struct Estimates {
     known: Mutex<HashMap<usize, Remembered>>,
+    /// Filters are tried on samples of their tables.
+    uses_samples: bool,
 }
 
 /// An estimate by its node's address; the node is kept alive so that its address stays its own.
@@ -54,9 +60,25 @@ impl NodeEstimate {
 }
 
 impl Estimates {
-    /// An estimator that has seen nothing.
+    /// An estimator that has seen nothing, and goes by statistics alone.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An estimator for a query: it tries filters on samples of their tables if there are joins to be ordered, which is
+    /// what errors hurt most.
+    pub fn for_query(plan: &LogicalPlan) -> Self {
+        let mut scans = 0;
+        let counted = plan.apply_with_subqueries(|node| {
+            scans += usize::from(matches!(node, LogicalPlan::TableScan(_)));
+            Ok(TreeNodeRecursion::Continue)
+        });
+        Self { uses_samples: counted.is_ok() && scans >= config::SAMPLED_SCANS_MIN, ..Self::default() }
+    }
+
+    /// The sample of a scan's table, if it is asked.
+    pub(crate) fn sample_of(&self, scan: &TableScan) -> Option<Arc<dyn TableSample>> {
+        if self.uses_samples { table_of(&scan.source).ok()?.sample.clone() } else { None }
     }
 
     /// The estimate of a shared node, remembered.
@@ -79,7 +101,7 @@ impl Estimates {
 
     fn compute(&self, plan: &LogicalPlan) -> NodeEstimate {
         match plan {
-            LogicalPlan::TableScan(scan) => scan_rows(scan),
+            LogicalPlan::TableScan(scan) => self.scan(scan),
             LogicalPlan::Filter(filter) => {
                 let input = self.of_shared(&filter.input);
                 let above_aggregate = matches!(filter.input.as_ref(), LogicalPlan::Aggregate(_));
@@ -125,6 +147,30 @@ impl Estimates {
                 unknown_columns(plan.schema(), rows)
             }
         }
+    }
+
+    fn scan(&self, scan: &TableScan) -> NodeEstimate {
+        let Ok(table) = table_of(&scan.source) else {
+            return unknown_columns(&scan.projected_schema, 1.0);
+        };
+        let rows = table.statistics.rows as f64;
+        let of_column = |(statistics, field): (&ColumnStatistics, &Arc<Field>)| {
+            ColumnEstimate::of_table(statistics, field.data_type(), rows)
+        };
+        let columns = table.statistics.columns.iter().zip(table.schema.fields()).map(of_column).collect();
+        if scan.filters.is_empty() {
+            return projected(rows, columns, scan);
+        }
+        // Filters may use columns that aren't projected.
+        let all = NodeEstimate { rows, columns };
+        let Ok(schema) = DFSchema::try_from_qualified_schema(scan.table_name.clone(), &table.schema) else {
+            return unknown_columns(&scan.projected_schema, rows);
+        };
+        let mut filtered = selectivity::filter(&all, &schema, &scan.filters, config::RANGE);
+        if let Some(count) = self.sample_of(scan).and_then(|sample| sample.passing(&scan.filters)) {
+            filtered.rows = sampled::rows(count, rows, filtered.rows);
+        }
+        projected(filtered.rows, filtered.columns, scan)
     }
 
     fn aggregate(&self, aggregate: &Aggregate) -> NodeEstimate {
@@ -215,28 +261,6 @@ fn inner_selectivity(filter: &Expr, both: &NodeEstimate, join: &Join) -> f64 {
         Ok(schema) => selectivity(filter, both, &schema),
         Err(_) => config::UNKNOWN,
     }
-}
-
-fn scan_rows(scan: &TableScan) -> NodeEstimate {
-    let Ok(table) = table_of(&scan.source) else {
-        return unknown_columns(&scan.projected_schema, 1.0);
-    };
-    let rows = table.statistics.rows as f64;
-    let column =
-        |at: usize| ColumnEstimate::of_table(&table.statistics.columns[at], table.schema.field(at).data_type(), rows);
-    let mut columns_of_table: Vec<ColumnEstimate> = (0..table.schema.fields().len()).map(column).collect();
-    if !scan.filters.is_empty() {
-        // Filters may use columns that aren't projected.
-        let all = NodeEstimate { rows, columns: columns_of_table };
-        let schema = DFSchema::try_from_qualified_schema(scan.table_name.clone(), &table.schema);
-        let Ok(schema) = schema else {
-            return unknown_columns(&scan.projected_schema, rows);
-        };
-        let filtered = selectivity::filter(&all, &schema, &scan.filters, config::RANGE);
-        columns_of_table = filtered.columns;
-        return projected(filtered.rows, columns_of_table, scan);
-    }
-    projected(rows, columns_of_table, scan)
 }
 
 fn projected(rows: f64, columns: Vec<ColumnEstimate>, scan: &TableScan) -> NodeEstimate {

@@ -73,7 +73,7 @@ pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result
         return Ok(plan);
     }
     let plan = REWRITE.optimize(plan, &context(REWRITE_PASSES), |_, _| {})?;
-    let estimates = Estimates::new();
+    let estimates = Estimates::for_query(&plan);
     let plan = join_order::order_joins(plan, &estimates)?;
     let plan = build_side::choose_build_sides(plan, &estimates)?;
     PRUNE.optimize(plan, &context(1), |_, _| {})

@@ -4,7 +4,7 @@
 //! each key class and each predicate inside the set lets pass. The cost of a tree adds up, over its joins, the rows
 //! probed, built and made; building costs more than probing, and both cost more when the hash table is large.
 
-use super::graph::{JoinGraph, RelationSet, bits};
+use super::graph::{JoinGraph, Member, RelationSet, bits};
 use crate::estimate::{key_domain, pair_domain};
 
 /// Cost of building per row, with a probed row in a cached table as unit: rows are copied and hashed, entries written.
@@ -81,7 +81,14 @@ impl<'a> Cardinality<'a> {
         for class in &self.graph.classes {
             // With k members present there are k - 1 independent equalities. Joined from the smallest domain to the
             // largest, each brings in the wider domain of its pair.
-            let mut members: Vec<_> = class.iter().filter(|member| set & (1 << member.relation) != 0).collect();
+            let is_inside = |member: &Member| set & (1 << member.relation) != 0;
+            if let Some(hub) = class.hub.as_ref().filter(|hub| is_inside(&class.members[hub.member])) {
+                let others =
+                    class.members.iter().enumerate().filter(|(at, other)| *at != hub.member && is_inside(other));
+                rows /= others.map(|(at, _)| hub.domains[at]).product::<f64>();
+                continue;
+            }
+            let mut members: Vec<_> = class.members.iter().filter(|member| is_inside(member)).collect();
             members.sort_by(|a, b| a.estimate.domain.total_cmp(&b.estimate.domain));
             for pair in members.windows(2) {
                 rows /= pair_domain(&pair[0].estimate, &pair[1].estimate).max(1.0);
@@ -106,7 +113,7 @@ fn composite_key_correction(graph: &JoinGraph, left: usize, right: usize) -> f64
         .classes
         .iter()
         .filter_map(|class| {
-            let of = |relation: usize| class.iter().find(|member| member.relation == relation);
+            let of = |relation: usize| class.members.iter().find(|member| member.relation == relation);
             Some((&of(left)?.estimate, &of(right)?.estimate))
         })
         .collect();

@@ -56,8 +56,8 @@ impl<'a> Search<'a> {
     fn new(graph: &'a JoinGraph) -> Self {
         let mut neighbors = vec![0; graph.relations.len()];
         for class in &graph.classes {
-            let set = class.iter().fold(0, |set, member| set | (1 << member.relation));
-            for member in class {
+            let set = class.members.iter().fold(0, |set, member| set | (1 << member.relation));
+            for member in &class.members {
                 neighbors[member.relation] |= set & !(1 << member.relation);
             }
         }

@@ -9,7 +9,7 @@ use datafusion_expr::{BinaryExpr, Expr, Filter, Join, JoinType, LogicalPlan, Ope
 
 use super::RELATIONS_MAX;
 use crate::Estimates;
-use crate::estimate::{ColumnEstimate, NodeEstimate, selectivity};
+use crate::estimate::{ColumnEstimate, NodeEstimate, SampledKeys, pair_domain, selectivity};
 
 /// A set of relations, one bit each.
 pub(super) type RelationSet = u64;
@@ -40,6 +40,41 @@ pub(super) struct Member {
     pub(super) estimate: ColumnEstimate,
 }
 
+/// Expressions that are equal in every row of the result.
+pub(super) struct KeyClass {
+    /// Of at least two relations, one per relation.
+    pub(super) members: Vec<Member>,
+    /// The member that the joins of all others were measured with.
+    pub(super) hub: Option<Hub>,
+}
+
+/// A member whose keys are all known, and were looked for in the samples of the others.
+pub(super) struct Hub {
+    pub(super) member: usize,
+    /// By member: over how many values pairs of the hub's rows and its rows are spread.
+    pub(super) domains: Vec<f64>,
+}
+
+impl Hub {
+    /// The member of the smallest relation that is known as a whole; `None` if there is none.
+    fn of(members: &[Member], relations: &[Relation], estimates: &Estimates) -> Option<Self> {
+        let rows = |at: usize| relations[members[at].relation].estimate.rows;
+        let keys = |at: usize| {
+            let Member { relation, expr, .. } = &members[at];
+            SampledKeys::of(estimates, &relations[*relation].plan, expr)
+        };
+        let mut keys: Vec<Option<SampledKeys>> = (0..members.len()).map(keys).collect();
+        let is_whole = |at: &usize| keys[*at].as_ref().is_some_and(|keys| keys.is_whole);
+        let member = (0..members.len()).filter(is_whole).min_by(|&a, &b| rows(a).total_cmp(&rows(b)))?;
+        let hub = keys[member].take()?;
+        let domain = |(other, keys): (&Member, &Option<SampledKeys>)| {
+            let estimated = pair_domain(&members[member].estimate, &other.estimate);
+            keys.as_ref().and_then(|keys| hub.domain_with(keys, estimated)).unwrap_or(estimated).max(1.0)
+        };
+        Some(Self { member, domains: members.iter().zip(&keys).map(domain).collect() })
+    }
+}
+
 /// A predicate over two or more relations that isn't an equality of two.
 pub(super) struct Predicate {
     pub(super) relations: RelationSet,
@@ -50,8 +85,7 @@ pub(super) struct Predicate {
 /// What is to be joined.
 pub(super) struct JoinGraph {
     pub(super) relations: Vec<Relation>,
-    /// Each with members of at least two relations, and one member per relation.
-    pub(super) classes: Vec<Vec<Member>>,
+    pub(super) classes: Vec<KeyClass>,
     pub(super) predicates: Vec<Predicate>,
     /// Predicates without any column, for the very top.
     pub(super) constants: Vec<Expr>,
@@ -125,7 +159,11 @@ impl JoinGraph {
             let Relation { plan, estimate } = &relations[relation];
             Member { relation, estimate: estimate.of_expr(&expr, plan.schema()), expr }
         };
-        let classes = classes.into_iter().map(|class| class.into_iter().map(member).collect()).collect();
+        let key_class = |class: Vec<(usize, Expr)>| {
+            let members: Vec<Member> = class.into_iter().map(member).collect();
+            KeyClass { hub: Hub::of(&members, &relations, estimates), members }
+        };
+        let classes = classes.into_iter().map(key_class).collect();
         let predicates = others
             .into_iter()
             .map(|(set, expr)| {

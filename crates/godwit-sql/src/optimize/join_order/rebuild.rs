@@ -26,7 +26,7 @@ fn rebuild_set(graph: &JoinGraph, tree: &JoinTree) -> Result<(Arc<LogicalPlan>, 
     let ((left, left_set), (right, right_set)) = (probe, build);
     let mut on = Vec::new();
     for class in &graph.classes {
-        let of = |set: RelationSet| class.iter().find(|member| set & (1 << member.relation) != 0);
+        let of = |set: RelationSet| class.members.iter().find(|member| set & (1 << member.relation) != 0);
         if let (Some(left), Some(right)) = (of(left_set), of(right_set)) {
             on.push((left.expr.clone(), right.expr.clone()));
         }

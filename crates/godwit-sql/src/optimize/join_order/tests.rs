@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::cost::{Cardinality, Estimate};
 use super::enumerate::{JoinTree, best_tree};
-use super::graph::{JoinGraph, Member, Relation, RelationSet, bits};
+use super::graph::{JoinGraph, KeyClass, Member, Relation, RelationSet, bits};
 use crate::Estimates;
 use crate::estimate::{ColumnEstimate, NodeEstimate};
 use crate::test_tables::{tpch_planner, tpch_query};
@@ -178,8 +178,10 @@ fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
         expr: Expr::Column(Column::new_unqualified(format!("r{relation}e{edge}"))),
         estimate: column(domain),
     };
-    let class =
-        |(at, (a, b, domain)): (usize, &(usize, usize, f64))| vec![member(*a, at, *domain), member(*b, at, *domain)];
+    let class = |(at, (a, b, domain)): (usize, &(usize, usize, f64))| KeyClass {
+        members: vec![member(*a, at, *domain), member(*b, at, *domain)],
+        hub: None,
+    };
     JoinGraph {
         relations: rows.iter().map(relation).collect(),
         classes: edges.iter().enumerate().map(class).collect(),
@@ -206,7 +208,7 @@ fn cheapest(
     while left != 0 {
         let right = set & !left;
         let linked = graph.classes.iter().any(|class| {
-            let within = |side: RelationSet| class.iter().any(|member| side & (1 << member.relation) != 0);
+            let within = |side: RelationSet| class.members.iter().any(|member| side & (1 << member.relation) != 0);
             within(left) && within(right)
         });
         if linked && let (Some(a), Some(b)) = (cheapest(left, graph, rows, known), cheapest(right, graph, rows, known))

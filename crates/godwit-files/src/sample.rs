@@ -1,0 +1,38 @@
+//! The rows of a table that planning tries filters on.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_exec::{pick_sample, sampled_values};
+use godwit_memory::BufferManager;
+use godwit_vector::Vector;
+
+use crate::column::{ColumnReader, SharedDictionary};
+use crate::distinct::row_groups;
+use crate::page::ReadWindow;
+use crate::table::ParquetTable;
+
+/// The values of a column; `None` if it isn't decoded by this crate.
+pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
+    let groups = row_groups(table);
+    let rows: Vec<usize> = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group]).collect();
+    let window = ReadWindow::new(memory)?;
+    let mut pieces = Vec::new();
+    for picked in pick_sample(&rows).chunk_by(|a, b| a.part == b.part) {
+        let (file, group) = groups[picked[0].part];
+        let part = &table.files()[file];
+        let file_column = part.column(column);
+        let Some(decoding) = part.file.decoding(group, file_column) else { return Ok(None) };
+        let chunk = part.file.chunk(group, file_column)?;
+        let (bytes, dictionary) = (part.file.bytes.clone(), Arc::new(SharedDictionary::default()));
+        let mut reader = ColumnReader::new(bytes, chunk, decoding, table.range(column), dictionary, &window, memory)?;
+        for sampled in picked {
+            let (rows, positions) = (&sampled.rows, sampled.positions());
+            let values = reader.read(rows.start, rows.len(), Some(&positions))?;
+            // At once, so that pages go.
+            let Some(values) = sampled_values(&[values]) else { return Ok(None) };
+            pieces.push(values);
+        }
+    }
+    Ok(sampled_values(&pieces))
+}
