@@ -1,7 +1,7 @@
 //! Samples of tables, read when a filter is first tried on them.
 //!
 //! ```text
-//! row groups ─pick─▶ 16 windows, evenly spread; every so-and-so-many-th row of each: 8,192 rows in all
+//! row groups ─pick─▶ 16 windows, evenly spread; one of every so many rows of each: 8,192 rows in all
 //! filter ─▶ its columns, read for these rows and kept ─▶ the engine's own predicates ─▶ rows that pass
 //! ```
 //!
@@ -55,14 +55,19 @@ pub struct SampledRows {
     pub part: usize,
     /// Rows of the part.
     pub rows: Range<usize>,
-    /// Every how many-th of them, from the first.
+    /// Of how many of them one is taken.
     pub step: usize,
 }
 
 impl SampledRows {
-    /// The sampled rows, counted from the start of the range.
+    /// The sampled rows, counted from the start of the range, ascending. Not every n-th, but any one of every n: values
+    /// that come again and again would else be all of the sample, or none.
     pub fn positions(&self) -> Vec<u32> {
-        (0..self.rows.len()).step_by(self.step).map(|row| row as u32).collect()
+        let any_of = |start: usize| {
+            let mixed = ((self.rows.start + start) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+            start + mixed as usize % self.step.min(self.rows.len() - start)
+        };
+        (0..self.rows.len()).step_by(self.step).map(|start| any_of(start) as u32).collect()
     }
 }
 
@@ -112,9 +117,10 @@ pub struct SampledTable {
     known: Mutex<Vec<(Vec<Expr>, Arc<Passed>)>>,
 }
 
-/// What passed a filter: rows of the sample, ascending.
+/// What passed a filter.
 struct Passed {
-    selected: Vec<u32>,
+    /// Rows of the sample, ascending, unless they are too many to be remembered.
+    selected: Option<Vec<u32>>,
     count: SampleCount,
 }
 
@@ -159,9 +165,6 @@ impl SampledTable {
         }
         let passed = Arc::new(self.evaluate(filters)?);
         let mut known = self.known.lock();
-        if passed.selected.len() > REMEMBERED_ROWS {
-            return Some(passed);
-        }
         if known.len() >= REMEMBERED_FILTERS {
             known.remove(0);
         }
@@ -191,7 +194,7 @@ impl SampledTable {
             }
         }
         let count = SampleCount { passing: selected.len() as u64, rows: rows as u64 };
-        Some(Passed { selected, count })
+        Some(Passed { selected: Some(selected).filter(|rows| rows.len() <= REMEMBERED_ROWS), count })
     }
 }
 
@@ -205,10 +208,13 @@ impl TableSample for SampledTable {
         if !matches!(self.table.row_type()[index].physical, PhysicalType::I32 | PhysicalType::I64) {
             return None;
         }
-        let all = self.column(index)?;
         let values = match filters {
-            [] => all,
-            filters => all.take(&self.passed(filters)?.selected),
+            [] if self.is_whole() && self.rows > REMEMBERED_ROWS as u64 => return None,
+            [] => self.column(index)?,
+            filters => {
+                let passed = self.passed(filters)?;
+                self.column(index)?.take(passed.selected.as_ref()?)
+            }
         };
         let flat = values.to_flat();
         let valid = (0..values.len()).filter(|&row| values.is_valid(row));
@@ -244,10 +250,13 @@ mod tests {
             let rows: usize = parts.iter().sum();
             let picked = pick_sample(&parts);
             let sampled: usize = picked.iter().map(|sampled| sampled.positions().len()).sum();
-            prop_assert!(picked.iter().all(|sampled| sampled.rows.end <= parts[sampled.part] && !sampled.rows.is_empty()));
-            prop_assert!(picked.windows(2).all(|pair| {
-                (pair[0].part, pair[0].rows.end) <= (pair[1].part, pair[1].rows.start) || pair[0].part < pair[1].part
-            }));
+            let is_within = |sampled: &SampledRows| sampled.rows.end <= parts[sampled.part] && !sampled.rows.is_empty();
+            prop_assert!(picked.iter().all(is_within));
+            let is_behind = |pair: &[SampledRows]| {
+                let end = (pair[0].part, pair[0].rows.end);
+                end <= (pair[1].part, pair[1].rows.start)
+            };
+            prop_assert!(picked.windows(2).all(is_behind));
             if rows <= WHOLE_ROWS_MAX {
                 prop_assert_eq!(sampled, rows);
             } else {

@@ -48,7 +48,8 @@ pub trait TableSample: Send + Sync {
     /// How many of the sampled rows pass all filters (columns by name); `None` if that can't be found out.
     fn passing(&self, filters: &[Expr]) -> Option<SampleCount>;
 
-    /// The values of an integer column in the sampled rows that pass all filters, without NULLs.
+    /// The values of an integer column in the sampled rows that pass all filters, without NULLs; `None` if they are too
+    /// many to be looked at one by one.
     fn keys(&self, filters: &[Expr], column: &str) -> Option<Vec<i64>>;
 
     /// True if the sample is the whole table.
