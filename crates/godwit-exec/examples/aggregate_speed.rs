@@ -58,9 +58,8 @@ fn measure(
         let query = QueryContext::new(memory, settings, CancelToken::default());
         let spec = HashAggregateSpec {
             groups: (0..keys).map(|key| Expression::column(key, types[key].clone())).collect(),
-            grouping_sets: None,
             aggregates: aggregates.clone(),
-            estimated_groups: None,
+            ..HashAggregateSpec::default()
         };
         let operator = HashAggregate::new(spec, &query, name).expect("a plan");
         let (sink, source) = (operator.sink(), operator.source());

@@ -63,15 +63,7 @@ impl TableDefinition {
             })
             .collect();
         let schema = Arc::new(Schema::new(fields));
-        Self {
-            name: name.into(),
-            schema,
-            statistics,
-            handle,
-            evaluates_filters: true,
-            writable: None,
-            sample: None,
-        }
+        Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None, sample: None }
     }
 
     /// The same table, with what it takes to change its rows.

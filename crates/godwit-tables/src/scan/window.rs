@@ -33,6 +33,7 @@ pub(super) struct Window {
 }
 
 /// The rows of a window that are left.
+#[expect(clippy::large_enum_variant, reason = "on the stack, one per window; a box would be an allocation for each")]
 enum Left {
     All,
     Mask(Mask),
