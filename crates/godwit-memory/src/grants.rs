@@ -327,7 +327,7 @@ mod tests {
         };
         std::thread::scope(|scope| (0..4).for_each(|seed| _ = scope.spawn(move || work(seed))));
         let statistics = memory.statistics();
-        assert!(statistics.spilled_bytes_total > 0 && statistics.peak_bytes <= LIMIT, "{statistics:?}");
+        assert!((LIMIT / 3..=LIMIT).contains(&statistics.peak_bytes), "{statistics:?}");
     }
 
     #[test]

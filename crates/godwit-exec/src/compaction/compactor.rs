@@ -104,7 +104,9 @@ impl Shared {
 
     /// Shows what was done so far at the operator before.
     fn show(&self, threshold: usize) {
-        let Counts { arrived, left, rows_copied } = *self.totals.lock();
+        // Held to the end: who counted last shows last.
+        let totals = self.totals.lock();
+        let Counts { arrived, left, rows_copied } = *totals;
         let learner = self.learner.lock();
         let tried = learner.history().filter(|tried| tried.1 > 0).collect();
         let resets = learner.resets();
