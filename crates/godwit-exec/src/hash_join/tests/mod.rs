@@ -412,8 +412,8 @@ fn gives_up_partitions_while_it_probes() {
             let join = case.check_result(case.run_beside(Some(10)));
             let (resident, given_up) = (note(&join, "resident partitions"), note(&join, "partitions given up"));
             let given_up = given_up.parse::<u64>().unwrap_or(0);
-            // Beside a small grant and two workers there may be room for whoever asks.
-            let least = u64::from(grant_bytes == u64::MAX || workers == 1);
+            // Of two workers one may see its last chunk before the other has let the table go.
+            let least = u64::from(workers == 1);
             assert!((least..=16).contains(&given_up), "{kind:?}, {workers} workers: {given_up}, now {resident}");
             assert!(note(&join, "passes").parse::<u64>().is_ok_and(|passes| passes > 0), "{kind:?}");
         }
