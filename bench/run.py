@@ -10,7 +10,6 @@ import argparse
 import json
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from engines import ENGINES, EngineError, EngineProcess, Limits
@@ -29,8 +28,7 @@ def main() -> int:
 def run(name: str, arguments: argparse.Namespace) -> bool:
     """Measures a suite; whether Godwit has run all of it."""
     suite = SUITES[name](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
-    if arguments.queries:
-        suite = replace(suite, queries={query: suite.queries[query] for query in arguments.queries})
+    suite = suite.only(arguments.queries)
     limit = arguments.memory_limit or (
         parse_size(SMALLEST_MEMORY_LIMIT) if arguments.smoke else suite.memory_limit_bytes
     )

@@ -1,6 +1,6 @@
 """What a suite consists of."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 
@@ -47,3 +47,9 @@ class Suite:
     checks: dict[str, str] = field(default_factory=dict)
     # Plots over parameters; without any, a bar per query.
     panels: list[Panel] = field(default_factory=list)
+
+    def only(self, names: list[str] | None) -> "Suite":
+        """The suite with some of its queries; with all of them if none is named."""
+        if unknown := [name for name in names or [] if name not in self.queries]:
+            raise SystemExit(f"{self.name} has no query {', '.join(unknown)}; it has {', '.join(self.queries)}")
+        return replace(self, queries={name: self.queries[name] for name in names}) if names else self
