@@ -176,7 +176,11 @@ struct Progress {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Waiting,
-    Running { tasks_left: usize },
+    Running {
+        tasks_left: usize,
+    },
+    /// All its tasks have ended; if it is the last of those that feed its sink, that is being finalized.
+    Fed,
     Complete,
 }
 
@@ -258,12 +262,14 @@ impl QueryRun {
 
     fn complete(self: Arc<Self>, index: usize) {
         let last_feeder = {
-            let progress = self.progress.lock();
+            // Noting the own end and looking at the others is one step: of several that end at the same time, one is last.
+            let mut progress = self.progress.lock();
+            progress.states[index] = State::Fed;
             let feeds_same = |other: usize| same_sink(&self.pipelines[other].sink, &self.pipelines[index].sink);
             progress.error.is_none()
                 && (0..self.pipelines.len())
-                    .filter(|&other| other != index && feeds_same(other))
-                    .all(|other| progress.states[other] == State::Complete)
+                    .filter(|&other| feeds_same(other))
+                    .all(|other| matches!(progress.states[other], State::Fed | State::Complete))
         };
         if last_feeder {
             let finalized = catch_unwind(AssertUnwindSafe(|| self.pipelines[index].sink.finalize(&self.query)))
@@ -296,3 +302,6 @@ impl Drop for QueryRun {
 fn same_sink(a: &Arc<dyn Sink>, b: &Arc<dyn Sink>) -> bool {
     std::ptr::eq(Arc::as_ptr(a).cast::<()>(), Arc::as_ptr(b).cast::<()>())
 }
+
+#[cfg(test)]
+mod tests;
