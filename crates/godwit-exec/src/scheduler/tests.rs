@@ -7,11 +7,12 @@ use godwit_vector::{Chunk, Vector};
 
 use super::*;
 use crate::metrics::OperatorMetrics;
+use crate::operators::ValuesSource;
 use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
-use crate::testing::{Chunks, World, pipeline, run};
+use crate::testing::{World, pipeline, run};
 
 /// So long the tasks wait for each other, so that they end at the same time.
-const MEETING: Duration = Duration::from_millis(2);
+const MEETING: Duration = Duration::from_millis(100);
 
 /// Counts how often it is finalized; its tasks end together, if they can.
 struct Meeting {
@@ -59,16 +60,17 @@ impl SinkWorker for MeetingWorker {
 #[test]
 fn a_sink_of_several_pipelines_is_finalized_once_even_if_they_end_together() {
     let chunk = Chunk::new(vec![Vector::from_values(vec![1i64], None)], 1);
-    for round in 0..2000 {
-        // One worker's task per pipeline at a time: two of them meet.
-        let query = World { memory_limit: 96 << 20, force_spill: false, chunk_rows: 100, workers: 2 }.query();
+    for round in 0..200 {
+        // With less memory the pipelines would run one after the other.
+        let query = World { memory_limit: 1 << 30, force_spill: false, chunk_rows: 100, workers: 2 }.query();
         let sink = Arc::new(Meeting {
             arrived: Arc::default(),
-            expected: 4,
+            // A source of values has one task.
+            expected: 2,
             finalized: AtomicUsize::new(0),
             metrics: OperatorMetrics::new("Meeting"),
         });
-        let source = || Chunks::new(vec![chunk.clone()]);
+        let source = || ValuesSource::new(vec![chunk.clone()], &query, "Values");
         run(&query, vec![pipeline(source(), vec![], sink.clone(), &[]), pipeline(source(), vec![], sink.clone(), &[])])
             .unwrap();
         assert_eq!(sink.finalized.load(SeqCst), 1, "round {round}");
