@@ -16,12 +16,12 @@ from engines import ENGINES, EngineError, EngineProcess, Limits
 from measure import Measurements, Turns, as_json, measure, summary
 from options import SMALLEST_MEMORY_LIMIT, add_common, circumstances, list_of, parse_size
 from plot import plot
-from suites import SUITES, Options, Suite
+from suites import ALL, SUITES, Options, Suite
 
 
 def main() -> int:
     arguments = parse_arguments()
-    names = list(SUITES) if arguments.suite == "all" else [arguments.suite]
+    names = ALL if arguments.suite == "all" else [arguments.suite]
     return 0 if all([run(name, arguments) for name in names]) else 1
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from suites import aggregation, cliff, concurrency, job_like, join, pipeline, tpch
+from suites import aggregation, cliff, concurrency, job_like, join, pipeline, tpcds, tpch
 from suites.base import Options, Panel, Suite
 
 SUITES: dict[str, Callable[[Options], Suite]] = {
@@ -13,6 +13,10 @@ SUITES: dict[str, Callable[[Options], Suite]] = {
     "job-like": job_like.suite,
     "cliff": cliff.suite,
     "concurrency": concurrency.suite,
+    "tpcds": tpcds.suite,
 }
 
-__all__ = ["SUITES", "Options", "Panel", "Suite"]
+# What `all` stands for: suites whose data is made here.
+ALL = [name for name in SUITES if name != "tpcds"]
+
+__all__ = ["ALL", "SUITES", "Options", "Panel", "Suite"]

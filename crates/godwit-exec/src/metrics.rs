@@ -8,20 +8,20 @@ use std::time::Duration;
 use godwit_memory::OwnerCounters;
 use parking_lot::Mutex;
 
-/// Rows and chunks that passed a place.
+/// Rows and chunks that passed a place, added up by several workers.
 #[derive(Default)]
-struct Flow {
+pub(crate) struct Flow {
     rows: AtomicU64,
     chunks: AtomicU64,
 }
 
 impl Flow {
-    fn add(&self, counts: FlowCounts) {
+    pub(crate) fn add(&self, counts: FlowCounts) {
         self.rows.fetch_add(counts.rows, Ordering::Relaxed);
         self.chunks.fetch_add(counts.chunks, Ordering::Relaxed);
     }
 
-    fn counts(&self) -> FlowCounts {
+    pub(crate) fn counts(&self) -> FlowCounts {
         FlowCounts { rows: self.rows.load(Ordering::Relaxed), chunks: self.chunks.load(Ordering::Relaxed) }
     }
 }

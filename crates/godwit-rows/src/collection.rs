@@ -8,9 +8,10 @@ use godwit_memory::{BufferManager, PAGE_BYTES, PinnedPage};
 use godwit_vector::Vector;
 
 use crate::copy_rows::Rows;
+use crate::page_walk::{PageOfRows, read_ahead};
 use crate::place::{AppendScratch, Order, Placed, append_to};
 use crate::scatter::Columns;
-use crate::segment::{RowPage, read_ahead};
+use crate::segment::RowPage;
 use crate::{PagedRows, PinnedRows, RowLayout, RowPages, RowPtr, RowScan};
 
 /// Rows of one layout in spillable pages.

@@ -41,6 +41,7 @@ mod integer_key;
 mod join_table;
 mod layout;
 mod match_rows;
+mod page_walk;
 mod paged;
 mod partition;
 mod partition_order;

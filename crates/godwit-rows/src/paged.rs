@@ -6,6 +6,7 @@ use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_vector::{Heap, Heaps};
 
+use crate::page_walk::PageOfRows;
 use crate::segment::RowPage;
 use crate::{RowLayout, RowPtr};
 

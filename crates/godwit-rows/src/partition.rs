@@ -7,9 +7,9 @@ use godwit_memory::BufferManager;
 use godwit_vector::Vector;
 
 use crate::copy_rows::Rows;
-use crate::partition_order::{PartitionOrder, STEP_BITS_MAX};
+use crate::partition_order::{PartitionOrder, partitions_inside};
 use crate::place::{AppendScratch, Order, RowSource, append_to};
-use crate::radix::{PARTITION_BITS_MAX, SALT_SHIFT, page_partition};
+use crate::radix::{SALT_SHIFT, page_partition};
 use crate::scatter::Columns;
 use crate::{RowCollection, RowLayout, RowPtr};
 
@@ -40,10 +40,7 @@ impl PartitionedRows {
     /// Partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits.
     fn inside(manager: &BufferManager, layout: &Arc<RowLayout>, parent: usize, parent_bits: u32, bits: u32) -> Self {
         assert!(layout.has_hash(), "rows are partitioned by the hashes that they keep");
-        let own_bits = bits - parent_bits;
-        assert!(bits <= PARTITION_BITS_MAX && own_bits <= STEP_BITS_MAX, "from {parent_bits} to {bits} radix bits");
-        let first = parent << own_bits;
-        let partitions = (first..first + (1 << own_bits))
+        let partitions = partitions_inside(parent, parent_bits, bits)
             .map(|partition| RowCollection::new(manager, layout, Some(page_partition(partition, bits))))
             .collect();
         Self { layout: layout.clone(), bits, partitions, scratch: Scratch::default() }

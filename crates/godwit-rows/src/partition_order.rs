@@ -1,9 +1,23 @@
 //! A counting sort of rows by partition.
 
+use std::ops::Range;
+
 use crate::place::Order;
+use crate::radix::PARTITION_BITS_MAX;
 
 /// Most bits of one partitioning step: beyond 256 open pages, writing suffers from cache and TLB misses.
 pub(crate) const STEP_BITS_MAX: u32 = 8;
+
+/// The partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits, as one step makes them.
+///
+/// # Panics
+/// If there are too many of them: a bug in the plan.
+pub(crate) fn partitions_inside(parent: usize, parent_bits: u32, bits: u32) -> Range<usize> {
+    let own_bits = bits - parent_bits;
+    assert!(bits <= PARTITION_BITS_MAX && own_bits <= STEP_BITS_MAX, "from {parent_bits} to {bits} radix bits");
+    let first = parent << own_bits;
+    first..first + (1 << own_bits)
+}
 
 /// Rows by partition. Kept from append to append, so that nothing is allocated.
 #[derive(Default)]

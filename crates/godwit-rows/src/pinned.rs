@@ -7,7 +7,8 @@ use godwit_common::Result;
 use godwit_memory::{BufferManager, PinnedPage};
 use godwit_vector::Heaps;
 
-use crate::segment::{RowPage, read_ahead};
+use crate::page_walk::{PageOfRows, read_ahead};
+use crate::segment::RowPage;
 use crate::{RowLayout, RowPtr};
 
 /// All rows of a collection, pinned for random access. Clones share the pins.

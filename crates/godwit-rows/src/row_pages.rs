@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use godwit_memory::BufferManager;
 
+use crate::page_walk::PageOfRows;
 use crate::segment::RowPage;
 use crate::{RowLayout, RowScan};
 

@@ -7,8 +7,9 @@ use godwit_common::Result;
 use godwit_memory::{BufferManager, PinnedPage};
 use godwit_vector::{CHUNK_ROWS, Heaps};
 
+use crate::page_walk::{PageOfRows, PageWalk};
 use crate::pinned::heaps_of;
-use crate::segment::{RowPage, read_ahead};
+use crate::segment::RowPage;
 use crate::{RowLayout, RowPtr};
 
 /// Most bytes of heap pages that a block pins, unless the strings of a single part take more: 1 MiB. With rows of up to
@@ -43,11 +44,9 @@ impl RowBlock {
 /// Without an extra area in the layout, nobody writes to scanned rows, and pages that are on disk needn't be written
 /// there again.
 pub struct RowScan {
-    manager: BufferManager,
     layout: Arc<RowLayout>,
-    pages: std::vec::IntoIter<Arc<RowPage>>,
+    pages: PageWalk<RowPage>,
     current: Option<Cursor>,
-    is_begun: bool,
 }
 
 /// Where a scan is inside a page.
@@ -59,19 +58,12 @@ struct Cursor {
 
 impl RowScan {
     pub(crate) fn new(manager: &BufferManager, layout: &Arc<RowLayout>, pages: Vec<Arc<RowPage>>) -> Self {
-        Self {
-            manager: manager.clone(),
-            layout: layout.clone(),
-            pages: pages.into_iter(),
-            current: None,
-            is_begun: false,
-        }
+        Self { layout: layout.clone(), pages: PageWalk::new(manager, pages), current: None }
     }
 
     /// Asks for the page that the scan begins with to be read back, while other things are done.
     pub fn read_ahead(&self) {
-        let pages = self.pages.as_slice();
-        read_ahead(&self.manager, &pages[..pages.len().min(1)], true);
+        self.pages.read_first_ahead();
     }
 
     /// The next rows; `None` at the end.
@@ -80,14 +72,12 @@ impl RowScan {
             if let Some(cursor) = &mut self.current
                 && cursor.row < cursor.page.rows()
             {
-                return cursor.next_block(&self.manager, &self.layout).map(Some);
+                return cursor.next_block(self.pages.manager(), &self.layout).map(Some);
             }
             let Some(page) = self.pages.next() else {
                 self.current = None;
                 return Ok(None);
             };
-            read_ahead(&self.manager, self.pages.as_slice(), !self.is_begun);
-            self.is_begun = true;
             self.current = Some(Cursor { page, row: 0, part: 0 });
         }
     }

@@ -8,18 +8,14 @@
 
 use std::iter;
 use std::ops::Range;
-use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::{BufferManager, PAGE_BYTES, Page, PinnedPage};
 use godwit_vector::StrView;
 use parking_lot::Mutex;
 
+use crate::page_walk::PageOfRows;
 use crate::{RowLayout, RowPtr};
-
-/// Row pages that a scan asks for ahead: 1 MiB without the strings, which a disk delivers in a millisecond or two. More
-/// would take memory from others while it waits for its turn.
-const READ_AHEAD_PAGES: usize = 4;
 
 /// Rows of one page whose long strings lie on one heap page (or that have none).
 pub(crate) struct Part {
@@ -47,17 +43,8 @@ impl RowPage {
         &self.page
     }
 
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
-    }
-
     pub(crate) fn parts(&self) -> &[Part] {
         &self.parts
-    }
-
-    /// The page and the heap pages of its strings.
-    fn all_pages(&self) -> impl Iterator<Item = &Page> {
-        iter::once(&self.page).chain(self.parts.iter().filter_map(|part| part.heap.as_ref()))
     }
 
     /// Memory of the page and of the heap pages that count for it.
@@ -87,14 +74,14 @@ impl RowPage {
     }
 }
 
-/// Asks for the pages that come next to be read back while others are worked on. Called each time when one of the
-/// `upcoming` pages is taken: after the first time, only one more comes into view.
-pub(crate) fn read_ahead(manager: &BufferManager, upcoming: &[Arc<RowPage>], is_first_time: bool) {
-    let window = &upcoming[..upcoming.len().min(READ_AHEAD_PAGES)];
-    if is_first_time {
-        manager.read_ahead(window.iter().flat_map(|page| page.all_pages()));
-    } else if let Some(newest) = window.get(READ_AHEAD_PAGES - 1) {
-        manager.read_ahead(newest.all_pages());
+impl PageOfRows for RowPage {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// With the heap pages of its strings.
+    fn all_pages(&self) -> impl Iterator<Item = &Page> {
+        iter::once(&self.page).chain(self.parts.iter().filter_map(|part| part.heap.as_ref()))
     }
 }
 

@@ -11,36 +11,13 @@
 //! C4 doesn't appear in the gains: compaction doesn't change the number of rows.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{CHUNK_ROWS, Chunk, ChunkBuilder, Flat, StrColumn, Vector};
 
-use crate::metrics::FlowCounts;
-
-/// Rows and chunks that passed a place, in relaxed counters: the factors needn't be exact.
-#[derive(Default)]
-struct Flow {
-    rows: AtomicU64,
-    chunks: AtomicU64,
-}
-
-impl Flow {
-    fn add(&self, counts: FlowCounts) {
-        self.rows.fetch_add(counts.rows, Relaxed);
-        self.chunks.fetch_add(counts.chunks, Relaxed);
-    }
-
-    fn rows(&self) -> f64 {
-        self.rows.load(Relaxed) as f64
-    }
-
-    fn mean_size(&self) -> f64 {
-        self.rows() / (self.chunks.load(Relaxed) as f64).max(1.0)
-    }
-}
+use crate::metrics::{Flow, FlowCounts};
 
 /// What arrives at the compactors of a pipeline, and what leaves them.
 pub(super) struct Traffic {
@@ -75,8 +52,9 @@ impl Traffic {
         for pair in self.points[point..].windows(2) {
             let operators = pair[0].followers - pair[1].followers;
             factors.extend(std::iter::repeat_n((reduction, expansion), operators - 1));
-            reduction *= (pair[0].left.mean_size() / pair[1].arrived.mean_size().max(1.0)).max(1.0);
-            expansion *= pair[1].arrived.rows() / pair[0].left.rows().max(1.0);
+            let (left, arrived) = (pair[0].left.counts(), pair[1].arrived.counts());
+            reduction *= (left.mean_rows() / arrived.mean_rows().max(1.0)).max(1.0);
+            expansion *= arrived.rows as f64 / left.rows.max(1) as f64;
             factors.push((reduction, expansion));
         }
         let rest = self.points.last().expect("there is a compactor").followers;

@@ -8,6 +8,7 @@ use godwit_vector::{PhysicalType, Vector};
 
 use super::page::{ColumnPage, OpenPage};
 use super::{ColumnLayout, ColumnScan};
+use crate::page_walk::read_ahead;
 use crate::place::Order;
 use crate::scatter::each_view;
 
@@ -151,7 +152,7 @@ impl ColumnCollection {
 
     /// Asks for the first pages to be read back while others are worked on: somebody will scan them next.
     pub fn read_ahead(&self) {
-        super::scan::read_ahead(&self.manager, &self.pages, true);
+        read_ahead(&self.manager, &self.pages, true);
     }
 }
 

@@ -8,6 +8,7 @@ use godwit_memory::{BufferManager, PAGE_BYTES, Page, PinnedPage};
 use godwit_vector::{Bitmap, Data, Flat, Heaps, PhysicalType, StrColumn, StrView, Vector};
 
 use super::layout::{Areas, ColumnLayout};
+use crate::page_walk::PageOfRows;
 use crate::place::Order;
 use crate::scatter::{each_view, words};
 
@@ -109,13 +110,19 @@ impl OpenPage {
     }
 }
 
+impl PageOfRows for ColumnPage {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn all_pages(&self) -> impl Iterator<Item = &Page> {
+        std::iter::once(&self.page)
+    }
+}
+
 impl ColumnPage {
     pub(super) fn page(&self) -> &Page {
         &self.page
-    }
-
-    pub(super) fn rows(&self) -> usize {
-        self.rows
     }
 
     /// Some rows as columns. Their strings begin `string_bytes` behind those of the page, and that is moved behind them.

@@ -8,9 +8,9 @@ use godwit_vector::{CHUNK_ROWS, Vector};
 
 use super::collection::string_bytes_of;
 use super::{ColumnCollection, ColumnLayout};
-use crate::partition_order::{PartitionOrder, STEP_BITS_MAX};
+use crate::partition_order::{PartitionOrder, partitions_inside};
 use crate::place::Order;
-use crate::radix::{PARTITION_BITS_MAX, SALT_SHIFT, page_partition};
+use crate::radix::{SALT_SHIFT, page_partition};
 
 /// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes, which aren't kept. A
 /// partition takes a page as soon as it gets its first row.
@@ -29,13 +29,10 @@ impl PartitionedColumns {
 
     /// Partitions of `bits` bits that lie inside partition `parent` of `parent_bits` bits.
     fn inside(manager: &BufferManager, layout: &Arc<ColumnLayout>, parent: usize, parent_bits: u32, bits: u32) -> Self {
-        let own_bits = bits - parent_bits;
-        assert!(bits <= PARTITION_BITS_MAX && own_bits <= STEP_BITS_MAX, "from {parent_bits} to {bits} radix bits");
-        let first = parent << own_bits;
         let partition = |partition| ColumnCollection::new(manager, layout, Some(page_partition(partition, bits)));
         Self {
             bits,
-            partitions: (first..first + (1 << own_bits)).map(partition).collect(),
+            partitions: partitions_inside(parent, parent_bits, bits).map(partition).collect(),
             order: PartitionOrder::default(),
             string_bytes: Vec::new(),
         }

@@ -9,18 +9,14 @@ use godwit_vector::Vector;
 
 use super::ColumnLayout;
 use super::page::ColumnPage;
-
-/// Pages that a scan asks for ahead: 1 MiB, which a disk delivers in a millisecond or two.
-const READ_AHEAD_PAGES: usize = 4;
+use crate::page_walk::{PageOfRows, PageWalk};
 
 /// Reads rows block by block. Owns or shares the pages that are left; a page that nobody shares is destroyed when its
 /// last block is dropped.
 pub struct ColumnScan {
-    manager: BufferManager,
     layout: Arc<ColumnLayout>,
-    pages: std::vec::IntoIter<Arc<ColumnPage>>,
+    pages: PageWalk<ColumnPage>,
     current: Option<Cursor>,
-    is_begun: bool,
 }
 
 /// Where a scan is inside a page.
@@ -42,13 +38,7 @@ pub struct ColumnBlock {
 
 impl ColumnScan {
     pub(super) fn new(manager: &BufferManager, layout: &Arc<ColumnLayout>, pages: Vec<Arc<ColumnPage>>) -> Self {
-        Self {
-            manager: manager.clone(),
-            layout: layout.clone(),
-            pages: pages.into_iter(),
-            current: None,
-            is_begun: false,
-        }
+        Self { layout: layout.clone(), pages: PageWalk::new(manager, pages), current: None }
     }
 
     /// The next rows, `rows_max` at most; `None` at the end.
@@ -57,14 +47,12 @@ impl ColumnScan {
             if let Some(cursor) = &mut self.current
                 && cursor.row < cursor.page.rows()
             {
-                return cursor.next_block(&self.manager, &self.layout, rows_max).map(Some);
+                return cursor.next_block(self.pages.manager(), &self.layout, rows_max).map(Some);
             }
             let Some(page) = self.pages.next() else {
                 self.current = None;
                 return Ok(None);
             };
-            read_ahead(&self.manager, self.pages.as_slice(), !self.is_begun);
-            self.is_begun = true;
             self.current = Some(Cursor { page, row: 0, string_bytes: 0 });
         }
     }
@@ -114,16 +102,5 @@ impl ColumnBlock {
         let pin = self.manager.pin(self.page.page())?;
         self.page.set_flags(&self.layout, &pin, self.rows.clone(), flags);
         Ok(())
-    }
-}
-
-/// Asks for the pages that come next to be read back while others are worked on. Called each time when one of the
-/// `upcoming` pages is taken: after the first time, only one more comes into view.
-pub(super) fn read_ahead(manager: &BufferManager, upcoming: &[Arc<ColumnPage>], is_first_time: bool) {
-    let window = &upcoming[..upcoming.len().min(READ_AHEAD_PAGES)];
-    if is_first_time {
-        manager.read_ahead(window.iter().map(|page| page.page()));
-    } else if let Some(newest) = window.get(READ_AHEAD_PAGES - 1) {
-        manager.read_ahead([newest.page()]);
     }
 }

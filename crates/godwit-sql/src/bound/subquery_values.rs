@@ -100,15 +100,16 @@ impl SubqueryValues {
     /// Joins the mark of a correlated subquery to `input`; `None` if its conditions can't be pulled out of it.
     fn mark(&self, subquery: &Subquery, input: &mut LogicalPlan) -> Result<Option<Expr>> {
         let mut pull_up = PullUpCorrelatedExpr::new().with_exists_sub_query(true);
-        let pulled = subquery.subquery.as_ref().clone().rewrite(&mut pull_up).data()?;
+        let (named, mut renamed) = with_outer_columns_named(subquery.subquery.as_ref().clone())?;
+        let pulled = named.rewrite(&mut pull_up).data()?;
         let (true, Some(condition)) = (pull_up.can_pull_up, conjunction(pull_up.join_filters)) else {
             return Ok(None);
         };
         self.marks.set(self.marks.get() + 1);
         let table = format!("exists {}", self.marks.get());
         let inner: BTreeSet<Column> = pull_up.correlated_subquery_cols_map.into_values().flatten().collect();
-        let renamed: HashMap<Column, Column> =
-            inner.into_iter().map(|column| (column.clone(), Column::new(Some(table.as_str()), column.name))).collect();
+        renamed
+            .extend(inner.into_iter().map(|column| (column.clone(), Column::new(Some(table.as_str()), column.name))));
         let condition = condition.transform(|part| match &part {
             Expr::Column(column) => Ok(match renamed.get(column) {
                 Some(renamed) => Transformed::yes(Expr::Column(renamed.clone())),
@@ -128,6 +129,28 @@ impl SubqueryValues {
         *input = joined.build()?;
         Ok(Some(Expr::Column(Column::new(Some(table), "mark"))))
     }
+}
+
+/// Gives the columns of the outer query names that the subquery's own columns can't have, as both may read one table; and
+/// what they stand for.
+fn with_outer_columns_named(plan: LogicalPlan) -> Result<(LogicalPlan, HashMap<Column, Column>)> {
+    let mut outer = HashMap::new();
+    let named = plan.transform_up(|node| {
+        node.map_expressions(|expr| {
+            expr.transform(|part| {
+                Ok(match part {
+                    Expr::OuterReferenceColumn(field, column) => {
+                        let table = column.relation.as_ref().map(ToString::to_string).unwrap_or_default();
+                        let named = Column::new(Some(format!("outer {table}")), column.name.clone());
+                        outer.insert(named.clone(), column);
+                        Transformed::yes(Expr::OuterReferenceColumn(field, named))
+                    }
+                    other => Transformed::no(other),
+                })
+            })
+        })
+    })?;
+    Ok((named.data, outer))
 }
 
 fn has_subquery_value(expr: &Expr) -> bool {

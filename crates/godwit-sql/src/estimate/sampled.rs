@@ -9,9 +9,7 @@
 //!
 //! One of the two must be whole. Of two samples, rows that lie side by side in both tables would match too often.
 
-use std::collections::HashMap;
-
-use datafusion_common::Column;
+use datafusion_common::{Column, HashMap};
 use datafusion_expr::{Expr, LogicalPlan, TableScan};
 
 use super::Estimates;
@@ -45,16 +43,30 @@ impl SampledKeys {
         Some(Self { keys, is_whole: sample.is_whole() })
     }
 
-    /// The number of values that pairs of a whole relation's keys and others are spread over; `estimated` is what
-    /// statistics tell. `None` if too few pairs are found to know better.
-    pub(crate) fn domain_with(&self, other: &Self, estimated: f64) -> Option<f64> {
+    /// How many rows of a whole relation each key has.
+    pub(crate) fn counted(&self) -> KeyCounts {
         assert!(self.is_whole, "two samples would be joined");
-        let mut rows_of: HashMap<i64, u32> = HashMap::with_capacity(self.keys.len());
+        let mut rows_of = HashMap::with_capacity(self.keys.len());
         for &key in &self.keys {
             *rows_of.entry(key).or_default() += 1;
         }
-        let found: f64 = other.keys.iter().map(|key| rows_of.get(key).map_or(0.0, |&rows| f64::from(rows))).sum();
-        let combinations = self.keys.len() as f64 * other.keys.len() as f64;
+        KeyCounts { rows_of, rows: self.keys.len() as f64 }
+    }
+}
+
+/// All keys of a relation.
+pub(crate) struct KeyCounts {
+    rows_of: HashMap<i64, u32>,
+    rows: f64,
+}
+
+impl KeyCounts {
+    /// The number of values that pairs of these keys and others are spread over; `estimated` is what statistics tell.
+    /// `None` if too few pairs are found to know better.
+    pub(crate) fn domain_with(&self, other: &SampledKeys, estimated: f64) -> Option<f64> {
+        let rows_of = |key| self.rows_of.get(key).map_or(0, |&rows| u64::from(rows));
+        let found = other.keys.iter().map(rows_of).sum::<u64>() as f64;
+        let combinations = self.rows * other.keys.len() as f64;
         let is_telling = found.max(combinations / estimated) >= MEASURED_PAIRS_MIN;
         is_telling.then(|| (combinations / found.max(UNSEEN_ROWS)).max(1.0))
     }

@@ -66,7 +66,7 @@ impl Hub {
         let mut keys: Vec<Option<SampledKeys>> = (0..members.len()).map(keys).collect();
         let is_whole = |at: &usize| keys[*at].as_ref().is_some_and(|keys| keys.is_whole);
         let member = (0..members.len()).filter(is_whole).min_by(|&a, &b| rows(a).total_cmp(&rows(b)))?;
-        let hub = keys[member].take()?;
+        let hub = keys[member].take()?.counted();
         let domain = |(other, keys): (&Member, &Option<SampledKeys>)| {
             let estimated = pair_domain(&members[member].estimate, &other.estimate);
             keys.as_ref().and_then(|keys| hub.domain_with(keys, estimated)).unwrap_or(estimated).max(1.0)

@@ -12,7 +12,7 @@
 //! leave few of its rows.
 //!
 //! Up to [`EXACT_RELATIONS_MAX`] relations the best bushy tree is found by dynamic programming over connected
-//! subgraphs (DPccp); larger graphs are joined greedily. In every join the right input is the build side.
+//! subgraphs (DPccp); larger graphs are searched along some lines (enumerate.rs). In every join the right input is the build side.
 
 mod cost;
 mod enumerate;

@@ -1,0 +1,62 @@
+//! Pages of rows, one after the other, while those that come next are on their way from the disk.
+
+use std::sync::Arc;
+
+use godwit_memory::{BufferManager, Page};
+
+/// Pages that a reader asks for ahead: 1 MiB (without the strings of row pages), which a disk delivers in a millisecond or
+/// two. More would take memory from others while it waits for its turn.
+const READ_AHEAD_PAGES: usize = 4;
+
+/// A page of rows, with all that is read with it.
+pub(crate) trait PageOfRows {
+    fn rows(&self) -> usize;
+
+    /// The page, and others that its rows point to.
+    fn all_pages(&self) -> impl Iterator<Item = &Page>;
+}
+
+/// Takes pages in order. Owns or shares those that are left.
+pub(crate) struct PageWalk<P> {
+    manager: BufferManager,
+    pages: std::vec::IntoIter<Arc<P>>,
+    is_begun: bool,
+}
+
+impl<P: PageOfRows> PageWalk<P> {
+    pub(crate) fn new(manager: &BufferManager, pages: Vec<Arc<P>>) -> Self {
+        Self { manager: manager.clone(), pages: pages.into_iter(), is_begun: false }
+    }
+
+    pub(crate) fn manager(&self) -> &BufferManager {
+        &self.manager
+    }
+
+    /// Asks for the page that comes first to be read back, while other things are done.
+    pub(crate) fn read_first_ahead(&self) {
+        let pages = self.pages.as_slice();
+        read_ahead(&self.manager, &pages[..pages.len().min(1)], true);
+    }
+}
+
+impl<P: PageOfRows> Iterator for PageWalk<P> {
+    type Item = Arc<P>;
+
+    fn next(&mut self) -> Option<Arc<P>> {
+        let page = self.pages.next()?;
+        read_ahead(&self.manager, self.pages.as_slice(), !self.is_begun);
+        self.is_begun = true;
+        Some(page)
+    }
+}
+
+/// Asks for the pages that come next to be read back while others are worked on. Called each time when one of the
+/// `upcoming` pages is taken: after the first time, only one more comes into view.
+pub(crate) fn read_ahead<P: PageOfRows>(manager: &BufferManager, upcoming: &[Arc<P>], is_first_time: bool) {
+    let window = &upcoming[..upcoming.len().min(READ_AHEAD_PAGES)];
+    if is_first_time {
+        manager.read_ahead(window.iter().flat_map(|page| page.all_pages()));
+    } else if let Some(newest) = window.get(READ_AHEAD_PAGES - 1) {
+        manager.read_ahead(newest.all_pages());
+    }
+}
