@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion_expr::Expr;
 use godwit_common::Result;
-use godwit_expression::TextDomain;
+use godwit_expression::{Expression, TextDomain};
 use godwit_memory::BufferManager;
-use godwit_vector::{RowType, Vector};
+use godwit_vector::{RowType, ValueRange, Vector};
 
 use crate::QueryContext;
 use crate::key_filter::KeyFilter;
@@ -20,10 +20,15 @@ pub trait Table: Send + Sync {
     /// A source of the requested columns, rows filtered.
     fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>>;
 
+    /// All values of a text column whose scans emit vectors of one ordered dictionary, so that codes of them cost nothing.
+    fn text_codes(&self, _column: usize) -> Result<Option<Arc<TextDomain>>> {
+        Ok(None)
+    }
+
     /// All values of a text column, if they are few and it costs little to know them. `memory` accounts for what is read
     /// to find out.
-    fn text_domain(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
-        Ok(None)
+    fn text_domain(&self, column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
+        self.text_codes(column)
     }
 
     /// The values of a column in the rows of the table's sample, always the same ones ([`pick_sample`](crate::pick_sample)),
@@ -57,6 +62,15 @@ pub struct ScanRequest {
 pub struct ScanFilter {
     /// Index into [`ScanRequest::columns`].
     pub column: usize,
-    /// The filter, once the build is done. A row may be dropped if `KeyFilter` excludes its value.
+    /// What the filter is about, over a chunk of that column alone; `None`: the column's values.
+    pub key: Option<Expression>,
+    /// The filter, once the build is done. A row may be dropped if `KeyFilter` excludes its key.
     pub filter: Arc<OnceLock<Arc<KeyFilter>>>,
+}
+
+impl ScanFilter {
+    /// Bounds of the column's values in rows that may pass, if they are known: before the scan starts.
+    pub fn range(&self) -> Option<ValueRange> {
+        self.filter.get().filter(|_| self.key.is_none())?.range()
+    }
 }

@@ -14,9 +14,10 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use arrow_schema::SchemaRef;
 use datafusion_common::DFSchema;
 use datafusion_expr::Expr;
-use godwit_common::{MemoryTag, Result};
+use godwit_common::MemoryTag;
 use godwit_expression::{CompileContext, Predicate};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_sql::{SampleCount, TableSample};
@@ -108,8 +109,8 @@ pub fn sampled_values(pieces: &[Vector]) -> Option<Vector> {
 /// The sample of a table, column by column as filters and joins ask for them.
 pub struct SampledTable {
     table: Arc<dyn Table>,
-    schema: DFSchema,
-    /// Of the table.
+    schema: SchemaRef,
+    /// Of the table, those that are deleted and take part in [`pick_sample`] included.
     rows: u64,
     memory: BufferManager,
     columns: Vec<OnceLock<Option<Vector>>>,
@@ -126,17 +127,10 @@ struct Passed {
 
 impl SampledTable {
     /// The sample of a table of these columns and so many rows.
-    pub fn new(
-        table: Arc<dyn Table>,
-        schema: &arrow_schema::Schema,
-        rows: u64,
-        memory: &BufferManager,
-    ) -> Result<Self> {
-        let schema =
-            DFSchema::try_from(schema.clone()).map_err(|error| godwit_common::Error::internal(error.to_string()))?;
+    pub fn new(table: Arc<dyn Table>, schema: &SchemaRef, rows: u64, memory: &BufferManager) -> Self {
         let columns = table.row_type().iter().map(|_| OnceLock::new()).collect();
-        let memory = memory.clone();
-        Ok(Self { table, schema, rows, memory, columns, reservation: Mutex::default(), known: Mutex::default() })
+        let (schema, memory) = (schema.clone(), memory.clone());
+        Self { table, schema, rows, memory, columns, reservation: Mutex::default(), known: Mutex::default() }
     }
 
     fn column(&self, column: usize) -> Option<Vector> {
@@ -174,8 +168,8 @@ impl SampledTable {
 
     fn evaluate(&self, filters: &[Expr]) -> Option<Passed> {
         let conjuncts = scan_filter::conjuncts(filters).ok()?;
-        let row_type = self.table.row_type();
-        let predicate = Predicate::compile(&conjuncts, &self.schema, row_type, &CompileContext::default()).ok()?;
+        let (schema, row_type) = (DFSchema::try_from(self.schema.clone()).ok()?, self.table.row_type());
+        let predicate = Predicate::compile(&conjuncts, &schema, row_type, &CompileContext::default()).ok()?;
         let used = predicate.columns_used();
         if used.is_empty() {
             return None;
@@ -204,7 +198,7 @@ impl TableSample for SampledTable {
     }
 
     fn keys(&self, filters: &[Expr], column: &str) -> Option<Vec<i64>> {
-        let index = self.schema.index_of_column_by_name(None, column)?;
+        let index = self.schema.index_of(column).ok()?;
         if !matches!(self.table.row_type()[index].physical, PhysicalType::I32 | PhysicalType::I64) {
             return None;
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! integers, dates, decimals, times:  value − min            as the narrowest unsigned type that holds max − min
-//! text with few, known values:       place among them       likewise; back as codes into one shared dictionary
+//! text whose values are all known:    place among them       likewise; back as codes into one shared dictionary
 //! lists, structs, maps:              bytes                  not to be narrower, but because rows hold nothing else
 //! ```
 //!
@@ -15,99 +15,22 @@
 
 use std::sync::Arc;
 
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
-use godwit_vector::kernels::cast::{add_wrapping, subtract_narrowing};
-use godwit_vector::kernels::hash::hash_string;
+use godwit_vector::kernels::cast::{add_wrapping, convert, subtract_narrowing};
 use godwit_vector::{
-    ColumnType, Data, Dictionary, Flat, PhysicalType, StrColumn, ValueRange, Vector, nested_from_bytes, nested_to_bytes,
+    ColumnType, Data, Dictionary, Flat, PhysicalType, ValueRange, Vector, nested_from_bytes, nested_to_bytes,
 };
 use parking_lot::Mutex;
 
-use crate::Expression;
 use crate::expression::Kernel;
 use crate::range;
-
-/// Most values of a [`TextDomain`]: codes take two bytes.
-pub const DOMAIN_VALUES_MAX: usize = 1 << 16;
+use crate::text_domain::EMPTY;
+use crate::{Expression, TextDomain};
 
 /// Dictionaries whose translation into codes a column remembers: the row groups that workers have under way.
 const TRANSLATIONS_MAX: usize = 16;
-
-/// All values that a text column can have, in order.
-pub struct TextDomain {
-    dictionary: Arc<Dictionary>,
-    /// Open addressing by hash: place of a value, or `EMPTY`.
-    slots: Vec<u32>,
-}
-
-const EMPTY: u32 = u32::MAX;
-
-impl TextDomain {
-    /// The domain of these values, which needn't be distinct; `None` if there are too many.
-    pub fn new<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
-        let mut values: Vec<&[u8]> = values.into_iter().collect();
-        values.sort_unstable();
-        values.dedup();
-        if values.len() > DOMAIN_VALUES_MAX {
-            return None;
-        }
-        let strings = StrColumn::from_strings(values);
-        Some(Self::of_sorted(Arc::new(Dictionary::new(Flat::Str(strings), true))))
-    }
-
-    /// The domain of an ordered dictionary, whose codes need no translation; `None` if it has too many values.
-    pub fn of_dictionary(dictionary: Arc<Dictionary>) -> Option<Self> {
-        assert!(dictionary.is_ordered(), "codes of a domain are in the order of its values");
-        (dictionary.len() <= DOMAIN_VALUES_MAX).then(|| Self::of_sorted(dictionary))
-    }
-
-    fn of_sorted(dictionary: Arc<Dictionary>) -> Self {
-        let strings = dictionary.values().strings();
-        let mut slots = vec![EMPTY; (strings.len() * 2 + 1).next_power_of_two()];
-        for (place, view) in strings.views().iter().enumerate() {
-            let mut slot = hash_string(view, strings.get(place)) as usize & (slots.len() - 1);
-            while slots[slot] != EMPTY {
-                slot = (slot + 1) & (slots.len() - 1);
-            }
-            slots[slot] = place as u32;
-        }
-        Self { dictionary, slots }
-    }
-
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        self.dictionary.len()
-    }
-
-    /// True if there is no value: all rows are NULL.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Size of the longest value, in bytes.
-    pub fn bytes_max(&self) -> usize {
-        self.dictionary.values().strings().views().iter().map(|view| view.len()).max().unwrap_or(0)
-    }
-
-    /// The places of strings, `EMPTY` for those that aren't there.
-    fn places(&self, strings: &StrColumn) -> Vec<u32> {
-        let known = self.dictionary.values().strings();
-        let mask = self.slots.len() - 1;
-        let place_of = |(row, view)| {
-            let bytes = strings.get(row);
-            let mut slot = hash_string(view, bytes) as usize & mask;
-            loop {
-                match self.slots[slot] {
-                    EMPTY => return EMPTY,
-                    place if known.get(place as usize) == bytes => return place,
-                    _ => slot = (slot + 1) & mask,
-                }
-            }
-        };
-        strings.views().iter().enumerate().map(place_of).collect()
-    }
-}
 
 /// How a column is compressed.
 #[derive(Clone)]
@@ -122,7 +45,12 @@ pub enum Compression {
         physical: PhysicalType,
     },
     /// The place among all values.
-    Codes(Arc<TextDomain>),
+    Codes {
+        /// The values.
+        domain: Arc<TextDomain>,
+        /// The type of the place.
+        physical: PhysicalType,
+    },
     /// Nested values as bytes of the same order ([`nested_to_bytes`]).
     Bytes,
 }
@@ -151,14 +79,27 @@ impl Compression {
 
     /// How a text column whose values are all known is compressed.
     pub fn of_domain(domain: Arc<TextDomain>) -> Self {
-        Self::Codes(domain)
+        let physical = narrowest(domain.len().max(1) as u128 - 1).expect("codes fit into 64 bits");
+        Self::Codes { domain, physical }
+    }
+
+    /// As [`of_domain`](Self::of_domain), in a type that holds one code more than there are values: for keys that meet
+    /// keys with other values.
+    pub(crate) fn of_key_domain(domain: Arc<TextDomain>) -> Self {
+        let physical = narrowest(domain.len() as u128).expect("codes fit into 64 bits");
+        Self::Codes { domain, physical }
+    }
+
+    /// True if values become places in a domain.
+    pub fn is_codes(&self) -> bool {
+        matches!(self, Self::Codes { .. })
     }
 
     /// The bound of compressed values, if they are integers.
     fn compressed_range(&self) -> Option<ValueRange> {
         match self {
             Self::Offset { base, range, .. } => Some(range::new(range.min - base, range.max - base)),
-            Self::Codes(domain) => Some(range::new(0, domain.len().max(1) as i128 - 1)),
+            Self::Codes { domain, .. } => Some(range::new(0, domain.len().max(1) as i128 - 1)),
             Self::Bytes => None,
         }
     }
@@ -166,14 +107,13 @@ impl Compression {
     /// The type of compressed values.
     pub fn physical(&self) -> PhysicalType {
         match self {
-            Self::Offset { physical, .. } => *physical,
-            Self::Codes(domain) => narrowest(domain.len().max(1) as u128 - 1).expect("codes have two bytes"),
+            Self::Offset { physical, .. } | Self::Codes { physical, .. } => *physical,
             Self::Bytes => PhysicalType::Str,
         }
     }
 
-    /// The compressed values of `expression`, whose type it was made for.
-    pub fn compress(&self, expression: &Expression) -> Expression {
+    /// The type of compressed values.
+    pub(crate) fn compressed_type(&self, nullable: bool) -> ColumnType {
         let physical = self.physical();
         let logical = match physical {
             PhysicalType::U8 => DataType::UInt8,
@@ -182,19 +122,30 @@ impl Compression {
             PhysicalType::Str => DataType::Binary,
             _ => DataType::UInt64,
         };
-        let range = match self {
-            // What is proven of this side of a join, which may be less than of both.
-            Self::Offset { base: 0, .. } => expression.output().range,
-            _ => self.compressed_range(),
-        };
-        let output = ColumnType { logical, physical, nullable: expression.output().nullable, range };
+        ColumnType { logical, physical, nullable, range: self.compressed_range() }
+    }
+
+    /// Codes in the type of this compression, NULL where `like` is.
+    pub(crate) fn narrowed(&self, codes: ScalarBuffer<u32>, like: &Vector) -> Vector {
+        let codes = Vector::flat(Flat::U32(codes), None).with_validity(like.validity().cloned());
+        convert(&codes, self.physical())
+    }
+
+    /// The compressed values of `expression`, whose type it was made for.
+    pub fn compress(&self, expression: &Expression) -> Expression {
+        let mut output = self.compressed_type(expression.output().nullable);
+        // What is proven of this side of a join, which may be less than of both.
+        if let Self::Offset { base: 0, .. } = self {
+            output.range = expression.output().range;
+        }
         match self {
             Self::Offset { base, .. } => {
-                let kernel = Subtract { base: *base, physical };
+                let kernel = Subtract { base: *base, physical: self.physical() };
                 Expression::strict(kernel, vec![expression.clone()], output).per_entry()
             }
-            Self::Codes(domain) => {
-                let kernel = Encode { domain: domain.clone(), physical, translations: Mutex::default() };
+            Self::Codes { domain, .. } => {
+                let (domain, compression) = (domain.clone(), self.clone());
+                let kernel = Encode { domain, compression, translations: Mutex::default() };
                 Expression::strict(kernel, vec![expression.clone()], output)
             }
             Self::Bytes => Expression::strict(ToBytes, vec![expression.clone()], output),
@@ -209,7 +160,7 @@ impl Compression {
             Self::Offset { base, .. } => {
                 Expression::strict(Add { base: *base, physical: original.physical }, arguments, output)
             }
-            Self::Codes(domain) => Expression::strict(Decode { domain: domain.clone() }, arguments, output),
+            Self::Codes { domain, .. } => Expression::strict(Decode { domain: domain.clone() }, arguments, output),
             Self::Bytes => Expression::strict(FromBytes { logical: original.logical.clone() }, arguments, output),
         }
     }
@@ -271,7 +222,7 @@ impl Kernel for Add {
 
 struct Encode {
     domain: Arc<TextDomain>,
-    physical: PhysicalType,
+    compression: Compression,
     /// Places of the entries of dictionaries that were met last, by identity.
     translations: Mutex<Vec<(u64, Arc<Vec<u32>>)>>,
 }
@@ -282,7 +233,7 @@ impl Encode {
         if let Some((_, places)) = known.iter().find(|(id, _)| *id == dictionary.id()) {
             return places.clone();
         }
-        let places = Arc::new(self.domain.places(dictionary.values().strings()));
+        let places = Arc::new(self.domain.places_of_entries(dictionary));
         if known.len() == TRANSLATIONS_MAX {
             known.remove(0);
         }
@@ -290,19 +241,18 @@ impl Encode {
         places
     }
 
-    /// Checks that all places of rows that aren't NULL are known, and narrows them.
-    fn narrowed(&self, mut places: Vec<u32>, like: &Vector) -> Result<Vector> {
+    /// Checks that all places of rows that aren't NULL are known.
+    fn checked(&self, mut places: Vec<u32>, like: &Vector) -> Result<Vec<u32>> {
         if places.contains(&EMPTY) {
             for (row, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == EMPTY) {
                 if like.is_valid(row) {
-                    return Err(Error::user("a text column has a value that is in none of its file's dictionaries")
+                    return Err(Error::user("a text column has a value that is in none of its dictionaries")
                         .with_hint("the file is corrupt or has changed; SET compressed_materialization = false"));
                 }
                 *place = 0;
             }
         }
-        let codes = Vector::from_values(places, None).with_validity(like.validity().cloned());
-        Ok(godwit_vector::kernels::cast::convert(&codes, self.physical))
+        Ok(places)
     }
 }
 
@@ -311,7 +261,9 @@ impl Kernel for Encode {
         let vector = &arguments[0];
         let places = match vector.data() {
             Data::Dictionary(_, dictionary) if dictionary.is_empty() => vec![EMPTY; rows],
-            Data::Dictionary(codes, dictionary) if dictionary.id() == self.domain.dictionary.id() => codes.to_vec(),
+            Data::Dictionary(codes, dictionary) if dictionary.id() == self.domain.dictionary().id() => {
+                return Ok(self.compression.narrowed(codes.clone(), vector));
+            }
             Data::Dictionary(codes, dictionary) => {
                 let translation = self.translation(dictionary);
                 codes.iter().map(|&code| translation[code as usize]).collect()
@@ -319,7 +271,7 @@ impl Kernel for Encode {
             Data::Flat(flat) => self.domain.places(flat.strings()),
             Data::Constant(flat) => vec![self.domain.places(flat.strings())[0]; rows],
         };
-        self.narrowed(places, vector)
+        Ok(self.compression.narrowed(self.checked(places, vector)?.into(), vector))
     }
 
     fn can_fail(&self) -> bool {
@@ -337,18 +289,20 @@ impl Kernel for Decode {
         if self.domain.is_empty() {
             return Ok(Vector::null(PhysicalType::Str, rows));
         }
-        let last = self.domain.len() as u32 - 1;
-        let wide = godwit_vector::kernels::cast::convert(vector, PhysicalType::U32).to_flat();
-        // NULL rows hold arbitrary values, and codes must be in bounds.
-        let codes: Vec<u32> = wide.values::<u32>().iter().map(|&code| code.min(last)).collect();
-        let codes = Vector::dictionary(codes.into(), self.domain.dictionary.clone(), None);
+        let Flat::U32(mut codes) = convert(vector, PhysicalType::U32).to_flat() else { unreachable!("made so") };
+        if vector.has_nulls() {
+            // NULL rows hold arbitrary values, and codes must be in bounds.
+            let last = self.domain.len() as u32 - 1;
+            codes = codes.iter().map(|&code| code.min(last)).collect();
+        }
+        let codes = Vector::dictionary(codes, self.domain.dictionary().clone(), None);
         Ok(codes.with_validity(vector.validity().cloned()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use godwit_vector::{Bitmap, Chunk};
+    use godwit_vector::{Bitmap, Chunk, StrColumn};
     use proptest::prelude::*;
 
     use super::*;
@@ -386,7 +340,7 @@ mod tests {
             let nulls: Vec<bool> = values.iter().map(|(_, null)| *null).collect();
             let column = Vector::from_values(numbers.clone(), validity(&nulls));
             let (narrow, back) = round_trip(&compression, &column, &ty);
-            let narrow = godwit_vector::kernels::cast::convert(&narrow, PhysicalType::U64).to_flat();
+            let narrow = convert(&narrow, PhysicalType::U64).to_flat();
             for row in 0..numbers.len() {
                 prop_assert_eq!(back.is_valid(row), !nulls[row]);
                 if !nulls[row] {
@@ -398,23 +352,25 @@ mod tests {
 
         #[test]
         fn texts_come_back_and_keep_their_order(
-            values in prop::collection::vec(("[a-c]{0,3}|long[a-b]{12,16}", any::<bool>()), 1..50), as_dictionary: bool,
+            values in prop::collection::vec(("[a-c]{0,3}|long[a-b]{12,16}", any::<bool>()), 1..50), form in 0..3,
         ) {
             let texts: Vec<&str> = values.iter().map(|(text, _)| text.as_str()).collect();
             let nulls: Vec<bool> = values.iter().map(|(_, null)| *null).collect();
             let ty = ColumnType::new(DataType::Utf8View, true).unwrap();
             let domain = TextDomain::new(texts.iter().map(|text| text.as_bytes())).unwrap();
-            let compression = Compression::of_domain(Arc::new(domain));
+            let codes = || domain.places(&StrColumn::from_strings(&texts));
             let flat = Flat::Str(StrColumn::from_strings(&texts));
-            let column = match as_dictionary {
-                true => {
+            let column = match form {
+                0 => Vector::flat(flat, validity(&nulls)),
+                1 => {
                     let codes: Vec<u32> = (0..texts.len() as u32).collect();
                     Vector::dictionary(codes.into(), Arc::new(Dictionary::new(flat, false)), validity(&nulls))
                 }
-                false => Vector::flat(flat, validity(&nulls)),
+                _ => Vector::dictionary(codes().into(), domain.dictionary().clone(), validity(&nulls)),
             };
+            let compression = Compression::of_domain(Arc::new(domain));
             let (narrow, back) = round_trip(&compression, &column, &ty);
-            let codes = godwit_vector::kernels::cast::convert(&narrow, PhysicalType::U32).to_flat();
+            let codes = convert(&narrow, PhysicalType::U32).to_flat();
             let codes = codes.values::<u32>();
             for a in (0..texts.len()).filter(|&row| !nulls[row]) {
                 let flat = back.to_flat();
@@ -437,11 +393,9 @@ mod tests {
     }
 
     #[test]
-    fn wide_ranges_and_long_lists_are_left_alone() {
+    fn wide_ranges_are_left_alone() {
         let wide =
             ColumnType { range: Some(range::new(0, 1 << 33)), ..ColumnType::new(DataType::Int64, false).unwrap() };
         assert!(Compression::of_range(&wide).is_none());
-        let texts: Vec<String> = (0..DOMAIN_VALUES_MAX + 1).map(|i| i.to_string()).collect();
-        assert!(TextDomain::new(texts.iter().map(|text| text.as_bytes())).is_none());
     }
 }

@@ -25,6 +25,7 @@ mod compress;
 mod conditional;
 mod context;
 mod expression;
+mod key_codes;
 mod like;
 mod literal;
 mod ordered;
@@ -34,14 +35,17 @@ pub mod range;
 mod set;
 mod temporal;
 mod text;
+mod text_domain;
 
-pub use compress::{Compression, DOMAIN_VALUES_MAX, TextDomain};
+pub use compress::Compression;
 pub use context::{CompileContext, Parameter, ScalarSubquery};
 pub use expression::Expression;
+pub use key_codes::KeyCodes;
 pub use literal::{literal_value, scalar_from_integer, scalar_to_integer};
 pub use ordered::{OrderedKey, ordered_value, value_of_ordered};
 pub use predicate::{Predicate, PredicateWorker};
 pub use projection::Projection;
+pub use text_domain::{DOMAIN_VALUES_MAX, TextDomain};
 
 #[cfg(test)]
 mod tests;

@@ -65,7 +65,7 @@ impl FileResolver {
             [path] if is_text_file(path) => TextTable::definition(path, &[], None)?,
             _ => {
                 let table = ParquetTable::open_with(paths, &self.memory, self.faults.as_ref())?;
-                table.definition(text, &self.memory)?
+                table.definition(text, &self.memory)
             }
         };
         let mut known = self.known.lock();
@@ -111,7 +111,7 @@ pub fn tables_in(folder: &Path, memory: &BufferManager) -> Result<Vec<Arc<TableD
         let paths = if path.is_dir() { parquet_files(&path)? } else { vec![path.clone()] };
         let paths: Vec<PathBuf> = paths.into_iter().filter(|path| has_extension(path)).collect();
         if let (Some(name), false) = (path.file_stem().and_then(|stem| stem.to_str()), paths.is_empty()) {
-            tables.push(ParquetTable::open(paths, memory)?.definition(name, memory)?);
+            tables.push(ParquetTable::open(paths, memory)?.definition(name, memory));
         }
     }
     Ok(tables)

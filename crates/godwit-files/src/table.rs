@@ -112,16 +112,12 @@ impl ParquetTable {
     }
 
     /// This table for the catalog. `memory` accounts for its sample.
-    pub fn definition(
-        self: &Arc<Self>,
-        name: impl Into<String>,
-        memory: &BufferManager,
-    ) -> Result<Arc<TableDefinition>> {
+    pub fn definition(self: &Arc<Self>, name: impl Into<String>, memory: &BufferManager) -> Arc<TableDefinition> {
         let table = Arc::new(Scannable(self.clone()));
         let handle = Arc::new(TableHandle(table.clone()));
         let definition = TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle);
-        let sample = SampledTable::new(table, &definition.schema, self.statistics.rows, memory)?;
-        Ok(Arc::new(definition.with_sample(Arc::new(sample))))
+        let sample = SampledTable::new(table, &definition.schema, self.statistics.rows, memory);
+        Arc::new(definition.with_sample(Arc::new(sample)))
     }
 
     /// A source of the requested columns, rows filtered.

@@ -12,6 +12,7 @@
 //! row groups and log only where those are. A checkpoint makes row groups of all deltas and empties the log.
 #![forbid(unsafe_code)]
 
+mod codes;
 mod deleted;
 mod inspect;
 mod rules;

@@ -1,13 +1,13 @@
 //! One version of a table: what a query sees of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_exec::pipeline::Source;
-use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
-use godwit_expression::{DOMAIN_VALUES_MAX, TextDomain, scalar_from_integer};
+use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
+use godwit_expression::{TextDomain, scalar_from_integer};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_sql::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
 use godwit_storage::table::{ColumnSummary, Main};
@@ -16,7 +16,7 @@ use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, RowType, Vector};
 
 use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
-use crate::scan::TableScan;
+use crate::scan::{TableScan, sample};
 
 /// Bytes of the shortest and longest string that the planner is told.
 const STATISTICS_BYTES_MAX: usize = 64;
@@ -39,6 +39,8 @@ pub struct TableVersion {
     /// Over both parts, by column; deleted rows count.
     summaries: Vec<ColumnSummary>,
     rows: u64,
+    /// By column, once somebody asked.
+    codes: Vec<OnceLock<Option<Arc<TextDomain>>>>,
     memory: BufferManager,
 }
 
@@ -66,6 +68,7 @@ impl TableVersion {
                 epoch: 0,
                 summaries: Vec::new(),
                 rows: 0,
+                codes: Vec::new(),
                 memory: memory.clone(),
             }
             .summarized(),
@@ -96,6 +99,7 @@ impl TableVersion {
         self.scan_type.clone_from(&self.row_type);
         self.scan_type.push(ColumnType::new(DataType::Int64, false)?);
         self.rows = self.main.rows() + self.delta_rows as u64 - self.deleted.rows();
+        self.codes = self.row_type.iter().map(|_| OnceLock::new()).collect();
         Ok(Arc::new(self))
     }
 
@@ -114,6 +118,7 @@ impl TableVersion {
             epoch: self.epoch,
             summaries: self.summaries.clone(),
             rows: self.rows,
+            codes: Vec::new(),
             memory: self.memory.clone(),
         }
     }
@@ -343,12 +348,20 @@ impl TableVersion {
         &self.memory
     }
 
+    /// Where [`Self::text_codes`] remembers what it found.
+    pub(crate) fn known_codes(&self, column: usize) -> &OnceLock<Option<Arc<TextDomain>>> {
+        &self.codes[column]
+    }
+
     /// This version for the catalog.
     pub fn definition(self: &Arc<Self>) -> Arc<TableDefinition> {
-        let handle = Arc::new(TableHandle(Arc::new(Scannable { version: self.clone(), with_row_ids: false })));
+        let table = Arc::new(Scannable { version: self.clone(), with_row_ids: false });
+        let handle = Arc::new(TableHandle(table.clone()));
         let statistics = Arc::new(self.statistics());
         let definition = TableDefinition::new(&self.name, self.schema.clone(), statistics, handle);
-        Arc::new(definition.with_writable(Arc::new(Writable(self.clone()))))
+        let stored_rows = self.main.rows() + self.delta_rows as u64;
+        let sample = SampledTable::new(table, &definition.schema, stored_rows, &self.memory);
+        Arc::new(definition.with_writable(Arc::new(Writable(self.clone()))).with_sample(Arc::new(sample)))
     }
 
     fn statistics(&self) -> TableStatistics {
@@ -383,16 +396,6 @@ impl TableVersion {
             }
         });
         TableStatistics { rows: self.rows, rows_exact: true, columns: columns.collect() }
-    }
-
-    fn text_domain(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {
-        let Some(dictionary) = &self.main.columns[column].dictionary else { return Ok(None) };
-        let is_known = self.delta_rows == 0 && self.main.has_only_codes(column);
-        if !is_known || dictionary.len() as usize > DOMAIN_VALUES_MAX {
-            return Ok(None);
-        }
-        let strings = dictionary.load(&self.memory)?;
-        Ok(TextDomain::of_dictionary(strings.shared().clone()).map(Arc::new))
     }
 }
 
@@ -480,8 +483,16 @@ impl Table for Scannable {
         TableScan::source(self.version.clone(), request, query)
     }
 
+    fn text_codes(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {
+        self.version.text_codes(column)
+    }
+
     fn text_domain(&self, column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
         self.version.text_domain(column)
+    }
+
+    fn sample(&self, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
+        sample::read(&self.version, column, memory)
     }
 }
 

@@ -123,3 +123,33 @@ fn keys_of_a_small_table_are_looked_up_in_the_sample_of_the_other() {
     let (with_rare, plan) = builds_on(7);
     assert!(!with_rare, "{plan}");
 }
+
+#[test]
+fn tables_of_a_database_file_have_samples_too() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tables(folder.path());
+    let config = Config { threads: Some(2), ..Config::default() };
+    let database = Database::open_with(folder.path().join("x.godwit"), config).unwrap();
+    let connection = database.connect();
+    let run = |sql: &str| connection.query(sql).unwrap().for_each(|batch| drop(batch.unwrap()));
+    for table in ["kinds", "movies", "facts"] {
+        run(&format!("CREATE TABLE {table} AS FROM '{}'", folder.path().join(format!("{table}.parquet")).display()));
+    }
+    check(&connection);
+    // Rows of the delta are among those that are sampled, deleted ones aren't.
+    run("DELETE FROM kinds WHERE id > 2");
+    run("INSERT INTO kinds SELECT i, 'kind ' || i FROM range(3, 40) t(i)");
+    run("DELETE FROM facts WHERE kind = 3 AND movie < 50000");
+    let deleted = FACTS / 4 + FACTS / 80;
+    for (filter, table, truth) in [
+        ("k.name LIKE '%1%'", "kinds", 13),
+        ("k.id < 2", "kinds", 2),
+        ("f.kind = 3 AND f.movie < 60000", "facts", deleted / 5),
+        ("f.kind = 3 AND f.movie < 40000", "facts", 0),
+    ] {
+        let plan = plan(&connection, &format!("{JOINS} WHERE {filter}"));
+        let expected = expected_rows(&plan, table);
+        let error = (expected + 30.0) / (f64::from(truth) + 30.0);
+        assert!((0.7..1.43).contains(&error), "{filter}: {expected} rows expected of {truth}\n{}", plan.join("\n"));
+    }
+}

@@ -9,7 +9,7 @@ use datafusion_expr::utils::{enumerate_grouping_sets, grouping_set_to_exprlist};
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::{Error, Result};
 
-use super::compress::CompressedColumns;
+use super::compress::{CompressedColumns, codes_note};
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
@@ -41,6 +41,7 @@ impl PhysicalPlanner<'_> {
         let name = if by.is_empty() { "Aggregate".to_owned() } else { format!("HashAggregate by {}", by.join(", ")) };
         let exprs = groups.iter().chain(&aggregate.aggr_expr);
         let compressed = self.compress_aggregate(&aggregate.input, exprs, &mut spec)?;
+        let name = name + codes_note(&compressed);
         self.aggregate_stream(stream, spec, &aggregate.schema, name, &compressed)
     }
 
@@ -58,7 +59,8 @@ impl PhysicalPlanner<'_> {
         let (grouping_sets, aggregates) = (None, Vec::new());
         let mut spec = HashAggregateSpec { groups, grouping_sets, aggregates, estimated_groups, groups_enough };
         let compressed = self.compress_aggregate(input, columns.iter(), &mut spec)?;
-        self.aggregate_stream(stream, spec, input.schema(), "Distinct".to_owned(), &compressed)
+        let name = "Distinct".to_owned() + codes_note(&compressed);
+        self.aggregate_stream(stream, spec, input.schema(), name, &compressed)
     }
 
     fn aggregate_stream(

@@ -5,10 +5,11 @@
 //! ```
 //!
 //! The operators know nothing of it. Integers, dates, decimals and times become their difference to the smallest value;
-//! text whose values are all known, because some scan below has it in small dictionaries, becomes a code
-//! ([`godwit_expression::Compression`]). It pays where many bytes are kept: below
-//! [`crate::QuerySettings::compress_from_bytes`] nothing is touched, but for lists, structs and maps: rows hold none, so
-//! they always become bytes of the same order.
+//! text whose values are all known, because some scan below has it in dictionaries, becomes a code
+//! ([`godwit_expression::Compression`]). It pays where many bytes are kept, so that below
+//! [`crate::QuerySettings::compress_from_bytes`] nothing is touched, with two exceptions. Text that scans emit as codes of one
+//! ordered dictionary, as those of the database's own tables do, becomes these codes wherever it is kept, compared or
+//! hashed. Lists, structs and maps always become bytes of the same order: rows hold none.
 //!
 //! A new operator calls [`PhysicalPlanner::compressions_of`] with the columns that it keeps,
 //! [`PhysicalPlanner::compress_stream`] before its sink and [`PhysicalPlanner::decompress_stream`] behind its source.
@@ -20,7 +21,7 @@ use datafusion_common::JoinType;
 use datafusion_expr::logical_plan::Distinct;
 use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::Result;
-use godwit_expression::{Compression, Expression};
+use godwit_expression::{Compression, Expression, TextDomain};
 use godwit_sql::table_of;
 use godwit_vector::{ColumnType, PhysicalType, ValueRange};
 
@@ -59,26 +60,61 @@ impl PhysicalPlanner<'_> {
         estimate.rows.min(rows_max) * row_bytes
     }
 
-    /// How each column of `stream`, the rows of `plan`, is best compressed; nothing if the rows are few.
-    pub(super) fn compressions_of(&self, plan: &LogicalPlan, stream: &Stream) -> Result<CompressedColumns> {
-        if !self.is_worth_compressing(self.bytes_of(plan, &stream.origin, f64::INFINITY)) {
-            return Ok(nested_columns(stream));
-        }
+    /// How each column of `stream`, the rows of `plan`, is best compressed; where it isn't worth it, only what is done
+    /// always.
+    pub(super) fn compressions_of(
+        &self,
+        plan: &LogicalPlan,
+        stream: &Stream,
+        is_worth_it: bool,
+    ) -> Result<CompressedColumns> {
         let columns = stream.origin.iter().zip(&stream.row_type);
-        columns.map(|(&index, ty)| self.compression_of(plan, index, ty)).collect()
+        columns.map(|(&index, ty)| self.compression_of(plan, index, ty, is_worth_it)).collect()
     }
 
     /// How column `index` of `plan`, of type `ty`, is compressed.
-    fn compression_of(&self, plan: &LogicalPlan, index: usize, ty: &ColumnType) -> Result<Option<Compressed>> {
+    pub(super) fn compression_of(
+        &self,
+        plan: &LogicalPlan,
+        index: usize,
+        ty: &ColumnType,
+        is_worth_it: bool,
+    ) -> Result<Option<Compressed>> {
         let compression = match ty.physical {
             PhysicalType::Nested => Compression::of_nested(ty),
-            PhysicalType::Str => match text_column(plan, index) {
-                Some((table, column)) => table.text_domain(column, &self.query.memory)?.map(Compression::of_domain),
-                None => None,
-            },
-            _ => Compression::of_range(ty),
+            PhysicalType::Str => {
+                let domain = match text_column(plan, index) {
+                    Some((table, column)) if is_worth_it => table.text_domain(column, &self.query.memory)?,
+                    _ => self.text_codes(plan, index)?,
+                };
+                domain.map(Compression::of_domain)
+            }
+            _ if is_worth_it => Compression::of_range(ty),
+            _ => None,
         };
         Ok(compression.map(|compression| Compressed { compression, original: ty.clone() }))
+    }
+
+    /// All values of column `index` of `plan` if it is text that comes as codes. None if compression is switched off.
+    pub(super) fn text_codes(&self, plan: &LogicalPlan, index: usize) -> Result<Option<Arc<TextDomain>>> {
+        if self.query.settings.compress_from_bytes.is_none() {
+            return Ok(None);
+        }
+        text_column(plan, index).map_or(Ok(None), |(table, column)| table.text_codes(column))
+    }
+
+    /// How a key over the rows of `plan`, or a value that is kept of them, is compressed.
+    pub(super) fn compression_of_key(
+        &self,
+        plan: &LogicalPlan,
+        key: &Expr,
+        compiled: &Expression,
+        is_worth_it: bool,
+    ) -> Result<Option<Compressed>> {
+        match (compiled.output().physical, passed_column(key, plan.schema())) {
+            (PhysicalType::Str, None) => Ok(None),
+            (_, index) => self.compression_of(plan, index.unwrap_or(0), compiled.output(), is_worth_it),
+        }
     }
 
     /// Replaces columns by their compressed values, where they are. Names and SQL types of the stream stay those of the
@@ -128,19 +164,12 @@ impl PhysicalPlanner<'_> {
         spec: &mut HashAggregateSpec,
     ) -> Result<CompressedColumns> {
         let exprs: Vec<&Expr> = exprs.collect();
-        let schema = input.schema();
-        let passed = |expr: &Expr| passed_column(expr, schema);
         let key_bytes: usize = spec.groups.iter().map(|key| width_of(key.output())).sum();
         let state_bytes: usize =
             spec.aggregates.iter().flat_map(|call| &call.arguments).map(|argument| width_of(argument.output())).sum();
         let groups = spec.estimated_groups.unwrap_or(0) as f64;
         let is_worth_it = self.is_worth_compressing(groups * (key_bytes + state_bytes) as f64);
-        let of = |expr: &Expr, compiled: &Expression| match (compiled.output().physical, passed(expr)) {
-            (PhysicalType::Nested, _) => Ok(nested(compiled.output())),
-            _ if !is_worth_it => Ok(None),
-            (PhysicalType::Str, None) => Ok(None),
-            (_, index) => self.compression_of(input, index.unwrap_or(0), compiled.output()),
-        };
+        let of = |expr: &Expr, compiled: &Expression| self.compression_of_key(input, expr, compiled, is_worth_it);
         let mut columns = CompressedColumns::new();
         for (group, expr) in spec.groups.iter_mut().zip(&exprs) {
             let compressed = of(expr, group)?;
@@ -155,15 +184,25 @@ impl PhysicalPlanner<'_> {
             use AggregateKind as K;
             let keeps_values = matches!(call.kind, K::Min | K::Max | K::AnyValue) && call.order_by.is_empty();
             let gives_value = keeps_values || gives_collected_value(&call.kind);
-            let compressed = match (argument_of(expr), call.arguments.first()) {
+            let compressed = match (arguments_of(expr).first(), call.arguments.first()) {
                 (_, Some(compiled)) if gives_value && nested(compiled.output()).is_some() => nested(compiled.output()),
                 (Some(argument), Some(compiled)) if keeps_values => of(argument, compiled)?,
                 _ => None,
             };
+            // Of distinct values that are counted, nobody asks which they are.
+            if call.kind == K::Count && call.distinct {
+                for (value, argument) in call.arguments.iter_mut().zip(arguments_of(expr)) {
+                    if let Some(compressed) = of(argument, value)? {
+                        *value = compressed.compression.compress(value);
+                    }
+                }
+            }
             // Counts don't keep their argument.
             let kept = call.arguments.iter_mut().skip(compressed.is_some() as usize);
-            let kept = kept.filter(|_| call.kind != K::Count || call.distinct);
-            for value in kept.chain(call.order_by.iter_mut().map(|order| &mut order.expression)) {
+            for value in kept
+                .filter(|_| call.kind != K::Count)
+                .chain(call.order_by.iter_mut().map(|order| &mut order.expression))
+            {
                 *value = as_stored(value);
             }
             columns.push(compressed.map(|compressed| {
@@ -200,13 +239,13 @@ pub(super) fn nested_columns(stream: &Stream) -> CompressedColumns {
 }
 
 /// A value as rows hold it.
-pub(crate) fn as_stored(value: &Expression) -> Expression {
+pub(super) fn as_stored(value: &Expression) -> Expression {
     Compression::of_nested(value.output()).map_or_else(|| value.clone(), |compression| compression.compress(value))
 }
 
-/// Makes keys ready for columns of which some become bytes: a key that is one of these is the column; others that use them
-/// are computed before, as columns behind those of the stream. If there may be none, the columns that such keys use stay
-/// what they are.
+/// Makes keys ready for columns of which some are compressed: a key that is one that becomes bytes is the column; others
+/// that use compressed columns are computed before, as columns behind those of the stream. If there may be none, the
+/// columns that such keys use stay what they are.
 pub(super) fn stored_keys(
     keys: &mut [Expression],
     stream: &Stream,
@@ -216,18 +255,14 @@ pub(super) fn stored_keys(
     let becomes_bytes =
         |columns: &CompressedColumns, column: usize| columns[column].as_ref().is_some_and(|c| c.is_nested());
     for key in keys.iter().filter(|key| !may_append && key.column_index().is_none()) {
-        key.columns_used().into_iter().for_each(|column| {
-            if becomes_bytes(columns, column) {
-                columns[column] = None;
-            }
-        });
+        key.columns_used().into_iter().for_each(|column| columns[column] = None);
     }
     let mut computed = Vec::new();
     for key in keys {
         let stored = as_stored(key);
         *key = match key.column_index() {
             Some(column) if becomes_bytes(columns, column) => Expression::column(column, stored.output().clone()),
-            _ if stored.columns_used().into_iter().any(|column| becomes_bytes(columns, column)) => {
+            None if stored.columns_used().into_iter().any(|column| columns[column].is_some()) => {
                 computed.push(stored.clone());
                 Expression::column(stream.row_type.len() + computed.len() - 1, stored.output().clone())
             }
@@ -262,12 +297,18 @@ fn width_of(ty: &ColumnType) -> usize {
     if ty.physical == PhysicalType::Nested { 0 } else { ty.physical.width_bytes() }
 }
 
-fn argument_of(aggregate: &Expr) -> Option<&Expr> {
+fn arguments_of(aggregate: &Expr) -> &[Expr] {
     match aggregate {
-        Expr::Alias(alias) => argument_of(&alias.expr),
-        Expr::AggregateFunction(function) => function.params.args.first(),
-        _ => None,
+        Expr::Alias(alias) => arguments_of(&alias.expr),
+        Expr::AggregateFunction(function) => &function.params.args,
+        _ => &[],
     }
+}
+
+/// ` (codes)`, for the name of an operator that works on codes of one of these columns.
+pub(super) fn codes_note<'c>(columns: impl IntoIterator<Item = &'c Option<Compressed>>) -> &'static str {
+    let is_codes = |column: &Option<Compressed>| column.as_ref().is_some_and(|column| column.compression.is_codes());
+    if columns.into_iter().any(is_codes) { " (codes)" } else { "" }
 }
 
 /// `Compress a 8→2, b 16→1 bytes`, for EXPLAIN.
@@ -278,6 +319,7 @@ fn describe(what: &str, stream: &Stream, columns: &CompressedColumns) -> String 
         let (wide, narrow) = (width_of(original), compression.physical().width_bytes());
         Some(match what {
             "Compress" if wide == 0 => format!("{name} to text"),
+            "Compress" if compression.is_codes() => format!("{name} {wide}→{narrow} (codes)"),
             "Compress" => format!("{name} {wide}→{narrow}"),
             _ => name.clone(),
         })

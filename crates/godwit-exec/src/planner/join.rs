@@ -8,6 +8,9 @@
 //! By the convention of `godwit-sql` the left child of a join is the probe side and the right child the build side.
 //! Filters made of the build keys travel down the probe side to a scan; filters from joins above travel through this one
 //! to whichever side their column comes from.
+//!
+//! Text keys that come as codes on both sides meet as codes of the build side ([`KeyCodes`]); filters made of them are
+//! about codes, too.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -17,8 +20,8 @@ use datafusion_expr::Expr;
 use datafusion_expr::logical_plan::Join;
 use datafusion_expr::utils::split_conjunction;
 use godwit_common::{Error, Result};
-use godwit_expression::{Expression, Predicate};
-use godwit_vector::{PhysicalType, RowType};
+use godwit_expression::{Expression, KeyCodes, Predicate};
+use godwit_vector::{ColumnType, PhysicalType, RowType};
 
 use super::compress::{
     Compressed, CompressedColumns, as_stored, key_compression, nested_columns, stored_keys, without,
@@ -26,7 +29,7 @@ use super::compress::{
 use super::memory_order::JoinTable;
 use super::simple::common_physical;
 use super::stream::{Branch, Stream};
-use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, planning_error};
+use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
 use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
 use crate::key_filter::KeyFilter;
@@ -55,6 +58,9 @@ struct JoinKeys {
     probe: Vec<Expression>,
     build: Vec<Expression>,
 }
+
+/// For each equality of a join: the codes by which its text keys are compared, if they are.
+type CodesOfKeys = Vec<Option<Arc<KeyCodes>>>;
 
 /// What was compressed, by column of each side; empty for a side on which nothing was.
 struct CompressedSides {
@@ -105,13 +111,14 @@ impl PhysicalPlanner<'_> {
 
         let slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>> = join.on.iter().map(|_| Arc::default()).collect();
         let table = pipelines.table.filter(|_| self.query.settings.join_filters);
-        let filters = probe_filters(join, kind, &needs, &slots, table);
+        let codes = self.codes_of_keys(join)?;
+        let filters = probe_filters(join, kind, &needs, &slots, &codes, table)?;
         let mut probe = self.plan(&join.left, Needs::new(probe_columns, filters))?;
         let probe_keys = self.compile_all(join.on.iter().map(|(probe, _)| probe), &mut probe)?;
         let residual = self.compile_residual(join, &mut probe, &build)?;
         let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
         let mut keys = JoinKeys { probe: probe_keys, build: build_keys };
-        let compressed = self.compress_join(join, &mut keys, &mut probe, &mut build)?;
+        let compressed = self.compress_join(join, &codes, &mut keys, &mut probe, &mut build)?;
 
         let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
         let probe_output = positions(&probe, &wanted.probe);
@@ -136,7 +143,8 @@ impl PhysicalPlanner<'_> {
                 estimated_build_rows: Some(self.estimates.of(&join.right).rows as u64),
                 filter_slots: slots,
             };
-            self.close_hash_join(spec, join, build, pipelines)?
+            let note = if codes.iter().any(Option::is_some) { " (codes)" } else { "" };
+            self.close_hash_join(spec, join, note, build, pipelines)?
         };
         build_explain.role = Some("build");
         let mut stream = probe_stream(probe, roles);
@@ -147,37 +155,77 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// Compresses the build side if it is large, and the probe side if it will probably be spilled. Columns that a key or
-    /// the residual computes with stay what they are; keys that are columns get narrower on both sides.
+    /// Which equalities compare text that comes as codes on both sides. The build side's column must serve nothing else
+    /// in the condition: it becomes codes for good.
+    fn codes_of_keys(&self, join: &Join) -> Result<CodesOfKeys> {
+        let (_, build_filtered) = filter_columns(join)?;
+        let build_schema = join.right.schema();
+        let build_columns: Vec<BTreeSet<usize>> =
+            join.on.iter().map(|(_, build)| columns_of(build, build_schema)).collect::<Result<_>>()?;
+        let mut codes = Vec::new();
+        for (probe, build) in &join.on {
+            let columns = passed_column(probe, join.left.schema()).zip(passed_column(build, build_schema));
+            let is_used_once = |column: usize| {
+                let keys = build_columns.iter().filter(|columns| columns.contains(&column)).count();
+                keys == 1 && !build_filtered.contains(&column)
+            };
+            codes.push(match columns {
+                Some((probe, build)) if is_used_once(build) => self.codes_of_key(join, probe, build)?,
+                _ => None,
+            });
+        }
+        Ok(codes)
+    }
+
+    /// The codes of a pair of columns, if translating those of one side costs less than it saves.
+    fn codes_of_key(&self, join: &Join, probe: usize, build: usize) -> Result<Option<Arc<KeyCodes>>> {
+        let Some(domain) = self.text_codes(&join.right, build)? else { return Ok(None) };
+        let Some(others) = self.text_codes(&join.left, probe)? else { return Ok(None) };
+        let rows = self.estimates.of(&join.left).rows + self.estimates.of(&join.right).rows;
+        let is_same = domain.dictionary().id() == others.dictionary().id();
+        let is_worth_it = is_same || domain.len().min(others.len()) as f64 <= rows;
+        Ok(is_worth_it.then(|| KeyCodes::new(domain, &self.query.memory)))
+    }
+
+    /// Compresses the build side if it is large, and the probe side if it will probably be spilled; text that comes as
+    /// codes in any case. Columns that a key or the residual computes with stay what they are; keys that are columns get
+    /// narrower on both sides.
     fn compress_join(
         &self,
         join: &Join,
+        codes: &CodesOfKeys,
         keys: &mut JoinKeys,
         probe: &mut Stream,
         build: &mut Stream,
     ) -> Result<CompressedSides> {
-        let mut sides = CompressedSides { probe: Vec::new(), build: self.compressions_of(&join.right, build)? };
-        if sides.build.iter().chain(&nested_columns(probe)).all(Option::is_none) {
+        let is_worth_it = self.is_worth_compressing(self.bytes_of(&join.right, &build.origin, f64::INFINITY));
+        let build_columns = self.compressions_of(&join.right, build, is_worth_it)?;
+        let mut sides = CompressedSides { probe: Vec::new(), build: build_columns };
+        let is_compressed = sides.build.iter().chain(&nested_columns(probe)).any(Option::is_some);
+        if !is_compressed && codes.iter().all(Option::is_none) {
             keys.probe.iter_mut().chain(&mut keys.build).for_each(|key| *key = as_stored(key));
             return Ok(sides);
         }
         // The condition besides the keys counts the columns of both sides.
         let may_append = join.filter.is_none();
         let (probe_filtered, build_filtered) = filter_columns(join)?;
-        let mut probe_fixed: BTreeSet<usize> = positions(probe, &probe_filtered).into_iter().collect();
-        probe_fixed.extend(keys.probe.iter().flat_map(Expression::columns_used));
         let mut build_fixed: BTreeSet<usize> = positions(build, &build_filtered).into_iter().collect();
         build_fixed.extend(keys.build.iter().flat_map(Expression::columns_used));
         sides.build = without(sides.build, &build_fixed);
         let used = |key: &Expression| key.columns_used();
         for index in 0..keys.build.len() {
             let Some(column) = keys.build[index].column_index() else { continue };
+            let original = build.row_type[column].clone();
+            if let Some(codes) = &codes[index] {
+                keys.probe[index] = codes.of_probe(&keys.probe[index]);
+                sides.build[column] = Some(Compressed { compression: codes.compression().clone(), original });
+                continue;
+            }
             let is_used_elsewhere = positions(build, &build_filtered).contains(&column)
                 || keys.build.iter().enumerate().any(|(other, key)| other != index && used(key).contains(&column));
             let compression = key_compression(keys.probe[index].output(), keys.build[index].output());
-            if let Some(compression) = compression.filter(|_| !is_used_elsewhere) {
+            if let Some(compression) = compression.filter(|_| is_worth_it && !is_used_elsewhere) {
                 keys.probe[index] = compression.compress(&keys.probe[index]);
-                let original = build.row_type[column].clone();
                 sides.build[column] = Some(Compressed { compression, original });
             }
         }
@@ -191,8 +239,15 @@ impl PhysicalPlanner<'_> {
         }
         let expected = self.estimates.of(&join.right);
         let is_spilled = expected.rows * expected.row_bytes() > self.query.memory.memory_limit() as f64 * SPILL_SHARE;
+        // Keys that are computed before their columns are compressed don't need them.
+        let needing = keys.probe.iter().zip(codes).filter(|(_, codes)| !may_append || codes.is_none());
+        let mut probe_fixed: BTreeSet<usize> = positions(probe, &probe_filtered).into_iter().collect();
+        probe_fixed.extend(needing.flat_map(|(key, _)| key.columns_used()));
         sides.probe = match is_spilled {
-            true => without(self.compressions_of(&join.left, probe)?, &probe_fixed),
+            true => {
+                let bytes = self.bytes_of(&join.left, &probe.origin, f64::INFINITY);
+                without(self.compressions_of(&join.left, probe, self.is_worth_compressing(bytes))?, &probe_fixed)
+            }
             false => vec![None; probe.row_type.len()],
         };
         add_nested(&mut sides.probe, probe, &positions(probe, &probe_filtered));
@@ -221,10 +276,11 @@ impl PhysicalPlanner<'_> {
         &mut self,
         spec: HashJoinSpec,
         join: &Join,
+        note: &str,
         build: Stream,
         pipelines: JoinPipelines,
     ) -> Result<(ProbeRoles, ExplainNode)> {
-        let name = join_name("HashJoin", join, spec.kind);
+        let name = join_name("HashJoin", join, spec.kind) + note;
         let operator = HashJoin::new(spec, self.query, name)?;
         let explain = self.close_as(&pipelines.build, build, operator.build_sink());
         let table = pipelines.table.expect("hash joins build a table");
@@ -274,8 +330,9 @@ fn probe_filters(
     kind: JoinKind,
     needs: &Needs,
     slots: &[Arc<OnceLock<Arc<KeyFilter>>>],
+    codes: &CodesOfKeys,
     table: Option<usize>,
-) -> Vec<WantedFilter> {
+) -> Result<Vec<WantedFilter>> {
     let probe_schema = join.left.schema();
     let probe_width = probe_schema.fields().len();
     let mut filters = match kind {
@@ -288,17 +345,17 @@ fn probe_filters(
         _ => Vec::new(),
     };
     if table.is_some() && drops_unmatched_probe_rows(kind) && join.null_equality == NullEquality::NullEqualsNothing {
-        for ((key, _), slot) in join.on.iter().zip(slots) {
+        for (((key, _), slot), codes) in join.on.iter().zip(slots).zip(codes) {
+            let Some(column) = filterable_column(key, probe_schema) else { continue };
+            let ty = ColumnType::new(probe_schema.field(column).data_type().clone(), true)?;
             // A filter of bytes that stand for a nested value is of no use to a scan.
-            let is_nested = |column: usize| {
-                matches!(PhysicalType::natural(probe_schema.field(column).data_type()), Ok(PhysicalType::Nested))
-            };
-            if let Some(column) = filterable_column(key, probe_schema).filter(|&column| !is_nested(column)) {
-                filters.push(WantedFilter { column, slot: slot.clone(), filled_by: table });
+            if ty.physical != PhysicalType::Nested {
+                let key = codes.as_ref().map(|codes| codes.of_probe(&Expression::column(0, ty)));
+                filters.push(WantedFilter { column, key, slot: slot.clone(), filled_by: table });
             }
         }
     }
-    filters
+    Ok(filters)
 }
 
 /// Adds the columns of nested values, but for those that the residual computes with.

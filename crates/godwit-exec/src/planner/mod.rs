@@ -39,7 +39,6 @@ use crate::explain::ExplainNode;
 use crate::key_filter::KeyFilter;
 use crate::operators::NothingSink;
 use crate::pipeline::{Pipeline, Sink, Source};
-pub(crate) use compress::as_stored;
 use memory_order::JoinTable;
 use shared::SharedPlans;
 pub(crate) use simple::common_physical;
@@ -116,6 +115,8 @@ struct Needs {
 struct WantedFilter {
     /// Column of the node's schema.
     column: usize,
+    /// What the filter is about, over a chunk of the column alone, if not the column's values.
+    key: Option<Expression>,
     slot: Arc<OnceLock<Arc<KeyFilter>>>,
     /// The pipeline that fills the slot, unless it is filled already.
     filled_by: Option<usize>,

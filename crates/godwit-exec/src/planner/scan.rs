@@ -41,7 +41,10 @@ impl PhysicalPlanner<'_> {
             join_filters: needs
                 .filters
                 .iter()
-                .map(|filter| ScanFilter { column: position(filter.column), filter: filter.slot.clone() })
+                .map(|filter| {
+                    let (key, slot) = (filter.key.clone(), filter.slot.clone());
+                    ScanFilter { column: position(filter.column), key, filter: slot }
+                })
                 .collect(),
             limit: scan.fetch,
         };

@@ -121,7 +121,8 @@ impl PhysicalPlanner<'_> {
         let mut stream = self.plan_alone(plan, Needs::everything(plan))?;
         stream.explain.estimated_rows.get_or_insert_with(|| self.estimates.of(plan).rows);
         assert!(stream.origin.iter().copied().eq(0..plan.schema().fields().len()), "every column was asked for");
-        let compressed = self.compressions_of(plan, &stream)?;
+        let bytes = self.bytes_of(plan, &stream.origin, f64::INFINITY);
+        let compressed = self.compressions_of(plan, &stream, self.is_worth_compressing(bytes))?;
         if compressed.iter().any(Option::is_some) {
             self.compress_stream(&mut stream, &compressed, Vec::new());
         }

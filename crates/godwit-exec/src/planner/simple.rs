@@ -15,7 +15,7 @@ use godwit_sql::Repeat;
 use godwit_vector::kernels::cast::{convert, min_max};
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, from_arrow, to_arrow};
 
-use super::compress::{CompressedColumns, as_stored, nested_columns};
+use super::compress::{CompressedColumns, as_stored, codes_note};
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, WantedFilter, columns_of, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
@@ -85,7 +85,7 @@ impl PhysicalPlanner<'_> {
         let bounded = if sort.fetch.is_some() && !keeps_many { top_bound(sort) } else { None };
         let bound = bounded.map(|(column, bound)| {
             let filter = Arc::new(KeyFilter::of_bound(bound.clone()));
-            filters.push(WantedFilter { column, slot: Arc::new(OnceLock::from(filter)), filled_by: None });
+            filters.push(WantedFilter { column, key: None, slot: Arc::new(OnceLock::from(filter)), filled_by: None });
             bound
         });
         let mut stream = self.plan(&sort.input, Needs::new(columns, filters))?;
@@ -97,7 +97,8 @@ impl PhysicalPlanner<'_> {
                 Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
             })
             .collect::<Result<Vec<_>>>()?;
-        let columns = if keeps_many { self.compressions_of(&sort.input, &stream)? } else { nested_columns(&stream) };
+        let columns = self.compressions_of(&sort.input, &stream, keeps_many)?;
+        let key_columns = columns.clone();
         let compressed = self.compress_sort_input(columns, &mut stream, &mut keys);
         let origin: Vec<usize> = needs.columns.iter().copied().collect();
         let output: Vec<usize> =
@@ -105,9 +106,10 @@ impl PhysicalPlanner<'_> {
         let compressed = output.iter().filter_map(|&column| compressed.get(column).cloned()).collect();
         let row_type: RowType = output.iter().map(|&column| stream.row_type[column].clone()).collect();
         let by: Vec<String> = sort.expr.iter().map(|key| key.to_string()).collect();
+        let codes = codes_note(keys.iter().filter_map(|key| key_columns.get(key.expression.column_index()?)));
         let name = match sort.fetch {
-            Some(rows) => format!("TopN {rows} by {}", by.join(", ")),
-            None => format!("Sort by {}", by.join(", ")),
+            Some(rows) => format!("TopN {rows} by {}{codes}", by.join(", ")),
+            None => format!("Sort by {}{codes}", by.join(", ")),
         };
         let spec = SortSpec { keys, input: stream.row_type.clone(), output, limit: sort.fetch, bound };
         let operator = SortOperator::new(spec, self.query, name)?;

@@ -7,8 +7,9 @@ use datafusion_expr::expr::WindowFunction;
 use datafusion_expr::logical_plan::Window;
 use godwit_common::{Error, Result};
 use godwit_expression::Expression;
+use godwit_vector::ColumnType;
 
-use super::compress::{as_stored, nested};
+use super::compress::{CompressedColumns, as_stored, codes_note, nested};
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of_all};
 use crate::explain::ExplainNode;
@@ -69,32 +70,26 @@ impl PhysicalPlanner<'_> {
         let params = &group[0].function.params;
         let output: Vec<usize> = (0..stream.origin.len()).filter(|&at| needed.contains(&stream.origin[at])).collect();
         let mut compiler = WindowCompiler::new(&stream.schema, &stream.row_type, &self.context);
-        let spec = WindowSpec {
-            partition_by: params
-                .partition_by
-                .iter()
-                .map(|key| Ok(as_stored(&compiler.expression(key)?)))
-                .collect::<Result<_>>()?,
-            order_by: params
-                .order_by
-                .iter()
-                .map(|key| {
-                    let expression = as_stored(&compiler.expression(&key.expr)?);
-                    Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
-                })
-                .collect::<Result<_>>()?,
-            calls: group.iter().map(|call| compiler.call(call.expr, call.function)).collect::<Result<_>>()?,
-            input: stream.row_type.clone(),
-            output,
-            estimated_rows: Some(rows as u64),
-        };
+        let calls = group.iter().map(|call| compiler.call(call.expr, call.function)).collect::<Result<_>>()?;
+        let partition_by = params.partition_by.iter().map(|key| compiler.expression(key)).collect::<Result<_>>()?;
+        let order_by = params
+            .order_by
+            .iter()
+            .map(|key| {
+                let expression = compiler.expression(&key.expr)?;
+                Ok(SortKey { expression, descending: !key.asc, nulls_first: key.nulls_first })
+            })
+            .collect::<Result<_>>()?;
+        let passed = output.iter().map(|&at| Expression::column(at, stream.row_type[at].clone())).collect();
+        let mut spec = WindowSpec { partition_by, order_by, calls, passed, estimated_rows: Some(rows as u64) };
+        let stored = self.compress_window(window, &stream, &mut spec)?;
         self.run_subqueries_before(&mut stream)?;
-        // Results come after the columns that are passed on, nested ones as rows hold them.
-        let passed: Vec<_> = spec.output.iter().map(|&at| nested(&stream.row_type[at])).collect();
-        let mut origin: Vec<usize> = spec.output.iter().map(|&at| stream.origin[at]).collect();
+        // Results come after the columns that are passed on, as rows hold these.
+        let passed: Vec<_> = output.iter().map(|&at| stored[at].clone()).collect();
+        let mut origin: Vec<usize> = output.iter().map(|&at| stream.origin[at]).collect();
         origin.extend(group.iter().map(|call| call.column));
 
-        let operator = WindowOperator::new(&spec, self.query, name_of(group))?;
+        let operator = WindowOperator::new(&spec, self.query, name_of(group) + codes_note(&stored))?;
         let (done, below) = match operator.input() {
             WindowInput::Any => self.close(stream, operator.sink()),
             WindowInput::Sorted { columns, sort } => {
@@ -128,7 +123,7 @@ impl PhysicalPlanner<'_> {
         let result = |&at: &usize| {
             let column = Expression::column(at, row_type[at].clone());
             match passed.get(at) {
-                Some(Some(nested)) => nested.compression.decompress(&column, &nested.original),
+                Some(Some(stored)) => stored.compression.decompress(&column, &stored.original),
                 _ => column,
             }
         };
@@ -142,6 +137,36 @@ impl PhysicalPlanner<'_> {
         };
         self.project_stream(&mut stream, expressions, &window.schema, sorted_origin)?;
         Ok(stream)
+    }
+}
+
+impl PhysicalPlanner<'_> {
+    /// Makes keys and columns that are passed on what rows hold of them. How that is, by column of the stream.
+    fn compress_window(&self, window: &Window, stream: &Stream, spec: &mut WindowSpec) -> Result<CompressedColumns> {
+        let inputs = window.input.schema().fields().len();
+        let compression = |(&index, ty): (&usize, &ColumnType)| match index < inputs {
+            true => self.compression_of(&window.input, index, ty, false),
+            // A result of an earlier operator.
+            false => Ok(nested(ty)),
+        };
+        let stored =
+            stream.origin.iter().zip(&stream.row_type).map(compression).collect::<Result<CompressedColumns>>()?;
+        // Once per column, so that keys and what is passed on are known to be the same.
+        let columns: Vec<Expression> = stored
+            .iter()
+            .zip(&stream.row_type)
+            .enumerate()
+            .map(|(at, (stored, ty))| {
+                let column = Expression::column(at, ty.clone());
+                stored.as_ref().map_or(column.clone(), |stored| stored.compression.compress(&column))
+            })
+            .collect();
+        let has_value_offsets = spec.has_value_offsets();
+        let order_by = spec.order_by.iter_mut().map(|key| &mut key.expression).filter(|_| !has_value_offsets);
+        for value in spec.partition_by.iter_mut().chain(order_by).chain(&mut spec.passed) {
+            *value = value.column_index().map_or_else(|| as_stored(value), |at| columns[at].clone());
+        }
+        Ok(stored)
     }
 }
 

@@ -4,6 +4,7 @@
 //! it runs. Conjuncts over the same columns are one stage; those that can fail are the last one, so that no reordering
 //! brings an error. Filters from joins may be skipped: one that keeps nearly everything is given up for a while.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::Schema;
@@ -160,7 +161,8 @@ pub struct Stage {
 
 enum Work {
     Predicate(PredicateWorker),
-    Keys(std::sync::Arc<KeyFilter>),
+    /// The filter, and what it is about if that isn't the column.
+    Keys(Arc<KeyFilter>, Option<Expression>),
 }
 
 /// Measurements are halved beyond this many rows.
@@ -173,7 +175,9 @@ impl Stage {
             StagePlan::Predicate { columns, predicate, can_fail, .. } => {
                 (columns.clone(), Work::Predicate(predicate.worker()), *can_fail)
             }
-            StagePlan::Keys { column, filter } => (vec![*column], Work::Keys(filter.filter.get()?.clone()), false),
+            StagePlan::Keys { column, filter } => {
+                (vec![*column], Work::Keys(filter.filter.get()?.clone(), filter.key.clone()), false)
+            }
         };
         Some(Self { columns, work, can_fail, rows_in: 0, rows_out: 0, time: Duration::ZERO, skipped_morsels: 0 })
     }
@@ -182,9 +186,13 @@ impl Stage {
     pub fn rows(&mut self, chunk: &Chunk) -> Result<Option<Vec<u32>>> {
         match &mut self.work {
             Work::Predicate(predicate) => predicate.rows(chunk),
-            Work::Keys(filter) => {
+            Work::Keys(filter, key) => {
                 let mut rows: Vec<u32> = (0..chunk.len() as u32).collect();
-                filter.retain(&chunk.dense(0), &mut rows);
+                let keys = match key {
+                    Some(key) => key.evaluate(chunk)?,
+                    None => chunk.dense(0),
+                };
+                filter.retain(&keys, &mut rows);
                 Ok((rows.len() < chunk.len()).then_some(rows))
             }
         }
@@ -206,7 +214,7 @@ impl Stage {
         self.rows_out += rows_out as u64;
         self.time += time;
         let is_useless = self.rows_out as f64 > FILTER_KEPT_MAX * self.rows_in as f64;
-        let may_be_given_up = matches!(&self.work, Work::Keys(filter) if !filter.gets_better());
+        let may_be_given_up = matches!(&self.work, Work::Keys(filter, _) if !filter.gets_better());
         if may_be_given_up && self.rows_in >= FILTER_TRIAL_ROWS && is_useless {
             self.skipped_morsels = FILTER_RETRY_MORSELS;
             (self.rows_in, self.rows_out, self.time) = (0, 0, Duration::ZERO);

@@ -79,10 +79,8 @@ pub struct WindowSpec {
     pub order_by: Vec<SortKey>,
     /// The functions.
     pub calls: Vec<WindowCall>,
-    /// Types of the input columns.
-    pub input: RowType,
-    /// Input columns that are passed on, before the results.
-    pub output: Vec<usize>,
+    /// What is passed on of the input, before the results.
+    pub passed: Vec<Expression>,
     /// The planner's guess of the number of rows.
     pub estimated_rows: Option<u64>,
 }
@@ -115,6 +113,14 @@ pub struct Window {
     ordered: Mutex<Option<Ordered>>,
     unordered: Mutex<Option<RowCollection>>,
     work: Mutex<Work>,
+}
+
+impl WindowSpec {
+    /// True if some frame is measured in distances from the value of the order's key.
+    pub fn has_value_offsets(&self) -> bool {
+        let is_offset = |bound: &FrameBound| matches!(bound, FrameBound::ShiftedValue(_));
+        self.calls.iter().any(|call| is_offset(&call.frame.start) || is_offset(&call.frame.end))
+    }
 }
 
 impl Window {

@@ -12,7 +12,6 @@ use super::call::{WindowCall, WindowFunction};
 use super::frame::{Frame, FrameBound};
 use super::range::RangeKey;
 use crate::hash_aggregate::FramedAggregates;
-use crate::planner::as_stored;
 use crate::sort::SortKey;
 
 /// Aggregates over one frame.
@@ -91,11 +90,7 @@ impl Plan {
                 .with_hint("partition and order by a part of them"));
         }
         let range_key = range_key(spec, &mut columns)?;
-        let passed = spec
-            .output
-            .iter()
-            .map(|&column| columns.add(&as_stored(&Expression::column(column, spec.input[column].clone()))));
-        let passed: Vec<usize> = passed.collect();
+        let passed: Vec<usize> = spec.passed.iter().map(|value| columns.add(value)).collect();
         let (calls, sets, outputs, call_types) = computations(spec, &mut columns)?;
 
         let columns = Projection::new(columns.0);

@@ -101,14 +101,7 @@ impl Case {
             order_by.push(key(ID, false, false));
         }
         let partition_by = if self.is_partitioned { vec![column(GROUP)] } else { Vec::new() };
-        WindowSpec {
-            partition_by,
-            order_by,
-            calls: self.calls(),
-            input: types(),
-            output: vec![ID],
-            estimated_rows: None,
-        }
+        WindowSpec { partition_by, order_by, calls: self.calls(), passed: vec![column(ID)], estimated_rows: None }
     }
 
     fn compare(&self, a: &Row, b: &Row) -> Ordering {

@@ -142,7 +142,7 @@ impl Source for ScanSource {
             .request
             .join_filters
             .iter()
-            .filter_map(|filter| Some((scan.request.columns[filter.column], filter.filter.get()?.range()?)));
+            .filter_map(|filter| Some((scan.request.columns[filter.column], filter.range()?)));
         let pruning = Pruning { filters: &scan.conjuncts, key_ranges: ranges.collect() };
         let plan = plan::plan(&scan.table, &pruning, &scan.columns(), query.settings.workers);
         query.rows_known.fetch_add(plan.rows, Ordering::Relaxed);

@@ -14,6 +14,7 @@
 mod packed;
 mod plan;
 mod reader;
+pub(crate) mod sample;
 mod window;
 mod worker;
 
@@ -126,7 +127,7 @@ impl Source for ScanSource {
             .request
             .join_filters
             .iter()
-            .filter_map(|filter| Some((scan.request.columns[filter.column], filter.filter.get()?.range()?)));
+            .filter_map(|filter| Some((scan.request.columns[filter.column], filter.range()?)));
         let plan = plan::plan(&scan.version, &scan.conjuncts, &ranges.collect::<Vec<_>>(), &dictionaries);
         query.rows_known.fetch_add(plan.rows, Ordering::Relaxed);
         query.rows_done.fetch_add(plan.rows_pruned, Ordering::Relaxed);

@@ -71,10 +71,19 @@ fn of_codes(stage: &StagePlan, dictionary: &OrderedDictionary, memory: &BufferMa
     let _reservation = memory.reserve(strings / 8, MemoryTag::Table)?;
     let mut passing = Bitmap::filled(strings, false);
     let (mut first, mut last, mut count) = (strings, 0, 0);
+    // Filters about codes have no use for strings.
+    let by_codes = matches!(stage, StagePlan::Keys { filter, .. } if filter.key.is_some());
     let values = Vector::flat(dictionary.shared().values().clone(), None);
     for start in (0..strings).step_by(CHUNK_ROWS) {
         let rows = CHUNK_ROWS.min(strings - start);
-        let kept = worker.rows(&Chunk::new(vec![values.slice(start, rows)], rows))?;
+        let entries = match by_codes {
+            true => {
+                let codes: Vec<u32> = (start as u32..(start + rows) as u32).collect();
+                Vector::dictionary(codes.into(), dictionary.shared().clone(), None)
+            }
+            false => values.slice(start, rows),
+        };
+        let kept = worker.rows(&Chunk::new(vec![entries], rows))?;
         for row in kept.unwrap_or_else(|| (0..rows as u32).collect()) {
             let code = start + row as usize;
             passing.set(code, true);

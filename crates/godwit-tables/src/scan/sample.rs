@@ -1,0 +1,65 @@
+//! The rows of a version that planning tries filters on: those that [`pick_sample`] picks and that aren't deleted.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_exec::{SampledRows, pick_sample, sampled_values};
+use godwit_memory::BufferManager;
+use godwit_storage::table::{RowGroup, WINDOW_ROWS};
+use godwit_vector::Vector;
+
+use super::reader::{ColumnReader, Dictionaries};
+use crate::deleted::{DELTA, Place};
+use crate::version::TableVersion;
+
+/// The values of a column, of row groups and of the delta; `None` for row ids, and if there are no rows.
+pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
+    let Some(ty) = version.row_type().get(column) else { return Ok(None) };
+    let dictionaries = Dictionaries::load(version.main(), &[column], version.memory())?;
+    let mut reader = ColumnReader::new(column, ty.physical, &dictionaries);
+    let groups = &version.main().groups;
+    let delta: Vec<_> = version.delta().collect();
+    let parts = groups.iter().map(|group| group.rows as usize).chain(delta.iter().map(|chunk| chunk.len()));
+    let mut pieces = Vec::new();
+    for sampled in pick_sample(&parts.collect::<Vec<_>>()) {
+        match sampled.part.checked_sub(groups.len()) {
+            None => {
+                let rows = live_rows(version, sampled.part as Place, 0, &sampled);
+                read_group(&mut reader, &groups[sampled.part], &rows, memory, &mut pieces)?;
+            }
+            Some(at) => {
+                let first = delta[..at].iter().map(|chunk| chunk.len()).sum();
+                let rows = live_rows(version, DELTA, first, &sampled);
+                pieces.extend(sampled_values(&[delta[at].dense(column).take(&rows)]));
+            }
+        }
+    }
+    Ok(sampled_values(&pieces))
+}
+
+/// The sampled rows of a part that aren't deleted; the part begins with row `first` of its place.
+fn live_rows(version: &TableVersion, place: Place, first: usize, sampled: &SampledRows) -> Vec<u32> {
+    let deleted = version.deleted().of(place);
+    let is_live = |row: &u32| deleted.is_none_or(|set| !set.contains(first + *row as usize));
+    sampled.positions().into_iter().map(|position| sampled.rows.start as u32 + position).filter(is_live).collect()
+}
+
+/// The values of some rows of a row group, ascending, window by window.
+fn read_group(
+    reader: &mut ColumnReader,
+    group: &Arc<RowGroup>,
+    rows: &[u32],
+    memory: &BufferManager,
+    pieces: &mut Vec<Vector>,
+) -> Result<()> {
+    let window_of = |row: u32| row as usize / WINDOW_ROWS * WINDOW_ROWS;
+    for rows in rows.chunk_by(|&a, &b| window_of(a) == window_of(b)) {
+        let start = window_of(rows[0]);
+        let window = start..(start + WINDOW_ROWS).min(group.rows as usize);
+        let selected: Vec<u32> = rows.iter().map(|&row| row - start as u32).collect();
+        let values = reader.read(group, &window, Some(&selected), memory)?;
+        // At once, so that blocks may go.
+        pieces.extend(sampled_values(&[values]));
+    }
+    Ok(())
+}
