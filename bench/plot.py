@@ -23,6 +23,7 @@ COLORS = {
     "datafusion": "#4c72b0",
     "polars": "#64a58c",
     "hyper": "#8172b3",
+    "hyper-native": "#4b3f72",
     "clickhouse": "#5f5f5f",
 }
 GROUP_WIDTH = 0.84

@@ -53,6 +53,12 @@ def _hyper(limits: Limits) -> Engine:
     return HyPer(limits)
 
 
+def _hyper_native(limits: Limits) -> Engine:
+    from engines.hyper_native import HyPerNative
+
+    return HyPerNative(limits)
+
+
 def _clickhouse(limits: Limits) -> Engine:
     from engines.clickhouse import ClickHouse
 
@@ -73,5 +79,6 @@ ENGINES: dict[str, Callable[[Limits], Engine]] = {
     "datafusion": _datafusion,
     "polars": _polars,
     "hyper": _hyper,
+    "hyper-native": _hyper_native,
     "clickhouse": _clickhouse,
 }
