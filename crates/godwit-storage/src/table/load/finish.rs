@@ -7,7 +7,7 @@ use godwit_encoding::{EncodingChoice, OrderedDictionary};
 use godwit_memory::BufferManager;
 use godwit_vector::{Bitmap, Flat, StrColumn, Vector};
 
-use super::interner::Interner;
+use super::interner::{Interner, Known};
 use super::{Load, LoadColumn, PartWriter, PendingPart, PendingSegment, WorkerOutput};
 use crate::block::Blocks;
 use crate::byte_stream::{ByteStream, StreamWriter, finish_streams};
@@ -144,7 +144,9 @@ impl ColumnWork<'_> {
             return Ok(FinishedColumn { dictionary: kept(), summary, recoded: Vec::new() });
         };
         let interner = interner.0.lock();
-        if !interner.is_worth_it() || interner.len() == 0 {
+        let codes = known.dictionary.as_ref().filter(|_| self.base.has_only_codes(self.index));
+        let before = codes.map(|codes| Known { values: codes.len() as u64, rows: self.base.rows() });
+        if !interner.is_worth_it(&before.unwrap_or_default()) || interner.len() == 0 {
             self.write_strings(&interner, outputs, stream, &mut summary)?;
             summary.distinct = (summary.distinct as f64 * interner.distinct_share()) as u64;
             return Ok(FinishedColumn { dictionary: kept(), summary, recoded: Vec::new() });

@@ -28,6 +28,13 @@ const EMPTY: u32 = u32::MAX;
 /// An interner behind its lock.
 pub(super) struct SharedInterner(pub Mutex<Interner>);
 
+/// What a table had before a load, of a column all of which is codes.
+#[derive(Default)]
+pub(super) struct Known {
+    pub values: u64,
+    pub rows: u64,
+}
+
 /// Strings and their codes.
 pub(super) struct Interner {
     bytes: Vec<u8>,
@@ -112,7 +119,7 @@ impl Interner {
         self.rows += rows as u64;
         let bytes = self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.slots.len() * 4;
         let is_too_large = bytes as u64 > self.bytes_max;
-        if is_too_large || (self.rows >= TRIAL_ROWS && self.has_too_many()) {
+        if is_too_large || (self.rows >= TRIAL_ROWS && self.has_too_many(&Known::default())) {
             self.is_given_up = true;
         }
         if bytes > self.reservation.bytes() {
@@ -120,9 +127,9 @@ impl Interner {
         }
     }
 
-    fn has_too_many(&self) -> bool {
-        let values = self.ends.len() as u64;
-        !self.is_forced && values > VALUES_ALWAYS && values * ROWS_PER_VALUE_MIN > self.rows
+    fn has_too_many(&self, known: &Known) -> bool {
+        let (values, rows) = (known.values + self.ends.len() as u64, known.rows + self.rows);
+        !self.is_forced && values > VALUES_ALWAYS && values * ROWS_PER_VALUE_MIN > rows
     }
 
     /// True if strings are no longer interned.
@@ -130,9 +137,10 @@ impl Interner {
         self.is_given_up
     }
 
-    /// Decides for good, when all rows have come.
-    pub(super) fn is_worth_it(&self) -> bool {
-        !self.is_given_up && !self.has_too_many()
+    /// Decides for good, when all rows have come: for the whole column, so that a few rows which have nothing twice don't
+    /// end what the table has codes for.
+    pub(super) fn is_worth_it(&self, known: &Known) -> bool {
+        !self.is_given_up && !self.has_too_many(known)
     }
 
     /// All codes, by the order of their strings.
