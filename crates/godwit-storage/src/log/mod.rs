@@ -4,6 +4,7 @@
 //!   header   magic, format, number of the checkpoint that the log continues, checksum
 //!   record   marker u64, length u32, synced u64, checksum u64, payload     one per commit: all of it or nothing
 //!   record   …
+//!   room     zeros, into which the next records are written
 //!
 //!   writer:  append ──▶ position ──▶ sync_to(position)      group commit: one sync for all who wait
 //!   opening: replay: records up to the first that isn't sound, which a crash has torn; the rest is cut off
@@ -12,6 +13,9 @@
 //! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. Each record says up to where
 //! the log was synced when it was appended: a record that isn't sound before that place is not torn but damaged, and an
 //! error. Damage to what nothing sound follows can't be told from a tear; the caller learns how much was cut off.
+//!
+//! A record that overwrites room changes neither length nor extents of the file, so that its sync is one write to the disk
+//! and none to the file system's journal. There is room only while the log is in use: a checkpoint cuts the file short.
 //!
 //! A sync that fails poisons the log: nobody knows what is on the disk, so nothing more is acknowledged until the database
 //! is opened again and the log is read from the disk.
@@ -42,6 +46,14 @@ const FRAME_BYTES: usize = 8 + 4 + 8 + 8;
 /// Longest payload. Bulk loads don't go through the log.
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
+/// When there is no room left, as much is written as there are records, within these bounds: little for who commits little,
+/// and a small share of all commits for who commits much.
+const ROOM_BYTES_MIN: u64 = 64 << 10;
+const ROOM_BYTES_MAX: u64 = 1 << 20;
+
+/// What is read at once when the end of a log is looked for.
+const SCAN_BYTES: u64 = 1 << 20;
+
 /// A place in the log: all records before it are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogPosition(u64);
@@ -57,6 +69,8 @@ pub struct Log {
 struct State {
     checkpoint: CheckpointNumber,
     end: u64,
+    /// Where room ends, and the file.
+    room_end: u64,
     synced_end: u64,
     is_syncing: bool,
     /// Why nothing more can be committed.
@@ -76,7 +90,7 @@ impl Log {
     /// Creates the log that continues a checkpoint.
     pub fn create(files: &dyn FileSystem, path: &Path, checkpoint: CheckpointNumber) -> Result<Self> {
         let file = files.open(path, OpenMode::Create).map_err(|error| io_error("create", path, &error))?;
-        let log = Self::assemble(file, path, checkpoint, HEADER_BYTES);
+        let log = Self::assemble(file, path, checkpoint);
         log.write_header(checkpoint).map_err(|error| io_error("create", path, &error))?;
         Ok(log)
     }
@@ -98,7 +112,7 @@ impl Log {
         let bytes = file.bytes().map_err(io)?;
         let mut header = vec![0; HEADER_BYTES.min(bytes) as usize];
         file.read_at(&mut header, 0).map_err(io)?;
-        let log = Self::assemble(file, path, checkpoint, HEADER_BYTES);
+        let log = Self::assemble(file, path, checkpoint);
         match read_header(&header, path)? {
             Some(continued) if continued > checkpoint => {
                 let message = format!(
@@ -123,20 +137,35 @@ impl Log {
             replay(&record.payload)?;
             at += (FRAME_BYTES + record.payload.len()) as u64;
         }
-        {
-            let mut state = log.state.lock();
-            state.end = at;
-            state.synced_end = at;
+        let content_end = log.content_end(at, bytes)?;
+        let end = if content_end == at { LogEnd::Clean } else { LogEnd::Torn(content_end - at) };
+        let mut room_end = bytes;
+        if end != LogEnd::Clean {
+            log.check_tear(at, content_end)?;
+            room_end = at;
         }
-        if at == bytes {
-            return Ok((log, LogEnd::Clean));
-        }
-        log.check_tear(at, bytes)?;
         if !is_read_only {
-            let cut = log.file.truncate(at).and_then(|()| log.file.sync());
-            cut.map_err(|error| io_error("write", path, &error))?;
+            // The next record will say that all of this is on the disk; after a kill, some may have been in memory only.
+            let cut = if room_end < bytes { log.file.truncate(at) } else { Ok(()) };
+            cut.and_then(|()| log.file.sync()).map_err(|error| io_error("write", path, &error))?;
         }
-        Ok((log, LogEnd::Torn(bytes - at)))
+        *log.state.lock() = State { room_end, ..State::new(checkpoint, at) };
+        Ok((log, end))
+    }
+
+    /// Behind the last byte from `at` on that isn't zero.
+    fn content_end(&self, mut at: u64, bytes: u64) -> Result<u64> {
+        let mut end = at;
+        let mut buffer = vec![0; SCAN_BYTES.min(bytes - at) as usize];
+        while at < bytes {
+            let piece = &mut buffer[..SCAN_BYTES.min(bytes - at) as usize];
+            self.file.read_at(piece, at).map_err(|error| io_error("read", &self.path, &error))?;
+            if let Some(last) = piece.iter().rposition(|&byte| byte != 0) {
+                end = at + last as u64 + 1;
+            }
+            at += piece.len() as u64;
+        }
+        Ok(end)
     }
 
     /// Fails if the bytes from `at` on were synced once: then they are damaged, not torn.
@@ -155,8 +184,8 @@ impl Log {
         Ok(())
     }
 
-    fn assemble(file: Box<dyn DurableFile>, path: &Path, checkpoint: CheckpointNumber, end: u64) -> Self {
-        let state = State { checkpoint, end, synced_end: end, is_syncing: false, failure: None };
+    fn assemble(file: Box<dyn DurableFile>, path: &Path, checkpoint: CheckpointNumber) -> Self {
+        let state = State::new(checkpoint, HEADER_BYTES);
         Self { file, path: path.to_owned(), state: Mutex::new(state), synced: Condvar::new() }
     }
 
@@ -187,9 +216,15 @@ impl Log {
         record.extend(state.synced_end.to_le_bytes());
         record.extend(checksum(payload, place(state.checkpoint, at, state.synced_end)).to_le_bytes());
         record.extend_from_slice(payload);
+        let end = at + record.len() as u64;
+        if end > state.room_end {
+            let room = (end - HEADER_BYTES).clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
+            record.resize(record.len() + room as usize, 0);
+        }
         // What a failed write leaves behind is overwritten by the next one, or torn.
         self.file.write_at(&record, at).map_err(|error| io_error("write", &self.path, &error))?;
-        state.end = at + record.len() as u64;
+        state.room_end = state.room_end.max(at + record.len() as u64);
+        state.end = end;
         Ok(LogPosition(state.end))
     }
 
@@ -234,7 +269,7 @@ impl Log {
             state.failure = Some(failure.clone());
             return Err(failure);
         }
-        *state = State { checkpoint, end: HEADER_BYTES, synced_end: HEADER_BYTES, is_syncing: false, failure: None };
+        *state = State::new(checkpoint, HEADER_BYTES);
         Ok(())
     }
 
@@ -270,6 +305,13 @@ impl Log {
         self.file.read_at(&mut payload, at + FRAME_BYTES as u64).map_err(io)?;
         let is_sound = checksum(&payload, place(checkpoint, at, synced)) == expected;
         Ok(is_sound.then_some(Record { payload, synced }))
+    }
+}
+
+impl State {
+    /// That of a log whose records end at `end`, with no room behind.
+    fn new(checkpoint: CheckpointNumber, end: u64) -> Self {
+        Self { checkpoint, end, room_end: end, synced_end: end, is_syncing: false, failure: None }
     }
 }
 

@@ -67,6 +67,28 @@ fn a_failed_sync_stops_commits() {
 }
 
 #[test]
+fn records_are_written_into_room() {
+    let disk = SimulatedDisk::new();
+    let log = Log::create(&disk, path(), FIRST).unwrap();
+    let length = || disk.content(path()).unwrap().len() as u64;
+    commit(&log, b"one").unwrap();
+    let first = length();
+    assert!(first >= HEADER_BYTES + log.bytes() + ROOM_BYTES_MIN);
+    commit(&log, b"two").unwrap();
+    assert_eq!(length(), first);
+    commit(&log, &vec![1; first as usize]).unwrap();
+    assert!(length() > 2 * first);
+    drop(log);
+    let whole = length();
+    let (log, end, found) = reopen(&disk, FIRST).unwrap();
+    assert_eq!((end, found.len(), length()), (LogEnd::Clean, 3, whole));
+    commit(&log, b"four").unwrap();
+    assert_eq!(length(), whole);
+    log.restart(FIRST.next()).unwrap();
+    assert_eq!(length(), HEADER_BYTES);
+}
+
+#[test]
 fn many_threads_share_syncs() {
     let disk = SimulatedDisk::new();
     let log = Arc::new(Log::create(&disk, path(), FIRST).unwrap());
@@ -126,14 +148,17 @@ proptest! {
         for length in [10, 300, 40, 5] {
             commit(&log, &vec![length as u8; length]).unwrap();
         }
-        let content = disk.content(path()).unwrap();
-        let at = at.index(content.len());
+        let end = (HEADER_BYTES + log.bytes()) as usize;
+        let at = at.index(end + 100);
         disk.flip_bit(path(), at, bit);
-        let last = content.len() - FRAME_BYTES - 5;
+        let last = end - FRAME_BYTES - 5;
         match reopen(&disk, FIRST) {
-            Ok((_, end, found)) => {
+            Ok((_, torn, found)) if at >= end => {
+                prop_assert_eq!((torn, found.len()), (LogEnd::Torn((at - end + 1) as u64), 4));
+            }
+            Ok((_, torn, found)) => {
                 prop_assert!(at >= last, "byte {at} of {last}");
-                prop_assert_eq!((end, found.len()), (LogEnd::Torn((content.len() - last) as u64), 3));
+                prop_assert_eq!((torn, found.len()), (LogEnd::Torn((end - last) as u64), 3));
             }
             Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Corrupt),
         }
