@@ -1,11 +1,13 @@
 //! What a statement asks for, after planning.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use datafusion_expr::LogicalPlan;
 
 use godwit_common::{Error, Result};
+use godwit_vector::Vector;
 
 use crate::{AlterPlan, ExplainOptions, TableRules, ViewDefinition, WritePlan};
 
@@ -40,6 +42,16 @@ pub enum TransactionStep {
     Release(String),
     /// `ROLLBACK TO [SAVEPOINT] name`.
     RollbackTo(String),
+}
+
+/// Columns of rows: dense, of the natural types.
+#[derive(Clone)]
+pub struct ListedRows(pub Vec<Vector>);
+
+impl fmt::Debug for ListedRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ListedRows({} columns)", self.0.len())
+    }
 }
 
 /// A planned statement. The planner changes nothing: the caller applies what isn't a query.
@@ -110,6 +122,15 @@ pub enum Statement {
     },
     /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
     Write(WritePlan),
+    /// `INSERT INTO t VALUES …`, of rows that are there already.
+    InsertRows {
+        /// The table's name.
+        table: String,
+        /// How many.
+        rows: usize,
+        /// All columns of the table.
+        columns: ListedRows,
+    },
     /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, as far as rows stay.
     Alter(AlterPlan),
     /// What was asked for is so already.

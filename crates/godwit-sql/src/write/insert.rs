@@ -8,12 +8,13 @@ use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource};
 use datafusion_sql::sqlparser::ast::{self, Ident, OnInsert, SelectItem, SetExpr};
 use godwit_common::{Error, Result};
 
+use super::literal_rows::literal_rows;
 use super::{PLACE, ROWS, Target, WriteKind, is_default, named, quoted, select, table, typed};
 use crate::binder::PlanSource;
 use crate::copy::CopyFrom;
 use crate::parse::{Syntax, desugar, object_name};
 use crate::table::ScanSource;
-use crate::{ParsedStatement, Planner, Statement, plan_error};
+use crate::{ListedRows, ParsedStatement, Planner, Statement, plan_error};
 
 /// What an INSERT has besides a table, columns and rows.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +62,11 @@ impl Planner {
         parsed: &ParsedStatement,
     ) -> Result<Statement> {
         let target = self.target(name, clauses.alias.clone())?;
+        if let (Some(source), None, None) = (source, &clauses.on, &clauses.returning)
+            && let Some((rows, values)) = literal_rows(&target, &places_of(&target, columns)?, source)
+        {
+            return Ok(Statement::InsertRows { table: target.name, rows, columns: ListedRows(values) });
+        }
         let rows = self.inserted_rows(&target, columns, source, parsed)?;
         let returning = clauses.returning.as_deref();
         match &clauses.on {

@@ -3,7 +3,7 @@
 //! ```text
 //! DELETE FROM t USING u WHERE p        SELECT t.row_id FROM t, u WHERE p
 //! UPDATE t SET a = e FROM u WHERE p    SELECT t.row_id, e AS a, t.b … FROM t, u WHERE p
-//! INSERT INTO t (a) query              SELECT a, default of b … FROM query
+//! INSERT INTO t (a) query              SELECT a, default of b … FROM query            (lists of literals: no query)
 //! … ON CONFLICT, MERGE                 the new rows LEFT JOIN t: row_id is NULL where there was none   (merge.rs)
 //! ```
 //!
@@ -11,6 +11,7 @@
 //! the columns are says [`WriteKind`]. Nothing is rewritten as text: errors point to where the user wrote.
 
 mod insert;
+mod literal_rows;
 mod merge;
 mod update;
 

@@ -1,0 +1,179 @@
+//! `INSERT … VALUES` of nothing but literals that are values of their columns as they stand: rows without a query. It is how
+//! applications insert, and planning a query takes longer than all the rest of a small insert.
+//!
+//! Whatever needs a cast that might round or fail, a default, or anything else that the binder knows better goes the
+//! usual way, so that there is one place for errors and one for the meaning of casts.
+
+use arrow_schema::DataType;
+use datafusion_sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value};
+use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
+
+use super::Target;
+use crate::TableRules;
+
+/// Longer lists are bulk loads.
+const ROWS_MAX: usize = 16_384;
+
+/// Numbers of no more digits are the same DOUBLE whether they are read as such or as decimals that are divided.
+const DOUBLE_DIGITS_MAX: usize = 15;
+
+/// Digits of the widest decimals.
+const DECIMAL_DIGITS_MAX: usize = 38;
+
+/// Number of rows, and the columns of the table in its own types.
+pub(super) type LiteralRows = (usize, Vec<Vector>);
+
+/// A literal.
+#[derive(Clone, Copy)]
+enum Literal<'a> {
+    Null,
+    Bool(bool),
+    /// Digits, perhaps with a point, and whether there is a minus before them.
+    Number(&'a str, bool),
+    Text(&'a str),
+}
+
+/// The rows of a query that lists them, whose columns are those at `places`; `None`: they take a query.
+pub(super) fn literal_rows(target: &Target, places: &[usize], source: &ast::Query) -> Option<LiteralRows> {
+    let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _ } = target.rules();
+    let SetExpr::Values(values) = source.body.as_ref() else { return None };
+    let is_plain = source.with.is_none()
+        && source.order_by.is_none()
+        && source.limit_clause.is_none()
+        && source.fetch.is_none()
+        && source.locks.is_empty()
+        && source.pipe_operators.is_empty();
+    let rows = &values.rows;
+    let is_wanted = is_plain && checks.is_empty() && (1..=ROWS_MAX).contains(&rows.len());
+    if !is_wanted || rows.iter().any(|row| row.content.len() != places.len()) {
+        return None;
+    }
+    let column = |(at, field): (usize, &std::sync::Arc<arrow_schema::Field>)| {
+        let mut sources = (0..places.len()).filter(|&source| places[source] == at);
+        match (sources.next(), sources.next()) {
+            (Some(source), None) => {
+                let literals = rows.iter().map(|row| literal(&row.content[source])).collect::<Option<Vec<_>>>()?;
+                column(field.data_type(), &literals)
+            }
+            (None, _) if target.rules().default_of(field.name()).is_none() => {
+                Some(Vector::null(PhysicalType::natural(field.data_type()).ok()?, rows.len()).flattened())
+            }
+            _ => None,
+        }
+    };
+    let columns = target.schema().fields().iter().enumerate().map(column).collect::<Option<_>>()?;
+    Some((rows.len(), columns))
+}
+
+fn literal(expr: &Expr) -> Option<Literal<'_>> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Null => Some(Literal::Null),
+            Value::Boolean(value) => Some(Literal::Bool(*value)),
+            Value::Number(digits, false) => Some(Literal::Number(digits, false)),
+            Value::SingleQuotedString(text) => Some(Literal::Text(text)),
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
+            Literal::Number(digits, false) => Some(Literal::Number(digits, true)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A column of a type; `None` if a literal isn't a value of it.
+fn column(data_type: &DataType, literals: &[Literal<'_>]) -> Option<Vector> {
+    match data_type {
+        DataType::Boolean => {
+            let bool_of =
+                |literal: Literal<'_>| if let Literal::Bool(value) = literal { Some(value as u8) } else { None };
+            Some(Vector::from_bools(values(literals, bool_of)?, validity(literals)))
+        }
+        DataType::Int8 => integers::<i8>(literals, 0),
+        DataType::Int16 => integers::<i16>(literals, 0),
+        DataType::Int32 => integers::<i32>(literals, 0),
+        DataType::Int64 => integers::<i64>(literals, 0),
+        DataType::UInt8 => integers::<u8>(literals, 0),
+        DataType::UInt16 => integers::<u16>(literals, 0),
+        DataType::UInt32 => integers::<u32>(literals, 0),
+        DataType::UInt64 => integers::<u64>(literals, 0),
+        DataType::Decimal128(precision, scale) => {
+            let scale = usize::try_from(*scale).ok()?;
+            let limit = 10_i128.checked_pow(*precision as u32)?;
+            let fits = |literal: &Literal<'_>| match literal {
+                Literal::Number(..) => unscaled(*literal, scale).is_some_and(|value| value.abs() < limit),
+                _ => true,
+            };
+            if !literals.iter().all(fits) {
+                return None;
+            }
+            match PhysicalType::natural(data_type).ok()? {
+                PhysicalType::I32 => integers::<i32>(literals, scale),
+                PhysicalType::I64 => integers::<i64>(literals, scale),
+                _ => integers::<i128>(literals, scale),
+            }
+        }
+        DataType::Float64 => Some(Vector::from_values(values(literals, double)?, validity(literals))),
+        DataType::Utf8View => {
+            let text = |literal| match literal {
+                Literal::Null => Some(&[][..]),
+                Literal::Text(text) => Some(text.as_bytes()),
+                _ => None,
+            };
+            let texts: Vec<&[u8]> = literals.iter().copied().map(text).collect::<Option<_>>()?;
+            Some(Vector::flat(Flat::Str(StrColumn::from_strings(texts)), validity(literals)))
+        }
+        _ => None,
+    }
+}
+
+fn validity(literals: &[Literal<'_>]) -> Option<Bitmap> {
+    let is_null = |literal: &Literal<'_>| matches!(literal, Literal::Null);
+    literals.iter().any(is_null).then(|| Bitmap::from_fn(literals.len(), |row| !is_null(&literals[row])))
+}
+
+/// Values, with any for NULL.
+fn values<T: Default>(literals: &[Literal<'_>], value: impl Fn(Literal<'_>) -> Option<T>) -> Option<Vec<T>> {
+    let value = |literal: &Literal<'_>| match literal {
+        Literal::Null => Some(T::default()),
+        literal => value(*literal),
+    };
+    literals.iter().map(value).collect()
+}
+
+fn integers<T: Native + Default + TryFrom<i128>>(literals: &[Literal<'_>], scale: usize) -> Option<Vector> {
+    let value = |literal: Literal<'_>| unscaled(literal, scale).and_then(|value| T::try_from(value).ok());
+    Some(Vector::from_values(values(literals, value)?, validity(literals)))
+}
+
+/// The digits before and behind the point.
+fn digits(number: &str) -> Option<(&str, &str)> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_digits(whole) && is_digits(fraction) && whole.len() + fraction.len() > 0).then_some((whole, fraction))
+}
+
+/// A number times a power of ten; `None` if it has digits behind that.
+fn unscaled(literal: Literal<'_>, scale: usize) -> Option<i128> {
+    let Literal::Number(number, is_negative) = literal else { return None };
+    let (whole, fraction) = digits(number)?;
+    if fraction.len() > scale || whole.len() + scale > DECIMAL_DIGITS_MAX {
+        return None;
+    }
+    let zeros = std::iter::repeat_n(b'0', scale - fraction.len());
+    let all = whole.bytes().chain(fraction.bytes()).chain(zeros);
+    let value = all.fold(0i128, |value, digit| value * 10 + (digit - b'0') as i128);
+    Some(if is_negative { -value } else { value })
+}
+
+fn double(literal: Literal<'_>) -> Option<f64> {
+    let Literal::Number(number, is_negative) = literal else { return None };
+    let (whole, fraction) = digits(number)?;
+    if whole.len() + fraction.len() > DOUBLE_DIGITS_MAX {
+        return None;
+    }
+    let value: f64 = number.parse().ok()?;
+    // Decimals have no negative zero.
+    Some(if is_negative && value != 0.0 { -value } else { value })
+}
