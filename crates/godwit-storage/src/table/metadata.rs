@@ -109,7 +109,8 @@ impl Main {
         let groups = (0..count).map(|_| {
             let rows = bytes.u32()?;
             let segment = |column: &MainColumn| read_segment(bytes, &streams, column, rows);
-            Ok(Arc::new(RowGroup { rows, segments: columns.iter().map(segment).collect::<Result<_>>()? }))
+            let segments = columns.iter().map(segment).collect::<Result<_>>()?;
+            Ok(Arc::new(RowGroup { rows, segments, filters: Arc::default() }))
         });
         let groups = groups.collect::<Result<_>>()?;
         Ok(Self { columns, groups })

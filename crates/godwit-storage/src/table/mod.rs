@@ -14,6 +14,7 @@
 //! Source: design page 04; thesis 2.2 and 5.2.
 
 mod dictionary;
+mod key_filter;
 mod load;
 mod metadata;
 mod types;
@@ -31,6 +32,7 @@ use godwit_memory::BufferManager;
 use godwit_vector::{PhysicalType, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
+pub use key_filter::KeyFilters;
 pub use load::{Load, LoadWorker};
 pub use metadata::{read_fields, write_fields};
 
@@ -81,6 +83,8 @@ pub struct RowGroup {
     pub rows: u32,
     /// By column.
     pub segments: Vec<Segment>,
+    /// Where keys are not; shared with row groups of the same rows in other codes.
+    pub filters: Arc<KeyFilters>,
 }
 
 /// A column of a row group.
@@ -147,17 +151,19 @@ impl Main {
         parts.map(|part| &part.stream).filter(|stream| seen.insert(Arc::as_ptr(stream))).cloned().collect()
     }
 
-    /// Hands over the rows of a row group, in windows of at most [`WINDOW_ROWS`].
+    /// Hands over some columns of the rows of a row group, in windows of at most [`WINDOW_ROWS`].
     pub fn for_each_window(
         &self,
         group: usize,
+        columns: &[usize],
         memory: &BufferManager,
         mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
     ) -> Result<()> {
         let group = &self.groups[group];
         for start in (0..group.rows as usize).step_by(WINDOW_ROWS) {
             let rows = start..(group.rows as usize).min(start + WINDOW_ROWS);
-            let read = |(segment, column): (&Segment, &MainColumn)| {
+            let read = |&index: &usize| {
+                let (segment, column) = (&group.segments[index], &self.columns[index]);
                 let open = segment.part_of(start).open(memory)?;
                 let first = open.rows().start;
                 let values = open.part()?.decode(rows.start - first..rows.end - first)?;
@@ -168,8 +174,8 @@ impl Main {
                     _ => Ok(values),
                 }
             };
-            let columns = group.segments.iter().zip(&self.columns).map(read).collect::<Result<Vec<_>>>()?;
-            visit(&columns, rows.len())?;
+            let vectors = columns.iter().map(read).collect::<Result<Vec<_>>>()?;
+            visit(&vectors, rows.len())?;
         }
         Ok(())
     }

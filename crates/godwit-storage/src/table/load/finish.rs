@@ -70,7 +70,7 @@ impl Load {
                     stored(segment.parts, &streams[stream])
                 });
                 let segments = segments.collect();
-                added.push((group.number, Arc::new(RowGroup { rows: group.rows, segments })));
+                added.push((group.number, Arc::new(RowGroup { rows: group.rows, segments, filters: Arc::default() })));
             }
         }
         added.sort_by_key(|(number, _)| *number);
@@ -108,7 +108,7 @@ fn recoded_groups(base: &Main, finished: &[FinishedColumn], streams: &[Arc<ByteS
                 None => segment.clone(),
             }
         });
-        Arc::new(RowGroup { rows: group.rows, segments: segments.collect() })
+        Arc::new(RowGroup { rows: group.rows, segments: segments.collect(), filters: group.filters.clone() })
     };
     base.groups.iter().enumerate().map(recode).collect()
 }

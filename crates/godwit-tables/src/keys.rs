@@ -1,0 +1,247 @@
+//! Looks for rows by key, without an index that each commit would have to keep.
+//!
+//! ```text
+//!   keys ─ hashes ─▶ row group            within its bounds? ─▶ in its Bloom filter? ─▶ decode the columns, compare
+//!                 ─▶ chunk of the delta                         in its Bloom filter? ─▶ compare
+//! ```
+//!
+//! Row groups and chunks never change, so neither do their filters ([`KeyFilters`](godwit_storage::table::KeyFilters)), which
+//! versions of a table share. A key of ascending numbers is decided by bounds alone; another one costs a look into the
+//! filter of each row group, and now and then decodes a row group in vain.
+
+use godwit_common::Result;
+use godwit_storage::table::RowGroup;
+use godwit_vector::kernels::cast::{convert, min_max};
+use godwit_vector::kernels::compare::{Comparison, compare};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
+
+use crate::deleted::{DELTA, RowSet};
+use crate::version::TableVersion;
+
+/// More keys than that aren't looked for one by one.
+const KEYS_MAX: u64 = CHUNK_ROWS as u64;
+
+/// Smaller chunks of the delta have no filter: they will soon be joined with others.
+const FILTER_ROWS_MIN: usize = CHUNK_ROWS / 2;
+
+/// What is looked for: rows without NULL, and their hashes.
+struct Keys {
+    vectors: Vec<Vector>,
+    hashes: Vec<u64>,
+}
+
+/// The keys that have been found so far.
+struct Search<'a> {
+    keys: &'a Keys,
+    types: Vec<PhysicalType>,
+    found: Vec<bool>,
+    hashes: Vec<u64>,
+}
+
+impl TableVersion {
+    /// True if the rows that came since `before`, which are those of `added`, have other keys than each other and than all
+    /// rows; false: maybe not. `None`: that's too much to look for.
+    pub fn keeps_key(&self, before: &TableVersion, added: &TableVersion, columns: &[String]) -> Result<Option<bool>> {
+        let Some(columns) = self.places_of(columns) else { return Ok(None) };
+        let Some(keys) = added.few_keys(&columns)? else { return Ok(None) };
+        let mut sorted = keys.hashes.clone();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Ok(Some(false));
+        }
+        let found = self.find(&columns, &keys, before.main().groups.len(), before.delta_rows())?;
+        Ok(Some(!found.contains(&true)))
+    }
+
+    /// True if `parent` has the keys that all rows refer to; false: it hasn't. `None`: that's too much to look for, or
+    /// the columns are of different types.
+    pub fn has_parents(
+        &self,
+        columns: &[String],
+        parent: &TableVersion,
+        parent_columns: &[String],
+    ) -> Result<Option<bool>> {
+        let (Some(own), Some(theirs)) = (self.places_of(columns), parent.places_of(parent_columns)) else {
+            return Ok(None);
+        };
+        let type_of = |table: &TableVersion, column: usize| table.schema().field(column).data_type().clone();
+        if own.iter().zip(&theirs).any(|(&own, &theirs)| type_of(self, own) != type_of(parent, theirs)) {
+            return Ok(None);
+        }
+        let Some(keys) = self.few_keys(&own)? else { return Ok(None) };
+        let found = parent.find(&theirs, &keys, parent.main().groups.len(), parent.delta_rows())?;
+        Ok(Some(!found.contains(&false)))
+    }
+
+    fn places_of(&self, columns: &[String]) -> Option<Vec<usize>> {
+        let place =
+            |name: &String| self.schema().fields().iter().position(|field| field.name().eq_ignore_ascii_case(name));
+        columns.iter().map(place).collect()
+    }
+
+    /// The keys of all rows; `None` if they aren't few, or not in memory.
+    fn few_keys(&self, columns: &[usize]) -> Result<Option<Keys>> {
+        if !self.main().groups.is_empty() || self.rows() > KEYS_MAX {
+            return Ok(None);
+        }
+        let mut pieces: Vec<Vec<Vector>> = Vec::new();
+        self.visit_live_delta(0, |all, _| {
+            pieces.push(columns.iter().map(|&column| all[column].clone()).collect());
+            Ok(())
+        })?;
+        if pieces.is_empty() {
+            return Ok(Some(Keys { vectors: Vec::new(), hashes: Vec::new() }));
+        }
+        let joined = (0..columns.len()).map(|at| {
+            let of_column: Vec<Vector> = pieces.iter().map(|piece| piece[at].clone()).collect();
+            godwit_vector::kernels::concatenate::concatenated(&of_column)
+        });
+        Ok(Some(Keys::new(joined.collect())))
+    }
+
+    /// Which of the keys a row has that isn't deleted, among the first so many row groups and rows of the delta.
+    fn find(&self, columns: &[usize], keys: &Keys, groups: usize, delta_rows: usize) -> Result<Vec<bool>> {
+        let mut search = Search::new(keys, columns.iter().map(|&column| self.row_type()[column].physical).collect());
+        if keys.hashes.is_empty() {
+            return Ok(search.found);
+        }
+        for (number, group) in self.main().groups[..groups].iter().enumerate() {
+            if !keys.may_be_within(group, columns, &search.types) {
+                continue;
+            }
+            let visit = |add: &mut dyn FnMut(&[u64])| {
+                let mut hashes = Vec::new();
+                self.main().for_each_window(number, columns, self.memory(), |vectors, rows| {
+                    hash_vectors(vectors, rows, &mut hashes);
+                    add(&hashes);
+                    Ok(())
+                })
+            };
+            let rows = group.rows as usize;
+            let candidates = group.filters.candidates(columns, rows, &keys.hashes, self.memory(), visit)?;
+            if candidates.is_empty() {
+                continue;
+            }
+            let (wanted, deleted) = (keys.sorted(&candidates), self.deleted().of(number as u32));
+            let mut start = 0;
+            self.main().for_each_window(number, columns, self.memory(), |vectors, rows| {
+                search.compare(&wanted, vectors, rows, start, deleted.map(AsRef::as_ref));
+                start += rows;
+                Ok(())
+            })?;
+        }
+        self.find_in_delta(columns, &mut search, delta_rows)?;
+        Ok(search.found)
+    }
+
+    fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: usize) -> Result<()> {
+        let (keys, deleted) = (search.keys, self.deleted().of(DELTA));
+        let mut start = 0;
+        for (chunk, filters) in self.delta_with_filters() {
+            if start >= delta_rows {
+                break;
+            }
+            let vectors: Vec<Vector> = columns.iter().map(|&column| chunk.dense(column)).collect();
+            let candidates = match chunk.len() < FILTER_ROWS_MIN {
+                true => (0..keys.hashes.len() as u32).collect(),
+                false => {
+                    let visit = |add: &mut dyn FnMut(&[u64])| {
+                        let mut hashes = Vec::new();
+                        hash_vectors(&vectors, chunk.len(), &mut hashes);
+                        add(&hashes);
+                        Ok(())
+                    };
+                    filters.candidates(columns, chunk.len(), &keys.hashes, self.memory(), visit)?
+                }
+            };
+            if !candidates.is_empty() {
+                let rows = chunk.len().min(delta_rows - start);
+                search.compare(&keys.sorted(&candidates), &vectors, rows, start, deleted.map(AsRef::as_ref));
+            }
+            start += chunk.len();
+        }
+        Ok(())
+    }
+}
+
+impl Keys {
+    /// Leaves out rows with a NULL: they are no keys.
+    fn new(vectors: Vec<Vector>) -> Self {
+        let rows = vectors.first().map_or(0, Vector::len);
+        let is_key = |row: usize| vectors.iter().all(|vector| vector.is_valid(row));
+        let vectors = match vectors.iter().any(Vector::has_nulls) {
+            false => vectors,
+            true => {
+                let kept: Vec<u32> = (0..rows).filter(|&row| is_key(row)).map(|row| row as u32).collect();
+                vectors.iter().map(|vector| vector.take(&kept)).collect()
+            }
+        };
+        let mut hashes = Vec::new();
+        hash_vectors(&vectors, vectors.first().map_or(0, Vector::len), &mut hashes);
+        Self { vectors, hashes }
+    }
+
+    /// False if the bounds of a column of the row group exclude all keys.
+    fn may_be_within(&self, group: &RowGroup, columns: &[usize], types: &[PhysicalType]) -> bool {
+        let is_outside = |((&column, vector), ty): ((&usize, &Vector), &PhysicalType)| {
+            let wanted = if ty.is_integer() { min_max(vector) } else { None };
+            let Some(wanted) = wanted else { return false };
+            let there = group.segments[column].range();
+            there.is_none_or(|there| wanted.max < there.min || there.max < wanted.min)
+        };
+        !columns.iter().zip(&self.vectors).zip(types).any(is_outside)
+    }
+
+    /// The hashes of some keys, ascending, and which keys they are of.
+    fn sorted(&self, candidates: &[u32]) -> Vec<(u64, u32)> {
+        let mut sorted: Vec<_> = candidates.iter().map(|&at| (self.hashes[at as usize], at)).collect();
+        sorted.sort_unstable();
+        sorted
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(keys: &'a Keys, types: Vec<PhysicalType>) -> Self {
+        Self { keys, types, found: vec![false; keys.hashes.len()], hashes: Vec::new() }
+    }
+
+    /// Compares keys with rows that begin as row `start` of their place.
+    fn compare(
+        &mut self,
+        wanted: &[(u64, u32)],
+        vectors: &[Vector],
+        rows: usize,
+        start: usize,
+        deleted: Option<&RowSet>,
+    ) {
+        let len = vectors.first().map_or(0, Vector::len);
+        hash_vectors(vectors, len, &mut self.hashes);
+        let (mut there, mut keys) = (Vec::new(), Vec::new());
+        for (row, &hash) in self.hashes[..rows].iter().enumerate() {
+            let first = wanted.partition_point(|&(wanted, _)| wanted < hash);
+            for &(_, key) in wanted[first..].iter().take_while(|(wanted, _)| *wanted == hash) {
+                if !deleted.is_some_and(|deleted| deleted.contains(start + row)) {
+                    there.push(row as u32);
+                    keys.push(key);
+                }
+            }
+        }
+        if there.is_empty() {
+            return;
+        }
+        let mut are_equal = vec![true; there.len()];
+        for ((vector, key), &ty) in vectors.iter().zip(&self.keys.vectors).zip(&self.types) {
+            let natural = |vector: &Vector, rows: &[u32]| match ty {
+                PhysicalType::Str => vector.take(rows).flattened(),
+                ty => convert(&vector.take(rows), ty),
+            };
+            let equal = compare(Comparison::Equal, &natural(vector, &there), &natural(key, &keys));
+            let flat = equal.to_flat();
+            let values = flat.bools().iter().enumerate();
+            are_equal.iter_mut().zip(values).for_each(|(all, (row, &one))| *all &= one == 1 && equal.is_valid(row));
+        }
+        let equal = keys.iter().zip(are_equal).filter(|(_, is_equal)| *is_equal);
+        equal.for_each(|(&key, _)| self.found[key as usize] = true);
+    }
+}
