@@ -155,7 +155,8 @@ impl PartHeader {
             Encoding::Text | Encoding::Symbols => None,
         };
         let is_of_type = match &self.encoding {
-            Encoding::Null | Encoding::Plain | Encoding::Constant(_) => true,
+            Encoding::Null | Encoding::Plain => true,
+            Encoding::Constant(_) => self.physical != PhysicalType::Str,
             Encoding::Packed(_) => is_integer,
             Encoding::RunLength { runs } => self.physical != PhysicalType::Str && *runs <= self.rows,
             Encoding::Decimals { exponent, .. } => {

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use fsst::{Compressor, Decompressor, Symbol};
+use fsst::{Compressor, Decompressor, ESCAPE_CODE, Symbol};
 use godwit_common::Result;
 use godwit_vector::{StrColumn, ValueRange};
 
@@ -115,7 +115,7 @@ impl<'a> Strings<'a> {
             match &self.symbols {
                 None => bytes.extend_from_slice(block),
                 // Compressed strings have no state in common: all of a block are decompressed as one.
-                Some(table) => bytes.extend(table.decompressor().decompress(block)),
+                Some(table) => bytes.extend(table.decompressed(block)?),
             }
             let lengths = self.lengths.of(begin..rows.end.min(begin + BLOCK_ROWS))?;
             ends.extend(lengths.into_iter().map(|length| {
@@ -155,7 +155,7 @@ impl<'a> Strings<'a> {
             let stored = stored.ok_or_else(|| corrupt("a string lies outside of it"))?;
             match &self.symbols {
                 None => bytes.extend_from_slice(stored),
-                Some(table) => bytes.extend(table.decompressor().decompress(stored)),
+                Some(table) => bytes.extend(table.decompressed(stored)?),
             }
             ends.push(bytes.len());
         }
@@ -178,8 +178,16 @@ impl<'a> Lengths<'a> {
 }
 
 impl SymbolTable {
-    fn decompressor(&self) -> Decompressor<'_> {
-        Decompressor::new(&self.symbols, &self.lengths)
+    /// Fails if the last byte announces one that isn't there; any other bytes mean something.
+    fn decompressed(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        if bytes.last() == Some(&ESCAPE_CODE) {
+            // Announced bytes may look like announcements themselves.
+            let announcing = bytes.iter().fold(false, |is_announced, &byte| !is_announced && byte == ESCAPE_CODE);
+            if announcing {
+                return Err(corrupt("a string ends within a symbol"));
+            }
+        }
+        Ok(Decompressor::new(&self.symbols, &self.lengths).decompress(bytes))
     }
 }
 
