@@ -63,5 +63,13 @@ fn one_worker() {
 /// Nothing of a database file is in memory only.
 #[test]
 fn restarted() {
-    run_restarted(&config());
+    run_restarted(&config(), "");
+}
+
+/// All rows are stored in one way, where types allow it: closing the file makes row groups of them.
+#[test]
+fn forced_encodings() {
+    for encoding in ["plain", "packed", "run_length", "symbols", "dictionary"] {
+        run_restarted(&config(), &format!("SET force_encoding = '{encoding}'"));
+    }
 }

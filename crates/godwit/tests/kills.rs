@@ -2,14 +2,14 @@
 //! under way is there as a whole or not at all, and the file is sound.
 //!
 //! ```text
-//!   parent:  spawn ──▶ wait ──▶ SIGKILL ──▶ open, compare with the acknowledgements, check the file ──▶ spawn …
-//!   child:   open, then on two connections: inserts of 1 to 20,000 rows, new tables, checkpoints;
-//!            after each commit a line in the file of acknowledgements
+//!   parent:  spawn ──▶ wait ──▶ SIGKILL ──▶ open, compare with the notes, check the file ──▶ spawn …
+//!   child:   open, then on two connections: inserts of 1 to 20,000 rows, updates and deletes of batches, new tables,
+//!            checkpoints, and a thread that merges; a line of notes before each change, and one after its commit
 //! ```
 //!
 //! The power of the simulated disk is cut in `godwit-tables`; here it is the real file system, and real time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -52,34 +52,71 @@ impl Numbers {
 /// dictionary, some aren't.
 fn rows_of(batch: u64, rows: u64) -> String {
     format!(
-        "SELECT {batch} AS batch, {rows} AS rows, i AS n, 'text ' || ((i * 7919 + {batch}) % 311) AS s FROM range({rows}) r(i)"
+        "SELECT {batch} AS batch, {rows} AS rows, i AS n, 'text ' || ((i * 7919 + {batch}) % 311) AS s, 0 AS version \
+         FROM range({rows}) r(i)"
     )
 }
 
-/// One change; the batch that it commits, if it does.
-fn change(connection: &Connection, numbers: &mut Numbers, batch: u64) -> bool {
-    let execute = |sql: String| connection.execute(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    match numbers.below(20) {
-        0 => execute("CHECKPOINT".into()),
-        1..3 => {
-            execute(format!("INSERT INTO items {}", rows_of(batch, 20_000)));
-            return true;
-        }
-        3 => {
-            let rows = numbers.below(30_000);
-            execute(format!("CREATE OR REPLACE TABLE copy{} AS {}", batch % CONNECTIONS, rows_of(batch, rows)));
-        }
-        4..8 => {
-            let rows = 1 + numbers.below(3_000);
-            execute(format!("INSERT INTO items {}", rows_of(batch, rows)));
-            return true;
-        }
-        _ => {
-            execute(format!("INSERT INTO items VALUES ({batch}, 1, 0, 'single {batch}')"));
-            return true;
+/// One connection's work: batches, and notes of what is done to them.
+struct Worker {
+    connection: Connection,
+    numbers: Numbers,
+    notes: fs::File,
+    /// Its batches that are there, and how often they were updated.
+    batches: Vec<(u64, u64)>,
+}
+
+impl Worker {
+    fn execute(&self, sql: &str) {
+        self.connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Runs a statement, with a note before and after.
+    fn noted(&mut self, what: &str, sql: &str) {
+        self.notes.write_all(format!("try {what}\n").as_bytes()).unwrap();
+        self.execute(sql);
+        self.notes.write_all(format!("did {what}\n").as_bytes()).unwrap();
+    }
+
+    fn insert(&mut self, batch: u64, sql: &str) {
+        self.noted(&format!("insert {batch} 0"), sql);
+        self.batches.push((batch, 0));
+    }
+
+    /// One change.
+    fn change(&mut self, batch: u64) {
+        match self.numbers.below(24) {
+            0 => self.execute("CHECKPOINT"),
+            1 => self.execute("MERGE DELTA OF items"),
+            2..4 => self.insert(batch, &format!("INSERT INTO items {}", rows_of(batch, 20_000))),
+            4 => {
+                let rows = self.numbers.below(30_000);
+                self.execute(&format!(
+                    "CREATE OR REPLACE TABLE copy{} AS {}",
+                    batch % CONNECTIONS,
+                    rows_of(batch, rows)
+                ));
+            }
+            5..9 => {
+                let rows = 1 + self.numbers.below(3_000);
+                self.insert(batch, &format!("INSERT INTO items {}", rows_of(batch, rows)));
+            }
+            9..12 if !self.batches.is_empty() => {
+                let at = self.numbers.below(self.batches.len() as u64) as usize;
+                let (batch, version) = &mut self.batches[at];
+                *version += 1;
+                let (batch, version) = (*batch, *version);
+                let sql = format!("UPDATE items SET version = version + 1 WHERE batch = {batch}");
+                self.noted(&format!("update {batch} {version}"), &sql);
+            }
+            12..15 if !self.batches.is_empty() => {
+                let at = self.numbers.below(self.batches.len() as u64) as usize;
+                let (batch, version) = self.batches.swap_remove(at);
+                self.noted(&format!("delete {batch} {version}"), &format!("DELETE FROM items WHERE batch = {batch}"));
+            }
+            _ => self.insert(batch, &format!("INSERT INTO items VALUES ({batch}, 1, 0, 'single {batch}', 0)")),
         }
     }
-    false
 }
 
 /// Changes a database until it is killed; nothing if nobody wants it to.
@@ -88,36 +125,61 @@ fn change_until_killed() {
     let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else { return };
     let folder = Path::new(&folder);
     let database = Database::open_with(folder.join("x.godwit"), config()).unwrap();
-    let first = fs::read_to_string(folder.join("acknowledged")).map_or(0, |text| text.lines().count() as u64);
+    database.connect().execute("SET checkpoint_threshold = '32KB'").unwrap();
+    let first = fs::read_to_string(folder.join("notes")).map_or(0, |text| text.lines().count() as u64);
     // Batches whose commit was not acknowledged may be there, too: their numbers aren't used again.
     let start = (first + 1) * 1_000_000 + std::process::id() as u64 % 1_000 * 1_000;
     thread::scope(|scope| {
         for index in 0..CONNECTIONS {
-            let (connection, mut numbers) = (database.connect(), Numbers(start + index));
+            let notes = OpenOptions::new().create(true).append(true).open(folder.join("notes")).unwrap();
+            let (connection, numbers) = (database.connect(), Numbers(start + index));
+            let mut worker = Worker { connection, numbers, notes, batches: Vec::new() };
             scope.spawn(move || {
-                let acknowledged = folder.join("acknowledged");
-                let mut file = OpenOptions::new().create(true).append(true).open(acknowledged).unwrap();
-                for batch in (start + index..).step_by(CONNECTIONS as usize) {
-                    if change(&connection, &mut numbers, batch) {
-                        file.write_all(format!("{batch}\n").as_bytes()).unwrap();
-                    }
-                }
+                (start + index..).step_by(CONNECTIONS as usize).for_each(|batch| worker.change(batch));
             });
         }
     });
 }
 
-/// Batch, rows that are there, rows that it has.
-fn batches(connection: &Connection, table: &str) -> BTreeMap<i64, (i64, i64)> {
-    let sql = format!("SELECT batch, count(DISTINCT n), min(rows), max(rows), count(s) FROM {table} GROUP BY batch");
+/// What the notes say of a batch: the version that is there at least, whether it was deleted, and what was tried last.
+#[derive(Debug, Default, Clone, Copy)]
+struct Noted {
+    version: Option<i64>,
+    version_tried: i64,
+    is_deleted: bool,
+    is_deletion_tried: bool,
+}
+
+fn notes(folder: &Path) -> BTreeMap<i64, Noted> {
+    let mut batches: BTreeMap<i64, Noted> = BTreeMap::new();
+    for line in fs::read_to_string(folder.join("notes")).unwrap_or_default().lines() {
+        let [when, what, batch, version] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let noted = batches.entry(batch.parse().unwrap()).or_default();
+        match (when, what) {
+            ("did", "delete") => noted.is_deleted = true,
+            ("did", _) => noted.version = Some(version.parse().unwrap()),
+            (_, "delete") => noted.is_deletion_tried = true,
+            _ => noted.version_tried = version.parse().unwrap(),
+        }
+    }
+    batches
+}
+
+/// Batch, rows that are there, rows that it has, version.
+fn batches(connection: &Connection, table: &str) -> BTreeMap<i64, (i64, i64, i64)> {
+    let sql = format!(
+        "SELECT batch, count(DISTINCT n), min(rows), max(rows), count(s), min(version), max(version) FROM {table} GROUP BY batch"
+    );
     let mut found = BTreeMap::new();
     for batch in connection.query(&sql).unwrap() {
         let batch = batch.unwrap();
         let column = |index: usize| batch.column(index).as_primitive::<Int64Type>().values();
         for row in 0..batch.num_rows() {
-            let [number, rows, least, most, texts] = [0, 1, 2, 3, 4].map(|index| column(index)[row]);
-            assert!(least == most && texts == rows, "{table}, batch {number}: {least} {most} {texts} {rows}");
-            found.insert(number, (rows, least));
+            let [number, rows, least, most, texts, version, newest] =
+                [0, 1, 2, 3, 4, 5, 6].map(|index| column(index)[row]);
+            let is_whole = least == most && texts == rows && version == newest;
+            assert!(is_whole, "{table}, batch {number}: {least} {most} {texts} {rows} {version} {newest}");
+            found.insert(number, (rows, least, version));
         }
     }
     found
@@ -127,17 +189,24 @@ fn verify(folder: &Path) {
     let database = Database::open_with(folder.join("x.godwit"), config()).unwrap();
     let connection = database.connect();
     let found = batches(&connection, "items");
-    let torn: Vec<_> = found.iter().filter(|(_, (there, all))| there != all).collect();
+    let torn: Vec<_> = found.iter().filter(|(_, (there, all, _))| there != all).collect();
     assert!(torn.is_empty(), "half a commit is there: {torn:?}");
-    let text = fs::read_to_string(folder.join("acknowledged")).unwrap_or_default();
-    let acknowledged: BTreeSet<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
-    let lost: Vec<_> = acknowledged.iter().filter(|batch| !found.contains_key(*batch)).collect();
-    assert!(lost.is_empty(), "{} of {} acknowledged commits are lost: {lost:?}", lost.len(), acknowledged.len());
+    let notes = notes(folder);
+    for (batch, noted) in &notes {
+        match found.get(batch) {
+            Some((_, _, version)) => {
+                let is_expected = noted.version.unwrap_or(0) <= *version && *version <= noted.version_tried;
+                assert!(!noted.is_deleted && is_expected, "batch {batch} has version {version}: {noted:?}");
+            }
+            None => assert!(noted.version.is_none() || noted.is_deletion_tried, "batch {batch} is lost: {noted:?}"),
+        }
+    }
+    assert!(found.keys().all(|batch| notes.contains_key(batch)), "there is a batch that nobody inserted");
     for copy in 0..CONNECTIONS {
         let table = format!("copy{copy}");
         if connection.query(&format!("SELECT count(*) FROM {table}")).is_ok() {
             let found = batches(&connection, &table);
-            assert!(found.len() <= 1 && found.values().all(|(there, all)| there == all), "{table}: {found:?}");
+            assert!(found.len() <= 1 && found.values().all(|(there, all, _)| there == all), "{table}: {found:?}");
         }
     }
     let report = database.check();
@@ -156,7 +225,9 @@ fn a_killed_process_loses_no_commit() {
             let database = Database::open_with(folder.path().join("x.godwit"), config()).unwrap();
             let connection = database.connect();
             connection
-                .execute("CREATE TABLE items (batch BIGINT NOT NULL, rows BIGINT NOT NULL, n BIGINT, s VARCHAR)")
+                .execute(
+                    "CREATE TABLE items (batch BIGINT NOT NULL, rows BIGINT NOT NULL, n BIGINT, s VARCHAR, version BIGINT)",
+                )
                 .unwrap();
         }
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -169,8 +240,7 @@ fn a_killed_process_loses_no_commit() {
         child.kill().unwrap();
         child.wait().unwrap();
         verify(folder.path());
-        let acknowledged = fs::read_to_string(folder.path().join("acknowledged")).unwrap_or_default();
-        commits = commits.max(acknowledged.lines().count());
+        commits = commits.max(notes(folder.path()).values().filter(|noted| noted.version.is_some()).count());
     }
     assert!(kills < KILLS || commits > 0, "nothing was committed between the kills");
 }

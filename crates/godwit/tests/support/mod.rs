@@ -83,21 +83,25 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     outcome
 }
 
-/// Runs the files about tables in a database file that is closed and opened again for every statement.
+/// Runs the files about tables in a database file that is closed and opened again for every statement, after `setup`.
 #[allow(dead_code, reason = "not every test program has this world")]
-pub fn run_restarted(config: &Config) {
+pub fn run_restarted(config: &Config, setup: &str) {
     let data = data::Folder::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql/tables");
     for file in files_in(&root) {
         let text = fs::read_to_string(&file).expect("the file is readable text");
         let script = text.replace("$data", &data.path().display().to_string());
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let session = RestartingSession { path: folder.path().join("x.godwit"), config: config.clone() };
+        let session =
+            RestartingSession { path: folder.path().join("x.godwit"), config: config.clone(), setup: setup.into() };
         let mut runner = Runner::new(|| async { Ok(session.clone()) });
         runner.add_label("restarted");
+        if !setup.is_empty() {
+            runner.add_label("forced_encodings");
+        }
         runner.with_column_validator(|actual, expected| columns_match(actual, expected));
         let outcome = runner.run_script_with_name(&script, file.display().to_string());
-        assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+        assert!(outcome.is_ok(), "{setup}: {}", outcome.unwrap_err());
     }
 }
 

@@ -117,6 +117,8 @@ fn float_text(value: f64) -> String {
 pub struct RestartingSession {
     pub path: PathBuf,
     pub config: Config,
+    /// Runs first each time.
+    pub setup: String,
 }
 
 impl DB for RestartingSession {
@@ -125,7 +127,9 @@ impl DB for RestartingSession {
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
         let database = Database::open_with(&self.path, self.config.clone()).map_err(SessionError)?;
-        Session::new(&database).run(sql)
+        let mut session = Session::new(&database);
+        session.0.execute(&self.setup).map_err(SessionError)?;
+        session.run(sql)
     }
 
     fn engine_name(&self) -> &str {
