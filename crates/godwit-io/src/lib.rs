@@ -18,6 +18,7 @@
 mod aligned;
 mod disk;
 mod durable;
+mod priority;
 mod queue;
 mod read_faults;
 mod simulated;
@@ -32,6 +33,7 @@ use std::path::Path;
 pub use aligned::AlignedBuffer;
 pub use disk::DiskFiles;
 pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
+pub use priority::lower_thread_priority;
 pub use queue::{IoMethod, Request, RequestQueue, SequentialQueue, Transfer, open_queue};
 pub use read_faults::{ReadFault, ReadFaults};
 pub use simulated::{Fault, SimulatedFiles};

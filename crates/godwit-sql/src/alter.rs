@@ -85,6 +85,20 @@ impl Planner {
         Ok(Statement::Alter(plan))
     }
 
+    /// `ALTER TABLE t ALTER a SET ENCODING x`.
+    pub(crate) fn set_encoding(&self, alter: &ast::AlterTable, encoding: &str) -> Result<Statement> {
+        let [AlterTableOperation::AlterColumn { column_name, .. }] = &alter.operations[..] else {
+            return Err(Error::user("SET ENCODING is about a column"));
+        };
+        let target = self.target(&object_name(&alter.name)?, None)?;
+        let at = target.position(&plain(column_name))?;
+        let (table, schema, mut rules) = (target.name.clone(), target.schema().clone(), target.rules().clone());
+        let column = schema.field(at).name().clone();
+        rules.encodings.retain(|(name, _)| !name.eq_ignore_ascii_case(&column));
+        rules.encodings.push((column, encoding.to_lowercase()));
+        Ok(Statement::Alter(AlterPlan { new_name: table.clone(), table, schema, rules }))
+    }
+
     /// The table with one more column, filled with its default.
     fn add_column(&self, target: &Target, mut column: ast::ColumnDef, parsed: &ParsedStatement) -> Result<Statement> {
         let mut rules = target.rules().clone();
@@ -113,6 +127,7 @@ impl Planner {
                 .with_hint(format!("ALTER TABLE {} DROP CONSTRAINT {name}", target.name)));
         }
         rules.defaults.retain(|(name, _)| !is_it(name));
+        rules.encodings.retain(|(name, _)| !is_it(name));
         rules.indexes.retain(|index| !index.columns.iter().any(is_it));
         let fields = target.schema().fields().iter().enumerate().filter(|(place, _)| *place != at);
         let schema = table_schema(fields.map(|(_, field)| field.as_ref().clone()))?;
@@ -218,7 +233,8 @@ impl AlterPlan {
         let of_lists = rules.keys.iter_mut().flat_map(|key| &mut key.columns);
         let of_lists = of_lists.chain(rules.references.iter_mut().flat_map(|reference| &mut reference.columns));
         let of_lists = of_lists.chain(rules.indexes.iter_mut().flat_map(|index| &mut index.columns));
-        for name in of_lists.chain(rules.defaults.iter_mut().map(|(name, _)| name)) {
+        let of_pairs = rules.defaults.iter_mut().chain(&mut rules.encodings).map(|(name, _)| name);
+        for name in of_lists.chain(of_pairs) {
             if name.eq_ignore_ascii_case(&from) {
                 to.clone_into(name);
             }

@@ -59,7 +59,7 @@ pub use parse::{Access, ParsedStatement};
 pub use planner::Planner;
 pub use repeat::Repeat;
 pub use rules::{CheckRule, IndexRule, KeyRule, ReferenceRule, TableRules};
-pub use statement::{CopyOption, Statement, TransactionStep};
+pub use statement::{CopyOption, ListedRows, Statement, TransactionStep};
 pub use statistics::{ColumnStatistics, SampleCount, TableSample, TableStatistics};
 pub use summarize::sql_name;
 pub use table::{ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type, table_of};

@@ -38,9 +38,7 @@ pub struct ParsedStatement {
 pub enum Access {
     /// Nothing.
     Read,
-    /// Adds rows, without regard to those that are there.
-    Append,
-    /// Changes rows that it finds, or tables and views.
+    /// Changes rows, tables or views.
     Change,
     /// Nothing itself: `BEGIN`, `COMMIT` and so on.
     Control,
@@ -50,14 +48,14 @@ impl ParsedStatement {
     /// What the statement does to the database.
     pub fn access(&self) -> Access {
         match &self.syntax {
-            Syntax::Insert { clauses, .. } if clauses.on.is_none() => Access::Append,
-            Syntax::CopyFrom(_) => Access::Append,
             Syntax::Insert { .. }
+            | Syntax::CopyFrom(_)
             | Syntax::Update(_)
             | Syntax::Delete(_)
             | Syntax::Merge(_)
             | Syntax::Truncate { .. }
             | Syntax::Alter(_)
+            | Syntax::SetEncoding { .. }
             | Syntax::CreateIndex(_)
             | Syntax::DropIndex { .. }
             | Syntax::CreateView(_)
@@ -84,31 +82,68 @@ impl ParsedStatement {
 #[derive(Debug, Clone)]
 pub(crate) enum Syntax {
     Query(Box<Query>),
-    Copy { query: Box<Query>, path: String, options: Vec<CopyOption> },
-    Explain { options: ExplainOptions, query: Box<Query> },
+    Copy {
+        query: Box<Query>,
+        path: String,
+        options: Vec<CopyOption>,
+    },
+    Explain {
+        options: ExplainOptions,
+        query: Box<Query>,
+    },
     CreateView(Box<ast::CreateView>),
-    DropView { names: Vec<String>, if_exists: bool },
+    DropView {
+        names: Vec<String>,
+        if_exists: bool,
+    },
     CreateTable(Box<ast::CreateTable>),
-    DropTable { names: Vec<String>, if_exists: bool },
-    Insert { table: String, columns: Vec<String>, source: Option<Box<Query>>, clauses: Box<InsertClauses> },
+    DropTable {
+        names: Vec<String>,
+        if_exists: bool,
+    },
+    Insert {
+        table: String,
+        columns: Vec<String>,
+        source: Option<Box<Query>>,
+        clauses: Box<InsertClauses>,
+    },
     CopyFrom(CopyFrom),
     Update(Box<ast::Update>),
     Delete(Box<ast::Delete>),
     Merge(Box<ast::Merge>),
-    Truncate { table: String },
+    Truncate {
+        table: String,
+    },
     Alter(Box<ast::AlterTable>),
+    /// `ALTER TABLE t ALTER a SET ENCODING x`, spelled as something else that is about the column.
+    SetEncoding {
+        alter: Box<ast::AlterTable>,
+        encoding: String,
+    },
     CreateIndex(Box<ast::CreateIndex>),
-    DropIndex { name: String, if_exists: bool },
+    DropIndex {
+        name: String,
+        if_exists: bool,
+    },
     Nothing,
     Transaction(TransactionStep),
     Checkpoint,
     Describe(Box<Query>),
     Summarize(Box<Query>),
     ShowTables,
-    Show { name: Option<String> },
-    Set { name: String, value: String },
-    Reset { name: Option<String> },
-    Unsupported { what: String },
+    Show {
+        name: Option<String>,
+    },
+    Set {
+        name: String,
+        value: String,
+    },
+    Reset {
+        name: Option<String>,
+    },
+    Unsupported {
+        what: String,
+    },
 }
 
 /// Parses a script of statements separated by semicolons.
@@ -187,6 +222,7 @@ impl StatementParser<'_> {
             }
             ("VACUUM" | "ANALYZE", table) => self.maintenance(table),
             ("MERGE", "DELTA") if self.word(2) == "OF" => self.ends_at(4).map(|()| Syntax::Checkpoint),
+            ("ALTER", "TABLE") => self.alter_table(),
             ("CHECKPOINT", _) => self.ends_at(1).map(|()| Syntax::Checkpoint),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
             ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
@@ -239,6 +275,29 @@ impl StatementParser<'_> {
             self.tokens.insert(from, TokenWithSpan { token: Token::make_keyword("FROM"), span });
         }
         self.query(from)
+    }
+
+    /// `… SET ENCODING x` is ours; all else is the parser's.
+    fn alter_table(&mut self) -> Result<Syntax> {
+        let Some(at) = self.tokens.len().checked_sub(3).filter(|&at| self.word(at) == "SET") else {
+            return self.other();
+        };
+        if self.word(at + 1) != "ENCODING" {
+            return self.other();
+        }
+        let encoding = match &self.tokens[at + 2].token {
+            Token::Word(word) => word.value.clone(),
+            Token::SingleQuotedString(text) => text.clone(),
+            _ => return Err(self.error_at(at + 2, "expected the name of an encoding")),
+        };
+        let span = self.tokens[at].span;
+        let drop_default = ["DROP", "DEFAULT"].map(|word| TokenWithSpan { token: Token::make_keyword(word), span });
+        self.tokens.truncate(at);
+        self.tokens.extend(drop_default);
+        match self.other()? {
+            Syntax::Alter(alter) => Ok(Syntax::SetEncoding { alter, encoding }),
+            _ => Err(self.error_at(at, "expected ALTER TABLE name ALTER column SET ENCODING encoding")),
+        }
     }
 
     /// `VACUUM [t]` is a checkpoint, which drops deleted rows; `ANALYZE [t]` has nothing to do: statistics are kept.

@@ -96,6 +96,7 @@ impl Planner {
             Syntax::Merge(merge) => self.merge(merge, parsed),
             Syntax::Truncate { table } => self.truncate(table, parsed),
             Syntax::Alter(alter) => self.alter_table(alter, parsed),
+            Syntax::SetEncoding { alter, encoding } => self.set_encoding(alter, encoding),
             Syntax::CreateIndex(index) => self.create_index(index, parsed),
             Syntax::DropIndex { name, if_exists } => self.drop_index(name, *if_exists),
             Syntax::Nothing => Ok(Statement::Nothing),

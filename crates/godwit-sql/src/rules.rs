@@ -12,6 +12,8 @@ pub struct TableRules {
     pub keys: Vec<KeyRule>,
     /// Columns whose values, if none is NULL, are those of a key of another table.
     pub references: Vec<ReferenceRule>,
+    /// Columns whose rows are to be stored in a certain way: name, and the encoding's.
+    pub encodings: Vec<(String, String)>,
     /// Indexes that were asked for. Scans find rows without them; unique ones are keys.
     pub indexes: Vec<IndexRule>,
 }

@@ -5,8 +5,8 @@
 //!   DeletedRows  place ─▶ RowSet: a bit per row, shared with other versions until one of them deletes more
 //! ```
 //!
-//! Row ids hold as long as nothing is folded: loads append row groups, inserts append to the delta. A checkpoint that folds
-//! gives the table another *epoch*, see [`TableVersion::epoch`](crate::TableVersion).
+//! Row ids hold as long as nothing is folded: loads append row groups, inserts append to the delta. Folding gives the table
+//! another *epoch*; row ids of earlier ones can be translated (moves.rs).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

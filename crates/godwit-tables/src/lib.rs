@@ -15,6 +15,8 @@
 mod codes;
 mod deleted;
 mod inspect;
+mod keys;
+mod moves;
 mod rules;
 mod scan;
 mod store;
@@ -26,7 +28,7 @@ mod write;
 
 pub use godwit_encoding::EncodingChoice;
 pub use inspect::{DictionaryInfo, SegmentInfo};
-pub use store::{CheckReport, Store};
+pub use store::{CHECKPOINT_BYTES, CheckReport, Store};
 pub use transaction::{NewTable, Transaction, Verification};
 pub use version::TableVersion;
 pub use write::{WriteSink, WriteTask};

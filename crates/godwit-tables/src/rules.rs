@@ -12,7 +12,8 @@ use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
 /// Appends rules.
 pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
-    let TableRules { defaults, checks, keys, references, indexes } = rules;
+    // How columns are stored is a change of its own.
+    let TableRules { defaults, checks, keys, references, encodings: _, indexes } = rules;
     put_u32(out, defaults.len() as u32);
     for (column, expression) in defaults {
         put_bytes(out, column.as_bytes());
@@ -65,6 +66,20 @@ pub(crate) fn read_rules(bytes: &mut Reader<'_>) -> Result<TableRules> {
         rules.indexes.push(IndexRule { name: bytes.text()?.to_owned(), columns: read_names(bytes)? });
     }
     Ok(rules)
+}
+
+/// Appends how columns are to be stored.
+pub(crate) fn write_encodings(encodings: &[(String, String)], out: &mut Vec<u8>) {
+    put_u32(out, encodings.len() as u32);
+    for (column, encoding) in encodings {
+        put_bytes(out, column.as_bytes());
+        put_bytes(out, encoding.as_bytes());
+    }
+}
+
+/// Reads how columns are to be stored.
+pub(crate) fn read_encodings(bytes: &mut Reader<'_>) -> Result<Vec<(String, String)>> {
+    (0..bytes.u32()?).map(|_| Ok((bytes.text()?.to_owned(), bytes.text()?.to_owned()))).collect()
 }
 
 fn write_names(names: &[String], out: &mut Vec<u8>) {

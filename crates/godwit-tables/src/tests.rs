@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_schema::{DataType, Field};
 use godwit_common::Result;
@@ -33,6 +34,8 @@ enum Step {
     Replace(u8),
     Drop,
     Checkpoint,
+    /// A checkpoint, between whose fold and switch `Move` or, for an odd number, `Load` commits.
+    Overtaken(u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -44,6 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u8..20).prop_map(Step::Replace),
         1 => Just(Step::Drop),
         2 => Just(Step::Checkpoint),
+        2 => (1u8..9).prop_map(Step::Overtaken),
     ]
 }
 
@@ -115,7 +119,7 @@ fn rows_of(version: &TableVersion, memory: &BufferManager) -> Result<Vec<(RowId,
     };
     for group in 0..version.main().groups.len() {
         let mut first = 0;
-        version.main().for_each_window(group, memory, |columns, rows| {
+        version.main().for_each_window(group, &[0, 1], memory, |columns, rows| {
             add(group as u32, &mut first, columns, rows);
             Ok(())
         })?;
@@ -145,10 +149,17 @@ fn delete(transaction: &Transaction, name: &str, every: u8, memory: &BufferManag
 
 /// Does a step, in the model, too; the store may fail.
 fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &BufferManager) -> Result<()> {
-    if matches!(step, Step::Checkpoint) {
-        return store.checkpoint();
+    match step {
+        Step::Checkpoint => return store.checkpoint(),
+        Step::Overtaken(number) => {
+            let folds = store.fold_all()?;
+            let meanwhile = if number % 2 == 0 { Step::Move(number) } else { Step::Load(number) };
+            run(store, meanwhile, seed, model, memory)?;
+            return store.switch(folds);
+        }
+        _ => {}
     }
-    let transaction = store.begin_pinned();
+    let transaction = store.begin();
     match step {
         Step::Insert(count) => {
             let rows = rows(count, seed);
@@ -188,7 +199,7 @@ fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &Bu
                 transaction.drop_table("other")?;
             }
         }
-        Step::Checkpoint => unreachable!("it has no transaction"),
+        Step::Checkpoint | Step::Overtaken(_) => unreachable!("they have no transaction of their own"),
     }
     commit(&transaction)
 }
@@ -212,7 +223,7 @@ fn sorted(mut model: Model) -> Model {
 }
 
 fn create(store: &Arc<Store>, name: &str) {
-    let transaction = store.begin_pinned();
+    let transaction = store.begin();
     transaction.create_table(&new_table(name)).unwrap();
     commit(&transaction).unwrap();
 }
@@ -275,7 +286,7 @@ proptest! {
         for (number, &step) in before.iter().enumerate() {
             run(&store, step, number as i64 + 1, &mut base, &memory).unwrap();
         }
-        let transactions = [store.begin_pinned(), store.begin_pinned()];
+        let transactions = [store.begin(), store.begin()];
         let mut deleted: [Vec<Row>; 2] = Default::default();
         let mut added: [Vec<Row>; 2] = Default::default();
         let steps = first.iter().map(|step| (0, step)).chain(second.iter().map(|step| (1, step)));
@@ -291,6 +302,11 @@ proptest! {
                             None => deleted[which].push(row),
                         }
                     }
+                    continue;
+                }
+                // Rows get other ids, which both find.
+                Step::Checkpoint => {
+                    store.checkpoint().unwrap();
                     continue;
                 }
                 _ => continue,
@@ -315,13 +331,96 @@ proptest! {
     }
 }
 
+/// Inserts and deletes on two threads while checkpoints are made one after the other.
+#[test]
+fn checkpoints_disturb_nobody() {
+    const ROUNDS: u8 = 60;
+    let memory = memory();
+    let disk = SimulatedDisk::new();
+    let store = open(&disk, &memory).unwrap();
+    ["t", "other"].into_iter().for_each(|name| create(&store, name));
+    let change = |name: &str, first: i64| {
+        let mut expected = Vec::new();
+        for round in 0..ROUNDS {
+            let transaction = store.begin();
+            let new = rows(20, first + round as i64);
+            insert(&transaction, name, &new).unwrap();
+            expected.extend(new);
+            let every = 2 + round % 7;
+            delete(&transaction, name, every, &memory).unwrap();
+            expected.retain(|row| row.0 % every as i64 != 0);
+            commit(&transaction).unwrap();
+        }
+        expected.sort();
+        expected
+    };
+    let is_over = AtomicBool::new(false);
+    let expected = std::thread::scope(|scope| {
+        let first = scope.spawn(|| change("t", 1));
+        let second = scope.spawn(|| change("other", 500));
+        let checkpoints = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                store.checkpoint().unwrap();
+            }
+        });
+        let expected = [first.join().unwrap(), second.join().unwrap()];
+        is_over.store(true, Ordering::Relaxed);
+        checkpoints.join().unwrap();
+        expected
+    });
+    let expected = expected.map(Some);
+    assert_eq!(["t", "other"].map(|name| content(&store, name, &memory).unwrap()), expected);
+    drop(store);
+    let store = open(&disk, &memory).unwrap();
+    assert_eq!(["t", "other"].map(|name| content(&store, name, &memory).unwrap()), expected);
+}
+
+/// What a transaction defines outlasts a checkpoint that is made meanwhile.
+#[test]
+fn definitions_survive_checkpoints() {
+    let memory = memory();
+    let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
+    create(&store, "t");
+    let filling = store.begin();
+    insert(&filling, "t", &rows(5, 1)).unwrap();
+    commit(&filling).unwrap();
+    let transaction = store.begin();
+    transaction.create_table(&new_table("t")).unwrap();
+    insert(&transaction, "t", &rows(3, 2)).unwrap();
+    store.checkpoint().unwrap();
+    commit(&transaction).unwrap();
+    assert_eq!(store.table("t").unwrap().rows(), 3);
+    store.checkpoint().unwrap();
+    assert_eq!(store.table("t").unwrap().rows(), 3);
+}
+
+/// A checkpoint that is due is made by the thread, if there is one.
+#[test]
+fn a_thread_makes_checkpoints() {
+    let memory = memory();
+    let disk = SimulatedDisk::new();
+    let store = open(&disk, &memory).unwrap();
+    create(&store, "t");
+    store.allow_maintenance();
+    store.set_checkpoint_bytes(1);
+    let mut model = Model::default();
+    // Four times the threshold: each commit waits for the checkpoint.
+    for round in 0..5 {
+        run(&store, Step::Insert(10), round, &mut model, &memory).unwrap();
+        assert!(store.checkpoints() > round as u64);
+    }
+    assert_eq!(found(&store, &memory).unwrap(), sorted(model));
+    store.stop_maintenance();
+    assert_eq!(Arc::strong_count(&store), 1);
+}
+
 #[test]
 fn replaced_tables_leave_their_space_to_others() {
     let memory = memory();
     let disk = SimulatedDisk::new();
     let store = open(&disk, &memory).unwrap();
     for round in 0..20 {
-        let transaction = store.begin_pinned();
+        let transaction = store.begin();
         transaction.create_table(&new_table("t")).unwrap();
         load(&transaction, "t", &rows(200, round), &memory).unwrap();
         commit(&transaction).unwrap();
@@ -338,7 +437,7 @@ fn savepoints_undo_what_came_after() {
     let memory = memory();
     let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
     create(&store, "t");
-    let transaction = store.begin_pinned();
+    let transaction = store.begin();
     insert(&transaction, "t", &rows(3, 1)).unwrap();
     transaction.savepoint("a");
     insert(&transaction, "t", &rows(4, 2)).unwrap();
@@ -362,13 +461,13 @@ fn definitions_that_others_changed_conflict() {
     let memory = memory();
     let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
     create(&store, "t");
-    let (writer, dropper) = (store.begin_pinned(), store.begin_pinned());
+    let (writer, dropper) = (store.begin(), store.begin());
     insert(&writer, "t", &rows(3, 1)).unwrap();
     dropper.drop_table("t").unwrap();
     commit(&dropper).unwrap();
     let error = commit(&writer).unwrap_err();
     assert!(error.message().contains("another one changed"), "{error}");
-    let twice = [store.begin_pinned(), store.begin_pinned()];
+    let twice = [store.begin(), store.begin()];
     twice.iter().for_each(|transaction| drop(transaction.create_table(&new_table("u")).unwrap()));
     commit(&twice[0]).unwrap();
     assert!(commit(&twice[1]).is_err());

@@ -4,18 +4,19 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
-use godwit_common::{MemoryTag, Result};
+use godwit_common::{Error, MemoryTag, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::{TextDomain, scalar_from_integer};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_sql::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
-use godwit_storage::table::{ColumnSummary, Main};
+use godwit_storage::table::{ColumnSummary, KeyFilters, Main};
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, RowType, Vector};
 
 use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
+use crate::moves::{Epoch, Moves};
 use crate::scan::{TableScan, sample};
 
 /// Bytes of the shortest and longest string that the planner is told.
@@ -34,8 +35,10 @@ pub struct TableVersion {
     delta: Vec<DeltaChunk>,
     delta_rows: usize,
     deleted: DeletedRows,
-    /// How often rows were folded: row ids of one epoch mean nothing in another.
-    epoch: u64,
+    /// That of the row ids.
+    epoch: Arc<Epoch>,
+    /// Versions that share it differ at most in where rows are.
+    content: Arc<Content>,
     /// Over both parts, by column; deleted rows count.
     summaries: Vec<ColumnSummary>,
     rows: u64,
@@ -44,11 +47,23 @@ pub struct TableVersion {
     memory: BufferManager,
 }
 
+/// What the rows of a version are, wherever they are.
+#[derive(Default)]
+struct Content;
+
+/// What folding makes of a version: rows of its delta and of row groups that lost much are in row groups of their own.
+pub(crate) struct Fold {
+    pub main: Arc<Main>,
+    pub deleted: DeletedRows,
+    pub moves: Moves,
+}
+
 /// Rows of the delta: dense columns of the natural types, at most [`CHUNK_ROWS`] rows.
 #[derive(Clone)]
 struct DeltaChunk {
     chunk: Chunk,
     memory: Arc<Reservation>,
+    filters: Arc<KeyFilters>,
 }
 
 impl TableVersion {
@@ -65,7 +80,8 @@ impl TableVersion {
                 delta: Vec::new(),
                 delta_rows: 0,
                 deleted: DeletedRows::default(),
-                epoch: 0,
+                epoch: Arc::default(),
+                content: Arc::default(),
                 summaries: Vec::new(),
                 rows: 0,
                 codes: Vec::new(),
@@ -103,7 +119,7 @@ impl TableVersion {
         Ok(Arc::new(self))
     }
 
-    /// A copy, to be changed and assembled.
+    /// A copy, to be changed and assembled. Its rows are others.
     fn parts(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -115,7 +131,8 @@ impl TableVersion {
             delta: self.delta.clone(),
             delta_rows: self.delta_rows,
             deleted: self.deleted.clone(),
-            epoch: self.epoch,
+            epoch: self.epoch.clone(),
+            content: Arc::default(),
             summaries: self.summaries.clone(),
             rows: self.rows,
             codes: Vec::new(),
@@ -128,11 +145,25 @@ impl TableVersion {
         Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized())
     }
 
-    /// The table with all of its rows in `main`, of which `deleted` are deleted.
-    pub(crate) fn folded(&self, main: Main, deleted: DeletedRows) -> Result<Arc<Self>> {
-        let (delta, epoch) = (Vec::new(), self.epoch + 1);
-        let folded = Self { main: Arc::new(main), delta, delta_rows: 0, deleted, epoch, ..self.parts() };
-        Self::assemble(folded.summarized())
+    /// The table with what folding made of `earlier`, and with what happened since; `None` if more than small changes of
+    /// rows happened.
+    pub(crate) fn folded(&self, earlier: &TableVersion, fold: &Fold) -> Result<Option<Arc<Self>>> {
+        let is_later = Arc::ptr_eq(&self.epoch, &earlier.epoch) && Arc::ptr_eq(&self.main, &earlier.main);
+        if !is_later || !self.is_same_table(earlier) {
+            return Ok(None);
+        }
+        let since = self.deleted.since(&earlier.deleted);
+        let since = fold.moves.applied(&since).ok_or_else(|| Error::internal("a row was deleted twice"))?;
+        let mut delta = Vec::new();
+        self.visit_delta(earlier.delta_rows, |chunk, memory| {
+            delta.push(DeltaChunk { chunk, memory: memory.clone(), filters: Arc::default() });
+            Ok(())
+        })?;
+        let delta_rows = self.delta_rows - earlier.delta_rows;
+        let (main, deleted) = (fold.main.clone(), fold.deleted.with(&since, &self.memory)?);
+        let (epoch, content) = (Arc::default(), self.content.clone());
+        let folded = Self { main, delta, delta_rows, deleted, epoch, content, ..self.parts() };
+        Self::assemble(folded.summarized()).map(Some)
     }
 
     /// The table with more rows in the delta.
@@ -146,7 +177,7 @@ impl TableVersion {
             let columns: Vec<Vector> = columns.iter().map(|column| column.slice(start, count)).collect();
             let bytes = columns.iter().map(bytes_of).sum();
             let memory = Arc::new(self.memory.reserve(bytes, MemoryTag::Table)?);
-            next.delta.push(DeltaChunk { chunk: Chunk::new(columns, count), memory });
+            next.delta.push(DeltaChunk { chunk: Chunk::new(columns, count), memory, filters: Arc::default() });
         }
         next.delta_rows += rows;
         merge_small(&mut next.delta, &self.memory)?;
@@ -161,7 +192,7 @@ impl TableVersion {
 
     /// The same rows under other rules: another table to whoever knew it.
     pub(crate) fn with_rules(&self, rules: TableRules) -> Result<Arc<Self>> {
-        Self::assemble(Self { rules: Arc::new(rules), ..self.parts() })
+        Self::assemble(Self { rules: Arc::new(rules), epoch: Arc::default(), ..self.parts() })
     }
 
     /// The same rows under other names and rules: another table to whoever knew it.
@@ -172,7 +203,13 @@ impl TableVersion {
             column.field = field.as_ref().clone();
         }
         let (name, rules) = (name.to_owned(), Arc::new(rules));
-        Self::assemble(Self { name, rules, main: Arc::new(main), ..self.parts() })
+        Self::assemble(Self { name, rules, main: Arc::new(main), epoch: Arc::default(), ..self.parts() })
+    }
+
+    /// True if these could be columns of rows of the table.
+    pub(crate) fn fits(&self, columns: &[Vector], rows: usize) -> bool {
+        let fits = |(column, ty): (&Vector, &ColumnType)| column.len() == rows && column.physical() == ty.physical;
+        columns.len() == self.row_type.len() && columns.iter().zip(&self.row_type).all(fits)
     }
 
     /// True if there is such a row, be it deleted or not.
@@ -222,7 +259,7 @@ impl TableVersion {
         }
         let mut delta = Vec::new();
         self.visit_delta(earlier.delta_rows, |chunk, memory| {
-            delta.push(DeltaChunk { chunk, memory: memory.clone() });
+            delta.push(DeltaChunk { chunk, memory: memory.clone(), filters: Arc::default() });
             Ok(())
         })?;
         let delta_rows = self.delta_rows - earlier.delta_rows;
@@ -233,7 +270,7 @@ impl TableVersion {
     /// Hands over the delta from row `first` on, deleted rows too.
     fn visit_delta(&self, first: usize, mut visit: impl FnMut(Chunk, &Arc<Reservation>) -> Result<()>) -> Result<()> {
         let mut start = 0;
-        for DeltaChunk { chunk, memory } in &self.delta {
+        for DeltaChunk { chunk, memory, .. } in &self.delta {
             let skipped = first.saturating_sub(start).min(chunk.len());
             start += chunk.len();
             if skipped < chunk.len() {
@@ -267,7 +304,8 @@ impl TableVersion {
         mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
     ) -> Result<()> {
         let mut start = 0;
-        self.main.for_each_window(group, &self.memory, |columns, rows| {
+        let columns: Vec<usize> = (0..self.main.columns.len()).collect();
+        self.main.for_each_window(group, &columns, &self.memory, |columns, rows| {
             let live = self.deleted.of(group as u32).and_then(|set| set.others(start, rows));
             start += rows;
             match live {
@@ -296,8 +334,13 @@ impl TableVersion {
     }
 
     /// See [`RowId`].
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch
+    pub(crate) fn epoch(&self) -> &Arc<Epoch> {
+        &self.epoch
+    }
+
+    /// True if both have the same rows, perhaps at other places.
+    pub(crate) fn is_same_content(&self, other: &TableVersion) -> bool {
+        Arc::ptr_eq(&self.content, &other.content)
     }
 
     /// The table's name.
@@ -332,6 +375,11 @@ impl TableVersion {
     /// The rows in memory, deleted ones too.
     pub fn delta(&self) -> impl Iterator<Item = &Chunk> {
         self.delta.iter().map(|delta| &delta.chunk)
+    }
+
+    /// The same, with what finds keys in each chunk.
+    pub(crate) fn delta_with_filters(&self) -> impl Iterator<Item = (&Chunk, &KeyFilters)> {
+        self.delta.iter().map(|delta| (&delta.chunk, delta.filters.as_ref()))
     }
 
     /// Rows that are in no row group yet, deleted ones too.
@@ -463,7 +511,7 @@ fn merge_small(delta: &mut Vec<DeltaChunk>, memory: &BufferManager) -> Result<()
         let joined = (0..second.width()).map(|column| concatenated(&[first.dense(column), second.dense(column)]));
         let chunk = Chunk::new(joined.collect(), first.len() + second.len());
         delta.truncate(delta.len() - 2);
-        delta.push(DeltaChunk { chunk, memory });
+        delta.push(DeltaChunk { chunk, memory, filters: Arc::default() });
     }
     Ok(())
 }

@@ -165,18 +165,32 @@ impl WriteSink {
             }
         }
         let columns: Vec<Vector> = (self.columns.table..self.columns.checks).map(|at| chunk.dense(at)).collect();
-        for (column, field) in columns.iter().zip(&self.fields) {
-            if !field.is_nullable() && column.has_nulls() {
-                let message = format!("column {} of {} must not be NULL", field.name(), self.task.table.name());
-                return Err(Error::user(message));
-            }
-        }
+        check_nulls(&self.task.table, &columns)?;
         let numbers = columns.into_iter().zip(&self.types).map(|(column, &ty)| match ty {
             PhysicalType::Str => column,
             ty => convert(&column, ty),
         });
         Ok(numbers.collect())
     }
+}
+
+impl Transaction {
+    /// Adds a few rows to a table, as the statement was planned with: all columns, dense and of the natural types.
+    pub fn insert(&self, table: &TableVersion, columns: &[Vector], rows: usize) -> Result<()> {
+        check_nulls(table, columns)?;
+        self.write(table, &Marks::default(), NewRows::Few(columns.to_vec(), rows))
+    }
+}
+
+/// An error if a column that must not be NULL is.
+fn check_nulls(table: &TableVersion, columns: &[Vector]) -> Result<()> {
+    for (column, field) in columns.iter().zip(table.schema().fields()) {
+        if !field.is_nullable() && column.has_nulls() {
+            let message = format!("column {} of {} must not be NULL", field.name(), table.name());
+            return Err(Error::user(message));
+        }
+    }
+    Ok(())
 }
 
 /// The rows of one worker.

@@ -150,6 +150,7 @@ impl Inner {
             Statement::Explain { options, plan } if options.analyze => self.analyze(sql, &plan, options.json),
             Statement::Explain { options, plan } => self.explain(&plan, options.json),
             Statement::Write(plan) => self.write(sql, plan, scope, false),
+            Statement::InsertRows { table, rows, columns } => self.insert_rows(table, &columns.0, rows, scope),
             Statement::CreateTable { name, schema, rules, or_replace, if_not_exists, rows } => {
                 let fields = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
                 let table = godwit_tables::NewTable { name, fields, rules, or_replace };

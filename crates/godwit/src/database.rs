@@ -138,6 +138,7 @@ impl Database {
             limit: Mutex::new(limit),
             compressed_materialization: Mutex::default(),
         }));
+        database.0.store.allow_maintenance();
         if path.is_dir() {
             database.attach_folder(path)?;
         }
@@ -147,6 +148,11 @@ impl Database {
     /// Reads all tables of the database, and says what is damaged.
     pub fn check(&self) -> CheckReport {
         self.0.store.check()
+    }
+
+    /// Checkpoints that were made since the database was opened, in memory too.
+    pub fn checkpoints(&self) -> u64 {
+        self.0.store.checkpoints()
     }
 
     /// A new connection; connections are independent and may run queries at the same time.
@@ -169,6 +175,12 @@ impl Database {
         godwit_files::tables_in(folder, &self.0.memory)?
             .into_iter()
             .try_for_each(|table| self.0.planner.catalog().create_table(table, false))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.store.stop_maintenance();
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
-use godwit_tables::EncodingChoice;
+use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_vector::CHUNK_ROWS;
 
 use crate::config::default_threads;
@@ -30,6 +30,20 @@ const UNLIMITED: &str = "unlimited";
 pub(crate) const COLUMNS: [&str; 5] = ["name", "value", "default", "description", "reason"];
 
 const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "checkpoint_threshold",
+        description: "From how many bytes of log on a checkpoint is made in the background",
+        default: || format_bytes(CHECKPOINT_BYTES),
+        get: |session| format_bytes(session.shared.store.checkpoint_bytes()),
+        set: |session, value| {
+            session.shared.store.set_checkpoint_bytes(parse_bytes(value)?);
+            Ok(())
+        },
+        reset: |session| {
+            session.shared.store.set_checkpoint_bytes(CHECKPOINT_BYTES);
+            Ok(())
+        },
+    },
     Setting {
         name: "chunk_rows",
         description: "Most rows that operators hand on at once, up to 2048; of this connection",

@@ -48,8 +48,7 @@ impl CurrentTransaction {
             Phase::None => {
                 let transaction = match access {
                     Access::Read | Access::Control => None,
-                    Access::Append => Some(store.begin()),
-                    Access::Change => Some(store.begin_pinned()),
+                    Access::Change => Some(store.begin()),
                 };
                 Ok(Scope { transaction: transaction.map(Arc::new), ends: true })
             }
@@ -83,9 +82,7 @@ impl Inner {
         let none = || Error::user("there is no transaction").with_hint("BEGIN begins one");
         match (step, phase) {
             (TransactionStep::Begin, Phase::None) => {
-                // Waits for checkpoints, so not under the lock.
-                let transaction = Arc::new(self.database.0.store.begin_pinned());
-                *current.lock() = Phase::Open(transaction);
+                *current.lock() = Phase::Open(Arc::new(self.database.0.store.begin()));
                 Ok(())
             }
             (TransactionStep::Begin, _) => {
@@ -161,8 +158,7 @@ impl StatementEnd {
     pub(crate) fn reach(mut self) -> Result<()> {
         if let Some(WriteEnd { transaction, ends, table, before }) = self.write.take() {
             if let Some(after) = transaction.table(&table) {
-                let verification = Verification { catalog: transaction.catalog(), before, after };
-                self.connection.verify(&verification)?;
+                self.connection.verify(&transaction.verification(before, after))?;
             }
             if ends {
                 transaction.commit(&self.connection.verifier())?;

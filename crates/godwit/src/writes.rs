@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result};
 use godwit_exec::QueryContext;
 use godwit_sql::{AlterPlan, WriteKind, WritePlan};
-use godwit_tables::{NewTable, TableVersion, Transaction, Verification, WriteSink, WriteTask};
+use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
+use godwit_vector::Vector;
 
 use crate::connection::Inner;
 use crate::execution::{count_schema, result_schema};
@@ -38,6 +40,27 @@ impl Inner {
         let returns_rows = returning.is_some();
         let task = WriteTask { transaction, table, kind, checks, returns_rows, is_bulk };
         self.run_write(sql, &rows, schema, task, end)
+    }
+
+    /// Adds rows that need no query. The result is their number.
+    pub(crate) fn insert_rows(
+        self: &Arc<Self>,
+        name: String,
+        columns: &[Vector],
+        rows: usize,
+        scope: Scope,
+    ) -> Result<QueryResult> {
+        let Scope { transaction: Some(transaction), ends } = scope else {
+            return Err(Error::internal("a statement that writes has no transaction"));
+        };
+        let table = transaction.table(&name);
+        let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
+        transaction.insert(&table, columns, rows)?;
+        let end = WriteEnd { transaction, ends, table: name, before: Some(table) };
+        let count = Arc::new(Int64Array::from(vec![rows as i64]));
+        let batch = RecordBatch::try_new(count_schema(), vec![count]);
+        let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
+        Ok(QueryResult::of_batch(batch).ending_with(StatementEnd::of_write(self.clone(), end)))
     }
 
     /// Makes a table, with the rows of a query if there is one.
@@ -83,7 +106,7 @@ impl Inner {
     pub(crate) fn alter(self: &Arc<Self>, alter: &AlterPlan, scope: Scope) -> Result<QueryResult> {
         self.define(scope, |transaction| {
             let (before, after) = transaction.alter_table(alter)?;
-            self.verify_rules(&before, &Verification { catalog: transaction.catalog(), before: None, after })
+            self.verify_rules(&before, &transaction.verification(None, after))
         })
     }
 

@@ -30,7 +30,8 @@ impl Store {
             }
             for group in 0..version.main().groups.len() {
                 let mut rows = 0;
-                let read = version.main().for_each_window(group, &self.memory, |_, count| {
+                let columns: Vec<usize> = (0..version.main().columns.len()).collect();
+                let read = version.main().for_each_window(group, &columns, &self.memory, |_, count| {
                     rows += count as u64;
                     Ok(())
                 });

@@ -4,13 +4,17 @@
 //!   root stream:  tables: count, then name and metadata of the main part
 //!                 views:  count, then name and statement
 //!                 rules:  count, then name, rules, deleted rows of the main part
+//!                 rest:   encodings of columns, rows that came meanwhile, as a record of the log
+//!
+//!   fold: tables as they are, beside commits and queries ─▶ switch: what came since is put upon it, commits wait
 //! ```
 //!
-//! Folding gives rows other ids, so it waits for pins. A row group of which much is deleted is written anew without that;
-//! others keep a bitmap.
+//! Folding gives rows other ids; who knows them by the old ones finds them by the moves (moves.rs). A row group of which
+//! much is deleted is written anew without that; others keep a bitmap.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use godwit_common::{Error, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
@@ -18,64 +22,92 @@ use godwit_sql::{CatalogEntry, Planner};
 use godwit_storage::table::{Load, Main};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
-use super::record::{read_marks, write_marks};
+use super::record::{self, read_marks, write_marks};
 use super::{Slot, Store, Tables, put_table};
-use crate::deleted::{DeletedRows, Marks, RowId};
+use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
+use crate::moves::Moves;
 use crate::rules::{read_rules, write_rules};
-use crate::version::TableVersion;
-
-/// How long `CHECKPOINT` waits for transactions to end.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::version::{Fold, TableVersion};
 
 /// A row group is written anew if more than one in so many of its rows is deleted.
 const DELETED_SHARE_MAX: usize = 4;
 
+/// What folding made of tables, by name, and of which versions.
+pub(crate) type Folds = BTreeMap<String, (Arc<TableVersion>, Fold)>;
+
 impl Store {
-    /// Writes all that was committed to its place in the file and empties the log. Commits wait meanwhile, queries don't.
-    /// In memory, it only makes row groups of deltas.
+    /// Writes all that was committed to its place in the file and empties the log. Queries and transactions don't notice,
+    /// commits wait for the switch only. In memory, it only makes row groups of deltas.
     pub fn checkpoint(&self) -> Result<()> {
-        match self.checkpoint_within(PATIENCE)? {
-            true => Ok(()),
-            false => Err(Error::user("other transactions are open, and a checkpoint would move what they may change")
-                .with_hint("try again when they have ended; with many changes, a commit makes a checkpoint by itself")),
-        }
+        let _turn = self.checkpointing.lock();
+        let folds = self.fold_all()?;
+        self.switch(folds)
     }
 
-    /// Makes a checkpoint unless somebody holds a pin for so long.
-    pub(super) fn checkpoint_within(&self, patience: Duration) -> Result<bool> {
+    /// Folds all tables that need it. Whatever happens to them meanwhile and later is added by [`switch`](Self::switch).
+    pub(crate) fn fold_all(&self) -> Result<Folds> {
         self.check_writable()?;
-        let Some(_folding) = self.pins.fold(patience) else { return Ok(false) };
+        let mut folds = Folds::new();
+        let tables = self.tables.lock().clone();
+        for (key, version) in tables.iter() {
+            if let Some(fold) = self.fold(version)? {
+                folds.insert(key.clone(), (version.clone(), fold));
+            }
+        }
+        if let Some(disk) = self.disk.as_ref().filter(|_| !folds.is_empty()) {
+            // So that there is little to do while commits wait.
+            disk.file.sync()?;
+        }
+        Ok(folds)
+    }
+
+    /// Makes what is committed now, with the folded tables, the newest checkpoint.
+    pub(crate) fn switch(&self, folds: Folds) -> Result<()> {
         let _alone = self.commits.write();
-        let before = self.tables.lock().clone();
-        let mut after = before.clone();
-        for (key, version) in before.iter() {
-            put_table(&mut after, key, Some(self.folded(version)?));
-        }
-        if let Some(disk) = &self.disk {
-            let mut root = disk.root.lock();
-            let content = self.root_bytes(&after)?;
-            let mut checkpoint = disk.file.begin()?;
-            if let Some(old) = &*root {
-                checkpoint.release_stream(old)?;
-            }
-            let stream = checkpoint.write_stream(&content)?;
-            after.values().flat_map(|version| version.main().blocks()).for_each(|block| block.mark_saved());
-            let number = checkpoint.commit(Some(stream))?;
-            *root = Some(stream);
-            if let Some(log) = &disk.log {
-                log.restart(number)?;
+        let now = self.tables.lock().clone();
+        let mut after = now.clone();
+        let mut ended = Vec::new();
+        for (key, (before, fold)) in folds {
+            let Some(version) = now.get(&key) else { continue };
+            // Where row groups came meanwhile, the delta stays one until the next checkpoint.
+            if let Some(folded) = version.folded(&before, &fold)? {
+                ended.push((version.epoch().clone(), fold.moves, folded.epoch().clone()));
+                put_table(&mut after, &key, Some(folded));
             }
         }
-        let changed = after.iter().filter(|(key, version)| !Arc::ptr_eq(version, &before[*key]));
+        self.write_checkpoint(&after)?;
+        ended.into_iter().for_each(|(epoch, moves, next)| epoch.end(moves, next));
+        let changed = after.iter().filter(|(key, version)| !Arc::ptr_eq(version, &now[*key]));
         let mut tables = self.tables.lock();
         self.catalog.put_all(changed.map(|(key, version)| (key.clone(), Slot::of_table(version.clone()).entry)));
         *tables = after.clone();
-        Ok(true)
+        self.postponed_to_bytes.store(0, Ordering::Relaxed);
+        self.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
-    /// The table with the rows of its delta in row groups, without row groups that lost much. A last row group that is less
-    /// than half full is filled up, so that many small commits make few row groups.
-    fn folded(&self, version: &Arc<TableVersion>) -> Result<Arc<TableVersion>> {
+    /// Makes these tables the newest checkpoint, and begins the log anew. Nobody may commit meanwhile.
+    fn write_checkpoint(&self, tables: &Tables) -> Result<()> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        let mut root = disk.root.lock();
+        let content = self.root_bytes(tables)?;
+        let mut checkpoint = disk.file.begin()?;
+        if let Some(old) = &*root {
+            checkpoint.release_stream(old)?;
+        }
+        let stream = checkpoint.write_stream(&content)?;
+        tables.values().flat_map(|version| version.main().blocks()).for_each(|block| block.mark_saved());
+        let number = checkpoint.commit(Some(stream))?;
+        *root = Some(stream);
+        match &disk.log {
+            Some(log) => log.restart(number),
+            None => Ok(()),
+        }
+    }
+
+    /// The rows of a table's delta in row groups, without row groups that lost much; `None` if there is nothing to do. A last
+    /// row group that is less than half full is filled up, so that many small commits make few row groups.
+    fn fold(&self, version: &Arc<TableVersion>) -> Result<Option<Fold>> {
         let groups = &version.main().groups;
         let has_delta = version.delta_rows() > 0;
         let is_moved = |number: usize| {
@@ -86,12 +118,13 @@ impl Store {
         };
         let moved: Vec<usize> = (0..groups.len()).filter(|&number| is_moved(number)).collect();
         if moved.is_empty() && !has_delta {
-            return Ok(version.clone());
+            return Ok(None);
         }
         let mut base = version.main().as_ref().clone();
         let fields: Vec<_> = base.columns.iter().map(|column| column.field.clone()).collect();
-        let choices = vec![self.encoding(); fields.len()];
+        let choices = self.encodings(version.rules(), &fields);
         let load = Load::new(&fields, &choices, self.blocks.clone(), &self.memory, 1)?;
+        // One worker keeps the rows in their order.
         let mut worker = load.worker(&self.memory)?;
         for &group in &moved {
             version.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
@@ -107,7 +140,11 @@ impl Store {
             }
         }
         let deleted = DeletedRows::default().with(&deleted, &self.memory)?;
-        version.folded(load.finish(&base)?, deleted)
+        let main = Arc::new(load.finish(&base)?);
+        let group_rows: Vec<u32> = groups.iter().map(|group| group.rows).collect();
+        let appended = main.groups[kept.len()..].iter().map(|group| group.rows);
+        let moves = Moves::new(&group_rows, &moved, version.delta_rows(), version.deleted(), appended);
+        Ok(Some(Fold { main, deleted, moves }))
     }
 
     fn root_bytes(&self, tables: &Tables) -> Result<Vec<u8>> {
@@ -135,8 +172,11 @@ impl Store {
         for version in tables.values() {
             put_bytes(&mut out, version.name().as_bytes());
             write_rules(version.rules(), &mut out);
-            write_marks(&version.deleted().since(&DeletedRows::default()), &mut out);
+            let mut deleted = version.deleted().since(&DeletedRows::default());
+            deleted.keep(|row| row.place != DELTA);
+            write_marks(&deleted, &mut out);
         }
+        put_bytes(&mut out, &record::to_bytes(&record::rest_of(tables.values())?)?);
         Ok(out)
     }
 
@@ -169,6 +209,14 @@ impl Store {
                 return Err(Error::corrupt(format!("rows of {name} are deleted that it doesn't have")));
             }
             put_table(&mut tables, &key, Some(version.with_rules(rules)?.without_rows(&deleted)?));
+        }
+        // Files of format 2 end here.
+        if !bytes.is_empty() {
+            for change in record::from_bytes(bytes.bytes()?, &self.blocks)? {
+                let key = super::key(change.name());
+                let slot = change.applied(tables.get(&key).cloned(), &self.memory)?;
+                put_table(&mut tables, &key, slot.table);
+            }
         }
         for (key, version) in tables.iter() {
             self.catalog.put_all([(key.clone(), Slot::of_table(version.clone()).entry)]);

@@ -5,27 +5,28 @@
 //!   open        ─▶ newest checkpoint ─▶ records of the log, one after the other
 //! ```
 //!
-//! Locks, in this order: `commits` (shared by commits until they are on the disk, alone by a checkpoint), `tables` (short).
+//! Locks, in this order: `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on the disk,
+//! alone by a checkpoint for its switch), `tables` (short).
 //! A commit is visible as soon as its record is written; it is acknowledged when the record is on the disk.
 //!
 //! A database in memory is the same without file and log.
 
 mod check;
 mod checkpoint;
-mod pins;
+mod maintenance;
 mod record;
 mod view;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
-use godwit_common::{Error, ErrorKind, Result};
-use godwit_encoding::EncodingChoice;
+use godwit_common::{Error, ErrorKind, Named, Result};
+use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
 use godwit_io::{DiskSystem, FileSystem};
 use godwit_memory::BufferManager;
-use godwit_sql::Catalog;
+use godwit_sql::{Catalog, TableRules};
 use godwit_storage::block::Blocks;
 use godwit_storage::file::{DatabaseFile, StreamPointer};
 use godwit_storage::log::{Log, LogEnd};
@@ -33,15 +34,20 @@ use godwit_storage::table::Load;
 use parking_lot::{Mutex, RwLock};
 
 pub use check::CheckReport;
-pub(crate) use pins::Pin;
-use pins::Pins;
-pub(crate) use view::{Put, Slot, View};
-use view::{Tables, put_table};
+use maintenance::Maintenance;
+use view::put_table;
+pub(crate) use view::{Put, Slot, Tables, View};
 
 use crate::version::TableVersion;
 
-/// From so many bytes of log on, a commit makes a checkpoint: opening the database replays the log.
-const LOG_BYTES_MAX: u64 = 16 << 20;
+/// From so many bytes of log on, a checkpoint is due unless somebody wants it otherwise: opening the database replays the log.
+pub const CHECKPOINT_BYTES: u64 = 16 << 20;
+
+/// From so many rows in the delta of a table on, a checkpoint is due: they are scanned row by row, and stay in memory.
+const DELTA_ROWS_MAX: usize = ROW_GROUP_ROWS;
+
+/// A commit waits for the checkpoint that is being made if log or delta are so many times as long as they should be.
+const WAITS_FROM: u64 = 4;
 
 /// The tables of a database.
 pub struct Store {
@@ -52,8 +58,14 @@ pub struct Store {
     disk: Option<Disk>,
     tables: Mutex<Tables>,
     commits: RwLock<()>,
-    /// Who needs row ids to stay what they are.
-    pins: Arc<Pins>,
+    checkpointing: Mutex<()>,
+    maintenance: Maintenance,
+    /// From so many bytes of log on, a checkpoint is due.
+    checkpoint_bytes: AtomicU64,
+    /// How many were made.
+    checkpoints: AtomicU64,
+    /// A checkpoint that failed is tried again only when the log is so long.
+    postponed_to_bytes: AtomicU64,
     /// Asked for by the user, for all columns.
     encoding: Mutex<EncodingChoice>,
 }
@@ -125,7 +137,11 @@ impl Store {
             disk,
             tables: Mutex::default(),
             commits: RwLock::default(),
-            pins: Arc::default(),
+            checkpointing: Mutex::default(),
+            maintenance: Maintenance::default(),
+            checkpoint_bytes: AtomicU64::new(CHECKPOINT_BYTES),
+            checkpoints: AtomicU64::new(0),
+            postponed_to_bytes: AtomicU64::new(0),
             encoding: Mutex::default(),
         }
     }
@@ -138,6 +154,21 @@ impl Store {
     /// Changes how rows are stored that come from now on.
     pub fn set_encoding(&self, choice: EncodingChoice) {
         *self.encoding.lock() = choice;
+    }
+
+    /// From how many bytes of log on checkpoints are made.
+    pub fn checkpoint_bytes(&self) -> u64 {
+        self.checkpoint_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Checkpoints that were made since the database was opened.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints.load(Ordering::Relaxed)
+    }
+
+    /// Changes from how many bytes of log on checkpoints are made; at least one.
+    pub fn set_checkpoint_bytes(&self, bytes: u64) {
+        self.checkpoint_bytes.store(bytes.max(1), Ordering::Relaxed);
     }
 
     /// The newest committed version of a table.
@@ -156,15 +187,22 @@ impl Store {
         View { tables: tables.clone(), catalog: Arc::new(self.catalog.snapshot()) }
     }
 
-    /// Begins to load rows for a table with these columns. `memory` counts what the load holds.
-    pub(crate) fn load(&self, fields: &[Field], memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
+    /// Begins to load rows for a table. `memory` counts what the load holds.
+    pub(crate) fn load(&self, table: &TableVersion, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
         self.check_writable()?;
-        let choices = vec![self.encoding(); fields.len()];
-        Load::new(fields, &choices, self.blocks.clone(), memory, workers)
+        let fields: Vec<_> = table.main().columns.iter().map(|column| column.field.clone()).collect();
+        Load::new(&fields, &self.encodings(table.rules(), &fields), self.blocks.clone(), memory, workers)
     }
 
-    pub(crate) fn pins(&self) -> &Arc<Pins> {
-        &self.pins
+    /// How the columns of a table are stored: as its rules say, else as it is for all.
+    fn encodings(&self, rules: &TableRules, fields: &[Field]) -> Vec<EncodingChoice> {
+        let all = self.encoding();
+        let of_rules = |field: &Field| {
+            let mut encodings = rules.encodings.iter();
+            let (_, name) = encodings.find(|(column, _)| column.eq_ignore_ascii_case(field.name()))?;
+            EncodingChoice::from_name(name).filter(|&choice| choice != EncodingChoice::Auto)
+        };
+        fields.iter().map(|field| of_rules(field).unwrap_or(all)).collect()
     }
 
     pub(crate) fn memory(&self) -> &BufferManager {
@@ -228,12 +266,30 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes a checkpoint if the log is long and nobody is in the way.
-    pub(crate) fn checkpoint_if_due(&self) -> Result<()> {
-        match self.log().is_some_and(|log| log.bytes() > LOG_BYTES_MAX) {
-            true => self.checkpoint_within(Duration::ZERO).map(drop),
-            false => Ok(()),
+    /// Makes a checkpoint, or has one made, if the log is long or one of the tables that were changed has a large delta.
+    pub(crate) fn checkpoint_if_due<'a>(
+        self: &Arc<Self>,
+        changed: impl Iterator<Item = &'a Arc<TableVersion>>,
+    ) -> Result<()> {
+        let log_bytes = self.log().map_or(0, Log::bytes);
+        let delta_rows = changed.map(|table| table.delta_rows()).max().unwrap_or(0);
+        let times = (log_bytes / self.checkpoint_bytes()).max(delta_rows as u64 / DELTA_ROWS_MAX as u64);
+        if times == 0 || log_bytes < self.postponed_to_bytes.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        if !self.request_checkpoint() {
+            return self.checkpoint();
+        }
+        if times >= WAITS_FROM {
+            self.maintenance.wait();
+        }
+        Ok(())
+    }
+
+    /// No checkpoint is due before the log has grown.
+    fn postpone_checkpoint(&self) {
+        let log_bytes = self.log().map_or(0, Log::bytes);
+        self.postponed_to_bytes.store(log_bytes + self.checkpoint_bytes(), Ordering::Relaxed);
     }
 
     /// Makes the changes of a record of the log happen again.

@@ -6,6 +6,7 @@
 //!   3 insert         rows, parts              4 drop table
 //!   5 create view    statement                6 drop view
 //!   7 rules          defaults, constraints    8 delete       places, and which of their rows
+//!   9 encodings      columns and how they are stored
 //! ```
 //!
 //! Rows of an insert are encoded as parts are, plainly; a main part is metadata, its bodies are in blocks already. What a
@@ -25,8 +26,8 @@ use godwit_vector::Vector;
 use godwit_vector::kernels::concatenate::concatenated;
 
 use super::{Put, Slot};
-use crate::deleted::{Marks, RowId};
-use crate::rules::{read_rules, write_rules};
+use crate::deleted::{DELTA, Marks, RowId};
+use crate::rules::{read_encodings, read_rules, write_encodings, write_rules};
 use crate::version::TableVersion;
 
 /// A change of a database. A commit has one or several, of which all happen or none.
@@ -49,6 +50,8 @@ enum Kind {
     /// Defaults and constraints of an existing table.
     SetRules(TableRules),
     Delete(Marks),
+    /// How columns of an existing table are stored that aren't left to it.
+    SetEncodings(Vec<(String, String)>),
 }
 
 /// What turns the slots before into those after. Views that end with the session aren't written down.
@@ -65,6 +68,9 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
                 }
                 push(Kind::CreateTable(after.main().columns.iter().map(|column| column.field.clone()).collect()));
                 push(Kind::SetRules(after.rules().as_ref().clone()));
+                if !after.rules().encodings.is_empty() {
+                    push(Kind::SetEncodings(after.rules().encodings.clone()));
+                }
                 added(None, after, &mut push)?;
             }
             (Some(_), None) => push(Kind::DropTable),
@@ -76,6 +82,25 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
             }
             (Some(CatalogEntry::View(view)), None) if view.statement.is_some() => push(Kind::DropView),
             _ => {}
+        }
+    }
+    Ok(changes)
+}
+
+/// What the lists of a checkpoint don't have: encodings of columns, and deltas.
+pub(super) fn rest_of<'a>(tables: impl Iterator<Item = &'a Arc<TableVersion>> + Clone) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for table in tables.clone().filter(|table| !table.rules().encodings.is_empty()) {
+        let kind = Kind::SetEncodings(table.rules().encodings.clone());
+        changes.push(Change { name: table.name().to_owned(), kind });
+    }
+    for table in tables.filter(|table| table.delta_rows() > 0) {
+        let (columns, rows) = table.delta_from(0)?;
+        changes.push(Change { name: table.name().to_owned(), kind: Kind::Insert(columns, rows) });
+        let mut deleted = table.deleted().since(&Default::default());
+        deleted.keep(|row| row.place == DELTA);
+        if !deleted.is_empty() {
+            changes.push(Change { name: table.name().to_owned(), kind: Kind::Delete(deleted) });
         }
     }
     Ok(changes)
@@ -119,7 +144,13 @@ impl Change {
                 Slot::of_table(TableVersion::new(&name, Main::empty(&fields)?, Arc::default(), memory)?)
             }
             Kind::SetMain(main) => Slot::of_table(known()?.with_main(main)?),
-            Kind::Insert(columns, rows) => Slot::of_table(known()?.with_rows(&columns, rows)?),
+            Kind::Insert(columns, rows) => {
+                let table = known()?;
+                if !table.fits(&columns, rows) {
+                    return Err(Error::corrupt(format!("the log inserts rows that {name} can't have")));
+                }
+                Slot::of_table(table.with_rows(&columns, rows)?)
+            }
             Kind::SetRules(rules) => Slot::of_table(known()?.with_rules(rules)?),
             Kind::Delete(marks) => {
                 let table = known()?;
@@ -127,6 +158,10 @@ impl Change {
                     return Err(Error::corrupt(format!("the log deletes rows that {name} doesn't have")));
                 }
                 Slot::of_table(table.without_rows(&marks)?)
+            }
+            Kind::SetEncodings(encodings) => {
+                let table = known()?;
+                Slot::of_table(table.with_rules(TableRules { encodings, ..table.rules().as_ref().clone() })?)
             }
             Kind::DropTable => known().map(|_| Slot::default())?,
             Kind::CreateView(statement) => {
@@ -176,6 +211,10 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
                 begin(&mut out, 8, name);
                 write_marks(marks, &mut out);
             }
+            Kind::SetEncodings(encodings) => {
+                begin(&mut out, 9, name);
+                write_encodings(encodings, &mut out);
+            }
         }
     }
     Ok(out)
@@ -202,6 +241,7 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
             6 => Kind::DropView,
             7 => Kind::SetRules(read_rules(&mut bytes)?),
             8 => Kind::Delete(read_marks(&mut bytes)?),
+            9 => Kind::SetEncodings(read_encodings(&mut bytes)?),
             _ => return Err(Error::corrupt("the log has a change of an unknown kind")),
         };
         changes.push(Change { name, kind });
@@ -227,7 +267,7 @@ pub(super) fn read_marks(bytes: &mut Reader<'_>) -> Result<Marks> {
         for _ in 0..bytes.u32()? {
             let row = bytes.u32()?;
             // Marks take memory up to the largest row.
-            if row > ROWS_MAX {
+            if row > if place == DELTA { ROWS_MAX } else { ROW_GROUP_ROWS as u32 } {
                 return Err(Error::corrupt("a deleted row has a number that no row has"));
             }
             marks.insert(RowId { place, row });
@@ -236,7 +276,7 @@ pub(super) fn read_marks(bytes: &mut Reader<'_>) -> Result<Marks> {
     Ok(marks)
 }
 
-/// No place has more rows: the log of a delta is a small part of that.
+/// No delta has more rows: its log is a small part of that.
 const ROWS_MAX: u32 = 1 << 28;
 
 fn write_column(column: &Vector, out: &mut Vec<u8>) {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_schema::Field;
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Named, Result};
+use godwit_encoding::EncodingChoice;
 use godwit_sql::{AlterPlan, CatalogEntry, TableRules, ViewDefinition};
 use godwit_storage::table::Main;
 
@@ -51,6 +52,7 @@ impl Transaction {
 
     /// Gives a table other names and rules; types and rows stay. Returns the table before and after.
     pub fn alter_table(&self, alter: &AlterPlan) -> Result<(Arc<TableVersion>, Arc<TableVersion>)> {
+        check_encodings(&alter.rules)?;
         let mut state = self.changeable()?;
         let view = &state.own.view;
         let (old_key, new_key) = (key(&alter.table), key(&alter.new_name));
@@ -109,6 +111,18 @@ impl Transaction {
         catalog.drop_view(name)?;
         state.own.put(key(name), Slot::default());
         Ok(())
+    }
+}
+
+/// An error for an encoding that there isn't.
+fn check_encodings(rules: &TableRules) -> Result<()> {
+    match rules.encodings.iter().find(|(_, name)| EncodingChoice::from_name(name).is_none()) {
+        None => Ok(()),
+        Some((column, name)) => {
+            let known: Vec<&str> = EncodingChoice::NAMES.iter().map(|(name, _)| *name).collect();
+            Err(Error::user(format!("{column} can't be stored as '{name}'"))
+                .with_hint(format!("encodings are: {}", known.join(", "))))
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &S
         (Some(base), Some(own), Some(now)) if base.is_same_table(own) && base.is_same_table(now) => {
             merged_rows(store, base, own, now).map(Slot::of_table)
         }
+        // It was only folded meanwhile.
+        (Some(base), _, Some(now)) if base.is_same_content(now) => Ok(own.clone()),
         // Whatever rows others added go with the table.
         (Some(base), None, Some(now)) if base.is_same_table(now) => Ok(own.clone()),
         _ => Err(conflict(format!("another one changed what {name} is"))),
@@ -35,15 +37,14 @@ fn merged_rows(
     let mut deleted = own.deleted().since(base.deleted());
     // Rows that the transaction added and deleted again are left out below.
     deleted.keep(|id| base.has_row(id));
-    if !deleted.is_empty() && now.epoch() != base.epoch() {
-        return Err(conflict(format!("rows of {} were moved meanwhile", base.name())));
-    }
+    let same_rows = || conflict(format!("another one changed the same rows of {}", base.name()));
+    let deleted = base.epoch().translated(deleted, now.epoch()).ok_or_else(same_rows)?;
     if now.deleted().overlap(&deleted) {
-        return Err(conflict(format!("another one changed the same rows of {}", base.name())));
+        return Err(same_rows());
     }
     let mut next = now.without_rows(&deleted)?;
     if !Arc::ptr_eq(base.main(), own.main()) {
-        next = next.with_main(reloaded(store, base, own, now.main())?)?;
+        next = next.with_main(reloaded(store, base, own, now)?)?;
     }
     let mut columns = Vec::new();
     own.visit_live_delta(base.delta_rows(), |added, rows| {
@@ -57,15 +58,14 @@ fn merged_rows(
 }
 
 /// The main part with the row groups that `own` has more than `base`.
-fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, main: &Main) -> Result<Main> {
-    let fields: Vec<_> = main.columns.iter().map(|column| column.field.clone()).collect();
-    let load = store.load(&fields, store.memory(), 1)?;
+fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, now: &TableVersion) -> Result<Main> {
+    let load = store.load(now, store.memory(), 1)?;
     let mut worker = load.worker(store.memory())?;
     for group in base.main().groups.len()..own.main().groups.len() {
         own.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
     }
     worker.finish()?;
-    load.finish(main)
+    load.finish(now.main())
 }
 
 /// Checks the constraints that hold for the transaction alone but may be broken by what others committed. Returns the
@@ -89,7 +89,8 @@ pub(super) fn verify_changes(
                 view
             });
             let before = put.before.table.clone().filter(|before| before.is_same_table(after));
-            verify(&Verification { catalog: view.catalog.clone(), before, after: after.clone() })?;
+            let (catalog, tables) = (view.catalog.clone(), view.tables.clone());
+            verify(&Verification { catalog, before, after: after.clone(), tables })?;
         }
         related.extend(neighbours.into_iter().map(|key| (key.clone(), now.get(&key))));
     }

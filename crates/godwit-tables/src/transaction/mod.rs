@@ -31,7 +31,7 @@ use parking_lot::{Mutex, MutexGuard};
 pub use definitions::NewTable;
 
 use crate::deleted::Marks;
-use crate::store::{Pin, Put, Slot, Store, View, key};
+use crate::store::{Put, Slot, Store, Tables, View, key};
 use crate::version::TableVersion;
 
 /// So often a commit is tried anew because others came first, with its constraints checked outside of locks. More means
@@ -48,8 +48,6 @@ struct State {
     base: View,
     own: Own,
     savepoints: Vec<(String, Own)>,
-    /// Row ids that statements found stay true.
-    pin: Option<Pin>,
     /// Committed, or tried to.
     is_over: bool,
 }
@@ -70,6 +68,15 @@ pub struct Verification {
     pub before: Option<Arc<TableVersion>>,
     /// The table after.
     pub after: Arc<TableVersion>,
+    /// All tables of the database then.
+    pub(crate) tables: Tables,
+}
+
+impl Verification {
+    /// A table of the database, with the change.
+    pub fn table(&self, name: &str) -> Option<&Arc<TableVersion>> {
+        self.tables.get(&key(name))
+    }
 }
 
 /// Rows that a statement adds.
@@ -88,16 +95,8 @@ impl Store {
         let own = Own { view: base.clone(), touched: BTreeSet::new() };
         Transaction {
             store: self.clone(),
-            state: Mutex::new(State { base, own, savepoints: Vec::new(), pin: None, is_over: false }),
+            state: Mutex::new(State { base, own, savepoints: Vec::new(), is_over: false }),
         }
-    }
-
-    /// Begins a transaction that may change rows that it finds, and alter tables. Checkpoints wait until it ends.
-    pub fn begin_pinned(self: &Arc<Self>) -> Transaction {
-        let pin = self.pins().pin();
-        let transaction = self.begin();
-        transaction.state.lock().pin = Some(pin);
-        transaction
     }
 }
 
@@ -117,6 +116,12 @@ impl Transaction {
     /// A table as the transaction sees it.
     pub fn table(&self, name: &str) -> Option<Arc<TableVersion>> {
         self.state.lock().own.view.tables.get(&key(name)).cloned()
+    }
+
+    /// What is to be checked of a table as the transaction sees it now.
+    pub fn verification(&self, before: Option<Arc<TableVersion>>, after: Arc<TableVersion>) -> Verification {
+        let view = self.state.lock().own.view.clone();
+        Verification { catalog: view.catalog, before, after, tables: view.tables }
     }
 
     /// Keeps the state under a name. An older savepoint of that name is hidden, not forgotten.
@@ -145,8 +150,7 @@ impl Transaction {
 
     /// Begins to load rows for a table. `memory` counts what the load holds.
     pub(crate) fn load(&self, table: &TableVersion, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
-        let fields: Vec<_> = table.main().columns.iter().map(|column| column.field.clone()).collect();
-        self.store.load(&fields, memory, workers)
+        self.store.load(table, memory, workers)
     }
 
     /// The state, if it may be changed.
@@ -161,7 +165,8 @@ impl Transaction {
         let mut state = self.changeable()?;
         let key = key(planned.name());
         let current = state.own.view.tables.get(&key).cloned();
-        let current = current.filter(|current| current.is_same_table(planned) && current.epoch() == planned.epoch());
+        let current =
+            current.filter(|current| current.is_same_table(planned) && Arc::ptr_eq(current.epoch(), planned.epoch()));
         let mut version = current.ok_or_else(|| {
             Error::user(format!("{} was altered while the statement ran", planned.name())).with_hint("run it again")
         })?;
@@ -185,10 +190,10 @@ impl Transaction {
     /// may have broken together with this transaction.
     pub fn commit(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
         let store = &self.store;
-        let (base, own, pin) = {
+        let (base, own) = {
             let mut state = self.state.lock();
             state.is_over = true;
-            (state.base.clone(), state.own.clone(), state.pin.take())
+            (state.base.clone(), state.own.clone())
         };
         if own.touched.is_empty() {
             return Ok(());
@@ -204,8 +209,7 @@ impl Transaction {
             puts.retain(|put| !put.before.is(&put.after));
             let watched = merge::verify_changes(&base, &now, &puts, verify)?;
             if store.publish(&puts, &watched)? {
-                drop(pin);
-                return store.checkpoint_if_due();
+                return store.checkpoint_if_due(puts.iter().filter_map(|put| put.after.table.as_ref()));
             }
         }
         Err(conflict("other transactions commit faster than this one's constraints can be checked"))
