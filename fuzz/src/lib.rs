@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field};
 use godwit_encoding::{Part, PartHeader};
 use godwit_io::{DurableFile, FileSystem, OpenMode, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_sql::{Catalog, CheckRule, KeyRule, Planner, TableDefinition, TableResolver, TableRules};
+use godwit_sql::{Catalog, CheckRule, KeyRule, Namespace, Planner, TableDefinition, TableResolver, TableRules};
 use godwit_storage::file::{BLOCK_BYTES, BlockNumber, BlockPointer, DatabaseFile};
 use godwit_storage::log::Log;
 use godwit_tables::{NewTable, Store};
@@ -59,7 +59,7 @@ pub fn sound() -> &'static (Vec<u8>, Vec<u8>) {
         let check = CheckRule { name: "check".into(), condition: "n >= 0".into() };
         let rules = TableRules { keys: vec![key], checks: vec![check], ..TableRules::default() };
         let transaction = store.begin();
-        let table = NewTable { name: "t".into(), fields, rules, or_replace: false };
+        let table = NewTable { name: "t".into(), fields, rules, sequences: Vec::new(), or_replace: false };
         let table = transaction.create_table(&table).expect("there is no table");
         transaction.insert(&table, &columns(TABLE_ROWS), TABLE_ROWS).expect("rows fit");
         transaction.commit(&|_| Ok(())).expect("the disk works");
@@ -180,7 +180,7 @@ pub fn sql(data: &[u8]) {
     let (catalog, disk) = (Arc::new(Catalog::new()), disk_of(&[(FILE, &sound().0), (LOG, &sound().1)]));
     let store = Store::open_on(&disk, catalog.clone(), &memory, Path::new(FILE), true);
     let _store = store.expect("it is sound");
-    let planner = Planner::new(catalog, Arc::new(NoFiles));
+    let planner = Planner::new(Namespace::of("fuzz", catalog), Arc::new(NoFiles));
     let Ok(statements) = planner.parse(script) else { return };
     for statement in statements {
         let _ = planner.plan(&statement);

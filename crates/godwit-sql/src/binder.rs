@@ -1,7 +1,6 @@
 //! Answers the binder of the planner crates: which tables, views and functions there are.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, SchemaRef};
@@ -16,13 +15,19 @@ use datafusion_sql::sqlparser::ast;
 use godwit_common::Error;
 
 use crate::functions::FUNCTIONS;
-use crate::names::{SCHEMA, nearest};
+use crate::information_schema::INFORMATION_SCHEMA;
+use crate::names::nearest;
 use crate::table::ScanSource;
-use crate::{Catalog, CatalogEntry, CopyOption, ParsedStatement, TableFunctions, TableResolver, ViewDefinition};
-use crate::{bound, dialect, plan_error, table_function};
+use crate::{
+    CatalogEntry, CopyOption, Namespace, ParsedStatement, Place, TableFunctions, TableResolver, ViewDefinition,
+};
+use crate::{bound, dialect, plan_error, sequence, stack, table_function};
 
 /// Views within views up to this depth; a view that uses itself ends here too.
 const VIEW_DEPTH_MAX: usize = 32;
+
+/// Views within views from this depth on are bound on a larger stack.
+const VIEW_DEPTH_INLINE_MAX: usize = 4;
 
 /// Table functions that read files, by all their names.
 const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
@@ -42,23 +47,23 @@ const UNNEST: &str = "unnest";
 
 /// Binds one statement.
 pub(crate) struct Binder<'a> {
-    pub(crate) catalog: &'a Catalog,
+    pub(crate) namespace: &'a Namespace,
     pub(crate) resolver: &'a dyn TableResolver,
     pub(crate) functions: &'a TableFunctions,
     pub(crate) config: &'a Arc<ConfigOptions>,
-    view_depth: Cell<usize>,
+    view_depth: usize,
     /// What names stand for that a statement makes up; they hide those of the catalog.
     sources: Vec<(String, Arc<dyn TableSource>)>,
 }
 
 impl<'a> Binder<'a> {
     pub(crate) fn new(
-        catalog: &'a Catalog,
+        namespace: &'a Namespace,
         resolver: &'a dyn TableResolver,
         functions: &'a TableFunctions,
         config: &'a Arc<ConfigOptions>,
     ) -> Self {
-        Self { catalog, resolver, functions, config, view_depth: Cell::new(0), sources: Vec::new() }
+        Self { namespace, resolver, functions, config, view_depth: 0, sources: Vec::new() }
     }
 
     /// The same binder, with sources that hide those of the catalog.
@@ -69,7 +74,7 @@ impl<'a> Binder<'a> {
 
     /// The unoptimized plan of a query.
     pub(crate) fn bind(&self, mut query: Box<ast::Query>) -> Result<LogicalPlan> {
-        dialect::rewrite(&mut query);
+        dialect::rewrite(&mut query, self.namespace.current());
         let has_joined_wildcard = bound::mark_own_sides(&mut query);
         let options = ParserOptions::new().with_parse_float_as_decimal(true).with_collect_spans(true);
         let plan = SqlToRel::new_with_options(self, options).sql_statement_to_plan(ast::Statement::Query(query))?;
@@ -88,15 +93,19 @@ impl<'a> Binder<'a> {
     }
 
     /// The unoptimized plan of a view's query, with the view's column names.
-    pub(crate) fn bind_view(&self, view: &ViewDefinition) -> Result<LogicalPlan> {
-        let depth = self.view_depth.get();
-        if depth >= VIEW_DEPTH_MAX {
+    pub(crate) fn bind_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Result<LogicalPlan> {
+        if self.view_depth >= VIEW_DEPTH_MAX {
             return Err(external(Error::user(format!("view {} uses itself, or views nest too deep", view.name))));
         }
-        self.view_depth.set(depth + 1);
-        let plan = self.bind(view.query.clone());
-        self.view_depth.set(depth);
-        let plan = plan?;
+        let (own, schema) = (view.database.is_none(), view.schema.clone());
+        let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
+        let namespace = self.namespace.within(place, !own);
+        let mut inner = Binder::new(&namespace, self.resolver, self.functions, self.config);
+        inner.view_depth = self.view_depth + 1;
+        let plan = match inner.view_depth == VIEW_DEPTH_INLINE_MAX {
+            true => stack::with_large_stack(|| Ok(inner.bind(view.query.clone()))).map_err(external)??,
+            false => inner.bind(view.query.clone())?,
+        };
         let names = &view.column_names;
         if names.is_empty() {
             return Ok(plan);
@@ -119,11 +128,11 @@ impl<'a> Binder<'a> {
     }
 
     pub(crate) fn unknown_table(&self, name: &str) -> Error {
-        let entries = self.catalog.entries();
+        let known = self.namespace.near_names();
         let error = Error::user(format!("no table or view named {name}"));
-        match nearest(name, entries.iter().map(|(name, _)| name.as_str())) {
+        match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
-            None if entries.is_empty() => {
+            None if known.is_empty() => {
                 error.with_hint("there are no tables yet: read a file with FROM 'path/to/file.parquet'")
             }
             None => error.with_hint("SHOW TABLES lists what there is"),
@@ -138,37 +147,28 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 
 impl ContextProvider for Binder<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
-        if let TableReference::Partial { schema, table } = &name {
-            let full = format!("{schema}.{table}").to_lowercase();
-            if let Some(function) = self.functions.get(&full) {
-                let table = function.table(&full, &[]).map_err(external)?;
-                return Ok(Arc::new(ScanSource::new(table)));
-            }
+        if name.schema().is_some_and(|schema| schema.eq_ignore_ascii_case(INFORMATION_SCHEMA))
+            && let Some(plan) = self.information(&name.table().to_lowercase())
+        {
+            return Ok(Arc::new(PlanSource::new(plan?)));
         }
-        let name = match name {
-            TableReference::Partial { schema, table }
-                if schema.as_ref() == SCHEMA && self.catalog.get(&table).is_some() =>
-            {
-                TableReference::Bare { table }
+        if let TableReference::Bare { table } = &name
+            && let Some((_, source)) = self.sources.iter().find(|(known, _)| known == table.as_ref())
+        {
+            return Ok(source.clone());
+        }
+        let parts = [name.catalog(), name.schema(), Some(name.table())].into_iter().flatten().collect::<Vec<_>>();
+        match self.namespace.find(&parts) {
+            Some((_, CatalogEntry::Table(table))) => return self.source_of(&table),
+            Some((name, CatalogEntry::View(view))) => {
+                let plan = self.bind_view(&name.database, &view);
+                let plan = plan.map_err(|error| external(plan_error::in_view(&error, &view)))?;
+                return Ok(Arc::new(PlanSource::new(plan)));
             }
-            name => name,
-        };
-        if let TableReference::Bare { table } = &name {
-            if let Some((_, source)) = self.sources.iter().find(|(known, _)| known == table.as_ref()) {
-                return Ok(source.clone());
-            }
-            match self.catalog.get(table) {
-                Some(CatalogEntry::Table(table)) => return Ok(Arc::new(ScanSource::new(table))),
-                Some(CatalogEntry::View(view)) => {
-                    let plan = self.bind_view(&view).map_err(|error| external(plan_error::in_view(&error, &view)))?;
-                    return Ok(Arc::new(PlanSource::new(plan)));
-                }
-                None => {}
-            }
+            Some((_, CatalogEntry::Sequence(_) | CatalogEntry::Schema(_))) | None => {}
         }
         // An unquoted path such as data.parquet arrives as a name with dots.
-        let path =
-            [name.catalog(), name.schema(), Some(name.table())].into_iter().flatten().collect::<Vec<_>>().join(".");
+        let path = parts.join(".");
         match self.resolve(&path) {
             Some(source) => source,
             None => Err(external(self.unknown_table(&path))),
@@ -214,7 +214,7 @@ impl ContextProvider for Binder<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        FUNCTIONS.scalar.get(name).cloned()
+        FUNCTIONS.scalar.get(name).cloned().or_else(|| Some(Arc::new(sequence::function(name, self.namespace)?)))
     }
 
     fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {

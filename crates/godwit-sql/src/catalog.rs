@@ -1,7 +1,7 @@
-//! The names that a database knows: tables and views.
+//! The names that one database knows: schemas, tables, views and sequences.
 //!
-//! Names are case-insensitive (kept in lower case), as unquoted SQL names are. A view keeps the syntax tree of its
-//! query and is bound anew at each use, so it follows its tables. Safe to share between threads.
+//! Names are full names (`names.rs`), case-insensitive (kept in lower case), as unquoted SQL names are. A view keeps the
+//! syntax tree of its query and is bound anew at each use, so it follows its tables. Safe to share between threads.
 //!
 //! A [snapshot](Catalog::snapshot) costs nothing until one of both changes: statements are planned with one, transactions
 //! have one of their own.
@@ -13,10 +13,10 @@ use datafusion_sql::sqlparser::ast::Query;
 use godwit_common::{Error, Result};
 use parking_lot::RwLock;
 
-use crate::TableDefinition;
-use crate::names::nearest;
+use crate::names::{SCHEMA, nearest, schema_key, schema_of_key};
+use crate::{Sequence, TableDefinition};
 
-/// Tables and views by name.
+/// What a database knows, by full name.
 #[derive(Debug, Default)]
 pub struct Catalog {
     entries: RwLock<Arc<Entries>>,
@@ -31,19 +31,34 @@ pub enum CatalogEntry {
     Table(Arc<TableDefinition>),
     /// A view.
     View(Arc<ViewDefinition>),
+    /// A sequence.
+    Sequence(Arc<Sequence>),
+    /// A schema other than main, under its [`schema_key`].
+    Schema(Arc<SchemaDefinition>),
+}
+
+/// A schema. What is in it is known by its name.
+#[derive(Debug)]
+pub struct SchemaDefinition {
+    /// The name.
+    pub name: String,
 }
 
 /// A named query.
 #[derive(Debug)]
 pub struct ViewDefinition {
-    /// The name, as the catalog keeps it.
+    /// The full name.
     pub name: String,
+    /// The schema in which the query's names are looked for first: the current one when the view was made.
+    pub schema: String,
+    /// The database of that schema, for a temporary view; others see their own database.
+    pub database: Option<Arc<str>>,
     /// The query's text, for display.
     pub sql: String,
     /// Names of the columns if `CREATE VIEW v(a, b)` gave them, else empty.
     pub column_names: Vec<String>,
-    /// The statement that made it, for whoever keeps it; `None`: it ends with the session.
-    pub statement: Option<String>,
+    /// The statement that made it, for whoever keeps it.
+    pub statement: String,
     /// The parsed query.
     pub(crate) query: Box<Query>,
 }
@@ -99,7 +114,7 @@ impl Catalog {
             Some(CatalogEntry::View(_)) => {
                 Err(Error::user(format!("{name} is a view, not a table")).with_hint("use DROP VIEW"))
             }
-            None => Err(missing("table", name, &entries, |entry| matches!(entry, CatalogEntry::Table(_)))),
+            _ => Err(missing("table", name, &entries, |entry| matches!(entry, CatalogEntry::Table(_)))),
         }
     }
 
@@ -112,8 +127,19 @@ impl Catalog {
                 Ok(())
             }
             Some(CatalogEntry::Table(_)) => Err(Error::user(format!("{name} is a table, not a view"))),
-            None => Err(missing("view", name, &entries, |entry| matches!(entry, CatalogEntry::View(_)))),
+            _ => Err(missing("view", name, &entries, |entry| matches!(entry, CatalogEntry::View(_)))),
         }
+    }
+
+    /// The names of all schemas.
+    pub fn schemas(&self) -> Vec<String> {
+        let others = self.entries.read().keys().filter_map(|key| schema_of_key(key)).collect::<Vec<_>>();
+        std::iter::once(SCHEMA.to_owned()).chain(others).collect()
+    }
+
+    /// True if there is such a schema.
+    pub fn has_schema(&self, schema: &str) -> bool {
+        schema.eq_ignore_ascii_case(SCHEMA) || self.get(&schema_key(schema)).is_some()
     }
 
     /// All entries, by name.
@@ -127,6 +153,9 @@ impl Catalog {
         match (entries.get(&key), &entry) {
             (Some(CatalogEntry::Table(_)), CatalogEntry::View(_)) => {
                 Err(Error::user(format!("{name} is a table already")).with_hint("choose another name for the view"))
+            }
+            (Some(CatalogEntry::Sequence(_) | CatalogEntry::Schema(_)), _) => {
+                Err(Error::user(format!("{name} is a sequence already")).with_hint("choose another name"))
             }
             (Some(_), _) if !or_replace => Err(Error::user(format!("{name} exists already"))
                 .with_hint("use CREATE OR REPLACE to replace it, or choose another name")),

@@ -12,12 +12,14 @@ use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use godwit_common::{Error, Result};
 
 use crate::CopyOption;
+use crate::names::WrittenName;
 use crate::parse::{StatementParser, Syntax};
+use crate::write::InsertClauses;
 
 /// `COPY table (columns) FROM` a CSV or JSON file.
 #[derive(Debug, Clone)]
 pub(crate) struct CopyFrom {
-    pub table: String,
+    pub table: WrittenName,
     pub columns: Vec<String>,
     pub path: String,
     pub options: Vec<CopyOption>,
@@ -64,14 +66,14 @@ impl StatementParser<'_> {
             Some(Token::Word(word)) => Ok(word.value.to_lowercase()),
             _ => Err(self.error_at(at, "expected a name")),
         };
-        let table = word(1)?;
+        let (table, list) = self.name_at(1)?;
         let mut columns = Vec::new();
-        if from > 2 {
-            let is_list = self.tokens[2].token == Token::LParen && self.tokens[from - 1].token == Token::RParen;
-            if !is_list || from % 2 != 1 {
-                return Err(self.error_at(2, "expected a list of columns"));
+        if from > list {
+            let is_list = self.tokens[list].token == Token::LParen && self.tokens[from - 1].token == Token::RParen;
+            if !is_list || (from - list) % 2 != 1 {
+                return Err(self.error_at(list, "expected a list of columns"));
             }
-            for at in (3..from - 1).step_by(2) {
+            for at in (list + 1..from - 1).step_by(2) {
                 columns.push(word(at)?);
                 if at + 1 < from - 1 && self.tokens[at + 1].token != Token::Comma {
                     return Err(self.error_at(at + 1, "expected a comma"));
@@ -84,11 +86,12 @@ impl StatementParser<'_> {
         self.tokens.truncate(from + 2);
         self.tokens.drain(..from + 1);
         let source = Some(self.query_or_table(0)?);
-        Ok(Syntax::Insert { table, columns, source, clauses: Box::default() })
+        let clauses = Box::new(InsertClauses { is_copy: true, ..InsertClauses::default() });
+        Ok(Syntax::Insert { table, columns, source, clauses })
     }
 
     /// The first such word that isn't in parentheses.
-    fn position_outside(&self, keyword: Keyword) -> Option<usize> {
+    pub(crate) fn position_outside(&self, keyword: Keyword) -> Option<usize> {
         let mut depth = 0;
         self.tokens.iter().position(|token| {
             match &token.token {
@@ -116,7 +119,7 @@ impl StatementParser<'_> {
         self.tokens = [&select, columns, &from, table].concat();
     }
 
-    fn copy_options(&self, from: usize) -> Result<Vec<CopyOption>> {
+    pub(crate) fn copy_options(&self, from: usize) -> Result<Vec<CopyOption>> {
         let token = |at: usize| self.tokens.get(at).map(|token| &token.token);
         let is_with = matches!(token(from), Some(Token::Word(word)) if word.keyword == Keyword::WITH);
         let mut at = if is_with { from + 1 } else { from };

@@ -6,32 +6,49 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion_sql::sqlparser::ast::{
-    self, ColumnOption, ForeignKeyConstraint, Ident, IndexColumn, ReferentialAction, TableConstraint,
+    self, ColumnOption, ColumnOptionDef, ForeignKeyConstraint, GeneratedAs, GeneratedExpressionMode, Ident,
+    IndexColumn, ReferentialAction, TableConstraint,
 };
 use godwit_common::{Error, Result};
 
-use crate::parse::object_name;
+use crate::generated::GeneratedDefinition;
+use crate::names::{ObjectName, WrittenName, full_name, split_name};
 use crate::rules::{CheckRule, KeyRule, ReferenceRule};
+use crate::sequence::rename_sequences;
 use crate::table::as_view_type;
-use crate::{ParsedStatement, Planner, Statement, TableRules, plan_error};
+use crate::{
+    CatalogEntry, GeneratedColumn, GeneratedKind, ParsedStatement, Planner, SequenceDefinition, Statement, TableRules,
+    plan_error,
+};
 
 impl Planner {
     pub(crate) fn create_table(&self, table: &ast::CreateTable, parsed: &ParsedStatement) -> Result<Statement> {
         check_supported(table)?;
-        let name = object_name(&table.name)?;
+        let written = WrittenName::of(&table.name)?;
+        let name = self.namespace().new_name(&written, table.temporary)?;
         let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
         let Some(query) = &table.query else {
-            let (columns, rules) = read_rules(&name, table)?;
-            let fields = self.binder().columns(columns, parsed)?;
+            let NewColumns { columns, mut rules, generated, sequences } = self.read_rules(&name, table)?;
+            self.resolve_references(&name, &mut rules)?;
+            let fields = self.typed_columns(columns, &generated, &mut rules, parsed)?;
             let schema = table_schema(fields.into_iter())?;
+            table_schema(rules.visible(&schema).into_iter())?;
             let schema = with_primary_key(&schema, &rules);
             self.check_rules(&name, &schema, &rules, parsed)?;
-            return Ok(Statement::CreateTable { name, schema, rules, or_replace, if_not_exists, rows: None });
+            return Ok(Statement::CreateTable {
+                name,
+                schema,
+                rules,
+                sequences,
+                or_replace,
+                if_not_exists,
+                rows: None,
+            });
         };
         let (bound, names) = self.bound(query, parsed)?;
         let given: Vec<_> = table.columns.iter().map(|column| column.name.value.clone()).collect();
         if !given.is_empty() && given.len() != names.len() {
-            let message = format!("{name} has {} columns, its query has {}", given.len(), names.len());
+            let message = format!("{written} has {} columns, its query has {}", given.len(), names.len());
             return Err(Error::user(message));
         }
         let names = if given.is_empty() { names } else { given };
@@ -41,13 +58,36 @@ impl Planner {
         let schema = table_schema(fields)?;
         let rows = as_rows_of(&schema, bound).map_err(|error| plan_error::of_planning(&error, parsed))?;
         let rows = Some(self.optimize(rows, parsed)?);
-        Ok(Statement::CreateTable { name, schema, rules: TableRules::default(), or_replace, if_not_exists, rows })
+        let (rules, sequences) = (TableRules::default(), Vec::new());
+        Ok(Statement::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows })
+    }
+
+    /// Says which tables those are that references name.
+    pub(crate) fn resolve_references(&self, child: &ObjectName, rules: &mut TableRules) -> Result<()> {
+        let (own_schema, own_name) = split_name(&child.name);
+        for reference in &mut rules.references {
+            let written = WrittenName::of_text(&reference.parent)?;
+            let is_own = match written.parts() {
+                [name] => *name == own_name,
+                [schema, name] => (schema, name) == (&own_schema, &own_name),
+                _ => false,
+            };
+            reference.parent = match self.namespace().find(written.parts()) {
+                _ if is_own => child.name.clone(),
+                Some((parent, _)) if parent.database != child.database => {
+                    return Err(Error::user(format!("{} refers to a table of another database", reference.name)));
+                }
+                Some((parent, _)) => parent.name,
+                None => return Err(self.unknown_table(&written.to_string())),
+            };
+        }
+        Ok(())
     }
 
     /// Binds expressions once, to tell errors now, and looks for the columns of keys.
     pub(crate) fn check_rules(
         &self,
-        name: &str,
+        name: &ObjectName,
         schema: &SchemaRef,
         rules: &TableRules,
         parsed: &ParsedStatement,
@@ -62,59 +102,111 @@ impl Planner {
                 return Err(Error::user(format!("{name} has no column {column} for its key")));
             }
         }
-        self.bind_rules(schema, rules, parsed)
+        self.bind_rules(&name.database, schema, rules, parsed)
     }
+
+    /// What a statement says about its columns.
+    fn read_rules(&self, name: &ObjectName, table: &ast::CreateTable) -> Result<NewColumns> {
+        let mut new = NewColumns::default();
+        for column in &table.columns {
+            self.read_column(name, column.clone(), &mut new)?;
+        }
+        for constraint in &table.constraints {
+            read_constraint(&split_name(&name.name).1, constraint, &mut new.rules)?;
+        }
+        if let Some(key) = &table.primary_key {
+            return Err(Error::unsupported(format!("PRIMARY KEY {key} behind the columns")));
+        }
+        Ok(new)
+    }
+
+    /// Adds a column, and the rules in its options.
+    pub(crate) fn read_column(
+        &self,
+        name: &ObjectName,
+        mut column: ast::ColumnDef,
+        new: &mut NewColumns,
+    ) -> Result<()> {
+        let (schema, table) = split_name(&name.name);
+        let own = plain(&column.name);
+        let rules = &mut new.rules;
+        let (mut kept, mut is_virtual, options) = (Vec::new(), false, std::mem::take(&mut column.options));
+        for definition in &options {
+            let given = definition.name.as_ref().map(plain);
+            match &definition.option {
+                ColumnOption::Null | ColumnOption::NotNull => kept.push(definition.clone()),
+                ColumnOption::Default(value) => rules.defaults.push((own.clone(), self.default_text(name, value)?)),
+                ColumnOption::PrimaryKey(_) => rules.add_key(&table, given, vec![own.clone()], true),
+                ColumnOption::Unique(_) => rules.add_key(&table, given, vec![own.clone()], false),
+                ColumnOption::Check(check) => {
+                    rules.add_check(&table, given.or_else(|| check.name.as_ref().map(plain)), &check.expr);
+                }
+                ColumnOption::ForeignKey(key) => rules.add_reference(&table, given, vec![own.clone()], key)?,
+                ColumnOption::Generated { generation_expr: Some(expr), generation_expr_mode: mode, .. } => {
+                    is_virtual = *mode != Some(GeneratedExpressionMode::Stored);
+                    let kind = if is_virtual { GeneratedKind::Virtual } else { GeneratedKind::Stored };
+                    new.generated.push(GeneratedDefinition { name: own.clone(), expr: expr.clone(), kind });
+                }
+                ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
+                    let full = full_name(&schema, &format!("{table}_{own}_seq"));
+                    let next = format!("nextval('{}')", full.replace('\'', "''"));
+                    match generated_as {
+                        GeneratedAs::Always => rules.generated.push(GeneratedColumn::identity(&own, next)),
+                        _ => rules.defaults.push((own.clone(), next)),
+                    }
+                    let sequence = SequenceDefinition::of(&full, sequence_options.as_deref().unwrap_or_default())?;
+                    new.sequences.push(SequenceDefinition { is_owned: true, ..sequence });
+                    kept.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
+                }
+                other => return Err(Error::unsupported(format!("{other} of column {own}"))),
+            }
+        }
+        if is_virtual && options.len() > 1 {
+            return Err(Error::unsupported(format!("constraints and defaults of the generated column {own}"))
+                .with_hint("GENERATED ALWAYS AS (...) STORED takes constraints"));
+        }
+        column.options = kept;
+        new.columns.push(column);
+        Ok(())
+    }
+
+    /// The text of a default as the catalog keeps it: sequences by their full names.
+    pub(crate) fn default_text(&self, table: &ObjectName, value: &ast::Expr) -> Result<String> {
+        let mut value = value.clone();
+        rename_sequences(&mut value, |name| {
+            let written = WrittenName::of_text(name)?;
+            match self.namespace().find(written.parts()) {
+                Some((found, CatalogEntry::Sequence(_))) if found.database == table.database => Ok(found.name),
+                Some((found, CatalogEntry::Sequence(_))) => {
+                    Err(Error::user(format!("the sequence {found} is in another database than {table}")))
+                }
+                _ => Err(Error::user(format!("no sequence named {name}"))),
+            }
+        })?;
+        Ok(value.to_string())
+    }
+}
+
+/// What a statement says about new columns.
+#[derive(Default)]
+pub(crate) struct NewColumns {
+    /// Names, types, and whether they are NOT NULL; generated ones, too.
+    pub columns: Vec<ast::ColumnDef>,
+    pub rules: TableRules,
+    /// Those of the columns that follow from others.
+    pub generated: Vec<GeneratedDefinition>,
+    /// For identity columns.
+    pub sequences: Vec<SequenceDefinition>,
 }
 
 /// An error for what tables can't do.
 fn check_supported(table: &ast::CreateTable) -> Result<()> {
-    if table.temporary {
-        return Err(Error::unsupported("temporary tables").with_hint("use CREATE TABLE in a database in memory"));
-    }
     if table.like.is_some() || table.clone.is_some() || table.partition_by.is_some() {
         return Err(Error::unsupported("CREATE TABLE with LIKE, CLONE or PARTITION BY"));
     }
     if table.query.is_some() && !table.constraints.is_empty() {
         return Err(Error::unsupported("constraints of CREATE TABLE ... AS"));
     }
-    Ok(())
-}
-
-/// The columns, with no other options than NOT NULL, and the rules that the statement states.
-fn read_rules(name: &str, table: &ast::CreateTable) -> Result<(Vec<ast::ColumnDef>, TableRules)> {
-    let mut rules = TableRules::default();
-    let mut columns = table.columns.clone();
-    for column in &mut columns {
-        read_column(name, column, &mut rules)?;
-    }
-    for constraint in &table.constraints {
-        read_constraint(name, constraint, &mut rules)?;
-    }
-    if let Some(key) = &table.primary_key {
-        return Err(Error::unsupported(format!("PRIMARY KEY {key} behind the columns")));
-    }
-    Ok((columns, rules))
-}
-
-/// Takes rules out of the options of a column.
-pub(crate) fn read_column(table: &str, column: &mut ast::ColumnDef, rules: &mut TableRules) -> Result<()> {
-    let own = plain(&column.name);
-    let mut kept = Vec::new();
-    for definition in std::mem::take(&mut column.options) {
-        let given = definition.name.as_ref().map(plain);
-        match &definition.option {
-            ColumnOption::Null | ColumnOption::NotNull => kept.push(definition),
-            ColumnOption::Default(value) => rules.defaults.push((own.clone(), value.to_string())),
-            ColumnOption::PrimaryKey(_) => rules.add_key(table, given, vec![own.clone()], true),
-            ColumnOption::Unique(_) => rules.add_key(table, given, vec![own.clone()], false),
-            ColumnOption::Check(check) => {
-                rules.add_check(table, given.or_else(|| check.name.as_ref().map(plain)), &check.expr);
-            }
-            ColumnOption::ForeignKey(key) => rules.add_reference(table, given, vec![own.clone()], key)?,
-            other => return Err(Error::unsupported(format!("{other} of column {own}"))),
-        }
-    }
-    column.options = kept;
     Ok(())
 }
 
@@ -175,7 +267,7 @@ impl TableRules {
             }
         }
         let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
-        let parent = object_name(&key.foreign_table)?;
+        let parent = key.foreign_table.to_string();
         let parent_columns = key.referred_columns.iter().map(plain).collect();
         self.references.push(ReferenceRule { name, columns, parent, parent_columns });
         Ok(())

@@ -27,6 +27,7 @@ use datafusion_sql::sqlparser::ast::{
 use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 
+use crate::Place;
 use crate::binder;
 use crate::macros;
 use crate::parse::ordinal;
@@ -54,14 +55,16 @@ const DATE_PARTS: [(&str, &str); 16] = [
     ("epoch", "epoch"),
 ];
 
-/// Rewrites all of a query, subqueries too.
-pub(crate) fn rewrite(query: &mut Query) {
-    let _: ControlFlow<()> = query.visit(&mut Dialect);
+/// Rewrites all of a query, subqueries too. `current` is what `current_schema()` and `current_database()` tell.
+pub(crate) fn rewrite(query: &mut Query, current: &Place) {
+    let _: ControlFlow<()> = query.visit(&mut Dialect { current });
 }
 
-struct Dialect;
+struct Dialect<'a> {
+    current: &'a Place,
+}
 
-impl VisitorMut for Dialect {
+impl VisitorMut for Dialect<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
@@ -99,12 +102,23 @@ impl VisitorMut for Dialect {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         rewrite_operator(expr);
         if let Expr::Function(function) = expr
-            && let Some(known) = known_form(function)
+            && let Some(known) = known_form(function).or_else(|| place_of(function, self.current))
         {
             *expr = known;
         }
         ControlFlow::Continue(())
     }
+}
+
+/// What a function tells about the current schema.
+fn place_of(function: &Function, current: &Place) -> Option<Expr> {
+    let FunctionArguments::List(FunctionArgumentList { args, .. }) = &function.args else { return None };
+    let text = match function.name.to_string().to_lowercase().as_str() {
+        "current_schema" => current.schema.clone(),
+        "current_database" | "current_catalog" => current.database.to_string(),
+        _ => return None,
+    };
+    args.is_empty().then(|| Expr::value(Value::SingleQuotedString(text)))
 }
 
 /// Turns `name = value` into the text `'name=value'`, if the value is a constant.

@@ -1,6 +1,7 @@
 //! Text to syntax trees: splits a script into statements, parses each, and rewrites what the binder doesn't know.
 
 use std::ops::{ControlFlow, Range};
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion_sql::sqlparser::ast::{
@@ -16,9 +17,10 @@ use godwit_common::{Error, Position, Result};
 use crate::copy::CopyFrom;
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
-use crate::names::SCHEMA;
+use crate::names::WrittenName;
+use crate::sequence::CreateSequence;
 use crate::write::{InsertClauses, insert_syntax};
-use crate::{CopyOption, ExplainOptions, TransactionStep, from_first, plan_error, sample, spelling, stack};
+use crate::{AttachPlan, CopyOption, ExplainOptions, TransactionStep, from_first, plan_error, sample, spelling, stack};
 
 /// Nesting that the parser accepts; `stack` gives it the room.
 const PARSER_RECURSION_MAX: usize = 300;
@@ -40,7 +42,7 @@ pub enum Access {
     Read,
     /// Changes rows, tables or views.
     Change,
-    /// Nothing itself: `BEGIN`, `COMMIT` and so on.
+    /// Nothing itself: `BEGIN`, `COMMIT` and so on, and what runs other statements.
     Control,
 }
 
@@ -61,8 +63,12 @@ impl ParsedStatement {
             | Syntax::CreateView(_)
             | Syntax::DropView { .. }
             | Syntax::CreateTable(_)
-            | Syntax::DropTable { .. } => Access::Change,
-            Syntax::Transaction(_) => Access::Control,
+            | Syntax::DropTable { .. }
+            | Syntax::CreateSchema { .. }
+            | Syntax::DropSchema { .. }
+            | Syntax::CreateSequence(_)
+            | Syntax::DropSequence { .. } => Access::Change,
+            Syntax::Transaction(_) | Syntax::Import { .. } => Access::Control,
             _ => Access::Read,
         }
     }
@@ -70,6 +76,28 @@ impl ParsedStatement {
     /// The statement's text, without the semicolon.
     pub fn text(&self) -> &str {
         &self.script[self.range.clone()]
+    }
+
+    /// Lets `COPY … FROM` read the file of the same name in a folder, if there is one.
+    pub fn move_files_to(&mut self, folder: &Path) {
+        let moved = |path: &str| {
+            let there = folder.join(Path::new(path).file_name()?);
+            there.exists().then(|| there.to_string_lossy().into_owned())
+        };
+        match &mut self.syntax {
+            Syntax::CopyFrom(copy) => copy.path = moved(&copy.path).unwrap_or_else(|| std::mem::take(&mut copy.path)),
+            Syntax::Insert { source: Some(source), .. } => {
+                let _: ControlFlow<()> = ast::visit_relations_mut(source, |relation| {
+                    if let [ast::ObjectNamePart::Identifier(name)] = &mut relation.0[..]
+                        && let Some(there) = moved(&name.value)
+                    {
+                        name.value = there;
+                    }
+                    ControlFlow::Continue(())
+                });
+            }
+            _ => {}
+        }
     }
 
     /// Where the statement is in the script, in bytes.
@@ -93,16 +121,30 @@ pub(crate) enum Syntax {
     },
     CreateView(Box<ast::CreateView>),
     DropView {
-        names: Vec<String>,
+        names: Vec<WrittenName>,
         if_exists: bool,
     },
     CreateTable(Box<ast::CreateTable>),
     DropTable {
-        names: Vec<String>,
+        names: Vec<WrittenName>,
+        if_exists: bool,
+    },
+    CreateSchema {
+        name: WrittenName,
+        if_not_exists: bool,
+    },
+    DropSchema {
+        names: Vec<WrittenName>,
+        if_exists: bool,
+        cascade: bool,
+    },
+    CreateSequence(CreateSequence),
+    DropSequence {
+        names: Vec<WrittenName>,
         if_exists: bool,
     },
     Insert {
-        table: String,
+        table: WrittenName,
         columns: Vec<String>,
         source: Option<Box<Query>>,
         clauses: Box<InsertClauses>,
@@ -112,7 +154,7 @@ pub(crate) enum Syntax {
     Delete(Box<ast::Delete>),
     Merge(Box<ast::Merge>),
     Truncate {
-        table: String,
+        table: WrittenName,
     },
     Alter(Box<ast::AlterTable>),
     /// `ALTER TABLE t ALTER a SET ENCODING x`, spelled as something else that is about the column.
@@ -122,7 +164,7 @@ pub(crate) enum Syntax {
     },
     CreateIndex(Box<ast::CreateIndex>),
     DropIndex {
-        name: String,
+        name: WrittenName,
         if_exists: bool,
     },
     Nothing,
@@ -131,6 +173,19 @@ pub(crate) enum Syntax {
     Describe(Box<Query>),
     Summarize(Box<Query>),
     ShowTables,
+    ShowDatabases,
+    Attach(AttachPlan),
+    Detach {
+        name: String,
+        if_exists: bool,
+    },
+    Export {
+        folder: String,
+        options: Vec<CopyOption>,
+    },
+    Import {
+        folder: String,
+    },
     Show {
         name: Option<String>,
     },
@@ -138,6 +193,8 @@ pub(crate) enum Syntax {
         name: String,
         value: String,
     },
+    /// The places of the search path.
+    Use(Vec<WrittenName>),
     Reset {
         name: Option<String>,
     },
@@ -225,6 +282,7 @@ impl StatementParser<'_> {
             ("ALTER", "TABLE") => self.alter_table(),
             ("CHECKPOINT", _) => self.ends_at(1).map(|()| Syntax::Checkpoint),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
+            ("SHOW", "DATABASES") => self.ends_at(2).map(|()| Syntax::ShowDatabases),
             ("SHOW", "ALL") => self.ends_at(2).map(|()| Syntax::Show { name: None }),
             ("SHOW", _) => Ok(Syntax::Show { name: Some(self.setting_name(1)?) }),
             ("RESET", "ALL") => self.ends_at(2).map(|()| Syntax::Reset { name: None }),
@@ -234,6 +292,15 @@ impl StatementParser<'_> {
                 self.set()
             }
             ("SET" | "PRAGMA", _) => self.set(),
+            ("CREATE", "SEQUENCE" | "TEMP" | "TEMPORARY" | "OR") if self.is_sequence() => self.create_sequence(),
+            ("ATTACH", _) => self.attach(),
+            ("DETACH", _) => self.detach(),
+            ("EXPORT", "DATABASE") => self.export(),
+            ("IMPORT", "DATABASE") => self.import(),
+            ("USE", _) => {
+                let (name, end) = self.name_at(1)?;
+                self.ends_at(end).map(|()| Syntax::Use(vec![name]))
+            }
             _ => self.other(),
         }
     }
@@ -280,10 +347,10 @@ impl StatementParser<'_> {
     /// `… SET ENCODING x` is ours; all else is the parser's.
     fn alter_table(&mut self) -> Result<Syntax> {
         let Some(at) = self.tokens.len().checked_sub(3).filter(|&at| self.word(at) == "SET") else {
-            return self.other();
+            return self.alter_using();
         };
         if self.word(at + 1) != "ENCODING" {
-            return self.other();
+            return self.alter_using();
         }
         let encoding = match &self.tokens[at + 2].token {
             Token::Word(word) => word.value.clone(),
@@ -351,15 +418,40 @@ impl StatementParser<'_> {
         let value = match &self.tokens[at + 1..] {
             [] => return Err(self.error_at(at + 1, "expected a value")),
             [TokenWithSpan { token: Token::SingleQuotedString(text), .. }] => text.clone(),
-            [first, .., last] | [first @ last] => {
-                let range = self.lines.offset(self.sql, first.span.start)..self.lines.offset(self.sql, last.span.end);
-                self.sql[range].to_owned()
-            }
+            _ => self.text_of(at + 1..self.tokens.len()).to_owned(),
         };
-        Ok(Syntax::Set { name: name.value.to_lowercase(), value })
+        match name.value.to_lowercase() {
+            name if name == "schema" || name == "search_path" => {
+                let places = value.split(',').map(|place| WrittenName::of_text(place.trim()));
+                Ok(Syntax::Use(places.collect::<Result<_>>()?))
+            }
+            name => Ok(Syntax::Set { name, value }),
+        }
     }
 
-    fn other(&mut self) -> Result<Syntax> {
+    /// What was written as these tokens; there is one at least.
+    pub(crate) fn text_of(&self, tokens: Range<usize>) -> &str {
+        let (first, last) = (&self.tokens[tokens.start], &self.tokens[tokens.end - 1]);
+        &self.sql[self.lines.offset(self.sql, first.span.start)..self.lines.offset(self.sql, last.span.end)]
+    }
+
+    /// The name that begins at a token, and the token behind it.
+    pub(crate) fn name_at(&self, mut at: usize) -> Result<(WrittenName, usize)> {
+        let mut parts = Vec::new();
+        loop {
+            match self.tokens.get(at).map(|token| &token.token) {
+                Some(Token::Word(word)) if word.quote_style.is_some() => parts.push(word.value.clone()),
+                Some(Token::Word(word)) => parts.push(word.value.to_lowercase()),
+                _ => return Err(self.error_at(at, "expected a name")),
+            }
+            if self.tokens.get(at + 1).map(|token| &token.token) != Some(&Token::Period) {
+                return Ok((WrittenName::of_parts(parts)?, at + 1));
+            }
+            at += 2;
+        }
+    }
+
+    pub(crate) fn other(&mut self) -> Result<Syntax> {
         let mut parser = self.parser(0);
         let statement = parser.parse_statement().map_err(|error| plan_error::of_parser(&error, self.sql))?;
         let rest = parser.peek_token();
@@ -373,10 +465,20 @@ impl StatementParser<'_> {
                 Ok(Syntax::CreateView(Box::new(view)))
             }
             ast::Statement::Drop { object_type: ast::ObjectType::View, if_exists, names, .. } => {
-                Ok(Syntax::DropView { names: names.iter().map(object_name).collect::<Result<_>>()?, if_exists })
+                Ok(Syntax::DropView { names: names.iter().map(WrittenName::of).collect::<Result<_>>()?, if_exists })
+            }
+            ast::Statement::CreateSchema { schema_name: ast::SchemaName::Simple(name), if_not_exists, .. } => {
+                Ok(Syntax::CreateSchema { name: WrittenName::of(&name)?, if_not_exists })
+            }
+            ast::Statement::Drop { object_type: ast::ObjectType::Schema, if_exists, names, cascade, .. } => {
+                let names = names.iter().map(WrittenName::of).collect::<Result<_>>()?;
+                Ok(Syntax::DropSchema { names, if_exists, cascade })
+            }
+            ast::Statement::Drop { object_type: ast::ObjectType::Sequence, if_exists, names, .. } => {
+                Ok(Syntax::DropSequence { names: names.iter().map(WrittenName::of).collect::<Result<_>>()?, if_exists })
             }
             ast::Statement::Drop { object_type: ast::ObjectType::Table, if_exists, names, .. } => {
-                Ok(Syntax::DropTable { names: names.iter().map(object_name).collect::<Result<_>>()?, if_exists })
+                Ok(Syntax::DropTable { names: names.iter().map(WrittenName::of).collect::<Result<_>>()?, if_exists })
             }
             ast::Statement::CreateTable(mut table) => {
                 table.query.iter_mut().try_for_each(|query| desugar(query))?;
@@ -386,13 +488,13 @@ impl StatementParser<'_> {
             ast::Statement::AlterTable(alter) => Ok(Syntax::Alter(Box::new(alter))),
             ast::Statement::CreateIndex(index) => Ok(Syntax::CreateIndex(Box::new(index))),
             ast::Statement::Drop { object_type: ast::ObjectType::Index, if_exists, names, .. } if names.len() == 1 => {
-                Ok(Syntax::DropIndex { name: object_name(&names[0])?, if_exists })
+                Ok(Syntax::DropIndex { name: WrittenName::of(&names[0])?, if_exists })
             }
             ast::Statement::Update(update) => Ok(Syntax::Update(Box::new(update))),
             ast::Statement::Delete(delete) => Ok(Syntax::Delete(Box::new(delete))),
             ast::Statement::Merge(merge) => Ok(Syntax::Merge(Box::new(merge))),
             ast::Statement::Truncate(truncate) => match &truncate.table_names[..] {
-                [table] => Ok(Syntax::Truncate { table: object_name(&table.name)? }),
+                [table] => Ok(Syntax::Truncate { table: WrittenName::of(&table.name)? }),
                 _ => Err(Error::unsupported("TRUNCATE of several tables")),
             },
             other => {
@@ -404,7 +506,7 @@ impl StatementParser<'_> {
         }
     }
 
-    fn parser(&self, from: usize) -> Parser<'static> {
+    pub(crate) fn parser(&self, from: usize) -> Parser<'static> {
         let mut tokens = self.tokens[from.min(self.tokens.len())..].to_vec();
         tokens.push(TokenWithSpan { token: Token::EOF, span: Span::new(self.end, self.end) });
         Parser::new(&DuckDbDialect).with_recursion_limit(PARSER_RECURSION_MAX).with_tokens_with_locations(tokens)
@@ -428,24 +530,6 @@ impl StatementParser<'_> {
             }
             None => plan_error::with_location(Error::user(message), self.end),
         }
-    }
-}
-
-/// The name of a table or view; the only schema may stand before it.
-pub(crate) fn object_name(name: &ast::ObjectName) -> Result<String> {
-    let unsupported = || {
-        let error = Error::unsupported(format!("{name}: names in schemas or catalogs"));
-        error.with_hint(format!("use a name without a dot, or {SCHEMA}.name"))
-    };
-    let part = match name.0.as_slice() {
-        [part] => part,
-        [schema, part] if schema.as_ident().is_some_and(|schema| schema.value.eq_ignore_ascii_case(SCHEMA)) => part,
-        _ => return Err(unsupported()),
-    };
-    match part.as_ident() {
-        Some(ident) if ident.quote_style.is_some() => Ok(ident.value.clone()),
-        Some(ident) => Ok(ident.value.to_lowercase()),
-        None => Err(Error::user(format!("{name} is not a name"))),
     }
 }
 

@@ -39,9 +39,10 @@ pub(crate) fn of_planning(error: &DataFusionError, statement: &ParsedStatement) 
     }
 }
 
-/// True if two expressions of a SELECT list have the same name in the plan.
+/// True if two expressions of a SELECT list may have the same name in the plan.
 pub(crate) fn is_repetition(error: &DataFusionError) -> bool {
-    error.strip_backtrace().contains(REPETITION)
+    let is_ambiguous = |error: &DataFusionError| matches!(error, DataFusionError::SchemaError(schema, _) if matches!(**schema, SchemaError::AmbiguousReference { .. }));
+    error.strip_backtrace().contains(REPETITION) || is_ambiguous(error.find_root())
 }
 
 /// The error of binding a view that was valid when it was made; places in its text would mislead.

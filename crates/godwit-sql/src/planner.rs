@@ -10,29 +10,31 @@ use datafusion_sql::sqlparser::ast;
 use godwit_common::{Error, Result};
 
 use crate::binder::{Binder, PlanSource};
+use crate::names::{ObjectName, WrittenName, split_name};
 use crate::optimize::optimize;
-use crate::parse::{Syntax, object_name, parse_script};
+use crate::parse::{Syntax, parse_script};
 use crate::result_names::ResultNames;
+use crate::sequence::{rename_sequences, sequences_in, text_of_name};
 use crate::{
-    Catalog, CatalogEntry, ParsedStatement, Statement, TableFunctions, TableResolver, TableRules, ViewDefinition,
-    plan_error, stack, summarize, write,
+    CatalogEntry, Namespace, ParsedStatement, Place, SCHEMA, Statement, TEMPORARY, TableFunctions, TableResolver,
+    TableRules, ViewDefinition, plan_error, stack, summarize, write,
 };
 
-/// Plans statements against a catalog. Cheap to make and safe to share; a plan is a snapshot of the catalog.
+/// Plans statements against the names that they see. Cheap to make and safe to share; a plan is a snapshot of them.
 pub struct Planner {
-    catalog: Arc<Catalog>,
+    namespace: Namespace,
     pub(crate) resolver: Arc<dyn TableResolver>,
     functions: TableFunctions,
     config: Arc<ConfigOptions>,
 }
 
 impl Planner {
-    /// A planner that finds tables in `catalog` first, then by path.
-    pub fn new(catalog: Arc<Catalog>, resolver: Arc<dyn TableResolver>) -> Self {
+    /// A planner that finds tables by name first, then by path.
+    pub fn new(namespace: Namespace, resolver: Arc<dyn TableResolver>) -> Self {
         let mut config = ConfigOptions::default();
         config.sql_parser.parse_float_as_decimal = true;
         config.sql_parser.collect_spans = true;
-        Self { catalog, resolver, functions: TableFunctions::default(), config: Arc::new(config) }
+        Self { namespace, resolver, functions: TableFunctions::default(), config: Arc::new(config) }
     }
 
     /// The same planner with these functions for FROM, besides those that read files.
@@ -42,16 +44,16 @@ impl Planner {
         self
     }
 
-    /// The same planner over another catalog.
+    /// The same planner over other names.
     #[must_use]
-    pub fn on(&self, catalog: Arc<Catalog>) -> Self {
+    pub fn on(&self, namespace: Namespace) -> Self {
         let (resolver, functions, config) = (self.resolver.clone(), self.functions.clone(), self.config.clone());
-        Self { catalog, resolver, functions, config }
+        Self { namespace, resolver, functions, config }
     }
 
-    /// The names that statements refer to.
-    pub fn catalog(&self) -> &Arc<Catalog> {
-        &self.catalog
+    /// What names mean to statements.
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
     }
 
     /// Splits a script into statements and parses each. Comments and empty statements are dropped.
@@ -80,12 +82,20 @@ impl Planner {
                 Ok(Statement::Explain { options: *options, plan: self.optimize(bound, parsed)? })
             }
             Syntax::CreateView(view) => self.create_view(view, parsed),
-            Syntax::DropView { names, if_exists } => {
-                Ok(Statement::DropView { names: names.clone(), if_exists: *if_exists })
-            }
+            Syntax::DropView { names, if_exists } => Ok(Statement::DropView { names: self.named(names, *if_exists)? }),
             Syntax::CreateTable(table) => self.create_table(table, parsed),
             Syntax::DropTable { names, if_exists } => {
-                Ok(Statement::DropTable { names: names.clone(), if_exists: *if_exists })
+                Ok(Statement::DropTable { names: self.named(names, *if_exists)? })
+            }
+            Syntax::CreateSchema { name, if_not_exists } => self.create_schema(name, *if_not_exists),
+            Syntax::DropSchema { names, if_exists, cascade } => self.drop_schemas(names, *if_exists, *cascade),
+            Syntax::CreateSequence(create) => self.create_sequence(create),
+            Syntax::DropSequence { names, if_exists } => {
+                Ok(Statement::DropSequence { names: self.named(names, *if_exists)? })
+            }
+            Syntax::Use(places) => {
+                let path = places.iter().map(|place| self.namespace.place(place.parts())).collect::<Result<_>>()?;
+                Ok(Statement::Use { path })
             }
             Syntax::Insert { table, columns, source, clauses } => {
                 self.insert(table, columns, source.as_deref(), clauses, parsed)
@@ -110,6 +120,13 @@ impl Planner {
                 let (bound, column_names) = self.bound(query, parsed)?;
                 self.query_of(summarize::summarize(bound, &column_names), parsed)
             }
+            Syntax::Attach(plan) => Ok(Statement::Attach(plan.clone())),
+            Syntax::Detach { name, if_exists } => Ok(Statement::Detach { name: name.clone(), if_exists: *if_exists }),
+            Syntax::Export { folder, options } => {
+                Ok(Statement::Export { folder: folder.clone(), options: options.clone() })
+            }
+            Syntax::Import { folder } => Ok(Statement::Import { folder: folder.clone() }),
+            Syntax::ShowDatabases => self.query_of(self.show_databases(), parsed),
             Syntax::ShowTables => self.query_of(self.show_tables(), parsed),
             Syntax::Show { name } => Ok(Statement::Show { name: name.clone() }),
             Syntax::Set { name, value } => Ok(Statement::Set { name: name.clone(), value: value.clone() }),
@@ -126,7 +143,7 @@ impl Planner {
     }
 
     pub(crate) fn binder(&self) -> Binder<'_> {
-        Binder::new(&self.catalog, self.resolver.as_ref(), &self.functions, &self.config)
+        Binder::new(&self.namespace, self.resolver.as_ref(), &self.functions, &self.config)
     }
 
     /// The bound plan, and the names of the result's columns.
@@ -163,10 +180,23 @@ impl Planner {
     }
 
     fn create_view(&self, view: &ast::CreateView, parsed: &ParsedStatement) -> Result<Statement> {
-        let definition = view_definition(view, parsed)?;
-        let plan = self.binder().bind_view(&definition).map_err(|error| plan_error::of_planning(&error, parsed))?;
+        let written = WrittenName::of(&view.name)?;
+        let name = self.namespace.new_name(&written, view.temporary)?;
+        let current = self.namespace.current();
+        let is_temporary = &*name.database == TEMPORARY;
+        let schema = match is_temporary || current.database == name.database {
+            true => current.schema.clone(),
+            false => split_name(&name.name).0,
+        };
+        let mut definition = view_definition(name.name.clone(), schema, view, parsed);
+        definition.database = is_temporary.then(|| current.database.clone());
+        let plan = self
+            .binder()
+            .bind_view(&name.database, &definition)
+            .map_err(|error| plan_error::of_planning(&error, parsed))?;
         self.optimize(plan, parsed)?;
         Ok(Statement::CreateView {
+            name,
             view: Arc::new(definition),
             or_replace: view.or_replace,
             if_not_exists: view.if_not_exists,
@@ -174,7 +204,13 @@ impl Planner {
     }
 
     /// Binds the expressions of rules once, to tell errors when they are stated.
-    pub(crate) fn bind_rules(&self, schema: &SchemaRef, rules: &TableRules, parsed: &ParsedStatement) -> Result<()> {
+    pub(crate) fn bind_rules(
+        &self,
+        database: &str,
+        schema: &SchemaRef,
+        rules: &TableRules,
+        parsed: &ParsedStatement,
+    ) -> Result<()> {
         let of_planning = |error| plan_error::of_planning(&error, parsed);
         let rows = EmptyRelation { produce_one_row: false, schema: DFSchemaRef::new(dfschema(schema)?) };
         let rows = LogicalPlan::EmptyRelation(rows);
@@ -187,7 +223,17 @@ impl Planner {
             }
         }
         for (column, default) in &rules.defaults {
-            let query = write::alone(default)?;
+            let is_missing = |full: &String| {
+                let catalog = self.namespace.catalog(database);
+                catalog.is_none_or(|catalog| catalog.get(full).is_none())
+            };
+            // The sequence of an identity is made with its table.
+            if sequences_in(default).iter().any(is_missing) {
+                continue;
+            }
+            let mut value = write::expression(default)?;
+            rename_sequences(&mut value, |full| Ok(text_of_name(database, full)))?;
+            let query = write::alone(value)?;
             let (bound, _) = self.bound_with(query, Vec::new(), parsed)?;
             let value = Expr::Column(bound.schema().columns().remove(0));
             let field = schema.fields().iter().find(|field| field.name().eq_ignore_ascii_case(column));
@@ -197,30 +243,74 @@ impl Planner {
         Ok(())
     }
 
-    /// The view that a `CREATE VIEW` statement makes, without a look at what it refers to.
-    pub fn parse_view(statement: &str) -> Result<ViewDefinition> {
+    /// The view that a `CREATE VIEW` statement makes, without a look at what it refers to. The full name and the schema, in
+    /// which the query's names are looked for first, are as they were when it was run.
+    pub fn parse_view(name: &str, schema: &str, statement: &str) -> Result<ViewDefinition> {
         match &parse_script(statement)?[..] {
             [parsed] => match &parsed.syntax {
-                Syntax::CreateView(view) => view_definition(view, parsed),
+                Syntax::CreateView(view) => Ok(view_definition(name.to_owned(), schema.to_owned(), view, parsed)),
                 _ => Err(Error::user("expected CREATE VIEW")),
             },
             _ => Err(Error::user("expected one statement")),
         }
     }
 
+    /// The objects that names stand for, or would, if there were some.
+    fn named(&self, written: &[WrittenName], if_exists: bool) -> Result<Vec<ObjectName>> {
+        let mut names = Vec::new();
+        for written in written {
+            match self.namespace.find(written.parts()) {
+                Some((name, _)) => names.push(name),
+                None if if_exists => {}
+                None => names.push(self.namespace.new_name(written, false)?),
+            }
+        }
+        Ok(names)
+    }
+
+    fn create_schema(&self, name: &WrittenName, if_not_exists: bool) -> Result<Statement> {
+        let database = match name.parts() {
+            [database, _] => self.namespace.place(&[database.as_str(), SCHEMA])?.database,
+            [_] => self.namespace.current().database.clone(),
+            _ => return Err(Error::user(format!("{name} is no name of a schema"))),
+        };
+        let place = Place { database, schema: name.last().to_owned() };
+        Ok(Statement::CreateSchema { place, if_not_exists })
+    }
+
+    fn drop_schemas(&self, names: &[WrittenName], if_exists: bool, cascade: bool) -> Result<Statement> {
+        let mut places = Vec::new();
+        for name in names {
+            match self.namespace.place(name.parts()) {
+                Ok(place) => places.push(place),
+                Err(_) if if_exists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Statement::DropSchema { places, cascade })
+    }
+
+    fn show_databases(&self) -> datafusion_common::Result<LogicalPlan> {
+        let databases = self.namespace.databases().iter().filter(|(name, _)| &**name != TEMPORARY);
+        summarize::values(databases.map(|(name, _)| vec![lit(&**name)]).collect(), &["database_name"])
+    }
+
     fn show_tables(&self) -> datafusion_common::Result<LogicalPlan> {
-        let rows: Vec<_> = self
-            .catalog
-            .entries()
-            .into_iter()
-            .map(|(name, entry)| {
+        let mut rows = Vec::new();
+        for (database, catalog) in self.namespace.databases() {
+            for (full, entry) in catalog.entries() {
+                let (schema, name) = split_name(&full);
+                let is_seen = |place: &Place| place.database == *database && place.schema == schema;
                 let kind = match entry {
                     CatalogEntry::Table(_) => "table",
                     CatalogEntry::View(_) => "view",
+                    CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
                 };
-                vec![lit(name), lit(kind)]
-            })
-            .collect();
+                if &**database == TEMPORARY || self.namespace.path().iter().any(is_seen) {
+                    rows.push(vec![lit(name), lit(kind)]);
+                }
+            }
+        }
         summarize::values(rows, &["name", "kind"])
     }
 
@@ -241,12 +331,14 @@ fn dfschema(schema: &SchemaRef) -> Result<DFSchema> {
     DFSchema::try_from(schema.clone()).map_err(|error| Error::internal(error.to_string()))
 }
 
-fn view_definition(view: &ast::CreateView, parsed: &ParsedStatement) -> Result<ViewDefinition> {
-    Ok(ViewDefinition {
-        name: object_name(&view.name)?,
+fn view_definition(name: String, schema: String, view: &ast::CreateView, parsed: &ParsedStatement) -> ViewDefinition {
+    ViewDefinition {
+        name,
+        schema,
+        database: None,
         sql: view.query.to_string(),
         column_names: view.columns.iter().map(|column| column.name.value.clone()).collect(),
-        statement: (!view.temporary).then(|| parsed.text().to_owned()),
+        statement: parsed.text().to_owned(),
         query: view.query.clone(),
-    })
+    }
 }

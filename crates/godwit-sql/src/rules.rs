@@ -1,6 +1,8 @@
 //! What a table demands of its rows besides their types: defaults and constraints. Expressions are kept as SQL text and
 //! bound anew by each statement that needs them.
 
+use crate::GeneratedColumn;
+
 /// Defaults and constraints of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRules {
@@ -16,6 +18,8 @@ pub struct TableRules {
     pub encodings: Vec<(String, String)>,
     /// Indexes that were asked for. Scans find rows without them; unique ones are keys.
     pub indexes: Vec<IndexRule>,
+    /// Columns whose values follow from others.
+    pub generated: Vec<GeneratedColumn>,
 }
 
 /// `CREATE INDEX`.

@@ -5,6 +5,7 @@
 //! TABLESAMPLE 10%          TABLESAMPLE (10 PERCENT)
 //! TABLESAMPLE reservoir(…) TABLESAMPLE (…)
 //! a ** b                   a ^ b
+//! c AS (e)                 c "\u{1}no type" AS (e), in CREATE TABLE; the same before GENERATED
 //! ```
 
 use datafusion_sql::sqlparser::keywords::Keyword;
@@ -18,6 +19,9 @@ const FOREIGN_JOINS: [(&str, &str); 2] = [
     ("ASOF", "join with an inequality, and keep the nearest row of each with DISTINCT ON"),
     ("POSITIONAL", "number the rows of both sides, and join by the number"),
 ];
+
+/// Stands for the type of a generated column that has none of its own.
+pub(crate) const NO_TYPE: &str = "\u{1}no type";
 
 /// The tokens, without white space, in spellings that the parser crate knows.
 pub(crate) fn normalized(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
@@ -39,7 +43,37 @@ pub(crate) fn normalized(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         };
         normal.push(token);
     }
+    add_types(&mut normal);
     Ok(normal)
+}
+
+/// Gives generated columns of a new table a type, without which the parser crate doesn't read them.
+fn add_types(tokens: &mut Vec<TokenWithSpan>) {
+    let is_create = tokens.first().is_some_and(|first| keyword(first) == Keyword::CREATE)
+        && tokens.iter().take(4).any(|token| keyword(token) == Keyword::TABLE);
+    let Some(list) = tokens.iter().position(|token| token.token == Token::LParen) else { return };
+    let has_query = tokens[..list].iter().any(|token| keyword(token) == Keyword::AS);
+    if !is_create || has_query {
+        return;
+    }
+    let mut depth = 0;
+    let mut untyped = Vec::new();
+    for at in list..tokens.len() {
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 1 => break,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        let begins = depth == 1 && at >= 2 && matches!(tokens[at - 2].token, Token::LParen | Token::Comma);
+        if begins && matches!(keyword(&tokens[at]), Keyword::AS | Keyword::GENERATED) {
+            untyped.push(at);
+        }
+    }
+    for at in untyped.into_iter().rev() {
+        let token = Token::make_word(NO_TYPE, Some('"'));
+        tokens.insert(at, TokenWithSpan { token, span: tokens[at].span });
+    }
 }
 
 /// Adds a token to the one before it, if both are one without white space between.

@@ -84,9 +84,11 @@ pub(crate) fn depth_of(tokens: &[TokenWithSpan]) -> Result<usize> {
 
 /// Runs `work` on a stack that suffices for a statement of that depth.
 pub(crate) fn with_stack<T: Send>(depth: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    if depth <= INLINE_DEPTH_MAX {
-        return work();
-    }
+    if depth <= INLINE_DEPTH_MAX { work() } else { with_large_stack(work) }
+}
+
+/// Runs `work` on a stack that suffices for any statement.
+pub(crate) fn with_large_stack<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
         let planner = thread::Builder::new().name("godwit-planner".to_owned()).stack_size(STACK_BYTES);
         match planner.spawn_scoped(scope, work) {

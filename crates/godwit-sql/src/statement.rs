@@ -9,7 +9,7 @@ use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result};
 use godwit_vector::Vector;
 
-use crate::{AlterPlan, ExplainOptions, TableRules, ViewDefinition, WritePlan};
+use crate::{AlterPlan, ExplainOptions, ObjectName, Place, SequenceDefinition, TableRules, ViewDefinition, WritePlan};
 
 /// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,19 @@ impl CopyOption {
     pub fn text(&self) -> Result<&str> {
         self.value.as_deref().ok_or_else(|| Error::user(format!("the option {} needs a value", self.name)))
     }
+}
+
+/// A database to be attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachPlan {
+    /// Its file, a folder of Parquet files, or `:memory:`.
+    pub path: String,
+    /// What it is to be called; `None`: as its file.
+    pub name: Option<String>,
+    /// Nothing of it is changed.
+    pub is_read_only: bool,
+    /// A database of that name is no error.
+    pub if_not_exists: bool,
 }
 
 /// What is to become of a transaction. Names of savepoints are in lower case unless quoted.
@@ -84,6 +97,8 @@ pub enum Statement {
     },
     /// `CREATE [OR REPLACE] [TEMP] VIEW [IF NOT EXISTS]`: the query was planned once to prove that it is valid.
     CreateView {
+        /// Its name.
+        name: ObjectName,
         /// The view.
         view: Arc<ViewDefinition>,
         /// Replace a view of that name.
@@ -91,21 +106,21 @@ pub enum Statement {
         /// Keep a view of that name without an error.
         if_not_exists: bool,
     },
-    /// `DROP VIEW [IF EXISTS] a, b`.
+    /// `DROP VIEW [IF EXISTS] a, b`, without those that may be missing and are.
     DropView {
-        /// Names, in lower case unless quoted.
-        names: Vec<String>,
-        /// A missing view is no error.
-        if_exists: bool,
+        /// Which.
+        names: Vec<ObjectName>,
     },
     /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (…)` or `… AS query`.
     CreateTable {
-        /// The name, in lower case unless quoted.
-        name: String,
+        /// Its name.
+        name: ObjectName,
         /// The columns; strings are views.
         schema: SchemaRef,
         /// Defaults and constraints.
         rules: TableRules,
+        /// Sequences of its identity columns.
+        sequences: Vec<SequenceDefinition>,
         /// Replace a table of that name.
         or_replace: bool,
         /// Keep a table of that name without an error.
@@ -113,19 +128,73 @@ pub enum Statement {
         /// The rows, with columns of the types of `schema`.
         rows: Option<LogicalPlan>,
     },
-    /// `DROP TABLE [IF EXISTS] a, b`.
+    /// `DROP TABLE [IF EXISTS] a, b`, without those that may be missing and are.
     DropTable {
-        /// Names, in lower case unless quoted.
-        names: Vec<String>,
-        /// A missing table is no error.
+        /// Which.
+        names: Vec<ObjectName>,
+    },
+    /// `CREATE SCHEMA [IF NOT EXISTS] s`.
+    CreateSchema {
+        /// Where, and its name.
+        place: Place,
+        /// A schema of that name is no error.
+        if_not_exists: bool,
+    },
+    /// `DROP SCHEMA [IF EXISTS] a, b [CASCADE]`.
+    DropSchema {
+        /// Which.
+        places: Vec<Place>,
+        /// What is in them goes, too.
+        cascade: bool,
+    },
+    /// `CREATE [OR REPLACE] [TEMP] SEQUENCE [IF NOT EXISTS] s`.
+    CreateSequence {
+        /// Its name.
+        name: ObjectName,
+        /// What it is.
+        definition: SequenceDefinition,
+        /// Replace a sequence of that name.
+        or_replace: bool,
+        /// Keep a sequence of that name without an error.
+        if_not_exists: bool,
+    },
+    /// `DROP SEQUENCE [IF EXISTS] a, b`, without those that may be missing and are.
+    DropSequence {
+        /// Which.
+        names: Vec<ObjectName>,
+    },
+    /// `ATTACH 'file' AS name (READ_ONLY)`.
+    Attach(AttachPlan),
+    /// `DETACH name`.
+    Detach {
+        /// Which database.
+        name: String,
+        /// A missing one is no error.
         if_exists: bool,
+    },
+    /// `EXPORT DATABASE 'folder' (options)`.
+    Export {
+        /// The folder.
+        folder: String,
+        /// As those of COPY.
+        options: Vec<CopyOption>,
+    },
+    /// `IMPORT DATABASE 'folder'`.
+    Import {
+        /// The folder.
+        folder: String,
+    },
+    /// `USE s`, `SET schema = s`, `SET search_path = 'a, b'`.
+    Use {
+        /// Where names without a schema are looked for; the first is where things are made.
+        path: Vec<Place>,
     },
     /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
     Write(WritePlan),
     /// `INSERT INTO t VALUES …`, of rows that are there already.
     InsertRows {
-        /// The table's name.
-        table: String,
+        /// The table.
+        table: ObjectName,
         /// How many.
         rows: usize,
         /// All columns of the table.

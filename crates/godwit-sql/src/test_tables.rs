@@ -8,8 +8,8 @@ use godwit_common::Result;
 use godwit_vector::ValueRange;
 
 use crate::{
-    Catalog, ColumnStatistics, Planner, ROW_ID, TableDefinition, TableFunction, TableFunctions, TableResolver,
-    TableRules, TableStatistics, WritableTable,
+    Catalog, ColumnStatistics, Namespace, Planner, ROW_ID, TableDefinition, TableFunction, TableFunctions,
+    TableResolver, TableRules, TableStatistics, WritableTable,
 };
 
 /// Type, smallest and largest value (unscaled, days), distinct values, average bytes of strings.
@@ -213,7 +213,7 @@ pub(crate) fn tpch_planner() -> Planner {
         catalog.create_table(table, false).expect("names differ");
     }
     let functions = TableFunctions::default().with("range", Arc::new(Range));
-    Planner::new(Arc::new(catalog), Arc::new(Files)).with_table_functions(functions)
+    Planner::new(Namespace::of("tpch", Arc::new(catalog)), Arc::new(Files)).with_table_functions(functions)
 }
 
 /// The text of a TPC-H query.

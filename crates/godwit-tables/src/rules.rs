@@ -4,16 +4,20 @@
 //!   defaults    count, then column, expression        checks      count, then name, condition
 //!   keys        count, then name, primary, columns    references  count, then name, columns, parent, its columns
 //!   indexes     count, then name, columns
+//!
+//!   generated   columns as tables have them, then for each position, kind, expression   (apart: format 2 has none)
 //! ```
 
-use godwit_common::Result;
-use godwit_sql::{CheckRule, IndexRule, KeyRule, ReferenceRule, TableRules};
+use arrow_schema::Field;
+use godwit_common::{Error, Result};
+use godwit_sql::{CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, ReferenceRule, TableRules};
+use godwit_storage::table::{read_fields, write_fields};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
 /// Appends rules.
 pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
-    // How columns are stored is a change of its own.
-    let TableRules { defaults, checks, keys, references, encodings: _, indexes } = rules;
+    // How columns are stored, and those that are generated, are changes of their own.
+    let TableRules { defaults, checks, keys, references, encodings: _, indexes, generated: _ } = rules;
     put_u32(out, defaults.len() as u32);
     for (column, expression) in defaults {
         put_bytes(out, column.as_bytes());
@@ -80,6 +84,33 @@ pub(crate) fn write_encodings(encodings: &[(String, String)], out: &mut Vec<u8>)
 /// Reads how columns are to be stored.
 pub(crate) fn read_encodings(bytes: &mut Reader<'_>) -> Result<Vec<(String, String)>> {
     (0..bytes.u32()?).map(|_| Ok((bytes.text()?.to_owned(), bytes.text()?.to_owned()))).collect()
+}
+
+/// Kinds of generated columns by their number in the file.
+const KINDS: [GeneratedKind; 3] = [GeneratedKind::Virtual, GeneratedKind::Stored, GeneratedKind::Identity];
+
+/// Appends the generated columns.
+pub(crate) fn write_generated(columns: &[GeneratedColumn], out: &mut Vec<u8>) -> Result<()> {
+    let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
+    write_fields(&fields, out)?;
+    for GeneratedColumn { field: _, position, expression, kind } in columns {
+        put_u32(out, *position as u32);
+        out.push(KINDS.iter().position(|known| known == kind).expect("all kinds are listed") as u8);
+        put_bytes(out, expression.as_bytes());
+    }
+    Ok(())
+}
+
+/// Reads generated columns.
+pub(crate) fn read_generated(bytes: &mut Reader<'_>) -> Result<Vec<GeneratedColumn>> {
+    let fields = read_fields(bytes)?;
+    let column = |field: Field| {
+        let position = bytes.u32()? as usize;
+        let kind = KINDS.get(bytes.u8()? as usize).copied();
+        let kind = kind.ok_or_else(|| Error::corrupt("a generated column is of an unknown kind"))?;
+        Ok(GeneratedColumn { field, position, expression: bytes.text()?.to_owned(), kind })
+    };
+    fields.into_iter().map(column).collect()
 }
 
 fn write_names(names: &[String], out: &mut Vec<u8>) {

@@ -72,7 +72,7 @@ fn new_table(name: &str) -> NewTable {
     let fields = vec![Field::new("n", DataType::Int64, true), Field::new("s", DataType::Utf8View, true)];
     let key = KeyRule { name: "key".into(), columns: vec!["n".into()], is_primary: true };
     let rules = TableRules { defaults: vec![("n".into(), "7".into())], keys: vec![key], ..TableRules::default() };
-    NewTable { name: name.to_owned(), fields, rules, or_replace: true }
+    NewTable { name: name.to_owned(), fields, rules, sequences: Vec::new(), or_replace: true }
 }
 
 /// Rows whose strings come before, between and behind those that were there.

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use godwit_exec::CancelToken;
 use godwit_memory::{BufferManager, OwnerCounters};
-use godwit_sql::{Access, Planner, Statement};
+use godwit_sql::{Access, Catalog, Namespace, Planner, Statement, TEMPORARY, TakenNumbers};
+use godwit_tables::Store;
 use parking_lot::Mutex;
 
 pub use godwit_sql::ParsedStatement;
 
 use crate::database::Database;
-use crate::execution::{result_schema, text_result};
+use crate::execution::result_schema;
 use crate::result::QueryResult;
 use crate::session::{OwnSettings, Session};
-use crate::settings;
-use crate::transactions::{CurrentTransaction, Scope, StatementEnd};
+use crate::transactions::{CurrentTransaction, NamedStore, Scope, StatementEnd};
 
 /// A session: settings and a transaction. Statements of one connection may overlap; each has its own result.
 pub struct Connection(Arc<Inner>);
@@ -33,6 +33,10 @@ pub(crate) struct Inner {
     /// Stops the statement that was started last.
     pub(crate) current: Mutex<CancelToken>,
     pub(crate) transaction: CurrentTransaction,
+    /// Tables and views that end with the connection.
+    temporary: NamedStore,
+    /// Numbers of sequences that its statements took.
+    taken: TakenNumbers,
     settings: Mutex<OwnSettings>,
 }
 
@@ -42,7 +46,10 @@ impl Connection {
         let memory = database.0.memory.scoped(owner.clone());
         let settings = Mutex::new(OwnSettings::of(&database.0));
         let (current, transaction) = (Mutex::default(), CurrentTransaction::default());
-        Self(Arc::new(Inner { database, id, owner, memory, current, transaction, settings }))
+        let store = Store::in_memory(Arc::new(Catalog::new()), &database.0.memory);
+        let temporary = NamedStore { name: TEMPORARY.into(), store };
+        let taken = TakenNumbers::default();
+        Self(Arc::new(Inner { database, id, owner, memory, current, transaction, temporary, taken, settings }))
     }
 
     /// Number of the connection, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
@@ -82,12 +89,10 @@ impl Connection {
     /// Runs a parsed statement.
     pub fn run(&self, statement: &ParsedStatement) -> Result<QueryResult> {
         // A panic while planning is a bug, ours or a dependency's; it must not take the host program along.
-        let result = catch_unwind(AssertUnwindSafe(|| self.0.run(statement)))
-            .unwrap_or_else(|_| Err(Error::internal("planning the statement panicked")));
-        if result.is_err() && statement.access() != Access::Control {
+        catch_unwind(AssertUnwindSafe(|| self.0.run(statement))).unwrap_or_else(|_| {
             self.0.transaction.abort();
-        }
-        result
+            Err(Error::internal("planning the statement panicked"))
+        })
     }
 
     /// Stops the statement that was started last, from any thread. Reading its result ends with an error.
@@ -109,22 +114,41 @@ impl Inner {
         Session { shared: &self.database.0, own: &self.settings }
     }
 
-    fn run(self: &Arc<Self>, statement: &ParsedStatement) -> Result<QueryResult> {
+    pub(crate) fn run(self: &Arc<Self>, statement: &ParsedStatement) -> Result<QueryResult> {
         let shared = &self.database.0;
         if statement.access() == Access::Control {
-            let Statement::Transaction(step) = shared.planner.plan(statement)? else {
-                unreachable!("it is about transactions");
-            };
-            return self.transaction_step(&step).map(|()| QueryResult::empty());
+            return match shared.planner.plan(statement)? {
+                Statement::Transaction(step) => self.transaction_step(&step),
+                Statement::Import { folder } => self.import(&folder),
+                _ => unreachable!("it is about transactions"),
+            }
+            .map(|()| QueryResult::empty());
         }
-        let scope = self.transaction.scope(&shared.store, statement.access())?;
-        let catalog = match &scope.transaction {
-            Some(transaction) => transaction.catalog(),
-            None => Arc::new(shared.planner.catalog().snapshot()),
-        };
-        let planner = shared.planner.on(catalog);
+        let scope = self.transaction.scope(&self.stores(), statement.access())?;
+        let planner = shared.planner.on(self.namespace(&scope));
         let planned = planner.plan(statement)?;
-        self.run_planned(statement, planned, &planner, scope)
+        let result = self.run_planned(statement, planned, &planner, scope);
+        if result.is_err() {
+            self.transaction.abort();
+        }
+        result
+    }
+
+    /// All databases that the connection sees, temporary tables last.
+    pub(crate) fn stores(&self) -> Vec<NamedStore> {
+        let mut stores = self.database.0.stores();
+        stores.push(self.temporary.clone());
+        stores
+    }
+
+    /// What names mean in a scope. Places of the search path that are gone don't count.
+    fn namespace(&self, scope: &Scope) -> Namespace {
+        let mut path = self.session().own().path;
+        path.retain(|place| {
+            let database = scope.catalogs.iter().find(|(name, _)| *name == place.database);
+            database.is_some_and(|(_, catalog)| catalog.has_schema(&place.schema))
+        });
+        Namespace::new(scope.catalogs.clone(), &path).with_taken(self.taken.clone())
     }
 
     fn run_planned(
@@ -139,9 +163,9 @@ impl Inner {
             Statement::Query { plan, column_names } => {
                 let schema = result_schema(&plan, Some(&column_names));
                 let (result, _) = self.start(sql, &plan, schema, false, |_, rows| Ok(rows))?;
-                Ok(match scope.transaction {
-                    Some(_) => result.ending_with(StatementEnd::of_read(self.clone())),
-                    None => result,
+                Ok(match scope.is_open() {
+                    true => result.ending_with(StatementEnd::of_read(self.clone())),
+                    false => result,
                 })
             }
             Statement::Copy { plan, column_names, path, options } => {
@@ -150,46 +174,15 @@ impl Inner {
             Statement::Explain { options, plan } if options.analyze => self.analyze(sql, &plan, options.json),
             Statement::Explain { options, plan } => self.explain(&plan, options.json),
             Statement::Write(plan) => self.write(sql, plan, scope, false),
-            Statement::InsertRows { table, rows, columns } => self.insert_rows(table, &columns.0, rows, scope),
-            Statement::CreateTable { name, schema, rules, or_replace, if_not_exists, rows } => {
+            Statement::InsertRows { table, rows, columns } => self.insert_rows(&table, &columns.0, rows, &scope),
+            Statement::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows } => {
                 let fields = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
-                let table = godwit_tables::NewTable { name, fields, rules, or_replace };
-                self.create_table(sql, table, if_not_exists, rows, scope)
+                let table = godwit_tables::NewTable { name: name.name, fields, rules, sequences, or_replace };
+                self.create_table(sql, &name.database, table, if_not_exists, rows, scope)
             }
-            Statement::CreateView { view, or_replace, if_not_exists } => {
-                self.define(scope, |transaction| match if_not_exists && planner.catalog().get(&view.name).is_some() {
-                    true => Ok(()),
-                    false => transaction.create_view(view, or_replace),
-                })
-            }
-            Statement::DropView { names, if_exists } => self.define(scope, |transaction| {
-                let known = names.iter().filter(|name| !if_exists || planner.catalog().get(name).is_some());
-                known.into_iter().try_for_each(|name| transaction.drop_view(name))
-            }),
-            Statement::DropTable { names, if_exists } => self.define(scope, |transaction| {
-                let known = names.iter().filter(|name| !if_exists || planner.catalog().get(name).is_some());
-                known.into_iter().try_for_each(|name| transaction.drop_table(name))
-            }),
             Statement::Alter(alter) => self.alter(&alter, scope),
-            Statement::Nothing => Ok(QueryResult::empty()),
-            Statement::Transaction(_) => unreachable!("it was handled before"),
-            Statement::Checkpoint => match scope.transaction {
-                None => self.database.0.store.checkpoint().map(|()| QueryResult::empty()),
-                Some(_) => {
-                    Err(Error::user("a checkpoint can't be made within a transaction").with_hint("COMMIT first"))
-                }
-            },
-            Statement::Set { name, value } => {
-                settings::set(&self.session(), &name, &value).map(|()| QueryResult::empty())
-            }
-            Statement::Reset { name } => {
-                settings::reset(&self.session(), name.as_deref()).map(|()| QueryResult::empty())
-            }
-            Statement::Show { name } => {
-                let rows = settings::show(&self.session(), name.as_deref())?;
-                let column = |index: usize| rows.iter().map(|row| row[index].clone()).collect();
-                text_result(&settings::COLUMNS, (0..settings::COLUMNS.len()).map(column).collect())
-            }
+            Statement::Export { folder, options } => self.export(sql, planner, &folder, &options),
+            other => self.define_planned(other, planner, scope),
         }
     }
 }

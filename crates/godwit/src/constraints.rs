@@ -14,7 +14,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
 use godwit_common::{Error, Result};
-use godwit_sql::{Catalog, CatalogEntry, KeyRule, ReferenceRule};
+use godwit_sql::{Catalog, CatalogEntry, KeyRule, Namespace, ReferenceRule, quoted_text, sql_of_name};
 use godwit_tables::{TableVersion, Verification};
 
 use crate::connection::Inner;
@@ -88,7 +88,7 @@ impl Inner {
         let catalog = Arc::new(catalog);
         let fields = before.schema().fields().iter().zip(after.schema().fields());
         let not_null = fields.filter(|(before, after)| before.is_nullable() && !after.is_nullable());
-        let not_null = not_null.map(|(field, _)| {
+        let not_null = not_null.map(|(_, field)| {
             let message = format!("column {} of {} has NULLs", field.name(), after.name());
             (message, format!("{} IS NULL", column("t", field.name())))
         });
@@ -98,8 +98,12 @@ impl Inner {
                 format!("NOT ({})", check.condition),
             )
         });
+        // Conditions call columns by their new names.
+        let (before, after) = (old.visible(before.schema()), new.visible(after.schema()));
+        let names: Vec<String> = after.iter().map(|field| quoted_text(field.name())).collect();
+        let names = if before.len() == after.len() { format!(" ({})", names.join(", ")) } else { String::new() };
         for (message, condition) in not_null.chain(checks) {
-            let query = format!("SELECT 1 FROM \"{ALL}\" AS t WHERE {condition} LIMIT 1");
+            let query = format!("SELECT 1 FROM \"{ALL}\" AS t{names} WHERE {condition} LIMIT 1");
             if self.first_row(&catalog, &query)?.is_some() {
                 return Err(Error::user(message));
             }
@@ -151,9 +155,11 @@ impl Inner {
         let matches: Vec<String> =
             pairs.map(|(own, other)| format!("{} = {}", column("p", other), column("c", own))).collect();
         let query = format!(
-            "SELECT {} FROM \"{child}\" AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM \"{parent}\" AS p WHERE {}) LIMIT 1",
+            "SELECT {} FROM {} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) LIMIT 1",
             texts(&reference.columns, "c"),
+            sql_of_name(child),
             list_with(&reference.columns, "c", " IS NOT NULL", " AND "),
+            sql_of_name(parent),
             matches.join(" AND ")
         );
         match self.first_row(catalog, &query)? {
@@ -187,7 +193,7 @@ impl Inner {
 
     /// The first row of a query, as text.
     fn first_row(&self, catalog: &Arc<Catalog>, sql: &str) -> Result<Option<RecordBatch>> {
-        let plan = self.database.0.planner.on(catalog.clone()).plan_query(sql)?;
+        let plan = self.database.0.planner.on(Namespace::of("checked", catalog.clone())).plan_query(sql)?;
         let (mut result, _) = self.start(sql, &plan, result_schema(&plan, None), false, |_, rows| Ok(rows))?;
         result.find(|batch| batch.as_ref().map_or(true, |batch| batch.num_rows() > 0)).transpose()
     }
@@ -200,11 +206,7 @@ fn values(row: &RecordBatch) -> String {
 }
 
 fn column(table: &str, name: &str) -> String {
-    format!("{table}.{}", quoted(name))
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    format!("{table}.{}", quoted_text(name))
 }
 
 fn texts(names: &[String], table: &str) -> String {

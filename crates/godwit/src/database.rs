@@ -11,12 +11,13 @@ use godwit_memory::{
     BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
     minimum_memory_limit, resident_process_bytes,
 };
-use godwit_sql::{Catalog, Planner};
+use godwit_sql::{Catalog, Namespace, Planner, TEMPORARY};
 use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::{check_threads, default_threads};
 use crate::queries::{QueryInfo, QueryRegistry};
+use crate::transactions::NamedStore;
 use crate::{Config, Connection, system_tables};
 
 /// An open database. Cheap to clone; it closes when the last clone, connection and result are gone.
@@ -26,12 +27,16 @@ pub struct Database(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) memory: BufferManager,
     pub(crate) planner: Planner,
+    /// What SQL calls the database.
+    pub(crate) name: Arc<str>,
     /// The database's own tables.
     pub(crate) store: Arc<Store>,
     pub(crate) debug: crate::DebugOptions,
     pub(crate) queries: Arc<QueryRegistry>,
     pub(crate) query_limits: QueryLimits,
     connections: AtomicU64,
+    /// Databases that statements attached.
+    pub(crate) attached: RwLock<Vec<NamedStore>>,
     /// Replaced when the number of threads changes; running queries keep theirs.
     pool: RwLock<Arc<WorkerPool>>,
     limit: Mutex<MemoryLimit>,
@@ -126,14 +131,18 @@ impl Database {
             false => Store::open(catalog.clone(), &memory, path, config.read_only)?,
         };
         let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
+        let name = name_of(path);
         let database = Self(Arc::new_cyclic(|shared| Shared {
-            planner: Planner::new(catalog, resolver).with_table_functions(system_tables::functions(shared)),
+            planner: Planner::new(Namespace::of(&name, catalog), resolver)
+                .with_table_functions(system_tables::functions(shared)),
+            name: name.into(),
             store,
             memory,
             debug: config.debug,
             queries: Arc::default(),
             query_limits: QueryLimits::default(),
             connections: AtomicU64::new(0),
+            attached: RwLock::default(),
             pool,
             limit: Mutex::new(limit),
             compressed_materialization: Mutex::default(),
@@ -174,7 +183,17 @@ impl Database {
     fn attach_folder(&self, folder: &Path) -> Result<()> {
         godwit_files::tables_in(folder, &self.0.memory)?
             .into_iter()
-            .try_for_each(|table| self.0.planner.catalog().create_table(table, false))
+            .try_for_each(|table| self.0.store.catalog().create_table(table, false))
+    }
+}
+
+/// What SQL calls a database: its file's name without the ending.
+pub(crate) fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
+    match stem.as_str() {
+        _ if path == Path::new(":memory:") => "memory".to_owned(),
+        "" | TEMPORARY => "database".to_owned(),
+        _ => stem,
     }
 }
 

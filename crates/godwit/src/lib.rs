@@ -19,11 +19,14 @@
 //! Parquet files are tables: `SELECT count(*) FROM 'data/*.parquet'`. What bounds a database is in [`Config`].
 #![forbid(unsafe_code)]
 
+mod attach;
+mod commands;
 mod config;
 mod connection;
 mod constraints;
 mod database;
 mod execution;
+mod export;
 mod queries;
 mod result;
 mod session;

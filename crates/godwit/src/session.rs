@@ -1,18 +1,21 @@
 //! What `SET` changes for one connection only.
 
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
+use godwit_sql::Place;
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
 use crate::database::Shared;
 
 /// A connection's own settings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct OwnSettings {
     pub chunk_rows: usize,
     pub compaction: Compaction,
     pub join_filters: bool,
     pub join_load_factor: f64,
+    /// Where names without a schema are looked for; empty: in main.
+    pub path: Vec<Place>,
 }
 
 impl OwnSettings {
@@ -23,6 +26,7 @@ impl OwnSettings {
             compaction: Compaction::default(),
             join_filters: true,
             join_load_factor: JOIN_LOAD_FACTOR,
+            path: Vec::new(),
         }
     }
 }
@@ -35,7 +39,7 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     pub(crate) fn own(&self) -> OwnSettings {
-        *self.own.lock()
+        self.own.lock().clone()
     }
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut OwnSettings)) {
@@ -44,7 +48,7 @@ impl Session<'_> {
 
     /// What a query runs with.
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
-        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor } = self.own();
+        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, path: _ } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();
         QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters, join_load_factor }
     }

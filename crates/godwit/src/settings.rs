@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
+use godwit_sql::{Place, SCHEMA};
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_vector::CHUNK_ROWS;
 
@@ -167,11 +168,12 @@ const SETTINGS: &[Setting] = &[
         default: || EncodingChoice::default().name().into(),
         get: |session| session.shared.store.encoding().name().into(),
         set: |session, value| {
-            session.shared.store.set_encoding(named("force_encoding", value)?);
+            let choice = named("force_encoding", value)?;
+            session.shared.stores().iter().for_each(|named| named.store.set_encoding(choice));
             Ok(())
         },
         reset: |session| {
-            session.shared.store.set_encoding(EncodingChoice::default());
+            session.shared.stores().iter().for_each(|named| named.store.set_encoding(EncodingChoice::default()));
             Ok(())
         },
     },
@@ -223,6 +225,25 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.shared.query_limits.set_of_query(None);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "search_path",
+        description: "Schemas in which names without a schema are looked for; things are made in the first; of this \
+                      connection",
+        default: || SCHEMA.into(),
+        get: |session| {
+            let path = session.own().path;
+            let text = |place: &Place| match place.database == session.shared.name {
+                true => place.schema.clone(),
+                false => format!("{}.{}", place.database, place.schema),
+            };
+            if path.is_empty() { SCHEMA.into() } else { path.iter().map(text).collect::<Vec<_>>().join(", ") }
+        },
+        set: |_, _| Err(Error::internal("the planner knows which schemas there are")),
+        reset: |session| {
+            session.change(|own| own.path.clear());
             Ok(())
         },
     },

@@ -10,9 +10,6 @@
 //! | `godwit_segments()` | column of a row group of such a table |
 //! | `godwit_dictionaries()` | dictionary of a text column of such a table |
 //!
-//! `information_schema.tables`, `.columns` (of tables, not of views) and `.schemata` are the standard's, with the columns that
-//! say something here.
-//!
 //! Rows are what was true when the scan started.
 
 use std::sync::{Arc, Weak};
@@ -22,7 +19,7 @@ use arrow_schema::SchemaRef;
 use datafusion_common::ScalarValue;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_exec::{ComputedTable, Series};
-use godwit_sql::{CatalogEntry, SCHEMA, TableDefinition, TableFunction, TableFunctions, sql_name};
+use godwit_sql::{TableDefinition, TableFunction, TableFunctions};
 use godwit_tables::TableVersion;
 use parking_lot::Mutex;
 
@@ -43,9 +40,6 @@ pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
         .with("godwit_tables", system(table_rows))
         .with("godwit_segments", system(segment_rows))
         .with("godwit_dictionaries", system(dictionary_rows))
-        .with("information_schema.schemata", system(schemata_rows))
-        .with("information_schema.tables", system(standard_table_rows))
-        .with("information_schema.columns", system(standard_column_rows))
 }
 
 type Rows = fn(&Shared) -> Result<RecordBatch>;
@@ -229,51 +223,6 @@ fn table_rows(shared: &Shared) -> Result<RecordBatch> {
         ("deleted_rows", numbers(tables.iter().map(|table| table.deleted_rows()))),
         ("row_groups", numbers(tables.iter().map(|table| table.main().groups.len() as u64))),
         ("bytes", numbers(tables.iter().map(bytes))),
-    ])
-}
-
-/// What `information_schema` calls the database.
-const CATALOG: &str = "godwit";
-
-fn schemata_rows(_shared: &Shared) -> Result<RecordBatch> {
-    let one = |text: &str| texts(std::iter::once(text));
-    batch(vec![("catalog_name", one(CATALOG)), ("schema_name", one(SCHEMA)), ("schema_owner", one(CATALOG))])
-}
-
-fn standard_table_rows(shared: &Shared) -> Result<RecordBatch> {
-    let entries = shared.planner.catalog().entries();
-    let kind = |entry: &CatalogEntry| match entry {
-        CatalogEntry::Table(_) => "BASE TABLE",
-        CatalogEntry::View(_) => "VIEW",
-    };
-    batch(vec![
-        ("table_catalog", texts(entries.iter().map(|_| CATALOG))),
-        ("table_schema", texts(entries.iter().map(|_| SCHEMA))),
-        ("table_name", texts(entries.iter().map(|(name, _)| name))),
-        ("table_type", texts(entries.iter().map(|(_, entry)| kind(entry)))),
-    ])
-}
-
-fn standard_column_rows(shared: &Shared) -> Result<RecordBatch> {
-    let mut rows = Vec::new();
-    for (name, entry) in shared.planner.catalog().entries() {
-        let CatalogEntry::Table(table) = entry else { continue };
-        for (at, field) in table.schema.fields().iter().enumerate() {
-            let rules = table.writable.as_ref().map(|writable| writable.rules());
-            let default = rules.and_then(|rules| rules.default_of(field.name())).map(str::to_owned);
-            rows.push((name.clone(), at as u64 + 1, field.clone(), default));
-        }
-    }
-    let is_nullable = |nullable: bool| if nullable { "YES" } else { "NO" };
-    batch(vec![
-        ("table_catalog", texts(rows.iter().map(|_| CATALOG))),
-        ("table_schema", texts(rows.iter().map(|_| SCHEMA))),
-        ("table_name", texts(rows.iter().map(|(table, ..)| table))),
-        ("column_name", texts(rows.iter().map(|(_, _, field, _)| field.name()))),
-        ("ordinal_position", numbers(rows.iter().map(|(_, at, ..)| *at))),
-        ("column_default", Arc::new(rows.iter().map(|(.., default)| default.as_deref()).collect::<StringArray>())),
-        ("is_nullable", texts(rows.iter().map(|(_, _, field, _)| is_nullable(field.is_nullable())))),
-        ("data_type", texts(rows.iter().map(|(_, _, field, _)| sql_name(field.data_type())))),
     ])
 }
 

@@ -7,16 +7,27 @@
 //!    └────────────────┴───────────────────────────────────────┘   (ROLLBACK TO: open again)
 //! ```
 //!
-//! Without one, a statement that changes something has a transaction of its own, which ends with it.
+//! Without one, a statement that changes something has a transaction of its own, which ends with it. A statement that could
+//! not be planned has done nothing: the transaction stays open.
+//!
+//! A [`Unit`] has a transaction of each database that the connection sees. All but that of temporary tables may end on
+//! different disks, so only one of those may change; temporary tables are nobody else's, and their commit can't fail.
 
 use std::sync::Arc;
 
 use godwit_common::{Error, Result};
-use godwit_sql::{Access, TransactionStep};
+use godwit_sql::{Access, Catalog, TEMPORARY, TransactionStep};
 use godwit_tables::{Store, TableVersion, Transaction, Verification};
 use parking_lot::Mutex;
 
 use crate::connection::Inner;
+
+/// A database and what it is called.
+#[derive(Clone)]
+pub(crate) struct NamedStore {
+    pub name: Arc<str>,
+    pub store: Arc<Store>,
+}
 
 /// What a connection has begun.
 #[derive(Default)]
@@ -26,40 +37,108 @@ pub(crate) struct CurrentTransaction(Mutex<Phase>);
 enum Phase {
     #[default]
     None,
-    Open(Arc<Transaction>),
+    Open(Arc<Unit>),
     /// A statement failed.
-    Aborted(Arc<Transaction>),
+    Aborted(Arc<Unit>),
 }
+
+/// A transaction of each database.
+pub(crate) struct Unit(Vec<(Arc<str>, Arc<Transaction>)>);
 
 /// Where a statement runs.
 pub(crate) struct Scope {
+    /// The names that it sees, by database.
+    pub catalogs: Vec<(Arc<str>, Arc<Catalog>)>,
     /// `None`: it reads what is committed.
-    pub transaction: Option<Arc<Transaction>>,
+    unit: Option<Arc<Unit>>,
     /// The transaction ends with the statement.
     pub ends: bool,
 }
 
+impl Scope {
+    /// True if it is part of a transaction that goes on.
+    pub(crate) fn is_open(&self) -> bool {
+        self.unit.is_some() && !self.ends
+    }
+
+    /// The transaction in which a database may be changed.
+    pub(crate) fn transaction_of(&self, database: &str) -> Result<Arc<Transaction>> {
+        let unit = self.unit.as_ref().ok_or_else(|| Error::internal("a statement that writes has no transaction"))?;
+        let other = unit.0.iter().find(|(name, transaction)| {
+            &**name != database && &**name != TEMPORARY && database != TEMPORARY && transaction.has_changes()
+        });
+        if let Some((other, _)) = other {
+            return Err(Error::user(format!("the transaction has changed {other}, and can't change {database}, too"))
+                .with_hint("a transaction changes one database: COMMIT first"));
+        }
+        let found = unit.0.iter().find(|(name, _)| &**name == database);
+        let (_, transaction) = found.ok_or_else(|| Error::user(format!("no database named {database}")))?;
+        Ok(transaction.clone())
+    }
+
+    /// Commits what a statement has changed, if its transaction ends with it.
+    pub(crate) fn finish(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
+        match &self.unit {
+            Some(unit) if self.ends => unit.commit(verify),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Unit {
+    fn begin(stores: &[NamedStore]) -> Arc<Self> {
+        let parts = stores.iter().map(|NamedStore { name, store }| (name.clone(), Arc::new(store.begin())));
+        Arc::new(Self(parts.collect()))
+    }
+
+    /// The databases in the order of stores: temporary tables come last.
+    fn commit(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
+        self.0.iter().try_for_each(|(_, transaction)| transaction.commit(verify))
+    }
+
+    fn catalogs(&self) -> Vec<(Arc<str>, Arc<Catalog>)> {
+        self.0.iter().map(|(name, transaction)| (name.clone(), transaction.catalog())).collect()
+    }
+
+    fn for_each(&self, step: impl Fn(&Transaction) -> Result<()>) -> Result<()> {
+        self.0.iter().try_for_each(|(_, transaction)| step(transaction))
+    }
+}
+
 impl CurrentTransaction {
-    /// Where the next statement runs.
-    pub(crate) fn scope(&self, store: &Arc<Store>, access: Access) -> Result<Scope> {
+    /// Where the next statement runs, given all databases, temporary tables last.
+    pub(crate) fn scope(&self, stores: &[NamedStore], access: Access) -> Result<Scope> {
         match self.0.lock().clone() {
-            Phase::Open(transaction) => Ok(Scope { transaction: Some(transaction), ends: false }),
+            Phase::Open(unit) => Ok(Scope { catalogs: unit.catalogs(), unit: Some(unit), ends: false }),
             Phase::Aborted(_) => Err(aborted()),
             Phase::None => {
-                let transaction = match access {
+                let unit = match access {
                     Access::Read | Access::Control => None,
-                    Access::Change => Some(store.begin()),
+                    Access::Change => Some(Unit::begin(stores)),
                 };
-                Ok(Scope { transaction: transaction.map(Arc::new), ends: true })
+                let committed = |NamedStore { name, store }: &NamedStore| {
+                    let catalog = Arc::new(store.catalog().snapshot());
+                    (name.clone(), catalog)
+                };
+                let catalogs = match &unit {
+                    Some(unit) => unit.catalogs(),
+                    None => stores.iter().map(committed).collect(),
+                };
+                Ok(Scope { catalogs, unit, ends: true })
             }
         }
+    }
+
+    /// True if there is a transaction.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(*self.0.lock(), Phase::None)
     }
 
     /// A statement failed: whatever is open can only be undone.
     pub(crate) fn abort(&self) {
         let mut phase = self.0.lock();
-        if let Phase::Open(transaction) = &*phase {
-            *phase = Phase::Aborted(transaction.clone());
+        if let Phase::Open(unit) = &*phase {
+            *phase = Phase::Aborted(unit.clone());
         }
     }
 
@@ -82,16 +161,16 @@ impl Inner {
         let none = || Error::user("there is no transaction").with_hint("BEGIN begins one");
         match (step, phase) {
             (TransactionStep::Begin, Phase::None) => {
-                *current.lock() = Phase::Open(Arc::new(self.database.0.store.begin()));
+                *current.lock() = Phase::Open(Unit::begin(&self.stores()));
                 Ok(())
             }
             (TransactionStep::Begin, _) => {
                 Err(Error::user("there is a transaction already").with_hint("COMMIT or ROLLBACK ends it"))
             }
             (_, Phase::None) => Err(none()),
-            (TransactionStep::Commit, Phase::Open(transaction)) => {
+            (TransactionStep::Commit, Phase::Open(unit)) => {
                 self.transaction.clear();
-                transaction.commit(&self.verifier())
+                unit.commit(&self.verifier())
             }
             (TransactionStep::Commit, Phase::Aborted(_)) => {
                 self.transaction.clear();
@@ -101,17 +180,17 @@ impl Inner {
                 self.transaction.clear();
                 Ok(())
             }
-            (TransactionStep::RollbackTo(name), Phase::Open(transaction) | Phase::Aborted(transaction)) => {
-                transaction.rollback_to(name)?;
-                *current.lock() = Phase::Open(transaction);
+            (TransactionStep::RollbackTo(name), Phase::Open(unit) | Phase::Aborted(unit)) => {
+                unit.for_each(|transaction| transaction.rollback_to(name))?;
+                *current.lock() = Phase::Open(unit);
                 Ok(())
             }
             (_, Phase::Aborted(_)) => Err(aborted()),
-            (TransactionStep::Savepoint(name), Phase::Open(transaction)) => {
+            (TransactionStep::Savepoint(name), Phase::Open(unit)) => unit.for_each(|transaction| {
                 transaction.savepoint(name);
                 Ok(())
-            }
-            (TransactionStep::Release(name), Phase::Open(transaction)) => transaction.release(name),
+            }),
+            (TransactionStep::Release(name), Phase::Open(unit)) => unit.for_each(|part| part.release(name)),
         }
     }
 

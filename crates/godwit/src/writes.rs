@@ -7,8 +7,8 @@ use arrow_schema::SchemaRef;
 use datafusion_expr::LogicalPlan;
 use godwit_common::{Error, Result};
 use godwit_exec::QueryContext;
-use godwit_sql::{AlterPlan, WriteKind, WritePlan};
-use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
+use godwit_sql::{AlterPlan, ObjectName, WriteKind, WritePlan};
+use godwit_tables::{NewTable, TableVersion, WriteSink, WriteTask};
 use godwit_vector::Vector;
 
 use crate::connection::Inner;
@@ -25,14 +25,12 @@ impl Inner {
         scope: Scope,
         is_bulk: bool,
     ) -> Result<QueryResult> {
-        let Scope { transaction: Some(transaction), ends } = scope else {
-            return Err(Error::internal("a statement that writes has no transaction"));
-        };
         let WritePlan { table: name, kind, rows, checks, returning } = plan;
-        let table = transaction.table(&name);
+        let (transaction, ends) = (scope.transaction_of(&name.database)?, scope.ends);
+        let table = transaction.table(&name.name);
         let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
         let before = Some(table.clone());
-        let end = WriteEnd { transaction: transaction.clone(), ends, table: name, before };
+        let end = WriteEnd { transaction: transaction.clone(), ends, table: name.name, before };
         let schema = match &returning {
             Some(names) => returned_schema(&rows, names),
             None => count_schema(),
@@ -45,18 +43,16 @@ impl Inner {
     /// Adds rows that need no query. The result is their number.
     pub(crate) fn insert_rows(
         self: &Arc<Self>,
-        name: String,
+        name: &ObjectName,
         columns: &[Vector],
         rows: usize,
-        scope: Scope,
+        scope: &Scope,
     ) -> Result<QueryResult> {
-        let Scope { transaction: Some(transaction), ends } = scope else {
-            return Err(Error::internal("a statement that writes has no transaction"));
-        };
-        let table = transaction.table(&name);
+        let (transaction, ends) = (scope.transaction_of(&name.database)?, scope.ends);
+        let table = transaction.table(&name.name);
         let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
         transaction.insert(&table, columns, rows)?;
-        let end = WriteEnd { transaction, ends, table: name, before: Some(table) };
+        let end = WriteEnd { transaction, ends, table: name.name.clone(), before: Some(table) };
         let count = Arc::new(Int64Array::from(vec![rows as i64]));
         let batch = RecordBatch::try_new(count_schema(), vec![count]);
         let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
@@ -67,19 +63,18 @@ impl Inner {
     pub(crate) fn create_table(
         self: &Arc<Self>,
         sql: &str,
+        database: &str,
         table: NewTable,
         if_not_exists: bool,
         rows: Option<LogicalPlan>,
         scope: Scope,
     ) -> Result<QueryResult> {
-        let Some(transaction) = scope.transaction.clone() else {
-            return Err(Error::internal("a statement that writes has no transaction"));
-        };
+        let transaction = scope.transaction_of(database)?;
         if if_not_exists && transaction.table(&table.name).is_some() {
             return Ok(QueryResult::empty());
         }
         let Some(rows) = rows else {
-            return self.define(scope, |transaction| transaction.create_table(&table).map(drop));
+            return self.define(scope, |_| transaction.create_table(&table).map(drop));
         };
         let version: Arc<TableVersion> = transaction.create_table(&table)?;
         let end =
@@ -104,25 +99,21 @@ impl Inner {
 
     /// Gives a table other names and rules, which its rows must keep.
     pub(crate) fn alter(self: &Arc<Self>, alter: &AlterPlan, scope: Scope) -> Result<QueryResult> {
-        self.define(scope, |transaction| {
+        self.define(scope, |scope| {
+            let transaction = scope.transaction_of(&alter.table.database)?;
             let (before, after) = transaction.alter_table(alter)?;
             self.verify_rules(&before, &transaction.verification(None, after))
         })
     }
 
-    /// Changes tables or views.
+    /// Changes what there is.
     pub(crate) fn define(
         self: &Arc<Self>,
         scope: Scope,
-        change: impl FnOnce(&Transaction) -> Result<()>,
+        change: impl FnOnce(&Scope) -> Result<()>,
     ) -> Result<QueryResult> {
-        let Some(transaction) = scope.transaction else {
-            return Err(Error::internal("a statement that defines something has no transaction"));
-        };
-        change(&transaction)?;
-        if scope.ends {
-            transaction.commit(&self.verifier())?;
-        }
+        change(&scope)?;
+        scope.finish(&self.verifier())?;
         Ok(QueryResult::empty())
     }
 }

@@ -12,7 +12,8 @@ use super::literal_rows::literal_rows;
 use super::{PLACE, ROWS, Target, WriteKind, is_default, named, quoted, select, table, typed};
 use crate::binder::PlanSource;
 use crate::copy::CopyFrom;
-use crate::parse::{Syntax, desugar, object_name};
+use crate::names::{WrittenName, simple_name};
+use crate::parse::{Syntax, desugar};
 use crate::table::ScanSource;
 use crate::{ListedRows, ParsedStatement, Planner, Statement, plan_error};
 
@@ -22,6 +23,8 @@ pub(crate) struct InsertClauses {
     pub alias: Option<Ident>,
     pub on: Option<OnInsert>,
     pub returning: Option<Vec<SelectItem>>,
+    /// It is a COPY, which may give identity columns their values.
+    pub is_copy: bool,
 }
 
 /// The syntax of an INSERT statement.
@@ -38,8 +41,8 @@ pub(crate) fn syntax(insert: ast::Insert) -> Result<Syntax> {
         return Err(Error::unsupported("INSERT with OR, OVERWRITE, SET or PARTITION")
             .with_hint("ON CONFLICT says what happens to keys that are there"));
     }
-    let table = object_name(name)?;
-    let columns = insert.columns.iter().map(object_name).collect::<Result<_>>()?;
+    let table = WrittenName::of(name)?;
+    let columns = insert.columns.iter().map(simple_name).collect::<Result<_>>()?;
     let source = match insert.source {
         Some(mut source) => {
             desugar(&mut source)?;
@@ -48,14 +51,14 @@ pub(crate) fn syntax(insert: ast::Insert) -> Result<Syntax> {
         None => None,
     };
     let alias = insert.table_alias.map(|alias| alias.alias);
-    let clauses = Box::new(InsertClauses { alias, on: insert.on, returning: insert.returning });
+    let clauses = Box::new(InsertClauses { alias, on: insert.on, returning: insert.returning, is_copy: false });
     Ok(Syntax::Insert { table, columns, source, clauses })
 }
 
 impl Planner {
     pub(crate) fn insert(
         &self,
-        name: &str,
+        name: &WrittenName,
         columns: &[String],
         source: Option<&ast::Query>,
         clauses: &InsertClauses,
@@ -63,11 +66,11 @@ impl Planner {
     ) -> Result<Statement> {
         let target = self.target(name, clauses.alias.clone())?;
         if let (Some(source), None, None) = (source, &clauses.on, &clauses.returning)
-            && let Some((rows, values)) = literal_rows(&target, &places_of(&target, columns)?, source)
+            && let Some((rows, values)) = literal_rows(&target, &places_of(&target, columns, clauses.is_copy)?, source)
         {
             return Ok(Statement::InsertRows { table: target.name, rows, columns: ListedRows(values) });
         }
-        let rows = self.inserted_rows(&target, columns, source, parsed)?;
+        let rows = self.inserted_rows(&target, columns, source, clauses.is_copy, parsed)?;
         let returning = clauses.returning.as_deref();
         match &clauses.on {
             None => self.write(&target, WriteKind::Insert, rows, returning, parsed),
@@ -81,11 +84,12 @@ impl Planner {
         target: &Target,
         columns: &[String],
         source: Option<&ast::Query>,
+        is_copy: bool,
         parsed: &ParsedStatement,
     ) -> Result<LogicalPlan> {
         let places: Vec<usize> = match (columns, source) {
             ([], None) => Vec::new(),
-            _ => places_of(target, columns)?,
+            _ => places_of(target, columns, is_copy)?,
         };
         let bound = match source {
             None => LogicalPlanBuilder::empty(true).build().map_err(|error| plan_error::of_planning(&error, parsed))?,
@@ -101,7 +105,7 @@ impl Planner {
     /// `COPY table FROM` a text file, which is read as the types of the table.
     pub(crate) fn copy_from(&self, copy: &CopyFrom, parsed: &ParsedStatement) -> Result<Statement> {
         let target = self.target(&copy.table, None)?;
-        let places = places_of(&target, &copy.columns)?;
+        let places = places_of(&target, &copy.columns, true)?;
         let fields: Vec<_> = places.iter().map(|&place| target.schema().field(place).clone()).collect();
         let file = self.resolver.text_table(&copy.path, &copy.options, Some(&Schema::new(fields)))?;
         let source: Arc<dyn TableSource> = Arc::new(ScanSource::new(file));
@@ -173,11 +177,17 @@ impl Planner {
     }
 }
 
-/// Which columns of the table are named; all if none is.
-fn places_of(target: &Target, columns: &[String]) -> Result<Vec<usize>> {
+/// Which columns of the table are named; all that aren't generated if none is.
+fn places_of(target: &Target, columns: &[String], is_copy: bool) -> Result<Vec<usize>> {
     match columns {
-        [] => Ok((0..target.schema().fields().len()).collect()),
-        columns => columns.iter().map(|name| target.position(name)).collect(),
+        [] => Ok((0..target.schema().fields().len()).filter(|&at| target.is_given(at)).collect()),
+        columns => columns
+            .iter()
+            .map(|name| match is_copy && target.is_identity(name) {
+                true => target.position(name),
+                false => target.given_position(name),
+            })
+            .collect(),
     }
 }
 

@@ -9,7 +9,7 @@ use datafusion_sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value};
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 use super::Target;
-use crate::TableRules;
+use crate::{GeneratedKind, TableRules};
 
 /// Longer lists are bulk loads.
 const ROWS_MAX: usize = 16_384;
@@ -35,7 +35,8 @@ enum Literal<'a> {
 
 /// The rows of a query that lists them, whose columns are those at `places`; `None`: they take a query.
 pub(super) fn literal_rows(target: &Target, places: &[usize], source: &ast::Query) -> Option<LiteralRows> {
-    let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _ } = target.rules();
+    let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _, generated } =
+        target.rules();
     let SetExpr::Values(values) = source.body.as_ref() else { return None };
     let is_plain = source.with.is_none()
         && source.order_by.is_none()
@@ -44,7 +45,8 @@ pub(super) fn literal_rows(target: &Target, places: &[usize], source: &ast::Quer
         && source.locks.is_empty()
         && source.pipe_operators.is_empty();
     let rows = &values.rows;
-    let is_wanted = is_plain && checks.is_empty() && (1..=ROWS_MAX).contains(&rows.len());
+    let is_given = generated.iter().all(|column| column.kind == GeneratedKind::Virtual);
+    let is_wanted = is_plain && is_given && checks.is_empty() && (1..=ROWS_MAX).contains(&rows.len());
     if !is_wanted || rows.iter().any(|row| row.content.len() != places.len()) {
         return None;
     }

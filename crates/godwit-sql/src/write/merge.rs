@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use datafusion_expr::{LogicalPlan, TableSource};
+use datafusion_expr::LogicalPlan;
 use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion_sql::sqlparser::ast::{
     self, BinaryOperator, CaseWhen, ConflictTarget, Expr, Join, JoinConstraint, JoinOperator, MergeAction,
@@ -14,7 +14,7 @@ use godwit_common::{Error, Result};
 
 use super::{IS_DELETED, PLACE, ROWS, TARGET, Target, WriteKind, expression, named, quoted, select, table, typed};
 use crate::binder::PlanSource;
-use crate::parse::object_name;
+use crate::names::{WrittenName, simple_name};
 use crate::table::ROW_ID;
 use crate::{ParsedStatement, Planner, Statement};
 
@@ -78,7 +78,8 @@ impl Planner {
         let mut items = vec![named(target.column(ROW_ID), ROW_ID)];
         let values = values.into_iter().enumerate();
         items.extend(values.map(|(at, value)| named(value, &format!("{PLACE}{at}"))));
-        let source: Arc<dyn TableSource> = Arc::new(PlanSource::new(rows));
+        let rows = self.with_stored(target, WriteKind::Insert, rows, parsed)?;
+        let source = self.with_virtual(target, Arc::new(PlanSource::new(rows)), parsed)?;
         let from = left_join(table(ROWS, &excluded)?, target, matches)?;
         // QUALIFY is not a condition of WHERE: window functions come after it.
         let mut query = select(items, vec![from], None)?;
@@ -88,7 +89,7 @@ impl Planner {
                 OnConflictAction::DoUpdate(_) => select.selection = condition,
             }
         }
-        let sources = vec![(ROWS.to_owned(), source), target.with_row_ids()];
+        let sources = vec![(ROWS.to_owned(), source), self.with_row_ids(target, parsed)?];
         let (bound, _) = self.bound_with(query, sources, parsed)?;
         let rows = typed(target, kind, bound, parsed)?;
         self.write(target, kind, rows, returning, parsed)
@@ -121,7 +122,7 @@ impl Planner {
             join.join_operator = JoinOperator::FullOuter(JoinConstraint::On((*merge.on).clone()));
         }
         let query = select(items, vec![from], conditions().reduce(or))?;
-        let (bound, _) = self.bound_with(query, vec![target.with_row_ids()], parsed)?;
+        let (bound, _) = self.bound_with(query, vec![self.with_row_ids(&target, parsed)?], parsed)?;
         let rows = typed(&target, WriteKind::Merge, bound, parsed)?;
         self.write(&target, WriteKind::Merge, rows, None, parsed)
     }
@@ -159,8 +160,10 @@ fn merge_clause(target: &Target, clause: &ast::MergeClause, in_source: bool) -> 
             };
             let [row] = &values.rows[..] else { return Err(Error::unsupported("MERGE with several rows to insert")) };
             let places: Vec<usize> = match &insert.columns[..] {
-                [] => (0..fields.len()).collect(),
-                columns => columns.iter().map(|name| target.position(&object_name(name)?)).collect::<Result<_>>()?,
+                [] => (0..fields.len()).filter(|&at| target.is_given(at)).collect(),
+                columns => {
+                    columns.iter().map(|name| target.given_position(&simple_name(name)?)).collect::<Result<_>>()?
+                }
             };
             if places.len() != row.content.len() {
                 let message = format!("{} columns are named, {} values given", places.len(), row.content.len());
@@ -202,7 +205,7 @@ fn conflict_keys(target: &Target, on: &OnConflict) -> Result<Vec<Vec<String>>> {
             Ok(vec![key.columns.clone()])
         }
         Some(ConflictTarget::OnConstraint(name)) => {
-            let name = object_name(name)?;
+            let name = simple_name(name)?;
             let key = keys.iter().find(|key| key.name.eq_ignore_ascii_case(&name));
             let key = key.ok_or_else(|| missing(format!("{} has no key named {name}", target.name)))?;
             Ok(vec![key.columns.clone()])
@@ -248,7 +251,7 @@ fn with_mark(source: TableWithJoins) -> Result<TableWithJoins> {
         ast::TableFactor::Table { alias: Some(alias), .. } | ast::TableFactor::Derived { alias: Some(alias), .. } => {
             alias.name.clone()
         }
-        ast::TableFactor::Table { name, .. } => quoted(&object_name(name)?),
+        ast::TableFactor::Table { name, .. } => quoted(WrittenName::of(name)?.last()),
         _ => return Err(Error::user("the source of MERGE needs a name").with_hint("USING (...) AS source")),
     };
     let items = vec![

@@ -27,17 +27,19 @@ use datafusion_sql::sqlparser::parser::Parser;
 use godwit_common::{Error, Result};
 
 use crate::binder::PlanSource;
-use crate::names::nearest;
-use crate::parse::{desugar, object_name};
+use crate::names::{ObjectName, WrittenName, nearest, simple_name};
+use crate::parse::desugar;
+use crate::sequence::{rename_sequences, text_of_name};
 use crate::table::{ROW_ID, ScanSource};
 use crate::{
-    CatalogEntry, ParsedStatement, Planner, Statement, TableDefinition, TableRules, WritableTable, plan_error,
+    CatalogEntry, GeneratedKind, ParsedStatement, Planner, Statement, TableDefinition, TableRules, WritableTable,
+    plan_error,
 };
 
 pub(crate) use insert::{InsertClauses, syntax as insert_syntax};
 
 /// Names that stand for sources in the queries made here; they can't be spelled in SQL.
-const TARGET: &str = "\u{1}target";
+pub(crate) const TARGET: &str = "\u{1}target";
 pub(crate) const ROWS: &str = "\u{1}rows";
 /// Names of columns that aren't the table's.
 const IS_DELETED: &str = "\u{1}is deleted";
@@ -95,8 +97,8 @@ impl WriteKind {
 /// A planned change of rows.
 #[derive(Debug, Clone)]
 pub struct WritePlan {
-    /// The table's name.
-    pub table: String,
+    /// The table.
+    pub table: ObjectName,
     /// What is done.
     pub kind: WriteKind,
     /// The rows.
@@ -109,9 +111,9 @@ pub struct WritePlan {
 
 /// The table that a statement changes.
 pub(crate) struct Target {
-    pub(crate) name: String,
+    pub(crate) name: ObjectName,
     /// What the statement calls it.
-    alias: Ident,
+    pub(crate) alias: Ident,
     table: Arc<TableDefinition>,
     writable: Arc<dyn WritableTable>,
 }
@@ -130,9 +132,33 @@ impl Target {
         ast::Expr::CompoundIdentifier(vec![self.alias.clone(), quoted(name)])
     }
 
-    /// The table with row ids, for FROM.
-    fn with_row_ids(&self) -> (String, Arc<dyn TableSource>) {
-        (TARGET.to_owned(), Arc::new(ScanSource::new(self.writable.with_row_ids())))
+    /// True if there is such a column, generated or not.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        self.rules().visible(self.schema()).iter().any(|field| field.name().eq_ignore_ascii_case(name))
+    }
+
+    /// True for a column that counts.
+    pub(crate) fn is_identity(&self, name: &str) -> bool {
+        self.rules().generated_column(name).is_some_and(|column| column.kind == GeneratedKind::Identity)
+    }
+
+    /// True for columns whose values statements give.
+    pub(crate) fn is_given(&self, column: usize) -> bool {
+        self.rules().generated_column(self.schema().field(column).name()).is_none()
+    }
+
+    /// Where a column of this name is, whose values statements give.
+    pub(crate) fn given_position(&self, name: &str) -> Result<usize> {
+        match self.rules().generated_column(name) {
+            None => self.position(name),
+            Some(column) => Err(Error::user(format!("column {} of {} is generated", column.field.name(), self.name))
+                .with_hint("leave it out, or write DEFAULT: its values follow from the other columns")),
+        }
+    }
+
+    /// The table, for FROM.
+    pub(crate) fn without_row_ids(&self) -> (String, Arc<dyn TableSource>) {
+        (TARGET.to_owned(), Arc::new(ScanSource::new(self.table.clone())))
     }
 
     /// Where a column of this name is.
@@ -154,7 +180,11 @@ impl Target {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(Error::unsupported("assignments to several columns at once"));
             };
-            let at = self.position(&object_name(name)?)?;
+            let name = simple_name(name)?;
+            let at = match is_default(&assignment.value) {
+                true => self.position(&name)?,
+                false => self.given_position(&name)?,
+            };
             let value = match is_default(&assignment.value) {
                 true => self.default_of(at)?,
                 false => assignment.value.clone(),
@@ -168,8 +198,18 @@ impl Target {
 
     /// The default of a column, NULL without one.
     fn default_of(&self, column: usize) -> Result<ast::Expr> {
-        match self.rules().default_of(self.schema().field(column).name()) {
-            Some(text) => expression(text),
+        self.default_in(self.rules(), self.schema().field(column).name())
+    }
+
+    /// The default of a column by rules that the table has or will have, NULL without one; the next number of an identity.
+    pub(crate) fn default_in(&self, rules: &TableRules, column: &str) -> Result<ast::Expr> {
+        let identity = rules.generated_column(column).filter(|column| column.kind == GeneratedKind::Identity);
+        match rules.default_of(column).or(identity.map(|column| column.expression.as_str())) {
+            Some(text) => {
+                let mut value = expression(text)?;
+                rename_sequences(&mut value, |full| Ok(text_of_name(&self.name.database, full)))?;
+                Ok(value)
+            }
             None => Ok(ast::Expr::value(ast::Value::Null)),
         }
     }
@@ -180,7 +220,8 @@ impl Target {
         for item in items {
             match item {
                 SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => {
-                    let fields = self.schema().fields().iter();
+                    let fields = self.rules().visible(self.schema());
+                    let fields = fields.iter();
                     expanded.extend(fields.map(|field| SelectItem::UnnamedExpr(self.column(field.name()))));
                 }
                 SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. } => expanded.push(item.clone()),
@@ -192,18 +233,24 @@ impl Target {
 }
 
 impl Planner {
-    pub(crate) fn target(&self, name: &str, alias: Option<Ident>) -> Result<Target> {
-        let table = match self.catalog().get(name) {
+    pub(crate) fn target(&self, written: &WrittenName, alias: Option<Ident>) -> Result<Target> {
+        match self.namespace().find(written.parts()) {
+            Some((name, _)) => self.target_named(name, alias.unwrap_or_else(|| quoted(written.last()))),
+            None => Err(self.unknown_table(&written.to_string())),
+        }
+    }
+
+    pub(crate) fn target_named(&self, name: ObjectName, alias: Ident) -> Result<Target> {
+        let table = match self.namespace().get(&name) {
             Some(CatalogEntry::Table(table)) => table,
             Some(CatalogEntry::View(_)) => return Err(Error::user(format!("{name} is a view; rows are in tables"))),
-            None => return Err(self.unknown_table(name)),
+            _ => return Err(self.unknown_table(&name.name)),
         };
         let Some(writable) = table.writable.clone() else {
             return Err(Error::user(format!("{name} is a file: its rows can't be changed"))
                 .with_hint("CREATE TABLE makes a table of the database"));
         };
-        let alias = alias.unwrap_or_else(|| quoted(name));
-        Ok(Target { name: name.to_owned(), alias, table, writable })
+        Ok(Target { name, alias, table, writable })
     }
 
     /// The target of a table factor: a name, perhaps with an alias.
@@ -211,7 +258,7 @@ impl Planner {
         let TableFactor::Table { name, alias, .. } = factor else {
             return Err(Error::unsupported("changes of something else than a table"));
         };
-        self.target(&object_name(name)?, alias.as_ref().map(|alias| alias.name.clone()))
+        self.target(&WrittenName::of(name)?, alias.as_ref().map(|alias| alias.name.clone()))
     }
 
     /// The statement that does `kind` with `rows`, which have the columns before the checks.
@@ -224,6 +271,7 @@ impl Planner {
         parsed: &ParsedStatement,
     ) -> Result<Statement> {
         let checks = &target.rules().checks;
+        let rows = self.with_stored(target, kind, rows, parsed)?;
         let mut plan = WritePlan { table: target.name.clone(), kind, rows, checks: Vec::new(), returning: None };
         if !checks.is_empty() || returning.is_some() {
             let fields = target.schema().fields().iter().map(|field| field.name().as_str());
@@ -237,7 +285,7 @@ impl Planner {
             }
             let own = items.len();
             items.extend(target.returned(returning.unwrap_or_default())?);
-            let source: Arc<dyn TableSource> = Arc::new(PlanSource::new(plan.rows));
+            let source = self.with_virtual(target, Arc::new(PlanSource::new(plan.rows)), parsed)?;
             let query = select(items, vec![table(ROWS, &target.alias)?], None)?;
             let (bound, names) = self.bound_with(query, vec![(ROWS.to_owned(), source)], parsed)?;
             plan.rows = bound;
@@ -245,6 +293,51 @@ impl Planner {
         }
         plan.rows = self.optimize(plan.rows, parsed)?;
         Ok(Statement::Write(plan))
+    }
+
+    /// The rows with the values of generated columns that are stored.
+    fn with_stored(
+        &self,
+        target: &Target,
+        kind: WriteKind,
+        rows: LogicalPlan,
+        parsed: &ParsedStatement,
+    ) -> Result<LogicalPlan> {
+        let stored =
+            |name: &str| target.rules().generated_column(name).filter(|column| column.kind == GeneratedKind::Stored);
+        if !kind.has_columns() || !target.schema().fields().iter().any(|field| stored(field.name()).is_some()) {
+            return Ok(rows);
+        }
+        let names = kind.lead().iter().copied();
+        let items = names.chain(target.schema().fields().iter().map(|field| field.name().as_str())).map(|name| {
+            Ok(match stored(name) {
+                Some(column) => named(expression(&column.expression)?, name),
+                None => SelectItem::UnnamedExpr(ast::Expr::Identifier(quoted(name))),
+            })
+        });
+        let source: Arc<dyn TableSource> = Arc::new(PlanSource::new(rows));
+        let query = select(items.collect::<Result<_>>()?, vec![table(ROWS, &target.alias)?], None)?;
+        let (bound, _) = self.bound_with(query, vec![(ROWS.to_owned(), source)], parsed)?;
+        typed(target, kind, bound, parsed)
+    }
+
+    /// Rows with the columns of a table, and those that are computed when they are read.
+    fn with_virtual(
+        &self,
+        target: &Target,
+        rows: Arc<dyn TableSource>,
+        parsed: &ParsedStatement,
+    ) -> Result<Arc<dyn TableSource>> {
+        if !target.rules().has_virtual() {
+            return Ok(rows);
+        }
+        self.binder().with_virtual(rows, target.rules()).map_err(|error| plan_error::of_planning(&error, parsed))
+    }
+
+    /// The table with row ids, for FROM.
+    fn with_row_ids(&self, target: &Target, parsed: &ParsedStatement) -> Result<(String, Arc<dyn TableSource>)> {
+        let rows = Arc::new(ScanSource::new(target.writable.with_row_ids()));
+        Ok((TARGET.to_owned(), self.with_virtual(target, rows, parsed)?))
     }
 
     /// A query over sources of its own, besides those of the catalog.
@@ -312,8 +405,8 @@ pub(crate) fn over_rows(condition: &str) -> Result<Box<ast::Query>> {
 }
 
 /// `SELECT value`.
-pub(crate) fn alone(value: &str) -> Result<Box<ast::Query>> {
-    select(vec![named(expression(value)?, CHECK)], Vec::new(), None)
+pub(crate) fn alone(value: ast::Expr) -> Result<Box<ast::Query>> {
+    select(vec![named(value, CHECK)], Vec::new(), None)
 }
 
 fn query(text: &str) -> Result<Box<ast::Query>> {

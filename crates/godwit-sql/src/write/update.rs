@@ -4,6 +4,7 @@ use datafusion_sql::sqlparser::ast::{self, FromTable, SelectItem, TableFactor, T
 use godwit_common::{Error, Result};
 
 use super::{PLACE, TARGET, Target, WriteKind, WritePlan, named, select, table, typed};
+use crate::names::WrittenName;
 use crate::table::ROW_ID;
 use crate::{ParsedStatement, Planner, Statement};
 
@@ -23,7 +24,7 @@ impl Planner {
             from.extend(tables.iter().cloned());
         }
         let query = select(items, from, update.selection.clone())?;
-        let (bound, _) = self.bound_with(query, vec![target.with_row_ids()], parsed)?;
+        let (bound, _) = self.bound_with(query, vec![self.with_row_ids(&target, parsed)?], parsed)?;
         let rows = typed(&target, WriteKind::Update, bound, parsed)?;
         self.write(&target, WriteKind::Update, rows, update.returning.as_deref(), parsed)
     }
@@ -45,7 +46,7 @@ impl Planner {
     }
 
     /// `TRUNCATE t`: all rows.
-    pub(crate) fn truncate(&self, name: &str, parsed: &ParsedStatement) -> Result<Statement> {
+    pub(crate) fn truncate(&self, name: &WrittenName, parsed: &ParsedStatement) -> Result<Statement> {
         let target = self.target(name, None)?;
         let items: Vec<SelectItem> = vec![named(target.column(ROW_ID), ROW_ID)];
         let query = select(items, vec![table(TARGET, &target.alias)?], None)?;
@@ -59,7 +60,7 @@ impl Planner {
         returns: bool,
         parsed: &ParsedStatement,
     ) -> Result<Statement> {
-        let (bound, names) = self.bound_with(query, vec![target.with_row_ids()], parsed)?;
+        let (bound, names) = self.bound_with(query, vec![self.with_row_ids(target, parsed)?], parsed)?;
         Ok(Statement::Write(WritePlan {
             table: target.name.clone(),
             kind: WriteKind::Delete,

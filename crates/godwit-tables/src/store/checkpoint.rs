@@ -4,7 +4,8 @@
 //!   root stream:  tables: count, then name and metadata of the main part
 //!                 views:  count, then name and statement
 //!                 rules:  count, then name, rules, deleted rows of the main part
-//!                 rest:   encodings of columns, rows that came meanwhile, as a record of the log
+//!                 rest:   the other changes that make it, as a record of the log: schemas, sequences, views whose names
+//!                         aren't in main, generated columns, encodings of columns, rows that came meanwhile
 //!
 //!   fold: tables as they are, beside commits and queries ─▶ switch: what came since is put upon it, commits wait
 //! ```
@@ -18,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 use godwit_common::{Error, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
-use godwit_sql::{CatalogEntry, Planner};
+use godwit_sql::{CatalogEntry, Planner, SCHEMA, ViewDefinition};
 use godwit_storage::table::{Load, Main};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
@@ -154,19 +155,19 @@ impl Store {
             put_bytes(&mut out, version.name().as_bytes());
             version.main().write(&mut out)?;
         }
-        let views: Vec<(String, String)> = self
+        let views: Vec<Arc<ViewDefinition>> = self
             .catalog
             .entries()
             .into_iter()
-            .filter_map(|(name, entry)| match entry {
-                CatalogEntry::View(view) => Some((name, view.statement.clone()?)),
-                CatalogEntry::Table(_) => None,
+            .filter_map(|(_, entry)| match entry {
+                CatalogEntry::View(view) => (view.schema == SCHEMA).then_some(view),
+                _ => None,
             })
             .collect();
         put_u32(&mut out, views.len() as u32);
-        for (name, statement) in views {
-            put_bytes(&mut out, name.as_bytes());
-            put_bytes(&mut out, statement.as_bytes());
+        for view in &views {
+            put_bytes(&mut out, view.name.as_bytes());
+            put_bytes(&mut out, view.statement.as_bytes());
         }
         put_u32(&mut out, tables.len() as u32);
         for version in tables.values() {
@@ -176,7 +177,11 @@ impl Store {
             deleted.keep(|row| row.place != DELTA);
             write_marks(&deleted, &mut out);
         }
-        put_bytes(&mut out, &record::to_bytes(&record::rest_of(tables.values())?)?);
+        // Whoever takes a number from now on notes it in the log that this checkpoint begins.
+        for sequence in self.sequences() {
+            sequence.begin_noting(None);
+        }
+        put_bytes(&mut out, &record::to_bytes(&record::rest_of(&self.catalog, tables.values())?)?);
         Ok(out)
     }
 
@@ -191,8 +196,8 @@ impl Store {
             put_table(&mut tables, &super::key(&name), Some(version));
         }
         for _ in 0..bytes.u32()? {
-            let (name, statement) = (bytes.text()?, bytes.text()?.to_owned());
-            let view = Planner::parse_view(&statement)
+            let (name, statement) = (bytes.text()?, bytes.text()?);
+            let view = Planner::parse_view(name, SCHEMA, statement)
                 .map_err(|error| Error::corrupt(format!("the view {name} can't be read: {}", error.message())))?;
             self.catalog.create_view(Arc::new(view), false)?;
         }
@@ -214,8 +219,10 @@ impl Store {
         if !bytes.is_empty() {
             for change in record::from_bytes(bytes.bytes()?, &self.blocks)? {
                 let key = super::key(change.name());
-                let slot = change.applied(tables.get(&key).cloned(), &self.memory)?;
+                let before = Slot { table: tables.get(&key).cloned(), entry: self.catalog.get(&key) };
+                let slot = change.applied(before, &self.memory)?;
                 put_table(&mut tables, &key, slot.table);
+                self.catalog.put_all([(key, slot.entry)]);
             }
         }
         for (key, version) in tables.iter() {

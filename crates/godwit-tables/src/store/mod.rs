@@ -15,6 +15,7 @@ mod check;
 mod checkpoint;
 mod maintenance;
 mod record;
+mod sequences;
 mod view;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use godwit_common::{Error, ErrorKind, Named, Result};
 use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
 use godwit_io::{DiskSystem, FileSystem};
 use godwit_memory::BufferManager;
-use godwit_sql::{Catalog, TableRules};
+use godwit_sql::{Catalog, CatalogEntry, TableRules, schema_key, split_name};
 use godwit_storage::block::Blocks;
 use godwit_storage::file::{DatabaseFile, StreamPointer};
 use godwit_storage::log::{Log, LogEnd};
@@ -126,7 +127,23 @@ impl Store {
             (false, false) => Some(Log::create(files, &log_path, checkpoint)?),
         };
         store.disk = Some(Disk { file, log, root: Mutex::new(root) });
-        Ok(Arc::new(store))
+        store.adopt_schemas();
+        let store = Arc::new(store);
+        let keeper = store.keeper();
+        for sequence in store.sequences() {
+            sequence.begin_noting(keeper.clone());
+        }
+        Ok(store)
+    }
+
+    /// Names of old formats may have dots, and stand for a schema that nobody made.
+    fn adopt_schemas(&self) {
+        for (full, _) in self.catalog.entries() {
+            let (schema, _) = split_name(&full);
+            if !self.catalog.has_schema(&schema) {
+                self.catalog.put_all([(schema_key(&schema), Slot::of_schema(&schema).entry)]);
+            }
+        }
     }
 
     fn assemble(catalog: Arc<Catalog>, memory: &BufferManager, blocks: Blocks, disk: Option<Disk>) -> Self {
@@ -144,6 +161,11 @@ impl Store {
             postponed_to_bytes: AtomicU64::new(0),
             encoding: Mutex::default(),
         }
+    }
+
+    /// What statements outside of transactions see.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
     }
 
     /// How rows are stored that come from now on.
@@ -229,7 +251,7 @@ impl Store {
 
     /// Makes changes happen if all slots, and those of `watched` names, are still what they were before; returns when they
     /// are on the disk. False: something else was committed first.
-    pub(crate) fn publish(&self, puts: &[Put], watched: &[(String, Slot)]) -> Result<bool> {
+    pub(crate) fn publish(self: &Arc<Self>, puts: &[Put], watched: &[(String, Slot)]) -> Result<bool> {
         let changes = if self.disk.is_some() { record::changes_of(puts)? } else { Vec::new() };
         if !changes.is_empty() {
             self.check_writable()?;
@@ -245,6 +267,11 @@ impl Store {
                 && watched.iter().all(|(key, slot)| now(key).is(slot));
             if !is_unchanged {
                 return Ok(false);
+            }
+            for put in puts {
+                if let Some(CatalogEntry::Sequence(sequence)) = &put.after.entry {
+                    sequence.begin_noting(self.keeper());
+                }
             }
             let position = match self.log().filter(|_| !changes.is_empty()) {
                 Some(log) => {
@@ -298,7 +325,8 @@ impl Store {
         let mut tables = self.tables.lock();
         for change in changes {
             let key = key(change.name());
-            let slot = change.applied(tables.get(&key).cloned(), &self.memory)?;
+            let before = Slot { table: tables.get(&key).cloned(), entry: self.catalog.get(&key) };
+            let slot = change.applied(before, &self.memory)?;
             put_table(&mut tables, &key, slot.table);
             self.catalog.put_all([(key, slot.entry)]);
         }

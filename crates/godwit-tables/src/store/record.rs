@@ -7,6 +7,11 @@
 //!   5 create view    statement                6 drop view
 //!   7 rules          defaults, constraints    8 delete       places, and which of their rows
 //!   9 encodings      columns and how they are stored
+//!  10 create schema                          11 drop schema
+//!  12 create view    schema of its names, statement
+//!  13 create sequence                       14 drop sequence
+//!  15 note           what comes next of a sequence
+//!  16 generated      columns whose values follow from others
 //! ```
 //!
 //! Rows of an insert are encoded as parts are, plainly; a main part is metadata, its bodies are in blocks already. What a
@@ -18,16 +23,17 @@ use arrow_schema::Field;
 use godwit_common::{Error, Result};
 use godwit_encoding::{EncodingChoice, Part, PartHeader, ROW_GROUP_ROWS, encode};
 use godwit_memory::BufferManager;
-use godwit_sql::{CatalogEntry, Planner, TableRules};
+use godwit_sql::{Catalog, CatalogEntry, GeneratedColumn, Planner, SCHEMA, Sequence, TableRules, schema_of_key};
 use godwit_storage::block::Blocks;
 use godwit_storage::table::{Main, read_fields, write_fields};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 use godwit_vector::Vector;
 use godwit_vector::kernels::concatenate::concatenated;
 
+use super::sequences::{read_next, read_sequence, write_next, write_sequence};
 use super::{Put, Slot};
 use crate::deleted::{DELTA, Marks, RowId};
-use crate::rules::{read_encodings, read_rules, write_encodings, write_rules};
+use crate::rules::{read_encodings, read_generated, read_rules, write_encodings, write_generated, write_rules};
 use crate::version::TableVersion;
 
 /// A change of a database. A commit has one or several, of which all happen or none.
@@ -44,17 +50,28 @@ enum Kind {
     /// More rows of an existing table: dense columns of the natural types.
     Insert(Vec<Vector>, usize),
     DropTable,
-    /// A view, by the statement that made it; it replaces another one.
-    CreateView(String),
+    /// A view, by the statement that made it and the schema in which its names are; it replaces another one.
+    CreateView {
+        schema: String,
+        statement: String,
+    },
     DropView,
+    CreateSchema,
+    DropSchema,
+    CreateSequence(Arc<Sequence>),
+    DropSequence,
+    /// A sequence goes on here.
+    SetNext(Option<i64>),
     /// Defaults and constraints of an existing table.
     SetRules(TableRules),
     Delete(Marks),
     /// How columns of an existing table are stored that aren't left to it.
     SetEncodings(Vec<(String, String)>),
+    /// The generated columns of a table whose other rules are set.
+    SetGenerated(Vec<GeneratedColumn>),
 }
 
-/// What turns the slots before into those after. Views that end with the session aren't written down.
+/// What turns the slots before into those after.
 pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     for Put { key, before, after } in puts {
@@ -71,6 +88,9 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
                 if !after.rules().encodings.is_empty() {
                     push(Kind::SetEncodings(after.rules().encodings.clone()));
                 }
+                if !after.rules().generated.is_empty() {
+                    push(Kind::SetGenerated(after.rules().generated.clone()));
+                }
                 added(None, after, &mut push)?;
             }
             (Some(_), None) => push(Kind::DropTable),
@@ -78,18 +98,43 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
         }
         match (&before.entry, &after.entry) {
             (_, Some(CatalogEntry::View(view))) => {
-                view.statement.clone().into_iter().map(Kind::CreateView).for_each(push)
+                push(Kind::CreateView { schema: view.schema.clone(), statement: view.statement.clone() });
             }
-            (Some(CatalogEntry::View(view)), None) if view.statement.is_some() => push(Kind::DropView),
+            (Some(CatalogEntry::View(_)), None) => push(Kind::DropView),
+            (Some(CatalogEntry::Schema(_)), Some(CatalogEntry::Schema(_))) => {}
+            (_, Some(CatalogEntry::Schema(_))) => push(Kind::CreateSchema),
+            (Some(CatalogEntry::Schema(_)), None) => push(Kind::DropSchema),
+            (_, Some(CatalogEntry::Sequence(sequence))) => push(Kind::CreateSequence(sequence.clone())),
+            (Some(CatalogEntry::Sequence(_)), None) => push(Kind::DropSequence),
             _ => {}
         }
     }
     Ok(changes)
 }
 
-/// What the lists of a checkpoint don't have: encodings of columns, and deltas.
-pub(super) fn rest_of<'a>(tables: impl Iterator<Item = &'a Arc<TableVersion>> + Clone) -> Result<Vec<Change>> {
+/// What the lists of a checkpoint don't have: schemas, sequences, views whose names aren't in main; generated columns,
+/// encodings of columns, and deltas.
+pub(super) fn rest_of<'a>(
+    catalog: &Catalog,
+    tables: impl Iterator<Item = &'a Arc<TableVersion>> + Clone,
+) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
+    for (key, entry) in catalog.entries() {
+        let (name, kind) = match entry {
+            CatalogEntry::Schema(_) => (key, Kind::CreateSchema),
+            CatalogEntry::Sequence(sequence) => (sequence.definition().name.clone(), Kind::CreateSequence(sequence)),
+            CatalogEntry::View(view) if view.schema != SCHEMA => {
+                let kind = Kind::CreateView { schema: view.schema.clone(), statement: view.statement.clone() };
+                (view.name.clone(), kind)
+            }
+            CatalogEntry::View(_) | CatalogEntry::Table(_) => continue,
+        };
+        changes.push(Change { name, kind });
+    }
+    for table in tables.clone().filter(|table| !table.rules().generated.is_empty()) {
+        let kind = Kind::SetGenerated(table.rules().generated.clone());
+        changes.push(Change { name: table.name().to_owned(), kind });
+    }
     for table in tables.clone().filter(|table| !table.rules().encodings.is_empty()) {
         let kind = Kind::SetEncodings(table.rules().encodings.clone());
         changes.push(Change { name: table.name().to_owned(), kind });
@@ -134,9 +179,10 @@ impl Change {
         &self.name
     }
 
-    /// What the name stands for after the change; `table` is the table that it stood for before.
-    pub(super) fn applied(self, table: Option<Arc<TableVersion>>, memory: &BufferManager) -> Result<Slot> {
+    /// What the name stands for after the change of what it stood for before.
+    pub(super) fn applied(self, before: Slot, memory: &BufferManager) -> Result<Slot> {
         let Change { name, kind } = self;
+        let Slot { table, entry } = before;
         let known =
             || table.clone().ok_or_else(|| Error::corrupt(format!("the log changes {name}, which is no table")));
         Ok(match kind {
@@ -152,6 +198,11 @@ impl Change {
                 Slot::of_table(table.with_rows(&columns, rows)?)
             }
             Kind::SetRules(rules) => Slot::of_table(known()?.with_rules(rules)?),
+            Kind::SetGenerated(generated) => {
+                let table = known()?;
+                let rules = TableRules { generated, ..table.rules().as_ref().clone() };
+                Slot::of_table(table.with_rules(rules)?)
+            }
             Kind::Delete(marks) => {
                 let table = known()?;
                 if !table.has_rows(&marks) {
@@ -164,11 +215,23 @@ impl Change {
                 Slot::of_table(table.with_rules(TableRules { encodings, ..table.rules().as_ref().clone() })?)
             }
             Kind::DropTable => known().map(|_| Slot::default())?,
-            Kind::CreateView(statement) => {
-                let view = Arc::new(Planner::parse_view(&statement)?);
+            Kind::CreateView { schema, statement } => {
+                let view = Arc::new(Planner::parse_view(&name, &schema, &statement)?);
                 Slot { table: None, entry: Some(CatalogEntry::View(view)) }
             }
-            Kind::DropView => Slot::default(),
+            Kind::DropView | Kind::DropSchema | Kind::DropSequence => Slot::default(),
+            Kind::CreateSequence(sequence) => Slot::of_sequence(sequence),
+            Kind::SetNext(next) => match entry {
+                Some(CatalogEntry::Sequence(sequence)) => {
+                    sequence.set_next(next);
+                    Slot::of_sequence(sequence)
+                }
+                _ => return Err(Error::corrupt(format!("the log takes numbers of {name}, which is no sequence"))),
+            },
+            Kind::CreateSchema => {
+                let schema = schema_of_key(&name);
+                Slot::of_schema(&schema.ok_or_else(|| Error::corrupt(format!("{name} is no name of a schema")))?)
+            }
         })
     }
 }
@@ -198,14 +261,30 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
                 columns.iter().for_each(|column| write_column(column, &mut out));
             }
             Kind::DropTable => begin(&mut out, 4, name),
-            Kind::CreateView(statement) => {
-                begin(&mut out, 5, name);
+            Kind::CreateView { schema, statement } => {
+                begin(&mut out, 12, name);
+                put_bytes(&mut out, schema.as_bytes());
                 put_bytes(&mut out, statement.as_bytes());
             }
             Kind::DropView => begin(&mut out, 6, name),
+            Kind::CreateSchema => begin(&mut out, 10, name),
+            Kind::DropSchema => begin(&mut out, 11, name),
+            Kind::CreateSequence(sequence) => {
+                begin(&mut out, 13, name);
+                write_sequence(sequence, &mut out);
+            }
+            Kind::DropSequence => begin(&mut out, 14, name),
+            Kind::SetNext(next) => {
+                begin(&mut out, 15, name);
+                write_next(*next, &mut out);
+            }
             Kind::SetRules(rules) => {
                 begin(&mut out, 7, name);
                 write_rules(rules, &mut out);
+            }
+            Kind::SetGenerated(generated) => {
+                begin(&mut out, 16, name);
+                write_generated(generated, &mut out)?;
             }
             Kind::Delete(marks) => {
                 begin(&mut out, 8, name);
@@ -218,6 +297,11 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
         }
     }
     Ok(out)
+}
+
+/// The payload that says where a sequence goes on.
+pub(super) fn note_bytes(name: &str, next: Option<i64>) -> Result<Vec<u8>> {
+    to_bytes(&[Change { name: name.to_owned(), kind: Kind::SetNext(next) }])
 }
 
 /// The changes of a payload.
@@ -237,11 +321,19 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
                 Kind::Insert((0..width).map(|_| read_column(&mut bytes, rows)).collect::<Result<_>>()?, rows)
             }
             4 => Kind::DropTable,
-            5 => Kind::CreateView(bytes.text()?.to_owned()),
+            // Of formats 1 and 2, which had one schema.
+            5 => Kind::CreateView { schema: SCHEMA.to_owned(), statement: bytes.text()?.to_owned() },
             6 => Kind::DropView,
             7 => Kind::SetRules(read_rules(&mut bytes)?),
             8 => Kind::Delete(read_marks(&mut bytes)?),
             9 => Kind::SetEncodings(read_encodings(&mut bytes)?),
+            10 => Kind::CreateSchema,
+            11 => Kind::DropSchema,
+            12 => Kind::CreateView { schema: bytes.text()?.to_owned(), statement: bytes.text()?.to_owned() },
+            13 => Kind::CreateSequence(Arc::new(read_sequence(&name, &mut bytes)?)),
+            14 => Kind::DropSequence,
+            15 => Kind::SetNext(read_next(&mut bytes)?),
+            16 => Kind::SetGenerated(read_generated(&mut bytes)?),
             _ => return Err(Error::corrupt("the log has a change of an unknown kind")),
         };
         changes.push(Change { name, kind });

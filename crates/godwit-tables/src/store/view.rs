@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use godwit_sql::{Catalog, CatalogEntry};
+use godwit_sql::{Catalog, CatalogEntry, SchemaDefinition, Sequence};
 
 use crate::version::TableVersion;
 
@@ -15,7 +15,7 @@ pub(crate) type Tables = Arc<BTreeMap<String, Arc<TableVersion>>>;
 pub(crate) struct Slot {
     /// A table of the database's own.
     pub table: Option<Arc<TableVersion>>,
-    /// What the planner sees: that table, a view, or a file.
+    /// What the planner sees: that table, a view, a sequence, a schema, or a file.
     pub entry: Option<CatalogEntry>,
 }
 
@@ -25,12 +25,29 @@ impl Slot {
         Self { table: Some(table), entry }
     }
 
+    /// A schema. Whoever makes or drops something in it makes it anew, so that nobody drops it meanwhile.
+    pub(crate) fn of_schema(name: &str) -> Self {
+        let schema = SchemaDefinition { name: name.to_owned() };
+        Self { table: None, entry: Some(CatalogEntry::Schema(Arc::new(schema))) }
+    }
+
+    pub(crate) fn of_sequence(sequence: Arc<Sequence>) -> Self {
+        Self { table: None, entry: Some(CatalogEntry::Sequence(sequence)) }
+    }
+
+    /// True if it is a schema.
+    pub(crate) fn is_schema(&self) -> bool {
+        matches!(self.entry, Some(CatalogEntry::Schema(_)))
+    }
+
     /// True if both are the same version of the same thing.
     pub(crate) fn is(&self, other: &Slot) -> bool {
         match (&self.table, &other.table, &self.entry, &other.entry) {
             (Some(a), Some(b), ..) => Arc::ptr_eq(a, b),
             (None, None, Some(CatalogEntry::View(a)), Some(CatalogEntry::View(b))) => Arc::ptr_eq(a, b),
             (None, None, Some(CatalogEntry::Table(a)), Some(CatalogEntry::Table(b))) => Arc::ptr_eq(a, b),
+            (None, None, Some(CatalogEntry::Sequence(a)), Some(CatalogEntry::Sequence(b))) => Arc::ptr_eq(a, b),
+            (None, None, Some(CatalogEntry::Schema(a)), Some(CatalogEntry::Schema(b))) => Arc::ptr_eq(a, b),
             (None, None, None, None) => true,
             _ => false,
         }

@@ -1,26 +1,31 @@
-//! Tables and views that a transaction makes, alters and drops.
+//! Tables, views, sequences and schemas that a transaction makes, alters and drops.
 
 use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_common::{Error, Named, Result};
 use godwit_encoding::EncodingChoice;
-use godwit_sql::{AlterPlan, CatalogEntry, TableRules, ViewDefinition};
+use godwit_sql::{
+    AlterPlan, CatalogEntry, GeneratedKind, SCHEMA, Sequence, SequenceDefinition, TableRules, ViewDefinition,
+    schema_key, sequences_in, split_name,
+};
 use godwit_storage::table::Main;
 
-use super::{Slot, Transaction, key};
+use super::{Own, Slot, Transaction, key};
 use crate::store::View;
 use crate::version::TableVersion;
 
 /// A table that is about to be made.
 #[derive(Debug, Clone)]
 pub struct NewTable {
-    /// Its name.
+    /// Its full name.
     pub name: String,
     /// Its columns; strings are views.
     pub fields: Vec<Field>,
     /// Defaults and constraints.
     pub rules: TableRules,
+    /// Sequences of its identity columns.
+    pub sequences: Vec<SequenceDefinition>,
     /// Replaces a table of that name.
     pub or_replace: bool,
 }
@@ -31,8 +36,11 @@ impl Transaction {
         let mut state = self.changeable()?;
         let key = key(&table.name);
         let Slot { table: existing, entry } = state.own.view.get(&key);
-        match (entry, existing) {
+        match (entry, &existing) {
             (Some(CatalogEntry::View(_)), _) => return Err(Error::user(format!("{} is a view already", table.name))),
+            (Some(CatalogEntry::Sequence(_)), _) => {
+                return Err(Error::user(format!("{} is a sequence already", table.name)));
+            }
             (Some(CatalogEntry::Table(_)), None) => {
                 return Err(Error::user(format!("{} is a file's table", table.name)).with_hint("choose another name"));
             }
@@ -46,6 +54,19 @@ impl Transaction {
         let main = Main::empty(&table.fields)?;
         let version = TableVersion::new(&table.name, main, Arc::new(rules), self.store.memory())?;
         check_children(&state.own.view, &key, Some(version.rules()))?;
+        enter_schema(&mut state.own, &table.name)?;
+        if let Some(replaced) = existing {
+            drop_owned(&mut state.own, replaced.rules(), version.rules());
+        }
+        for definition in &table.sequences {
+            let name = &definition.name;
+            if state.own.view.get(&self::key(name)).entry.is_some() {
+                return Err(Error::user(format!("{name} exists already"))
+                    .with_hint("the IDENTITY column needs a sequence of that name: rename the column"));
+            }
+            let sequence = Sequence::new(definition.clone(), Some(definition.start));
+            state.own.put(self::key(name), Slot::of_sequence(Arc::new(sequence)));
+        }
         state.own.put(key, Slot::of_table(version.clone()));
         Ok(version)
     }
@@ -55,7 +76,7 @@ impl Transaction {
         check_encodings(&alter.rules)?;
         let mut state = self.changeable()?;
         let view = &state.own.view;
-        let (old_key, new_key) = (key(&alter.table), key(&alter.new_name));
+        let (old_key, new_key) = (key(&alter.table.name), key(&alter.new_name));
         let before = view.tables.get(&old_key).cloned();
         let before = before.ok_or_else(|| Error::user(format!("{} is no table of the database", alter.table)))?;
         if old_key != new_key {
@@ -77,8 +98,9 @@ impl Transaction {
         let mut state = self.changeable()?;
         let key = key(name);
         let slot = state.own.view.get(&key);
-        if slot.table.is_some() {
+        if let Some(table) = &slot.table {
             check_children(&state.own.view, &key, None)?;
+            drop_owned(&mut state.own, table.rules(), &TableRules::default());
         } else {
             // A file's table, or an error.
             state.own.view.catalog.snapshot().drop_table(name)?;
@@ -87,13 +109,83 @@ impl Transaction {
         Ok(())
     }
 
+    /// Makes a schema.
+    pub fn create_schema(&self, name: &str) -> Result<()> {
+        let mut state = self.changeable()?;
+        if state.own.view.catalog.has_schema(name) {
+            return Err(Error::user(format!("the schema {name} exists already")));
+        }
+        state.own.put(key(&schema_key(name)), Slot::of_schema(name));
+        Ok(())
+    }
+
+    /// Removes a schema, and with `cascade` what is in it.
+    pub fn drop_schema(&self, name: &str, cascade: bool) -> Result<()> {
+        let mut state = self.changeable()?;
+        let view = &state.own.view;
+        if name == SCHEMA {
+            return Err(Error::user(format!("the schema {SCHEMA} can't be dropped")));
+        }
+        if !view.catalog.has_schema(name) {
+            return Err(Error::user(format!("no schema named {name}")));
+        }
+        let entries = view.catalog.entries().into_iter().map(|(full, _)| full);
+        let inside: Vec<String> =
+            entries.filter(|full| full != &schema_key(name) && split_name(full).0 == name).collect();
+        if let Some(first) = inside.first().filter(|_| !cascade) {
+            return Err(Error::user(format!("the schema {name} isn't empty: it has {first}"))
+                .with_hint(format!("DROP SCHEMA {name} CASCADE drops what is in it, too")));
+        }
+        let others = view.tables.iter().filter(|(other, _)| !inside.contains(other));
+        for (other, table) in others {
+            let refers = |parent: &str| inside.contains(&key(parent));
+            if let Some(reference) = table.rules().references.iter().find(|reference| refers(&reference.parent)) {
+                return Err(Error::user(format!("{other} refers to {}", reference.parent))
+                    .with_hint(format!("drop {other} first, or its constraint {}", reference.name)));
+            }
+        }
+        check_unused(view, &inside)?;
+        inside.into_iter().for_each(|full| state.own.put(full, Slot::default()));
+        state.own.put(key(&schema_key(name)), Slot::default());
+        Ok(())
+    }
+
+    /// Makes a sequence.
+    pub fn create_sequence(&self, definition: SequenceDefinition, or_replace: bool) -> Result<()> {
+        let mut state = self.changeable()?;
+        let key = key(&definition.name);
+        match state.own.view.get(&key).entry {
+            None => {}
+            Some(CatalogEntry::Sequence(_)) if or_replace => {}
+            Some(_) => {
+                return Err(Error::user(format!("{} exists already", definition.name)).with_hint("choose another name"));
+            }
+        }
+        enter_schema(&mut state.own, &definition.name)?;
+        let start = Some(definition.start);
+        state.own.put(key, Slot::of_sequence(Arc::new(Sequence::new(definition, start))));
+        Ok(())
+    }
+
+    /// Removes a sequence.
+    pub fn drop_sequence(&self, name: &str) -> Result<()> {
+        let mut state = self.changeable()?;
+        let key = key(name);
+        match state.own.view.get(&key).entry {
+            Some(CatalogEntry::Sequence(_)) => {}
+            Some(_) => return Err(Error::user(format!("{name} is no sequence"))),
+            None => return Err(Error::user(format!("no sequence named {name}"))),
+        }
+        check_unused(&state.own.view, &[key.clone()])?;
+        state.own.put(key, Slot::default());
+        Ok(())
+    }
+
     /// Makes a view.
     pub fn create_view(&self, view: Arc<ViewDefinition>, or_replace: bool) -> Result<()> {
-        if view.statement.is_some() {
-            self.store.check_writable()?;
-        }
-        let mut state = self.state.lock();
+        let mut state = self.changeable()?;
         let key = key(&view.name);
+        enter_schema(&mut state.own, &view.name)?;
         state.own.view.catalog.snapshot().create_view(view.clone(), or_replace)?;
         state.own.put(key, Slot { table: None, entry: Some(CatalogEntry::View(view)) });
         Ok(())
@@ -101,14 +193,8 @@ impl Transaction {
 
     /// Removes a view.
     pub fn drop_view(&self, name: &str) -> Result<()> {
-        let mut state = self.state.lock();
-        let catalog = state.own.view.catalog.snapshot();
-        if let Some(CatalogEntry::View(view)) = catalog.get(name)
-            && view.statement.is_some()
-        {
-            self.store.check_writable()?;
-        }
-        catalog.drop_view(name)?;
+        let mut state = self.changeable()?;
+        state.own.view.catalog.snapshot().drop_view(name)?;
         state.own.put(key(name), Slot::default());
         Ok(())
     }
@@ -124,6 +210,53 @@ fn check_encodings(rules: &TableRules) -> Result<()> {
                 .with_hint(format!("encodings are: {}", known.join(", "))))
         }
     }
+}
+
+/// Columns whose values may come from sequences, and the expressions.
+fn numbered(rules: &TableRules) -> impl Iterator<Item = (&str, &str)> {
+    let defaults = rules.defaults.iter().map(|(column, default)| (column.as_str(), default.as_str()));
+    let identities = rules.generated.iter().filter(|column| column.kind == GeneratedKind::Identity);
+    defaults.chain(identities.map(|column| (column.field.name().as_str(), column.expression.as_str())))
+}
+
+/// Drops the sequences of identity columns with the rules that use them, unless other rules still do.
+fn drop_owned(own: &mut Own, rules: &TableRules, kept: &TableRules) {
+    let used = |rules: &TableRules| numbered(rules).flat_map(|(_, text)| sequences_in(text)).collect::<Vec<_>>();
+    let kept = used(kept);
+    for name in used(rules).into_iter().filter(|name| !kept.contains(name)) {
+        let entry = own.view.get(&key(&name)).entry;
+        if matches!(entry, Some(CatalogEntry::Sequence(sequence)) if sequence.definition().is_owned) {
+            own.put(key(&name), Slot::default());
+        }
+    }
+}
+
+/// An error if the defaults of tables that stay take numbers of sequences that go. All are names in lower case.
+fn check_unused(view: &View, going: &[String]) -> Result<()> {
+    for (other, table) in view.tables.iter().filter(|(other, _)| !going.contains(other)) {
+        for (column, expression) in numbered(table.rules()) {
+            if let Some(used) = sequences_in(expression).into_iter().find(|name| going.contains(&key(name))) {
+                return Err(Error::user(format!("column {column} of {other} takes numbers of {used}"))
+                    .with_hint(format!("ALTER TABLE {other} ALTER COLUMN {column} DROP DEFAULT")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Something is made in the schema of this name: it must be there, and stay until the commit.
+fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
+    let (schema, _) = split_name(name);
+    if schema == SCHEMA {
+        return Ok(());
+    }
+    if !own.view.catalog.has_schema(&schema) {
+        return Err(
+            Error::user(format!("no schema named {schema}")).with_hint(format!("CREATE SCHEMA {schema} makes one"))
+        );
+    }
+    own.put(key(&schema_key(&schema)), Slot::of_schema(&schema));
+    Ok(())
 }
 
 /// Rules whose references name the columns that they refer to: those of the primary key, if none were named.

@@ -15,6 +15,9 @@ pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &S
     if now.is(base) {
         return Ok(own.clone());
     }
+    if base.is_schema() && own.is_schema() && now.is_schema() {
+        return Ok(own.clone());
+    }
     match (&base.table, &own.table, &now.table) {
         (Some(base), Some(own), Some(now)) if base.is_same_table(own) && base.is_same_table(now) => {
             merged_rows(store, base, own, now).map(Slot::of_table)

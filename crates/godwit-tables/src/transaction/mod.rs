@@ -113,6 +113,11 @@ impl Transaction {
         self.state.lock().own.view.catalog.clone()
     }
 
+    /// True if a commit would change something.
+    pub fn has_changes(&self) -> bool {
+        !self.state.lock().own.touched.is_empty()
+    }
+
     /// A table as the transaction sees it.
     pub fn table(&self, name: &str) -> Option<Arc<TableVersion>> {
         self.state.lock().own.view.tables.get(&key(name)).cloned()

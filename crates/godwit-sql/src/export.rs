@@ -1,0 +1,220 @@
+//! What a database has, as the statements that make it: for `EXPORT DATABASE`.
+//!
+//! ```text
+//! schemas · sequences · tables, those first that others refer to · indexes · views, those first that others need
+//! ```
+//!
+//! Sequences go on where they stand; those of identity columns come with their tables.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema};
+use datafusion_sql::sqlparser::ast;
+use godwit_common::{Error, Result};
+
+use crate::names::WrittenName;
+use crate::{
+    Catalog, CatalogEntry, GeneratedKind, Place, Planner, SCHEMA, Sequence, SequenceDefinition, TableDefinition,
+    TableRules, ViewDefinition, quoted_text, sequences_in, sql_name, sql_of_name,
+};
+
+/// A database as statements.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportScript {
+    /// Makes all that there is, without rows.
+    pub definitions: Vec<String>,
+    /// The tables.
+    pub tables: Vec<ExportedTable>,
+}
+
+/// A table whose rows are to be exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedTable {
+    /// The full name.
+    pub name: String,
+    /// The columns that aren't computed.
+    pub columns: Vec<String>,
+}
+
+impl Planner {
+    /// The current database as statements.
+    pub fn export_script(&self) -> Result<ExportScript> {
+        let database = self.namespace().current().database.clone();
+        let catalog =
+            self.namespace().catalog(&database).ok_or_else(|| Error::internal("no current database"))?.clone();
+        let mut script = ExportScript::default();
+        let made = catalog.schemas().into_iter().filter(|schema| schema != SCHEMA);
+        script.definitions.extend(made.map(|schema| format!("CREATE SCHEMA {}", quoted_text(&schema))));
+        for (full, entry) in catalog.entries() {
+            if let CatalogEntry::Sequence(sequence) = entry
+                && !sequence.definition().is_owned
+            {
+                let options = options_of(&sequence);
+                script.definitions.push(format!("CREATE SEQUENCE {} {options}", sql_of_name(&full)));
+            }
+        }
+        let mut indexes = Vec::new();
+        for table in tables_in_order(&catalog)? {
+            let rules = rules_of(&table);
+            script.definitions.push(table_text(&table.name, &table.schema, &rules, &catalog));
+            for index in &rules.indexes {
+                let (name, table) = (quoted_text(&index.name), sql_of_name(&table.name));
+                indexes.push(format!("CREATE INDEX {name} ON {table} ({})", list(&index.columns)));
+            }
+            let is_stored =
+                |name: &str| rules.generated_column(name).is_none_or(|column| column.kind == GeneratedKind::Identity);
+            let columns = table.schema.fields().iter().map(|field| field.name().clone());
+            let columns = columns.filter(|name| is_stored(name)).collect();
+            script.tables.push(ExportedTable { name: table.name.clone(), columns });
+        }
+        script.definitions.extend(indexes);
+        for view in self.views_in_order(&database, &catalog)? {
+            script.definitions.push(format!("USE {}", quoted_text(&view.schema)));
+            let names = match &view.column_names[..] {
+                [] => String::new(),
+                names => format!(" ({})", list(names)),
+            };
+            script.definitions.push(format!("CREATE VIEW {}{names} AS {}", sql_of_name(&view.name), view.sql));
+        }
+        script.definitions.push(format!("USE {SCHEMA}"));
+        Ok(script)
+    }
+
+    /// The views of a database, each behind those that it is made of.
+    fn views_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<ViewDefinition>>> {
+        let mut left: Vec<_> = catalog
+            .entries()
+            .into_iter()
+            .filter_map(|(_, entry)| match entry {
+                CatalogEntry::View(view) => Some(view),
+                _ => None,
+            })
+            .collect();
+        let mut names: BTreeSet<String> = left.iter().map(|view| view.name.to_lowercase()).collect();
+        let mut ordered = Vec::new();
+        while !left.is_empty() {
+            let is_ready = |view: &ViewDefinition| {
+                let place = Place { database: database.into(), schema: view.schema.clone() };
+                let namespace = self.namespace().within(place, false);
+                let mut needs_none = true;
+                let _: ControlFlow<()> = ast::visit_relations(&view.query, |relation| {
+                    let found = WrittenName::of(relation).ok().and_then(|written| namespace.find(written.parts()));
+                    needs_none &= found.is_none_or(|(found, _)| {
+                        &*found.database != database || !names.contains(&found.name.to_lowercase())
+                    });
+                    ControlFlow::Continue(())
+                });
+                needs_none
+            };
+            let (ready, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|view| is_ready(view));
+            if ready.is_empty() {
+                return Err(Error::user(format!("the view {} uses itself", waiting[0].name)));
+            }
+            for view in &ready {
+                names.remove(&view.name.to_lowercase());
+            }
+            ordered.extend(ready);
+            left = waiting;
+        }
+        Ok(ordered)
+    }
+}
+
+fn rules_of(table: &TableDefinition) -> TableRules {
+    table.writable.as_ref().map(|writable| writable.rules().clone()).unwrap_or_default()
+}
+
+/// The tables of a database, each behind those that it refers to.
+fn tables_in_order(catalog: &Catalog) -> Result<Vec<Arc<TableDefinition>>> {
+    let mut left: Vec<_> = catalog
+        .entries()
+        .into_iter()
+        .filter_map(|(_, entry)| match entry {
+            CatalogEntry::Table(table) => Some(table),
+            _ => None,
+        })
+        .collect();
+    let mut names: BTreeSet<String> = left.iter().map(|table| table.name.to_lowercase()).collect();
+    let mut ordered = Vec::new();
+    while !left.is_empty() {
+        let is_ready = |table: &TableDefinition| {
+            let own = table.name.to_lowercase();
+            let parents = rules_of(table).references.into_iter().map(|reference| reference.parent.to_lowercase());
+            parents.into_iter().all(|parent| parent == own || !names.contains(&parent))
+        };
+        let (ready, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|table| is_ready(table));
+        if ready.is_empty() {
+            return Err(Error::unsupported("EXPORT of tables that refer to each other in a circle")
+                .with_hint(format!("drop a reference of {}, and add it behind the IMPORT", waiting[0].name)));
+        }
+        for table in &ready {
+            names.remove(&table.name.to_lowercase());
+        }
+        ordered.extend(ready);
+        left = waiting;
+    }
+    Ok(ordered)
+}
+
+/// `CREATE TABLE` with all rules but indexes.
+fn table_text(full: &str, schema: &Schema, rules: &TableRules, catalog: &Catalog) -> String {
+    let mut parts: Vec<String> = rules.visible(schema).iter().map(|field| column_text(field, rules, catalog)).collect();
+    let constraint = |name: &str, text: String| format!("CONSTRAINT {} {text}", quoted_text(name));
+    for key in &rules.keys {
+        let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+        parts.push(constraint(&key.name, format!("{kind} ({})", list(&key.columns))));
+    }
+    for check in &rules.checks {
+        parts.push(constraint(&check.name, format!("CHECK ({})", check.condition)));
+    }
+    for reference in &rules.references {
+        let (own, parent, others) =
+            (list(&reference.columns), sql_of_name(&reference.parent), list(&reference.parent_columns));
+        parts.push(constraint(&reference.name, format!("FOREIGN KEY ({own}) REFERENCES {parent} ({others})")));
+    }
+    format!("CREATE TABLE {} ({})", sql_of_name(full), parts.join(", "))
+}
+
+fn column_text(field: &Field, rules: &TableRules, catalog: &Catalog) -> String {
+    let mut text = format!("{} {}", quoted_text(field.name()), sql_name(field.data_type()));
+    let owned = |expression: &str| {
+        let used = sequences_in(expression).into_iter().find_map(|name| match catalog.get(&name) {
+            Some(CatalogEntry::Sequence(sequence)) => Some(sequence),
+            _ => None,
+        });
+        used.filter(|sequence| sequence.definition().is_owned)
+    };
+    if let Some(column) = rules.generated_column(field.name()) {
+        text += &match (column.kind, owned(&column.expression)) {
+            (GeneratedKind::Identity, Some(sequence)) => {
+                return format!("{text} GENERATED ALWAYS AS IDENTITY ({})", options_of(&sequence));
+            }
+            (GeneratedKind::Stored, _) => format!(" GENERATED ALWAYS AS ({}) STORED", column.expression),
+            _ => return format!("{text} GENERATED ALWAYS AS ({}) VIRTUAL", column.expression),
+        };
+    }
+    if let Some(default) = rules.default_of(field.name()) {
+        match owned(default) {
+            Some(sequence) => {
+                return format!("{text} GENERATED BY DEFAULT AS IDENTITY ({})", options_of(&sequence));
+            }
+            None => text += &format!(" DEFAULT ({default})"),
+        }
+    }
+    if field.is_nullable() { text } else { text + " NOT NULL" }
+}
+
+/// The options of a sequence that goes on where this one stands.
+fn options_of(sequence: &Sequence) -> String {
+    let SequenceDefinition { increment, min, max, cycle, .. } = sequence.definition();
+    // One that has reached its end stands there.
+    let next = sequence.peek().unwrap_or(if *increment > 0 { *max } else { *min });
+    let cycle = if *cycle { " CYCLE" } else { "" };
+    format!("INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max} START WITH {next}{cycle}")
+}
+
+fn list(names: &[String]) -> String {
+    names.iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,149 @@
+//! `EXPORT DATABASE`, `IMPORT DATABASE`: the current database as a folder of files that anybody can read.
+//!
+//! ```text
+//!   schema.sql         CREATE SCHEMA, SEQUENCE, TABLE, INDEX, VIEW
+//!   load.sql           COPY … FROM, for each table
+//!   s_t.parquet        the rows of s.t
+//! ```
+//!
+//! An export is of one instant. An import is a transaction, or part of the one that is open.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use godwit_common::{Error, Result};
+use godwit_sql::{CopyOption, Planner, TransactionStep, quoted_text, split_name, sql_of_name};
+
+use crate::connection::Inner;
+use crate::result::QueryResult;
+
+const SCHEMA_FILE: &str = "schema.sql";
+const LOAD_FILE: &str = "load.sql";
+
+/// What stands for NULL in CSV, so that it differs from an empty text.
+const CSV_NULL: &str = "\\N";
+
+/// Most characters of a table's name in the name of its file.
+const FILE_NAME_CHARACTERS_MAX: usize = 100;
+
+impl Inner {
+    /// Writes the current database, as the planner sees it, into a folder.
+    pub(crate) fn export(
+        &self,
+        sql: &str,
+        planner: &Planner,
+        folder: &str,
+        options: &[CopyOption],
+    ) -> Result<QueryResult> {
+        let script = planner.export_script()?;
+        let (format, options) = with_format(options);
+        let folder = Path::new(folder);
+        fs::create_dir_all(folder)
+            .map_err(|error| Error::io(format!("making the folder {}", folder.display()), &error))?;
+        let database = planner.namespace().current().database.clone();
+        let (mut load, mut names) = (Vec::new(), BTreeSet::new());
+        for table in &script.tables {
+            let path = folder.join(file_name(&table.name, &format, &mut names));
+            let path = path.to_string_lossy();
+            let columns = table.columns.iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ");
+            let of_table = sql_of_name(&table.name);
+            let plan = planner.plan_query(&format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database)))?;
+            let written = self.copy(sql, &plan, &table.columns, &path, &options)?;
+            written.into_iter().try_for_each(|batch| batch.map(drop))?;
+            load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", text(&path), text_of(&options)));
+        }
+        write(&folder.join(SCHEMA_FILE), &script.definitions)?;
+        write(&folder.join(LOAD_FILE), &load)?;
+        Ok(QueryResult::empty())
+    }
+
+    /// Runs what an export wrote.
+    pub(crate) fn import(self: &Arc<Self>, folder: &str) -> Result<()> {
+        let folder = Path::new(folder);
+        let read = |file: &str| {
+            let path = folder.join(file);
+            fs::read_to_string(&path).map_err(|error| Error::io(format!("reading {}", path.display()), &error))
+        };
+        let (definitions, load) = (read(SCHEMA_FILE)?, read(LOAD_FILE)?);
+        let planner = &self.database.0.planner;
+        let mut statements = planner.parse(&definitions)?;
+        statements.extend(planner.parse(&load)?);
+        let begins = !self.transaction.is_open();
+        if begins {
+            self.transaction_step(&TransactionStep::Begin)?;
+        }
+        let path = self.session().own().path;
+        let ran = statements.iter_mut().try_for_each(|statement| {
+            statement.move_files_to(folder);
+            self.run(statement)?.try_for_each(|batch| batch.map(drop))
+        });
+        // The script changes the search path.
+        self.session().change(|own| own.path = path);
+        match (begins, ran) {
+            (true, Ok(())) => self.transaction_step(&TransactionStep::Commit),
+            (true, Err(error)) => {
+                self.transaction.clear();
+                Err(error)
+            }
+            (false, ran) => {
+                if ran.is_err() {
+                    self.transaction.abort();
+                }
+                ran
+            }
+        }
+    }
+}
+
+/// The format, and the options of COPY that stand for it.
+fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
+    let option = |name: &str, value: &str| CopyOption { name: name.to_owned(), value: Some(value.to_owned()) };
+    let given = options.iter().find(|option| option.name == "format").and_then(|option| option.value.clone());
+    let format = given.map_or("parquet".to_owned(), |format| format.to_lowercase());
+    let mut all = vec![option("format", &format)];
+    let is_given = |name: &str| options.iter().any(|option| option.name == name);
+    if format == "csv" {
+        let defaults = [option("header", "true"), option("null", CSV_NULL)];
+        all.extend(defaults.into_iter().filter(|option| !is_given(&option.name)));
+    }
+    all.extend(options.iter().filter(|option| option.name != "format").cloned());
+    (format, all)
+}
+
+/// Options as COPY takes them.
+fn text_of(options: &[CopyOption]) -> String {
+    let one = |option: &CopyOption| match &option.value {
+        Some(value) => format!("{} {}", option.name, text(value)),
+        None => option.name.clone(),
+    };
+    // Parquet files are read without options.
+    let is_parquet = options.iter().any(|option| option.name == "format" && option.value.as_deref() == Some("parquet"));
+    let kept = options.iter().filter(|option| !is_parquet || option.name == "format");
+    kept.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A name for the file of a table that no other one has.
+fn file_name(full: &str, format: &str, taken: &mut BTreeSet<String>) -> PathBuf {
+    let (schema, name) = split_name(full);
+    let plain = |character: char| if character.is_alphanumeric() || character == '-' { character } else { '_' };
+    let stem: String = format!("{schema}_{name}").chars().take(FILE_NAME_CHARACTERS_MAX).map(plain).collect();
+    let mut candidate = format!("{stem}.{format}");
+    let mut number = 1;
+    while !taken.insert(candidate.to_lowercase()) {
+        number += 1;
+        candidate = format!("{stem}_{number}.{format}");
+    }
+    candidate.into()
+}
+
+fn write(path: &Path, statements: &[String]) -> Result<()> {
+    let lines: String = statements.iter().map(|statement| format!("{statement};\n")).collect();
+    fs::write(path, lines).map_err(|error| Error::io(format!("writing {}", path.display()), &error))
+}
+
+/// A text as SQL.
+fn text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
+}
