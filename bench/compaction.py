@@ -16,6 +16,7 @@ turn in one process. Join filters are off: a scan that drops rows without a matc
     15  time over the size of chunks
     16  a filter of some selectivity, then joins; times relative to `smart`
     full  chunks that stay full, over the number of joins: what looking for small ones costs
+    overhead  the same in instructions, which no other load disturbs (only if asked for: needs valgrind, takes minutes)
 
 Relations have a tenth of the paper's rows. Writes tables to the terminal, and JSON and a plot for each figure to
 bench/results.
@@ -49,6 +50,8 @@ SELECTION_VECTORS = ROOT / "target/release/examples/selection_vectors"
 # Rows of R and of each S, and the most joins; a tenth of the paper's.
 R_ROWS, S_ROWS, JOINS_MAX = 2_000_000, 200_000, 4
 SMOKE_FRACTION = 0.01
+# Of the rows, where every instruction is simulated.
+OVERHEAD_FRACTION = 0.1
 # Rows of S that fill 0.88 of a table, by the settings that make it so full and half, a quarter, … as full.
 LOADED_S_ROWS = int(0.88 * 2**17)
 LOAD_FACTORS = [0.9, 0.45, 0.225, 0.1125, 0.0563]
@@ -84,6 +87,8 @@ def panels_of(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str,
     match figure:
         case "5":
             return compaction_model.figure()
+        case "overhead":
+            return instructions(arguments)
         case "13":
             return selection_vectors(arguments.selection_vectors)
         case _:
@@ -178,6 +183,28 @@ def selection_vectors(program: Path) -> dict[str, dict[str, dict[float, float]]]
         title = "one selection for all columns" if form == "shared" else "a selection for each column"
         for part, time in zip(["predicate", "selections"], times, strict=True):
             panels.setdefault(title, {}).setdefault(part, {})[float(columns)] = float(time)
+    return panels
+
+
+def instructions(arguments: argparse.Namespace) -> dict[str, dict[str, dict[float, float]]]:
+    """Instructions of a query whose chunks stay full, relative to those without compaction."""
+    scale = arguments.scale * OVERHEAD_FRACTION
+    relations = Relations(arguments.data / f"compaction-{scale:g}", scale)
+
+    def executed(strategy: str, sql: str, times: int) -> int:
+        script = f"SET join_filters = false; SET compaction = '{strategy}';\n" + f"{sql};\n" * times
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(arguments.godwit)]
+        done = subprocess.run([*command, "--threads", "1"], input=script, capture_output=True, text=True, check=True)
+        return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+    panels: dict[str, dict[str, dict[float, float]]] = {}
+    for point in figure_full(relations):
+        # Less what starting and the first run take.
+        counts = {s: executed(s, point.sql, 4) - executed(s, point.sql, 1) for s in STRATEGIES}
+        relative = {strategy: count / counts["none"] for strategy, count in counts.items()}
+        print(f"  {point.x:g} joins  " + "  ".join(f"{s} {ratio:.4f}" for s, ratio in relative.items()), flush=True)
+        for strategy, ratio in relative.items():
+            panels.setdefault(point.panel, {}).setdefault(strategy, {})[point.x] = ratio
     return panels
 
 
@@ -312,9 +339,10 @@ def draw(figure: str, panels: dict[str, dict[str, dict[float, float]]], file: Pa
         "15": ("rows of a chunk", "seconds (median)"),
         "16": ("% of rows that pass the filter", "time / time of smart"),
         "full": ("joins", "time / time of none"),
+        "overhead": ("joins", "instructions / those of none"),
     }
     sheet, all_axes = panel_axes(len(panels))
-    of_paper = "chunks that stay full" if figure == "full" else f"as in the paper's figure {figure}"
+    of_paper = "chunks that stay full" if figure in ("full", "overhead") else f"as in the paper's figure {figure}"
     sheet.suptitle(f"Compaction, {of_paper}")
     for axes, (title, lines) in zip(all_axes, panels.items(), strict=True):
         for number, (name, values) in enumerate(lines.items()):

@@ -1,6 +1,6 @@
 //! What compilation needs besides the expression: values that are known only when the query runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::DataType;
@@ -55,6 +55,8 @@ impl Parameter {
 /// An uncorrelated scalar subquery that must run before the expressions that refer to it.
 #[derive(Clone)]
 pub struct ScalarSubquery {
+    /// Which of the statement's subqueries it is; equal ones are one.
+    pub number: usize,
     /// The plan: one column, at most one row. No row means NULL.
     pub plan: Arc<LogicalPlan>,
     /// Where its result goes.
@@ -63,13 +65,13 @@ pub struct ScalarSubquery {
 
 /// Shared by all compilations of a statement: collects its scalar subqueries and holds its placeholders.
 ///
-/// Compile the plan, then take the subqueries with [`CompileContext::take_subqueries`], run each one, set its result,
-/// and start the pipelines. Equal subqueries share one parameter.
+/// Compile expressions, then take their subqueries with [`CompileContext::take_subqueries`], run each one that didn't run
+/// before, set its result, and start what uses the expressions. Equal subqueries share one parameter.
 #[derive(Default)]
 pub struct CompileContext {
     subqueries: Mutex<Vec<(Subquery, ScalarSubquery)>>,
-    /// How many of `subqueries` were taken.
-    taken: Mutex<usize>,
+    /// Those met since some were taken last.
+    met: Mutex<BTreeSet<usize>>,
     placeholders: HashMap<String, Parameter>,
     config: Arc<ConfigOptions>,
 }
@@ -87,13 +89,10 @@ impl CompileContext {
         self
     }
 
-    /// The subqueries met since the last call.
+    /// The subqueries met since the last call, also those that were met before: who uses them waits for them.
     pub fn take_subqueries(&self) -> Vec<ScalarSubquery> {
         let subqueries = self.subqueries.lock();
-        let mut taken = self.taken.lock();
-        let new = subqueries[*taken..].iter().map(|(_, subquery)| subquery.clone()).collect();
-        *taken = subqueries.len();
-        new
+        std::mem::take(&mut *self.met.lock()).into_iter().map(|number| subqueries[number].1.clone()).collect()
     }
 
     /// The parameter of a subquery, a new one if it wasn't met before.
@@ -104,10 +103,13 @@ impl CompileContext {
         }
         let mut subqueries = self.subqueries.lock();
         if let Some((_, known)) = subqueries.iter().find(|(known, _)| known == subquery) {
+            self.met.lock().insert(known.number);
             return Ok(known.result.clone());
         }
+        let number = subqueries.len();
+        self.met.lock().insert(number);
         let result = Parameter::new(subquery.subquery.schema().field(0).data_type().clone());
-        let entry = ScalarSubquery { plan: subquery.subquery.clone(), result: result.clone() };
+        let entry = ScalarSubquery { number, plan: subquery.subquery.clone(), result: result.clone() };
         subqueries.push((subquery.clone(), entry));
         Ok(result)
     }

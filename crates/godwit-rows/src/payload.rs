@@ -12,7 +12,7 @@
 
 use std::cmp::Ordering;
 
-use godwit_vector::{PhysicalType, StrView, Vector};
+use godwit_vector::{Data, PhysicalType, StrView, Vector};
 
 use crate::scatter::words;
 use crate::{RowLayout, RowPtr};
@@ -43,6 +43,31 @@ impl PayloadKind {
             PayloadKind::First | PayloadKind::Any => false,
             PayloadKind::Min => is_order(Ordering::Less),
             PayloadKind::Max => is_order(Ordering::Greater),
+        }
+    }
+
+    /// The row of a vector that has the best value, of strings the first of equal ones; `None` if all are NULL.
+    pub fn best_of(self, values: &Vector) -> Option<u32> {
+        let mut valid = (0..values.len() as u32).filter(|&row| values.is_valid(row as usize));
+        if values.physical() != PhysicalType::Str || matches!(self, PayloadKind::First | PayloadKind::Any) {
+            return valid.next();
+        }
+        match values.data() {
+            Data::Constant(_) => valid.next(),
+            Data::Flat(flat) => {
+                let views = flat.strings().views();
+                valid.reduce(
+                    |best, row| if self.is_better(views[row as usize], views[best as usize]) { row } else { best },
+                )
+            }
+            // Joins repeat the rows of their probe sides: what was compared isn't looked up again.
+            Data::Dictionary(codes, dictionary) => {
+                let views = dictionary.values().strings().views();
+                valid.reduce(|best, row| {
+                    let (new, old) = (codes[row as usize], codes[best as usize]);
+                    if new != old && self.is_better(views[new as usize], views[old as usize]) { row } else { best }
+                })
+            }
         }
     }
 }

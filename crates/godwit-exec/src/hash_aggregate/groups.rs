@@ -341,15 +341,35 @@ impl LocalGroups {
             if !grouping.layout.improves_payload(column, kind) {
                 continue;
             }
-            let mut left = std::mem::take(&mut self.left);
-            left.clear();
-            grouping.layout.improve_payload(column, kind, rows, values, &mut left);
-            if !left.is_empty() {
-                grouping.layout.keep_best(column, kind, rows, values, &mut left);
-                self.replace(rows, &left, column, keys, values)?;
+            if keys.is_empty() {
+                // All rows are of one group: what the best of them doesn't improve, none does.
+                let Some(best) = kind.best_of(values) else { continue };
+                let mut row = [rows[best as usize]];
+                self.improve_column(&mut row, keys, column, kind, &values.take(&[best]))?;
+                rows.fill(row[0]);
+            } else {
+                self.improve_column(rows, keys, column, kind, values)?;
             }
-            self.left = left;
         }
+        Ok(())
+    }
+
+    fn improve_column(
+        &mut self,
+        rows: &mut [RowPtr],
+        keys: &[Vector],
+        column: usize,
+        kind: PayloadKind,
+        values: &Vector,
+    ) -> Result<()> {
+        let mut left = std::mem::take(&mut self.left);
+        left.clear();
+        self.grouping.layout.improve_payload(column, kind, rows, values, &mut left);
+        if !left.is_empty() {
+            self.grouping.layout.keep_best(column, kind, rows, values, &mut left);
+            self.replace(rows, &left, column, keys, values)?;
+        }
+        self.left = left;
         Ok(())
     }
 

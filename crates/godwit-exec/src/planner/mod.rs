@@ -24,7 +24,7 @@ mod subquery;
 mod unnest;
 mod window;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use datafusion_common::DFSchema;
@@ -76,6 +76,7 @@ pub fn plan_query(
         tables: Vec::new(),
         probed_together: Vec::new(),
         shared: SharedPlans::of(plan)?,
+        subqueries: HashMap::new(),
     };
     let stream = planner.plan(plan, Needs::everything(plan))?;
     let (_, explain) = planner.close(stream, sink);
@@ -98,6 +99,8 @@ struct PhysicalPlanner<'a> {
     probed_together: Vec<Vec<usize>>,
     /// What is computed once though the plan has it several times.
     shared: SharedPlans,
+    /// The pipelines that compute a scalar subquery, by its number.
+    subqueries: HashMap<usize, Vec<usize>>,
 }
 
 /// What a parent wants of a node's rows.

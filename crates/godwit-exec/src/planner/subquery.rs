@@ -15,9 +15,13 @@ use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 impl PhysicalPlanner<'_> {
-    /// Plans the subqueries that were met since the last call and makes the stream wait for them.
+    /// Plans the subqueries that were met since the last call, unless they are planned, and makes the stream wait for them.
     pub(super) fn run_subqueries_before(&mut self, stream: &mut Stream) -> Result<()> {
         for subquery in self.context.take_subqueries() {
+            if let Some(pipelines) = self.subqueries.get(&subquery.number) {
+                stream.wait_for(pipelines.clone());
+                continue;
+            }
             let rows = self.plan(&subquery.plan, Needs::everything(&subquery.plan))?;
             let sink = Arc::new(ScalarSink {
                 parameter: subquery.result,
@@ -28,6 +32,7 @@ impl PhysicalPlanner<'_> {
             let (pipelines, mut explain) = self.close(rows, sink.clone());
             explain.role = Some("subquery");
             stream.explain.children.push(explain);
+            self.subqueries.insert(subquery.number, pipelines.clone());
             stream.wait_for(pipelines);
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! fold             ours: arithmetic of constants, with overflow as an error; before each simplification
 //! rewrite          simplification, decorrelation, pushdown of filters and limits, common subexpressions
 //! order_joins      ours: join trees in the cheapest order
+//! use_semi_joins   ours: joins that only filter, where nobody counts rows
 //! choose_build_sides   ours: outer, semi and anti joins
 //! prune            columns that nobody needs any more, between the joins as well
 //! ```
@@ -16,6 +17,7 @@
 mod build_side;
 mod constant_arithmetic;
 mod join_order;
+mod semi_joins;
 
 use std::sync::{Arc, LazyLock};
 
@@ -75,6 +77,7 @@ pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result
     let plan = REWRITE.optimize(plan, &context(REWRITE_PASSES), |_, _| {})?;
     let estimates = Estimates::for_query(&plan);
     let plan = join_order::order_joins(plan, &estimates)?;
+    let plan = semi_joins::use_semi_joins(plan)?;
     let plan = build_side::choose_build_sides(plan, &estimates)?;
     PRUNE.optimize(plan, &context(1), |_, _| {})
 }

@@ -262,3 +262,18 @@ proptest! {
         prop_assert!((found.cost - best.cost).abs() <= best.cost * 1e-9, "{} found, {} possible", found.cost, best.cost);
     }
 }
+
+#[test]
+fn joins_that_only_filter_are_semi_joins_where_nobody_counts() {
+    let kinds = |sql: &str| -> Vec<JoinType> {
+        joins(&tpch_planner().plan_query(sql).unwrap()).iter().map(|join| join.join_type).collect()
+    };
+    let from = "FROM nation, region WHERE n_regionkey = r_regionkey AND r_name = 'ASIA'";
+    assert_eq!(kinds(&format!("SELECT min(n_name), max(n_comment) {from}")), [JoinType::LeftSemi]);
+    assert_eq!(kinds(&format!("SELECT DISTINCT n_name {from}")), [JoinType::LeftSemi]);
+    assert_eq!(kinds(&format!("SELECT n_name, count(DISTINCT n_comment) {from} GROUP BY 1")), [JoinType::LeftSemi]);
+    // Rows are counted, or both sides are shown.
+    assert_eq!(kinds(&format!("SELECT min(n_name), count(*) {from}")), [JoinType::Inner]);
+    assert_eq!(kinds(&format!("SELECT min(n_name), min(r_comment) {from}")), [JoinType::Inner]);
+    assert_eq!(kinds(&format!("SELECT n_name {from}")), [JoinType::Inner]);
+}
