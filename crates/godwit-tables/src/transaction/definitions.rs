@@ -176,7 +176,7 @@ impl Transaction {
             Some(_) => return Err(Error::user(format!("{name} is no sequence"))),
             None => return Err(Error::user(format!("no sequence named {name}"))),
         }
-        check_unused(&state.own.view, &[key.clone()])?;
+        check_unused(&state.own.view, std::slice::from_ref(&key))?;
         state.own.put(key, Slot::default());
         Ok(())
     }
