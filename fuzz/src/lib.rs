@@ -89,7 +89,7 @@ pub fn file(data: &[u8]) {
     let (mut file, mut log) = (file.clone(), log.clone());
     for change in data.chunks_exact(5) {
         let at = u32::from_le_bytes([change[0], change[1], change[2], change[3]]) as usize;
-        let (bytes, at) = if at % 2 == 0 { (&mut file, at / 2) } else { (&mut log, at / 2) };
+        let (bytes, at) = if at.is_multiple_of(2) { (&mut file, at / 2) } else { (&mut log, at / 2) };
         let at = at % bytes.len();
         bytes[at] ^= change[4];
     }
