@@ -24,11 +24,11 @@ use datafusion_sql::sqlparser::ast::{
     Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator, Value, VisitMut,
     VisitorMut,
 };
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 
 use crate::Place;
 use crate::binder;
+use crate::grammar::Grammar;
 use crate::macros;
 use crate::parse::ordinal;
 
@@ -270,7 +270,7 @@ fn rows_as_values(subquery: &mut Query, columns: Vec<Ident>) {
     let row = call_of("struct", fields);
     let columns = columns.into_iter().map(|name| TableAliasColumnDef { name, data_type: None }).collect();
     let alias = TableAlias { explicit: true, name: Ident::new("rows"), columns, at: None };
-    let mut around = Parser::new(&DuckDbDialect)
+    let mut around = Parser::new(&Grammar)
         .try_with_sql("SELECT NULL FROM (SELECT NULL) AS rows")
         .and_then(|mut parser| parser.parse_query())
         .expect("the text is a query");

@@ -28,6 +28,7 @@ mod export;
 mod from_first;
 mod functions;
 mod generated;
+mod grammar;
 mod inexact;
 mod information_schema;
 mod macros;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
+use crate::grammar::Grammar;
 use datafusion_sql::sqlparser::ast::{Expr, Value, VisitMut, VisitorMut};
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 
 /// Name, parameters, expression. A name with a second word is the call whose first argument is that word in quotes.
@@ -100,7 +100,7 @@ struct Macro {
 /// By name and number of parameters.
 static BY_NAME: LazyLock<HashMap<(&str, usize), Macro>> = LazyLock::new(|| {
     let parsed = |(name, parameters, body): &(&'static str, &'static [&'static str], &str)| {
-        let parser = Parser::new(&DuckDbDialect).try_with_sql(body);
+        let parser = Parser::new(&Grammar).try_with_sql(body);
         let body = parser.and_then(|mut parser| parser.parse_expr()).expect("the expressions above are SQL");
         ((*name, parameters.len()), Macro { parameters, body })
     };

@@ -8,7 +8,6 @@ use datafusion_sql::sqlparser::ast::{
     self, Expr, GroupByExpr, OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr, Value,
     VisitMut, VisitorMut,
 };
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
@@ -17,6 +16,7 @@ use godwit_common::{Error, Position, Result};
 use crate::copy::CopyFrom;
 use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
+use crate::grammar::Grammar;
 use crate::names::WrittenName;
 use crate::sequence::CreateSequence;
 use crate::write::{InsertClauses, insert_syntax};
@@ -213,7 +213,7 @@ pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
         )));
     }
     let script: Arc<str> = sql.into();
-    let tokens = Tokenizer::new(&DuckDbDialect, sql).tokenize_with_location().map_err(|error| {
+    let tokens = Tokenizer::new(&Grammar, sql).tokenize_with_location().map_err(|error| {
         let message = error.message.trim_end_matches(['.', ' ']).to_owned();
         plan_error::with_location(Error::user(lower_first(&message)), error.location)
     })?;
@@ -509,7 +509,7 @@ impl StatementParser<'_> {
     pub(crate) fn parser(&self, from: usize) -> Parser<'static> {
         let mut tokens = self.tokens[from.min(self.tokens.len())..].to_vec();
         tokens.push(TokenWithSpan { token: Token::EOF, span: Span::new(self.end, self.end) });
-        Parser::new(&DuckDbDialect).with_recursion_limit(PARSER_RECURSION_MAX).with_tokens_with_locations(tokens)
+        Parser::new(&Grammar).with_recursion_limit(PARSER_RECURSION_MAX).with_tokens_with_locations(tokens)
     }
 
     fn setting_name(&self, at: usize) -> Result<String> {

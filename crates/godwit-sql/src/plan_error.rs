@@ -1,12 +1,12 @@
 //! Errors of the planner crates in our words: what happened, where in the text, and the near name.
 
 use datafusion_common::{Column, DataFusionError, SchemaError};
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::ParserError;
 use datafusion_sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 use godwit_common::{Error, Position};
 
 use crate::functions::FUNCTIONS;
+use crate::grammar::Grammar;
 use crate::names::nearest;
 use crate::parse::position;
 use crate::{ParsedStatement, ViewDefinition};
@@ -240,7 +240,7 @@ fn plain(message: &str) -> String {
 
 /// Where the name is written in the statement; with the table before it if the text has that.
 fn find(name: &Column, statement: &ParsedStatement) -> Option<Position> {
-    let tokens = Tokenizer::new(&DuckDbDialect, &statement.script).tokenize_with_location().ok()?;
+    let tokens = Tokenizer::new(&Grammar, &statement.script).tokenize_with_location().ok()?;
     let is = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(text));
     let text = statement.text();
     let start = statement.range().start;

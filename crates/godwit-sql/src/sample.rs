@@ -10,10 +10,10 @@
 use datafusion_sql::sqlparser::ast::{
     Expr, Query, TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleUnit, Value,
 };
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 use godwit_common::{Error, Result};
 
+use crate::grammar::Grammar;
 use crate::plan_error;
 
 /// Rewrites a table or subquery with a sample clause.
@@ -58,7 +58,7 @@ fn sampled(table: &TableFactor, clause: &TableSample) -> Result<Box<Query>> {
                 .with_hint("write TABLESAMPLE (10 PERCENT) or TABLESAMPLE (100 ROWS)"));
         }
     };
-    let mut parser = Parser::new(&DuckDbDialect).try_with_sql(&sql).map_err(|e| plan_error::of_parser(&e, &sql))?;
+    let mut parser = Parser::new(&Grammar).try_with_sql(&sql).map_err(|e| plan_error::of_parser(&e, &sql))?;
     parser.parse_query().map_err(|error| plan_error::of_parser(&error, &sql))
 }
 

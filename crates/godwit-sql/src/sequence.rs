@@ -23,13 +23,13 @@ use datafusion_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion_sql::sqlparser::ast::{self, SequenceOptions, UnaryOperator, Value, VisitMut, VisitorMut};
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::Token;
 use godwit_common::{Error, Result};
 use parking_lot::Mutex;
 
 use crate::binder::external;
+use crate::grammar::Grammar;
 use crate::names::{WrittenName, quoted_text, sql_of_name};
 use crate::parse::{StatementParser, Syntax};
 use crate::{CatalogEntry, Namespace, ObjectName, Planner, Statement};
@@ -241,7 +241,7 @@ impl StatementParser<'_> {
         while at < self.tokens.len() {
             let end = self.option_end(at);
             let text = self.text_of(at..end);
-            let parsed = Parser::new(&DuckDbDialect)
+            let parsed = Parser::new(&Grammar)
                 .try_with_sql(&format!("CREATE SEQUENCE s {text}"))
                 .and_then(|mut parser| Ok((parser.parse_statement()?, parser.peek_token().token)));
             match parsed {

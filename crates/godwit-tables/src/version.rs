@@ -154,12 +154,7 @@ impl TableVersion {
         }
         let since = self.deleted.since(&earlier.deleted);
         let since = fold.moves.applied(&since).ok_or_else(|| Error::internal("a row was deleted twice"))?;
-        let mut delta = Vec::new();
-        self.visit_delta(earlier.delta_rows, |chunk, memory| {
-            delta.push(DeltaChunk { chunk, memory: memory.clone(), filters: Arc::default() });
-            Ok(())
-        })?;
-        let delta_rows = self.delta_rows - earlier.delta_rows;
+        let (delta, delta_rows) = self.delta_since(earlier)?;
         let (main, deleted) = (fold.main.clone(), fold.deleted.with(&since, &self.memory)?);
         let (epoch, content) = (Arc::default(), self.content.clone());
         let folded = Self { main, delta, delta_rows, deleted, epoch, content, ..self.parts() };
@@ -257,14 +252,19 @@ impl TableVersion {
                 }
             }
         }
+        let (delta, delta_rows) = self.delta_since(earlier)?;
+        let deleted = DeletedRows::default().with(&deleted, &self.memory)?;
+        Self::assemble(Self { main: Arc::new(main), delta, delta_rows, deleted, ..self.parts() })
+    }
+
+    /// What the delta has beyond that of an earlier version with the same rows before, and how many rows that is.
+    fn delta_since(&self, earlier: &TableVersion) -> Result<(Vec<DeltaChunk>, usize)> {
         let mut delta = Vec::new();
         self.visit_delta(earlier.delta_rows, |chunk, memory| {
             delta.push(DeltaChunk { chunk, memory: memory.clone(), filters: Arc::default() });
             Ok(())
         })?;
-        let delta_rows = self.delta_rows - earlier.delta_rows;
-        let deleted = DeletedRows::default().with(&deleted, &self.memory)?;
-        Self::assemble(Self { main: Arc::new(main), delta, delta_rows, deleted, ..self.parts() })
+        Ok((delta, self.delta_rows - earlier.delta_rows))
     }
 
     /// Hands over the delta from row `first` on, deleted rows too.

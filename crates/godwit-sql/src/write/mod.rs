@@ -22,11 +22,11 @@ use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, cast};
 use datafusion_sql::sqlparser::ast::{
     self, Assignment, AssignmentTarget, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins,
 };
-use datafusion_sql::sqlparser::dialect::DuckDbDialect;
 use datafusion_sql::sqlparser::parser::Parser;
 use godwit_common::{Error, Result};
 
 use crate::binder::PlanSource;
+use crate::grammar::Grammar;
 use crate::names::{ObjectName, WrittenName, nearest, simple_name};
 use crate::parse::desugar;
 use crate::sequence::{rename_sequences, text_of_name};
@@ -410,13 +410,13 @@ pub(crate) fn alone(value: ast::Expr) -> Result<Box<ast::Query>> {
 }
 
 fn query(text: &str) -> Result<Box<ast::Query>> {
-    let parsed = Parser::new(&DuckDbDialect).try_with_sql(text).and_then(|mut parser| parser.parse_query());
+    let parsed = Parser::new(&Grammar).try_with_sql(text).and_then(|mut parser| parser.parse_query());
     parsed.map_err(|error| Error::internal(format!("{text}: {error}")))
 }
 
 /// An expression that the catalog keeps as text.
 pub(crate) fn expression(text: &str) -> Result<ast::Expr> {
-    let parsed = Parser::new(&DuckDbDialect).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
+    let parsed = Parser::new(&Grammar).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
     parsed.map_err(|error| Error::corrupt(format!("the expression {text} of the catalog can't be read: {error}")))
 }
 
