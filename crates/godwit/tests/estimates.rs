@@ -83,7 +83,7 @@ fn check(connection: &Connection) {
     for (filter, table, truth) in [
         ("f.kind = 3 AND f.text = 'Crime'", "facts", f64::from(FACTS) / 8.0),
         ("f.kind = 3", "facts", f64::from(FACTS) / 2.0 * (1.0 + 1.0 / f64::from(KINDS))),
-        // None of the sample passes: half a row of 8,192 is expected.
+        // None of the sample passes: half a row of 8,192 is expected, or what statistics say if that is less.
         ("f.text IN ('Crime', 'Horror') AND f.kind <> 3", "facts", f64::from(FACTS) * 0.5 / 8192.0),
         ("m.title LIKE 'A %'", "movies", f64::from(MOVIES) / 50.0),
         ("k.name LIKE '%1%'", "kinds", 13.0),
@@ -91,7 +91,7 @@ fn check(connection: &Connection) {
         let plan = plan(connection, &format!("{JOINS} WHERE {filter}"));
         let expected = expected_rows(&plan, table);
         let error = (expected + 30.0) / (truth + 30.0);
-        assert!((0.75..1.34).contains(&error), "{filter}: {expected} rows expected of {truth}\n{}", plan.join("\n"));
+        assert!((0.6..1.34).contains(&error), "{filter}: {expected} rows expected of {truth}\n{}", plan.join("\n"));
     }
 }
 
@@ -139,17 +139,16 @@ fn tables_of_a_database_file_have_samples_too() {
     // Rows of the delta are among those that are sampled, deleted ones aren't.
     run("DELETE FROM kinds WHERE id > 2");
     run("INSERT INTO kinds SELECT i, 'kind ' || i FROM range(3, 40) t(i)");
-    run("DELETE FROM facts WHERE kind = 3 AND movie < 50000");
-    let deleted = FACTS / 4 + FACTS / 80;
+    run("DELETE FROM facts WHERE text = 'Crime'");
     for (filter, table, truth) in [
         ("k.name LIKE '%1%'", "kinds", 13),
         ("k.id < 2", "kinds", 2),
-        ("f.kind = 3 AND f.movie < 60000", "facts", deleted / 5),
-        ("f.kind = 3 AND f.movie < 40000", "facts", 0),
+        ("f.kind = 3", "facts", FACTS / 2 + FACTS / 2 / KINDS - FACTS / 8),
+        ("f.kind = 3 AND f.text = 'Drama'", "facts", FACTS / 8),
     ] {
         let plan = plan(&connection, &format!("{JOINS} WHERE {filter}"));
         let expected = expected_rows(&plan, table);
         let error = (expected + 30.0) / (f64::from(truth) + 30.0);
-        assert!((0.7..1.43).contains(&error), "{filter}: {expected} rows expected of {truth}\n{}", plan.join("\n"));
+        assert!((0.9..1.1).contains(&error), "{filter}: {expected} rows expected of {truth}\n{}", plan.join("\n"));
     }
 }
