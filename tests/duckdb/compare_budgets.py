@@ -20,7 +20,7 @@ from godwit_shell import Godwit, GodwitError, rows_of
 from rows import difference, is_limited, order_columns
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "bench"))
-from suites import SUITES, Options, Suite
+from suites import ALL, SUITES, Options, Suite
 
 # Where a query's pages are looked for, and where it certainly writes some.
 FORCED = ["--force-spill", "--memory-limit", "96MiB"]
@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("godwit", type=Path, help="the shell's program")
     parser.add_argument("data", type=Path, help="folder for the data")
     parser.add_argument(
-        "--suites", type=lambda text: text.split(","), default=list(SUITES), help=f"[{','.join(SUITES)}]"
+        "--suites", type=lambda text: text.split(","), default=ALL, help=f"[{','.join(ALL)}]"
     )
     arguments = parser.parse_args()
 
