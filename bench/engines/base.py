@@ -1,6 +1,9 @@
 """What the driver asks of an engine."""
 
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,14 @@ class Limits:
     # The shell to measure, and a folder for intermediates.
     godwit: Path
     scratch: Path
+
+
+@contextmanager
+def unfinished(file: Path) -> Iterator[Path]:
+    """Another name for a file until all of it has been written."""
+    path = file.with_suffix(f".{os.getpid()}")
+    yield path
+    path.rename(file)
 
 
 class Engine(ABC):

@@ -1,10 +1,10 @@
 """DuckDB with tables in its own format: a file beside each Parquet file, made on first use, which isn't timed."""
 
-import os
 from pathlib import Path
 
 import duckdb
 
+from engines.base import unfinished
 from engines.duckdb import DuckDB
 
 
@@ -19,9 +19,6 @@ def native_file(parquet: Path) -> Path:
     """A database with one table, `content`."""
     file = parquet.with_suffix(".duckdb")
     if not file.exists():
-        # Under another name until it is complete.
-        unfinished = file.with_suffix(f".{os.getpid()}")
-        with duckdb.connect(unfinished) as connection:
+        with unfinished(file) as path, duckdb.connect(path) as connection:
             connection.execute(f"CREATE TABLE content AS SELECT * FROM '{parquet}'")
-        unfinished.rename(file)
     return file

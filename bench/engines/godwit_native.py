@@ -1,9 +1,9 @@
 """Godwit with tables in its own format: one file beside the Parquet files, made on first use, which isn't timed."""
 
-import os
 import subprocess
 from pathlib import Path
 
+from engines.base import unfinished
 from engines.godwit import Godwit
 
 
@@ -18,11 +18,9 @@ def native_file(program: Path, tables: dict[str, Path]) -> Path:
     folder = next(iter(tables.values())).parent
     file = folder / f"{'-'.join(sorted(tables))[:100]}.godwit"
     if not file.exists() or file.stat().st_mtime < program.stat().st_mtime:
-        # Under another name until it is complete.
-        unfinished = file.with_suffix(f".{os.getpid()}")
         loads = [f"CREATE TABLE {name} AS SELECT * FROM '{parquet}'" for name, parquet in tables.items()]
-        command = [program, unfinished, *(word for load in loads for word in ("-c", load))]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        Path(f"{unfinished}.wal").rename(f"{file}.wal")
-        unfinished.rename(file)
+        with unfinished(file) as path:
+            command = [program, path, *(word for load in loads for word in ("-c", load))]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            Path(f"{path}.wal").rename(f"{file}.wal")
     return file

@@ -1,10 +1,10 @@
 """HyPer with tables in its own format: one file beside the Parquet files, made on first use, which isn't timed."""
 
-import os
 from pathlib import Path
 
 import tableauhyperapi as api
 
+from engines.base import unfinished
 from engines.hyper import HyPer
 
 
@@ -19,11 +19,9 @@ class HyPerNative(HyPer):
         folder = next(iter(tables.values())).parent
         file = folder / f"{'-'.join(sorted(tables))[:100]}.hyper"
         if not file.exists():
-            # Under another name until it is complete.
-            unfinished = file.with_suffix(f".{os.getpid()}")
-            with api.Connection(self.server.endpoint, unfinished, api.CreateMode.CREATE) as connection:
-                for name, parquet in tables.items():
-                    content = f"SELECT * FROM external('{parquet}', FORMAT => 'parquet')"
-                    connection.execute_command(f"CREATE TABLE {name} AS ({content})")
-            unfinished.rename(file)
+            with unfinished(file) as path:
+                with api.Connection(self.server.endpoint, path, api.CreateMode.CREATE) as connection:
+                    for name, parquet in tables.items():
+                        content = f"SELECT * FROM external('{parquet}', FORMAT => 'parquet')"
+                        connection.execute_command(f"CREATE TABLE {name} AS ({content})")
         return file

@@ -74,12 +74,7 @@ impl Planner {
         }
         let target = self.target(&written, None)?;
         let name = target.name.clone();
-        let mut plan = AlterPlan {
-            table: name.clone(),
-            new_name: name.name.clone(),
-            schema: target.schema().clone(),
-            rules: target.rules().clone(),
-        };
+        let mut plan = target.alteration(target.rules().clone());
         match operation {
             AlterTableOperation::RenameTable {
                 table_name: RenameTableNameKind::To(to) | RenameTableNameKind::As(to),
@@ -137,11 +132,11 @@ impl Planner {
         };
         let target = self.target(&WrittenName::of(&alter.name)?, None)?;
         let at = target.position(&plain(column_name))?;
-        let (table, schema, mut rules) = (target.name.clone(), target.schema().clone(), target.rules().clone());
-        let column = schema.field(at).name().clone();
+        let column = target.schema().field(at).name().clone();
+        let mut rules = target.rules().clone();
         rules.encodings.retain(|(name, _)| !name.eq_ignore_ascii_case(&column));
         rules.encodings.push((column, encoding.to_lowercase()));
-        Ok(Statement::Alter(AlterPlan { new_name: table.name.clone(), table, schema, rules }))
+        Ok(target.with_rules(rules))
     }
 
     /// The table with one more column, filled with its default.
@@ -160,10 +155,7 @@ impl Planner {
         self.resolve_references(&target.name, &mut rules)?;
         let fields = target.schema().fields().iter().map(|field| field.as_ref().clone());
         let added = self.typed_addition(target, columns, &generated, &mut rules, parsed)?;
-        let Some(added) = added else {
-            let (table, schema) = (target.name.clone(), target.schema().clone());
-            return Ok(Statement::Alter(AlterPlan { new_name: table.name.clone(), table, schema, rules }));
-        };
+        let Some(added) = added else { return Ok(target.with_rules(rules)) };
         let value = match generated.first() {
             Some(stored) => stored.expr.clone(),
             None => target.default_in(&rules, added.name())?,
@@ -218,8 +210,7 @@ impl Planner {
         let entries = self.namespace().catalog(&parent.database)?.entries();
         entries.into_iter().find_map(|(child, entry)| {
             let CatalogEntry::Table(table) = entry else { return None };
-            let rules = table.writable.as_ref()?.rules();
-            let reference = rules.references.iter().find(|reference| {
+            let reference = table.rules()?.references.iter().find(|reference| {
                 reference.parent.eq_ignore_ascii_case(&parent.name)
                     && reference.parent_columns.iter().any(|name| name.eq_ignore_ascii_case(column))
             });
@@ -231,8 +222,7 @@ impl Planner {
         let mut rules = target.rules().clone();
         rules.check_unused(column)?;
         if rules.forget_generated(column, target.schema()) {
-            let (table, schema) = (target.name.clone(), target.schema().clone());
-            return Ok(Statement::Alter(AlterPlan { new_name: table.name.clone(), table, schema, rules }));
+            return Ok(target.with_rules(rules));
         }
         let at = target.position(column)?;
         let is_it = |name: &String| name.eq_ignore_ascii_case(column);
@@ -327,8 +317,7 @@ impl Planner {
             false => rules.indexes.push(IndexRule { name, columns }),
         }
         self.check_rules(&target.name, target.schema(), &rules, parsed)?;
-        let (table, schema) = (target.name.clone(), target.schema().clone());
-        Ok(Statement::Alter(AlterPlan { new_name: table.name.clone(), table, schema, rules }))
+        Ok(target.with_rules(rules))
     }
 
     pub(crate) fn drop_index(&self, written: &WrittenName, if_exists: bool) -> Result<Statement> {
@@ -351,10 +340,10 @@ impl Planner {
                 false => Err(Error::user(format!("no index named {name}"))),
             };
         };
-        let target = self.target_named(table.clone(), quoted(name))?;
+        let target = self.target_named(table, quoted(name))?;
         let mut rules = target.rules().clone();
         rules.remove(name);
-        Ok(Statement::Alter(AlterPlan { new_name: table.name.clone(), table, schema: target.schema().clone(), rules }))
+        Ok(target.with_rules(rules))
     }
 
     /// The table of a schema that an index or key of this name is on.
@@ -365,12 +354,22 @@ impl Planner {
         };
         let entries = self.namespace().catalog(database)?.entries();
         let found = entries.into_iter().find(|(full, entry)| match entry {
-            CatalogEntry::Table(table) => {
-                split_name(full).0 == schema && table.writable.as_ref().is_some_and(|writable| has(writable.rules()))
-            }
+            CatalogEntry::Table(table) => split_name(full).0 == schema && table.rules().is_some_and(has),
             _ => false,
         });
         found.map(|(table, _)| ObjectName { database: database.into(), name: table })
+    }
+}
+
+impl Target {
+    /// The table by its name and with its columns, and with these rules.
+    fn alteration(&self, rules: TableRules) -> AlterPlan {
+        let (table, schema) = (self.name.clone(), self.schema().clone());
+        AlterPlan { new_name: table.name.clone(), table, schema, rules }
+    }
+
+    fn with_rules(&self, rules: TableRules) -> Statement {
+        Statement::Alter(self.alteration(rules))
     }
 }
 

@@ -12,7 +12,7 @@ use datafusion_sql::sqlparser::ast::{
 use godwit_common::{Error, Result};
 
 use crate::generated::GeneratedDefinition;
-use crate::names::{ObjectName, WrittenName, full_name, split_name};
+use crate::names::{ObjectName, WrittenName, full_name, literal_text, split_name};
 use crate::rules::{CheckRule, KeyRule, ReferenceRule};
 use crate::sequence::rename_sequences;
 use crate::table::as_view_type;
@@ -149,7 +149,7 @@ impl Planner {
                 }
                 ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
                     let full = full_name(&schema, &format!("{table}_{own}_seq"));
-                    let next = format!("nextval('{}')", full.replace('\'', "''"));
+                    let next = format!("nextval({})", literal_text(&full));
                     match generated_as {
                         GeneratedAs::Always => rules.generated.push(GeneratedColumn::identity(&own, next)),
                         _ => rules.defaults.push((own.clone(), next)),

@@ -84,75 +84,63 @@ impl Planner {
 
     /// The views of a database, each behind those that it is made of.
     fn views_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<ViewDefinition>>> {
-        let mut left: Vec<_> = catalog
-            .entries()
-            .into_iter()
-            .filter_map(|(_, entry)| match entry {
-                CatalogEntry::View(view) => Some(view),
-                _ => None,
-            })
-            .collect();
-        let mut names: BTreeSet<String> = left.iter().map(|view| view.name.to_lowercase()).collect();
-        let mut ordered = Vec::new();
-        while !left.is_empty() {
-            let is_ready = |view: &ViewDefinition| {
-                let place = Place { database: database.into(), schema: view.schema.clone() };
-                let namespace = self.namespace().within(place, false);
-                let mut needs_none = true;
-                let _: ControlFlow<()> = ast::visit_relations(&view.query, |relation| {
-                    let found = WrittenName::of(relation).ok().and_then(|written| namespace.find(written.parts()));
-                    needs_none &= found.is_none_or(|(found, _)| {
-                        &*found.database != database || !names.contains(&found.name.to_lowercase())
-                    });
-                    ControlFlow::Continue(())
-                });
-                needs_none
-            };
-            let (ready, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|view| is_ready(view));
-            if ready.is_empty() {
-                return Err(Error::user(format!("the view {} uses itself", waiting[0].name)));
-            }
-            for view in &ready {
-                names.remove(&view.name.to_lowercase());
-            }
-            ordered.extend(ready);
-            left = waiting;
-        }
-        Ok(ordered)
+        let entries = catalog.entries().into_iter();
+        let views = entries.filter_map(|(_, entry)| match entry {
+            CatalogEntry::View(view) => Some((view.name.to_lowercase(), view)),
+            _ => None,
+        });
+        let needs = |view: &ViewDefinition| {
+            let place = Place { database: database.into(), schema: view.schema.clone() };
+            let namespace = self.namespace().within(place, false);
+            let mut names = Vec::new();
+            let _: ControlFlow<()> = ast::visit_relations(&view.query, |relation| {
+                let found = WrittenName::of(relation).ok().and_then(|written| namespace.find(written.parts()));
+                let own = found.filter(|(found, _)| &*found.database == database);
+                names.extend(own.map(|(found, _)| found.name.to_lowercase()));
+                ControlFlow::Continue(())
+            });
+            names
+        };
+        in_order(views.collect(), needs).map_err(|view| Error::user(format!("the view {} uses itself", view.name)))
     }
 }
 
 fn rules_of(table: &TableDefinition) -> TableRules {
-    table.writable.as_ref().map(|writable| writable.rules().clone()).unwrap_or_default()
+    table.rules().cloned().unwrap_or_default()
 }
 
 /// The tables of a database, each behind those that it refers to.
 fn tables_in_order(catalog: &Catalog) -> Result<Vec<Arc<TableDefinition>>> {
-    let mut left: Vec<_> = catalog
-        .entries()
-        .into_iter()
-        .filter_map(|(_, entry)| match entry {
-            CatalogEntry::Table(table) => Some(table),
-            _ => None,
-        })
-        .collect();
-    let mut names: BTreeSet<String> = left.iter().map(|table| table.name.to_lowercase()).collect();
+    let entries = catalog.entries().into_iter();
+    let tables = entries.filter_map(|(_, entry)| match entry {
+        CatalogEntry::Table(table) => Some((table.name.to_lowercase(), table)),
+        _ => None,
+    });
+    let needs = |table: &TableDefinition| {
+        let own = table.name.to_lowercase();
+        let parents = rules_of(table).references.into_iter().map(|reference| reference.parent.to_lowercase());
+        parents.filter(|parent| *parent != own).collect()
+    };
+    in_order(tables.collect(), needs).map_err(|table| {
+        Error::unsupported("EXPORT of tables that refer to each other in a circle")
+            .with_hint(format!("drop a reference of {}, and add it behind the IMPORT", table.name))
+    })
+}
+
+/// Things by name, each behind those that it needs, or one of those that need each other.
+fn in_order<T>(
+    mut left: Vec<(String, Arc<T>)>,
+    needs: impl Fn(&T) -> Vec<String>,
+) -> std::result::Result<Vec<Arc<T>>, Arc<T>> {
     let mut ordered = Vec::new();
     while !left.is_empty() {
-        let is_ready = |table: &TableDefinition| {
-            let own = table.name.to_lowercase();
-            let parents = rules_of(table).references.into_iter().map(|reference| reference.parent.to_lowercase());
-            parents.into_iter().all(|parent| parent == own || !names.contains(&parent))
-        };
-        let (ready, waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|table| is_ready(table));
+        let names: BTreeSet<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        let is_ready = |thing: &T| needs(thing).iter().all(|name| !names.contains(name));
+        let (ready, mut waiting): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, thing)| is_ready(thing));
         if ready.is_empty() {
-            return Err(Error::unsupported("EXPORT of tables that refer to each other in a circle")
-                .with_hint(format!("drop a reference of {}, and add it behind the IMPORT", waiting[0].name)));
+            return Err(waiting.swap_remove(0).1);
         }
-        for table in &ready {
-            names.remove(&table.name.to_lowercase());
-        }
-        ordered.extend(ready);
+        ordered.extend(ready.into_iter().map(|(_, thing)| thing));
         left = waiting;
     }
     Ok(ordered)

@@ -119,8 +119,8 @@ impl Binder<'_> {
     /// What a table is to FROM: its rows, with the columns that are computed.
     pub(crate) fn source_of(&self, table: &Arc<TableDefinition>) -> PlanResult<Arc<dyn TableSource>> {
         let scan: Arc<dyn TableSource> = Arc::new(ScanSource::new(table.clone()));
-        match &table.writable {
-            Some(writable) if writable.rules().has_virtual() => self.with_virtual(scan, writable.rules()),
+        match table.rules() {
+            Some(rules) if rules.has_virtual() => self.with_virtual(scan, rules),
             _ => Ok(scan),
         }
     }

@@ -109,7 +109,7 @@ impl Binder<'_> {
         for (database, schema, table, entry) in self.objects() {
             let columns: Vec<(Field, Option<String>)> = match entry {
                 CatalogEntry::Table(table) => {
-                    let rules = table.writable.as_ref().map(|writable| writable.rules().clone()).unwrap_or_default();
+                    let rules = table.rules().cloned().unwrap_or_default();
                     let default = |field: &Field| {
                         let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
                         rules.default_of(field.name()).or(expression).map(str::to_owned)

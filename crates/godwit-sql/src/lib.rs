@@ -64,7 +64,9 @@ pub use explain::ExplainOptions;
 pub use export::{ExportScript, ExportedTable};
 pub use generated::{GeneratedColumn, GeneratedKind};
 pub use information_schema::INFORMATION_SCHEMA;
-pub use names::{ObjectName, SCHEMA, full_name, quoted_text, schema_key, schema_of_key, split_name, sql_of_name};
+pub use names::{
+    ObjectName, SCHEMA, full_name, literal_text, quoted_text, schema_key, schema_of_key, split_name, sql_of_name,
+};
 pub use namespace::{Namespace, Place, TEMPORARY};
 pub use parse::{Access, ParsedStatement};
 pub use planner::Planner;

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
-use crate::grammar::Grammar;
 use datafusion_sql::sqlparser::ast::{Expr, Value, VisitMut, VisitorMut};
 use datafusion_sql::sqlparser::parser::Parser;
+
+use crate::grammar::Grammar;
 
 /// Name, parameters, expression. A name with a second word is the call whose first argument is that word in quotes.
 const MACROS: &[(&str, &[&str], &str)] = &[

@@ -114,6 +114,11 @@ pub fn quoted_text(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// A text as a literal.
+pub fn literal_text(value: &str) -> String {
+    format!("'{}'", value.replace('\'', "''"))
+}
+
 fn part(name: &str) -> String {
     match name.is_empty() || name.contains(['.', '"']) {
         true => quoted_text(name),

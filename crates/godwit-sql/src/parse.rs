@@ -235,6 +235,10 @@ pub(crate) fn parse_script(sql: &str) -> Result<Vec<ParsedStatement>> {
     Ok(statements)
 }
 
+fn written_names(names: &[ast::ObjectName]) -> Result<Vec<WrittenName>> {
+    names.iter().map(WrittenName::of).collect()
+}
+
 fn lower_first(message: &str) -> String {
     let mut characters = message.chars();
     characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
@@ -465,20 +469,20 @@ impl StatementParser<'_> {
                 Ok(Syntax::CreateView(Box::new(view)))
             }
             ast::Statement::Drop { object_type: ast::ObjectType::View, if_exists, names, .. } => {
-                Ok(Syntax::DropView { names: names.iter().map(WrittenName::of).collect::<Result<_>>()?, if_exists })
+                Ok(Syntax::DropView { names: written_names(&names)?, if_exists })
             }
             ast::Statement::CreateSchema { schema_name: ast::SchemaName::Simple(name), if_not_exists, .. } => {
                 Ok(Syntax::CreateSchema { name: WrittenName::of(&name)?, if_not_exists })
             }
             ast::Statement::Drop { object_type: ast::ObjectType::Schema, if_exists, names, cascade, .. } => {
-                let names = names.iter().map(WrittenName::of).collect::<Result<_>>()?;
+                let names = written_names(&names)?;
                 Ok(Syntax::DropSchema { names, if_exists, cascade })
             }
             ast::Statement::Drop { object_type: ast::ObjectType::Sequence, if_exists, names, .. } => {
-                Ok(Syntax::DropSequence { names: names.iter().map(WrittenName::of).collect::<Result<_>>()?, if_exists })
+                Ok(Syntax::DropSequence { names: written_names(&names)?, if_exists })
             }
             ast::Statement::Drop { object_type: ast::ObjectType::Table, if_exists, names, .. } => {
-                Ok(Syntax::DropTable { names: names.iter().map(WrittenName::of).collect::<Result<_>>()?, if_exists })
+                Ok(Syntax::DropTable { names: written_names(&names)?, if_exists })
             }
             ast::Statement::CreateTable(mut table) => {
                 table.query.iter_mut().try_for_each(|query| desugar(query))?;

@@ -14,7 +14,7 @@ use crate::names::{ObjectName, WrittenName, split_name};
 use crate::optimize::optimize;
 use crate::parse::{Syntax, parse_script};
 use crate::result_names::ResultNames;
-use crate::sequence::{rename_sequences, sequences_in, text_of_name};
+use crate::sequence::{sequences_in, stored_expression};
 use crate::{
     CatalogEntry, Namespace, ParsedStatement, Place, SCHEMA, Statement, TEMPORARY, TableFunctions, TableResolver,
     TableRules, ViewDefinition, plan_error, stack, summarize, write,
@@ -231,9 +231,7 @@ impl Planner {
             if sequences_in(default).iter().any(is_missing) {
                 continue;
             }
-            let mut value = write::expression(default)?;
-            rename_sequences(&mut value, |full| Ok(text_of_name(database, full)))?;
-            let query = write::alone(value)?;
+            let query = write::alone(stored_expression(database, default)?)?;
             let (bound, _) = self.bound_with(query, Vec::new(), parsed)?;
             let value = Expr::Column(bound.schema().columns().remove(0));
             let field = schema.fields().iter().find(|field| field.name().eq_ignore_ascii_case(column));

@@ -442,9 +442,11 @@ pub fn sequences_in(expression: &str) -> Vec<String> {
     names
 }
 
-/// A sequence's full name as a text that means it whatever the search path.
-pub(crate) fn text_of_name(database: &str, full: &str) -> String {
-    format!("{}.{}", quoted_text(database), sql_of_name(full))
+/// An expression of the catalog of a database, with names of sequences that mean them whatever the search path.
+pub(crate) fn stored_expression(database: &str, text: &str) -> Result<ast::Expr> {
+    let mut expr = crate::write::expression(text)?;
+    rename_sequences(&mut expr, |full| Ok(format!("{}.{}", quoted_text(database), sql_of_name(full))))?;
+    Ok(expr)
 }
 
 fn integer(value: &ast::Expr) -> Result<i64> {

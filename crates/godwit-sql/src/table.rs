@@ -42,6 +42,11 @@ pub trait WritableTable: Send + Sync {
 }
 
 impl TableDefinition {
+    /// Defaults and constraints, of tables whose rows can be changed.
+    pub fn rules(&self) -> Option<&TableRules> {
+        self.writable.as_ref().map(|writable| writable.rules())
+    }
+
     /// A table; strings and binaries of the schema become view types, the only ones that plans carry.
     pub fn new(
         name: impl Into<String>,

@@ -18,11 +18,7 @@ use godwit_storage::wire::{Reader, put_bytes, put_u32};
 pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
     // How columns are stored, and those that are generated, are changes of their own.
     let TableRules { defaults, checks, keys, references, encodings: _, indexes, generated: _ } = rules;
-    put_u32(out, defaults.len() as u32);
-    for (column, expression) in defaults {
-        put_bytes(out, column.as_bytes());
-        put_bytes(out, expression.as_bytes());
-    }
+    write_pairs(defaults, out);
     put_u32(out, checks.len() as u32);
     for CheckRule { name, condition } in checks {
         put_bytes(out, name.as_bytes());
@@ -50,10 +46,7 @@ pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
 
 /// Reads rules.
 pub(crate) fn read_rules(bytes: &mut Reader<'_>) -> Result<TableRules> {
-    let mut rules = TableRules::default();
-    for _ in 0..bytes.u32()? {
-        rules.defaults.push((bytes.text()?.to_owned(), bytes.text()?.to_owned()));
-    }
+    let mut rules = TableRules { defaults: read_pairs(bytes)?, ..TableRules::default() };
     for _ in 0..bytes.u32()? {
         rules.checks.push(CheckRule { name: bytes.text()?.to_owned(), condition: bytes.text()?.to_owned() });
     }
@@ -72,17 +65,17 @@ pub(crate) fn read_rules(bytes: &mut Reader<'_>) -> Result<TableRules> {
     Ok(rules)
 }
 
-/// Appends how columns are to be stored.
-pub(crate) fn write_encodings(encodings: &[(String, String)], out: &mut Vec<u8>) {
-    put_u32(out, encodings.len() as u32);
-    for (column, encoding) in encodings {
+/// Appends columns, each with its default or its encoding.
+pub(crate) fn write_pairs(pairs: &[(String, String)], out: &mut Vec<u8>) {
+    put_u32(out, pairs.len() as u32);
+    for (column, value) in pairs {
         put_bytes(out, column.as_bytes());
-        put_bytes(out, encoding.as_bytes());
+        put_bytes(out, value.as_bytes());
     }
 }
 
-/// Reads how columns are to be stored.
-pub(crate) fn read_encodings(bytes: &mut Reader<'_>) -> Result<Vec<(String, String)>> {
+/// Reads columns, each with its default or its encoding.
+pub(crate) fn read_pairs(bytes: &mut Reader<'_>) -> Result<Vec<(String, String)>> {
     (0..bytes.u32()?).map(|_| Ok((bytes.text()?.to_owned(), bytes.text()?.to_owned()))).collect()
 }
 

@@ -177,7 +177,7 @@ impl Inner {
     fn verify_children(&self, catalog: &Arc<Catalog>, parent: &TableVersion) -> Result<()> {
         for (name, entry) in catalog.entries() {
             let CatalogEntry::Table(child) = entry else { continue };
-            let Some(rules) = child.writable.as_ref().map(|writable| writable.rules().clone()) else { continue };
+            let Some(rules) = child.rules() else { continue };
             if name == ADDED || name == ALL {
                 continue;
             }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use godwit_common::{Error, Result};
-use godwit_sql::{CopyOption, Planner, TransactionStep, quoted_text, split_name, sql_of_name};
+use godwit_sql::{CopyOption, Planner, TransactionStep, literal_text, quoted_text, split_name, sql_of_name};
 
 use crate::connection::Inner;
 use crate::result::QueryResult;
@@ -52,7 +52,7 @@ impl Inner {
             let plan = planner.plan_query(&format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database)))?;
             let written = self.copy(sql, &plan, &table.columns, &path, &options)?;
             written.into_iter().try_for_each(|batch| batch.map(drop))?;
-            load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", text(&path), text_of(&options)));
+            load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", literal_text(&path), text_of(&options)));
         }
         write(&folder.join(SCHEMA_FILE), &script.definitions)?;
         write(&folder.join(LOAD_FILE), &load)?;
@@ -115,7 +115,7 @@ fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
 /// Options as COPY takes them.
 fn text_of(options: &[CopyOption]) -> String {
     let one = |option: &CopyOption| match &option.value {
-        Some(value) => format!("{} {}", option.name, text(value)),
+        Some(value) => format!("{} {}", option.name, literal_text(value)),
         None => option.name.clone(),
     };
     // Parquet files are read without options.
@@ -141,9 +141,4 @@ fn file_name(full: &str, format: &str, taken: &mut BTreeSet<String>) -> PathBuf 
 fn write(path: &Path, statements: &[String]) -> Result<()> {
     let lines: String = statements.iter().map(|statement| format!("{statement};\n")).collect();
     fs::write(path, lines).map_err(|error| Error::io(format!("writing {}", path.display()), &error))
-}
-
-/// A text as SQL.
-fn text(value: &str) -> String {
-    format!("'{}'", value.replace('\'', "''"))
 }

@@ -16,7 +16,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result};
-use godwit_sql::{Access, Catalog, TEMPORARY, TransactionStep};
+use godwit_sql::{Access, Catalog, ObjectName, TEMPORARY, TransactionStep};
 use godwit_tables::{Store, TableVersion, Transaction, Verification};
 use parking_lot::Mutex;
 
@@ -76,6 +76,14 @@ impl Scope {
         Ok(transaction.clone())
     }
 
+    /// A table whose rows are to be changed, and the transaction for it.
+    pub(crate) fn table_to_change(&self, name: &ObjectName) -> Result<(Arc<Transaction>, Arc<TableVersion>)> {
+        let transaction = self.transaction_of(&name.database)?;
+        let table = transaction.table(&name.name);
+        let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
+        Ok((transaction, table))
+    }
+
     /// Commits what a statement has changed, if its transaction ends with it.
     pub(crate) fn finish(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
         match &self.unit {
@@ -93,7 +101,7 @@ impl Unit {
 
     /// The databases in the order of stores: temporary tables come last.
     fn commit(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
-        self.0.iter().try_for_each(|(_, transaction)| transaction.commit(verify))
+        self.for_each(|transaction| transaction.commit(verify))
     }
 
     fn catalogs(&self) -> Vec<(Arc<str>, Arc<Catalog>)> {

@@ -26,11 +26,9 @@ impl Inner {
         is_bulk: bool,
     ) -> Result<QueryResult> {
         let WritePlan { table: name, kind, rows, checks, returning } = plan;
-        let (transaction, ends) = (scope.transaction_of(&name.database)?, scope.ends);
-        let table = transaction.table(&name.name);
-        let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
+        let (transaction, table) = scope.table_to_change(&name)?;
         let before = Some(table.clone());
-        let end = WriteEnd { transaction: transaction.clone(), ends, table: name.name, before };
+        let end = WriteEnd { transaction: transaction.clone(), ends: scope.ends, table: name.name, before };
         let schema = match &returning {
             Some(names) => returned_schema(&rows, names),
             None => count_schema(),
@@ -48,11 +46,9 @@ impl Inner {
         rows: usize,
         scope: &Scope,
     ) -> Result<QueryResult> {
-        let (transaction, ends) = (scope.transaction_of(&name.database)?, scope.ends);
-        let table = transaction.table(&name.name);
-        let table = table.ok_or_else(|| Error::user(format!("{name} isn't a table whose rows can be changed")))?;
+        let (transaction, table) = scope.table_to_change(name)?;
         transaction.insert(&table, columns, rows)?;
-        let end = WriteEnd { transaction, ends, table: name.name.clone(), before: Some(table) };
+        let end = WriteEnd { transaction, ends: scope.ends, table: name.name.clone(), before: Some(table) };
         let count = Arc::new(Int64Array::from(vec![rows as i64]));
         let batch = RecordBatch::try_new(count_schema(), vec![count]);
         let batch = batch.map_err(|error| Error::internal(error.to_string()))?;

@@ -29,7 +29,7 @@ use crate::binder::PlanSource;
 use crate::grammar::Grammar;
 use crate::names::{ObjectName, WrittenName, nearest, simple_name};
 use crate::parse::desugar;
-use crate::sequence::{rename_sequences, text_of_name};
+use crate::sequence::stored_expression;
 use crate::table::{ROW_ID, ScanSource};
 use crate::{
     CatalogEntry, GeneratedKind, ParsedStatement, Planner, Statement, TableDefinition, TableRules, WritableTable,
@@ -205,11 +205,7 @@ impl Target {
     pub(crate) fn default_in(&self, rules: &TableRules, column: &str) -> Result<ast::Expr> {
         let identity = rules.generated_column(column).filter(|column| column.kind == GeneratedKind::Identity);
         match rules.default_of(column).or(identity.map(|column| column.expression.as_str())) {
-            Some(text) => {
-                let mut value = expression(text)?;
-                rename_sequences(&mut value, |full| Ok(text_of_name(&self.name.database, full)))?;
-                Ok(value)
-            }
+            Some(text) => stored_expression(&self.name.database, text),
             None => Ok(ast::Expr::value(ast::Value::Null)),
         }
     }

@@ -33,7 +33,7 @@ use godwit_vector::kernels::concatenate::concatenated;
 use super::sequences::{read_next, read_sequence, write_next, write_sequence};
 use super::{Put, Slot};
 use crate::deleted::{DELTA, Marks, RowId};
-use crate::rules::{read_encodings, read_generated, read_rules, write_encodings, write_generated, write_rules};
+use crate::rules::{read_generated, read_pairs, read_rules, write_generated, write_pairs, write_rules};
 use crate::version::TableVersion;
 
 /// A change of a database. A commit has one or several, of which all happen or none.
@@ -292,7 +292,7 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
             }
             Kind::SetEncodings(encodings) => {
                 begin(&mut out, 9, name);
-                write_encodings(encodings, &mut out);
+                write_pairs(encodings, &mut out);
             }
         }
     }
@@ -326,7 +326,7 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
             6 => Kind::DropView,
             7 => Kind::SetRules(read_rules(&mut bytes)?),
             8 => Kind::Delete(read_marks(&mut bytes)?),
-            9 => Kind::SetEncodings(read_encodings(&mut bytes)?),
+            9 => Kind::SetEncodings(read_pairs(&mut bytes)?),
             10 => Kind::CreateSchema,
             11 => Kind::DropSchema,
             12 => Kind::CreateView { schema: bytes.text()?.to_owned(), statement: bytes.text()?.to_owned() },
