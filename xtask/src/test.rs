@@ -15,10 +15,11 @@ const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
 const COMPARE: &str = "tests/duckdb/compare_tpch.py";
 const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 /// Programs of the benchmarks, with what to measure.
-const BENCHES: [&[&str]; 3] = [
+const BENCHES: [&[&str]; 4] = [
     &["bench/run.py", "all", "--engines", "godwit,duckdb"],
     &["bench/cliff.py", "--engines", "godwit,duckdb"],
     &["bench/compaction.py", "--figures", "10,12,16"],
+    &["bench/strategies.py", "job-like", "--engine", "godwit-native", "--strategies", "none,binary,smart"],
 ];
 
 /// Big enough that every operator sees many chunks, small enough that a run takes seconds.
