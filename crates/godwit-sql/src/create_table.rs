@@ -11,6 +11,7 @@ use datafusion_sql::sqlparser::ast::{
 };
 use godwit_common::{Error, Result};
 
+use crate::encodings::encodings_of;
 use crate::generated::GeneratedDefinition;
 use crate::names::{ObjectName, WrittenName, full_name, literal_text, split_name};
 use crate::rules::{CheckRule, KeyRule, ReferenceRule};
@@ -22,7 +23,13 @@ use crate::{
 };
 
 impl Planner {
-    pub(crate) fn create_table(&self, table: &ast::CreateTable, parsed: &ParsedStatement) -> Result<Statement> {
+    /// `encodings` are columns, and what they say about how they are stored.
+    pub(crate) fn create_table(
+        &self,
+        table: &ast::CreateTable,
+        encodings: &[(String, String)],
+        parsed: &ParsedStatement,
+    ) -> Result<Statement> {
         check_supported(table)?;
         let written = WrittenName::of(&table.name)?;
         let name = self.namespace().new_name(&written, table.temporary)?;
@@ -35,6 +42,7 @@ impl Planner {
             table_schema(rules.visible(&schema).into_iter())?;
             let schema = with_primary_key(&schema, &rules);
             self.check_rules(&name, &schema, &rules, parsed)?;
+            rules.encodings = encodings_of(table, encodings, &schema)?;
             return Ok(Statement::CreateTable {
                 name,
                 schema,
@@ -58,7 +66,8 @@ impl Planner {
         let schema = table_schema(fields)?;
         let rows = as_rows_of(&schema, bound).map_err(|error| plan_error::of_planning(&error, parsed))?;
         let rows = Some(self.optimize(rows, parsed)?);
-        let (rules, sequences) = (TableRules::default(), Vec::new());
+        let encodings = encodings_of(table, encodings, &schema)?;
+        let (rules, sequences) = (TableRules { encodings, ..TableRules::default() }, Vec::new());
         Ok(Statement::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows })
     }
 

@@ -14,6 +14,7 @@ use arrow_schema::{Field, Schema};
 use datafusion_sql::sqlparser::ast;
 use godwit_common::{Error, Result};
 
+use crate::encodings::ENCODING;
 use crate::names::WrittenName;
 use crate::{
     Catalog, CatalogEntry, GeneratedKind, Place, Planner, SCHEMA, Sequence, SequenceDefinition, TableDefinition,
@@ -148,7 +149,11 @@ fn in_order<T>(
 
 /// `CREATE TABLE` with all rules but indexes.
 fn table_text(full: &str, schema: &Schema, rules: &TableRules, catalog: &Catalog) -> String {
-    let mut parts: Vec<String> = rules.visible(schema).iter().map(|field| column_text(field, rules, catalog)).collect();
+    let column = |field: &Field| {
+        let encoding = rules.encoding_of(field.name()).map(|name| format!(" {ENCODING} {}", quoted_text(name)));
+        column_text(field, rules, catalog) + &encoding.unwrap_or_default()
+    };
+    let mut parts: Vec<String> = rules.visible(schema).iter().map(column).collect();
     let constraint = |name: &str, text: String| format!("CONSTRAINT {} {text}", quoted_text(name));
     for key in &rules.keys {
         let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };

@@ -192,7 +192,7 @@ impl Planner {
             });
         }
         let stored = names.iter().zip(fields).filter(|(name, _)| !known.contains_key(*name));
-        Ok(stored.map(|(_, field)| field.expect("columns without a type are generated")).collect())
+        stored.map(|(name, field)| field.ok_or_else(|| Error::user(format!("the column {name} has no type")))).collect()
     }
 
     /// The column that is added to a table; `None` if it is computed.

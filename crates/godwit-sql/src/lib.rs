@@ -22,6 +22,7 @@ mod catalog;
 mod copy;
 mod create_table;
 mod dialect;
+mod encodings;
 mod estimate;
 mod explain;
 mod export;

@@ -62,7 +62,7 @@ impl ParsedStatement {
             | Syntax::DropIndex { .. }
             | Syntax::CreateView(_)
             | Syntax::DropView { .. }
-            | Syntax::CreateTable(_)
+            | Syntax::CreateTable { .. }
             | Syntax::DropTable { .. }
             | Syntax::CreateSchema { .. }
             | Syntax::DropSchema { .. }
@@ -124,7 +124,11 @@ pub(crate) enum Syntax {
         names: Vec<WrittenName>,
         if_exists: bool,
     },
-    CreateTable(Box<ast::CreateTable>),
+    /// `encodings` are columns, and what they say about how they are stored.
+    CreateTable {
+        table: Box<ast::CreateTable>,
+        encodings: Vec<(String, String)>,
+    },
     DropTable {
         names: Vec<WrittenName>,
         if_exists: bool,
@@ -170,6 +174,9 @@ pub(crate) enum Syntax {
     Nothing,
     Transaction(TransactionStep),
     Checkpoint,
+    MergeDelta {
+        table: WrittenName,
+    },
     Describe(Box<Query>),
     Summarize(Box<Query>),
     ShowTables,
@@ -282,7 +289,10 @@ impl StatementParser<'_> {
                 self.transaction()
             }
             ("VACUUM" | "ANALYZE", table) => self.maintenance(table),
-            ("MERGE", "DELTA") if self.word(2) == "OF" => self.ends_at(4).map(|()| Syntax::Checkpoint),
+            ("MERGE", "DELTA") if self.word(2) == "OF" => {
+                let (table, end) = self.name_at(3)?;
+                self.ends_at(end).map(|()| Syntax::MergeDelta { table })
+            }
             ("ALTER", "TABLE") => self.alter_table(),
             ("CHECKPOINT", _) => self.ends_at(1).map(|()| Syntax::Checkpoint),
             ("SHOW", "TABLES") => self.ends_at(2).map(|()| Syntax::ShowTables),
@@ -296,6 +306,7 @@ impl StatementParser<'_> {
                 self.set()
             }
             ("SET" | "PRAGMA", _) => self.set(),
+            ("CREATE", _) if self.is_table() => self.create_table(),
             ("CREATE", "SEQUENCE" | "TEMP" | "TEMPORARY" | "OR") if self.is_sequence() => self.create_sequence(),
             ("ATTACH", _) => self.attach(),
             ("DETACH", _) => self.detach(),
@@ -486,7 +497,7 @@ impl StatementParser<'_> {
             }
             ast::Statement::CreateTable(mut table) => {
                 table.query.iter_mut().try_for_each(|query| desugar(query))?;
-                Ok(Syntax::CreateTable(Box::new(table)))
+                Ok(Syntax::CreateTable { table: Box::new(table), encodings: Vec::new() })
             }
             ast::Statement::Insert(insert) => insert_syntax(insert),
             ast::Statement::AlterTable(alter) => Ok(Syntax::Alter(Box::new(alter))),

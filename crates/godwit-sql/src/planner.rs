@@ -83,7 +83,7 @@ impl Planner {
             }
             Syntax::CreateView(view) => self.create_view(view, parsed),
             Syntax::DropView { names, if_exists } => Ok(Statement::DropView { names: self.named(names, *if_exists)? }),
-            Syntax::CreateTable(table) => self.create_table(table, parsed),
+            Syntax::CreateTable { table, encodings } => self.create_table(table, encodings, parsed),
             Syntax::DropTable { names, if_exists } => {
                 Ok(Statement::DropTable { names: self.named(names, *if_exists)? })
             }
@@ -112,6 +112,7 @@ impl Planner {
             Syntax::Nothing => Ok(Statement::Nothing),
             Syntax::Transaction(step) => Ok(Statement::Transaction(step.clone())),
             Syntax::Checkpoint => Ok(Statement::Checkpoint),
+            Syntax::MergeDelta { table } => Ok(Statement::MergeDelta { table: self.target(table, None)?.name }),
             Syntax::Describe(query) => {
                 let (bound, column_names) = self.bound(query, parsed)?;
                 self.query_of(summarize::describe(&bound, &column_names), parsed)

@@ -71,6 +71,12 @@ impl TableRules {
         default.map(|(_, expression)| expression.as_str())
     }
 
+    /// The name of the encoding that was asked for a column.
+    pub fn encoding_of(&self, column: &str) -> Option<&str> {
+        let encoding = self.encodings.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
+        encoding.map(|(_, name)| name.as_str())
+    }
+
     /// Forgets the constraint or index of that name; false if there is none.
     pub(crate) fn remove(&mut self, name: &str) -> bool {
         let count = |rules: &Self| rules.checks.len() + rules.keys.len() + rules.references.len() + rules.indexes.len();

@@ -5,13 +5,15 @@
 //! TABLESAMPLE 10%          TABLESAMPLE (10 PERCENT)
 //! TABLESAMPLE reservoir(…) TABLESAMPLE (…)
 //! a ** b                   a ^ b
-//! c AS (e)                 c "\u{1}no type" AS (e), in CREATE TABLE; the same before GENERATED
+//! c AS (e)                 c "\u{1}no type" AS (e), in CREATE TABLE; the same before GENERATED, and where a column's
+//!                          definition ends with its name
 //! ```
 
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use godwit_common::{Error, Result};
 
+use crate::encodings::ENCODING;
 use crate::plan_error;
 
 /// Joins that other engines have, by the word before JOIN, and what to do instead.
@@ -47,10 +49,11 @@ pub(crate) fn normalized(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
     Ok(normal)
 }
 
-/// Gives generated columns of a new table a type, without which the parser crate doesn't read them.
+/// Gives columns of a new table that have no type of their own one, without which the parser crate doesn't read them:
+/// generated ones, and those whose types are a query's.
 fn add_types(tokens: &mut Vec<TokenWithSpan>) {
     let is_create = tokens.first().is_some_and(|first| keyword(first) == Keyword::CREATE)
-        && tokens.iter().take(4).any(|token| keyword(token) == Keyword::TABLE);
+        && tokens.iter().take(5).any(|token| keyword(token) == Keyword::TABLE);
     let Some(list) = tokens.iter().position(|token| token.token == Token::LParen) else { return };
     let has_query = tokens[..list].iter().any(|token| keyword(token) == Keyword::AS);
     if !is_create || has_query {
@@ -59,15 +62,23 @@ fn add_types(tokens: &mut Vec<TokenWithSpan>) {
     let mut depth = 0;
     let mut untyped = Vec::new();
     for at in list..tokens.len() {
+        let is_named = |at: usize| matches!(tokens[at - 1].token, Token::Word(_));
+        let begins = depth == 1 && at >= list + 2 && matches!(tokens[at - 2].token, Token::LParen | Token::Comma);
+        let has_no_type = match &tokens[at].token {
+            Token::Comma | Token::RParen => true,
+            Token::Word(word) if word.quote_style.is_none() => {
+                matches!(word.keyword, Keyword::AS | Keyword::GENERATED) || word.value.eq_ignore_ascii_case(ENCODING)
+            }
+            _ => false,
+        };
+        if begins && has_no_type && is_named(at) {
+            untyped.push(at);
+        }
         match tokens[at].token {
             Token::LParen => depth += 1,
             Token::RParen if depth == 1 => break,
             Token::RParen => depth -= 1,
             _ => {}
-        }
-        let begins = depth == 1 && at >= 2 && matches!(tokens[at - 2].token, Token::LParen | Token::Comma);
-        if begins && matches!(keyword(&tokens[at]), Keyword::AS | Keyword::GENERATED) {
-            untyped.push(at);
         }
     }
     for at in untyped.into_iter().rev() {

@@ -206,8 +206,13 @@ pub enum Statement {
     Nothing,
     /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`.
     Transaction(TransactionStep),
-    /// `CHECKPOINT`, `VACUUM`, `MERGE DELTA OF t`.
+    /// `CHECKPOINT`, `VACUUM`.
     Checkpoint,
+    /// `MERGE DELTA OF t`.
+    MergeDelta {
+        /// The table.
+        table: ObjectName,
+    },
     /// `SET name = value`, `PRAGMA name = value`.
     Set {
         /// Name of the setting, in lower case.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result};
-use godwit_sql::{Planner, Statement};
+use godwit_sql::{ObjectName, Planner, Statement};
 
 use crate::connection::Inner;
 use crate::execution::text_result;
@@ -74,6 +74,7 @@ impl Inner {
                 }
                 true => Err(Error::user("a checkpoint can't be made within a transaction").with_hint("COMMIT first")),
             },
+            Statement::MergeDelta { table } => self.merge_delta(&table, scope),
             Statement::Set { name, value } => {
                 settings::set(&self.session(), &name, &value).map(|()| QueryResult::empty())
             }
@@ -87,5 +88,15 @@ impl Inner {
             }
             _ => unreachable!("all other statements were handled before"),
         }
+    }
+
+    fn merge_delta(&self, table: &ObjectName, scope: &Scope) -> Result<QueryResult> {
+        if scope.is_open() {
+            return Err(Error::user("deltas can't be merged within a transaction").with_hint("COMMIT first"));
+        }
+        let stores = self.stores();
+        let store = stores.iter().find(|NamedStore { name, .. }| *name == table.database);
+        let store = store.ok_or_else(|| Error::user(format!("{} was detached", table.database)))?;
+        store.store.merge_delta(&table.name).map(|()| QueryResult::empty())
     }
 }

@@ -33,6 +33,9 @@ use crate::version::{Fold, TableVersion};
 /// A row group is written anew if more than one in so many of its rows is deleted.
 const DELETED_SHARE_MAX: usize = 4;
 
+/// So often the delta of a table is folded anew because rows were loaded into it meanwhile.
+const MERGE_TRIES_MAX: usize = 10;
+
 /// What folding made of tables, by name, and of which versions.
 pub(crate) type Folds = BTreeMap<String, (Arc<TableVersion>, Fold)>;
 
@@ -45,14 +48,41 @@ impl Store {
         self.switch(folds)
     }
 
+    /// Makes row groups of the delta of one table; the deltas of others stay. In a file this is a checkpoint, which keeps
+    /// those deltas beside the row groups.
+    pub fn merge_delta(&self, name: &str) -> Result<()> {
+        let _turn = self.checkpointing.lock();
+        for _ in 0..MERGE_TRIES_MAX {
+            let Some(version) = self.table(name) else {
+                return Err(Error::user(format!("{name} was dropped while its delta was merged")));
+            };
+            let folds = self.fold_tables([(super::key(name), version.clone())].into_iter())?;
+            if folds.is_empty() {
+                return Ok(());
+            }
+            self.switch(folds)?;
+            // A table that was dropped or altered meanwhile has nothing to be merged, either.
+            let is_as_before = |now: Arc<TableVersion>| Arc::ptr_eq(now.epoch(), version.epoch());
+            if !self.table(name).is_some_and(is_as_before) {
+                return Ok(());
+            }
+        }
+        Err(Error::user(format!("rows were loaded into {name} each time its delta was merged"))
+            .with_hint("try it later"))
+    }
+
     /// Folds all tables that need it. Whatever happens to them meanwhile and later is added by [`switch`](Self::switch).
     pub(crate) fn fold_all(&self) -> Result<Folds> {
+        let tables = self.tables.lock().clone();
+        self.fold_tables(tables.iter().map(|(key, version)| (key.clone(), version.clone())))
+    }
+
+    fn fold_tables(&self, tables: impl Iterator<Item = (String, Arc<TableVersion>)>) -> Result<Folds> {
         self.check_writable()?;
         let mut folds = Folds::new();
-        let tables = self.tables.lock().clone();
-        for (key, version) in tables.iter() {
-            if let Some(fold) = self.fold(version)? {
-                folds.insert(key.clone(), (version.clone(), fold));
+        for (key, version) in tables {
+            if let Some(fold) = self.fold(&version)? {
+                folds.insert(key, (version, fold));
             }
         }
         if let Some(disk) = self.disk.as_ref().filter(|_| !folds.is_empty()) {

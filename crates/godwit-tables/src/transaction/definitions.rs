@@ -33,6 +33,7 @@ pub struct NewTable {
 impl Transaction {
     /// Makes a table without rows.
     pub fn create_table(&self, table: &NewTable) -> Result<Arc<TableVersion>> {
+        check_encodings(&table.rules)?;
         let mut state = self.changeable()?;
         let key = key(&table.name);
         let Slot { table: existing, entry } = state.own.view.get(&key);
