@@ -16,6 +16,16 @@ use godwit_vector::{Dictionary, Flat, PhysicalType, StrColumn, Vector};
 #[derive(Clone)]
 pub struct OrderedDictionary(Arc<Dictionary>);
 
+/// A dictionary and more strings, in one.
+pub struct UnitedDictionary {
+    /// All strings.
+    pub dictionary: OrderedDictionary,
+    /// What each code of the dictionary is now; `None`: the same, nothing was new.
+    pub codes: Option<Vec<u32>>,
+    /// The code of each string that was added.
+    pub added_codes: Vec<u32>,
+}
+
 impl OrderedDictionary {
     /// A dictionary of strings in any order, with repetitions.
     pub fn from_strings<T: AsRef<[u8]> + Ord>(mut strings: Vec<T>) -> Self {
@@ -116,6 +126,40 @@ impl OrderedDictionary {
         (Self::from_sorted(merged), changes.then_some(codes))
     }
 
+    /// A dictionary that has more strings, too: those of `added` at `order`, where they are ascending and distinct. All bytes
+    /// are shared.
+    pub fn united(&self, added: &StrColumn, order: &[u32]) -> UnitedDictionary {
+        let known = self.strings();
+        let mut added_codes = vec![0; added.len()];
+        // Strings that are new, and in front of which known one each belongs.
+        let mut inserted: Vec<(u32, u32)> = Vec::new();
+        let mut at = 0;
+        for &place in order {
+            let string = added.get(place as usize);
+            at = first_not_below(known, at, string);
+            added_codes[place as usize] = (at + inserted.len()) as u32;
+            if at == known.len() || known.get(at) != string {
+                inserted.push((at as u32, place));
+            }
+        }
+        if inserted.is_empty() {
+            return UnitedDictionary { dictionary: self.clone(), codes: None, added_codes };
+        }
+        let mut rows: Vec<u32> = Vec::with_capacity(known.len() + inserted.len());
+        let mut codes: Vec<u32> = Vec::with_capacity(known.len());
+        let ends = inserted.iter().map(|&(at, place)| (at, Some(known.len() as u32 + place)));
+        for (end, place) in ends.chain([(known.len() as u32, None)]) {
+            let start = codes.len() as u32;
+            let shift = rows.len() as u32 - start;
+            codes.extend((start..end).map(|code| code + shift));
+            rows.extend(start..end);
+            rows.extend(place);
+        }
+        let strings = known.take_of_both(added, &rows);
+        let dictionary = Self(Arc::new(Dictionary::new(Flat::Str(strings), true)));
+        UnitedDictionary { dictionary, codes: Some(codes), added_codes }
+    }
+
     fn strings(&self) -> &StrColumn {
         self.0.values().strings()
     }
@@ -128,6 +172,18 @@ impl OrderedDictionary {
             Ordering::Greater => false,
         })
     }
+}
+
+/// The first of sorted strings that isn't below `string`; those before `start` are. Looks near `start` first, in steps that
+/// double.
+fn first_not_below(sorted: &StrColumn, start: usize, string: &[u8]) -> usize {
+    let (mut low, mut step) = (start, 1);
+    while low + step <= sorted.len() && sorted.get(low + step - 1) < string {
+        low += step;
+        step *= 2;
+    }
+    let rest = low as u32..sorted.len().min(low + step - 1) as u32;
+    partition(rest, |place| sorted.get(place as usize) < string) as usize
 }
 
 /// The first code of `codes` for which `is_before` is false; it must be true for those before and false for those after.

@@ -40,7 +40,7 @@ mod validity;
 mod tests;
 
 pub use choose::{EncodingChoice, encode};
-pub use dictionary::OrderedDictionary;
+pub use dictionary::{OrderedDictionary, UnitedDictionary};
 pub use header::{Encoding, PartHeader};
 pub use part::{CodeFilter, EncodedPart, Part};
 

@@ -189,6 +189,35 @@ proptest! {
         prop_assert_eq!(codes(merged.prefix(bytes)), of_model(&|s| s.starts_with(&probe)));
     }
 
+    /// As a dictionary of all strings that is made anew.
+    #[test]
+    fn dictionaries_are_united_as_if_they_were_one(
+        old in prop::collection::vec("[ab]{0,4}|[ab]{14}", 0..60),
+        new in prop::collection::btree_set("[a-c]{0,4}|[a-c]{14}", 0..60),
+        shuffle in any::<prop::sample::Index>(),
+    ) {
+        let first = OrderedDictionary::from_strings(old.clone());
+        let mut added: Vec<&String> = new.iter().collect();
+        if !added.is_empty() {
+            let middle = shuffle.index(added.len());
+            added.rotate_left(middle);
+        }
+        let column = StrColumn::from_strings(&added);
+        let mut order: Vec<u32> = (0..added.len() as u32).collect();
+        order.sort_by_key(|&place| added[place as usize]);
+        let all = OrderedDictionary::from_strings(old.iter().chain(&new).collect());
+        let united = first.united(&column, &order);
+        prop_assert!(united.dictionary.shared().values().strings().iter().eq(all.shared().values().strings().iter()));
+        for (place, string) in added.iter().enumerate() {
+            prop_assert_eq!(united.dictionary.get(united.added_codes[place]), string.as_bytes());
+        }
+        for code in 0..first.len() as u32 {
+            let becomes = united.codes.as_ref().map_or(code, |codes| codes[code as usize]);
+            prop_assert_eq!(first.get(code), united.dictionary.get(becomes));
+        }
+        prop_assert_eq!(united.codes.is_none(), all.len() == first.len());
+    }
+
     #[test]
     fn damage_is_never_a_crash(
         values in prop::collection::vec(prop::option::of("[a-c]{0,12}"), 1..1500),

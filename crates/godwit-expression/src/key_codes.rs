@@ -21,13 +21,16 @@ use parking_lot::Mutex;
 use crate::expression::Kernel;
 use crate::{Compression, Expression, TextDomain, range};
 
+/// Dictionaries whose translation is remembered: the probe side has one, and one more for rows that are in no row group yet.
+const TRANSLATIONS_MAX: usize = 2;
+
 /// The codes of one pair of keys.
 pub struct KeyCodes {
     domain: Arc<TextDomain>,
     compression: Compression,
     memory: BufferManager,
-    /// Of the dictionary met last: the probe side has one.
-    translation: Mutex<Option<Translation>>,
+    /// Of the dictionaries met last.
+    translations: Mutex<Vec<Translation>>,
 }
 
 /// What the codes of a dictionary are among those of the build side.
@@ -43,7 +46,7 @@ impl KeyCodes {
     /// Codes of a key whose values on the build side are `domain`. `memory` accounts for the translation.
     pub fn new(domain: Arc<TextDomain>, memory: &BufferManager) -> Arc<Self> {
         let compression = Compression::of_key_domain(domain.clone());
-        Arc::new(Self { domain, compression, memory: memory.clone(), translation: Mutex::default() })
+        Arc::new(Self { domain, compression, memory: memory.clone(), translations: Mutex::default() })
     }
 
     /// How the build side's keys become codes, and come back.
@@ -69,14 +72,17 @@ impl KeyCodes {
     }
 
     fn translation(&self, dictionary: &Dictionary) -> Result<Translation> {
-        let mut known = self.translation.lock();
-        if let Some(known) = known.as_ref().filter(|known| known.dictionary == dictionary.id()) {
+        let mut known = self.translations.lock();
+        if let Some(known) = known.iter().find(|known| known.dictionary == dictionary.id()) {
             return Ok(known.clone());
         }
         let memory = self.memory.reserve(dictionary.len() * size_of::<u32>(), MemoryTag::HashTable)?;
         let codes = self.known_or_not(self.domain.places_of_entries(dictionary)).into();
         let made = Translation { dictionary: dictionary.id(), codes, _memory: Arc::new(memory) };
-        *known = Some(made.clone());
+        if known.len() == TRANSLATIONS_MAX {
+            known.remove(0);
+        }
+        known.push(made.clone());
         Ok(made)
     }
 }

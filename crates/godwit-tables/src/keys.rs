@@ -17,6 +17,7 @@ use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
 
 use crate::deleted::{DELTA, RowSet};
+use crate::delta::DeltaChunk;
 use crate::version::TableVersion;
 
 /// More keys than that aren't looked for one by one.
@@ -138,11 +139,12 @@ impl TableVersion {
     fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: usize) -> Result<()> {
         let (keys, deleted) = (search.keys, self.deleted().of(DELTA));
         let mut start = 0;
-        for (chunk, filters) in self.delta_with_filters() {
+        for DeltaChunk { chunk, filters, .. } in self.delta().chunks() {
             if start >= delta_rows {
                 break;
             }
-            let vectors: Vec<Vector> = columns.iter().map(|&column| chunk.dense(column)).collect();
+            let values = |&column: &usize| self.delta().values(column, &chunk.dense(column));
+            let vectors: Vec<Vector> = columns.iter().map(values).collect();
             let candidates = match chunk.len() < FILTER_ROWS_MIN {
                 true => (0..keys.hashes.len() as u32).collect(),
                 false => {

@@ -14,6 +14,7 @@
 
 mod codes;
 mod deleted;
+mod delta;
 mod inspect;
 mod keys;
 mod moves;

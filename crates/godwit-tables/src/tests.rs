@@ -34,6 +34,8 @@ enum Step {
     Replace(u8),
     Drop,
     Checkpoint,
+    /// Merges the delta of `t`, or of the other table if there is one.
+    Merge(bool),
     /// A checkpoint, between whose fold and switch `Move` or, for an odd number, `Load` commits.
     Overtaken(u8),
 }
@@ -47,6 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u8..20).prop_map(Step::Replace),
         1 => Just(Step::Drop),
         2 => Just(Step::Checkpoint),
+        2 => any::<bool>().prop_map(Step::Merge),
         2 => (1u8..9).prop_map(Step::Overtaken),
     ]
 }
@@ -125,9 +128,10 @@ fn rows_of(version: &TableVersion, memory: &BufferManager) -> Result<Vec<(RowId,
         })?;
     }
     let mut first = 0;
-    for chunk in version.delta() {
+    version.delta().visit(0, |chunk| {
         add(DELTA, &mut first, &chunk.dense_columns(), chunk.len());
-    }
+        Ok(())
+    })?;
     assert_eq!(found.len() as u64, version.rows());
     Ok(found)
 }
@@ -151,6 +155,12 @@ fn delete(transaction: &Transaction, name: &str, every: u8, memory: &BufferManag
 fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &BufferManager) -> Result<()> {
     match step {
         Step::Checkpoint => return store.checkpoint(),
+        Step::Merge(of_other) => {
+            let name = if of_other && model.other.is_some() { "other" } else { "t" };
+            store.merge_delta(name)?;
+            assert_eq!(store.table(name).expect("it is there").delta_rows(), 0);
+            return Ok(());
+        }
         Step::Overtaken(number) => {
             let folds = store.fold_all()?;
             let meanwhile = if number % 2 == 0 { Step::Move(number) } else { Step::Load(number) };
@@ -199,7 +209,7 @@ fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &Bu
                 transaction.drop_table("other")?;
             }
         }
-        Step::Checkpoint | Step::Overtaken(_) => unreachable!("they have no transaction of their own"),
+        Step::Checkpoint | Step::Merge(_) | Step::Overtaken(_) => unreachable!("they have no transaction of their own"),
     }
     commit(&transaction)
 }
@@ -307,6 +317,10 @@ proptest! {
                 // Rows get other ids, which both find.
                 Step::Checkpoint => {
                     store.checkpoint().unwrap();
+                    continue;
+                }
+                Step::Merge(_) => {
+                    store.merge_delta("t").unwrap();
                     continue;
                 }
                 _ => continue,

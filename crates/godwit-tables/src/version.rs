@@ -4,18 +4,20 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
-use godwit_common::{Error, MemoryTag, Result};
+use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::{TextDomain, scalar_from_integer};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::BufferManager;
 use godwit_sql::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
-use godwit_storage::table::{ColumnSummary, KeyFilters, Main};
+use godwit_storage::table::{ColumnSummary, Main};
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
-use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, RowType, Vector};
+use godwit_vector::{ColumnType, PhysicalType, RowType, Vector};
 
+use crate::codes::TextCodes;
 use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
+use crate::delta::{Delta, TextForm};
 use crate::moves::{Epoch, Moves};
 use crate::scan::{TableScan, sample};
 
@@ -32,8 +34,7 @@ pub struct TableVersion {
     /// The same with the row id behind the columns.
     scan_type: RowType,
     main: Arc<Main>,
-    delta: Vec<DeltaChunk>,
-    delta_rows: usize,
+    delta: Delta,
     deleted: DeletedRows,
     /// That of the row ids.
     epoch: Arc<Epoch>,
@@ -43,7 +44,7 @@ pub struct TableVersion {
     summaries: Vec<ColumnSummary>,
     rows: u64,
     /// By column, once somebody asked.
-    codes: Vec<OnceLock<Option<Arc<TextDomain>>>>,
+    codes: Vec<OnceLock<Option<Arc<TextCodes>>>>,
     memory: BufferManager,
 }
 
@@ -58,14 +59,6 @@ pub(crate) struct Fold {
     pub moves: Moves,
 }
 
-/// Rows of the delta: dense columns of the natural types, at most [`CHUNK_ROWS`] rows.
-#[derive(Clone)]
-struct DeltaChunk {
-    chunk: Chunk,
-    memory: Arc<Reservation>,
-    filters: Arc<KeyFilters>,
-}
-
 impl TableVersion {
     /// A table without a delta. `memory` holds dictionaries and blocks, and is nobody's in particular.
     pub(crate) fn new(name: &str, main: Main, rules: Arc<TableRules>, memory: &BufferManager) -> Result<Arc<Self>> {
@@ -77,8 +70,7 @@ impl TableVersion {
                 row_type: Vec::new(),
                 scan_type: Vec::new(),
                 main: Arc::new(main),
-                delta: Vec::new(),
-                delta_rows: 0,
+                delta: Delta::default(),
                 deleted: DeletedRows::default(),
                 epoch: Arc::default(),
                 content: Arc::default(),
@@ -87,19 +79,21 @@ impl TableVersion {
                 codes: Vec::new(),
                 memory: memory.clone(),
             }
-            .summarized(),
+            .summarized()?,
         )
     }
 
     /// With what is known of all rows.
-    fn summarized(mut self) -> Self {
+    fn summarized(mut self) -> Result<Self> {
         self.summaries = self.main.columns.iter().map(|column| column.summary.clone()).collect();
-        for DeltaChunk { chunk, .. } in &self.delta {
-            for (summary, column) in self.summaries.iter_mut().zip(chunk.dense_columns()) {
+        let summaries = &mut self.summaries;
+        self.delta.visit(0, |chunk| {
+            for (summary, column) in summaries.iter_mut().zip(chunk.dense_columns()) {
                 add_to_summary(summary, &column);
             }
-        }
-        self
+            Ok(())
+        })?;
+        Ok(self)
     }
 
     /// Derives what follows from the parts.
@@ -114,7 +108,7 @@ impl TableVersion {
         self.row_type = columns.collect::<Result<_>>()?;
         self.scan_type.clone_from(&self.row_type);
         self.scan_type.push(ColumnType::new(DataType::Int64, false)?);
-        self.rows = self.main.rows() + self.delta_rows as u64 - self.deleted.rows();
+        self.rows = self.main.rows() + self.delta.rows() as u64 - self.deleted.rows();
         self.codes = self.row_type.iter().map(|_| OnceLock::new()).collect();
         Ok(Arc::new(self))
     }
@@ -129,7 +123,6 @@ impl TableVersion {
             scan_type: Vec::new(),
             main: self.main.clone(),
             delta: self.delta.clone(),
-            delta_rows: self.delta_rows,
             deleted: self.deleted.clone(),
             epoch: self.epoch.clone(),
             content: Arc::default(),
@@ -142,7 +135,7 @@ impl TableVersion {
 
     /// The table with another main part, which may have more row groups, and the same delta.
     pub(crate) fn with_main(&self, main: Main) -> Result<Arc<Self>> {
-        Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized())
+        Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized()?)
     }
 
     /// The table with what folding made of `earlier`, and with what happened since; `None` if more than small changes of
@@ -154,11 +147,10 @@ impl TableVersion {
         }
         let since = self.deleted.since(&earlier.deleted);
         let since = fold.moves.applied(&since).ok_or_else(|| Error::internal("a row was deleted twice"))?;
-        let (delta, delta_rows) = self.delta_since(earlier)?;
         let (main, deleted) = (fold.main.clone(), fold.deleted.with(&since, &self.memory)?);
-        let (epoch, content) = (Arc::default(), self.content.clone());
-        let folded = Self { main, delta, delta_rows, deleted, epoch, content, ..self.parts() };
-        Self::assemble(folded.summarized()).map(Some)
+        let (delta, epoch, content) = (self.delta_since(earlier)?, Arc::default(), self.content.clone());
+        let folded = Self { main, delta, deleted, epoch, content, ..self.parts() };
+        Self::assemble(folded.summarized()?).map(Some)
     }
 
     /// The table with more rows in the delta.
@@ -167,16 +159,19 @@ impl TableVersion {
         for (summary, column) in next.summaries.iter_mut().zip(columns) {
             add_to_summary(summary, column);
         }
-        for start in (0..rows).step_by(CHUNK_ROWS) {
-            let count = CHUNK_ROWS.min(rows - start);
-            let columns: Vec<Vector> = columns.iter().map(|column| column.slice(start, count)).collect();
-            let bytes = columns.iter().map(bytes_of).sum();
-            let memory = Arc::new(self.memory.reserve(bytes, MemoryTag::Table)?);
-            next.delta.push(DeltaChunk { chunk: Chunk::new(columns, count), memory, filters: Arc::default() });
-        }
-        next.delta_rows += rows;
-        merge_small(&mut next.delta, &self.memory)?;
+        next.delta.append(columns, rows, |column| self.text_form(column), &self.memory)?;
         Self::assemble(next)
+    }
+
+    /// How strings of a column are kept in the delta.
+    fn text_form(&self, column: usize) -> TextForm {
+        let name = self.schema.field(column).name();
+        let is_key = |columns: &[String]| matches!(columns, [only] if only.eq_ignore_ascii_case(name));
+        if self.rules.keys.iter().any(|key| is_key(&key.columns)) {
+            return TextForm::Values;
+        }
+        // Where the main part has codes, all rows should.
+        if self.main.columns[column].dictionary.is_some() { TextForm::Codes } else { TextForm::CodesIfFew }
     }
 
     /// The table without these rows.
@@ -210,7 +205,7 @@ impl TableVersion {
     /// True if there is such a row, be it deleted or not.
     pub(crate) fn has_row(&self, RowId { place, row }: RowId) -> bool {
         match place {
-            DELTA => (row as usize) < self.delta_rows,
+            DELTA => (row as usize) < self.delta.rows(),
             group => self.main.groups.get(group as usize).is_some_and(|group| row < group.rows),
         }
     }
@@ -223,7 +218,7 @@ impl TableVersion {
     /// The delta from row `first` on, deleted rows too, as dense columns.
     pub(crate) fn delta_from(&self, first: usize) -> Result<(Vec<Vector>, usize)> {
         let mut chunks = Vec::new();
-        self.visit_delta(first, |chunk, _| {
+        self.delta.visit(first, |chunk| {
             chunks.push(chunk.dense_columns());
             Ok(())
         })?;
@@ -232,7 +227,7 @@ impl TableVersion {
             true => Vec::new(),
             false => (0..self.schema.fields().len()).map(column).collect(),
         };
-        Ok((columns, self.delta_rows - first))
+        Ok((columns, self.delta.rows() - first))
     }
 
     /// The rows that came since `earlier`, a version of the same history and epoch, as a table of their own.
@@ -244,7 +239,7 @@ impl TableVersion {
         for (place, set) in self.deleted.places() {
             for row in set.iter() {
                 let (place, row) = match place {
-                    DELTA => (Some(DELTA), row.checked_sub(earlier.delta_rows as u32)),
+                    DELTA => (Some(DELTA), row.checked_sub(earlier.delta.rows() as u32)),
                     place => (place.checked_sub(groups_before as u32), Some(row)),
                 };
                 if let (Some(place), Some(row)) = (place, row) {
@@ -252,32 +247,14 @@ impl TableVersion {
                 }
             }
         }
-        let (delta, delta_rows) = self.delta_since(earlier)?;
+        let delta = self.delta_since(earlier)?;
         let deleted = DeletedRows::default().with(&deleted, &self.memory)?;
-        Self::assemble(Self { main: Arc::new(main), delta, delta_rows, deleted, ..self.parts() })
+        Self::assemble(Self { main: Arc::new(main), delta, deleted, ..self.parts() })
     }
 
-    /// What the delta has beyond that of an earlier version with the same rows before, and how many rows that is.
-    fn delta_since(&self, earlier: &TableVersion) -> Result<(Vec<DeltaChunk>, usize)> {
-        let mut delta = Vec::new();
-        self.visit_delta(earlier.delta_rows, |chunk, memory| {
-            delta.push(DeltaChunk { chunk, memory: memory.clone(), filters: Arc::default() });
-            Ok(())
-        })?;
-        Ok((delta, self.delta_rows - earlier.delta_rows))
-    }
-
-    /// Hands over the delta from row `first` on, deleted rows too.
-    fn visit_delta(&self, first: usize, mut visit: impl FnMut(Chunk, &Arc<Reservation>) -> Result<()>) -> Result<()> {
-        let mut start = 0;
-        for DeltaChunk { chunk, memory, .. } in &self.delta {
-            let skipped = first.saturating_sub(start).min(chunk.len());
-            start += chunk.len();
-            if skipped < chunk.len() {
-                visit(chunk.slice(skipped, chunk.len() - skipped), memory)?;
-            }
-        }
-        Ok(())
+    /// What the delta has beyond that of an earlier version with the same rows before.
+    fn delta_since(&self, earlier: &TableVersion) -> Result<Delta> {
+        self.delta.since(earlier.delta.rows(), |column| self.text_form(column), &self.memory)
     }
 
     /// Hands over the rows of the delta from row `first` on that aren't deleted.
@@ -287,7 +264,7 @@ impl TableVersion {
         mut visit: impl FnMut(&[Vector], usize) -> Result<()>,
     ) -> Result<()> {
         let mut start = first;
-        self.visit_delta(first, |mut chunk, _| {
+        self.delta.visit(first, |mut chunk| {
             let live = self.deleted.of(DELTA).and_then(|set| set.others(start, chunk.len()));
             start += chunk.len();
             if let Some(live) = live {
@@ -372,19 +349,14 @@ impl TableVersion {
         &self.scan_type
     }
 
-    /// The rows in memory, deleted ones too.
-    pub fn delta(&self) -> impl Iterator<Item = &Chunk> {
-        self.delta.iter().map(|delta| &delta.chunk)
+    /// The rows that are in no row group yet, deleted ones too.
+    pub(crate) fn delta(&self) -> &Delta {
+        &self.delta
     }
 
-    /// The same, with what finds keys in each chunk.
-    pub(crate) fn delta_with_filters(&self) -> impl Iterator<Item = (&Chunk, &KeyFilters)> {
-        self.delta.iter().map(|delta| (&delta.chunk, delta.filters.as_ref()))
-    }
-
-    /// Rows that are in no row group yet, deleted ones too.
+    /// Number of the rows in the delta, deleted ones too.
     pub fn delta_rows(&self) -> usize {
-        self.delta_rows
+        self.delta.rows()
     }
 
     /// Rows that are deleted and still take room.
@@ -396,8 +368,8 @@ impl TableVersion {
         &self.memory
     }
 
-    /// Where [`Self::text_codes`] remembers what it found.
-    pub(crate) fn known_codes(&self, column: usize) -> &OnceLock<Option<Arc<TextDomain>>> {
+    /// Where [`Self::codes`] remembers what it found.
+    pub(crate) fn known_codes(&self, column: usize) -> &OnceLock<Option<Arc<TextCodes>>> {
         &self.codes[column]
     }
 
@@ -407,7 +379,7 @@ impl TableVersion {
         let handle = Arc::new(TableHandle(table.clone()));
         let statistics = Arc::new(self.statistics());
         let definition = TableDefinition::new(&self.name, self.schema.clone(), statistics, handle);
-        let stored_rows = self.main.rows() + self.delta_rows as u64;
+        let stored_rows = self.main.rows() + self.delta.rows() as u64;
         let sample = SampledTable::new(table, &definition.schema, stored_rows, &self.memory);
         Arc::new(definition.with_writable(Arc::new(Writable(self.clone()))).with_sample(Arc::new(sample)))
     }
@@ -447,19 +419,6 @@ impl TableVersion {
     }
 }
 
-/// The memory that a vector takes, about.
-fn bytes_of(vector: &Vector) -> usize {
-    let strings = match vector.physical() {
-        PhysicalType::Str => {
-            let flat = vector.to_flat();
-            let strings = flat.strings();
-            (0..vector.len()).filter(|&row| vector.is_valid(row)).map(|row| strings.get(row).len()).sum()
-        }
-        _ => 0,
-    };
-    strings + vector.len() * vector.physical().width_bytes()
-}
-
 /// Adds the values of a vector.
 fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) {
     let nulls = (0..vector.len()).filter(|&row| !vector.is_valid(row)).count();
@@ -496,24 +455,6 @@ fn add_to_summary(summary: &mut ColumnSummary, vector: &Vector) {
             None => found,
         });
     }
-}
-
-/// Joins chunks at the end that are of one size, about, so that many small commits make few chunks, and each row is copied
-/// a few times only.
-fn merge_small(delta: &mut Vec<DeltaChunk>, memory: &BufferManager) -> Result<()> {
-    while let [.., before, last] = &delta[..]
-        && before.chunk.len() <= 2 * last.chunk.len()
-        && before.chunk.len() + last.chunk.len() <= CHUNK_ROWS
-    {
-        let (first, second) = (&before.chunk, &last.chunk);
-        let bytes = before.memory.bytes() + last.memory.bytes();
-        let memory = Arc::new(memory.reserve(bytes, MemoryTag::Table)?);
-        let joined = (0..second.width()).map(|column| concatenated(&[first.dense(column), second.dense(column)]));
-        let chunk = Chunk::new(joined.collect(), first.len() + second.len());
-        delta.truncate(delta.len() - 2);
-        delta.push(DeltaChunk { chunk, memory, filters: Arc::default() });
-    }
-    Ok(())
 }
 
 /// What the executor sees of a version.

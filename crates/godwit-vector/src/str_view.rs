@@ -273,6 +273,24 @@ impl StrColumn {
         Self { views: ScalarBuffer::from(taken), heaps: self.heaps.clone() }
     }
 
+    /// The strings of both, one column behind the other; the bytes are shared.
+    pub fn chained(&self, other: &StrColumn) -> Self {
+        let mut views: Vec<u128> = Vec::with_capacity(self.len() + other.len());
+        views.extend_from_slice(&self.views);
+        views.extend_from_slice(&other.views);
+        Self { views: ScalarBuffer::from(views), heaps: self.heaps.union(&other.heaps) }
+    }
+
+    /// The strings at `rows` of [`chained`](Self::chained) columns; the bytes are shared.
+    pub fn take_of_both(&self, other: &StrColumn, rows: &[u32]) -> Self {
+        let view = |&row: &u32| match (row as usize).checked_sub(self.len()) {
+            None => self.views[row as usize],
+            Some(row) => other.views[row],
+        };
+        let taken: Vec<u128> = rows.iter().map(view).collect();
+        Self { views: ScalarBuffer::from(taken), heaps: self.heaps.union(&other.heaps) }
+    }
+
     /// Strings `offset .. offset + len`; everything is shared.
     pub fn slice(&self, offset: usize, len: usize) -> Self {
         Self { views: self.views.slice(offset, len), heaps: self.heaps.clone() }
@@ -282,6 +300,19 @@ impl StrColumn {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_behind_each_other_keep_both_alive() {
+        let texts = |column: &StrColumn| column.iter().map(|text| text.to_vec()).collect::<Vec<_>>();
+        let (first, second) = (["a", "longer than inline"], ["", "another long string", "b"]);
+        let (chained, taken) = {
+            let (first, second) = (StrColumn::from_strings(first), StrColumn::from_strings(second));
+            (first.chained(&second), first.take_of_both(&second, &[3, 1, 4, 0, 1]))
+        };
+        assert_eq!(texts(&chained), first.iter().chain(&second).map(|text| text.as_bytes()).collect::<Vec<_>>());
+        assert_eq!(texts(&taken), [second[1], first[1], second[2], first[0], first[1]].map(str::as_bytes));
+        assert!(texts(&StrColumn::from_strings::<&str>([]).chained(&StrColumn::from_strings::<&str>([]))).is_empty());
+    }
 
     #[test]
     fn views_compare_like_their_strings() {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Windows begin with the rows that aren't deleted. The column behind those of the table is the row id.
-//! Text columns with codes come out as dictionary vectors that share the table's dictionary.
+//! Text columns with codes come out as dictionary vectors: of the dictionary of all values of the version if the plan asked
+//! for it, else each part's with its own. Filters over one text column are evaluated once per value, in the delta, too.
 
 mod packed;
 mod plan;
@@ -27,6 +28,7 @@ use godwit_exec::metrics::OperatorMetrics;
 use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
 use godwit_exec::scan_filter::{self, Stage, StagePlan};
 use godwit_exec::{QueryContext, ScanRequest};
+use godwit_vector::Bitmap;
 
 use crate::version::TableVersion;
 use packed::PackedFilter;
@@ -54,6 +56,8 @@ struct Started {
     dictionaries: Dictionaries,
     /// By stage: how it is evaluated on packed values, if it can be.
     packed: Vec<Option<Arc<PackedFilter>>>,
+    /// By stage: which codes of the delta's dictionary pass, if that tells which rows do.
+    delta: Vec<Option<Arc<Bitmap>>>,
 }
 
 impl TableScan {
@@ -122,7 +126,7 @@ impl Source for ScanSource {
         let scan = &self.0;
         let memory = query.memory.scoped(scan.metrics.memory().clone());
         let main = scan.version.main();
-        let dictionaries = Dictionaries::load(main, &scan.columns(), scan.version.memory())?;
+        let dictionaries = Dictionaries::load(&scan.version, &scan.columns())?;
         let ranges = scan
             .request
             .join_filters
@@ -140,7 +144,13 @@ impl Source for ScanSource {
             .iter()
             .map(|stage| PackedFilter::of(stage, scan.version.scan_type(), &dictionaries, rows_left, &memory));
         let packed = packed.map(|filter| Ok(filter?.map(Arc::new))).collect::<Result<_>>()?;
-        let is_first = scan.started.set(Started { plan, dictionaries, packed }).is_ok();
+        let (row_type, delta_rows) = (scan.version.scan_type(), scan.version.delta_rows());
+        let delta = scan.stages.iter().map(|stage| {
+            let codes = packed::delta_codes(stage, row_type, &dictionaries, delta_rows, &memory)?;
+            Ok(codes.map(Arc::new))
+        });
+        let delta = delta.collect::<Result<_>>()?;
+        let is_first = scan.started.set(Started { plan, dictionaries, packed, delta }).is_ok();
         assert!(is_first, "a source is started once");
         Ok(())
     }
@@ -154,8 +164,12 @@ impl Source for ScanSource {
     }
 
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        let stages = self.0.stages.iter().zip(&self.0.started().packed);
-        let stages = stages.filter_map(|(plan, packed)| WorkerStage::new(Stage::new(plan)?, packed.clone()));
+        let Started { packed, delta, .. } = self.0.started();
+        let stages = self.0.stages.iter().zip(packed).zip(delta);
+        let stages = stages.filter_map(|((plan, packed), delta)| {
+            let stage = Stage::new(plan)?;
+            Some(WorkerStage { stage, packed: packed.clone(), delta: delta.clone() })
+        });
         Ok(Box::new(ScanWorker::new(self.0.clone(), query.clone(), stages.collect())))
     }
 

@@ -8,11 +8,10 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::expr::{Between, BinaryExpr};
 use datafusion_expr::{Expr, Operator};
 use godwit_common::{MemoryTag, Result};
-use godwit_encoding::OrderedDictionary;
 use godwit_exec::scan_filter::{Stage, StagePlan};
 use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
-use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
+use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, PhysicalType, RowType, ValueRange, Vector};
 
 use super::reader::Dictionaries;
 
@@ -25,6 +24,21 @@ pub(super) enum PackedFilter {
 }
 
 impl PackedFilter {
+    /// Codes of which these pass.
+    fn of_passing(codes: Bitmap) -> Self {
+        let words = codes.words();
+        let count: usize = words.iter().map(|word| word.count_ones() as usize).sum();
+        let first = words.iter().position(|&word| word != 0);
+        let last = words.iter().rposition(|&word| word != 0);
+        let (Some(first), Some(last)) = (first, last) else { return Self::Range(ValueRange { min: 1, max: 0 }) };
+        let first = first * 64 + words[first].trailing_zeros() as usize;
+        let last = last * 64 + 63 - words[last].leading_zeros() as usize;
+        match last - first + 1 == count {
+            true => Self::Range(ValueRange { min: first as i128, max: last as i128 }),
+            false => Self::Codes(codes),
+        }
+    }
+
     /// The filter of a stage, if it can be evaluated on packed values and that pays for a scan of so many rows.
     pub(super) fn of(
         stage: &StagePlan,
@@ -37,14 +51,12 @@ impl PackedFilter {
         let &[column] = &columns[..] else { return Ok(None) };
         if row_type[column].physical == PhysicalType::Str {
             let Some(dictionary) = dictionaries.get(column) else { return Ok(None) };
-            let is_stable = match stage {
-                StagePlan::Predicate { can_fail, .. } => !can_fail,
-                StagePlan::Keys { filter, .. } => filter.filter.get().is_some_and(|filter| !filter.gets_better()),
-            };
-            if !is_stable || dictionary.len() as u64 > rows {
+            if !is_stable(stage) || dictionary.len() as u64 > rows {
                 return Ok(None);
             }
-            return of_codes(stage, dictionary, memory);
+            let texts = dictionaries.texts(column);
+            let passing = passing(stage, dictionary.shared(), &|codes| texts.of_main(codes), memory)?;
+            return Ok(passing.map(Self::of_passing));
         }
         match stage {
             StagePlan::Predicate { conjuncts, .. } => {
@@ -60,41 +72,66 @@ impl PackedFilter {
     }
 }
 
-/// The codes of the strings that pass.
-fn of_codes(stage: &StagePlan, dictionary: &OrderedDictionary, memory: &BufferManager) -> Result<Option<PackedFilter>> {
+/// The codes of the delta's dictionary that pass the filter of a stage, if they say which rows do and that pays for so many
+/// rows.
+pub(super) fn delta_codes(
+    stage: &StagePlan,
+    row_type: &RowType,
+    dictionaries: &Dictionaries,
+    rows: usize,
+    memory: &BufferManager,
+) -> Result<Option<Bitmap>> {
+    let columns = stage.columns();
+    let &[column] = &columns[..] else { return Ok(None) };
+    if row_type[column].physical != PhysicalType::Str || !is_stable(stage) {
+        return Ok(None);
+    }
+    let texts = dictionaries.texts(column);
+    match texts.delta().filter(|dictionary| dictionary.len() <= rows) {
+        Some(dictionary) => passing(stage, dictionary, &|codes| Ok(texts.of_delta(codes)), memory),
+        None => Ok(None),
+    }
+}
+
+/// True if a filter may be evaluated on values that no row has, once for all.
+fn is_stable(stage: &StagePlan) -> bool {
+    match stage {
+        StagePlan::Predicate { can_fail, .. } => !can_fail,
+        StagePlan::Keys { filter, .. } => filter.filter.get().is_some_and(|filter| !filter.gets_better()),
+    }
+}
+
+/// The entries of a dictionary that pass; `None` if they don't say which rows do. `strings` makes of codes what the scan
+/// would.
+fn passing(
+    stage: &StagePlan,
+    dictionary: &Dictionary,
+    strings: &dyn Fn(&Vector) -> Result<Vector>,
+    memory: &BufferManager,
+) -> Result<Option<Bitmap>> {
     let Some(mut worker) = Stage::new(stage) else { return Ok(None) };
     // What is TRUE for NULL isn't a set of codes.
     if passes_null(&mut worker)? {
         return Ok(None);
     }
-    let strings = dictionary.len();
-    let _reservation = memory.reserve(strings / 8, MemoryTag::Table)?;
-    let mut passing = Bitmap::filled(strings, false);
-    let (mut first, mut last, mut count) = (strings, 0, 0);
+    let entries = dictionary.len();
+    let _reservation = memory.reserve(entries / 8, MemoryTag::Table)?;
+    let mut passing = Bitmap::filled(entries, false);
     // Filters about codes have no use for strings.
     let by_codes = matches!(stage, StagePlan::Keys { filter, .. } if filter.key.is_some());
-    let values = Vector::flat(dictionary.shared().values().clone(), None);
-    for start in (0..strings).step_by(CHUNK_ROWS) {
-        let rows = CHUNK_ROWS.min(strings - start);
-        let entries = match by_codes {
-            true => {
-                let codes: Vec<u32> = (start as u32..(start + rows) as u32).collect();
-                Vector::dictionary(codes.into(), dictionary.shared().clone(), None)
-            }
+    let values = Vector::flat(dictionary.values().clone(), None);
+    for start in (0..entries).step_by(CHUNK_ROWS) {
+        let rows = CHUNK_ROWS.min(entries - start);
+        let part = match by_codes {
+            true => strings(&Vector::from_values((start as u32..(start + rows) as u32).collect::<Vec<u32>>(), None))?,
             false => values.slice(start, rows),
         };
-        let kept = worker.rows(&Chunk::new(vec![entries], rows))?;
+        let kept = worker.rows(&Chunk::new(vec![part], rows))?;
         for row in kept.unwrap_or_else(|| (0..rows as u32).collect()) {
-            let code = start + row as usize;
-            passing.set(code, true);
-            (first, last, count) = (first.min(code), last.max(code), count + 1);
+            passing.set(start + row as usize, true);
         }
     }
-    Ok(Some(match count {
-        0 => PackedFilter::Range(ValueRange { min: 1, max: 0 }),
-        count if last - first + 1 == count => PackedFilter::Range(ValueRange { min: first as i128, max: last as i128 }),
-        _ => PackedFilter::Codes(passing),
-    }))
+    Ok(Some(passing))
 }
 
 fn passes_null(stage: &mut Stage) -> Result<bool> {

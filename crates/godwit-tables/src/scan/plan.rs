@@ -12,6 +12,7 @@ use godwit_vector::{Chunk, PhysicalType, ValueRange};
 
 use super::reader::Dictionaries;
 use crate::deleted::Place;
+use crate::delta::DeltaChunk;
 use crate::version::TableVersion;
 
 /// Rows of a morsel: half of a row group, so that two workers end together.
@@ -21,7 +22,7 @@ const MORSEL_ROWS: usize = 65_536;
 pub(crate) enum Morsel {
     /// Rows of a row group of the main part, and its number.
     Main(Arc<RowGroup>, Place, Range<usize>),
-    /// Rows of the delta, and the number of the first.
+    /// Rows of the delta as they are kept, and the number of the first.
     Delta(Chunk, usize),
 }
 
@@ -71,7 +72,7 @@ pub(super) fn plan(
         );
     }
     let mut first = 0;
-    for chunk in version.delta() {
+    for DeltaChunk { chunk, .. } in version.delta().chunks() {
         plan.rows += chunk.len() as u64;
         plan.morsels.push(Morsel::Delta(chunk.clone(), first));
         first += chunk.len();

@@ -6,27 +6,77 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use godwit_encoding::OrderedDictionary;
 use godwit_memory::BufferManager;
-use godwit_storage::table::{Main, OpenPart, RowGroup};
-use godwit_vector::{PhysicalType, Vector};
+use godwit_storage::table::{OpenPart, RowGroup};
+use godwit_vector::{Dictionary, PhysicalType, Vector};
 
 use super::packed::PackedFilter;
+use crate::codes::TextCodes;
+use crate::delta::{has_codes, with_dictionary};
+use crate::version::TableVersion;
 
-/// The dictionaries of the columns that a scan reads, by column.
-pub(super) struct Dictionaries(Vec<Option<OrderedDictionary>>);
+/// What codes of the columns that a scan reads stand for, by column.
+pub(super) struct Dictionaries(Vec<Texts>);
+
+/// What codes of a text column stand for.
+#[derive(Clone, Default)]
+pub(super) struct Texts {
+    main: Option<OrderedDictionary>,
+    delta: Option<Arc<Dictionary>>,
+    /// If the plan asked for them: what is read has these codes.
+    codes: Option<Arc<TextCodes>>,
+}
 
 impl Dictionaries {
-    pub(super) fn load(main: &Main, columns: &[usize], memory: &BufferManager) -> Result<Self> {
-        let mut dictionaries = vec![None; main.columns.len()];
-        for &column in columns {
-            if let Some(dictionary) = main.columns.get(column).and_then(|column| column.dictionary.as_ref()) {
-                dictionaries[column] = Some(dictionary.load(memory)?);
-            }
+    pub(super) fn load(version: &TableVersion, columns: &[usize]) -> Result<Self> {
+        let mut texts = vec![Texts::default(); version.row_type().len()];
+        // Row ids have no dictionary.
+        for &column in columns.iter().filter(|&&column| column < version.row_type().len()) {
+            let main = version.main().columns[column].dictionary.as_ref();
+            texts[column] = Texts {
+                main: main.map(|dictionary| dictionary.load(version.memory())).transpose()?,
+                delta: version.delta().dictionary(column).cloned(),
+                codes: version.codes(column).cloned(),
+            };
         }
-        Ok(Self(dictionaries))
+        Ok(Self(texts))
     }
 
+    /// Of the main part.
     pub(super) fn get(&self, column: usize) -> Option<&OrderedDictionary> {
-        self.0[column].as_ref()
+        self.0[column].main.as_ref()
+    }
+
+    pub(super) fn texts(&self, column: usize) -> &Texts {
+        &self.0[column]
+    }
+}
+
+impl Texts {
+    /// Codes of the main part as strings.
+    pub(super) fn of_main(&self, codes: &Vector) -> Result<Vector> {
+        let strings = match &self.main {
+            Some(dictionary) => dictionary.with_codes(codes),
+            None => OrderedDictionary::from_sorted([]).with_codes(codes),
+        };
+        let unknown = "a column segment is damaged: it has a code that the dictionary doesn't have";
+        let strings = strings.ok_or_else(|| Error::corrupt(unknown))?;
+        let translated = self.codes.as_ref().filter(|_| self.main.is_some()).and_then(|known| known.of_main(codes));
+        Ok(translated.unwrap_or(strings))
+    }
+
+    /// A column of the delta as it is kept, as strings.
+    pub(super) fn of_delta(&self, kept: &Vector) -> Vector {
+        match (&self.codes, &self.delta) {
+            _ if !has_codes(kept) => kept.clone(),
+            (Some(codes), _) => codes.of_delta(kept),
+            (None, Some(dictionary)) => with_dictionary(kept, dictionary),
+            (None, None) => unreachable!("a delta with codes has a dictionary"),
+        }
+    }
+
+    /// The dictionary of the delta.
+    pub(super) fn delta(&self) -> Option<&Arc<Dictionary>> {
+        self.delta.as_ref()
     }
 }
 
@@ -34,14 +84,14 @@ impl Dictionaries {
 pub(super) struct ColumnReader {
     column: usize,
     is_text: bool,
-    dictionary: Option<OrderedDictionary>,
+    texts: Texts,
     open: Option<(Arc<RowGroup>, OpenPart)>,
 }
 
 impl ColumnReader {
     pub(super) fn new(column: usize, physical: PhysicalType, dictionaries: &Dictionaries) -> Self {
         let is_text = physical == PhysicalType::Str;
-        Self { column, is_text, dictionary: dictionaries.get(column).cloned(), open: None }
+        Self { column, is_text, texts: dictionaries.texts(column).clone(), open: None }
     }
 
     /// The part with the window's rows, and the window in it.
@@ -72,17 +122,26 @@ impl ColumnReader {
         selected: Option<&[u32]>,
         memory: &BufferManager,
     ) -> Result<Vector> {
-        let (is_text, dictionary) = (self.is_text, self.dictionary.clone());
         let (open, rows) = self.part(group, window, memory)?;
         let part = open.part()?;
         let values = match selected {
             Some(selected) => part.take(rows.start, selected)?,
             None => part.decode(rows)?,
         };
-        match is_text && values.physical() == PhysicalType::U32 {
-            true => with_dictionary(&values, dictionary.as_ref()),
+        match self.is_text && values.physical() == PhysicalType::U32 {
+            true => self.texts.of_main(&values),
             false => Ok(values),
         }
+    }
+
+    /// The strings of a text column of the delta, or what else the column is.
+    pub(super) fn read_delta(&self, kept: &Vector) -> Vector {
+        if self.is_text { self.texts.of_delta(kept) } else { kept.clone() }
+    }
+
+    /// True if a column of the delta is kept as codes.
+    pub(super) fn is_coded(&self, kept: &Vector) -> bool {
+        self.is_text && has_codes(kept)
     }
 
     /// True if the values of the window are integers, or codes of a dictionary: what packed filters work on.
@@ -120,13 +179,4 @@ impl ColumnReader {
             PackedFilter::Codes(codes) => open.part()?.retain_codes(rows, codes, mask),
         }
     }
-}
-
-/// Codes as the strings that they stand for.
-fn with_dictionary(codes: &Vector, dictionary: Option<&OrderedDictionary>) -> Result<Vector> {
-    let strings = match dictionary {
-        Some(dictionary) => dictionary.with_codes(codes),
-        None => OrderedDictionary::from_sorted([]).with_codes(codes),
-    };
-    strings.ok_or_else(|| Error::corrupt("a column segment is damaged: it has a code that the dictionary doesn't have"))
 }

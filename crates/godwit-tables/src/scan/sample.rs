@@ -15,10 +15,10 @@ use crate::version::TableVersion;
 /// The values of a column, of row groups and of the delta; `None` for row ids, and if there are no rows.
 pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
     let Some(ty) = version.row_type().get(column) else { return Ok(None) };
-    let dictionaries = Dictionaries::load(version.main(), &[column], version.memory())?;
+    let dictionaries = Dictionaries::load(version, &[column])?;
     let mut reader = ColumnReader::new(column, ty.physical, &dictionaries);
     let groups = &version.main().groups;
-    let delta: Vec<_> = version.delta().collect();
+    let delta: Vec<_> = version.delta().chunks().iter().map(|delta| &delta.chunk).collect();
     let parts = groups.iter().map(|group| group.rows as usize).chain(delta.iter().map(|chunk| chunk.len()));
     let mut pieces = Vec::new();
     for sampled in pick_sample(&parts.collect::<Vec<_>>()) {
@@ -30,7 +30,8 @@ pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager
             Some(at) => {
                 let first = delta[..at].iter().map(|chunk| chunk.len()).sum();
                 let rows = live_rows(version, DELTA, first, &sampled);
-                pieces.extend(sampled_values(&[delta[at].dense(column).take(&rows)]));
+                let kept = delta[at].dense(column).take(&rows);
+                pieces.extend(sampled_values(&[version.delta().strings(column, &kept)]));
             }
         }
     }

@@ -11,7 +11,7 @@ use godwit_exec::pipeline::{SourceVerdict, SourceWorker};
 use godwit_exec::scan_filter::{Stage, reorder};
 use godwit_memory::BufferManager;
 use godwit_storage::table::{RowGroup, WINDOW_ROWS};
-use godwit_vector::{Chunk, Vector};
+use godwit_vector::{Bitmap, Chunk, Vector};
 
 use super::TableScan;
 use super::packed::PackedFilter;
@@ -20,16 +20,11 @@ use super::reader::ColumnReader;
 use super::window::Window;
 use crate::deleted::{DELTA, Place, RowId};
 
-/// A stage, and how it is evaluated on packed values if it can be.
+/// A stage, and how it is evaluated on packed values and on codes of the delta, if it can be.
 pub(super) struct WorkerStage {
-    stage: Stage,
-    packed: Option<Arc<PackedFilter>>,
-}
-
-impl WorkerStage {
-    pub(super) fn new(stage: Stage, packed: Option<Arc<PackedFilter>>) -> Option<Self> {
-        Some(Self { stage, packed })
-    }
+    pub stage: Stage,
+    pub packed: Option<Arc<PackedFilter>>,
+    pub delta: Option<Arc<Bitmap>>,
 }
 
 impl AsRef<Stage> for WorkerStage {
@@ -129,7 +124,7 @@ impl ScanWorker {
     }
 
     fn filter(&mut self, window: &mut Window, stages: &mut [WorkerStage]) -> Result<()> {
-        for WorkerStage { stage, packed } in stages {
+        for WorkerStage { stage, packed, .. } in stages {
             if stage.is_skipped() {
                 continue;
             }
@@ -187,18 +182,22 @@ impl ScanWorker {
 
     /// The rows of a chunk of the delta that pass all filters.
     fn read_delta(&mut self, mut chunk: Chunk) -> Result<Option<Chunk>> {
-        for WorkerStage { stage, .. } in &mut self.stages {
+        for WorkerStage { stage, delta, .. } in &mut self.stages {
             if stage.is_skipped() {
                 continue;
             }
-            if let Some(kept) = stage.rows(&chunk.project(&stage.columns))? {
+            let kept = match delta.as_ref().filter(|_| is_coded(&self.readers, &chunk, stage.columns[0])) {
+                Some(passing) => Some(passing_rows(&chunk.dense(stage.columns[0]), passing)),
+                None => stage.rows(&delta_values(&self.readers, &chunk, &stage.columns))?,
+            };
+            if let Some(kept) = kept {
                 chunk.select(&kept);
                 if chunk.is_empty() {
                     return Ok(None);
                 }
             }
         }
-        Ok(Some(chunk.project(&self.scan.request.columns)))
+        Ok(Some(delta_values(&self.readers, &chunk, &self.scan.request.columns)))
     }
 
     /// Works on the morsel; true if it is finished.
@@ -236,6 +235,31 @@ impl ScanWorker {
         self.pending = Some(chunk.slice(most, chunk.len() - most));
         Some(chunk.slice(0, most))
     }
+}
+
+/// True if a column of a chunk of the delta is kept as codes. Row ids have no reader.
+fn is_coded(readers: &[Option<ColumnReader>], chunk: &Chunk, column: usize) -> bool {
+    let reader = readers.get(column).and_then(Option::as_ref);
+    reader.is_some_and(|reader| reader.is_coded(chunk.column(column).vector))
+}
+
+/// Columns of a chunk of the delta, codes as strings.
+fn delta_values(readers: &[Option<ColumnReader>], chunk: &Chunk, columns: &[usize]) -> Chunk {
+    if !columns.iter().any(|&column| is_coded(readers, chunk, column)) {
+        return chunk.project(columns);
+    }
+    let value = |&column: &usize| match readers.get(column).and_then(Option::as_ref) {
+        Some(reader) => reader.read_delta(&chunk.dense(column)),
+        None => chunk.dense(column),
+    };
+    Chunk::new(columns.iter().map(value).collect(), chunk.len())
+}
+
+/// The rows whose codes pass; NULL doesn't.
+fn passing_rows(codes: &Vector, passing: &Bitmap) -> Vec<u32> {
+    let flat = codes.to_flat();
+    let passes = |&(row, code): &(usize, &u32)| codes.is_valid(row) && passing.get(*code as usize);
+    flat.values::<u32>().iter().enumerate().filter(passes).map(|(row, _)| row as u32).collect()
 }
 
 /// The ids of rows of a place, which are counted from `first`.

@@ -47,6 +47,9 @@ pub const CHECKPOINT_BYTES: u64 = 16 << 20;
 /// From so many rows in the delta of a table on, a checkpoint is due: they are scanned row by row, and stay in memory.
 const DELTA_ROWS_MAX: usize = ROW_GROUP_ROWS;
 
+/// From so many bytes in the delta of a table on, likewise: deltas stay when that of another table is merged, the log doesn't.
+const DELTA_BYTES_MAX: u64 = 2 * CHECKPOINT_BYTES;
+
 /// A commit waits for the checkpoint that is being made if log or delta are so many times as long as they should be.
 const WAITS_FROM: u64 = 4;
 
@@ -220,9 +223,8 @@ impl Store {
     fn encodings(&self, rules: &TableRules, fields: &[Field]) -> Vec<EncodingChoice> {
         let all = self.encoding();
         let of_rules = |field: &Field| {
-            let mut encodings = rules.encodings.iter();
-            let (_, name) = encodings.find(|(column, _)| column.eq_ignore_ascii_case(field.name()))?;
-            EncodingChoice::from_name(name).filter(|&choice| choice != EncodingChoice::Auto)
+            let choice = rules.encoding_of(field.name()).and_then(EncodingChoice::from_name);
+            choice.filter(|&choice| choice != EncodingChoice::Auto)
         };
         fields.iter().map(|field| of_rules(field).unwrap_or(all)).collect()
     }
@@ -299,8 +301,12 @@ impl Store {
         changed: impl Iterator<Item = &'a Arc<TableVersion>>,
     ) -> Result<()> {
         let log_bytes = self.log().map_or(0, Log::bytes);
-        let delta_rows = changed.map(|table| table.delta_rows()).max().unwrap_or(0);
-        let times = (log_bytes / self.checkpoint_bytes()).max(delta_rows as u64 / DELTA_ROWS_MAX as u64);
+        // A delta may be older than the log.
+        let of_delta = |table: &Arc<TableVersion>| {
+            let (rows, bytes) = (table.delta_rows() / DELTA_ROWS_MAX, table.delta().bytes() as u64);
+            (rows as u64).max(bytes / DELTA_BYTES_MAX)
+        };
+        let times = (log_bytes / self.checkpoint_bytes()).max(changed.map(of_delta).max().unwrap_or(0));
         if times == 0 || log_bytes < self.postponed_to_bytes.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -1,0 +1,357 @@
+//! The dictionary of a text column of a delta: its values in the order in which they came.
+//!
+//! ```text
+//!   code      0      1      2      3   ┊   4      5
+//!   value   pear   fig    apple  kiwi  ┊  date   plum        values are added, and never change
+//!           └───────── snapshot ─────┘ ┊                     what readers hold; a later one has these values, too
+//!   sorted    2      1      3      0   ┊                     codes in the order of their values
+//! ```
+//!
+//! All versions of a table share it, those of open transactions too: a version knows how many values there were when its
+//! last rows came, and any snapshot with so many serves it, whatever came since. Commits only look up and add values.
+//! Snapshots are made, and new values sorted in, when a reader asks.
+//!
+//! Columns of mostly distinct values gain nothing: the dictionary closes, and rows that follow are strings. Values of
+//! transactions that were rolled back stay until the delta is folded.
+//!
+//! Source: design page 04; thesis 2.2.2.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use godwit_common::{MemoryTag, Result};
+use godwit_encoding::{OrderedDictionary, UnitedDictionary};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::kernels::hash::hash_bytes;
+use godwit_vector::{Dictionary, Flat, StrColumn, Vector};
+use parking_lot::Mutex;
+
+/// Dictionaries of so few values are always worth it.
+const VALUES_ALWAYS: usize = 1_024;
+
+/// From then on a dictionary must have this many rows per value: a value takes about 40 bytes besides its string, a string
+/// of a row 16.
+const ROWS_PER_VALUE_MIN: usize = 2;
+
+/// All strings of a dictionary take at most so much: deltas are folded when they have grown to about that.
+const STRING_BYTES_MAX: usize = 16 << 20;
+
+/// What a value takes besides its string: view, places in the table of slots and in the sorted view.
+const VALUE_BYTES: usize = 40;
+
+/// What is reserved at once, and at least.
+const RESERVED_STEP_BYTES: usize = 16 << 10;
+
+/// Each snapshot adds a heap; a snapshot that would have more copies all strings into one.
+const HEAPS_MAX: usize = 32;
+
+const SLOTS_MIN: usize = 16;
+const EMPTY: u32 = u32::MAX;
+
+/// The values of a text column; shared by versions.
+pub(crate) struct DeltaDictionary {
+    values: Mutex<Values>,
+    /// The last one that was asked for.
+    united: Mutex<Option<Arc<UnitedCodes>>>,
+}
+
+/// All values of a version's text column in order, and what the codes of its parts are there.
+pub(crate) struct UnitedCodes {
+    /// The main part's dictionary, and the snapshot of the delta's.
+    parts: (u64, u64),
+    pub united: UnitedDictionary,
+    _memory: Reservation,
+}
+
+struct Values {
+    /// Those that a snapshot has.
+    sealed: StrColumn,
+    /// Those that came since: their bytes one after the other, and where each ends.
+    open: Vec<u8>,
+    open_ends: Vec<usize>,
+    string_bytes: usize,
+    /// Open addressing by hash: codes, or [`EMPTY`].
+    slots: Vec<u32>,
+    /// Rows that aren't NULL, of all transactions.
+    rows: usize,
+    is_closed: bool,
+    snapshot: Arc<Dictionary>,
+    /// Codes in the order of their values, of the first so many values.
+    sorted: Arc<Vec<u32>>,
+    reservation: Reservation,
+}
+
+impl DeltaDictionary {
+    pub(super) fn new(memory: &BufferManager) -> Result<Self> {
+        let none = || StrColumn::from_strings::<&[u8]>([]);
+        let values = Values {
+            sealed: none(),
+            open: Vec::new(),
+            open_ends: Vec::new(),
+            string_bytes: 0,
+            slots: vec![EMPTY; SLOTS_MIN],
+            rows: 0,
+            is_closed: false,
+            snapshot: Arc::new(Dictionary::new(Flat::Str(none()), false)),
+            sorted: Arc::default(),
+            reservation: memory.reserve(0, MemoryTag::Table)?,
+        };
+        Ok(Self { values: Mutex::new(values), united: Mutex::default() })
+    }
+
+    /// The codes of strings, new ones for new values; NULL has code 0. `None` if the dictionary is closed. With `keeps_all` it
+    /// doesn't close for having too many values.
+    pub(super) fn codes(&self, strings: &Vector, keeps_all: bool) -> Option<Vector> {
+        let mut values = self.values.lock();
+        let flat = strings.to_flat();
+        let column = flat.strings();
+        let mut codes = Vec::with_capacity(strings.len());
+        for row in 0..strings.len() {
+            if values.is_closed {
+                break;
+            }
+            codes.push(if strings.is_valid(row) { values.code_of(column.get(row), keeps_all) } else { 0 });
+        }
+        values.reserve();
+        (!values.is_closed).then(|| Vector::from_values(codes, None).with_validity(strings.validity().cloned()))
+    }
+
+    /// The strings of codes, copied: for few rows.
+    pub(super) fn strings(&self, codes: &Vector) -> Vector {
+        let values = self.values.lock();
+        let flat = codes.to_flat();
+        let string = |(row, &code): (usize, &u32)| if codes.is_valid(row) { values.get(code) } else { &[] };
+        let strings = StrColumn::from_strings(flat.values::<u32>().iter().enumerate().map(string));
+        Vector::flat(Flat::Str(strings), None).with_validity(codes.validity().cloned())
+    }
+
+    /// Number of values.
+    pub(super) fn len(&self) -> usize {
+        self.values.lock().len()
+    }
+
+    /// At least the first `len` values, which there are. They are the same for all who ask as long as nothing new comes.
+    pub(super) fn snapshot(&self, len: usize) -> Arc<Dictionary> {
+        let mut values = self.values.lock();
+        if values.snapshot.len() < len {
+            values.seal();
+        }
+        values.snapshot.clone()
+    }
+
+    /// The codes of a snapshot in the order of their values.
+    fn sorted(&self, snapshot: &Dictionary) -> Arc<Vec<u32>> {
+        let sorted = {
+            let mut values = self.values.lock();
+            values.sort();
+            values.sorted.clone()
+        };
+        match sorted.len() == snapshot.len() {
+            true => sorted,
+            // A later snapshot was sorted.
+            false => Arc::new(sorted.iter().copied().filter(|&code| (code as usize) < snapshot.len()).collect()),
+        }
+    }
+
+    /// The values of the main part's dictionary and of a snapshot, in order; `None` if there is no memory for that.
+    pub(crate) fn united(
+        &self,
+        main: &OrderedDictionary,
+        snapshot: &Dictionary,
+        memory: &BufferManager,
+    ) -> Option<Arc<UnitedCodes>> {
+        let mut known = self.united.lock();
+        let parts = (main.shared().id(), snapshot.id());
+        if let Some(known) = known.as_ref().filter(|known| known.parts == parts) {
+            return Some(known.clone());
+        }
+        // Views and codes; strings are shared.
+        let bytes = (main.len() + snapshot.len()) * (size_of::<u128>() + 2 * size_of::<u32>());
+        let memory = memory.reserve(bytes, MemoryTag::Table).ok()?;
+        let united = main.united(snapshot.values().strings(), &self.sorted(snapshot));
+        let made = Arc::new(UnitedCodes { parts, united, _memory: memory });
+        *known = Some(made.clone());
+        Some(made)
+    }
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        self.sealed.len() + self.open_ends.len()
+    }
+
+    fn get(&self, code: u32) -> &[u8] {
+        match (code as usize).checked_sub(self.sealed.len()) {
+            None => self.sealed.get(code as usize),
+            Some(at) => &self.open[if at == 0 { 0 } else { self.open_ends[at - 1] }..self.open_ends[at]],
+        }
+    }
+
+    /// The code of a string. A new value may close the dictionary.
+    fn code_of(&mut self, string: &[u8], keeps_all: bool) -> u32 {
+        self.rows += 1;
+        let mask = self.slots.len() - 1;
+        let mut slot = hash_bytes(string) as usize & mask;
+        loop {
+            match self.slots[slot] {
+                EMPTY => break,
+                code if self.get(code) == string => return code,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+        let code = self.len() as u32;
+        self.open.extend_from_slice(string);
+        self.open_ends.push(self.open.len());
+        self.string_bytes += string.len();
+        self.slots[slot] = code;
+        if self.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        let has_too_many = !keeps_all && self.len() > VALUES_ALWAYS && self.len() * ROWS_PER_VALUE_MIN > self.rows;
+        self.is_closed |= has_too_many || self.string_bytes > STRING_BYTES_MAX;
+        code
+    }
+
+    fn grow(&mut self) {
+        let mask = self.slots.len() * 2 - 1;
+        let mut slots = vec![EMPTY; mask + 1];
+        for code in 0..self.len() as u32 {
+            let mut slot = hash_bytes(self.get(code)) as usize & mask;
+            while slots[slot] != EMPTY {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = code;
+        }
+        self.slots = slots;
+    }
+
+    /// Counts what was added. Without memory, the dictionary closes.
+    fn reserve(&mut self) {
+        let bytes = self.string_bytes + self.len() * VALUE_BYTES;
+        if bytes > self.reservation.bytes() {
+            let bytes = bytes.max(self.reservation.bytes() * 5 / 4).next_multiple_of(RESERVED_STEP_BYTES);
+            self.is_closed |= self.reservation.resize(bytes).is_err();
+        }
+    }
+
+    /// Makes a snapshot of all values.
+    fn seal(&mut self) {
+        let new = StrColumn::from_parts(std::mem::take(&mut self.open), &std::mem::take(&mut self.open_ends));
+        self.sealed = match self.sealed.heaps().as_slice().len() < HEAPS_MAX {
+            true => self.sealed.chained(&new),
+            false => StrColumn::from_strings(self.sealed.iter().chain(new.iter())),
+        };
+        self.snapshot = Arc::new(Dictionary::new(Flat::Str(self.sealed.clone()), false));
+    }
+
+    /// Sorts the values of the newest snapshot: new ones among each other, then both together.
+    fn sort(&mut self) {
+        let (strings, known) = (&self.sealed, &self.sorted);
+        if known.len() == strings.len() {
+            return;
+        }
+        let of = |code: &u32| strings.get(*code as usize);
+        let mut new: Vec<u32> = (known.len() as u32..strings.len() as u32).collect();
+        new.sort_unstable_by(|a, b| of(a).cmp(of(b)));
+        let mut sorted = Vec::with_capacity(strings.len());
+        let (mut known, mut new) = (known.iter().peekable(), new.iter().peekable());
+        while let (Some(a), Some(b)) = (known.peek(), new.peek()) {
+            sorted.extend(if of(a).cmp(of(b)) == Ordering::Less { known.next() } else { new.next() });
+        }
+        sorted.extend(known.chain(new));
+        self.sorted = Arc::new(sorted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_memory::BufferConfig;
+    use godwit_vector::Bitmap;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn memory() -> BufferManager {
+        BufferManager::new(BufferConfig::new(64 << 20)).unwrap()
+    }
+
+    fn vector(strings: &[Option<String>]) -> Vector {
+        let values = StrColumn::from_strings(strings.iter().map(|string| string.as_deref().unwrap_or("")));
+        let validity = Bitmap::from_fn(strings.len(), |row| strings[row].is_some());
+        Vector::flat(Flat::Str(values), Some(validity))
+    }
+
+    fn texts(vector: &Vector) -> Vec<Option<String>> {
+        let flat = vector.to_flat();
+        let text = |row: usize| String::from_utf8(flat.strings().get(row).to_vec()).unwrap();
+        (0..vector.len()).map(|row| vector.is_valid(row).then(|| text(row))).collect()
+    }
+
+    proptest! {
+        /// Rows keep their strings in snapshots of any age from theirs on; sorted views are sorted; united codes stand for
+        /// the same strings.
+        #[test]
+        fn rows_keep_their_strings(
+            pieces in prop::collection::vec(
+                prop::collection::vec(prop::option::of("[a-d]{0,3}|long[a-b]{12,14}"), 1..30),
+                1..80,
+            ),
+            main in prop::collection::btree_set("[a-c]{0,3}|long[a-b]{12,14}", 0..40),
+            asks in prop::collection::vec(any::<bool>(), 80),
+        ) {
+            let memory = memory();
+            let main = OrderedDictionary::from_strings(main.into_iter().collect());
+            let dictionary = DeltaDictionary::new(&memory).unwrap();
+            let mut versions = Vec::new();
+            for (piece, ask) in pieces.iter().zip(asks) {
+                let codes = dictionary.codes(&vector(piece), false).unwrap();
+                prop_assert_eq!(&texts(&dictionary.strings(&codes)), piece);
+                let len = dictionary.len();
+                let snapshot = ask.then(|| dictionary.snapshot(len));
+                let sorted = snapshot.as_ref().filter(|_| len % 2 == 0).map(|snapshot| dictionary.sorted(snapshot));
+                versions.push((codes, len, snapshot, sorted));
+            }
+            for ((codes, len, snapshot, sorted), piece) in versions.into_iter().zip(&pieces) {
+                let snapshot = snapshot.unwrap_or_else(|| dictionary.snapshot(len));
+                prop_assert!(snapshot.len() >= len);
+                let strings = snapshot.values().strings();
+                let sorted = sorted.unwrap_or_else(|| dictionary.sorted(&snapshot));
+                prop_assert_eq!(sorted.len(), snapshot.len());
+                prop_assert!(sorted.windows(2).all(|pair| strings.get(pair[0] as usize) < strings.get(pair[1] as usize)));
+                let made = dictionary.united(&main, &snapshot, &memory).unwrap();
+                let flat = codes.to_flat();
+                for (row, text) in piece.iter().enumerate() {
+                    let Some(text) = text else { continue };
+                    let code = flat.values::<u32>()[row];
+                    prop_assert_eq!(strings.get(code as usize), text.as_bytes());
+                    let code = made.united.added_codes[code as usize];
+                    prop_assert_eq!(made.united.dictionary.get(code), text.as_bytes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn mostly_distinct_values_close_it() {
+        let memory = memory();
+        let rows: Vec<_> = (0..5_000).map(|row| Some(format!("value {row}"))).collect();
+        let dictionary = DeltaDictionary::new(&memory).unwrap();
+        assert!(dictionary.codes(&vector(&rows), false).is_none());
+        assert!(dictionary.len() <= VALUES_ALWAYS + 1, "it says so soon");
+        assert!(dictionary.codes(&vector(&rows[..1]), false).is_none(), "for good");
+        let dictionary = DeltaDictionary::new(&memory).unwrap();
+        assert!(dictionary.codes(&vector(&rows), true).is_some());
+        assert!(dictionary.codes(&vector(&rows), false).is_some());
+        assert_eq!(dictionary.len(), rows.len());
+    }
+
+    #[test]
+    fn large_strings_close_it_too() {
+        let dictionary = DeltaDictionary::new(&memory()).unwrap();
+        let large = |number: usize| vector(&[Some(number.to_string().repeat(1 << 20))]);
+        let taken = (0..40).take_while(|&number| dictionary.codes(&large(number), true).is_some()).count();
+        assert!((10..=16).contains(&taken), "{taken}");
+        let dictionary = DeltaDictionary::new(&BufferManager::new(BufferConfig::new(1 << 20)).unwrap()).unwrap();
+        assert!(dictionary.codes(&large(0), true).is_none(), "so does a lack of memory");
+    }
+}
