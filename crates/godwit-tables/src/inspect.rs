@@ -1,7 +1,7 @@
 //! What tables are made of, for whoever wants to look.
 
 use godwit_encoding::Encoding;
-use godwit_storage::table::Segment;
+use godwit_storage::table::{Segment, stored_type};
 use godwit_vector::PhysicalType;
 
 use crate::version::TableVersion;
@@ -40,7 +40,7 @@ impl TableVersion {
         let mut infos = Vec::new();
         for (row_group, group) in self.main().groups.iter().enumerate() {
             for (segment, column) in group.segments.iter().zip(&self.main().columns) {
-                let is_text = PhysicalType::natural(column.field.data_type()).ok() == Some(PhysicalType::Str);
+                let is_text = stored_type(column.field.data_type()).ok() == Some(PhysicalType::Str);
                 infos.push(SegmentInfo {
                     column: column.field.name().clone(),
                     row_group: row_group as u64,

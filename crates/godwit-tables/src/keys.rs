@@ -103,7 +103,7 @@ impl TableVersion {
 
     /// Which of the keys a row has that isn't deleted, among the first so many row groups and rows of the delta.
     fn find(&self, columns: &[usize], keys: &Keys, groups: usize, delta_rows: usize) -> Result<Vec<bool>> {
-        let mut search = Search::new(keys, columns.iter().map(|&column| self.row_type()[column].physical).collect());
+        let mut search = Search::new(keys, columns.iter().map(|&column| self.stored_types()[column]).collect());
         if keys.hashes.is_empty() {
             return Ok(search.found);
         }

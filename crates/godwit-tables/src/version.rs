@@ -10,7 +10,7 @@ use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::{TextDomain, scalar_from_integer};
 use godwit_memory::BufferManager;
 use godwit_sql::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
-use godwit_storage::table::{ColumnSummary, Main};
+use godwit_storage::table::{ColumnSummary, Main, stored_type};
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::{ColumnType, PhysicalType, RowType, Vector};
@@ -33,6 +33,8 @@ pub struct TableVersion {
     row_type: RowType,
     /// The same with the row id behind the columns.
     scan_type: RowType,
+    /// How the columns are kept, see [`stored_type`].
+    stored_types: Vec<PhysicalType>,
     main: Arc<Main>,
     delta: Delta,
     deleted: DeletedRows,
@@ -69,6 +71,7 @@ impl TableVersion {
                 schema: Arc::new(Schema::empty()),
                 row_type: Vec::new(),
                 scan_type: Vec::new(),
+            stored_types: Vec::new(),
                 main: Arc::new(main),
                 delta: Delta::default(),
                 deleted: DeletedRows::default(),
@@ -106,6 +109,8 @@ impl TableVersion {
             Ok(ColumnType { range, ..ty })
         });
         self.row_type = columns.collect::<Result<_>>()?;
+        let fields = self.schema.fields().iter();
+        self.stored_types = fields.map(|field| stored_type(field.data_type())).collect::<Result<_>>()?;
         self.scan_type.clone_from(&self.row_type);
         self.scan_type.push(ColumnType::new(DataType::Int64, false)?);
         self.rows = self.main.rows() + self.delta.rows() as u64 - self.deleted.rows();
@@ -121,6 +126,7 @@ impl TableVersion {
             schema: self.schema.clone(),
             row_type: Vec::new(),
             scan_type: Vec::new(),
+            stored_types: Vec::new(),
             main: self.main.clone(),
             delta: self.delta.clone(),
             deleted: self.deleted.clone(),
@@ -198,8 +204,8 @@ impl TableVersion {
 
     /// True if these could be columns of rows of the table.
     pub(crate) fn fits(&self, columns: &[Vector], rows: usize) -> bool {
-        let fits = |(column, ty): (&Vector, &ColumnType)| column.len() == rows && column.physical() == ty.physical;
-        columns.len() == self.row_type.len() && columns.iter().zip(&self.row_type).all(fits)
+        let fits = |(column, &ty): (&Vector, &PhysicalType)| column.len() == rows && column.physical() == ty;
+        columns.len() == self.stored_types.len() && columns.iter().zip(&self.stored_types).all(fits)
     }
 
     /// True if there is such a row, be it deleted or not.
@@ -339,6 +345,11 @@ impl TableVersion {
         &self.row_type
     }
 
+    /// How the columns are kept, in the main part and in the delta.
+    pub(crate) fn stored_types(&self) -> &[PhysicalType] {
+        &self.stored_types
+    }
+
     /// The rows in blocks.
     pub fn main(&self) -> &Arc<Main> {
         &self.main
@@ -391,7 +402,9 @@ impl TableVersion {
                 Some(ScalarValue::Utf8View(Some(text)))
             };
             let is_whole = |bytes: &&[u8]| bytes.len() <= STATISTICS_BYTES_MAX;
+            let is_nested = ty.physical == PhysicalType::Nested;
             let (min, max) = match (&summary.strings, summary.range) {
+                _ if is_nested => (None, None),
                 // A bound that is cut is still a lower one, but no upper one.
                 (Some((min, max)), _) => (text(min), Some(&max[..]).filter(is_whole).and_then(text)),
                 (None, Some(range)) => {
@@ -403,7 +416,7 @@ impl TableVersion {
             let null_count = (self.deleted.rows() == 0 || summary.nulls == 0).then_some(summary.nulls);
             let values = self.rows - null_count.unwrap_or(0).min(self.rows);
             let average_bytes = match ty.physical {
-                PhysicalType::Str => (values > 0).then(|| summary.string_bytes as f64 / values as f64),
+                PhysicalType::Str | PhysicalType::Nested => (values > 0).then(|| summary.string_bytes as f64 / values as f64),
                 physical => Some(physical.width_bytes() as f64),
             };
             ColumnStatistics {

@@ -22,7 +22,7 @@ use godwit_sql::WriteKind;
 use godwit_storage::table::{Load, LoadWorker};
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::concatenate::concatenated;
-use godwit_vector::{Chunk, PhysicalType, Vector};
+use godwit_vector::{Chunk, PhysicalType, Vector, nested_to_bytes};
 use parking_lot::Mutex;
 
 use crate::deleted::{Marks, RowId};
@@ -156,7 +156,7 @@ impl WriteSink {
         Ok(())
     }
 
-    /// The columns of a chunk as the table has them.
+    /// The columns of a chunk as the table keeps them.
     fn table_columns(&self, chunk: &Chunk) -> Result<Vec<Vector>> {
         for (at, name) in self.task.checks.iter().enumerate() {
             let passes = chunk.dense(self.columns.checks + at).to_flat();
@@ -166,16 +166,17 @@ impl WriteSink {
         }
         let columns: Vec<Vector> = (self.columns.table..self.columns.checks).map(|at| chunk.dense(at)).collect();
         check_nulls(&self.task.table, &columns)?;
-        let numbers = columns.into_iter().zip(&self.types).map(|(column, &ty)| match ty {
-            PhysicalType::Str => column,
-            ty => convert(&column, ty),
+        let stored = columns.into_iter().zip(&self.types).map(|(column, &ty)| match ty {
+            PhysicalType::Str => Ok(column),
+            PhysicalType::Nested => nested_to_bytes(&column),
+            ty => Ok(convert(&column, ty)),
         });
-        Ok(numbers.collect())
+        stored.collect()
     }
 }
 
 impl Transaction {
-    /// Adds a few rows to a table, as the statement was planned with: all columns, dense and of the natural types.
+    /// Adds a few rows to a table, as the statement was planned with: all columns, dense and of the types in which they are stored.
     pub fn insert(&self, table: &TableVersion, columns: &[Vector], rows: usize) -> Result<()> {
         check_nulls(table, columns)?;
         self.write(table, &Marks::default(), NewRows::Few(columns.to_vec(), rows))

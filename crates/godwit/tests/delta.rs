@@ -13,6 +13,9 @@ use proptest::prelude::*;
 
 type Row = (i64, Option<String>);
 
+/// Whether a text passes a filter.
+type Passes<'a> = &'a dyn Fn(&str) -> bool;
+
 /// What happens to the table `t`, which begins with rows in row groups.
 #[derive(Debug, Clone)]
 enum Step {
@@ -119,7 +122,7 @@ fn check(connection: &Connection, model: &[Row]) {
     let sql = "SELECT s, count(*), sum(n) FROM t GROUP BY s ORDER BY s NULLS FIRST";
     same(sql, groups.iter().map(grouped).collect());
     let is = |s: &Option<String>, filter: &dyn Fn(&str) -> bool| s.as_deref().is_some_and(filter);
-    let filters: [(&str, &dyn Fn(&str) -> bool); 4] = [
+    let filters: [(&str, Passes<'_>); 4] = [
         ("s >= 'b' AND s < 'e'", &|s| ("b".."e").contains(&s)),
         ("s LIKE '%1%'", &|s| s.contains('1')),
         ("s = ''", &|s| s.is_empty()),
@@ -236,7 +239,7 @@ fn readers_beside_writers_see_whole_commits() {
             assert!(counts[0] >= known, "values went away");
             known = counts[0];
             let found = rows(&connection, "SELECT s FROM t WHERE s > 'value 50' ORDER BY s");
-            assert!(found.is_sorted() && found.len() % 3 == 0);
+            assert!(found.is_sorted() && found.len().is_multiple_of(3));
         }
     };
     let write = |writer: usize| {

@@ -58,7 +58,8 @@ pub(super) fn literal_rows(target: &Target, places: &[usize], source: &ast::Quer
                 column(field.data_type(), &literals)
             }
             (None, _) if target.rules().default_of(field.name()).is_none() => {
-                Some(Vector::null(PhysicalType::natural(field.data_type()).ok()?, rows.len()).flattened())
+                let physical = PhysicalType::natural(field.data_type()).ok()?;
+                (physical != PhysicalType::Nested).then(|| Vector::null(physical, rows.len()).flattened())
             }
             _ => None,
         }

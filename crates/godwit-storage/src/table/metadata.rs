@@ -20,7 +20,7 @@ use godwit_encoding::{PartHeader, ROW_GROUP_ROWS};
 use godwit_vector::{PhysicalType, ValueRange};
 
 use super::dictionary::ColumnDictionary;
-use super::{ColumnSummary, Main, MainColumn, RowGroup, Segment, StoredPart, WINDOW_ROWS, corrupt, types};
+use super::{ColumnSummary, Main, MainColumn, RowGroup, Segment, StoredPart, WINDOW_ROWS, corrupt, stored_type, types};
 use crate::block::{Block, Blocks};
 use crate::byte_stream::{ByteStream, Extent};
 use crate::file::{BLOCK_BYTES, BlockPointer};
@@ -169,7 +169,7 @@ fn read_segment(
     rows: u32,
 ) -> Result<Segment> {
     let parts = read_parts(bytes, streams)?;
-    let natural = PhysicalType::natural(column.field.data_type())?;
+    let natural = stored_type(column.field.data_type())?;
     let codes = column.dictionary.as_ref().map_or(0, |dictionary| dictionary.len());
     let is_sound = |part: &StoredPart| {
         let header = &part.header;

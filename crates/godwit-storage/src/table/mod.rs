@@ -35,6 +35,7 @@ pub use dictionary::ColumnDictionary;
 pub use key_filter::KeyFilters;
 pub use load::{Load, LoadWorker};
 pub use metadata::{read_fields, write_fields};
+pub use types::stored_type;
 
 use crate::block::Block;
 use crate::byte_stream::{ByteStream, StreamBytes};

@@ -1,15 +1,26 @@
 //! Types of columns as bytes.
+//!
+//! ```text
+//! number                                     a type without parameters
+//! number, digits, unit, zone                 decimals, times
+//! number, [length,] field                    lists           field: name, type, may be NULL
+//! number, count, fields                      structs
+//! number, keys are sorted, field             maps
+//! ```
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use godwit_common::{Error, Result};
+use godwit_vector::PhysicalType;
 
 use super::corrupt;
-use crate::wire::Reader;
+use crate::wire::{Reader, put_bytes, put_u32};
 
 const UNITS: [TimeUnit; 4] = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
 
 /// Types without parameters by their number in the file. Appended to, never reordered.
-const PLAIN: [DataType; 15] = [
+const PLAIN: [DataType; 23] = [
     DataType::Boolean,
     DataType::Int8,
     DataType::Int16,
@@ -25,6 +36,15 @@ const PLAIN: [DataType; 15] = [
     DataType::Date64,
     DataType::Utf8View,
     DataType::BinaryView,
+    // Within nested types; columns have the views.
+    DataType::Utf8,
+    DataType::LargeUtf8,
+    DataType::Binary,
+    DataType::LargeBinary,
+    DataType::Null,
+    DataType::Interval(IntervalUnit::YearMonth),
+    DataType::Interval(IntervalUnit::DayTime),
+    DataType::Interval(IntervalUnit::MonthDayNano),
 ];
 
 /// Numbers of types with parameters.
@@ -33,6 +53,25 @@ const TIMESTAMP: u8 = 65;
 const TIMESTAMP_WITH_ZONE: u8 = 66;
 const TIME_32: u8 = 67;
 const TIME_64: u8 = 68;
+const LIST: u8 = 69;
+const LARGE_LIST: u8 = 70;
+const FIXED_SIZE_LIST: u8 = 71;
+const STRUCT: u8 = 72;
+const MAP: u8 = 73;
+
+/// Lists within lists within structs, and so on: bounds the stack that reading hostile bytes takes.
+const NESTING_MAX: usize = 64;
+
+/// Most fields of a struct in a file.
+const FIELDS_MAX: u32 = 1 << 16;
+
+/// The physical type in which a table keeps values of a type: nested ones as bytes.
+pub fn stored_type(data_type: &DataType) -> Result<PhysicalType> {
+    Ok(match PhysicalType::natural(data_type)? {
+        PhysicalType::Nested => PhysicalType::Str,
+        natural => natural,
+    })
+}
 
 /// An error if tables can't hold columns of this type.
 pub(super) fn check(field: &Field) -> Result<()> {
@@ -42,16 +81,45 @@ pub(super) fn check(field: &Field) -> Result<()> {
 }
 
 pub(super) fn write(data_type: &DataType, out: &mut Vec<u8>) -> Result<()> {
+    write_within(data_type, 0, out)
+}
+
+fn write_within(data_type: &DataType, depth: usize, out: &mut Vec<u8>) -> Result<()> {
+    if depth > NESTING_MAX {
+        return Err(Error::unsupported(format!("types that are nested {NESTING_MAX} times")));
+    }
     let unit = |unit: &TimeUnit| UNITS.iter().position(|known| known == unit).unwrap_or_default() as u8;
     match data_type {
         DataType::Decimal128(precision, scale) => out.extend([DECIMAL, *precision, *scale as u8]),
         DataType::Timestamp(ticks, None) => out.extend([TIMESTAMP, unit(ticks)]),
         DataType::Timestamp(ticks, Some(zone)) => {
             out.extend([TIMESTAMP_WITH_ZONE, unit(ticks)]);
-            crate::wire::put_bytes(out, zone.as_bytes());
+            put_bytes(out, zone.as_bytes());
         }
         DataType::Time32(ticks) => out.extend([TIME_32, unit(ticks)]),
         DataType::Time64(ticks) => out.extend([TIME_64, unit(ticks)]),
+        DataType::List(item) => {
+            out.push(LIST);
+            write_field(item, depth, out)?;
+        }
+        DataType::LargeList(item) => {
+            out.push(LARGE_LIST);
+            write_field(item, depth, out)?;
+        }
+        DataType::FixedSizeList(item, length) => {
+            out.push(FIXED_SIZE_LIST);
+            put_u32(out, *length as u32);
+            write_field(item, depth, out)?;
+        }
+        DataType::Struct(fields) => {
+            out.push(STRUCT);
+            put_u32(out, fields.len() as u32);
+            fields.iter().try_for_each(|field| write_field(field, depth, out))?;
+        }
+        DataType::Map(entries, keys_are_sorted) => {
+            out.extend([MAP, *keys_are_sorted as u8]);
+            write_field(entries, depth, out)?;
+        }
         plain => match PLAIN.iter().position(|known| known == plain) {
             Some(number) => out.push(number as u8),
             None => return Err(Error::unsupported(format!("columns of type {plain}"))),
@@ -60,8 +128,26 @@ pub(super) fn write(data_type: &DataType, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
+fn write_field(field: &Field, depth: usize, out: &mut Vec<u8>) -> Result<()> {
+    put_bytes(out, field.name().as_bytes());
+    write_within(field.data_type(), depth + 1, out)?;
+    out.push(field.is_nullable() as u8);
+    Ok(())
+}
+
 pub(super) fn read(bytes: &mut Reader<'_>) -> Result<DataType> {
+    read_within(bytes, 0)
+}
+
+fn read_within(bytes: &mut Reader<'_>, depth: usize) -> Result<DataType> {
+    if depth > NESTING_MAX {
+        return Err(corrupt("a type is nested too deeply"));
+    }
     let unit = |bytes: &mut Reader<'_>| UNITS.get(bytes.u8()? as usize).copied().ok_or_else(|| corrupt("time unit"));
+    let field = |bytes: &mut Reader<'_>| {
+        let (name, data_type) = (bytes.text()?.to_owned(), read_within(bytes, depth + 1)?);
+        Ok::<_, Error>(Field::new(name, data_type, bytes.u8()? != 0))
+    };
     Ok(match bytes.u8()? {
         DECIMAL => DataType::Decimal128(bytes.u8()?, bytes.u8()? as i8),
         TIMESTAMP => DataType::Timestamp(unit(bytes)?, None),
@@ -71,6 +157,27 @@ pub(super) fn read(bytes: &mut Reader<'_>) -> Result<DataType> {
         }
         TIME_32 => DataType::Time32(unit(bytes)?),
         TIME_64 => DataType::Time64(unit(bytes)?),
+        LIST => DataType::List(Arc::new(field(bytes)?)),
+        LARGE_LIST => DataType::LargeList(Arc::new(field(bytes)?)),
+        FIXED_SIZE_LIST => {
+            let length = i32::try_from(bytes.u32()?).map_err(|_| corrupt("length of lists"))?;
+            DataType::FixedSizeList(Arc::new(field(bytes)?), length)
+        }
+        STRUCT => {
+            let count = bytes.u32()?;
+            if count > FIELDS_MAX {
+                return Err(corrupt("fields of a struct"));
+            }
+            DataType::Struct((0..count).map(|_| field(bytes)).collect::<Result<Vec<Field>>>()?.into())
+        }
+        MAP => {
+            let keys_are_sorted = bytes.u8()? != 0;
+            let entries = field(bytes)?;
+            if !matches!(entries.data_type(), DataType::Struct(fields) if fields.len() == 2) {
+                return Err(corrupt("entries of a map"));
+            }
+            DataType::Map(Arc::new(entries), keys_are_sorted)
+        }
         number => PLAIN.get(number as usize).cloned().ok_or_else(|| corrupt("unknown type"))?,
     })
 }

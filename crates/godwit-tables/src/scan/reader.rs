@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_encoding::OrderedDictionary;
 use godwit_memory::BufferManager;
 use godwit_storage::table::{OpenPart, RowGroup};
-use godwit_vector::{Dictionary, PhysicalType, Vector};
+use godwit_vector::{Dictionary, PhysicalType, Vector, nested_from_bytes};
 
 use super::packed::PackedFilter;
 use crate::codes::TextCodes;
@@ -83,15 +84,20 @@ impl Texts {
 /// One worker's reader of a column. Holds the part that it read last.
 pub(super) struct ColumnReader {
     column: usize,
+    /// Values are strings, or become them.
     is_text: bool,
+    /// The type of values that are kept as bytes.
+    nested: Option<DataType>,
     texts: Texts,
     open: Option<(Arc<RowGroup>, OpenPart)>,
 }
 
 impl ColumnReader {
-    pub(super) fn new(column: usize, physical: PhysicalType, dictionaries: &Dictionaries) -> Self {
-        let is_text = physical == PhysicalType::Str;
-        Self { column, is_text, texts: dictionaries.texts(column).clone(), open: None }
+    pub(super) fn new(version: &TableVersion, column: usize, dictionaries: &Dictionaries) -> Self {
+        let is_text = version.stored_types()[column] == PhysicalType::Str;
+        let ty = &version.row_type()[column];
+        let nested = (ty.physical == PhysicalType::Nested).then(|| ty.logical.clone());
+        Self { column, is_text, nested, texts: dictionaries.texts(column).clone(), open: None }
     }
 
     /// The part with the window's rows, and the window in it.
@@ -128,15 +134,29 @@ impl ColumnReader {
             Some(selected) => part.take(rows.start, selected)?,
             None => part.decode(rows)?,
         };
-        match self.is_text && values.physical() == PhysicalType::U32 {
-            true => self.texts.of_main(&values),
-            false => Ok(values),
+        let values = match self.is_text && values.physical() == PhysicalType::U32 {
+            true => self.texts.of_main(&values)?,
+            false => values,
+        };
+        self.unpacked(values)
+    }
+
+    /// The values of a column of the delta.
+    pub(super) fn read_delta(&self, kept: &Vector) -> Result<Vector> {
+        self.unpacked(if self.is_text { self.texts.of_delta(kept) } else { kept.clone() })
+    }
+
+    /// Nested values of the bytes that they are kept as; all others as they are.
+    fn unpacked(&self, values: Vector) -> Result<Vector> {
+        match &self.nested {
+            Some(ty) => nested_from_bytes(&values, ty),
+            None => Ok(values),
         }
     }
 
-    /// The strings of a text column of the delta, or what else the column is.
-    pub(super) fn read_delta(&self, kept: &Vector) -> Vector {
-        if self.is_text { self.texts.of_delta(kept) } else { kept.clone() }
+    /// True if values of the delta are what is kept of them.
+    pub(super) fn is_as_kept(&self, kept: &Vector) -> bool {
+        self.nested.is_none() && !self.is_coded(kept)
     }
 
     /// True if a column of the delta is kept as codes.

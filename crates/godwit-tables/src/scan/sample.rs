@@ -6,17 +6,21 @@ use godwit_common::Result;
 use godwit_exec::{SampledRows, pick_sample, sampled_values};
 use godwit_memory::BufferManager;
 use godwit_storage::table::{RowGroup, WINDOW_ROWS};
-use godwit_vector::Vector;
+use godwit_vector::{PhysicalType, Vector};
 
 use super::reader::{ColumnReader, Dictionaries};
 use crate::deleted::{DELTA, Place};
 use crate::version::TableVersion;
 
-/// The values of a column, of row groups and of the delta; `None` for row ids, and if there are no rows.
+/// The values of a column, of row groups and of the delta; `None` for row ids and nested values, and if there are no rows.
 pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
-    let Some(ty) = version.row_type().get(column) else { return Ok(None) };
+    match version.row_type().get(column) {
+        None => return Ok(None),
+        Some(ty) if ty.physical == PhysicalType::Nested => return Ok(None),
+        Some(_) => {}
+    }
     let dictionaries = Dictionaries::load(version, &[column])?;
-    let mut reader = ColumnReader::new(column, ty.physical, &dictionaries);
+    let mut reader = ColumnReader::new(version, column, &dictionaries);
     let groups = &version.main().groups;
     let delta: Vec<_> = version.delta().chunks().iter().map(|delta| &delta.chunk).collect();
     let parts = groups.iter().map(|group| group.rows as usize).chain(delta.iter().map(|chunk| chunk.len()));

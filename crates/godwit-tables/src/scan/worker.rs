@@ -68,8 +68,7 @@ impl ScanWorker {
         let memory = query.memory.scoped(scan.metrics.memory().clone());
         let mut readers: Vec<Option<ColumnReader>> = scan.version.row_type().iter().map(|_| None).collect();
         for column in scan.columns().into_iter().filter(|&column| column < readers.len()).collect::<Vec<_>>() {
-            let physical = scan.version.row_type()[column].physical;
-            readers[column] = Some(ColumnReader::new(column, physical, &scan.started().dictionaries));
+            readers[column] = Some(ColumnReader::new(&scan.version, column, &scan.started().dictionaries));
         }
         Self { scan, query, memory, stages, readers, current: None, pending: None }
     }
@@ -188,7 +187,7 @@ impl ScanWorker {
             }
             let kept = match delta.as_ref().filter(|_| is_coded(&self.readers, &chunk, stage.columns[0])) {
                 Some(passing) => Some(passing_rows(&chunk.dense(stage.columns[0]), passing)),
-                None => stage.rows(&delta_values(&self.readers, &chunk, &stage.columns))?,
+                None => stage.rows(&delta_values(&self.readers, &chunk, &stage.columns)?)?,
             };
             if let Some(kept) = kept {
                 chunk.select(&kept);
@@ -197,7 +196,7 @@ impl ScanWorker {
                 }
             }
         }
-        Ok(Some(delta_values(&self.readers, &chunk, &self.scan.request.columns)))
+        delta_values(&self.readers, &chunk, &self.scan.request.columns).map(Some)
     }
 
     /// Works on the morsel; true if it is finished.
@@ -243,16 +242,18 @@ fn is_coded(readers: &[Option<ColumnReader>], chunk: &Chunk, column: usize) -> b
     reader.is_some_and(|reader| reader.is_coded(chunk.column(column).vector))
 }
 
-/// Columns of a chunk of the delta, codes as strings.
-fn delta_values(readers: &[Option<ColumnReader>], chunk: &Chunk, columns: &[usize]) -> Chunk {
-    if !columns.iter().any(|&column| is_coded(readers, chunk, column)) {
-        return chunk.project(columns);
+/// Columns of a chunk of the delta, codes as strings and bytes as nested values.
+fn delta_values(readers: &[Option<ColumnReader>], chunk: &Chunk, columns: &[usize]) -> Result<Chunk> {
+    let reader = |column: usize| readers.get(column).and_then(Option::as_ref);
+    let is_as_kept = |&column: &usize| reader(column).is_none_or(|one| one.is_as_kept(chunk.column(column).vector));
+    if columns.iter().all(is_as_kept) {
+        return Ok(chunk.project(columns));
     }
-    let value = |&column: &usize| match readers.get(column).and_then(Option::as_ref) {
+    let value = |&column: &usize| match reader(column) {
         Some(reader) => reader.read_delta(&chunk.dense(column)),
-        None => chunk.dense(column),
+        None => Ok(chunk.dense(column)),
     };
-    Chunk::new(columns.iter().map(value).collect(), chunk.len())
+    Ok(Chunk::new(columns.iter().map(value).collect::<Result<_>>()?, chunk.len()))
 }
 
 /// The rows whose codes pass; NULL doesn't.

@@ -29,7 +29,7 @@ use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::{PhysicalType, Vector};
 use parking_lot::Mutex;
 
-use super::{ColumnSummary, WINDOW_ROWS, types};
+use super::{ColumnSummary, WINDOW_ROWS, stored_type, types};
 use crate::block::Blocks;
 use crate::byte_stream::StreamWriter;
 use buffer::ColumnBuffer;
@@ -119,11 +119,11 @@ impl Load {
         workers: usize,
     ) -> Result<Arc<Self>> {
         let texts =
-            fields.iter().filter(|field| PhysicalType::natural(field.data_type()).ok() == Some(PhysicalType::Str));
+            fields.iter().filter(|field| stored_type(field.data_type()).ok() == Some(PhysicalType::Str));
         let dictionary_bytes_max = memory.memory_limit() / DICTIONARIES_LIMIT_SHARE / (texts.count() as u64).max(1);
         let columns = fields.iter().zip(choices).map(|(field, &choice)| {
             types::check(field)?;
-            let physical = PhysicalType::natural(field.data_type())?;
+            let physical = stored_type(field.data_type())?;
             let wants = matches!(choice, EncodingChoice::Auto | EncodingChoice::Dictionary);
             let interner = (physical == PhysicalType::Str && wants)
                 .then(|| SharedInterner::new(memory, dictionary_bytes_max, choice == EncodingChoice::Dictionary))
