@@ -95,7 +95,7 @@ struct Lanes {
 impl DirectGroups {
     /// A direct array, if the keys and their domain allow it.
     pub(super) fn new(plan: &Plan, memory: &BufferManager, workers: usize) -> Result<Option<Self>> {
-        let Some((keys, slots_max)) = direct_keys(&plan.key_types) else { return Ok(None) };
+        let Some((keys, slots_max)) = direct_keys(&plan.key_types_from_input) else { return Ok(None) };
         let mut rows_pending_max = u64::MAX;
         let lanes = plan
             .states

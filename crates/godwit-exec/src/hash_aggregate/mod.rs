@@ -6,6 +6,7 @@
 //!         combine: partitions of all workers side by side, nothing copied
 //! source  distinct sets ─▶ unique (keys, arguments), fed to groups as the input was (source.rs)
 //!         partitions ─▶ one row per group (partition.rs) ─▶ results of states (finish.rs)
+//!                  │                └▶ states added to groups of coarser grouping sets (grouping_sets.rs), then these
 //!                  └──▶ values, sorted by group (collected.rs) ─▶ results of values (results/)
 //! ```
 //!
@@ -29,6 +30,7 @@ mod config;
 mod direct;
 mod finish;
 mod framed;
+mod grouping_sets;
 mod groups;
 mod partition;
 mod plan;
@@ -58,6 +60,7 @@ use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Sink, SinkWorker, Source, SourceWorker};
 use collected::SharedCollected;
 use config::*;
+use grouping_sets::GroupingSets;
 use groups::{Grouping, LocalGroups, SharedGroups};
 use partition::GroupMorsel;
 use plan::Plan;
@@ -69,9 +72,9 @@ use source::{AggregateSourceWorker, SharedPhase};
 pub struct HashAggregateSpec {
     /// The group keys; none for one group of all rows.
     pub groups: Vec<Expression>,
-    /// For GROUPING SETS, ROLLUP and CUBE: which of `groups` each set has. The output then has a grouping id behind the
-    /// group keys, as DataFusion's `Aggregate` has it.
-    pub grouping_sets: Option<Vec<Vec<usize>>>,
+    /// For GROUPING SETS, ROLLUP and CUBE. The output then has a grouping id behind the group keys, as DataFusion's
+    /// `Aggregate` has it.
+    pub grouping_sets: Option<Vec<KeySet>>,
     /// The aggregates.
     pub aggregates: Vec<AggregateCall>,
     /// The planner's guess of the number of groups.
@@ -80,13 +83,24 @@ pub struct HashAggregateSpec {
     pub groups_enough: Option<u64>,
 }
 
+/// One of several sets of keys by which the same rows are grouped.
+#[derive(Debug, Clone, Default)]
+pub struct KeySet {
+    /// Which of [`HashAggregateSpec::groups`] it has.
+    pub keys: Vec<usize>,
+    /// The planner's guess of the number of its groups: of several sets that a coarser one could be filled with, the
+    /// smallest is taken.
+    pub estimated_groups: u64,
+}
+
 /// A GROUP BY of one query: the shared state of its sink and its source.
 pub struct HashAggregate {
     plan: Plan,
     /// The query's pool, with this operator as owner.
     memory: BufferManager,
     workers: usize,
-    groups: SharedGroups,
+    /// The groups of each level of grouping sets; there is one level without.
+    groups: Vec<SharedGroups>,
     distinct: Vec<SharedGroups>,
     collected: Vec<SharedCollected>,
     phase: SharedPhase,
@@ -105,14 +119,11 @@ impl HashAggregate {
         let keys = plan.key_physical();
         let radix_bits = radix_bits(&spec, &plan, &memory, workers);
         let group_bits = if plan.key_types.is_empty() { 0 } else { radix_bits };
-        let groups = SharedGroups::new(Grouping::new(
-            &memory,
-            workers,
-            &keys,
-            &plan.payload_physical(),
-            &plan.layout,
-            group_bits,
-        )?);
+        let grouping = Grouping::new(&memory, workers, &keys, &plan.payload_physical(), &plan.layout, group_bits)?;
+        let groups = (0..plan.levels()).map(|_| SharedGroups::new(grouping.clone())).collect();
+        if let Some(note) = plan.grouping_sets.as_ref().and_then(GroupingSets::describe) {
+            metrics.note("grouping sets", note);
+        }
         let no_states = StateLayout::new(&[]);
         let distinct = plan.distinct.iter().map(|set| {
             let arguments = set.arguments.iter().map(|&argument| plan.input_types[argument].physical);
@@ -163,8 +174,18 @@ impl HashAggregate {
         self.workers
     }
 
+    /// The groups that the input is fed to.
     fn groups(&self) -> &SharedGroups {
-        &self.groups
+        &self.groups[0]
+    }
+
+    fn groups_of_level(&self, level: usize) -> &SharedGroups {
+        &self.groups[level]
+    }
+
+    /// How many levels of grouping sets there are.
+    fn levels(&self) -> usize {
+        self.groups.len()
     }
 
     fn distinct(&self) -> &[SharedGroups] {
@@ -179,25 +200,25 @@ impl HashAggregate {
         &self.phase
     }
 
-    /// The partitions of the groups, when all input has arrived in them.
-    fn open_groups(&self) -> Vec<GroupMorsel> {
+    /// The partitions of the groups of a level, when all that they are made of has arrived in them.
+    fn open_groups(&self, level: usize) -> Vec<GroupMorsel> {
         let collected = self.collected.iter().map(|set| set.take(&self.memory)).collect();
-        self.groups.take_morsels(collected)
+        self.groups[level].take_morsels(collected)
     }
 
     /// Without any input there is still the group of all rows, once per empty grouping set.
     fn add_global_groups(&self) -> Result<()> {
-        if self.groups.rows() > 0 || !self.plan.has_global_group() {
+        let groups = self.groups();
+        if groups.rows() > 0 || !self.plan.has_global_group() {
             return Ok(());
         }
-        let mut local = LocalGroups::new(&self.groups.grouping)?;
+        let mut local = LocalGroups::new(&groups.grouping)?;
         let keys_of_global: Vec<Vec<Vector>> = match &self.plan.grouping_sets {
             None => vec![Vec::new()],
             Some(sets) => {
                 let nulls: Vec<Vector> =
                     self.plan.keys.iter().map(|&key| Vector::null(self.plan.input_types[key].physical, 1)).collect();
-                let global = sets.iter().filter(|set| !set.has_key.contains(&true));
-                global.map(|set| self.keys_of_set(set, &nulls, 1)).collect()
+                sets.global().map(|set| self.keys_of_set(set, &nulls, 1)).collect()
             }
         };
         let mut hashes = Vec::new();
@@ -205,7 +226,7 @@ impl HashAggregate {
             hash_vectors(&keys, 1, &mut hashes);
             local.assign(&keys, &self.plan.no_payload(1), &hashes)?;
         }
-        self.groups.combine(local);
+        groups.combine(local);
         Ok(())
     }
 
@@ -230,7 +251,8 @@ fn radix_bits(spec: &HashAggregateSpec, plan: &Plan, memory: &BufferManager, wor
         _ => RADIX_BITS_USUAL,
     };
     let has_strings = plan.key_types.iter().chain(&plan.input_types).any(|ty| ty.physical == PhysicalType::Str);
-    let sets = 1 + plan.distinct.len() + plan.collected.len();
+    // Groups of the next level are made while those of one are read.
+    let sets = plan.levels().min(2) + plan.distinct.len() + plan.collected.len();
     let partition_bytes = PAGE_BYTES * if has_strings { 2 } else { 1 } * sets * workers;
     let partitions_max = (memory.memory_limit() as f64 * OPEN_PAGES_SHARE) as usize / partition_bytes;
     wanted.min(partitions_max.max(1).ilog2())
@@ -265,8 +287,9 @@ impl Source for AggregateSource {
     }
 
     fn parallelism(&self) -> usize {
-        // Morsels of distinct sets are followed by those of the groups, of which nobody knows the number yet.
-        let morsels = if self.0.distinct.is_empty() { self.0.phase.morsels() } else { usize::MAX };
+        // Morsels of distinct sets and of levels are followed by those of others, of which nobody knows the number yet.
+        let is_known = self.0.distinct.is_empty() && self.0.levels() == 1;
+        let morsels = if is_known { self.0.phase.morsels() } else { usize::MAX };
         morsels.clamp(1, self.0.workers)
     }
 

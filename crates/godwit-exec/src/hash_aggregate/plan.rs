@@ -11,7 +11,6 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use datafusion_expr::logical_plan::Aggregate;
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, OrderedKey, Projection, ordered_value};
 use godwit_rows::PayloadKind;
@@ -19,6 +18,7 @@ use godwit_rows::aggregate_state::{StateKind, StateLayout};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use super::config::ROWS_MAX;
+use super::grouping_sets::GroupingSets;
 use super::results::CollectedKind;
 use super::{AggregateCall, AggregateKind, AggregateOrder, HashAggregateSpec, PairKind};
 
@@ -123,13 +123,6 @@ pub(super) enum Output {
     Collected(usize),
 }
 
-/// A grouping set: which keys it has, and its number.
-#[derive(Debug, Clone)]
-pub(super) struct GroupingSet {
-    pub(super) has_key: Vec<bool>,
-    pub(super) id: u64,
-}
-
 pub(super) struct Plan {
     /// Computes the distinct expressions.
     pub(super) inputs: Projection,
@@ -138,7 +131,9 @@ pub(super) struct Plan {
     pub(super) keys: Vec<usize>,
     /// Types of the group keys as they come out, the grouping id included.
     pub(super) key_types: RowType,
-    pub(super) grouping_sets: Option<Vec<GroupingSet>>,
+    /// The same of the groups that the input is fed to.
+    pub(super) key_types_from_input: RowType,
+    pub(super) grouping_sets: Option<GroupingSets>,
     pub(super) states: Vec<PlannedState>,
     pub(super) layout: Arc<StateLayout>,
     pub(super) payload: Vec<Payload>,
@@ -157,9 +152,14 @@ impl Plan {
     /// True if there is a group even without input: the one of all rows.
     pub(super) fn has_global_group(&self) -> bool {
         match &self.grouping_sets {
-            Some(sets) => sets.iter().any(|set| !set.has_key.contains(&true)),
+            Some(sets) => sets.global().next().is_some(),
             None => self.keys.is_empty(),
         }
+    }
+
+    /// How many levels of grouping sets there are; one without.
+    pub(super) fn levels(&self) -> usize {
+        self.grouping_sets.as_ref().map_or(1, GroupingSets::levels)
     }
 
     pub(super) fn key_physical(&self) -> Vec<PhysicalType> {
@@ -193,14 +193,12 @@ struct Planner {
 impl Planner {
     fn plan(mut self, spec: &HashAggregateSpec) -> Result<Plan> {
         let keys: Vec<usize> = spec.groups.iter().map(|group| self.input(group)).collect();
-        let mut key_types: RowType = spec.groups.iter().map(|group| group.output().clone()).collect();
+        let key_types: RowType = spec.groups.iter().map(|group| group.output().clone()).collect();
         if key_types.iter().any(|ty| ty.physical == PhysicalType::Nested) {
             return Err(Error::unsupported("grouping by a list, struct or map"));
         }
-        let sets =
-            spec.grouping_sets.as_ref().map(|sets| grouping_sets(sets, keys.len(), &mut key_types)).transpose()?;
         self.has_global_group = match &spec.grouping_sets {
-            Some(sets) => sets.iter().any(Vec::is_empty),
+            Some(sets) => sets.iter().any(|set| set.keys.is_empty()),
             None => keys.is_empty(),
         };
         let mut outputs = Vec::new();
@@ -215,6 +213,18 @@ impl Planner {
             });
             self.states.len() - 1
         });
+        let mut grouping_sets = None;
+        let mut key_types_from_input = key_types.clone();
+        let mut key_types = key_types;
+        if let Some(sets) = &spec.grouping_sets {
+            let mut planned = GroupingSets::new(sets, keys.len())?;
+            if self.distinct.is_empty() && self.collected.is_empty() {
+                planned.derive(sets);
+            }
+            key_types_from_input = planned.key_types_from_input(&key_types);
+            key_types = planned.key_types(&key_types);
+            grouping_sets = Some(planned);
+        }
         let kinds: Vec<StateKind> = self.states.iter().map(|state| state.kind).collect();
         let inputs = Projection::new(self.inputs);
         Ok(Plan {
@@ -222,7 +232,8 @@ impl Planner {
             inputs,
             keys,
             key_types,
-            grouping_sets: sets,
+            key_types_from_input,
+            grouping_sets,
             layout: StateLayout::new(&kinds),
             states: self.states,
             payload: self.payload,
@@ -609,29 +620,4 @@ fn mean(sum: usize, count: usize, argument: &ColumnType, ty: &mut ColumnType) ->
     }
     let float_divisor = 10f64.powi(argument.scale() as i32);
     Ok(Output::Mean { sum, count, decimal_factor, float_divisor })
-}
-
-/// Numbers the sets as DataFusion does: a bit per key, the last key lowest, set if the set lacks the key; above them, which
-/// occurrence of the same set it is. Appends the type of that number to `key_types` and makes the keys nullable.
-fn grouping_sets(sets: &[Vec<usize>], keys: usize, key_types: &mut RowType) -> Result<Vec<GroupingSet>> {
-    if keys >= 64 {
-        return Err(Error::unsupported("grouping sets over 64 or more columns"));
-    }
-    let mut planned: Vec<GroupingSet> = Vec::new();
-    let mut ordinal_max = 0;
-    for set in sets {
-        let has_key: Vec<bool> = (0..keys).map(|key| set.contains(&key)).collect();
-        let mask = has_key.iter().fold(0u64, |mask, &has| mask << 1 | !has as u64);
-        let ordinal = planned.iter().filter(|known| known.has_key == has_key).count();
-        ordinal_max = ordinal_max.max(ordinal);
-        planned.push(GroupingSet { has_key, id: mask | (ordinal as u64) << keys });
-    }
-    for (key, ty) in key_types.iter_mut().enumerate() {
-        ty.nullable |= planned.iter().any(|set| !set.has_key[key]);
-    }
-    let mut ty = ColumnType::new(Aggregate::grouping_id_type(keys, ordinal_max), false)?;
-    let max = planned.iter().map(|set| set.id as i128).max().unwrap_or(0);
-    ty.range = Some(ValueRange { min: 0, max });
-    key_types.push(ty);
-    Ok(planned)
 }

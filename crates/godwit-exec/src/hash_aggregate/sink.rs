@@ -18,7 +18,7 @@ use godwit_vector::{Bitmap, Chunk, Flat, Vector};
 use super::HashAggregate;
 use super::direct::DirectGroups;
 use super::groups::LocalGroups;
-use super::plan::{Feed, GroupingSet, Payload, PlannedState};
+use super::plan::{Feed, Payload, PlannedState};
 use crate::pipeline::{SinkVerdict, SinkWorker};
 
 /// Adds rows to the groups of one worker.
@@ -99,7 +99,7 @@ impl Feeder {
         match &plan.grouping_sets {
             None => self.feed_keys(&keys, &inputs, &filters, chunk.len()),
             Some(sets) => {
-                for set in sets {
+                for set in sets.from_input() {
                     let keys = operator.keys_of_set(set, &keys, chunk.len());
                     self.feed_keys(&keys, &inputs, &filters, chunk.len())?;
                 }
@@ -256,17 +256,6 @@ pub(super) fn arguments_of(
     match selected {
         Some(selected) => arguments.iter().map(|argument| argument.take(selected)).collect(),
         None => arguments,
-    }
-}
-
-impl HashAggregate {
-    /// The keys of a chunk's rows in one grouping set: NULL where the set lacks the key, then the number of the set.
-    pub(super) fn keys_of_set(&self, set: &GroupingSet, keys: &[Vector], rows: usize) -> Vec<Vector> {
-        let id_type = self.plan().key_types.last().expect("the grouping id").physical;
-        let id = Vector::constant(super::finish::integers(id_type, [set.id as i128]), rows);
-        let key =
-            |(has_key, key): (&bool, &Vector)| if *has_key { key.clone() } else { Vector::null(key.physical(), rows) };
-        set.has_key.iter().zip(keys).map(key).chain([id]).collect()
     }
 }
 

@@ -1,12 +1,14 @@
-//! Phase two as a source: distinct sets first, then the partitions of the groups, each a morsel.
+//! Phase two as a source: distinct sets first, then the partitions of the groups, each a morsel, level by level.
 //!
 //! ```text
-//! Distinct ──(no set left, all workers have handed over what they fed)──▶ Groups ──▶ Done
+//! Distinct ──(no morsel left, all workers have handed over what they fed)──▶ Groups of level 0 ──(the same)──▶ Groups
+//!                                                                of level 1 ──▶ … ──▶ Groups of the last level ──▶ Done
 //! ```
 //!
 //! While distinct sets are left, a worker makes a morsel of one unique and feeds it to groups of its own, as it did with
-//! the input. Who finds no more of these hands its groups over; the last one to do so opens the partitions of the groups
-//! and wakes the others.
+//! the input. While it emits groups of a level that isn't the last, it adds them to groups of the next level
+//! (grouping_sets.rs). Who finds no more morsels hands its groups over; the last one to do so opens the partitions of the
+//! groups that were fed, and wakes the others.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use parking_lot::Mutex;
 use super::HashAggregate;
 use super::collected::SortedValues;
 use super::finish::StateReader;
+use super::groups::LocalGroups;
 use super::partition::{Aggregated, FinishedGroups, GroupMorsel, PartitionAggregator, key_columns};
 use super::plan::Output;
 use super::sink::Feeder;
@@ -35,12 +38,13 @@ pub(super) struct SharedPhase(Mutex<Phase>);
 struct Phase {
     /// Morsels of distinct sets: the set, and some of its partitions.
     distinct: VecDeque<(usize, GroupMorsel)>,
-    /// Workers that hold groups fed from distinct sets.
+    /// Workers that hold groups, or make some, for which others wait.
     feeding: usize,
-    /// Fires when the groups are opened.
+    /// Fires when the next groups are opened.
     opened: Signal,
-    /// `None` before they are opened.
+    /// The groups of a level; `None` before the first ones are opened.
     groups: Option<VecDeque<GroupMorsel>>,
+    level: usize,
 }
 
 /// What a worker does next.
@@ -48,8 +52,32 @@ enum Step {
     Distinct(usize, GroupMorsel),
     HandOver,
     Wait(Signal),
-    Groups(GroupMorsel),
+    /// Groups, and their level.
+    Groups(GroupMorsel, usize),
     Done,
+}
+
+impl Phase {
+    /// Opens the groups that come next. Those of a level are empty if nothing before them has the groups they are made of.
+    fn open(&mut self, operator: &HashAggregate) {
+        for level in self.groups.as_ref().map_or(0, |_| self.level + 1)..operator.levels() {
+            self.groups = Some(operator.open_groups(level).into());
+            self.level = level;
+            if self.morsels() > 0 {
+                break;
+            }
+        }
+    }
+
+    /// True while nothing comes after what is open.
+    fn is_last(&self, operator: &HashAggregate) -> bool {
+        self.groups.is_some() && self.level + 1 == operator.levels()
+    }
+
+    /// Morsels of what is open.
+    fn morsels(&self) -> usize {
+        self.groups.as_ref().map_or(self.distinct.len(), VecDeque::len)
+    }
 }
 
 impl SharedPhase {
@@ -60,29 +88,31 @@ impl SharedPhase {
             phase.distinct.extend(set.take_morsels(Vec::new()).into_iter().map(|morsel| (index, morsel)));
         }
         if phase.distinct.is_empty() {
-            phase.groups = Some(operator.open_groups().into());
+            phase.open(operator);
         }
     }
 
     pub(super) fn morsels(&self) -> usize {
-        let phase = self.0.lock();
-        phase.distinct.len().max(phase.groups.as_ref().map_or(0, VecDeque::len))
+        self.0.lock().morsels()
     }
 
-    fn next_step(&self, feeds: &mut bool) -> Step {
-        let mut phase = self.0.lock();
-        if let Some(groups) = &mut phase.groups {
-            let Some(morsel) = groups.pop_front() else { return Step::Done };
-            groups.front().inspect(|next| next.read_ahead());
-            return Step::Groups(morsel);
-        }
-        match phase.distinct.pop_front() {
-            Some((set, morsel)) => {
-                phase.feeding += !*feeds as usize;
-                *feeds = true;
-                Step::Distinct(set, morsel)
+    /// What a worker does that holds groups to be handed over if it `feeds`. With a morsel before the last groups it does.
+    fn next_step(&self, operator: &HashAggregate, feeds: bool) -> Step {
+        let phase = &mut *self.0.lock();
+        let step = match &mut phase.groups {
+            None => phase.distinct.pop_front().map(|(set, morsel)| Step::Distinct(set, morsel)),
+            Some(groups) => groups.pop_front().map(|morsel| {
+                groups.front().inspect(|next| next.read_ahead());
+                Step::Groups(morsel, phase.level)
+            }),
+        };
+        match step {
+            step if phase.is_last(operator) => step.unwrap_or(Step::Done),
+            Some(step) => {
+                phase.feeding += !feeds as usize;
+                step
             }
-            None if *feeds => Step::HandOver,
+            None if feeds => Step::HandOver,
             None => Step::Wait(phase.opened.clone()),
         }
     }
@@ -92,9 +122,9 @@ impl SharedPhase {
         let mut phase = self.0.lock();
         phase.feeding -= 1;
         // A worker that split a morsel may have left pieces of it to the others.
-        if phase.feeding == 0 && phase.distinct.is_empty() {
-            phase.groups = Some(operator.open_groups().into());
-            let opened = phase.opened.clone();
+        if phase.feeding == 0 && phase.morsels() == 0 {
+            phase.open(operator);
+            let opened = std::mem::take(&mut phase.opened);
             drop(phase);
             opened.fire();
         }
@@ -119,6 +149,8 @@ pub(super) struct AggregateSourceWorker {
     aggregator: PartitionAggregator,
     distinct_aggregators: Vec<PartitionAggregator>,
     feeder: Option<Feeder>,
+    /// Groups of the level after the one that is emitted.
+    coarser: Option<(usize, LocalGroups)>,
     emitting: Option<Emission>,
     rows: Vec<RowPtr>,
 }
@@ -143,6 +175,7 @@ impl AggregateSourceWorker {
                 .map(|set| PartitionAggregator::new(&set.grouping))
                 .collect(),
             feeder: None,
+            coarser: None,
             emitting: None,
             rows: Vec::new(),
             operator: operator.clone(),
@@ -171,8 +204,11 @@ impl AggregateSourceWorker {
         Ok(())
     }
 
-    /// Aggregates a morsel of the groups.
-    fn aggregate(&mut self, morsel: GroupMorsel) -> Result<()> {
+    /// Aggregates a morsel of the groups of a level.
+    fn aggregate(&mut self, morsel: GroupMorsel, level: usize) -> Result<()> {
+        if self.coarser.is_none() && level + 1 < self.operator.levels() {
+            self.coarser = Some((level + 1, LocalGroups::new(&self.operator.groups().grouping)?));
+        }
         let groups = match self.aggregator.aggregate(morsel)? {
             Aggregated::Split(morsels) => {
                 self.operator.phase().put_groups(morsels);
@@ -184,6 +220,14 @@ impl AggregateSourceWorker {
         let collected = self.operator.sort_collected(&self.query, &mut self.aggregator, &mut groups)?;
         self.emitting = Some(Emission { groups, collected, next: 0, results: Vec::new() });
         Ok(())
+    }
+
+    /// Gives the groups that this worker fed to all.
+    fn hand_over(&mut self) -> Result<()> {
+        if let Some((level, coarser)) = self.coarser.take() {
+            self.operator.groups_of_level(level).combine(coarser);
+        }
+        self.feeder.take().map_or(Ok(()), Feeder::combine)
     }
 
     /// The next chunk of the groups that are finished.
@@ -202,6 +246,9 @@ impl AggregateSourceWorker {
         let plan = self.operator.plan();
         let grouping = &self.operator.groups().grouping;
         let mut columns = key_columns(grouping, &self.rows, &groups.heaps);
+        if let Some((_, coarser)) = &mut self.coarser {
+            self.operator.roll_up(&columns, &self.rows, &groups.heaps, coarser)?;
+        }
         let states = StateReader { layout: &plan.layout, base: grouping.base(), rows: &self.rows };
         for (output, ty) in &plan.outputs {
             columns.push(match output {
@@ -229,8 +276,8 @@ impl SourceWorker for AggregateSourceWorker {
             return Ok(SourceVerdict::Chunk(chunk));
         }
         self.query.cancel.check()?;
-        let mut feeds = self.feeder.is_some();
-        match self.operator.phase().next_step(&mut feeds) {
+        let feeds = self.feeder.is_some() || self.coarser.is_some();
+        match self.operator.phase().next_step(&self.operator, feeds) {
             Step::Distinct(set, morsel) => {
                 if self.feeder.is_none() {
                     self.feeder = Some(Feeder::new(&self.operator)?);
@@ -238,11 +285,11 @@ impl SourceWorker for AggregateSourceWorker {
                 self.feed_distinct(set, morsel)?;
             }
             Step::HandOver => {
-                self.feeder.take().expect("a feeding worker has a feeder").combine()?;
+                self.hand_over()?;
                 self.operator.phase().handed_over(&self.operator);
             }
             Step::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
-            Step::Groups(morsel) => self.aggregate(morsel)?,
+            Step::Groups(morsel, level) => self.aggregate(morsel, level)?,
             Step::Done => return Ok(SourceVerdict::Done),
         }
         Ok(SourceVerdict::Worked)

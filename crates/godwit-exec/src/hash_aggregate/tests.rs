@@ -110,6 +110,15 @@ fn all_calls() -> Vec<Call> {
     ]
 }
 
+/// Calls whose results for a coarser grouping set can be made of those for a finer one.
+fn mergeable_calls() -> Vec<Call> {
+    use AggregateKind::*;
+    let needs_values = |kind: &AggregateKind| matches!(kind, Quantile { .. } | Mode | StringAgg(_) | LastValue { .. });
+    let first = plain(FirstValue { ignore_nulls: false }, FLOAT);
+    let calls = all_calls().into_iter().filter(|call| !call.3 && !needs_values(&call.0) && call.0 != first.0);
+    calls.collect()
+}
+
 impl Call {
     fn planned(&self, keys: usize) -> AggregateCall {
         use AggregateKind::*;
@@ -261,6 +270,10 @@ pub(super) struct Outcome {
     table: String,
 }
 
+fn key_set(keys: &Vec<usize>) -> KeySet {
+    KeySet { keys: keys.clone(), estimated_groups: 0 }
+}
+
 /// Aggregates chunks of keys and arguments.
 pub(super) fn aggregate(case: &Case, chunks: Vec<Chunk>, world: World) -> Result<Outcome> {
     let query = world.query();
@@ -268,7 +281,7 @@ pub(super) fn aggregate(case: &Case, chunks: Vec<Chunk>, world: World) -> Result
     let column = |(index, ty): (usize, &ColumnType)| Expression::column(index, ty.clone());
     let spec = HashAggregateSpec {
         groups: case.key_types.iter().enumerate().map(column).collect(),
-        grouping_sets: case.grouping_sets.clone(),
+        grouping_sets: case.grouping_sets.as_ref().map(|sets| sets.iter().map(key_set).collect()),
         aggregates: case.calls.iter().map(|call| call.planned(keys)).collect(),
         ..HashAggregateSpec::default()
     };
@@ -369,14 +382,25 @@ proptest! {
     }
 
     #[test]
-    fn grouping_sets_are_groups_under_partial_keys(seed: u64, rows in 0..3000usize, mask in 1..256u32) {
+    fn grouping_sets_are_groups_under_partial_keys(
+        seed: u64,
+        rows in prop::sample::select(vec![0usize, 1, 300, 3000]),
+        chunk_rows in prop::sample::select(vec![3usize, 100, 2048]),
+        distinct in prop::sample::select(vec![6u64, 100_000]),
+        mask in 1..256u32,
+        all_calls_at_once: bool,
+        force_spill: bool,
+    ) {
         let _no_collisions = COLLISIONS.read();
         let key_types: RowType =
             [PhysicalType::I32, PhysicalType::Str, PhysicalType::Bool].map(|ty| column_type(ty, true)).to_vec();
         let set = |set: u32| (0..3).filter(|key| set >> key & 1 == 1).collect::<Vec<usize>>();
         let sets = (0..8).filter(|index| mask >> index & 1 == 1).map(set).collect();
-        let chunks = chunks_of(&mut Random(seed), &key_types, rows, 2048, 6);
-        check(&Case { key_types, calls: all_calls(), grouping_sets: Some(sets) }, chunks, ROOMY);
+        let chunks = chunks_of(&mut Random(seed), &key_types, rows, chunk_rows, distinct);
+        // Some calls have every set filled with the input.
+        let calls = if all_calls_at_once { all_calls() } else { mergeable_calls() };
+        let case = Case { key_types, calls, grouping_sets: Some(sets) };
+        check(&case, chunks, World { force_spill, chunk_rows, ..ROOMY });
     }
 }
 
@@ -511,12 +535,63 @@ fn a_partition_that_does_not_fit_is_split() {
 }
 
 #[test]
+fn coarser_sets_are_filled_with_groups_that_spill() {
+    let _no_collisions = COLLISIONS.read();
+    let key_types = [PhysicalType::I64, PhysicalType::Str, PhysicalType::I32].map(|ty| column_type(ty, true)).to_vec();
+    let chunks = chunks_of(&mut Random(9), &key_types, 60_000, 2048, 20_000);
+    let sets = vec![vec![0, 1, 2], vec![0, 1], vec![1], vec![2], vec![]];
+    let case = Case { key_types, calls: mergeable_calls(), grouping_sets: Some(sets) };
+    let world = World { memory_limit: 24 * MIB, ..ROOMY };
+    let (query, _) = check(&case, chunks, world);
+    let statistics = query.memory.statistics();
+    assert!(statistics.spilled_bytes_total > MIB, "{} bytes spilled", statistics.spilled_bytes_total);
+    assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0), "all is freed");
+}
+
+#[test]
+fn sets_are_filled_with_the_smallest_that_has_their_keys() {
+    let spec = |calls: &[Call]| HashAggregateSpec {
+        groups: (0..3).map(|key| Expression::column(key, column_type(PhysicalType::I64, false))).collect(),
+        // The last pair of keys is expected to have the fewest groups.
+        grouping_sets: Some(
+            [(vec![0, 1, 2], 100), (vec![0, 1], 90), (vec![1, 2], 20), (vec![1], 10), (vec![], 1), (vec![], 1)]
+                .map(|(keys, estimated_groups)| KeySet { keys, estimated_groups })
+                .to_vec(),
+        ),
+        aggregates: calls.iter().map(|call| call.planned(3)).collect(),
+        ..HashAggregateSpec::default()
+    };
+    let plan = Plan::new(&spec(&[plain(AggregateKind::Sum, INT)])).unwrap();
+    let sets = plan.grouping_sets.as_ref().unwrap();
+    let children = |id| sets.from_groups_of(id).map(|set| set.id).collect::<Vec<u64>>();
+    assert_eq!(sets.from_input().map(|set| set.id).collect::<Vec<u64>>(), [0b000]);
+    assert_eq!((children(0b000), children(0b001)), (vec![0b001, 0b100], vec![]));
+    assert_eq!((children(0b100), children(0b101)), (vec![0b101], vec![0b111]));
+    // The same set a second time.
+    assert_eq!(children(0b111), [0b1111]);
+    assert_eq!((plan.levels(), sets.global().count()), (5, 1));
+    // Rows that reach the table have all keys and one number, so that a direct array needs no room for others.
+    assert!(plan.key_types[..3].iter().all(|ty| ty.nullable));
+    assert!(plan.key_types_from_input[..3].iter().all(|ty| !ty.nullable));
+    assert_eq!(plan.key_types_from_input[3].range, Some(ValueRange { min: 0, max: 0 }));
+
+    let distinct = Call(AggregateKind::Count, Some(INT), false, true);
+    let plan = Plan::new(&spec(&[plain(AggregateKind::Sum, INT), distinct])).unwrap();
+    assert_eq!(plan.grouping_sets.as_ref().unwrap().from_input().count(), 6);
+    assert_eq!(plan.levels(), 1);
+}
+
+#[test]
 fn groups_are_found_when_all_hashes_collide() {
     let _collisions = COLLISIONS.write();
     force_hash_collisions(true);
     let key_types = vec![column_type(PhysicalType::I64, true), column_type(PhysicalType::Str, true)];
     for force_spill in [false, true] {
         let chunks = chunks_of(&mut Random(6), &key_types, 1000, 100, 12);
+        for grouping_sets in [None, Some(vec![vec![0, 1], vec![1], vec![]])] {
+            let case = Case { key_types: key_types.clone(), calls: mergeable_calls(), grouping_sets };
+            check(&case, chunks.clone(), World { force_spill, ..ROOMY });
+        }
         let case = Case { key_types: key_types.clone(), calls: all_calls(), grouping_sets: None };
         check(&case, chunks, World { force_spill, ..ROOMY });
     }

@@ -13,7 +13,7 @@ use super::compress::{CompressedColumns, codes_note};
 use super::stream::{Branch, Stream};
 use super::{Needs, PhysicalPlanner, columns_of_all, passed_column, planning_error};
 use crate::explain::ExplainNode;
-use crate::hash_aggregate::{AggregateCompiler, HashAggregate, HashAggregateSpec};
+use crate::hash_aggregate::{AggregateCompiler, HashAggregate, HashAggregateSpec, KeySet};
 
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_aggregate(&mut self, aggregate: &Aggregate, needs: Needs) -> Result<Stream> {
@@ -26,13 +26,18 @@ impl PhysicalPlanner<'_> {
             Some(_) => Vec::new(),
         };
         let mut stream = self.plan(&aggregate.input, Needs::new(columns, filters))?;
+        let grouping_sets = grouping_sets.map(|sets| self.key_sets(aggregate, &groups, sets));
+        let estimated_groups = match &grouping_sets {
+            None => self.estimates.of(&LogicalPlan::Aggregate(aggregate.clone())).rows as u64,
+            Some(sets) => sets.iter().map(|set| set.estimated_groups).sum(),
+        };
         let mut spec = {
             let mut compiler = AggregateCompiler::new(&stream.schema, &stream.row_type, &self.context);
             HashAggregateSpec {
                 groups: groups.iter().map(|group| compiler.expression(group)).collect::<Result<_>>()?,
                 grouping_sets,
                 aggregates: aggregate.aggr_expr.iter().map(|call| compiler.aggregate(call)).collect::<Result<_>>()?,
-                estimated_groups: Some(self.estimates.of(&LogicalPlan::Aggregate(aggregate.clone())).rows as u64),
+                estimated_groups: Some(estimated_groups),
                 groups_enough: needs.rows_enough,
             }
         };
@@ -43,6 +48,16 @@ impl PhysicalPlanner<'_> {
         let compressed = self.compress_aggregate(&aggregate.input, exprs, &mut spec)?;
         let name = name + codes_note(&compressed);
         self.aggregate_stream(stream, spec, &aggregate.schema, name, &compressed)
+    }
+
+    /// Grouping sets of `groups`, with the groups that are expected of each.
+    fn key_sets(&self, aggregate: &Aggregate, groups: &[Expr], sets: Vec<Vec<usize>>) -> Vec<KeySet> {
+        let with_estimate = |keys: Vec<usize>| {
+            let exprs = keys.iter().map(|&key| &groups[key]);
+            let estimated_groups = self.estimates.groups(&aggregate.input, exprs) as u64;
+            KeySet { keys, estimated_groups }
+        };
+        sets.into_iter().map(with_estimate).collect()
     }
 
     pub(super) fn plan_distinct(&mut self, distinct: &Distinct, needs: Needs) -> Result<Stream> {
@@ -107,7 +122,7 @@ impl GroupKeys {
     }
 }
 
-/// Most keys of a CUBE: each doubles the number of sets, and every row is aggregated once per set.
+/// Most keys of a CUBE: each doubles the number of sets, and each set has groups of its own.
 const CUBE_KEYS_MAX: usize = 12;
 
 /// The sets that ROLLUP and CUBE stand for.

@@ -173,14 +173,18 @@ impl Estimates {
         projected(filtered.rows, filtered.columns, scan)
     }
 
+    /// How many groups the rows of `input` have by these keys.
+    pub fn groups<'e>(&self, input: &Arc<LogicalPlan>, keys: impl IntoIterator<Item = &'e Expr>) -> f64 {
+        let estimate = self.of_shared(input);
+        let keys: Vec<ColumnEstimate> = keys.into_iter().map(|expr| of_expr(expr, &estimate, input.schema())).collect();
+        groups_of(&keys, &estimate)
+    }
+
     fn aggregate(&self, aggregate: &Aggregate) -> NodeEstimate {
         let input = self.of_shared(&aggregate.input);
         let keys: Vec<ColumnEstimate> =
             aggregate.group_expr.iter().map(|expr| of_expr(expr, &input, aggregate.input.schema())).collect();
-        let rows = match keys.as_slice() {
-            [] => 1.0,
-            keys => selectivity::combinations(keys.iter(), input.rows).min(input.rows),
-        };
+        let rows = groups_of(&keys, &input);
         // The groups are a new base: their keys together are unique.
         let columns =
             keys.into_iter().map(|key| ColumnEstimate { base_rows: rows, domain: key.domain.min(rows), ..key });
@@ -260,6 +264,14 @@ fn inner_selectivity(filter: &Expr, both: &NodeEstimate, join: &Join) -> f64 {
     match join.left.schema().join(join.right.schema()) {
         Ok(schema) => selectivity(filter, both, &schema),
         Err(_) => config::UNKNOWN,
+    }
+}
+
+/// How many combinations of keys the rows of `input` have.
+fn groups_of(keys: &[ColumnEstimate], input: &NodeEstimate) -> f64 {
+    match keys {
+        [] => 1.0,
+        keys => selectivity::combinations(keys.iter(), input.rows).min(input.rows),
     }
 }
 

@@ -1,0 +1,190 @@
+//! Grouping sets: each is filled with the groups of the smallest other set that has its keys, or else with the input.
+//!
+//! ```text
+//! ROLLUP (a, b)    input ─▶ (a, b) ─groups─▶ (a) ─groups─▶ ()
+//! CUBE (a, b)      input ─▶ (a, b) ─groups─▶ (a), (b) ─groups of the smaller─▶ ()
+//! level                       0                1                            2
+//! ```
+//!
+//! While the final groups of a level are on their way out, their states are added to the groups of the next level, where
+//! keys that the coarser set lacks are NULL. The levels follow each other in phase two (source.rs).
+//!
+//! States can be added up, payload can be compared; values that were collected or made unique for one group can't serve
+//! another. With those, every set is filled with the input: there is one level.
+
+use std::cmp::Reverse;
+
+use datafusion_expr::logical_plan::Aggregate;
+use godwit_common::{Error, Result};
+use godwit_rows::{RowPtr, match_integers};
+use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::{ColumnType, Heaps, RowType, ValueRange, Vector};
+
+use super::finish::integers;
+use super::groups::LocalGroups;
+use super::{HashAggregate, KeySet};
+
+/// A grouping set: which keys it has, and its number.
+#[derive(Debug, Clone)]
+pub(super) struct GroupingSet {
+    pub(super) has_key: Vec<bool>,
+    pub(super) id: u64,
+    /// The set whose groups are added up to those of this one; `None`: it is filled with the input.
+    parent: Option<usize>,
+    level: usize,
+}
+
+impl GroupingSet {
+    /// True for the set whose only group is that of all rows.
+    fn is_empty(&self) -> bool {
+        !self.has_key.contains(&true)
+    }
+
+    fn has_all_keys_of(&self, other: &Self) -> bool {
+        self.has_key.iter().zip(&other.has_key).all(|(has, needed)| *has || !needed)
+    }
+}
+
+/// The grouping sets of an aggregation.
+#[derive(Debug, Clone)]
+pub(super) struct GroupingSets {
+    sets: Vec<GroupingSet>,
+    id_type: ColumnType,
+}
+
+impl GroupingSets {
+    /// Numbers the sets as DataFusion does: a bit per key, the last key lowest, set if the set lacks the key; above them,
+    /// which occurrence of the same set it is. All are filled with the input.
+    pub(super) fn new(sets: &[KeySet], keys: usize) -> Result<Self> {
+        if keys >= 64 {
+            return Err(Error::unsupported("grouping sets over 64 or more columns"));
+        }
+        let mut numbered: Vec<GroupingSet> = Vec::new();
+        let mut ordinal_max = 0;
+        for set in sets {
+            let has_key: Vec<bool> = (0..keys).map(|key| set.keys.contains(&key)).collect();
+            let mask = has_key.iter().fold(0u64, |mask, &has| mask << 1 | !has as u64);
+            let ordinal = numbered.iter().filter(|known| known.has_key == has_key).count();
+            ordinal_max = ordinal_max.max(ordinal);
+            numbered.push(GroupingSet { has_key, id: mask | (ordinal as u64) << keys, parent: None, level: 0 });
+        }
+        let id_type = ColumnType::new(Aggregate::grouping_id_type(keys, ordinal_max), false)?;
+        Ok(Self { sets: numbered, id_type })
+    }
+
+    /// Fills sets with the groups of others, where `sets`, in the same order, tell how many groups are expected.
+    pub(super) fn derive(&mut self, sets: &[KeySet]) {
+        let keys: Vec<usize> = self.sets.iter().map(|set| set.has_key.iter().filter(|has| **has).count()).collect();
+        // Who has more keys comes first, and of equal sets the first: nobody is filled with what is filled with itself.
+        let mut order: Vec<usize> = (0..self.sets.len()).collect();
+        order.sort_by_key(|&set| (Reverse(keys[set]), set));
+        for (place, &child) in order.iter().enumerate() {
+            let finer = order[..place].iter().filter(|&&set| self.sets[set].has_all_keys_of(&self.sets[child]));
+            let Some(&parent) = finer.min_by_key(|&&set| (sets[set].estimated_groups, keys[set])) else { continue };
+            let level = self.sets[parent].level + 1;
+            self.sets[child] = GroupingSet { parent: Some(parent), level, ..self.sets[child].clone() };
+        }
+    }
+
+    /// The sets that are filled with the input.
+    pub(super) fn from_input(&self) -> impl Iterator<Item = &GroupingSet> {
+        self.sets.iter().filter(|set| set.parent.is_none())
+    }
+
+    /// The sets that are filled with the groups of the set numbered `id`.
+    pub(super) fn from_groups_of(&self, id: u64) -> impl Iterator<Item = &GroupingSet> {
+        let parent = self.sets.iter().position(|set| set.id == id);
+        self.sets.iter().filter(move |set| parent.is_some() && set.parent == parent)
+    }
+
+    /// Those of one group, that of all rows, which aren't filled with each other.
+    pub(super) fn global(&self) -> impl Iterator<Item = &GroupingSet> {
+        let is_empty = |set: usize| self.sets[set].is_empty();
+        self.sets.iter().filter(move |set| set.is_empty() && !set.parent.is_some_and(is_empty))
+    }
+
+    /// How many times groups have to be final before the next sets can be filled.
+    pub(super) fn levels(&self) -> usize {
+        self.sets.iter().map(|set| set.level + 1).max().unwrap_or(1)
+    }
+
+    /// For `EXPLAIN ANALYZE`; `None` if nothing is to be told.
+    pub(super) fn describe(&self) -> Option<String> {
+        let derived = self.sets.iter().filter(|set| set.parent.is_some()).count();
+        (derived > 0).then(|| format!("{derived} of {} from groups of another", self.sets.len()))
+    }
+
+    /// The types of all groups' keys, the number of the set behind them; `types` are those of the input.
+    pub(super) fn key_types(&self, types: &[ColumnType]) -> RowType {
+        self.types_in(types, self.sets.iter())
+    }
+
+    /// The same of groups that are filled with the input.
+    pub(super) fn key_types_from_input(&self, types: &[ColumnType]) -> RowType {
+        self.types_in(types, self.from_input())
+    }
+
+    fn types_in<'s>(&self, types: &[ColumnType], sets: impl Iterator<Item = &'s GroupingSet>) -> RowType {
+        let mut types = types.to_vec();
+        let (mut min, mut max) = (u64::MAX, 0);
+        for set in sets {
+            (min, max) = (set.id.min(min), set.id.max(max));
+            types.iter_mut().zip(&set.has_key).for_each(|(ty, has_key)| ty.nullable |= !has_key);
+        }
+        let range = Some(ValueRange { min: min.min(max) as i128, max: max as i128 });
+        types.push(ColumnType { range, ..self.id_type.clone() });
+        types
+    }
+}
+
+impl HashAggregate {
+    /// The keys of a chunk's rows in one grouping set: NULL where the set lacks the key, then the number of the set.
+    pub(super) fn keys_of_set(&self, set: &GroupingSet, keys: &[Vector], rows: usize) -> Vec<Vector> {
+        let id_type = self.plan().key_types.last().expect("the grouping id").physical;
+        let id = Vector::constant(integers(id_type, [set.id as i128]), rows);
+        let key =
+            |(has_key, key): (&bool, &Vector)| if *has_key { key.clone() } else { Vector::null(key.physical(), rows) };
+        set.has_key.iter().zip(keys).map(key).chain([id]).collect()
+    }
+
+    /// Adds final groups, of which `keys` are the keys, to `coarser`: those of the sets that are filled with them.
+    pub(super) fn roll_up(
+        &self,
+        keys: &[Vector],
+        rows: &[RowPtr],
+        heaps: &Heaps,
+        coarser: &mut LocalGroups,
+    ) -> Result<()> {
+        let grouping = &self.groups().grouping;
+        let sets = self.plan().grouping_sets.as_ref().expect("groups of grouping sets");
+        let (ids, keys) = keys.split_last().expect("the grouping id");
+        let mut hashes = Vec::new();
+        for (id, positions) in rows_by_id(ids) {
+            let children: Vec<&GroupingSet> = sets.from_groups_of(id).collect();
+            if children.is_empty() {
+                continue;
+            }
+            let rows: Vec<RowPtr> = positions.iter().map(|&position| rows[position as usize]).collect();
+            let is_all = positions.len() == ids.len();
+            let keys: Vec<Vector> =
+                keys.iter().map(|key| if is_all { key.clone() } else { key.take(&positions) }).collect();
+            let payload = grouping.payload_columns().map(|column| grouping.layout.gather(&rows, column, heaps));
+            let payload: Vec<Vector> = payload.collect();
+            for child in children {
+                let keys = self.keys_of_set(child, &keys, rows.len());
+                hash_vectors(&keys, rows.len(), &mut hashes);
+                coarser.add_rows(&keys, &payload, &hashes, &rows, grouping.base())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The positions of each value of `ids`.
+fn rows_by_id(ids: &Vector) -> Vec<(u64, Vec<u32>)> {
+    let mut rows: Vec<(u64, u32)> =
+        match_integers!(&ids.to_flat(), ids => ids.iter().zip(0..).map(|(&id, row)| (id as u64, row)).collect());
+    rows.sort_unstable();
+    let same_id = rows.chunk_by(|a, b| a.0 == b.0);
+    same_id.map(|rows| (rows[0].0, rows.iter().map(|row| row.1).collect())).collect()
+}
