@@ -3,7 +3,8 @@
 mod support;
 
 use godwit::{Config, DebugOptions, minimum_memory_limit};
-use support::{run_corpus, run_restarted};
+use support::run_corpus;
+use support::stored::run_stored;
 
 /// Enough that workers get into each other's way, on any machine.
 const THREADS: usize = 4;
@@ -60,16 +61,16 @@ fn one_worker() {
     assert_eq!(evidence.other_threads, 0);
 }
 
-/// Nothing of a database file is in memory only.
+/// Tables are in a database file, each column stored as Godwit chooses; nothing of it is in memory only.
 #[test]
-fn restarted() {
-    run_restarted(&config(), "");
+fn stored() {
+    run_stored(&config(), None);
 }
 
 /// All rows are stored in one way, where types allow it: closing the file makes row groups of them.
 #[test]
 fn forced_encodings() {
     for encoding in ["plain", "packed", "run_length", "symbols", "dictionary"] {
-        run_restarted(&config(), &format!("SET force_encoding = '{encoding}'"));
+        run_stored(&config(), Some(encoding));
     }
 }

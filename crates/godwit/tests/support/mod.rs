@@ -6,6 +6,8 @@
 
 mod data;
 mod session;
+#[allow(dead_code, reason = "not every test program has these worlds")]
+pub mod stored;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use godwit::{Config, Database, MemoryStatistics};
 use sqllogictest::{DefaultColumnType, Runner};
 
-use session::{RestartingSession, Session};
+use session::Session;
 
 /// What the files of a world's run did to their databases.
 #[derive(Default)]
@@ -36,10 +38,7 @@ pub fn run_corpus(label: &str, config: &Config) -> Evidence {
     let data = data::Folder::new();
     let mut evidence = Evidence { batch_rows_max: batch_rows_max(config, data.path()), ..Evidence::default() };
     let mut failures = Vec::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql");
-    for file in files_in(&root) {
-        let name = file.strip_prefix(&root).expect("the file was found under the root").display().to_string();
-        let text = fs::read_to_string(&file).expect("the file is readable text");
+    for (name, text) in corpus_files() {
         let script = text.replace("$data", &data.path().display().to_string());
         if let Err(failure) = run_file(label, config, &name, &script, &mut evidence) {
             failures.push(failure);
@@ -83,28 +82,6 @@ fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &m
     outcome
 }
 
-/// Runs the files about tables in a database file that is closed and opened again for every statement, after `setup`.
-#[allow(dead_code, reason = "not every test program has this world")]
-pub fn run_restarted(config: &Config, setup: &str) {
-    let data = data::Folder::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql/tables");
-    for file in files_in(&root) {
-        let text = fs::read_to_string(&file).expect("the file is readable text");
-        let script = text.replace("$data", &data.path().display().to_string());
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let session =
-            RestartingSession { path: folder.path().join("x.godwit"), config: config.clone(), setup: setup.into() };
-        let mut runner = Runner::new(|| async { Ok(session.clone()) });
-        runner.add_label("restarted");
-        if !setup.is_empty() {
-            runner.add_label("forced_encodings");
-        }
-        runner.with_column_validator(|actual, expected| columns_match(actual, expected));
-        let outcome = runner.run_script_with_name(&script, file.display().to_string());
-        assert!(outcome.is_ok(), "{setup}: {}", outcome.unwrap_err());
-    }
-}
-
 /// The length of the longest batch when a file of 10,000 rows is read.
 fn batch_rows_max(config: &Config, data: &Path) -> usize {
     let database = Database::open_with(":memory:", config.clone()).expect("a world's configuration is valid");
@@ -117,6 +94,16 @@ fn batch_rows_max(config: &Config, data: &Path) -> usize {
 fn columns_match(actual: &[DefaultColumnType], expected: &[DefaultColumnType]) -> bool {
     let matches = |(actual, expected)| expected == &DefaultColumnType::Any || actual == expected;
     actual.len() == expected.len() && actual.iter().zip(expected).all(matches)
+}
+
+/// The names and texts of all files.
+fn corpus_files() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql");
+    let read = |file: PathBuf| {
+        let name = file.strip_prefix(&root).expect("the file was found under the root").display().to_string();
+        (name, fs::read_to_string(&file).expect("the file is readable text"))
+    };
+    files_in(&root).into_iter().map(read).collect()
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

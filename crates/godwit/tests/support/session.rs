@@ -38,6 +38,10 @@ impl Session {
     pub fn new(database: &Database) -> Self {
         Self(Arc::new(database.connect()))
     }
+
+    pub fn execute(&self, sql: &str) -> godwit::Result<()> {
+        self.0.execute(sql)
+    }
 }
 
 impl DB for Session {
@@ -128,7 +132,7 @@ impl DB for RestartingSession {
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SessionError> {
         let database = Database::open_with(&self.path, self.config.clone()).map_err(SessionError)?;
         let mut session = Session::new(&database);
-        session.0.execute(&self.setup).map_err(SessionError)?;
+        session.execute(&self.setup).map_err(SessionError)?;
         session.run(sql)
     }
 

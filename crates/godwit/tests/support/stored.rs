@@ -1,0 +1,132 @@
+//! The corpus on tables of a database file, whose columns are stored in one way.
+//!
+//! Files that make tables do so in a database file. In files that read the corpus' Parquet files, tables with the same
+//! rows take their place. A file whose tables are all that it leaves behind runs with a restart for every statement.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use godwit::{Config, Database};
+use sqllogictest::{AsyncDB, DefaultColumnType, Runner};
+
+use super::data;
+use super::session::{RestartingSession, Session};
+use super::{columns_match, corpus_files};
+
+/// The Parquet files that become tables.
+const TABLES: [&str; 3] = ["numbers", "types", "empty"];
+/// Where they are.
+const SCHEMA: &str = "stored";
+/// How statements begin that change the connection only, or end with it.
+const STATEFUL: [&str; 7] = ["SET ", "BEGIN", "START ", "USE ", "ATTACH ", "CREATE TEMP", "CREATE OR REPLACE TEMP"];
+
+/// Runs the files that have rows in a database, stored as `encoding` says where types allow it, or else as Godwit chooses.
+pub fn run_stored(config: &Config, encoding: Option<&str>) {
+    let data = data::Folder::new();
+    let stored = StoredTables::new(config, data.path(), encoding);
+    let mut failures = Vec::new();
+    let (mut files, mut restarted) = (0, 0);
+    for (name, text) in corpus_files() {
+        let script = with_tables(&text);
+        let reads_tables = script != text;
+        let makes_tables = begins_statement(&text, "CREATE TABLE");
+        if !reads_tables && !makes_tables {
+            continue;
+        }
+        let is_restarted = makes_tables && !STATEFUL.iter().any(|word| begins_statement(&text, word));
+        let script = script.replace("$data", &data.path().display().to_string());
+        if let Err(failure) = stored.run(&name, &script, reads_tables, is_restarted) {
+            failures.push(failure);
+        }
+        files += 1;
+        restarted += usize::from(is_restarted);
+    }
+    assert!(failures.is_empty(), "{} files failed, stored as {encoding:?}:\n{}", failures.len(), failures.join("\n"));
+    assert!(files > 30 && restarted > 10, "{files} files, {restarted} with restarts");
+}
+
+/// The text of a file that reads tables where it reads Parquet files.
+fn with_tables(text: &str) -> String {
+    let with_tables = |line: &str| {
+        let names = TABLES.iter().flat_map(|table| ["FROM", "JOIN"].map(|before| (table, before)));
+        let changed = names.fold(line.to_owned(), |line, (table, before)| {
+            line.replace(&format!("{before} '$data/{table}.parquet'"), &format!("{before} {SCHEMA}.{table}"))
+        });
+        // A copy reads files.
+        if line.starts_with("COPY") { format!("{line}\n") } else { format!("{changed}\n") }
+    };
+    text.lines().map(with_tables).collect()
+}
+
+fn begins_statement(text: &str, words: &str) -> bool {
+    text.lines().any(|line| line.starts_with(words))
+}
+
+/// A database file with the tables that take the place of Parquet files.
+struct StoredTables<'a> {
+    config: &'a Config,
+    /// What every connection runs first.
+    setup: String,
+    is_forced: bool,
+    folder: tempfile::TempDir,
+}
+
+impl<'a> StoredTables<'a> {
+    fn new(config: &'a Config, data: &Path, encoding: Option<&str>) -> Self {
+        let setup = encoding.map_or(String::new(), |encoding| format!("SET force_encoding = '{encoding}'"));
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let stored = Self { config, setup, is_forced: encoding.is_some(), folder };
+        let database = stored.open(&stored.path());
+        let connection = database.connect();
+        let make = |table: &str| {
+            let file = data.join(format!("{table}.parquet"));
+            format!("CREATE TABLE {SCHEMA}.{table} AS SELECT * FROM '{}';", file.display())
+        };
+        let script = format!("{}; CREATE SCHEMA {SCHEMA}; {}", stored.setup, TABLES.map(make).join(" "));
+        connection.execute(&script).expect("tables can be made of the files");
+        let looks_so =
+            format!("SELECT 1 FROM godwit_segments() WHERE encoding LIKE '%{}%'", encoding.unwrap_or("packed"));
+        let segments = connection.query(&looks_so).expect("there is such a function");
+        let segments: usize = segments.map(|batch| batch.expect("it gives rows").num_rows()).sum();
+        assert!(segments > 0, "nothing is stored as {encoding:?}");
+        stored
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("stored.godwit")
+    }
+
+    fn open(&self, path: &Path) -> Database {
+        Database::open_with(path, self.config.clone()).expect("the file is sound")
+    }
+
+    /// Runs a script, on a copy of the tables or on a database without any.
+    fn run(&self, name: &str, script: &str, reads_tables: bool, is_restarted: bool) -> Result<(), String> {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let path = folder.path().join("x.godwit");
+        if reads_tables {
+            fs::copy(self.path(), &path).expect("the disk has room");
+        }
+        if is_restarted {
+            let session = RestartingSession { path, config: self.config.clone(), setup: self.setup.clone() };
+            return self.run_in(session, name, script, &["stored", "restarted"]);
+        }
+        let database = self.open(&path);
+        let session = Session::new(&database);
+        session.execute(&self.setup).expect("there is such a setting");
+        self.run_in(session, name, script, &["stored"])
+    }
+
+    fn run_in<S>(&self, session: S, name: &str, script: &str, labels: &[&str]) -> Result<(), String>
+    where
+        S: AsyncDB<ColumnType = DefaultColumnType> + Clone,
+    {
+        let mut runner = Runner::new(|| async { Ok(session.clone()) });
+        labels.iter().for_each(|label| runner.add_label(label));
+        if self.is_forced {
+            runner.add_label("forced_encodings");
+        }
+        runner.with_column_validator(|actual, expected| columns_match(actual, expected));
+        runner.run_script_with_name(script, name).map_err(|error| error.to_string())
+    }
+}
