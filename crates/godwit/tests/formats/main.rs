@@ -1,0 +1,108 @@
+//! Files that older versions of Godwit wrote are read as they were left, and go on as files of the newest format.
+//!
+//! `format_2.godwit` was made by a version that wrote format 2, which was killed before it put the last commits from the
+//! log into the file:
+//!
+//! ```sql
+//! CREATE TABLE kept (id BIGINT PRIMARY KEY, name VARCHAR, price DECIMAL(12, 2) DEFAULT 1.5 CHECK (price >= 0), day DATE,
+//!     ratio DOUBLE, flag BOOLEAN);
+//! INSERT INTO kept SELECT i, CASE WHEN i % 7 > 0 THEN 'name ' || (i % 10) END, i * 0.25,
+//!     DATE '2024-01-01' + CAST(i % 100 AS INTEGER), i / 8.0, i % 3 = 0 FROM range(1000) r(i);
+//! CHECKPOINT;
+//! CREATE TABLE child (id BIGINT REFERENCES kept (id), note VARCHAR NOT NULL);
+//! INSERT INTO child VALUES (1, 'one'), (2, 'two');
+//! CREATE VIEW cheap AS SELECT id, name FROM kept WHERE price < 1;
+//! DELETE FROM kept WHERE id BETWEEN 500 AND 599;
+//! UPDATE kept SET name = 'changed' WHERE id = 7;
+//! INSERT INTO kept (id, name) VALUES (5000, 'in the log');
+//! ```
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use flate2::read::GzDecoder;
+use godwit::{Config, Connection, Database};
+
+/// Unpacks a file of this folder.
+fn unpack(name: &str, target: &Path) {
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats").join(name);
+    let mut content = Vec::new();
+    GzDecoder::new(File::open(packed).unwrap()).read_to_end(&mut content).unwrap();
+    fs::write(target, content).unwrap();
+}
+
+/// The rows of a query, values separated by blanks.
+fn rows(connection: &Connection, sql: &str) -> Vec<String> {
+    let options = FormatOptions::new().with_null("NULL");
+    let batches = connection.query(sql).unwrap().map(|batch| batch.unwrap());
+    let rows = batches.flat_map(|batch| {
+        let columns: Vec<_> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+        let row = |row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join(" ");
+        (0..batch.num_rows()).map(row).collect::<Vec<_>>()
+    });
+    rows.collect()
+}
+
+fn format_of(file: &Path) -> u32 {
+    u32::from_le_bytes(fs::read(file).unwrap()[12..16].try_into().unwrap())
+}
+
+fn check_rows(connection: &Connection) {
+    let rows = |sql| rows(connection, sql);
+    let all = "SELECT count(*), count(name), CAST(sum(id) AS BIGINT), sum(price), min(day), max(day), sum(ratio),
+               count(*) FILTER (WHERE flag) FROM kept WHERE id < 1000";
+    assert_eq!(rows(all), ["900 772 444550 111137.50 2024-01-01 2024-04-09 55568.75 301"]);
+    let some = "SELECT * FROM kept WHERE id IN (0, 7, 8, 499, 500, 600, 5000) ORDER BY id";
+    let expected = [
+        "0 NULL 0.00 2024-01-01 0.0 true",
+        "7 changed 1.75 2024-01-08 0.875 false",
+        "8 name 8 2.00 2024-01-09 1.0 false",
+        "499 name 9 124.75 2024-04-09 62.375 false",
+        "600 name 0 150.00 2024-01-01 75.0 true",
+        "5000 in the log 1.50 NULL NULL NULL",
+    ];
+    assert_eq!(rows(some), expected);
+    assert_eq!(rows("SELECT * FROM child ORDER BY id"), ["1 one", "2 two"]);
+    assert_eq!(rows("SELECT * FROM cheap ORDER BY id"), ["0 NULL", "1 name 1", "2 name 2", "3 name 3"]);
+}
+
+#[test]
+fn format_2_is_read_and_goes_on_as_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("old.godwit");
+    unpack("format_2.godwit.gz", &file);
+    unpack("format_2.godwit.wal.gz", &folder.path().join("old.godwit.wal"));
+    assert_eq!(format_of(&file), 2);
+    let config = || Config { threads: Some(2), ..Config::default() };
+    {
+        let connection = Database::open_with(&file, Config { read_only: true, ..config() }).unwrap().connect();
+        check_rows(&connection);
+    }
+    assert_eq!(format_of(&file), 2, "who only reads leaves the file alone");
+    {
+        let connection = Database::open_with(&file, config()).unwrap().connect();
+        check_rows(&connection);
+        // Rules hold as before.
+        for (refused, reason) in [
+            ("INSERT INTO kept (id) VALUES (7)", "duplicate key"),
+            ("UPDATE kept SET price = -1 WHERE id = 8", "check"),
+            ("INSERT INTO child VALUES (500, 'no such row')", "there is no"),
+            ("INSERT INTO child (id) VALUES (1)", "NULL"),
+        ] {
+            let error = connection.execute(refused).unwrap_err();
+            assert!(error.message().to_lowercase().contains(&reason.to_lowercase()), "{refused}: {error}");
+        }
+        // And what format 2 doesn't have comes into the same file.
+        let script = "CREATE SCHEMA newer; CREATE SEQUENCE newer.numbers START 7;
+                      CREATE TABLE newer.t (n BIGINT DEFAULT nextval('newer.numbers'), doubled BIGINT AS (n * 2));
+                      INSERT INTO newer.t DEFAULT VALUES";
+        connection.execute(script).unwrap();
+    }
+    let connection = Database::open_with(&file, config()).unwrap().connect();
+    check_rows(&connection);
+    assert_eq!(rows(&connection, "SELECT * FROM newer.t"), ["7 14"]);
+    assert_eq!(format_of(&file), 3);
+}
