@@ -8,7 +8,7 @@
 //! While distinct sets are left, a worker makes a morsel of one unique and feeds it to groups of its own, as it did with
 //! the input. While it emits groups of a level that isn't the last, it adds them to groups of the next level
 //! (grouping_sets.rs). Who finds no more morsels hands its groups over; the last one to do so opens the partitions of the
-//! groups that were fed, and wakes the others.
+//! groups that were fed, and wakes the others. If one ends before that, as nobody wants more rows, the others end, too.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,8 +40,10 @@ struct Phase {
     distinct: VecDeque<(usize, GroupMorsel)>,
     /// Workers that hold groups, or make some, for which others wait.
     feeding: usize,
-    /// Fires when the next groups are opened.
+    /// Fires when the next groups are opened, or never will be.
     opened: Signal,
+    /// A worker ended that held groups.
+    is_abandoned: bool,
     /// The groups of a level; `None` before the first ones are opened.
     groups: Option<VecDeque<GroupMorsel>>,
     level: usize,
@@ -107,6 +109,7 @@ impl SharedPhase {
             }),
         };
         match step {
+            _ if phase.is_abandoned => Step::Done,
             step if phase.is_last(operator) => step.unwrap_or(Step::Done),
             Some(step) => {
                 phase.feeding += !feeds as usize;
@@ -130,6 +133,15 @@ impl SharedPhase {
         }
     }
 
+    /// A worker that others wait for has ended: what it held is missing from now on.
+    fn abandon(&self) {
+        let mut phase = self.0.lock();
+        phase.is_abandoned = true;
+        let opened = phase.opened.clone();
+        drop(phase);
+        opened.fire();
+    }
+
     fn put_distinct(&self, set: usize, morsels: Vec<GroupMorsel>) {
         self.0.lock().distinct.extend(morsels.into_iter().map(|morsel| (set, morsel)));
     }
@@ -148,6 +160,8 @@ pub(super) struct AggregateSourceWorker {
     query: Arc<QueryContext>,
     aggregator: PartitionAggregator,
     distinct_aggregators: Vec<PartitionAggregator>,
+    /// Others wait for what this worker holds.
+    feeds: bool,
     feeder: Option<Feeder>,
     /// Groups of the level after the one that is emitted.
     coarser: Option<(usize, LocalGroups)>,
@@ -174,6 +188,7 @@ impl AggregateSourceWorker {
                 .iter()
                 .map(|set| PartitionAggregator::new(&set.grouping))
                 .collect(),
+            feeds: false,
             feeder: None,
             coarser: None,
             emitting: None,
@@ -206,7 +221,7 @@ impl AggregateSourceWorker {
 
     /// Aggregates a morsel of the groups of a level.
     fn aggregate(&mut self, morsel: GroupMorsel, level: usize) -> Result<()> {
-        if self.coarser.is_none() && level + 1 < self.operator.levels() {
+        if self.coarser.is_none() && self.feeds {
             self.coarser = Some((level + 1, LocalGroups::new(&self.operator.groups().grouping)?));
         }
         let groups = match self.aggregator.aggregate(morsel)? {
@@ -276,9 +291,9 @@ impl SourceWorker for AggregateSourceWorker {
             return Ok(SourceVerdict::Chunk(chunk));
         }
         self.query.cancel.check()?;
-        let feeds = self.feeder.is_some() || self.coarser.is_some();
-        match self.operator.phase().next_step(&self.operator, feeds) {
+        match self.operator.phase().next_step(&self.operator, self.feeds) {
             Step::Distinct(set, morsel) => {
+                self.feeds = true;
                 if self.feeder.is_none() {
                     self.feeder = Some(Feeder::new(&self.operator)?);
                 }
@@ -286,12 +301,24 @@ impl SourceWorker for AggregateSourceWorker {
             }
             Step::HandOver => {
                 self.hand_over()?;
+                self.feeds = false;
                 self.operator.phase().handed_over(&self.operator);
             }
             Step::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
-            Step::Groups(morsel, level) => self.aggregate(morsel, level)?,
+            Step::Groups(morsel, level) => {
+                self.feeds = level + 1 < self.operator.levels();
+                self.aggregate(morsel, level)?;
+            }
             Step::Done => return Ok(SourceVerdict::Done),
         }
         Ok(SourceVerdict::Worked)
+    }
+}
+
+impl Drop for AggregateSourceWorker {
+    fn drop(&mut self) {
+        if self.feeds {
+            self.operator.phase().abandon();
+        }
     }
 }

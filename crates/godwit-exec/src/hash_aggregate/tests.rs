@@ -1,6 +1,7 @@
 //! The aggregation against a map of groups.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_schema::DataType;
 use godwit_common::{ErrorKind, MemoryTag};
@@ -11,6 +12,7 @@ use godwit_vector::{Bitmap, Chunk, ColumnType, Dictionary, Flat, StrColumn, Valu
 use proptest::prelude::*;
 
 use super::*;
+use crate::pipeline::SourceVerdict;
 use crate::testing::{
     COLLISIONS, Chunks, Collected as CollectedRows, Random, Row, Value, World, column_type, pipeline, random_vector,
     rows_of, run, values_of,
@@ -546,6 +548,38 @@ fn coarser_sets_are_filled_with_groups_that_spill() {
     let statistics = query.memory.statistics();
     assert!(statistics.spilled_bytes_total > MIB, "{} bytes spilled", statistics.spilled_bytes_total);
     assert_eq!((statistics.used_bytes, statistics.temp_file_bytes), (0, 0), "all is freed");
+}
+
+#[test]
+fn who_waits_for_groups_is_woken_if_nobody_makes_them_any_more() {
+    let _no_collisions = COLLISIONS.read();
+    let query = ROOMY.query();
+    let spec = HashAggregateSpec {
+        groups: vec![Expression::column(0, column_type(PhysicalType::I64, false))],
+        grouping_sets: Some([vec![0], vec![]].iter().map(key_set).collect()),
+        aggregates: vec![plain(AggregateKind::Sum, INT).planned(1)],
+        ..HashAggregateSpec::default()
+    };
+    let operator = HashAggregate::new(spec, &query, "HashAggregate").unwrap();
+    let (sink, source) = (operator.sink(), operator.source());
+    let mut fed = sink.worker(&query).unwrap();
+    for chunk in chunks_of(&mut Random(10), &vec![column_type(PhysicalType::I64, false)], 1000, 1000, 100) {
+        fed.sink(chunk).unwrap();
+    }
+    fed.combine().unwrap();
+    sink.finalize(&query).unwrap();
+    source.start(&query).unwrap();
+    let (mut first, mut second) = (source.worker(&query).unwrap(), source.worker(&query).unwrap());
+    // The first one takes the only morsel, and ends as under a LIMIT.
+    assert!(matches!(first.next().unwrap(), SourceVerdict::Worked));
+    let SourceVerdict::Blocked(signal) = second.next().unwrap() else { panic!("there is nothing to do yet") };
+    assert!(matches!(first.next().unwrap(), SourceVerdict::Chunk(_)));
+    drop(first);
+    let is_woken = Arc::new(AtomicBool::new(false));
+    let woken = is_woken.clone();
+    signal.subscribe(move || woken.store(true, Ordering::Relaxed));
+    assert!(is_woken.load(Ordering::Relaxed));
+    assert!(matches!(second.next().unwrap(), SourceVerdict::Done));
 }
 
 #[test]

@@ -104,5 +104,5 @@ fn format_2_is_read_and_goes_on_as_the_newest() {
     let connection = Database::open_with(&file, config()).unwrap().connect();
     check_rows(&connection);
     assert_eq!(rows(&connection, "SELECT * FROM newer.t"), ["7 14"]);
-    assert_eq!(format_of(&file), 3);
+    assert!(format_of(&file) > 2);
 }
