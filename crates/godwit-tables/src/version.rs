@@ -71,7 +71,7 @@ impl TableVersion {
                 schema: Arc::new(Schema::empty()),
                 row_type: Vec::new(),
                 scan_type: Vec::new(),
-            stored_types: Vec::new(),
+                stored_types: Vec::new(),
                 main: Arc::new(main),
                 delta: Delta::default(),
                 deleted: DeletedRows::default(),
@@ -416,7 +416,9 @@ impl TableVersion {
             let null_count = (self.deleted.rows() == 0 || summary.nulls == 0).then_some(summary.nulls);
             let values = self.rows - null_count.unwrap_or(0).min(self.rows);
             let average_bytes = match ty.physical {
-                PhysicalType::Str | PhysicalType::Nested => (values > 0).then(|| summary.string_bytes as f64 / values as f64),
+                PhysicalType::Str | PhysicalType::Nested => {
+                    (values > 0).then(|| summary.string_bytes as f64 / values as f64)
+                }
                 physical => Some(physical.width_bytes() as f64),
             };
             ColumnStatistics {

@@ -44,26 +44,6 @@ fn number(json: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn unions_of_groups_of_the_same_rows_read_them_once() {
-    let folder = tempfile::tempdir().unwrap();
-    write_facts(folder.path());
-    let connection = open(folder.path(), 2, None).connect();
-    let branches = |last: &str| {
-        format!(
-            "WITH r AS (SELECT k % 10 AS a, g AS b, t FROM facts WHERE k < 1000)
-             SELECT a, b, count(*), min(t) FROM r GROUP BY a, b
-             UNION ALL SELECT a, NULL, count(*), 'text' FROM r GROUP BY a UNION ALL SELECT NULL, NULL, {last}, 'all' FROM r"
-        )
-    };
-    let scans = |plan: &str| plan.matches("\"operator\": \"Scan facts").count();
-    let plan = text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {}", branches("count(*)")));
-    assert_eq!(scans(&plan), 1, "{plan}");
-    assert!(plan.contains("2 of 3 from groups of another"), "{plan}");
-    let plan = text(&connection, &format!("EXPLAIN (FORMAT json) {}", branches("count(DISTINCT b)")));
-    assert_eq!(scans(&plan), 3, "{plan}");
-}
-
-#[test]
 fn plans_are_json_if_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     write_facts(folder.path());

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! analyze          ours: typed rewrites; types, grouping functions
-//! group_once       ours: unions of groups of the same rows
 //! fold             ours: arithmetic of constants, with overflow as an error; before each simplification
 //! rewrite          simplification, decorrelation, pushdown of filters and limits, common subexpressions
 //! order_joins      ours: join trees in the cheapest order
@@ -19,7 +18,6 @@ mod build_side;
 mod constant_arithmetic;
 mod join_order;
 mod semi_joins;
-mod union_groups;
 
 use std::sync::{Arc, LazyLock};
 
@@ -76,7 +74,6 @@ pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result
     if is_literal_rows(&plan) {
         return Ok(plan);
     }
-    let plan = union_groups::group_once(plan)?;
     let plan = REWRITE.optimize(plan, &context(REWRITE_PASSES), |_, _| {})?;
     let estimates = Estimates::for_query(&plan);
     let plan = join_order::order_joins(plan, &estimates)?;

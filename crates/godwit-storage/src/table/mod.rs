@@ -25,7 +25,7 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::Field;
 use godwit_common::{Error, Result};
 use godwit_encoding::{Part, PartHeader};
 use godwit_memory::BufferManager;
@@ -200,8 +200,9 @@ impl Main {
 }
 
 impl MainColumn {
+    /// True if values are kept as strings.
     fn is_text(&self) -> bool {
-        matches!(self.field.data_type(), DataType::Utf8View | DataType::BinaryView)
+        stored_type(self.field.data_type()).is_ok_and(|stored| stored == PhysicalType::Str)
     }
 }
 

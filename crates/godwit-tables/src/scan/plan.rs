@@ -97,6 +97,8 @@ fn bounds(version: &TableVersion, group: &RowGroup, column: usize, dictionaries:
             };
             (range.and_then(|range| text(range.min)), range.and_then(|range| text(range.max)))
         }
+        // What is kept of them are bytes, whose order is of no use to a filter.
+        PhysicalType::Nested => (None, None),
         _ => {
             let value = |integer: i128| scalar_from_integer(integer, &ty.logical);
             (range.and_then(|range| value(range.min)), range.and_then(|range| value(range.max)))

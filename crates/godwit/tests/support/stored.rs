@@ -30,7 +30,8 @@ pub fn run_stored(config: &Config, encoding: Option<&str>) {
         let script = with_tables(&text);
         let reads_tables = script != text;
         let makes_tables = begins_statement(&text, "CREATE TABLE");
-        if !reads_tables && !makes_tables {
+        // Files that attach databases call the first one by its name in memory.
+        if (!reads_tables && !makes_tables) || begins_statement(&text, "ATTACH ") {
             continue;
         }
         let is_restarted = makes_tables && !STATEFUL.iter().any(|word| begins_statement(&text, word));

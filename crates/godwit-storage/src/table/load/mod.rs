@@ -118,8 +118,7 @@ impl Load {
         memory: &BufferManager,
         workers: usize,
     ) -> Result<Arc<Self>> {
-        let texts =
-            fields.iter().filter(|field| stored_type(field.data_type()).ok() == Some(PhysicalType::Str));
+        let texts = fields.iter().filter(|field| stored_type(field.data_type()).ok() == Some(PhysicalType::Str));
         let dictionary_bytes_max = memory.memory_limit() / DICTIONARIES_LIMIT_SHARE / (texts.count() as u64).max(1);
         let columns = fields.iter().zip(choices).map(|(field, &choice)| {
             types::check(field)?;
