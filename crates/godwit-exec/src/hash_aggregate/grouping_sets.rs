@@ -87,12 +87,12 @@ impl GroupingSets {
     }
 
     /// The sets that are filled with the input.
-    pub(super) fn from_input(&self) -> impl Iterator<Item = &GroupingSet> {
+    pub(super) fn sets_of_input(&self) -> impl Iterator<Item = &GroupingSet> {
         self.sets.iter().filter(|set| set.parent.is_none())
     }
 
     /// The sets that are filled with the groups of the set numbered `id`.
-    pub(super) fn from_groups_of(&self, id: u64) -> impl Iterator<Item = &GroupingSet> {
+    pub(super) fn sets_of_groups(&self, id: u64) -> impl Iterator<Item = &GroupingSet> {
         let parent = self.sets.iter().position(|set| set.id == id);
         self.sets.iter().filter(move |set| parent.is_some() && set.parent == parent)
     }
@@ -121,7 +121,7 @@ impl GroupingSets {
 
     /// The same of groups that are filled with the input.
     pub(super) fn key_types_from_input(&self, types: &[ColumnType]) -> RowType {
-        self.types_in(types, self.from_input())
+        self.types_in(types, self.sets_of_input())
     }
 
     fn types_in<'s>(&self, types: &[ColumnType], sets: impl Iterator<Item = &'s GroupingSet>) -> RowType {
@@ -160,7 +160,7 @@ impl HashAggregate {
         let (ids, keys) = keys.split_last().expect("the grouping id");
         let mut hashes = Vec::new();
         for (id, positions) in rows_by_id(ids) {
-            let children: Vec<&GroupingSet> = sets.from_groups_of(id).collect();
+            let children: Vec<&GroupingSet> = sets.sets_of_groups(id).collect();
             if children.is_empty() {
                 continue;
             }
@@ -181,6 +181,7 @@ impl HashAggregate {
 }
 
 /// The positions of each value of `ids`.
+#[allow(clippy::unnecessary_cast, reason = "one of the integer types is u64")]
 fn rows_by_id(ids: &Vector) -> Vec<(u64, Vec<u32>)> {
     let mut rows: Vec<(u64, u32)> =
         match_integers!(&ids.to_flat(), ids => ids.iter().zip(0..).map(|(&id, row)| (id as u64, row)).collect());

@@ -99,7 +99,7 @@ impl Feeder {
         match &plan.grouping_sets {
             None => self.feed_keys(&keys, &inputs, &filters, chunk.len()),
             Some(sets) => {
-                for set in sets.from_input() {
+                for set in sets.sets_of_input() {
                     let keys = operator.keys_of_set(set, &keys, chunk.len());
                     self.feed_keys(&keys, &inputs, &filters, chunk.len())?;
                 }

@@ -272,8 +272,8 @@ pub(super) struct Outcome {
     table: String,
 }
 
-fn key_set(keys: &Vec<usize>) -> KeySet {
-    KeySet { keys: keys.clone(), estimated_groups: 0 }
+fn key_set(keys: &[usize]) -> KeySet {
+    KeySet { keys: keys.to_owned(), estimated_groups: 0 }
 }
 
 /// Aggregates chunks of keys and arguments.
@@ -283,7 +283,7 @@ pub(super) fn aggregate(case: &Case, chunks: Vec<Chunk>, world: World) -> Result
     let column = |(index, ty): (usize, &ColumnType)| Expression::column(index, ty.clone());
     let spec = HashAggregateSpec {
         groups: case.key_types.iter().enumerate().map(column).collect(),
-        grouping_sets: case.grouping_sets.as_ref().map(|sets| sets.iter().map(key_set).collect()),
+        grouping_sets: case.grouping_sets.as_ref().map(|sets| sets.iter().map(|keys| key_set(keys)).collect()),
         aggregates: case.calls.iter().map(|call| call.planned(keys)).collect(),
         ..HashAggregateSpec::default()
     };
@@ -556,7 +556,7 @@ fn who_waits_for_groups_is_woken_if_nobody_makes_them_any_more() {
     let query = ROOMY.query();
     let spec = HashAggregateSpec {
         groups: vec![Expression::column(0, column_type(PhysicalType::I64, false))],
-        grouping_sets: Some([vec![0], vec![]].iter().map(key_set).collect()),
+        grouping_sets: Some([vec![0], vec![]].iter().map(|keys: &Vec<usize>| key_set(keys)).collect()),
         aggregates: vec![plain(AggregateKind::Sum, INT).planned(1)],
         ..HashAggregateSpec::default()
     };
@@ -597,8 +597,8 @@ fn sets_are_filled_with_the_smallest_that_has_their_keys() {
     };
     let plan = Plan::new(&spec(&[plain(AggregateKind::Sum, INT)])).unwrap();
     let sets = plan.grouping_sets.as_ref().unwrap();
-    let children = |id| sets.from_groups_of(id).map(|set| set.id).collect::<Vec<u64>>();
-    assert_eq!(sets.from_input().map(|set| set.id).collect::<Vec<u64>>(), [0b000]);
+    let children = |id| sets.sets_of_groups(id).map(|set| set.id).collect::<Vec<u64>>();
+    assert_eq!(sets.sets_of_input().map(|set| set.id).collect::<Vec<u64>>(), [0b000]);
     assert_eq!((children(0b000), children(0b001)), (vec![0b001, 0b100], vec![]));
     assert_eq!((children(0b100), children(0b101)), (vec![0b101], vec![0b111]));
     // The same set a second time.
@@ -611,7 +611,7 @@ fn sets_are_filled_with_the_smallest_that_has_their_keys() {
 
     let distinct = Call(AggregateKind::Count, Some(INT), false, true);
     let plan = Plan::new(&spec(&[plain(AggregateKind::Sum, INT), distinct])).unwrap();
-    assert_eq!(plan.grouping_sets.as_ref().unwrap().from_input().count(), 6);
+    assert_eq!(plan.grouping_sets.as_ref().unwrap().sets_of_input().count(), 6);
     assert_eq!(plan.levels(), 1);
 }
 
