@@ -308,7 +308,7 @@ mod tests {
                 prop_assert_eq!(&texts(&dictionary.strings(&codes)), piece);
                 let len = dictionary.len();
                 let snapshot = ask.then(|| dictionary.snapshot(len));
-                let sorted = snapshot.as_ref().filter(|_| len % 2 == 0).map(|snapshot| dictionary.sorted(snapshot));
+                let sorted = snapshot.as_ref().filter(|_| len.is_multiple_of(2)).map(|snapshot| dictionary.sorted(snapshot));
                 versions.push((codes, len, snapshot, sorted));
             }
             for ((codes, len, snapshot, sorted), piece) in versions.into_iter().zip(&pieces) {
