@@ -4,10 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field};
-use godwit_encoding::{Part, PartHeader};
+use godwit_encoding::{EncodingChoice, Part, PartHeader, encode};
 use godwit_io::{DurableFile, FileSystem, OpenMode, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_sql::{Catalog, CheckRule, KeyRule, Namespace, Planner, TableDefinition, TableResolver, TableRules};
+use godwit_sql::{
+    Catalog, CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, Namespace, Planner, SCHEMA,
+    SequenceDefinition, TableDefinition, TableResolver, TableRules,
+};
 use godwit_storage::file::{BLOCK_BYTES, BlockNumber, BlockPointer, DatabaseFile};
 use godwit_storage::log::Log;
 use godwit_tables::{NewTable, Store};
@@ -64,6 +67,7 @@ pub fn sound() -> &'static (Vec<u8>, Vec<u8>) {
         transaction.insert(&table, &columns(TABLE_ROWS), TABLE_ROWS).expect("rows fit");
         transaction.commit(&|_| Ok(())).expect("the disk works");
         store.checkpoint().expect("the disk works");
+        define_more(&store);
         let transaction = store.begin();
         let table = transaction.table("t").expect("it was made");
         transaction.insert(&table, &columns(10), 10).expect("rows fit");
@@ -71,6 +75,46 @@ pub fn sound() -> &'static (Vec<u8>, Vec<u8>) {
         let content = |path: &str| disk.content(Path::new(path)).expect("the file is there");
         (content(FILE), content(LOG))
     })
+}
+
+/// Definitions of every kind, for the log.
+fn define_more(store: &Arc<Store>) {
+    let transaction = store.begin();
+    transaction.create_schema("other").expect("there is no such schema");
+    let numbers = |name: &str, is_owned: bool| SequenceDefinition {
+        name: name.into(),
+        start: 1,
+        increment: 2,
+        min: 1,
+        max: 99,
+        cycle: true,
+        is_owned,
+    };
+    transaction.create_sequence(numbers("numbers", false), false).expect("there is no such sequence");
+    let view = Planner::parse_view("v", SCHEMA, "CREATE VIEW v AS SELECT n, s FROM t").expect("it is SQL");
+    transaction.create_view(Arc::new(view), false).expect("there is no such view");
+    let doubled = GeneratedColumn {
+        field: Field::new("doubled", DataType::Int64, true),
+        position: 1,
+        expression: "a * 2".into(),
+        kind: GeneratedKind::Virtual,
+    };
+    let rules = TableRules {
+        defaults: vec![("a".into(), "nextval('numbers')".into())],
+        keys: vec![KeyRule { name: "u_key".into(), columns: vec!["a".into()], is_primary: false }],
+        encodings: vec![("b".into(), "symbols".into())],
+        indexes: vec![IndexRule { name: "i".into(), columns: vec!["b".into()] }],
+        generated: vec![doubled],
+        ..TableRules::default()
+    };
+    let fields = vec![Field::new("a", DataType::Int64, true), Field::new("b", DataType::Utf8View, true)];
+    let table =
+        NewTable { name: "u".into(), fields, rules, sequences: vec![numbers("u_a_seq", true)], or_replace: false };
+    transaction.create_table(&table).expect("there is no such table");
+    transaction.commit(&|_| Ok(())).expect("the disk works");
+    let transaction = store.begin();
+    transaction.drop_view("v").expect("it was made");
+    transaction.commit(&|_| Ok(())).expect("the disk works");
 }
 
 /// A disk with files.
@@ -136,18 +180,53 @@ pub fn log(data: &[u8]) {
     open(&disk);
 }
 
-/// The last record of the sound log.
-pub fn sound_record() -> Vec<u8> {
+/// The records of the sound log.
+pub fn sound_records() -> Vec<Vec<u8>> {
     let (file, log) = sound();
     let disk = disk_of(&[(FILE, file), (LOG, log)]);
     let (checkpoint, _) = DatabaseFile::open(&disk, Path::new(FILE), false).expect("it is sound").newest();
-    let mut last = Vec::new();
+    let mut records = Vec::new();
     Log::open(&disk, Path::new(LOG), checkpoint, false, |payload| {
-        last = payload.to_vec();
+        records.push(payload.to_vec());
         Ok(())
     })
     .expect("it is sound");
-    last
+    records
+}
+
+/// Parts of all encodings, as bytes.
+pub fn sound_parts() -> Vec<Vec<u8>> {
+    let rows = 3_000;
+    let nulls = || Some(Bitmap::from_fn(rows, |row| row % 5 != 0));
+    let texts = |distinct: usize| {
+        Flat::Str(StrColumn::from_strings((0..rows).map(|row| format!("some text {}", row * 7 % distinct))))
+    };
+    let vectors = [
+        Vector::from_values((0..rows as i64).collect::<Vec<_>>(), None),
+        Vector::from_values((0..rows as i32).map(|row| row / 100).collect::<Vec<_>>(), nulls()),
+        Vector::from_values(vec![7i64; rows], nulls()),
+        Vector::from_values(vec![7i64; rows], None),
+        Vector::from_values((0..rows).map(|row| row as f64 / 100.0).collect::<Vec<_>>(), nulls()),
+        Vector::from_values((0..rows).map(|row| (row as f64).sin()).collect::<Vec<_>>(), None),
+        Vector::from_bools((0..rows).map(|row| (row % 2) as u8).collect(), nulls()),
+        Vector::flat(texts(rows), nulls()),
+        Vector::flat(texts(3), None),
+    ];
+    let choices = [
+        EncodingChoice::Auto,
+        EncodingChoice::Plain,
+        EncodingChoice::Packed,
+        EncodingChoice::RunLength,
+        EncodingChoice::Symbols,
+    ];
+    let encoded = vectors.iter().flat_map(|vector| choices.iter().map(move |&choice| encode(vector, choice)));
+    let bytes = encoded.map(|encoded| {
+        let mut bytes = Vec::new();
+        encoded.header.to_bytes(&mut bytes);
+        bytes.extend_from_slice(&encoded.body);
+        bytes
+    });
+    bytes.collect()
 }
 
 /// An encoded part: its header, then its body.
@@ -173,16 +252,26 @@ impl TableResolver for NoFiles {
     }
 }
 
-/// A script, in a database with the table `t`.
-pub fn sql(data: &[u8]) {
-    let Ok(script) = std::str::from_utf8(data) else { return };
+/// A planner for a database with the table `t`.
+fn planner() -> Planner {
     let memory = memory();
     let (catalog, disk) = (Arc::new(Catalog::new()), disk_of(&[(FILE, &sound().0), (LOG, &sound().1)]));
     let store = Store::open_on(&disk, catalog.clone(), &memory, Path::new(FILE), true);
-    let _store = store.expect("it is sound");
-    let planner = Planner::new(Namespace::of("fuzz", catalog), Arc::new(NoFiles));
-    let Ok(statements) = planner.parse(script) else { return };
-    for statement in statements {
-        let _ = planner.plan(&statement);
+    // What the catalog refers to, as long as the process lives.
+    std::mem::forget(store.expect("it is sound"));
+    Planner::new(Namespace::of("fuzz", catalog), Arc::new(NoFiles))
+}
+
+/// A script, parsed and planned.
+pub fn sql(data: &[u8]) {
+    thread_local! {
+        static PLANNER: Planner = planner();
     }
+    let Ok(script) = std::str::from_utf8(data) else { return };
+    PLANNER.with(|planner| {
+        let Ok(statements) = planner.parse(script) else { return };
+        for statement in statements {
+            let _ = planner.plan(&statement);
+        }
+    });
 }

@@ -136,7 +136,7 @@ impl OrderedDictionary {
         let mut at = 0;
         for &place in order {
             let string = added.get(place as usize);
-            at = first_not_below(known, at, string);
+            at = known.first_not_below(at, string);
             added_codes[place as usize] = (at + inserted.len()) as u32;
             if at == known.len() || known.get(at) != string {
                 inserted.push((at as u32, place));
@@ -172,18 +172,6 @@ impl OrderedDictionary {
             Ordering::Greater => false,
         })
     }
-}
-
-/// The first of sorted strings that isn't below `string`; those before `start` are. Looks near `start` first, in steps that
-/// double.
-fn first_not_below(sorted: &StrColumn, start: usize, string: &[u8]) -> usize {
-    let (mut low, mut step) = (start, 1);
-    while low + step <= sorted.len() && sorted.get(low + step - 1) < string {
-        low += step;
-        step *= 2;
-    }
-    let rest = low as u32..sorted.len().min(low + step - 1) as u32;
-    partition(rest, |place| sorted.get(place as usize) < string) as usize
 }
 
 /// The first code of `codes` for which `is_before` is false; it must be true for those before and false for those after.

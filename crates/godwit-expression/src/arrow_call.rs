@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_cast::CastOptions;
 use arrow_cast::display::FormatOptions;
 use arrow_schema::{ArrowError, DataType, FieldRef};
-use datafusion_common::arrow::compute::kernels::{cmp, numeric};
+use datafusion_common::arrow::compute::kernels::numeric;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, ScalarValue};
 use datafusion_expr::{ColumnarValue, Operator, ScalarFunctionArgs, ScalarUDF, Volatility};
@@ -79,7 +79,7 @@ impl Kernel for ArrowCast {
     }
 }
 
-/// Arithmetic and comparison of types without kernels of our own: times and intervals, nested values.
+/// Arithmetic of types without kernels of our own: times and intervals.
 pub(crate) struct ArrowBinary {
     pub(crate) op: Operator,
     pub(crate) left: DataType,
@@ -91,33 +91,19 @@ impl Kernel for ArrowBinary {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
         let left = to_arrow(&arguments[0], &self.left)?;
         let right = to_arrow(&arguments[1], &self.right)?;
-        let compared = match self.op {
-            Operator::Eq => cmp::eq(&left, &right),
-            Operator::NotEq => cmp::neq(&left, &right),
-            Operator::Lt => cmp::lt(&left, &right),
-            Operator::LtEq => cmp::lt_eq(&left, &right),
-            Operator::Gt => cmp::gt(&left, &right),
-            Operator::GtEq => cmp::gt_eq(&left, &right),
-            Operator::IsDistinctFrom => cmp::distinct(&left, &right),
-            Operator::IsNotDistinctFrom => cmp::not_distinct(&left, &right),
-            _ => {
-                let computed = match self.op {
-                    Operator::Plus => numeric::add(&left, &right),
-                    Operator::Minus => numeric::sub(&left, &right),
-                    Operator::Multiply => numeric::mul(&left, &right),
-                    Operator::Divide => numeric::div(&left, &right),
-                    Operator::Modulo => numeric::rem(&left, &right),
-                    op => return Err(Error::unsupported(format!("{op} on {} and {}", self.left, self.right))),
-                };
-                let mut array = computed.map_err(|error| arrow_error(&error))?;
-                if *array.data_type() != self.output {
-                    array = arrow_cast::cast(&array, &self.output).map_err(|error| arrow_error(&error))?;
-                }
-                return vector_of(&array, PhysicalType::natural(&self.output)?);
-            }
+        let computed = match self.op {
+            Operator::Plus => numeric::add(&left, &right),
+            Operator::Minus => numeric::sub(&left, &right),
+            Operator::Multiply => numeric::mul(&left, &right),
+            Operator::Divide => numeric::div(&left, &right),
+            Operator::Modulo => numeric::rem(&left, &right),
+            op => return Err(Error::unsupported(format!("{op} on {} and {}", self.left, self.right))),
         };
-        let array: ArrayRef = Arc::new(compared.map_err(|error| arrow_error(&error))?);
-        vector_of(&array, PhysicalType::Bool)
+        let mut array = computed.map_err(|error| arrow_error(&error))?;
+        if *array.data_type() != self.output {
+            array = arrow_cast::cast(&array, &self.output).map_err(|error| arrow_error(&error))?;
+        }
+        vector_of(&array, PhysicalType::natural(&self.output)?)
     }
 
     fn can_fail(&self) -> bool {

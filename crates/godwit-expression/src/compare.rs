@@ -1,15 +1,15 @@
 //! Comparisons, ranges of integers, and tests for NULL and truth.
 
+use arrow_cast::can_cast_types;
 use datafusion_common::ScalarValue;
-use datafusion_expr::Operator;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::boolean::{is_null, is_value, not};
 use godwit_vector::kernels::compare::{self as kernels, Comparison};
 use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
 
 use crate::arithmetic::scaled_up;
-use crate::arrow_call::ArrowBinary;
-use crate::cast::{null_literal, to_physical};
+use crate::cast::{self, null_literal, to_physical};
+use crate::compress::Compression;
 use crate::expression::{Kernel, Operation};
 use crate::{Expression, range};
 
@@ -32,9 +32,7 @@ pub(crate) fn compile(op: Comparison, left: Expression, right: Expression, text:
         return null_literal(&arrow_schema::DataType::Boolean);
     }
     let nullable = either_nullable(&left, &right);
-    if left.output().physical == PhysicalType::Nested || right.output().physical == PhysicalType::Nested {
-        return Ok(nested(arrow_operator(op), left, right));
-    }
+    let (left, right) = nested_as_bytes(left, right, text)?;
     let (left, right) = same_scale(left, right, text)?;
     if let Some(decided) = decided(op, &left, &right) {
         return Expression::literal(&ScalarValue::Boolean(Some(decided)));
@@ -49,31 +47,33 @@ pub(crate) fn compile_distinct(left: Expression, right: Expression, negated: boo
         let other = if is_null_literal(&left) { right } else { left };
         return Ok(compile_test(Test::Null { negated: !negated }, other));
     }
-    if left.output().physical == PhysicalType::Nested || right.output().physical == PhysicalType::Nested {
-        let op = if negated { Operator::IsNotDistinctFrom } else { Operator::IsDistinctFrom };
-        return Ok(nested(op, left, right));
-    }
+    let (left, right) = nested_as_bytes(left, right, text)?;
     let (left, right) = same_scale(left, right, text)?;
     let (left, right) = same_physical(left, right, text)?;
     Ok(Expression::strict(Distinct { negated }, vec![left, right], boolean(false)))
 }
 
-fn nested(op: Operator, left: Expression, right: Expression) -> Expression {
-    let logical = |expression: &Expression| expression.output().logical.clone();
-    let output = boolean(either_nullable(&left, &right));
-    let kernel = ArrowBinary { op, left: logical(&left), right: logical(&right), output: output.logical.clone() };
-    Expression::strict(kernel, vec![left, right], output)
-}
-
-fn arrow_operator(op: Comparison) -> Operator {
-    match op {
-        Comparison::Equal => Operator::Eq,
-        Comparison::NotEqual => Operator::NotEq,
-        Comparison::Less => Operator::Lt,
-        Comparison::LessOrEqual => Operator::LtEq,
-        Comparison::Greater => Operator::Gt,
-        Comparison::GreaterOrEqual => Operator::GtEq,
+/// Lists, structs, maps and intervals of one type as bytes that compare as they do: NULL in them is equal to NULL, and
+/// behind all values.
+fn nested_as_bytes(left: Expression, right: Expression, text: &str) -> Result<(Expression, Expression)> {
+    let is_nested = |side: &Expression| side.output().physical == PhysicalType::Nested;
+    if !is_nested(&left) && !is_nested(&right) {
+        return Ok((left, right));
     }
+    let (a, b) = (&left.output().logical, &right.output().logical);
+    let right = if a.equals_datatype(b) {
+        right
+    } else if is_nested(&left) && is_nested(&right) && can_cast_types(b, a) {
+        cast::compile(right.clone(), a, false, text)?
+    } else {
+        return Err(Error::user(format!("{text} compares {a} and {b}"))
+            .with_hint("cast one side to the other's type, or compare their parts"));
+    };
+    let as_bytes = |side: Expression| match Compression::of_nested(side.output()) {
+        Some(bytes) => bytes.compress(&side),
+        None => side,
+    };
+    Ok((as_bytes(left), as_bytes(right)))
 }
 
 /// Brings decimals (and integers that meet them) to one scale.

@@ -104,7 +104,7 @@ impl TextDomain {
         let mut places = vec![EMPTY; entries.len()];
         let mut first = 0;
         for (place, string) in self.strings().iter().enumerate() {
-            first = first_not_below(entries, first, string);
+            first = entries.first_not_below(first, string);
             if first < entries.len() && entries.get(first) == string {
                 places[first] = place as u32;
             }
@@ -113,7 +113,7 @@ impl TextDomain {
     }
 
     fn first_from(&self, start: usize, string: &[u8]) -> usize {
-        first_not_below(self.strings(), start, string)
+        self.strings().first_not_below(start, string)
     }
 
     fn place_by_hash(&self, slots: &[u32], view: &StrView, bytes: &[u8]) -> u32 {
@@ -131,22 +131,6 @@ impl TextDomain {
 
 fn place_at(sorted: &StrColumn, at: usize, string: &[u8]) -> u32 {
     if at < sorted.len() && sorted.get(at) == string { at as u32 } else { EMPTY }
-}
-
-/// The first of sorted strings that isn't below `string`; those before `start` are. Looks near `start` first, in steps
-/// that double.
-fn first_not_below(sorted: &StrColumn, start: usize, string: &[u8]) -> usize {
-    let (mut low, mut step) = (start, 1);
-    while low + step <= sorted.len() && sorted.get(low + step - 1) < string {
-        low += step;
-        step *= 2;
-    }
-    let mut high = sorted.len().min(low + step - 1);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if sorted.get(middle) < string { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 #[cfg(test)]

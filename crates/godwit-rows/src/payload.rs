@@ -48,7 +48,8 @@ impl PayloadKind {
 
     /// The row of a vector that has the best value, of strings the first of equal ones; `None` if all are NULL.
     pub fn best_of(self, values: &Vector) -> Option<u32> {
-        let mut valid = (0..values.len() as u32).filter(|&row| values.is_valid(row as usize));
+        let has_nulls = values.has_nulls();
+        let mut valid = (0..values.len() as u32).filter(|&row| !has_nulls || values.is_valid(row as usize));
         if values.physical() != PhysicalType::Str || matches!(self, PayloadKind::First | PayloadKind::Any) {
             return valid.next();
         }

@@ -11,6 +11,7 @@
 //! 1e3                             CAST('1e3' AS DOUBLE); other fractions are decimals
 //! (a, b) = (c, d)                 a = c AND b = d; IN with a list of rows alike
 //! (a, b) IN (SELECT c, d …)       struct(a, b) IN (SELECT struct(c0, c1) FROM (SELECT c, d …) AS rows(c0, c1))
+//! list[1].field, list[2:], [:2]   list[1].'field', list[2:-1], list[1:2]
 //! a ^ b, mod(a, b), xor(a, b), ~a power(a, b), a % b, a # b, -1 - a
 //! read_csv('x', header = true)    read_csv('x', 'header=true')
 //! ```
@@ -19,10 +20,10 @@ use std::ops::ControlFlow;
 
 use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion_sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, DuplicateTreatment, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, JoinOperator, ObjectName, OrderByKind, Query,
-    Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator, Value, VisitMut,
-    VisitorMut,
+    AccessExpr, BinaryOperator, CaseWhen, CastKind, DataType, DuplicateTreatment, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, JoinOperator, ObjectName,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Subscript, TableAlias, TableAliasColumnDef, TableFactor,
+    UnaryOperator, Value, VisitMut, VisitorMut,
 };
 use datafusion_sql::sqlparser::parser::Parser;
 
@@ -96,6 +97,9 @@ impl VisitorMut for Dialect<'_> {
         if matches!(expr, Expr::BinaryOp { op: BinaryOperator::BitwiseXor, .. }) {
             bind_power_tighter(expr);
         }
+        if let Expr::CompoundFieldAccess { root, access_chain } = expr {
+            name_fields(root, access_chain);
+        }
         ControlFlow::Continue(())
     }
 
@@ -107,6 +111,28 @@ impl VisitorMut for Dialect<'_> {
             *expr = known;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Gives fields of values their names as text, and slices both bounds. The words after a first word are left to the binder,
+/// which knows what is a table, a column or a field.
+fn name_fields(root: &Expr, accesses: &mut [AccessExpr]) {
+    let is_word = |access: &&AccessExpr| matches!(access, AccessExpr::Dot(Expr::Identifier(_)));
+    let words = if matches!(root, Expr::Identifier(_)) { accesses.iter().take_while(is_word).count() } else { 0 };
+    for access in &mut accesses[words..] {
+        match access {
+            AccessExpr::Dot(field) => {
+                if let Expr::Identifier(Ident { value, quote_style, .. }) = field {
+                    let name = if quote_style.is_some() { value.clone() } else { value.to_lowercase() };
+                    *field = Expr::value(Value::SingleQuotedString(name));
+                }
+            }
+            AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) => {
+                lower_bound.get_or_insert_with(|| Expr::value(Value::Number("1".into(), false)));
+                upper_bound.get_or_insert_with(|| Expr::value(Value::Number("-1".into(), false)));
+            }
+            AccessExpr::Subscript(Subscript::Index { .. }) => {}
+        }
     }
 }
 

@@ -9,6 +9,9 @@
 //! versions of a table share. A key of ascending numbers is decided by bounds alone; another one costs a look into the
 //! filter of each row group, and now and then decodes a row group in vain.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use godwit_common::Result;
 use godwit_storage::table::RowGroup;
 use godwit_vector::kernels::cast::{convert, min_max};
@@ -42,8 +45,14 @@ struct Search<'a> {
 
 impl TableVersion {
     /// True if the rows that came since `before`, which are those of `added`, have other keys than each other and than all
-    /// rows; false: maybe not. `None`: that's too much to look for.
-    pub fn keeps_key(&self, before: &TableVersion, added: &TableVersion, columns: &[String]) -> Result<Option<bool>> {
+    /// rows; false: maybe not. `None`: that's too much to look for. With the rows of `checked` they were compared before.
+    pub fn keeps_key(
+        &self,
+        before: &TableVersion,
+        added: &TableVersion,
+        checked: Option<&TableVersion>,
+        columns: &[String],
+    ) -> Result<Option<bool>> {
         let Some(columns) = self.places_of(columns) else { return Ok(None) };
         let Some(keys) = added.few_keys(&columns)? else { return Ok(None) };
         let mut sorted = keys.hashes.clone();
@@ -51,7 +60,14 @@ impl TableVersion {
         if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
             return Ok(Some(false));
         }
-        let found = self.find(&columns, &keys, before.main().groups.len(), before.delta_rows())?;
+        let (mut groups, mut delta_rows) = (0..before.main().groups.len(), 0..before.delta_rows());
+        // Unless its rows have gone to other places.
+        let checked =
+            checked.filter(|checked| checked.is_same_table(before) && Arc::ptr_eq(checked.epoch(), before.epoch()));
+        if let Some(checked) = checked {
+            (groups.start, delta_rows.start) = (checked.main().groups.len(), checked.delta_rows());
+        }
+        let found = self.find(&columns, &keys, groups, delta_rows)?;
         Ok(Some(!found.contains(&true)))
     }
 
@@ -71,7 +87,7 @@ impl TableVersion {
             return Ok(None);
         }
         let Some(keys) = self.few_keys(&own)? else { return Ok(None) };
-        let found = parent.find(&theirs, &keys, parent.main().groups.len(), parent.delta_rows())?;
+        let found = parent.find(&theirs, &keys, 0..parent.main().groups.len(), 0..parent.delta_rows())?;
         Ok(Some(!found.contains(&false)))
     }
 
@@ -101,13 +117,20 @@ impl TableVersion {
         Ok(Some(Keys::new(joined.collect())))
     }
 
-    /// Which of the keys a row has that isn't deleted, among the first so many row groups and rows of the delta.
-    fn find(&self, columns: &[usize], keys: &Keys, groups: usize, delta_rows: usize) -> Result<Vec<bool>> {
+    /// Which of the keys a row has that isn't deleted, among these row groups and rows of the delta.
+    fn find(
+        &self,
+        columns: &[usize],
+        keys: &Keys,
+        groups: Range<usize>,
+        delta_rows: Range<usize>,
+    ) -> Result<Vec<bool>> {
         let mut search = Search::new(keys, columns.iter().map(|&column| self.stored_types()[column]).collect());
         if keys.hashes.is_empty() {
             return Ok(search.found);
         }
-        for (number, group) in self.main().groups[..groups].iter().enumerate() {
+        for number in groups {
+            let group = &self.main().groups[number];
             if !keys.may_be_within(group, columns, &search.types) {
                 continue;
             }
@@ -136,12 +159,16 @@ impl TableVersion {
         Ok(search.found)
     }
 
-    fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: usize) -> Result<()> {
+    fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: Range<usize>) -> Result<()> {
         let (keys, deleted) = (search.keys, self.deleted().of(DELTA));
         let mut start = 0;
         for DeltaChunk { chunk, filters, .. } in self.delta().chunks() {
-            if start >= delta_rows {
+            if start >= delta_rows.end {
                 break;
+            }
+            if start + chunk.len() <= delta_rows.start {
+                start += chunk.len();
+                continue;
             }
             let values = |&column: &usize| self.delta().values(column, &chunk.dense(column));
             let vectors: Vec<Vector> = columns.iter().map(values).collect();
@@ -158,7 +185,7 @@ impl TableVersion {
                 }
             };
             if !candidates.is_empty() {
-                let rows = chunk.len().min(delta_rows - start);
+                let rows = chunk.len().min(delta_rows.end - start);
                 search.compare(&keys.sorted(&candidates), &vectors, rows, start, deleted.map(AsRef::as_ref));
             }
             start += chunk.len();

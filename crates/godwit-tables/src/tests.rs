@@ -2,7 +2,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use arrow_schema::{DataType, Field};
 use godwit_common::Result;
@@ -14,7 +15,7 @@ use proptest::prelude::*;
 
 use crate::deleted::{DELTA, Marks, RowId};
 use crate::store::Store;
-use crate::transaction::{NewRows, NewTable, Transaction};
+use crate::transaction::{NewRows, NewTable, SHARED_TRIES_MAX, Transaction};
 use crate::version::TableVersion;
 
 const PATH: &str = "/db/x.godwit";
@@ -387,6 +388,53 @@ fn checkpoints_disturb_nobody() {
     drop(store);
     let store = open(&disk, &memory).unwrap();
     assert_eq!(["t", "other"].map(|name| content(&store, name, &memory).unwrap()), expected);
+}
+
+/// A commit whose constraints take long to check is not overtaken for ever.
+#[test]
+fn slow_commits_get_a_turn() {
+    let memory = memory();
+    let store = Store::in_memory(Arc::new(Catalog::new()), &memory);
+    create(&store, "t");
+    let (commits, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (checks, last_checked_rows) = (AtomicUsize::new(0), AtomicU64::new(0));
+    // One commit may have been under way.
+    let overtaken = |before: u64| commits.load(Ordering::Relaxed) > before + 1;
+    std::thread::scope(|scope| {
+        let slow = store.begin();
+        insert(&slow, "t", &rows(1, 2)).unwrap();
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let transaction = store.begin();
+                insert(&transaction, "t", &rows(1, 1)).unwrap();
+                commit(&transaction).unwrap();
+                commits.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let wait_for_others = |before| {
+            while !overtaken(before) {
+                std::thread::yield_now();
+            }
+        };
+        wait_for_others(0);
+        let committed = slow.commit(&|verification| {
+            let checked_rows = verification.checked.as_ref().unwrap().rows();
+            assert!(checked_rows >= last_checked_rows.swap(checked_rows, Ordering::Relaxed));
+            let before = commits.load(Ordering::Relaxed);
+            if checks.fetch_add(1, Ordering::Relaxed) < SHARED_TRIES_MAX {
+                wait_for_others(before);
+            } else {
+                std::thread::sleep(Duration::from_millis(20));
+                assert!(!overtaken(before), "it has its turn alone");
+            }
+            Ok(())
+        });
+        is_over.store(true, Ordering::Relaxed);
+        committed.unwrap();
+    });
+    assert_eq!(checks.into_inner(), SHARED_TRIES_MAX + 1);
+    assert!(last_checked_rows.into_inner() > 0, "later checks know what was checked");
+    assert_eq!(store.table("t").unwrap().rows(), commits.into_inner() + 1);
 }
 
 /// What a transaction defines outlasts a checkpoint that is made meanwhile.

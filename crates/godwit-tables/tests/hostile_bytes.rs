@@ -3,8 +3,6 @@
 #[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
-use godwit_encoding::{EncodingChoice, encode};
-use godwit_vector::{Bitmap, Flat, StrColumn, Vector};
 use proptest::prelude::*;
 
 /// Sound bytes with some of them replaced, a piece left out, or the end cut off.
@@ -36,41 +34,6 @@ fn damaged(sound: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Parts of all encodings, as bytes.
-fn parts() -> Vec<Vec<u8>> {
-    let rows = 3_000;
-    let nulls = || Some(Bitmap::from_fn(rows, |row| row % 5 != 0));
-    let texts = |distinct: usize| {
-        Flat::Str(StrColumn::from_strings((0..rows).map(|row| format!("some text {}", row * 7 % distinct))))
-    };
-    let vectors = [
-        Vector::from_values((0..rows as i64).collect::<Vec<_>>(), None),
-        Vector::from_values((0..rows as i32).map(|row| row / 100).collect::<Vec<_>>(), nulls()),
-        Vector::from_values(vec![7i64; rows], nulls()),
-        Vector::from_values(vec![7i64; rows], None),
-        Vector::from_values((0..rows).map(|row| row as f64 / 100.0).collect::<Vec<_>>(), nulls()),
-        Vector::from_values((0..rows).map(|row| (row as f64).sin()).collect::<Vec<_>>(), None),
-        Vector::from_bools((0..rows).map(|row| (row % 2) as u8).collect(), nulls()),
-        Vector::flat(texts(rows), nulls()),
-        Vector::flat(texts(3), None),
-    ];
-    let choices = [
-        EncodingChoice::Auto,
-        EncodingChoice::Plain,
-        EncodingChoice::Packed,
-        EncodingChoice::RunLength,
-        EncodingChoice::Symbols,
-    ];
-    let encoded = vectors.iter().flat_map(|vector| choices.iter().map(move |&choice| encode(vector, choice)));
-    let bytes = encoded.map(|encoded| {
-        let mut bytes = Vec::new();
-        encoded.header.to_bytes(&mut bytes);
-        bytes.extend_from_slice(&encoded.body);
-        bytes
-    });
-    bytes.collect()
-}
-
 const SCRIPTS: &[&str] = &[
     "INSERT INTO t VALUES (1, 'a', 2.5), (2, NULL, -3)",
     "SELECT s, count(*), sum(x) OVER (PARTITION BY n % 3) FROM t WHERE s LIKE 'a%' GROUP BY ALL HAVING count(*) > 1 ORDER BY 1",
@@ -94,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_records(bytes in Just(targets::sound_record()).prop_flat_map(damaged)) {
+    fn damaged_records(bytes in prop::sample::select(targets::sound_records()).prop_flat_map(damaged)) {
         targets::log(&bytes);
     }
 
@@ -116,7 +79,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(5_000))]
 
     #[test]
-    fn damaged_segments(bytes in prop::sample::select(parts()).prop_flat_map(damaged)) {
+    fn damaged_segments(bytes in prop::sample::select(targets::sound_parts()).prop_flat_map(damaged)) {
         targets::segment(&bytes);
     }
 }
@@ -125,7 +88,7 @@ proptest! {
 fn what_is_sound_is_read() {
     targets::file(&[]);
     targets::root(&targets::sound_root());
-    targets::log(&targets::sound_record());
-    parts().iter().for_each(|bytes| targets::segment(bytes));
+    targets::sound_records().iter().for_each(|record| targets::log(record));
+    targets::sound_parts().iter().for_each(|bytes| targets::segment(bytes));
     SCRIPTS.iter().for_each(|script| targets::sql(script.as_bytes()));
 }

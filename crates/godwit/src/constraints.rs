@@ -51,7 +51,7 @@ impl Inner {
             let is_few = added.rows() * FEW_SHARE < after.rows();
             for key in &rules.keys {
                 let is_kept = match before {
-                    Some(before) => after.keeps_key(before, &added, &key.columns)?,
+                    Some(before) => after.keeps_key(before, &added, change.checked.as_deref(), &key.columns)?,
                     None => None,
                 };
                 if is_kept != Some(true) {

@@ -16,9 +16,10 @@ use std::cmp::Reverse;
 
 use datafusion_expr::logical_plan::Aggregate;
 use godwit_common::{Error, Result};
-use godwit_rows::{RowPtr, match_integers};
+use godwit_rows::RowPtr;
+use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::hash::hash_vectors;
-use godwit_vector::{ColumnType, Heaps, RowType, ValueRange, Vector};
+use godwit_vector::{ColumnType, Heaps, PhysicalType, RowType, ValueRange, Vector};
 
 use super::finish::integers;
 use super::groups::LocalGroups;
@@ -181,10 +182,9 @@ impl HashAggregate {
 }
 
 /// The positions of each value of `ids`.
-#[allow(clippy::unnecessary_cast, reason = "one of the integer types is u64")]
 fn rows_by_id(ids: &Vector) -> Vec<(u64, Vec<u32>)> {
-    let mut rows: Vec<(u64, u32)> =
-        match_integers!(&ids.to_flat(), ids => ids.iter().zip(0..).map(|(&id, row)| (id as u64, row)).collect());
+    let ids = convert(ids, PhysicalType::U64).to_flat();
+    let mut rows: Vec<(u64, u32)> = ids.values::<u64>().iter().copied().zip(0..).collect();
     rows.sort_unstable();
     let same_id = rows.chunk_by(|a, b| a.0 == b.0);
     same_id.map(|rows| (rows[0].0, rows.iter().map(|row| row.1).collect())).collect()

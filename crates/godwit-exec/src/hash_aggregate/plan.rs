@@ -193,7 +193,7 @@ struct Planner {
 impl Planner {
     fn plan(mut self, spec: &HashAggregateSpec) -> Result<Plan> {
         let keys: Vec<usize> = spec.groups.iter().map(|group| self.input(group)).collect();
-        let key_types: RowType = spec.groups.iter().map(|group| group.output().clone()).collect();
+        let mut key_types: RowType = spec.groups.iter().map(|group| group.output().clone()).collect();
         if key_types.iter().any(|ty| ty.physical == PhysicalType::Nested) {
             return Err(Error::unsupported("grouping by a list, struct or map"));
         }
@@ -215,7 +215,6 @@ impl Planner {
         });
         let mut grouping_sets = None;
         let mut key_types_from_input = key_types.clone();
-        let mut key_types = key_types;
         if let Some(sets) = &spec.grouping_sets {
             let mut planned = GroupingSets::new(sets, keys.len())?;
             if self.distinct.is_empty() && self.collected.is_empty() {

@@ -4,17 +4,17 @@
 //! Only what aggregates, removes duplicates or computes windows is kept: that costs more than reading rows back, and what
 //! scans and joins yield is often cut down by the filters of the joins above, which a shared result can't know.
 //!
-//! Subplans are compared after optimization ([`gives_same_rows`]). A subplan inside one that is shared anyway isn't shared by
-//! itself.
+//! Two subplans are the same if they are written the same after optimization, read the same version of each table, and have
+//! no function that differs from call to call. A subplan inside one that is shared anyway isn't shared by itself.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_expr::LogicalPlan;
+use datafusion_expr::{Expr, LogicalPlan};
 use godwit_common::Result;
-use godwit_sql::gives_same_rows;
+use godwit_sql::{TableDefinition, table_of};
 use godwit_vector::RowType;
 
 use super::compress::{Compressed, CompressedColumns};
@@ -67,7 +67,7 @@ impl SharedPlans {
                 return Ok(TreeNodeRecursion::Continue);
             }
             let same = self.plans.entry(hash_of(node)).or_default();
-            let known = same.iter_mut().find(|known| gives_same_rows(&known.plan, node));
+            let known = same.iter_mut().find(|known| is_same(&known.plan, node));
             Ok(match known {
                 Some(known) => {
                     known.occurrences += 1;
@@ -87,7 +87,7 @@ impl SharedPlans {
         if !is_worth_keeping(plan) {
             return None;
         }
-        self.plans.get_mut(&hash_of(plan))?.iter_mut().find(|shared| gives_same_rows(&shared.plan, plan))
+        self.plans.get_mut(&hash_of(plan))?.iter_mut().find(|shared| is_same(&shared.plan, plan))
     }
 }
 
@@ -144,4 +144,34 @@ fn hash_of(plan: &LogicalPlan) -> u64 {
     let mut hasher = DefaultHasher::new();
     plan.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Do two plans give the same rows?
+fn is_same(a: &LogicalPlan, b: &LogicalPlan) -> bool {
+    // Plans don't compare the tables behind their scans.
+    a == b && is_repeatable(a) && tables_of(a) == tables_of(b)
+}
+
+/// The addresses of the tables that a plan reads, in the order in which it names them; its subqueries' as well.
+fn tables_of(plan: &LogicalPlan) -> Vec<*const TableDefinition> {
+    let mut tables = Vec::new();
+    let walked = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            tables.push(table_of(&scan.source).map_or(std::ptr::null(), |table| Arc::as_ptr(&table)));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.expect("nothing fails on the way");
+    tables
+}
+
+/// Does a plan give the same rows each time?
+fn is_repeatable(plan: &LogicalPlan) -> bool {
+    let mut is_repeatable = true;
+    let walked = plan.apply_with_subqueries(|node| {
+        is_repeatable &= !node.expressions().iter().any(Expr::is_volatile);
+        Ok(if is_repeatable { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    });
+    walked.expect("nothing fails on the way");
+    is_repeatable
 }

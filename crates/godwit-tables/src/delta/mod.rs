@@ -35,7 +35,7 @@ pub(crate) struct Delta {
     texts: Vec<Option<TextColumn>>,
 }
 
-/// At most [`CHUNK_ROWS`] rows: dense columns of the natural types, or codes.
+/// At most [`CHUNK_ROWS`] rows: dense columns as they are stored, or codes.
 #[derive(Clone)]
 pub(crate) struct DeltaChunk {
     /// The columns as they are kept.

@@ -14,10 +14,8 @@ use crate::version::TableVersion;
 
 /// The values of a column, of row groups and of the delta; `None` for row ids and nested values, and if there are no rows.
 pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
-    match version.row_type().get(column) {
-        None => return Ok(None),
-        Some(ty) if ty.physical == PhysicalType::Nested => return Ok(None),
-        Some(_) => {}
+    if version.row_type().get(column).is_none_or(|ty| ty.physical == PhysicalType::Nested) {
+        return Ok(None);
     }
     let dictionaries = Dictionaries::load(version, &[column])?;
     let mut reader = ColumnReader::new(version, column, &dictionaries);

@@ -236,20 +236,25 @@ impl ScanWorker {
     }
 }
 
-/// True if a column of a chunk of the delta is kept as codes. Row ids have no reader.
+/// The reader of a column. Row ids have none.
+fn reader_of(readers: &[Option<ColumnReader>], column: usize) -> Option<&ColumnReader> {
+    readers.get(column).and_then(Option::as_ref)
+}
+
+/// True if a column of a chunk of the delta is kept as codes.
 fn is_coded(readers: &[Option<ColumnReader>], chunk: &Chunk, column: usize) -> bool {
-    let reader = readers.get(column).and_then(Option::as_ref);
-    reader.is_some_and(|reader| reader.is_coded(chunk.column(column).vector))
+    reader_of(readers, column).is_some_and(|reader| reader.is_coded(chunk.column(column).vector))
 }
 
 /// Columns of a chunk of the delta, codes as strings and bytes as nested values.
 fn delta_values(readers: &[Option<ColumnReader>], chunk: &Chunk, columns: &[usize]) -> Result<Chunk> {
-    let reader = |column: usize| readers.get(column).and_then(Option::as_ref);
-    let is_as_kept = |&column: &usize| reader(column).is_none_or(|one| one.is_as_kept(chunk.column(column).vector));
+    let is_as_kept = |&column: &usize| {
+        reader_of(readers, column).is_none_or(|reader| reader.is_as_kept(chunk.column(column).vector))
+    };
     if columns.iter().all(is_as_kept) {
         return Ok(chunk.project(columns));
     }
-    let value = |&column: &usize| match reader(column) {
+    let value = |&column: &usize| match reader_of(readers, column) {
         Some(reader) => reader.read_delta(&chunk.dense(column)),
         None => Ok(chunk.dense(column)),
     };

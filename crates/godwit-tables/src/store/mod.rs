@@ -5,8 +5,9 @@
 //!   open        ─▶ newest checkpoint ─▶ records of the log, one after the other
 //! ```
 //!
-//! Locks, in this order: `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on the disk,
-//! alone by a checkpoint for its switch), `tables` (short).
+//! Locks, in this order: `turns` (shared by commits while they check and write, alone by one that others overtook too often),
+//! `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on the disk, alone by a
+//! checkpoint for its switch), `tables` (short).
 //! A commit is visible as soon as its record is written; it is acknowledged when the record is on the disk.
 //!
 //! A database in memory is the same without file and log.
@@ -32,7 +33,7 @@ use godwit_storage::block::Blocks;
 use godwit_storage::file::{DatabaseFile, StreamPointer};
 use godwit_storage::log::{Log, LogEnd};
 use godwit_storage::table::Load;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use check::CheckReport;
 use maintenance::Maintenance;
@@ -61,6 +62,7 @@ pub struct Store {
     blocks: Blocks,
     disk: Option<Disk>,
     tables: Mutex<Tables>,
+    turns: RwLock<()>,
     commits: RwLock<()>,
     checkpointing: Mutex<()>,
     maintenance: Maintenance,
@@ -72,6 +74,12 @@ pub struct Store {
     postponed_to_bytes: AtomicU64,
     /// Asked for by the user, for all columns.
     encoding: Mutex<EncodingChoice>,
+}
+
+/// The right to try a commit.
+pub(crate) enum Turn<'a> {
+    Shared { _guard: RwLockReadGuard<'a, ()> },
+    Alone { _guard: RwLockWriteGuard<'a, ()> },
 }
 
 /// A database in a file.
@@ -156,6 +164,7 @@ impl Store {
             blocks,
             disk,
             tables: Mutex::default(),
+            turns: RwLock::default(),
             commits: RwLock::default(),
             checkpointing: Mutex::default(),
             maintenance: Maintenance::default(),
@@ -249,6 +258,16 @@ impl Store {
 
     fn log(&self) -> Option<&Log> {
         self.disk.as_ref().and_then(|disk| disk.log.as_ref())
+    }
+
+    /// To try a commit beside others.
+    pub(crate) fn shared_turn(&self) -> Turn<'_> {
+        Turn::Shared { _guard: self.turns.read() }
+    }
+
+    /// To try a commit while nobody else does; waits for those that try.
+    pub(crate) fn turn_alone(&self) -> Turn<'_> {
+        Turn::Alone { _guard: self.turns.write() }
     }
 
     /// Makes changes happen if all slots, and those of `watched` names, are still what they were before; returns when they

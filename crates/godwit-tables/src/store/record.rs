@@ -47,7 +47,7 @@ enum Kind {
     CreateTable(Vec<Field>),
     /// The rows in blocks of an existing table are now these.
     SetMain(Main),
-    /// More rows of an existing table: dense columns of the natural types.
+    /// More rows of an existing table: dense columns as they are stored.
     Insert(Vec<Vector>, usize),
     DropTable,
     /// A view, by the statement that made it and the schema in which its names are; it replaces another one.

@@ -71,10 +71,11 @@ fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, now: &TableV
     load.finish(now.main())
 }
 
-/// Checks the constraints that hold for the transaction alone but may be broken by what others committed. Returns the
-/// names that must not change until the commit.
+/// Checks the constraints that hold for the transaction alone but may be broken by what others committed; with the rows of
+/// `checked` new keys were compared before. Returns the names that must not change until the commit.
 pub(super) fn verify_changes(
     base: &View,
+    checked: &View,
     now: &View,
     puts: &[Put],
     verify: &dyn Fn(&Verification) -> Result<()>,
@@ -93,7 +94,8 @@ pub(super) fn verify_changes(
             });
             let before = put.before.table.clone().filter(|before| before.is_same_table(after));
             let (catalog, tables) = (view.catalog.clone(), view.tables.clone());
-            verify(&Verification { catalog, before, after: after.clone(), tables })?;
+            let checked = checked.get(&put.key).table;
+            verify(&Verification { catalog, before, after: after.clone(), checked, tables })?;
         }
         related.extend(neighbours.into_iter().map(|key| (key.clone(), now.get(&key))));
     }

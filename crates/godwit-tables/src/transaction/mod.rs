@@ -34,9 +34,11 @@ use crate::deleted::Marks;
 use crate::store::{Put, Slot, Store, Tables, View, key};
 use crate::version::TableVersion;
 
-/// So often a commit is tried anew because others came first, with its constraints checked outside of locks. More means
-/// that they come faster than constraints can be checked.
-const COMMIT_TRIES_MAX: usize = 20;
+/// So often a commit is tried anew because others came first, with its constraints checked outside of locks.
+pub(crate) const SHARED_TRIES_MAX: usize = 5;
+
+/// So often it is then tried with nobody else committing. Only a checkpoint and a note of a sequence can still come between.
+const ALONE_TRIES_MAX: usize = 20;
 
 /// Changes of a database that happen together or not at all. Dropping it undoes them.
 pub struct Transaction {
@@ -68,6 +70,8 @@ pub struct Verification {
     pub before: Option<Arc<TableVersion>>,
     /// The table after.
     pub after: Arc<TableVersion>,
+    /// A version before `before` whose keys the new rows were already found not to have.
+    pub checked: Option<Arc<TableVersion>>,
     /// All tables of the database then.
     pub(crate) tables: Tables,
 }
@@ -82,7 +86,7 @@ impl Verification {
 /// Rows that a statement adds.
 pub(crate) enum NewRows {
     None,
-    /// For the delta: dense columns of the natural types.
+    /// For the delta: dense columns as they are stored.
     Few(Vec<Vector>, usize),
     /// In blocks; all workers have finished.
     Load(Arc<Load>),
@@ -126,7 +130,7 @@ impl Transaction {
     /// What is to be checked of a table as the transaction sees it now.
     pub fn verification(&self, before: Option<Arc<TableVersion>>, after: Arc<TableVersion>) -> Verification {
         let view = self.state.lock().own.view.clone();
-        Verification { catalog: view.catalog, before, after, tables: view.tables }
+        Verification { catalog: view.catalog, before, after, checked: None, tables: view.tables }
     }
 
     /// Keeps the state under a name. An older savepoint of that name is hidden, not forgotten.
@@ -203,7 +207,10 @@ impl Transaction {
         if own.touched.is_empty() {
             return Ok(());
         }
-        for _ in 0..COMMIT_TRIES_MAX {
+        // Statements were checked against the base, so each try has to look at what came after the last one.
+        let mut checked = base.clone();
+        for number in 0..SHARED_TRIES_MAX + ALONE_TRIES_MAX {
+            let turn = if number < SHARED_TRIES_MAX { store.shared_turn() } else { store.turn_alone() };
             let now = store.committed();
             let mut puts = Vec::new();
             for key in &own.touched {
@@ -212,12 +219,14 @@ impl Transaction {
                 puts.push(Put { key: key.clone(), before, after });
             }
             puts.retain(|put| !put.before.is(&put.after));
-            let watched = merge::verify_changes(&base, &now, &puts, verify)?;
+            let watched = merge::verify_changes(&base, &checked, &now, &puts, verify)?;
             if store.publish(&puts, &watched)? {
+                drop(turn);
                 return store.checkpoint_if_due(puts.iter().filter_map(|put| put.after.table.as_ref()));
             }
+            checked = now;
         }
-        Err(conflict("other transactions commit faster than this one's constraints can be checked"))
+        Err(conflict("checkpoints come faster than its constraints can be checked"))
     }
 }
 

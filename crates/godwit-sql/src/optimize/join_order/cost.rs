@@ -22,9 +22,16 @@ const MISS_FACTOR: f64 = 3.0;
 /// Bytes of a hash table entry beyond the row.
 const ENTRY_BYTES: f64 = 16.0;
 
-/// The result of a join is never thought to be cheaper to build on than so many rows: errors multiply from join to
-/// join, and a table of a million rows where one was expected costs far more than probing with that one row.
+/// The result of a join is never thought to be cheaper to build on than so many rows: a table of a million rows where one
+/// was expected costs far more than probing with that one row.
 const JOINED_BUILD_ROWS_MIN: f64 = 100.0;
+
+/// The same for one relation more: errors multiply from join to join. So what is certain and small is built on first, where
+/// the costs are otherwise about the same.
+const JOINED_BUILD_GROWTH: f64 = 2.0;
+
+/// Relations after which that ends: beyond some thousand rows it would outweigh what is known.
+const JOINED_BUILD_GROWTH_MAX: i32 = 5;
 
 /// Rows, width and cost of a joined set.
 #[derive(Debug, Clone, Copy)]
@@ -32,26 +39,38 @@ pub(super) struct Estimate {
     pub(super) rows: f64,
     pub(super) row_bytes: f64,
     pub(super) cost: f64,
-    /// False for a single relation.
-    is_joined: bool,
+    /// How many there are in the set.
+    relations: i32,
 }
 
 impl Estimate {
     /// A relation by itself; reading it costs the same in every order.
     pub(super) fn of_relation(graph: &JoinGraph, relation: usize) -> Self {
         let estimate = &graph.relations[relation].estimate;
-        Self { rows: estimate.rows.max(1.0), row_bytes: estimate.row_bytes(), cost: 0.0, is_joined: false }
+        Self { rows: estimate.rows.max(1.0), row_bytes: estimate.row_bytes(), cost: 0.0, relations: 1 }
     }
 
     /// The join of two sets into `rows`, with the given side as build side.
     pub(super) fn of_join(probe: &Self, build: &Self, rows: f64) -> Self {
-        let build_rows = if build.is_joined { build.rows.max(JOINED_BUILD_ROWS_MIN) } else { build.rows };
+        let build_rows = build.rows.max(build.rows_to_fear());
         let table_bytes = build_rows * (build.row_bytes + ENTRY_BYTES);
         let misses = (table_bytes / CACHED_BYTES).log2().clamp(0.0, 4.0) / 4.0;
         let factor = 1.0 + misses * (MISS_FACTOR - 1.0);
         let work = (probe.rows + build_rows * BUILD_ROW) * factor + rows * OUTPUT_ROW;
-        let cost = probe.cost + build.cost + work;
-        Self { rows, row_bytes: probe.row_bytes + build.row_bytes, cost, is_joined: true }
+        Self {
+            rows,
+            row_bytes: probe.row_bytes + build.row_bytes,
+            cost: probe.cost + build.cost + work,
+            relations: probe.relations + build.relations,
+        }
+    }
+
+    /// How many rows there may be, however few are expected.
+    fn rows_to_fear(&self) -> f64 {
+        match self.relations {
+            1 => 0.0,
+            joined => JOINED_BUILD_ROWS_MIN * JOINED_BUILD_GROWTH.powi((joined - 2).min(JOINED_BUILD_GROWTH_MAX)),
+        }
     }
 }
 
