@@ -370,13 +370,15 @@ def draw(figure: str, panels: dict[str, dict[str, dict[float, float]]], file: Pa
         for number, (name, values) in enumerate(lines.items()):
             x, y = zip(*sorted((float(x), y) for x, y in values.items()), strict=True)
             axes.plot(x, y, marker="o", markersize=4, label=name, color=COLORS.get(name, f"C{number}"))
-        axes.set(title=title, xlabel=labels[figure][0], ylabel=labels[figure][1], ylim=(0, None))
+        axes.set(title=title, xlabel=labels[figure][0], ylabel=labels[figure][1])
         if figure in ("5", "10", "14", "15"):
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:g}")
             # Without compaction it takes many times as long.
-            axes.set(ylim=(None, None), yscale="log")
+            axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:g}")
+        else:
+            axes.set_ylim(0, None)
         tidy(axes)
     all_axes[0].legend(fontsize="small", frameon=False)
     save(sheet, file)

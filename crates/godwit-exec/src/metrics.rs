@@ -72,6 +72,29 @@ pub struct CompactionCounts {
     pub resets: u32,
 }
 
+impl CompactionCounts {
+    fn add(&mut self, other: &Self) {
+        self.arrived += other.arrived;
+        self.left += other.left;
+        self.rows_copied += other.rows_copied;
+        self.resets += other.resets;
+        if other.arrived.chunks > 0 || self.arrived.chunks == 0 {
+            self.threshold = other.threshold;
+        }
+        for &(threshold, times) in &other.tried {
+            match self.tried.iter_mut().find(|(known, _)| *known == threshold) {
+                Some((_, all)) => *all += times,
+                None => self.tried.push((threshold, times)),
+            }
+        }
+        self.tried.sort_unstable();
+    }
+}
+
+/// Which of the compactors behind an operator is meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CompactionAccount(usize);
+
 /// What an operator did in one query. Tasks count for themselves and add up at their end.
 pub struct OperatorMetrics {
     name: String,
@@ -79,7 +102,8 @@ pub struct OperatorMetrics {
     own_ns: AtomicU64,
     input: Flow,
     output: Flow,
-    compaction: Mutex<Option<CompactionCounts>>,
+    /// By [`CompactionAccount`]: spilled rows of an operator come out of another pipeline, with a compactor of its own.
+    compaction: Mutex<Vec<Option<CompactionCounts>>>,
     /// Memory and spilling: operators allocate through `memory.scoped(metrics.memory())`.
     memory: Arc<OwnerCounters>,
     /// What else the operator wants to show, such as the fast path it took: name and value.
@@ -120,9 +144,16 @@ impl OperatorMetrics {
         self.input.add(counts);
     }
 
-    /// Shows what became of the operator's chunks; a later account replaces it.
-    pub(crate) fn set_compaction(&self, counts: CompactionCounts) {
-        *self.compaction.lock() = Some(counts);
+    /// Begins to account for a compactor behind the operator.
+    pub(crate) fn open_compaction(&self) -> CompactionAccount {
+        let mut accounts = self.compaction.lock();
+        accounts.push(None);
+        CompactionAccount(accounts.len() - 1)
+    }
+
+    /// Shows what a compactor made of the operator's chunks so far.
+    pub(crate) fn set_compaction(&self, account: CompactionAccount, counts: CompactionCounts) {
+        self.compaction.lock()[account.0] = Some(counts);
     }
 
     /// Adds time spent in the operator.
@@ -151,7 +182,11 @@ impl OperatorMetrics {
 
     /// What a compactor did with what was emitted; known of profiled queries only.
     pub fn compaction(&self) -> Option<CompactionCounts> {
-        self.compaction.lock().clone()
+        let accounts = self.compaction.lock();
+        accounts.iter().flatten().cloned().reduce(|mut all, one| {
+            all.add(&one);
+            all
+        })
     }
 
     /// Time inside the operator, all workers added.

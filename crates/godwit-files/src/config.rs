@@ -20,7 +20,7 @@ pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Row groups whose dictionary sizes are looked at to estimate distinct values.
 pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
 
-/// Rows that are read from the middle of a table to estimate distinct values where there is no dictionary.
+/// Rows that are read at each of two places of a table to estimate distinct values where there is no dictionary.
 pub(crate) const SAMPLED_ROWS: usize = 4096;
 
 /// Tables whose footers the resolver remembers.

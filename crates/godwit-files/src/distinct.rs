@@ -3,8 +3,10 @@
 //! - Chunks that are dictionary-encoded throughout: the size of the dictionary is the number of distinct values in the
 //!   row group. How row groups add up shows in their ranges: if one covers the whole range, all have the same values;
 //!   if each covers a part of it, the values differ.
-//! - Others: some rows from the middle of the table. The share of distinct values among them, carried over to all rows,
-//!   is right for keys and for clustered columns; for others the width of the range is the better bound.
+//! - Others: some rows from two places of the table. If they have values in common, values recur all over the table: of as
+//!   many values as there are, the second place has a share that the first has too (capture and recapture, by Lincoln and
+//!   Petersen). If they have none, the share of distinct values in one place, carried over to all rows, is right for keys
+//!   and for clustered columns. The width of the range is a bound.
 
 use std::sync::Arc;
 
@@ -43,7 +45,7 @@ pub(crate) fn estimate(
     let estimate = if all_dictionaries {
         from_dictionaries(table, column, &groups, known, memory)?
     } else {
-        from_sample(table, column, groups[groups.len() / 2], memory)?.map(|share| (share * values as f64) as u64)
+        from_samples(table, column, &groups, values, memory)?
     };
     Ok(estimate.map(|estimate| estimate.clamp(1, limit.max(1))))
 }
@@ -104,29 +106,110 @@ fn from_dictionaries(
     Ok(Some((largest as f64 * parts).min(all).max(largest as f64) as u64))
 }
 
-/// Distinct values per row among some rows from the middle of a row group.
-fn from_sample(table: &ParquetTable, column: usize, group: Group, memory: &BufferManager) -> Result<Option<f64>> {
-    let part = &table.files()[group.0];
+/// What two places of a table tell of the values of all rows.
+fn from_samples(
+    table: &ParquetTable,
+    column: usize,
+    groups: &[Group],
+    values: u64,
+    memory: &BufferManager,
+) -> Result<Option<u64>> {
+    let middle = groups[groups.len() / 2];
+    let Some(here) = sample(table, column, middle, Place::End, memory)? else { return Ok(None) };
+    let there = match groups {
+        [only] => sample(table, column, *only, Place::Middle, memory)?,
+        [.., last] if *last != middle => sample(table, column, *last, Place::End, memory)?,
+        [first, ..] => sample(table, column, *first, Place::End, memory)?,
+        [] => None,
+    };
+    let carried_over = here.distinct.len() as f64 / here.values.max(1) as f64 * values as f64;
+    let recaptured = there.and_then(|there| here.recaptured_by(&there));
+    Ok(Some(recaptured.map_or(carried_over, |all| all.min(carried_over)) as u64))
+}
+
+/// Where in a row group rows are sampled.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// Before the second half.
+    Middle,
+    /// Dictionaries are at the start of chunks that outgrew theirs.
+    End,
+}
+
+/// Values of neighbouring rows.
+struct Sample {
+    /// How many aren't NULL.
+    values: usize,
+    /// Their hashes, each once, ascending.
+    distinct: Vec<u64>,
+}
+
+impl Sample {
+    fn of(vector: &Vector) -> Self {
+        let mut hashes = Vec::new();
+        hash_vectors(std::slice::from_ref(vector), vector.len(), &mut hashes);
+        let mut distinct: Vec<u64> =
+            (0..vector.len()).filter(|&row| vector.is_valid(row)).map(|row| hashes[row]).collect();
+        let values = distinct.len();
+        distinct.sort_unstable();
+        distinct.dedup();
+        Self { values, distinct }
+    }
+
+    /// The number of values of which both are samples; `None` if they have none in common.
+    fn recaptured_by(&self, other: &Self) -> Option<f64> {
+        let common = self.distinct.iter().filter(|hash| other.distinct.binary_search(hash).is_ok()).count();
+        (common > 0).then(|| self.distinct.len() as f64 * other.distinct.len() as f64 / common as f64)
+    }
+}
+
+/// Some rows of a row group; `None` if they can't be read, or there are too few for another place than the end.
+fn sample(
+    table: &ParquetTable,
+    column: usize,
+    (file, group): Group,
+    place: Place,
+    memory: &BufferManager,
+) -> Result<Option<Sample>> {
+    let part = &table.files()[file];
     let file_column = part.column(column);
-    let Some(decoding) = part.file.decoding(group.1, file_column) else { return Ok(None) };
-    let chunk = part.file.chunk(group.1, file_column)?;
-    // Near the end, because dictionaries are at the start of chunks that outgrew theirs.
+    let Some(decoding) = part.file.decoding(group, file_column) else { return Ok(None) };
+    let chunk = part.file.chunk(group, file_column)?;
     let rows = chunk.rows.min(SAMPLED_ROWS);
-    let start = chunk.rows - rows;
+    let start = match place {
+        Place::End => chunk.rows - rows,
+        Place::Middle if chunk.rows < 2 * SAMPLED_ROWS => return Ok(None),
+        Place::Middle => chunk.rows / 2 - rows,
+    };
     let dictionary = Arc::new(SharedDictionary::default());
     let range = table.range(column);
     let window = ReadWindow::new(memory)?;
     let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, range, dictionary, &window, memory)?;
-    let vector = reader.read(start, rows, None)?;
-    Ok(Some(distinct_share(&vector)))
+    Ok(Some(Sample::of(&reader.read(start, rows, None)?)))
 }
 
-fn distinct_share(vector: &Vector) -> f64 {
-    let mut hashes = Vec::new();
-    hash_vectors(std::slice::from_ref(vector), vector.len(), &mut hashes);
-    let mut hashes: Vec<u64> = (0..vector.len()).filter(|&row| vector.is_valid(row)).map(|row| hashes[row]).collect();
-    let values = hashes.len();
-    hashes.sort_unstable();
-    hashes.dedup();
-    if values == 0 { 0.0 } else { hashes.len() as f64 / values as f64 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two samples of a thousand rows each whose values are given by row number.
+    fn estimate(values: impl Fn(u64) -> u64, second: u64) -> Option<f64> {
+        let at = |first: u64| {
+            Sample::of(&Vector::from_values(
+                (first..first + 1000).map(|row| values(row) as i64).collect::<Vec<_>>(),
+                None,
+            ))
+        };
+        at(0).recaptured_by(&at(second))
+    }
+
+    #[test]
+    fn values_that_recur_are_counted_and_others_are_not() {
+        let scattered = |domain: u64| move |row: u64| (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) % domain;
+        assert_eq!(estimate(scattered(7), 500_000), Some(7.0));
+        let found = estimate(scattered(20_000), 500_000).unwrap();
+        assert!((12_000.0..32_000.0).contains(&found), "{found}");
+        assert_eq!(estimate(|row| row, 500_000), None, "keys");
+        assert_eq!(estimate(|row| row / 4, 500_000), None, "clustered");
+    }
 }

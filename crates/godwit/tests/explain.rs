@@ -43,6 +43,24 @@ fn number(json: &str, name: &str) -> f64 {
     rest[..end].parse().unwrap()
 }
 
+/// Each join of a chain shows what its own compactor did, not that of the pipeline for spilled rows, which had none.
+#[test]
+fn every_compactor_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path(), 1, None);
+    let connection = database.connect();
+    let script = "SET join_filters = false; SET compaction = 'full';
+        CREATE TABLE r AS SELECT i % 1000 AS a, i % 1009 AS b, i % 1013 AS c, i AS d FROM range(200000) t(i);
+        CREATE TABLE s AS SELECT i * 4 AS k, 'text ' || i AS text FROM range(250) t(i)";
+    connection.execute(script).unwrap();
+    let query = "SELECT count(*), max(x.text), max(y.text), max(z.text), max(d) FROM r
+        JOIN s AS x ON r.a = x.k JOIN s AS y ON r.b = y.k JOIN s AS z ON r.c = z.k";
+    let analyzed = text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {query}"));
+    let copied = |text: &str| number(&format!("\"rows_copied\": {text}"), "rows_copied");
+    let copied: Vec<f64> = analyzed.split("\"rows_copied\": ").skip(1).map(copied).collect();
+    assert!(copied.len() >= 2 && copied.iter().all(|&rows| rows > 0.0), "{copied:?} in {analyzed}");
+}
+
 #[test]
 fn plans_are_json_if_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, LATENCY_MAX, MODEL_ROUNDS, RO
 use super::learner::{Arm, Learner};
 use super::model::{Costs, RowShape, Traffic};
 use crate::QueryContext;
-use crate::metrics::{CompactionCounts, FlowCounts, OperatorMetrics};
+use crate::metrics::{CompactionAccount, CompactionCounts, FlowCounts, OperatorMetrics};
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// The compactor behind one operator of a pipeline.
@@ -34,6 +34,7 @@ struct Shared {
     totals: Mutex<Counts>,
     /// Of the operator before, which shows what became of its chunks.
     shown_at: Arc<OperatorMetrics>,
+    account: CompactionAccount,
 }
 
 /// What passed a compactor.
@@ -53,7 +54,8 @@ impl Compactor {
         shown_at: Arc<OperatorMetrics>,
     ) -> Arc<Self> {
         let (learner, totals) = (Mutex::default(), Mutex::default());
-        let shared = Shared { compaction, traffic, point, keeps_order, learner, totals, shown_at };
+        let account = shown_at.open_compaction();
+        let shared = Shared { compaction, traffic, point, keeps_order, learner, totals, shown_at, account };
         Arc::new(Self { shared: Arc::new(shared), metrics: OperatorMetrics::new("Compactor") })
     }
 }
@@ -110,7 +112,8 @@ impl Shared {
         let learner = self.learner.lock();
         let tried = learner.history().filter(|tried| tried.1 > 0).collect();
         let resets = learner.resets();
-        self.shown_at.set_compaction(CompactionCounts { arrived, left, rows_copied, threshold, tried, resets });
+        let counts = CompactionCounts { arrived, left, rows_copied, threshold, tried, resets };
+        self.shown_at.set_compaction(self.account, counts);
     }
 }
 
