@@ -190,6 +190,8 @@ fn sample(
 
 #[cfg(test)]
 mod tests {
+    use godwit_vector::kernels::hash::hash_integer;
+
     use super::*;
 
     /// Two samples of a thousand rows each whose values are given by row number.
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn values_that_recur_are_counted_and_others_are_not() {
-        let scattered = |domain: u64| move |row: u64| (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) % domain;
+        let scattered = |domain: u64| move |row: u64| (hash_integer(row as i64) >> 20) % domain;
         assert_eq!(estimate(scattered(7), 500_000), Some(7.0));
         let found = estimate(scattered(20_000), 500_000).unwrap();
         assert!((12_000.0..32_000.0).contains(&found), "{found}");
