@@ -377,6 +377,7 @@ def draw(figure: str, panels: dict[str, dict[str, dict[float, float]]], file: Pa
             # Without compaction it takes many times as long.
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter("{x:g}")
         else:
             axes.set_ylim(0, None)
         tidy(axes)
