@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use godwit_common::Result;
 use godwit_vector::{Chunk, ChunkBuilder};
@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::Compaction;
 use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, LATENCY_MAX, MODEL_ROUNDS, ROUND_CHUNKS, ROUNDS_BEFORE_LEARNING};
+use super::deferral::{Deferral, Stopwatch};
 use super::learner::{Arm, Learner};
 use super::model::{Costs, RowShape, Traffic};
 use crate::QueryContext;
@@ -79,6 +80,7 @@ impl Transform for Compactor {
             ready: VecDeque::new(),
             round: Round::default(),
             rounds: 0,
+            deferral: Deferral::default(),
             pending: Counts::default(),
             copied: Copied::default(),
             is_profiled: query.settings.profile,
@@ -136,8 +138,8 @@ struct Round {
     chunks: u32,
     /// Rows handed on.
     rows: u64,
-    /// When the chunk that is under way arrived.
-    begun: Option<Instant>,
+    /// Runs while the chunk that arrived is under way.
+    under_way: Option<Stopwatch>,
     /// Of copying, and of all that follows.
     latency: Duration,
     was_interrupted: bool,
@@ -157,6 +159,12 @@ impl Copied {
     }
 }
 
+/// A chunk that may go on.
+struct Ready {
+    chunk: Chunk,
+    was_held_back: bool,
+}
+
 struct CompactorWorker {
     shared: Arc<Shared>,
     rule: Rule,
@@ -165,9 +173,10 @@ struct CompactorWorker {
     chunk_rows: usize,
     buffer: ChunkBuilder,
     /// At most two: what was held back, and a chunk that passes.
-    ready: VecDeque<Chunk>,
+    ready: VecDeque<Ready>,
     round: Round,
     rounds: u32,
+    deferral: Deferral,
     /// Not yet added to the shared counts.
     pending: Counts,
     copied: Copied,
@@ -184,8 +193,8 @@ impl TransformWorker for CompactorWorker {
             // Never worth a copy, nor a look at the clock.
             self.pass(chunk);
         } else {
-            if matches!(self.rule, Rule::Learned(_)) {
-                self.round.begun = Some(Instant::now());
+            if self.is_learning() {
+                self.round.under_way = Some(Stopwatch::start(&self.deferral));
             }
             self.round.chunks += 1;
             if chunk.len() > self.threshold {
@@ -199,15 +208,19 @@ impl TransformWorker for CompactorWorker {
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {
-        if let Some(chunk) = self.ready.pop_front() {
+        // All that follows is done with what it got.
+        self.deferral.settle();
+        if let Some(Ready { chunk, was_held_back }) = self.ready.pop_front() {
             self.pending.left.add_chunk(chunk.len());
+            if was_held_back && self.is_learning() {
+                self.deferral.hand_on(chunk.len());
+            }
             return Ok(TransformVerdict::Chunk(chunk));
         }
-        // All that follows is done with what it got.
-        if let Some(begun) = self.round.begun.take() {
-            let latency = begun.elapsed();
-            self.round.latency += latency;
-            self.round.was_interrupted |= latency > LATENCY_MAX;
+        if let Some(stopwatch) = self.round.under_way.take() {
+            let latency = stopwatch.elapsed(&self.deferral);
+            self.round.latency += latency.unwrap_or_default();
+            self.round.was_interrupted |= latency.is_none_or(|latency| latency > LATENCY_MAX);
         }
         if self.round.chunks >= ROUND_CHUNKS && self.round.rows > 0 && self.buffer.is_empty() {
             self.end_round();
@@ -222,11 +235,15 @@ impl TransformWorker for CompactorWorker {
 }
 
 impl CompactorWorker {
+    fn is_learning(&self) -> bool {
+        matches!(self.rule, Rule::Learned(_))
+    }
+
     fn pass(&mut self, chunk: Chunk) {
         if self.shared.keeps_order {
             self.flush();
         }
-        self.ready.push_back(chunk);
+        self.ready.push_back(Ready { chunk, was_held_back: false });
     }
 
     fn hold_back(&mut self, chunk: &Chunk) {
@@ -234,6 +251,7 @@ impl CompactorWorker {
             self.flush();
         }
         self.copy(chunk, 0, chunk.len());
+        self.deferral.hold_back(chunk.len());
         if self.buffer.room() < self.threshold || self.buffer.copied_bytes() > COPIED_BYTES_MAX {
             self.flush();
         }
@@ -260,7 +278,7 @@ impl CompactorWorker {
             self.round.rows += self.buffer.len() as u64;
             self.copied.rows += self.buffer.len() as u64;
             self.copied.string_bytes += self.buffer.copied_bytes() as u64;
-            self.ready.push_back(self.buffer.finish());
+            self.ready.push_back(Ready { chunk: self.buffer.finish(), was_held_back: true });
         }
     }
 
@@ -275,6 +293,7 @@ impl CompactorWorker {
                 let mut learner = self.shared.learner.lock();
                 if let Some(arm) = arm.take()
                     && !round.was_interrupted
+                    && !round.latency.is_zero()
                 {
                     let chunks = round.rows as f64 / self.chunk_rows as f64;
                     learner.reward(arm, round.latency.as_secs_f64() * 1e3 / chunks);

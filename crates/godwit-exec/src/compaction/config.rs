@@ -33,5 +33,8 @@ pub(super) const MODEL_ROUNDS: u32 = 8;
 /// A latency beyond this isn't the operators': the task was interrupted (a quantum is 10 ms).
 pub(super) const LATENCY_MAX: Duration = Duration::from_millis(5);
 
+/// What the newest of the times that rows took which were held back counts for in the mean.
+pub(super) const PRICE_WEIGHT: f64 = 0.125;
+
 /// A buffer with more bytes of copied strings is handed on although it isn't full.
 pub(super) const COPIED_BYTES_MAX: usize = 1 << 20;

@@ -19,6 +19,7 @@
 
 mod compactor;
 mod config;
+mod deferral;
 mod learner;
 mod model;
 #[cfg(test)]

@@ -1,0 +1,147 @@
+//! What the work costs that compactors put off.
+//!
+//! ```text
+//! compactor 1 ─▶ probe ─▶ compactor 2 ─▶ probe ─▶ …
+//!                          │ holds rows back: compactor 1 is charged their price at once
+//!                          └ hands them on:   that time is nobody's before it, and settles the price of a row
+//! ```
+//!
+//! Without this, the chunk that fills a buffer further on would pay for all rows in it, and the others would seem to cost
+//! nothing: noise of about a chunk's worth of work in each round, several times what thresholds differ by.
+//!
+//! The compactors of a task are nested calls on one thread; so what they charge is a number of the thread.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use super::config::{LATENCY_MAX, PRICE_WEIGHT};
+
+thread_local! {
+    /// What compactors on this thread have charged, less what they paid, in nanoseconds.
+    static CHARGED_NS: Cell<i64> = const { Cell::new(0) };
+}
+
+/// Tells threads apart, for the cost of an address.
+fn this_thread() -> usize {
+    CHARGED_NS.with(|charged| std::ptr::from_ref(charged).addr())
+}
+
+/// A compactor's account with those before it.
+#[derive(Default)]
+pub(super) struct Deferral {
+    /// What follows takes so long for a row that was held back and handed on, in the mean.
+    price_ns: f64,
+    /// What this compactor charged, less what it paid: its own latencies don't count that.
+    charged_ns: i64,
+    handed_on: Option<(Stopwatch, usize)>,
+}
+
+impl Deferral {
+    /// So many rows are held back.
+    pub(super) fn hold_back(&mut self, rows: usize) {
+        self.charge((rows as f64 * self.price_ns) as i64);
+    }
+
+    /// So many rows that were held back go on now.
+    pub(super) fn hand_on(&mut self, rows: usize) {
+        self.handed_on = Some((Stopwatch::start(self), rows));
+    }
+
+    /// All that follows is done with what was handed on, if anything was.
+    pub(super) fn settle(&mut self) {
+        let Some((stopwatch, rows)) = self.handed_on.take() else { return };
+        let Some(took) = stopwatch.elapsed(self) else { return };
+        let took_ns = took.as_nanos() as i64;
+        self.charge(-took_ns);
+        if took <= LATENCY_MAX {
+            let price_ns = took_ns as f64 / rows as f64;
+            let weight = if self.price_ns == 0.0 { 1.0 } else { PRICE_WEIGHT };
+            self.price_ns += weight * (price_ns - self.price_ns);
+        }
+    }
+
+    fn charge(&mut self, ns: i64) {
+        self.charged_ns += ns;
+        CHARGED_NS.set(CHARGED_NS.get() + ns);
+    }
+}
+
+/// Measures what something takes, with the price of what compactors further on put off meanwhile.
+pub(super) struct Stopwatch {
+    thread: usize,
+    begun: Instant,
+    charged_ns: i64,
+}
+
+impl Stopwatch {
+    pub(super) fn start(own: &Deferral) -> Self {
+        let charged_ns = CHARGED_NS.get() - own.charged_ns;
+        Self { thread: this_thread(), begun: Instant::now(), charged_ns }
+    }
+
+    /// `None` if the task has gone to another thread.
+    pub(super) fn elapsed(&self, own: &Deferral) -> Option<Duration> {
+        let elapsed = self.begun.elapsed();
+        let charged_ns = CHARGED_NS.get() - own.charged_ns - self.charged_ns;
+        let ns = (elapsed.as_nanos() as i64).saturating_add(charged_ns);
+        (self.thread == this_thread()).then(|| Duration::from_nanos(ns.max(0) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets the clock go on.
+    fn work(ms: u64) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(ms) {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn who_fills_the_buffer_does_not_pay_for_all() {
+        let (before, mut further_on) = (Deferral::default(), Deferral::default());
+        // Tells what a row costs.
+        further_on.hand_on(100);
+        work(2);
+        further_on.settle();
+        let mut latencies = Vec::new();
+        for turn in 0..8 {
+            let stopwatch = Stopwatch::start(&before);
+            further_on.hold_back(50);
+            if turn % 2 == 1 {
+                further_on.hand_on(100);
+                work(2);
+                further_on.settle();
+            }
+            latencies.push(stopwatch.elapsed(&before).unwrap().as_secs_f64() * 1e3);
+        }
+        assert!(latencies.iter().all(|ms| (0.9..1.5).contains(ms)), "{latencies:?}");
+    }
+
+    #[test]
+    fn a_compactor_pays_for_what_it_held_back_itself() {
+        let mut own = Deferral::default();
+        own.hand_on(100);
+        work(2);
+        own.settle();
+        let stopwatch = Stopwatch::start(&own);
+        own.hold_back(100);
+        own.hand_on(100);
+        work(2);
+        own.settle();
+        let ms = stopwatch.elapsed(&own).unwrap().as_secs_f64() * 1e3;
+        assert!((2.0..3.0).contains(&ms), "{ms}");
+    }
+
+    #[test]
+    fn a_task_that_moved_is_not_measured() {
+        let own = Deferral::default();
+        let stopwatch = Stopwatch::start(&own);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(stopwatch.elapsed(&own).is_none()));
+        });
+    }
+}
