@@ -69,6 +69,7 @@ pub use names::{
     ObjectName, SCHEMA, full_name, literal_text, quoted_text, schema_key, schema_of_key, split_name, sql_of_name,
 };
 pub use namespace::{Namespace, Place, TEMPORARY};
+pub use optimize::JoinOrder;
 pub use parse::{Access, ParsedStatement};
 pub use planner::Planner;
 pub use repeat::Repeat;

@@ -11,7 +11,7 @@ use godwit_common::{Error, Result};
 
 use crate::binder::{Binder, PlanSource};
 use crate::names::{ObjectName, WrittenName, split_name};
-use crate::optimize::optimize;
+use crate::optimize::{JoinOrder, optimize};
 use crate::parse::{Syntax, parse_script};
 use crate::result_names::ResultNames;
 use crate::sequence::{sequences_in, stored_expression};
@@ -26,6 +26,7 @@ pub struct Planner {
     pub(crate) resolver: Arc<dyn TableResolver>,
     functions: TableFunctions,
     config: Arc<ConfigOptions>,
+    join_order: JoinOrder,
 }
 
 impl Planner {
@@ -34,7 +35,13 @@ impl Planner {
         let mut config = ConfigOptions::default();
         config.sql_parser.parse_float_as_decimal = true;
         config.sql_parser.collect_spans = true;
-        Self { namespace, resolver, functions: TableFunctions::default(), config: Arc::new(config) }
+        Self {
+            namespace,
+            resolver,
+            functions: TableFunctions::default(),
+            config: Arc::new(config),
+            join_order: JoinOrder::default(),
+        }
     }
 
     /// The same planner with these functions for FROM, besides those that read files.
@@ -48,7 +55,14 @@ impl Planner {
     #[must_use]
     pub fn on(&self, namespace: Namespace) -> Self {
         let (resolver, functions, config) = (self.resolver.clone(), self.functions.clone(), self.config.clone());
-        Self { namespace, resolver, functions, config }
+        Self { namespace, resolver, functions, config, join_order: self.join_order }
+    }
+
+    /// The same planner with joins in another order.
+    #[must_use]
+    pub fn with_join_order(mut self, order: JoinOrder) -> Self {
+        self.join_order = order;
+        self
     }
 
     /// What names mean to statements.
@@ -171,7 +185,7 @@ impl Planner {
     }
 
     pub(crate) fn optimize(&self, plan: LogicalPlan, parsed: &ParsedStatement) -> Result<LogicalPlan> {
-        optimize(plan, &self.config).map_err(|error| plan_error::of_planning(&error, parsed))
+        optimize(plan, &self.config, self.join_order).map_err(|error| plan_error::of_planning(&error, parsed))
     }
 
     fn query_of(&self, plan: datafusion_common::Result<LogicalPlan>, parsed: &ParsedStatement) -> Result<Statement> {

@@ -125,7 +125,7 @@ impl Inner {
             .map(|()| QueryResult::empty());
         }
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
-        let planner = shared.planner.on(self.namespace(&scope));
+        let planner = shared.planner.on(self.namespace(&scope)).with_join_order(self.session().own().join_order);
         let planned = planner.plan(statement)?;
         let result = self.run_planned(statement, planned, &planner, scope);
         if result.is_err() {

@@ -1,7 +1,7 @@
 //! What `SET` changes for one connection only.
 
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
-use godwit_sql::Place;
+use godwit_sql::{JoinOrder, Place};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
@@ -14,6 +14,7 @@ pub(crate) struct OwnSettings {
     pub compaction: Compaction,
     pub join_filters: bool,
     pub join_load_factor: f64,
+    pub join_order: JoinOrder,
     /// Where names without a schema are looked for; empty: in main.
     pub path: Vec<Place>,
 }
@@ -26,6 +27,7 @@ impl OwnSettings {
             compaction: Compaction::default(),
             join_filters: true,
             join_load_factor: JOIN_LOAD_FACTOR,
+            join_order: JoinOrder::default(),
             path: Vec::new(),
         }
     }
@@ -48,7 +50,7 @@ impl Session<'_> {
 
     /// What a query runs with.
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
-        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, path: _ } = self.own();
+        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, join_order: _, path: _ } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();
         QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters, join_load_factor }
     }

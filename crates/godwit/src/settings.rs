@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
-use godwit_sql::{Place, SCHEMA};
+use godwit_sql::{JoinOrder, Place, SCHEMA};
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_vector::CHUNK_ROWS;
 
@@ -158,6 +158,22 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.change(|own| own.join_load_factor = JOIN_LOAD_FACTOR);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "join_order",
+        description: "The order of inner joins: 'cost' for the cheapest by estimates, or 'written', from left to right, where \
+                      each table is looked up in by what stands before it; of this connection",
+        default: || JoinOrder::default().name().into(),
+        get: |session| session.own().join_order.name().into(),
+        set: |session, value| {
+            let order = named("join_order", value)?;
+            session.change(|own| own.join_order = order);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.join_order = JoinOrder::default());
             Ok(())
         },
     },

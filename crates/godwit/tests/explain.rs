@@ -61,6 +61,33 @@ fn every_compactor_is_shown() {
     assert!(copied.len() >= 2 && copied.iter().all(|&rows| rows > 0.0), "{copied:?} in {analyzed}");
 }
 
+/// Joins come in the order that is written if that is wanted, and show how long their tables took.
+#[test]
+fn joins_keep_the_written_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path(), 1, None);
+    let connection = database.connect();
+    let script = "CREATE TABLE one AS SELECT 1 AS i; CREATE TABLE ten AS SELECT i FROM range(10) t(i);
+        CREATE TABLE many AS SELECT i FROM range(100000) t(i)";
+    connection.execute(script).unwrap();
+    let analyze =
+        "EXPLAIN (ANALYZE, FORMAT json) SELECT count(*) FROM one, ten JOIN many USING (i) WHERE one.i = ten.i";
+    let tables = |plan: &str| {
+        let names =
+            plan.split("\"operator\": \"Scan ").skip(1).map(|rest| rest.split([' ', '"']).next().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let by_cost = text(&connection, analyze);
+    assert_eq!(tables(&by_cost)[0], "many", "the largest one is streamed: {by_cost}");
+    connection.execute("SET join_order = 'written'").unwrap();
+    let written = text(&connection, analyze);
+    assert_eq!(tables(&written), ["one", "ten", "many"], "{written}");
+    assert_eq!(written.matches("\"built in\": ").count(), 2, "{written}");
+    connection.execute("RESET join_order").unwrap();
+    assert_eq!(tables(&text(&connection, analyze)), tables(&by_cost));
+    assert!(connection.execute("SET join_order = 'random'").unwrap_err().to_string().contains("'written'"));
+}
+
 #[test]
 fn plans_are_json_if_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! The build sink: rows into spillable pages, and what is counted on the way.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
@@ -81,6 +82,7 @@ pub(super) struct BuildSink(pub Arc<HashJoin>);
 impl Sink for BuildSink {
     fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         let join = self.0.clone();
+        join.build_begun.get_or_init(Instant::now);
         let obtainable = join.memory.available_bytes() + join.memory.evictable_bytes();
         Ok(Box::new(BuildWorker {
             rows: Collected::new(&join.plan, &join.memory),

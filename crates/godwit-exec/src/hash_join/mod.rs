@@ -44,6 +44,7 @@ mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate};
@@ -140,6 +141,8 @@ pub struct HashJoin {
     /// Sets of keys that the build sink fills, one place per key: for filters of a build side that is expected to be too
     /// large for memory, whose rows aren't seen again before the probe. Empty otherwise.
     early_sets: Vec<Option<Arc<KeySet>>>,
+    /// When the first worker began to read the build side.
+    build_begun: OnceLock<Instant>,
     collected: Mutex<Collected>,
     /// What the probe works with; set when the table source starts.
     ready: OnceLock<Ready>,
@@ -184,6 +187,7 @@ impl HashJoin {
             collected: Mutex::new(Collected::new(&plan, &memory)),
             existence: existence.map(Arc::new),
             early_sets: Vec::new(),
+            build_begun: OnceLock::new(),
             claim: memory.claim(),
             plan,
             memory,

@@ -35,7 +35,7 @@ impl Source for TableSource {
             join.fill_filters(&ranges, if is_external { &[] } else { table.sets() }, keys);
         }
         if table.morsels() == 0 {
-            table.finish(join);
+            join.finish_build(table);
         }
         Ok(())
     }
@@ -75,7 +75,7 @@ impl SourceWorker for Inserter {
             return Ok(SourceVerdict::Done);
         };
         if is_last {
-            self.table.finish(&self.join);
+            self.join.finish_build(&self.table);
             let ready = self.join.ready();
             if ready.residencies.current().partitions.is_none() {
                 self.join.fill_filters(&ready.ranges, self.table.sets(), ready.build_rows);
@@ -86,6 +86,14 @@ impl SourceWorker for Inserter {
 }
 
 impl HashJoin {
+    /// The probe side has what it waited for.
+    fn finish_build(&self, table: &JoinTable) {
+        table.finish(self);
+        if let Some(begun) = self.build_begun.get() {
+            self.metrics.note("built in", format!("{:.2} ms", begun.elapsed().as_secs_f64() * 1e3));
+        }
+    }
+
     /// Decides what is resident and prepares its table.
     fn make_ready(&self, collected: Collected) -> Result<Ready> {
         let Collected { whole, partitioned, unmatchable, ranges, rows: build_rows, has_null: build_has_null } =

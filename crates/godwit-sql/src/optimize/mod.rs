@@ -4,7 +4,7 @@
 //! analyze          ours: typed rewrites; types, grouping functions
 //! fold             ours: arithmetic of constants, with overflow as an error; before each simplification
 //! rewrite          simplification, decorrelation, pushdown of filters and limits, common subexpressions
-//! order_joins      ours: join trees in the cheapest order
+//! order_joins      ours: join trees in the cheapest order, or the written one
 //! use_semi_joins   ours: joins that only filter, where nobody counts rows
 //! choose_build_sides   ours: outer, semi and anti joins
 //! prune            columns that nobody needs any more, between the joins as well
@@ -18,6 +18,8 @@ mod build_side;
 mod constant_arithmetic;
 mod join_order;
 mod semi_joins;
+
+pub use join_order::JoinOrder;
 
 use std::sync::{Arc, LazyLock};
 
@@ -68,7 +70,7 @@ fn is_literal_rows(plan: &LogicalPlan) -> bool {
 }
 
 /// The optimized form of a bound plan.
-pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result<LogicalPlan> {
+pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>, order: JoinOrder) -> Result<LogicalPlan> {
     let context = |passes| OptimizerContext::new_with_config_options(Arc::clone(config)).with_max_passes(passes);
     let plan = ANALYZER.execute_and_check(plan, config, |_, _| {})?;
     if is_literal_rows(&plan) {
@@ -76,7 +78,7 @@ pub(crate) fn optimize(plan: LogicalPlan, config: &Arc<ConfigOptions>) -> Result
     }
     let plan = REWRITE.optimize(plan, &context(REWRITE_PASSES), |_, _| {})?;
     let estimates = Estimates::for_query(&plan);
-    let plan = join_order::order_joins(plan, &estimates)?;
+    let plan = join_order::order_joins(plan, &estimates, order)?;
     let plan = semi_joins::use_semi_joins(plan)?;
     let plan = build_side::choose_build_sides(plan, &estimates)?;
     PRUNE.optimize(plan, &context(1), |_, _| {})

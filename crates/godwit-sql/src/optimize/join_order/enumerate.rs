@@ -28,6 +28,14 @@ pub(super) enum JoinTree {
     Join(Box<JoinTree>, Box<JoinTree>),
 }
 
+impl JoinTree {
+    /// Relations from first to last, each the build side of its join.
+    pub(super) fn left_deep(relations: usize) -> Self {
+        let join = |probe, build| Self::Join(Box::new(probe), Box::new(build));
+        (0..relations).map(Self::Leaf).reduce(join).expect("a join tree has relations")
+    }
+}
+
 /// The best known way to join a set.
 #[derive(Debug, Clone, Copy)]
 struct Entry {

@@ -26,8 +26,10 @@ use std::sync::Arc;
 use datafusion_common::Result;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
+use godwit_common::Named;
 
 use crate::Estimates;
+use enumerate::JoinTree;
 use graph::JoinGraph;
 
 /// Largest graph whose order is found by dynamic programming; the number of its steps grows with 3^relations.
@@ -36,9 +38,23 @@ const EXACT_RELATIONS_MAX: usize = 12;
 /// Largest graph that is reordered at all: sets of relations are bits of a `u64`.
 const RELATIONS_MAX: usize = 64;
 
-/// The plan with all its join trees, those in subqueries too, in the cheapest order.
-pub(super) fn order_joins(plan: LogicalPlan, estimates: &Estimates) -> Result<LogicalPlan> {
-    let order = |plan: LogicalPlan| order_joins(plan, estimates).map(Transformed::yes);
+/// In which order the tables of inner joins are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JoinOrder {
+    /// The cheapest one by estimates.
+    #[default]
+    Cost,
+    /// As they are written, from left to right; each is the build side of its join.
+    Written,
+}
+
+impl Named for JoinOrder {
+    const NAMES: &'static [(&'static str, Self)] = &[("cost", Self::Cost), ("written", Self::Written)];
+}
+
+/// The plan with all its join trees, those in subqueries too, in this order.
+pub(super) fn order_joins(plan: LogicalPlan, estimates: &Estimates, by: JoinOrder) -> Result<LogicalPlan> {
+    let order = |plan: LogicalPlan| order_joins(plan, estimates, by).map(Transformed::yes);
     let plan = plan.map_subqueries(order)?.data;
     if !is_join_tree(&plan) {
         let children_ordered = plan.map_children(order)?.data;
@@ -48,8 +64,11 @@ pub(super) fn order_joins(plan: LogicalPlan, estimates: &Estimates) -> Result<Lo
     let Some(mut graph) = JoinGraph::collect(&plan, estimates)? else {
         return Ok(plan.map_children(order)?.data);
     };
-    graph.map_relations(|relation| order_joins(relation, estimates), estimates)?;
-    let tree = enumerate::best_tree(&graph);
+    graph.map_relations(|relation| order_joins(relation, estimates, by), estimates)?;
+    let tree = match by {
+        JoinOrder::Cost => enumerate::best_tree(&graph),
+        JoinOrder::Written => JoinTree::left_deep(graph.relations.len()),
+    };
     let plan = rebuild::rebuild(&graph, &tree)?;
     if plan.schema().columns() == schema.columns() {
         return Ok(plan);
