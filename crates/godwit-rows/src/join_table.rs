@@ -78,7 +78,13 @@ impl RowLinks {
         (link != 0).then(|| row_at(link))
     }
 
-    /// Replaces each row by the next of its chain and drops those at the end of theirs; `tags` are moved likewise.
+    /// Asks for the memory that [`Self::advance`] reads.
+    pub fn prefetch(&self, rows: &[RowPtr]) {
+        rows.iter().for_each(|row| row.prefetch(self.offset));
+    }
+
+    /// Replaces each row by the next of its chain and drops those at the end of theirs; `tags` are moved likewise. The rows
+    /// are asked for, too: each is a miss, and all of the next step are under way before the first is waited for.
     pub fn advance(&self, rows: &mut Vec<RowPtr>, tags: &mut Vec<u32>) {
         assert_eq!(rows.len(), tags.len());
         let mut kept = 0;
@@ -86,6 +92,7 @@ impl RowLinks {
             let link = self.word(rows[i]).load(Ordering::Relaxed) & ADDRESS_MASK;
             tags[kept] = tags[i];
             rows[kept] = row_at(link);
+            rows[kept].prefetch(self.offset);
             kept += (link != 0) as usize;
         }
         rows.truncate(kept);

@@ -48,28 +48,34 @@ impl PayloadKind {
 
     /// The row of a vector that has the best value, of strings the first of equal ones; `None` if all are NULL.
     pub fn best_of(self, values: &Vector) -> Option<u32> {
-        let has_nulls = values.has_nulls();
-        let mut valid = (0..values.len() as u32).filter(|&row| !has_nulls || values.is_valid(row as usize));
+        let first_valid = || (0..values.len()).find(|&row| values.is_valid(row)).map(|row| row as u32);
         if values.physical() != PhysicalType::Str || matches!(self, PayloadKind::First | PayloadKind::Any) {
-            return valid.next();
+            return first_valid();
         }
+        let is_valid = |row| values.is_valid(row);
         match values.data() {
-            Data::Constant(_) => valid.next(),
-            Data::Flat(flat) => {
-                let views = flat.strings().views();
-                valid.reduce(
-                    |best, row| if self.is_better(views[row as usize], views[best as usize]) { row } else { best },
-                )
-            }
-            // Joins repeat the rows of their probe sides: what was compared isn't looked up again.
+            Data::Constant(_) => first_valid(),
+            Data::Flat(flat) => self.best_string(flat.strings().views().iter().copied(), is_valid),
             Data::Dictionary(codes, dictionary) => {
                 let views = dictionary.values().strings().views();
-                valid.reduce(|best, row| {
-                    let (new, old) = (codes[row as usize], codes[best as usize]);
-                    if new != old && self.is_better(views[new as usize], views[old as usize]) { row } else { best }
-                })
+                self.best_string(codes.iter().map(|&code| views[code as usize]), is_valid)
             }
         }
+    }
+
+    /// The first of the best strings of valid rows. Most are told by their prefix to be no better than the best so far.
+    fn best_string(self, views: impl Iterator<Item = StrView>, is_valid: impl Fn(usize) -> bool) -> Option<u32> {
+        let flip = if self == PayloadKind::Min { u32::MAX } else { 0 };
+        let mut best: Option<(usize, StrView)> = None;
+        let mut least = 0;
+        for (row, view) in views.enumerate() {
+            let goodness = view.prefix() ^ flip;
+            if goodness >= least && is_valid(row) && best.is_none_or(|(_, old)| self.is_better(view, old)) {
+                best = Some((row, view));
+                least = goodness;
+            }
+        }
+        best.map(|(row, _)| row as u32)
     }
 }
 
@@ -210,5 +216,41 @@ impl RowLayout {
         let (offset, bit) = self.validity_bit(column);
         // SAFETY: the row is pinned by the contract of row pointers, nobody else uses it, and the byte lies inside it.
         unsafe { row.write(offset, row.read::<u8>(offset) | 1 << bit) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use godwit_vector::{Bitmap, Dictionary, Flat, StrColumn};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The best string is the first of the smallest or largest, whether it is told by its prefix or not.
+        #[test]
+        fn the_best_string_is_the_first_of_the_best(
+            texts in prop::collection::vec(prop::option::of("[\\x00a\u{ff}]{0,5}|same[ab]{0,3}|same longer than a view [ab]"), 0..40),
+            codes in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        ) {
+            let strings = StrColumn::from_strings(texts.iter().map(|text| text.as_deref().unwrap_or("")));
+            let flat = Vector::flat(Flat::Str(strings), Some(Bitmap::from_fn(texts.len(), |row| texts[row].is_some())));
+            let selected = if texts.is_empty() { Vec::new() } else { codes };
+            let selected: Vec<u32> = selected.iter().map(|code| code.index(texts.len()) as u32).collect();
+            let all: Vec<u32> = (0..texts.len() as u32).collect();
+            let validity = Bitmap::from_fn(selected.len(), |row| texts[selected[row] as usize].is_some());
+            let entries = Arc::new(Dictionary::new(flat.to_flat(), false));
+            let repeated = Vector::dictionary(selected.clone().into(), entries, Some(validity));
+            for (values, rows) in [(flat.clone(), all), (repeated, selected)] {
+                let known = || rows.iter().map(|&row| texts[row as usize].as_ref()).enumerate().filter(|(_, text)| text.is_some());
+                let least = known().min_by_key(|(_, text)| *text).map(|(row, _)| row as u32);
+                let most = known().rev().max_by_key(|(_, text)| *text).map(|(row, _)| row as u32);
+                prop_assert_eq!(PayloadKind::Min.best_of(&values), least);
+                prop_assert_eq!(PayloadKind::Max.best_of(&values), most);
+                prop_assert_eq!(PayloadKind::Any.best_of(&values), known().next().map(|(row, _)| row as u32));
+            }
+        }
     }
 }

@@ -71,6 +71,12 @@ impl StrView {
         self.0 as u64
     }
 
+    /// The first four bytes as an integer that orders strings, filled up with zeros: where it is equal, others decide.
+    #[inline]
+    pub fn prefix(self) -> u32 {
+        ((self.0 >> 32) as u32).swap_bytes()
+    }
+
     /// All 16 bytes as an integer.
     #[inline]
     pub fn bits(self) -> u128 {
@@ -133,8 +139,7 @@ impl StrView {
         if self.0 == other.0 {
             return Ordering::Equal;
         }
-        let prefix = |view: &StrView| ((view.0 >> 32) as u32).swap_bytes();
-        match prefix(self).cmp(&prefix(other)) {
+        match self.prefix().cmp(&other.prefix()) {
             Ordering::Equal if self.is_inline() && other.is_inline() => self.inline_order().cmp(&other.inline_order()),
             // SAFETY: passed on from the caller.
             Ordering::Equal => unsafe { self.as_bytes().cmp(other.as_bytes()) },

@@ -184,6 +184,9 @@ impl Prober {
                 }
                 Lookup::Direct(table) => {
                     table.look_up(&keys[0].to_flat(), &self.rows, &mut found.rows, &mut found.build);
+                    if !active.cursor.unique {
+                        plan.links.prefetch(&found.build);
+                    }
                 }
                 Lookup::Empty | Lookup::Existence => {}
             }
