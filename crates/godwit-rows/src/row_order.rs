@@ -71,7 +71,10 @@ impl RowOrder {
     /// Asks for the memory that [`Self::read_string`] reads then; reads what [`Self::prefetch_view`] has asked for.
     #[inline(always)]
     pub fn prefetch_string(&self, key: usize, row: RowPtr) {
-        prefetch(self.view(key, row).pointer());
+        let view = self.view(key, row);
+        if !view.is_inline() {
+            prefetch(view.pointer());
+        }
     }
 
     #[inline(always)]

@@ -164,7 +164,7 @@ pub(crate) fn finish_streams(writers: Vec<StreamWriter>, blocks: &Blocks) -> Res
         let pieces = (start / BLOCK_BYTES as u64..).map_while(move |index| {
             let from = start.max(index * BLOCK_BYTES as u64);
             let to = (start + bytes as u64).min((index + 1) * BLOCK_BYTES as u64);
-            (from < to).then_some((index as usize, (from % BLOCK_BYTES as u64) as u32, (to - from) as u32))
+            (from < to).then(|| (index as usize, (from % BLOCK_BYTES as u64) as u32, (to - from) as u32))
         });
         pieces.collect::<Vec<_>>()
     };

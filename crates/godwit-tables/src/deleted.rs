@@ -79,8 +79,9 @@ impl RowSet {
 
 fn ones(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {
-        let rest = std::iter::successors(Some(word), |word| Some(word & (word - 1)));
-        rest.take_while(|&word| word != 0).map(move |word| at as u32 * 64 + word.trailing_zeros())
+        let some = |word: u64| (word != 0).then_some(word);
+        let rest = std::iter::successors(some(word), move |word| some(word & (word - 1)));
+        rest.map(move |word| at as u32 * 64 + word.trailing_zeros())
     })
 }
 
