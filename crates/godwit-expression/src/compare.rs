@@ -69,11 +69,7 @@ fn nested_as_bytes(left: Expression, right: Expression, text: &str) -> Result<(E
         return Err(Error::user(format!("{text} compares {a} and {b}"))
             .with_hint("cast one side to the other's type, or compare their parts"));
     };
-    let as_bytes = |side: Expression| match Compression::of_nested(side.output()) {
-        Some(bytes) => bytes.compress(&side),
-        None => side,
-    };
-    Ok((as_bytes(left), as_bytes(right)))
+    Ok((Compression::Bytes.compress(&left), Compression::Bytes.compress(&right)))
 }
 
 /// Brings decimals (and integers that meet them) to one scale.

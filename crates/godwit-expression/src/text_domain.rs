@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use godwit_vector::kernels::hash::hash_string;
 use godwit_vector::{Dictionary, Flat, StrColumn, StrView, Vector};
+use hashbrown::HashTable;
 
 /// Most values of a domain that is made for a query, and not a table's own dictionary: codes take two bytes.
 pub const DOMAIN_VALUES_MAX: usize = 1 << 16;
@@ -19,8 +20,8 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 /// All values that a text column can have, in order.
 pub struct TextDomain {
     dictionary: Arc<Dictionary>,
-    /// Open addressing by hash: place of a value, or `EMPTY`. `None`: values are found by binary search.
-    slots: Option<Vec<u32>>,
+    /// Places by the hash of their values. `None`: values are found by binary search.
+    hashed: Option<HashTable<u32>>,
 }
 
 impl TextDomain {
@@ -33,21 +34,18 @@ impl TextDomain {
             return None;
         }
         let strings = StrColumn::from_strings(values);
-        let mut slots = vec![EMPTY; (strings.len() * 2 + 1).next_power_of_two()];
-        for (place, view) in strings.views().iter().enumerate() {
-            let mut slot = hash_string(view, strings.get(place)) as usize & (slots.len() - 1);
-            while slots[slot] != EMPTY {
-                slot = (slot + 1) & (slots.len() - 1);
-            }
-            slots[slot] = place as u32;
+        let hash = |place: u32| hash_string(&strings.views()[place as usize], strings.get(place as usize));
+        let mut hashed = HashTable::with_capacity(strings.len());
+        for place in 0..strings.len() as u32 {
+            hashed.insert_unique(hash(place), place, |&place| hash(place));
         }
-        Some(Self { dictionary: Arc::new(Dictionary::new(Flat::Str(strings), true)), slots: Some(slots) })
+        Some(Self { dictionary: Arc::new(Dictionary::new(Flat::Str(strings), true)), hashed: Some(hashed) })
     }
 
     /// The domain of a column that comes in vectors of this dictionary, which is ordered. It may be of any size.
     pub fn of_dictionary(dictionary: Arc<Dictionary>) -> Self {
         assert!(dictionary.is_ordered(), "codes of a domain are in the order of its values");
-        Self { dictionary, slots: None }
+        Self { dictionary, hashed: None }
     }
 
     /// Number of values.
@@ -77,9 +75,9 @@ impl TextDomain {
 
     /// The places of strings, `EMPTY` for those that aren't there.
     pub(crate) fn places(&self, strings: &StrColumn) -> Vec<u32> {
-        match &self.slots {
-            Some(slots) => {
-                let place = |(row, view)| self.place_by_hash(slots, view, strings.get(row));
+        match &self.hashed {
+            Some(hashed) => {
+                let place = |(row, view)| self.place_by_hash(hashed, view, strings.get(row));
                 strings.views().iter().enumerate().map(place).collect()
             }
             None => strings.iter().map(|string| place_at(self.strings(), self.first_from(0, string), string)).collect(),
@@ -89,7 +87,7 @@ impl TextDomain {
     /// The places of the entries of a dictionary.
     pub(crate) fn places_of_entries(&self, dictionary: &Dictionary) -> Vec<u32> {
         let entries = dictionary.values().strings();
-        if self.slots.is_some() || !dictionary.is_ordered() {
+        if self.hashed.is_some() || !dictionary.is_ordered() {
             return self.places(entries);
         }
         // Both are sorted: walks along the smaller one, and finds each string in what is left of the larger one.
@@ -116,16 +114,9 @@ impl TextDomain {
         self.strings().first_not_below(start, string)
     }
 
-    fn place_by_hash(&self, slots: &[u32], view: &StrView, bytes: &[u8]) -> u32 {
-        let (known, mask) = (self.strings(), slots.len() - 1);
-        let mut slot = hash_string(view, bytes) as usize & mask;
-        loop {
-            match slots[slot] {
-                EMPTY => return EMPTY,
-                place if known.get(place as usize) == bytes => return place,
-                _ => slot = (slot + 1) & mask,
-            }
-        }
+    fn place_by_hash(&self, hashed: &HashTable<u32>, view: &StrView, bytes: &[u8]) -> u32 {
+        let is_same = |&place: &u32| self.strings().get(place as usize) == bytes;
+        hashed.find(hash_string(view, bytes), is_same).copied().unwrap_or(EMPTY)
     }
 }
 

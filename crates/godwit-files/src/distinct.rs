@@ -116,19 +116,15 @@ fn from_samples(
 ) -> Result<Option<u64>> {
     let middle = groups[groups.len() / 2];
     let Some(here) = sample(table, column, middle, Place::End, memory)? else { return Ok(None) };
-    let there = match groups {
-        [only] => sample(table, column, *only, Place::Middle, memory)?,
-        [.., last] if *last != middle => sample(table, column, *last, Place::End, memory)?,
-        [first, ..] => sample(table, column, *first, Place::End, memory)?,
-        [] => None,
-    };
+    let place = if groups.len() == 1 { Place::Middle } else { Place::End };
+    let there = sample(table, column, groups[0], place, memory)?;
     let carried_over = here.distinct.len() as f64 / here.values.max(1) as f64 * values as f64;
     let recaptured = there.and_then(|there| here.recaptured_by(&there));
     Ok(Some(recaptured.map_or(carried_over, |all| all.min(carried_over)) as u64))
 }
 
 /// Where in a row group rows are sampled.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Place {
     /// Before the second half.
     Middle,

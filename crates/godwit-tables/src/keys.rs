@@ -161,13 +161,14 @@ impl TableVersion {
 
     fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: Range<usize>) -> Result<()> {
         let (keys, deleted) = (search.keys, self.deleted().of(DELTA));
-        let mut start = 0;
+        let mut end = 0;
         for DeltaChunk { chunk, filters, .. } in self.delta().chunks() {
+            let start = end;
+            end += chunk.len();
             if start >= delta_rows.end {
                 break;
             }
-            if start + chunk.len() <= delta_rows.start {
-                start += chunk.len();
+            if end <= delta_rows.start {
                 continue;
             }
             let values = |&column: &usize| self.delta().values(column, &chunk.dense(column));
@@ -188,7 +189,6 @@ impl TableVersion {
                 let rows = chunk.len().min(delta_rows.end - start);
                 search.compare(&keys.sorted(&candidates), &vectors, rows, start, deleted.map(AsRef::as_ref));
             }
-            start += chunk.len();
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ use godwit_encoding::{OrderedDictionary, UnitedDictionary};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::kernels::hash::hash_bytes;
 use godwit_vector::{Dictionary, Flat, StrColumn, Vector};
+use hashbrown::HashTable;
 use parking_lot::Mutex;
 
 /// Dictionaries of so few values are always worth it.
@@ -36,7 +37,7 @@ const ROWS_PER_VALUE_MIN: usize = 2;
 /// All strings of a dictionary take at most so much: deltas are folded when they have grown to about that.
 const STRING_BYTES_MAX: usize = 16 << 20;
 
-/// What a value takes besides its string: view, places in the table of slots and in the sorted view.
+/// What a value takes besides its string: view, places in the hash table and in the sorted view.
 const VALUE_BYTES: usize = 40;
 
 /// What is reserved at once, and at least.
@@ -44,9 +45,6 @@ const RESERVED_STEP_BYTES: usize = 16 << 10;
 
 /// Each snapshot adds a heap; a snapshot that would have more copies all strings into one.
 const HEAPS_MAX: usize = 32;
-
-const SLOTS_MIN: usize = 16;
-const EMPTY: u32 = u32::MAX;
 
 /// The values of a text column; shared by versions.
 pub(crate) struct DeltaDictionary {
@@ -64,14 +62,10 @@ pub(crate) struct UnitedCodes {
 }
 
 struct Values {
-    /// Those that a snapshot has.
-    sealed: StrColumn,
-    /// Those that came since: their bytes one after the other, and where each ends.
-    open: Vec<u8>,
-    open_ends: Vec<usize>,
+    strings: Strings,
     string_bytes: usize,
-    /// Open addressing by hash: codes, or [`EMPTY`].
-    slots: Vec<u32>,
+    /// By the hash of their values.
+    codes: HashTable<u32>,
     /// Rows that aren't NULL, of all transactions.
     rows: usize,
     is_closed: bool,
@@ -81,15 +75,21 @@ struct Values {
     reservation: Reservation,
 }
 
+struct Strings {
+    /// Those that a snapshot has.
+    sealed: StrColumn,
+    /// Those that came since: their bytes one after the other, and where each ends.
+    open: Vec<u8>,
+    open_ends: Vec<usize>,
+}
+
 impl DeltaDictionary {
     pub(super) fn new(memory: &BufferManager) -> Result<Self> {
         let none = || StrColumn::from_strings::<&[u8]>([]);
         let values = Values {
-            sealed: none(),
-            open: Vec::new(),
-            open_ends: Vec::new(),
+            strings: Strings { sealed: none(), open: Vec::new(), open_ends: Vec::new() },
             string_bytes: 0,
-            slots: vec![EMPTY; SLOTS_MIN],
+            codes: HashTable::new(),
             rows: 0,
             is_closed: false,
             snapshot: Arc::new(Dictionary::new(Flat::Str(none()), false)),
@@ -120,14 +120,14 @@ impl DeltaDictionary {
     pub(super) fn strings(&self, codes: &Vector) -> Vector {
         let values = self.values.lock();
         let flat = codes.to_flat();
-        let string = |(row, &code): (usize, &u32)| if codes.is_valid(row) { values.get(code) } else { &[] };
+        let string = |(row, &code): (usize, &u32)| if codes.is_valid(row) { values.strings.get(code) } else { &[] };
         let strings = StrColumn::from_strings(flat.values::<u32>().iter().enumerate().map(string));
         Vector::flat(Flat::Str(strings), None).with_validity(codes.validity().cloned())
     }
 
     /// Number of values.
     pub(super) fn len(&self) -> usize {
-        self.values.lock().len()
+        self.values.lock().strings.len()
     }
 
     /// At least the first `len` values, which there are. They are the same for all who ask as long as nothing new comes.
@@ -175,7 +175,7 @@ impl DeltaDictionary {
     }
 }
 
-impl Values {
+impl Strings {
     fn len(&self) -> usize {
         self.sealed.len() + self.open_ends.len()
     }
@@ -187,47 +187,42 @@ impl Values {
         }
     }
 
+    fn push(&mut self, string: &[u8]) {
+        self.open.extend_from_slice(string);
+        self.open_ends.push(self.open.len());
+    }
+
+    fn seal(&mut self) {
+        let new = StrColumn::from_parts(std::mem::take(&mut self.open), &std::mem::take(&mut self.open_ends));
+        self.sealed = match self.sealed.heaps().as_slice().len() < HEAPS_MAX {
+            true => self.sealed.chained(&new),
+            false => StrColumn::from_strings(self.sealed.iter().chain(new.iter())),
+        };
+    }
+}
+
+impl Values {
     /// The code of a string. A new value may close the dictionary.
     fn code_of(&mut self, string: &[u8], keeps_all: bool) -> u32 {
         self.rows += 1;
-        let mask = self.slots.len() - 1;
-        let mut slot = hash_bytes(string) as usize & mask;
-        loop {
-            match self.slots[slot] {
-                EMPTY => break,
-                code if self.get(code) == string => return code,
-                _ => slot = (slot + 1) & mask,
-            }
+        let Self { strings, codes, .. } = self;
+        let hash = hash_bytes(string);
+        if let Some(&code) = codes.find(hash, |&code| strings.get(code) == string) {
+            return code;
         }
-        let code = self.len() as u32;
-        self.open.extend_from_slice(string);
-        self.open_ends.push(self.open.len());
+        let code = strings.len() as u32;
+        strings.push(string);
+        codes.insert_unique(hash, code, |&code| hash_bytes(strings.get(code)));
         self.string_bytes += string.len();
-        self.slots[slot] = code;
-        if self.len() * 2 > self.slots.len() {
-            self.grow();
-        }
-        let has_too_many = !keeps_all && self.len() > VALUES_ALWAYS && self.len() * ROWS_PER_VALUE_MIN > self.rows;
+        let values = codes.len();
+        let has_too_many = !keeps_all && values > VALUES_ALWAYS && values * ROWS_PER_VALUE_MIN > self.rows;
         self.is_closed |= has_too_many || self.string_bytes > STRING_BYTES_MAX;
         code
     }
 
-    fn grow(&mut self) {
-        let mask = self.slots.len() * 2 - 1;
-        let mut slots = vec![EMPTY; mask + 1];
-        for code in 0..self.len() as u32 {
-            let mut slot = hash_bytes(self.get(code)) as usize & mask;
-            while slots[slot] != EMPTY {
-                slot = (slot + 1) & mask;
-            }
-            slots[slot] = code;
-        }
-        self.slots = slots;
-    }
-
     /// Counts what was added. Without memory, the dictionary closes.
     fn reserve(&mut self) {
-        let bytes = self.string_bytes + self.len() * VALUE_BYTES;
+        let bytes = self.string_bytes + self.codes.len() * VALUE_BYTES;
         if bytes > self.reservation.bytes() {
             let bytes = bytes.max(self.reservation.bytes() * 5 / 4).next_multiple_of(RESERVED_STEP_BYTES);
             self.is_closed |= self.reservation.resize(bytes).is_err();
@@ -236,17 +231,13 @@ impl Values {
 
     /// Makes a snapshot of all values.
     fn seal(&mut self) {
-        let new = StrColumn::from_parts(std::mem::take(&mut self.open), &std::mem::take(&mut self.open_ends));
-        self.sealed = match self.sealed.heaps().as_slice().len() < HEAPS_MAX {
-            true => self.sealed.chained(&new),
-            false => StrColumn::from_strings(self.sealed.iter().chain(new.iter())),
-        };
-        self.snapshot = Arc::new(Dictionary::new(Flat::Str(self.sealed.clone()), false));
+        self.strings.seal();
+        self.snapshot = Arc::new(Dictionary::new(Flat::Str(self.strings.sealed.clone()), false));
     }
 
     /// Sorts the values of the newest snapshot: new ones among each other, then both together.
     fn sort(&mut self) {
-        let (strings, known) = (&self.sealed, &self.sorted);
+        let (strings, known) = (&self.strings.sealed, &self.sorted);
         if known.len() == strings.len() {
             return;
         }

@@ -5,6 +5,7 @@
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
+use hashbrown::HashTable;
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,8 +24,6 @@ const BYTES_MAX: u64 = 64 << 20;
 /// What is reserved at once.
 const RESERVED_STEP_BYTES: usize = 1 << 20;
 
-const EMPTY: u32 = u32::MAX;
-
 /// An interner behind its lock.
 pub(super) struct SharedInterner(pub Mutex<Interner>);
 
@@ -37,10 +36,9 @@ pub(super) struct Known {
 
 /// Strings and their codes.
 pub(super) struct Interner {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-    /// Open addressing: codes, or [`EMPTY`].
-    slots: Vec<u32>,
+    strings: Strings,
+    /// By the hash of their strings.
+    codes: HashTable<u32>,
     rows: u64,
     bytes_max: u64,
     is_forced: bool,
@@ -48,12 +46,30 @@ pub(super) struct Interner {
     reservation: Reservation,
 }
 
+/// Strings one after the other.
+#[derive(Default)]
+struct Strings {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    fn get(&self, code: u32) -> &[u8] {
+        let start = if code == 0 { 0 } else { self.ends[code as usize - 1] };
+        &self.bytes[start..self.ends[code as usize]]
+    }
+
+    fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+    }
+}
+
 impl SharedInterner {
     pub(super) fn new(memory: &BufferManager, bytes_max: u64, is_forced: bool) -> Result<Self> {
         Ok(Self(Mutex::new(Interner {
-            bytes: Vec::new(),
-            ends: Vec::new(),
-            slots: vec![EMPTY; 1024],
+            strings: Strings::default(),
+            codes: HashTable::new(),
             rows: 0,
             bytes_max: if is_forced { bytes_max } else { bytes_max.min(BYTES_MAX) },
             is_forced,
@@ -66,58 +82,37 @@ impl SharedInterner {
 impl Interner {
     /// The code of a string, a new one if it is new.
     pub(super) fn intern(&mut self, string: &[u8]) -> u32 {
-        let mask = self.slots.len() - 1;
-        let mut slot = xxh3_64(string) as usize & mask;
-        loop {
-            match self.slots[slot] {
-                EMPTY => break,
-                code if self.get(code) == string => return code,
-                _ => slot = (slot + 1) & mask,
-            }
+        let Self { strings, codes, .. } = self;
+        let hash = xxh3_64(string);
+        if let Some(&code) = codes.find(hash, |&code| strings.get(code) == string) {
+            return code;
         }
-        let code = self.ends.len() as u32;
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-        self.slots[slot] = code;
-        if self.ends.len() * 2 > self.slots.len() {
-            self.grow();
-        }
+        let code = strings.ends.len() as u32;
+        strings.push(string);
+        codes.insert_unique(hash, code, |&code| xxh3_64(strings.get(code)));
         code
-    }
-
-    fn grow(&mut self) {
-        let mask = self.slots.len() * 2 - 1;
-        let mut slots = vec![EMPTY; mask + 1];
-        for code in 0..self.ends.len() as u32 {
-            let mut slot = xxh3_64(self.get(code)) as usize & mask;
-            while slots[slot] != EMPTY {
-                slot = (slot + 1) & mask;
-            }
-            slots[slot] = code;
-        }
-        self.slots = slots;
     }
 
     /// The string of a code.
     pub(super) fn get(&self, code: u32) -> &[u8] {
-        let start = if code == 0 { 0 } else { self.ends[code as usize - 1] };
-        &self.bytes[start..self.ends[code as usize]]
+        self.strings.get(code)
     }
 
     /// Number of strings.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.codes.len()
     }
 
     /// Share of the rows that brought a new value.
     pub(super) fn distinct_share(&self) -> f64 {
-        self.ends.len() as f64 / self.rows.max(1) as f64
+        self.len() as f64 / self.rows.max(1) as f64
     }
 
     /// Notes rows that were interned, and gives up if the dictionary isn't worth it, or takes too much.
     pub(super) fn note_rows(&mut self, rows: usize) {
         self.rows += rows as u64;
-        let bytes = self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.slots.len() * 4;
+        let Strings { bytes, ends } = &self.strings;
+        let bytes = bytes.capacity() + ends.capacity() * size_of::<usize>() + self.codes.allocation_size();
         let is_too_large = bytes as u64 > self.bytes_max;
         if is_too_large || (self.rows >= TRIAL_ROWS && self.has_too_many(&Known::default())) {
             self.is_given_up = true;
@@ -128,7 +123,7 @@ impl Interner {
     }
 
     fn has_too_many(&self, known: &Known) -> bool {
-        let (values, rows) = (known.values + self.ends.len() as u64, known.rows + self.rows);
+        let (values, rows) = (known.values + self.len() as u64, known.rows + self.rows);
         !self.is_forced && values > VALUES_ALWAYS && values * ROWS_PER_VALUE_MIN > rows
     }
 
@@ -145,7 +140,7 @@ impl Interner {
 
     /// All codes, by the order of their strings.
     pub(super) fn sorted(&self) -> Vec<u32> {
-        let mut codes: Vec<u32> = (0..self.ends.len() as u32).collect();
+        let mut codes: Vec<u32> = (0..self.len() as u32).collect();
         codes.sort_unstable_by(|&a, &b| self.get(a).cmp(self.get(b)));
         codes
     }
