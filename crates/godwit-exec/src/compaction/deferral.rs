@@ -100,15 +100,24 @@ mod tests {
         }
     }
 
+    /// An account that knows what a row costs: a hundredth of 2 ms, or somewhat more.
+    fn priced() -> Deferral {
+        let mut account = Deferral::default();
+        // A time in which the thread was interrupted doesn't count.
+        while account.price_ns == 0.0 {
+            account.hand_on(100);
+            work(2);
+            account.settle();
+        }
+        account
+    }
+
     #[test]
     fn who_fills_the_buffer_does_not_pay_for_all() {
-        let (before, mut further_on) = (Deferral::default(), Deferral::default());
-        // Tells what a row costs.
-        further_on.hand_on(100);
-        work(2);
-        further_on.settle();
-        let mut latencies = Vec::new();
+        let (before, mut further_on) = (Deferral::default(), priced());
+        let mut close = 0;
         for turn in 0..8 {
+            let price_ms = further_on.price_ns * 50.0 / 1e6;
             let stopwatch = Stopwatch::start(&before);
             further_on.hold_back(50);
             if turn % 2 == 1 {
@@ -116,24 +125,30 @@ mod tests {
                 work(2);
                 further_on.settle();
             }
-            latencies.push(stopwatch.elapsed(&before).unwrap().as_secs_f64() * 1e3);
+            let ms = stopwatch.elapsed(&before).unwrap().as_secs_f64() * 1e3;
+            assert!(ms > 0.99 * price_ms && price_ms > 0.99, "{ms} for {price_ms}");
+            close += u32::from(ms < price_ms + 1.0);
         }
-        assert!(latencies.iter().all(|ms| (0.9..1.5).contains(ms)), "{latencies:?}");
+        // The machine may be busy with something else now and then.
+        assert!(close >= 6, "{close} turns of 8 cost what they held back");
     }
 
     #[test]
-    fn a_compactor_pays_for_what_it_held_back_itself() {
-        let mut own = Deferral::default();
-        own.hand_on(100);
-        work(2);
-        own.settle();
+    fn what_a_compactor_holds_back_itself_counts_when_it_goes_on() {
+        let mut own = priced();
+        let held_back = (0..8).map(|_| {
+            let stopwatch = Stopwatch::start(&own);
+            own.hold_back(100);
+            stopwatch.elapsed(&own).unwrap()
+        });
+        let fastest = held_back.min().unwrap();
+        assert!(fastest < Duration::from_millis(1), "{fastest:?}");
         let stopwatch = Stopwatch::start(&own);
-        own.hold_back(100);
         own.hand_on(100);
         work(2);
         own.settle();
-        let ms = stopwatch.elapsed(&own).unwrap().as_secs_f64() * 1e3;
-        assert!((2.0..3.0).contains(&ms), "{ms}");
+        let handed_on = stopwatch.elapsed(&own).unwrap();
+        assert!(handed_on >= Duration::from_millis(2), "{handed_on:?}");
     }
 
     #[test]
