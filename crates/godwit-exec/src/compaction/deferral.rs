@@ -9,7 +9,9 @@
 //! Without this, the chunk that fills a buffer further on would pay for all rows in it, and the others would seem to cost
 //! nothing: noise of about a chunk's worth of work in each round, several times what thresholds differ by.
 //!
-//! The compactors of a task are nested calls on one thread; so what they charge is a number of the thread.
+//! While a chunk is under way behind one compactor, those further on run on the same thread; so what they charge is a number
+//! of the thread. If the task's quantum ends meanwhile, other tasks may change it, too: such times are mostly beyond
+//! `LATENCY_MAX`, and not counted.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
