@@ -5,8 +5,8 @@
 
 A relation R is joined with k relations S. Each key of S has r rows, and every r-th row of R has a match: a join leaves as
 many rows as there were, in chunks a r-th as large (the chunk-reducing factor). All strategies of `SET compaction` run in
-turn in one process. Join filters are off: a scan that drops rows without a match would leave nothing to reduce. Times are
-without what building the tables takes, as the paper's are.
+turn in one process. Join filters are off: a scan that drops rows without a match would leave nothing to reduce. As in the
+paper, the relations are in memory, and times are without what building the hash tables takes.
 
     5   simulation of the paper's cost model (needs no engine)
     10  time over the chunk-reducing factor, 2 to 4 joins
@@ -30,8 +30,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +139,8 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
     with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
         limits = Limits(arguments.threads, None, arguments.godwit, Path(scratch))
         engine = EngineProcess("godwit", limits, {}, arguments.timeout)
+        for statement in relations.loads():
+            run(engine, statement)
         run(engine, "SET join_filters = false")
         run(engine, "SET join_order = 'written'")
         for point in points:
@@ -229,14 +231,15 @@ def instructions(arguments: argparse.Namespace) -> dict[str, dict[str, dict[floa
     relations = Relations(arguments.data / f"compaction-{scale:g}", scale)
 
     def executed(strategy: str, sql: str, times: int) -> int:
-        script = f"SET join_filters = false; SET compaction = '{strategy}';\n" + f"{sql};\n" * times
+        settings = ["SET join_filters = false", f"SET compaction = '{strategy}'"]
+        script = ";\n".join([*relations.loads(), *settings, *[sql] * times, ""])
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(arguments.godwit)]
         done = subprocess.run([*command, "--threads", "1"], input=script, capture_output=True, text=True, check=True)
         return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 
     panels: dict[str, dict[str, dict[float, float]]] = {}
-    for point in figure_full(relations):
-        # Less what starting and the first run take.
+    for point in list(figure_full(relations)):
+        # Less what starting, loading and the first run take.
         counts = {s: executed(s, point.sql, 4) - executed(s, point.sql, 1) for s in STRATEGIES}
         relative = {strategy: count / counts["none"] for strategy, count in counts.items()}
         print(f"  {point.x:g} joins  " + "  ".join(f"{s} {ratio:.4f}" for s, ratio in relative.items()), flush=True)
@@ -258,14 +261,17 @@ def figure_11(relations: "Relations") -> Iterator[Point]:
 
 def figure_12(relations: "Relations") -> Iterator[Point]:
     # With the paper's rows: a tenth is over before the learner has settled.
-    larger = Relations(relations.folder, relations.scale * PAPER_SCALE, int(S_ROWS * relations.scale * PAPER_SCALE))
+    scale = relations.scale * PAPER_SCALE
+    larger = Relations(relations.folder, scale, relations.files, int(S_ROWS * scale))
     yield Point("S2 of 16 bytes", 0, larger.query(3, 8, 40))
-    yield Point("S2 of 1000 bytes", 0, larger.query(3, 8, 40, wide={2: 992}))
+    # Numbers, as a long string would not be copied.
+    yield Point("S2 of 1000 bytes", 0, larger.query(3, 8, 40, numbers={2: 123}))
 
 
 def figure_14(relations: "Relations") -> Iterator[Point]:
     # Sparse keys, which no array is made for, each once: all rows of a search but one are collisions.
-    loaded = Relations(relations.folder, relations.scale, int(LOADED_S_ROWS * relations.scale), key_step=1_000_003)
+    s_rows = int(LOADED_S_ROWS * relations.scale)
+    loaded = Relations(relations.folder, relations.scale, relations.files, s_rows, key_step=1_000_003)
     for factor in LOAD_FACTORS:
         settings = (f"join_load_factor = {factor}",)
         yield Point("4 joins", factor * 0.88 / 0.9, loaded.query(4, 1, wide=dict.fromkeys(range(1, 5), 92)), settings)
@@ -301,10 +307,12 @@ POINTS = {
 
 @dataclass
 class Relations:
-    """The files of the relations, made when they are needed."""
+    """The relations that queries asked for."""
 
     folder: Path
     scale: float
+    # By table, made when they are needed first.
+    files: dict[str, Path] = field(default_factory=dict)
     # Of S; the usual ones if they aren't given.
     rows_of_s: int | None = None
     # Difference of neighbouring keys.
@@ -316,15 +324,24 @@ class Relations:
         factor: int,
         row_bytes: int = 100,
         wide: dict[int, int] | None = None,
+        numbers: dict[int, int] | None = None,
         condition: str = "true",
         fraction: float = 1.0,
     ) -> str:
-        """R joined with some S, all columns used. R's rows have so many bytes, those of S 16 if they aren't `wide`."""
+        """R joined with some S, all columns used. R's rows have so many bytes. Those of S have a key and a string of 8 bytes,
+        or as many as are in `wide`, and as many other columns as are in `numbers`."""
+        (wide, numbers), joined_tables = (wide or {}, numbers or {}), range(1, joins + 1)
         r = self.r(int(R_ROWS * self.scale * fraction), row_bytes - 8 * JOINS_MAX)
-        s = [self.s(number, factor, (wide or {}).get(number, 8)) for number in range(1, joins + 1)]
-        carried = ", ".join(f"max(s{number}.misc)" for number in range(1, joins + 1))
-        joined = " ".join(f"JOIN '{file}' s{number} ON r.id{number} = s{number}.id" for number, file in enumerate(s, 1))
-        return f"SELECT count(*), max(r.str), {carried} FROM '{r}' r {joined} WHERE {condition}"
+        s = [self.s(number, factor, wide.get(number, 8), numbers.get(number, 0)) for number in joined_tables]
+        columns = [f"s{number}.misc" for number in joined_tables]
+        columns += [f"s{table}.n{number}" for table, count in numbers.items() for number in range(1, count + 1)]
+        carried = ", ".join(f"max({column})" for column in columns)
+        joined = " ".join(f"JOIN {table} s{number} ON r.id{number} = s{number}.id" for number, table in enumerate(s, 1))
+        return f"SELECT count(*), max(r.str), {carried} FROM {r} r {joined} WHERE {condition}"
+
+    def loads(self) -> list[str]:
+        """Statements that make the tables."""
+        return [f"CREATE TABLE {table} AS SELECT * FROM '{file}'" for table, file in self.files.items()]
 
     @property
     def s_rows(self) -> int:
@@ -332,39 +349,40 @@ class Relations:
 
     @property
     def keys(self) -> str:
-        """What of a file's name tells its keys."""
-        return f"-{self.s_rows}keys{self.key_step}" if self.rows_of_s else ""
+        """What of a table's name tells its keys."""
+        return f"_{self.s_rows}keys{self.key_step}" if self.rows_of_s else ""
 
-    def r(self, rows: int, str_bytes: int) -> Path:
+    def r(self, rows: int, str_bytes: int) -> str:
         def columns(rng: np.random.Generator) -> dict[str, pa.Array]:
             ids = {f"id{number}": pa.array(rng.integers(0, self.s_rows, rows) * self.key_step) for number in range(1, JOINS_MAX + 1)}
             filters = {"filter": pa.array(rng.integers(0, FILTER_VALUES, rows))}
             return ids | filters | {"str": strings(rng, rows, str_bytes)}
 
-        return self.make(f"r-{rows}rows-str{str_bytes}{self.keys}", columns)
+        return self.make(f"r_{rows}rows_str{str_bytes}{self.keys}", columns)
 
-    def s(self, number: int, factor: int, misc_bytes: int) -> Path:
+    def s(self, number: int, factor: int, misc_bytes: int, numbers: int) -> str:
         def columns(rng: np.random.Generator) -> dict[str, pa.Array]:
             ids = rng.permutation(self.s_rows) // factor * self.key_step
-            return {"id": pa.array(ids), "misc": strings(rng, self.s_rows, misc_bytes)}
+            any_number = np.iinfo(np.int64)
+            more = {f"n{n}": rng.integers(any_number.min, any_number.max, self.s_rows) for n in range(1, numbers + 1)}
+            return {"id": pa.array(ids), "misc": strings(rng, self.s_rows, misc_bytes)} | more
 
-        return self.make(f"s{number}-factor{factor}-misc{misc_bytes}{self.keys}", columns)
+        more = f"_numbers{numbers}" if numbers else ""
+        return self.make(f"s{number}_factor{factor}_misc{misc_bytes}{more}{self.keys}", columns)
 
-    def make(self, name: str, columns) -> Path:
-        file = self.folder / f"{name}-plain.parquet"
+    def make(self, table: str, columns: Callable[[np.random.Generator], dict]) -> str:
+        file = self.files[table] = self.folder / f"{table}.parquet"
         if not file.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            rng = np.random.default_rng(list(name.encode()))
-            # As cheap to read as files are: the paper's relations are in memory.
-            form = {"compression": "none", "use_dictionary": False}
-            pq.write_table(pa.table(columns(rng)), file.with_suffix(".new"), row_group_size=2**17, **form)
+            rng = np.random.default_rng(list(table.encode()))
+            pq.write_table(pa.table(columns(rng)), file.with_suffix(".new"), compression="none", use_dictionary=False)
             file.with_suffix(".new").rename(file)
-        return file
+        return table
 
 
 def strings(rng: np.random.Generator, rows: int, length: int) -> pa.Array:
-    """Random lowercase letters."""
-    letters = rng.integers(ord("a"), ord("z") + 1, rows * length, np.uint8)
+    """Random printable characters, which nothing compresses: the paper's relations aren't compressed, either."""
+    letters = rng.integers(ord("!"), ord("~") + 1, rows * length, np.uint8)
     offsets = np.arange(0, (rows + 1) * length, length, dtype=np.int64)
     return pa.LargeStringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(letters)).cast(pa.string())
 

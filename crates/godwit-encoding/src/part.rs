@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use godwit_common::Result;
 use godwit_vector::kernels::select::retain_true;
-use godwit_vector::{Bitmap, Flat, PhysicalType, ValueRange, Vector, match_integer_type, match_physical};
+use godwit_vector::{Bitmap, Flat, PhysicalType, SharedBytes, ValueRange, Vector, match_integer_type, match_physical};
 
 use crate::BLOCK_ROWS;
 use crate::decimals::unscale;
@@ -31,6 +31,8 @@ pub struct EncodedPart {
 pub struct Part<'a> {
     pub(crate) header: &'a PartHeader,
     body: &'a [u8],
+    /// The body, if strings may point into it.
+    shared: Option<&'a SharedBytes>,
 }
 
 /// Dictionary codes that a predicate holds for, one bit per code.
@@ -39,7 +41,7 @@ pub type CodeFilter = Bitmap;
 impl EncodedPart {
     /// The part, to read from.
     pub fn part(&self) -> Part<'_> {
-        Part { header: &self.header, body: &self.body }
+        Part { header: &self.header, body: &self.body, shared: None }
     }
 }
 
@@ -49,7 +51,12 @@ impl<'a> Part<'a> {
         if body.len() != header.body_bytes as usize {
             return Err(corrupt("its length is not that of its header"));
         }
-        Ok(Self { header, body })
+        Ok(Self { header, body, shared: None })
+    }
+
+    /// As [`new`](Self::new); strings that are stored as they are aren't copied, but keep the body alive.
+    pub fn shared(header: &'a PartHeader, body: &'a SharedBytes) -> Result<Self> {
+        Ok(Self { shared: Some(body), ..Self::new(header, body)? })
     }
 
     pub(crate) fn bitmap(&self) -> &'a [u8] {
@@ -83,7 +90,13 @@ impl<'a> Part<'a> {
             }
             Encoding::RunLength { runs } => self.runs(*runs)?.decode(rows.clone())?,
             Encoding::Plain => plain::read(physical, self.values(), rows.clone())?,
-            Encoding::Text => Flat::Str(Strings::read(self.values(), self.rows(), false)?.decode(rows.clone())?),
+            Encoding::Text => {
+                let strings = Strings::read(self.values(), self.rows(), false)?;
+                Flat::Str(match self.shared {
+                    Some(body) => strings.share(body, rows.clone())?,
+                    None => strings.decode(rows.clone())?,
+                })
+            }
             Encoding::Symbols => Flat::Str(Strings::read(self.values(), self.rows(), true)?.decode(rows.clone())?),
         };
         Ok(Vector::flat(flat, self.validity(&rows)))

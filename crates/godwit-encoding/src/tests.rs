@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, ValueRange, Vector};
+use godwit_vector::{Bitmap, Flat, PhysicalType, SharedBytes, StrColumn, ValueRange, Vector};
 use proptest::prelude::*;
 
 use crate::{BLOCK_ROWS, Encoding, EncodingChoice, OrderedDictionary, Part, PartHeader, encode};
@@ -43,8 +43,10 @@ fn check(values: &Vector, choice: EncodingChoice) -> Encoding {
     assert_eq!(header, encoded.header);
     // A body at an odd address is read through copies.
     let shifted = [&[0u8][..], &encoded.body].concat();
-    for body in [&encoded.body[..], &shifted[1..]] {
-        let part = Part::new(&header, body).unwrap();
+    let shared = SharedBytes::new(encoded.body.clone());
+    let bodies = [&encoded.body[..], &shifted[1..]].map(|body| Part::new(&header, body));
+    for part in bodies.into_iter().chain([Part::shared(&header, &shared)]) {
+        let part = part.unwrap();
         let expected = rows_of(values);
         assert_eq!(rows_of(&part.decode(0..values.len()).unwrap()), expected, "{choice:?} {:?}", header.encoding);
         let begin = values.len() / 2 / BLOCK_ROWS * BLOCK_ROWS;
@@ -232,10 +234,13 @@ proptest! {
                 let at = at.index(body.len());
                 body[at] ^= flip;
             }
-            let part = Part::new(&encoded.header, &body).unwrap();
-            // Either an error or other values; what matters is that it returns.
-            let _ = part.decode(0..values.len());
-            let _ = part.take(0, &[0, values.len() as u32 - 1]);
+            let shared = SharedBytes::new(body.clone());
+            for part in [Part::new(&encoded.header, &body), Part::shared(&encoded.header, &shared)] {
+                let part = part.unwrap();
+                // Either an error or other values; what matters is that it returns.
+                let _ = part.decode(0..values.len());
+                let _ = part.take(0, &[0, values.len() as u32 - 1]);
+            }
             let mut header = Vec::new();
             encoded.header.to_bytes(&mut header);
             let at = at.index(header.len());

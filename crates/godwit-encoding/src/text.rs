@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use fsst::{Compressor, Decompressor, ESCAPE_CODE, Symbol};
 use godwit_common::Result;
-use godwit_vector::{StrColumn, ValueRange};
+use godwit_vector::{SharedBytes, StrBuilder, StrColumn, ValueRange};
 
 use crate::BLOCK_ROWS;
 use crate::header::corrupt;
@@ -99,10 +99,13 @@ impl<'a> Strings<'a> {
         Ok(Self { rows, starts, lengths, stored, bytes: body, symbols })
     }
 
+    /// Where the bytes of a block begin.
+    fn start(&self, block: usize) -> usize {
+        u32::from_le_bytes(self.starts[block * 4..][..4].try_into().expect("four bytes")) as usize
+    }
+
     fn block_bytes(&self, block: usize) -> Result<&'a [u8]> {
-        let start =
-            |index: usize| u32::from_le_bytes(self.starts[index * 4..][..4].try_into().expect("four bytes")) as usize;
-        self.bytes.get(start(block)..start(block + 1)).ok_or_else(|| corrupt("strings lie outside of it"))
+        self.bytes.get(self.start(block)..self.start(block + 1)).ok_or_else(|| corrupt("strings lie outside of it"))
     }
 
     /// The strings of `rows`, which start at a multiple of [`BLOCK_ROWS`].
@@ -129,14 +132,21 @@ impl<'a> Strings<'a> {
         Ok(StrColumn::from_parts(bytes, &ends))
     }
 
+    /// As [`decode`](Self::decode), of strings that aren't compressed and lie at the end of `body`: they share its bytes.
+    pub(crate) fn share(&self, body: &SharedBytes, rows: Range<usize>) -> Result<StrColumn> {
+        let first = self.start(rows.start / BLOCK_ROWS);
+        let lengths = self.lengths.of(rows)?;
+        let strings = body.strings(body.len() - self.bytes.len() + first, &lengths);
+        strings.ok_or_else(|| corrupt("strings are longer than its bytes"))
+    }
+
     /// The strings of single rows, which ascend and are relative to `start`.
     pub(crate) fn take(&self, start: usize, rows: &[u32]) -> Result<StrColumn> {
         let mut block = usize::MAX;
         let mut block_bytes: &[u8] = &[];
         // Where each string of the block ends, as stored.
         let mut stored_ends: Vec<u32> = Vec::new();
-        let mut bytes: Vec<u8> = Vec::new();
-        let mut ends: Vec<usize> = Vec::with_capacity(rows.len());
+        let mut strings = StrBuilder::with_capacity(rows.len());
         for &row in rows {
             let row = start + row as usize;
             if row / BLOCK_ROWS != block {
@@ -154,12 +164,11 @@ impl<'a> Strings<'a> {
             let stored = block_bytes.get(stored_start as usize..stored_ends[row] as usize);
             let stored = stored.ok_or_else(|| corrupt("a string lies outside of it"))?;
             match &self.symbols {
-                None => bytes.extend_from_slice(stored),
-                Some(table) => bytes.extend(table.decompressed(stored)?),
+                None => strings.push(stored),
+                Some(table) => strings.push(&table.decompressed(stored)?),
             }
-            ends.push(bytes.len());
         }
-        Ok(StrColumn::from_parts(bytes, &ends))
+        Ok(strings.finish())
     }
 }
 

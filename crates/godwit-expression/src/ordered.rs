@@ -13,6 +13,7 @@
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
+use godwit_vector::kernels::string::build;
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, StrColumn, Vector};
 
 use crate::Expression;
@@ -106,31 +107,29 @@ impl Kernel for Join {
         let is_there = |row: usize| validity.as_ref().is_none_or(|validity| validity.get(row));
         let flats: Vec<Flat> = arguments.iter().map(Vector::to_flat).collect();
         let (value, keys) = flats.split_last().expect("there is a value");
-        let mut bytes = Vec::with_capacity(rows * 16 * arguments.len());
-        let mut ends = Vec::with_capacity(rows);
-        for row in 0..rows {
-            if is_there(row) {
-                for (index, (flat, &(descending, nulls_first))) in keys.iter().zip(&self.directions).enumerate() {
-                    if arguments[index].is_valid(row) {
-                        bytes.push(VALUE);
-                        let begin = bytes.len();
-                        put_key(flat, row, &mut bytes);
-                        if descending {
-                            bytes[begin..].iter_mut().for_each(|byte| *byte = !*byte);
-                        }
-                    } else {
-                        bytes.push(if nulls_first { NULL_FIRST } else { NULL_LAST });
-                    }
-                }
-                let is_valid = arguments[keys.len()].is_valid(row);
-                if is_valid {
-                    put_value(value, row, &mut bytes);
-                }
-                bytes.push(u8::from(is_valid));
+        let joined = build(rows, |row, bytes| {
+            if !is_there(row) {
+                return;
             }
-            ends.push(bytes.len());
-        }
-        Ok(Vector::flat(Flat::Str(StrColumn::from_parts(bytes, &ends)), validity))
+            for (index, (flat, &(descending, nulls_first))) in keys.iter().zip(&self.directions).enumerate() {
+                if arguments[index].is_valid(row) {
+                    bytes.push(VALUE);
+                    let begin = bytes.len();
+                    put_key(flat, row, bytes);
+                    if descending {
+                        bytes[begin..].iter_mut().for_each(|byte| *byte = !*byte);
+                    }
+                } else {
+                    bytes.push(if nulls_first { NULL_FIRST } else { NULL_LAST });
+                }
+            }
+            let is_valid = arguments[keys.len()].is_valid(row);
+            if is_valid {
+                put_value(value, row, bytes);
+            }
+            bytes.push(u8::from(is_valid));
+        });
+        Ok(Vector::flat(Flat::Str(joined), validity))
     }
 }
 

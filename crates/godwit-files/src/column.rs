@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use crate::config::BUFFER_STEP_BYTES;
 use crate::file::FileBytes;
 use crate::footer::{ChunkLocation, Decoding, Stored};
-use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, ValueEncoding};
+use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, TextCheck, ValueEncoding};
 
 /// The dictionary of a column chunk, decoded by the first worker that needs it and shared by all.
 #[derive(Default)]
@@ -237,7 +237,7 @@ impl ColumnReader {
 
     /// Finds levels and values of a page and checks them.
     fn decode_page(&mut self, page: Page) -> Result<DataPage> {
-        let Page { header, first_row, bytes, buffer } = page;
+        let Page { header, first_row, bytes, buffer, text_check } = page;
         let rows = header.values;
         let (levels, mut start) = self.levels(header.kind, &bytes)?;
         let validity = match levels {
@@ -253,7 +253,7 @@ impl ColumnReader {
                 if apart > self.values_memory.bytes() {
                     self.values_memory.resize(apart)?;
                 }
-                Values::Flat(self.plain_values(&bytes, start, values)?)
+                Values::Flat(self.plain_values(&bytes, start, values, &text_check)?)
             }
             ValueEncoding::Dictionary => {
                 if self.load_dictionary()?.is_none() {
@@ -347,18 +347,19 @@ impl ColumnReader {
         }
         let apart = bytes_apart(&page.bytes, 0, entries, &self.decoding);
         let memory = self.memory.reserve(apart, MemoryTag::Reader)?;
-        let values = self.plain_values(&page.bytes, 0, entries)?;
+        let values = self.plain_values(&page.bytes, 0, entries, &page.text_check)?;
         Ok(Some(ChunkDictionary { entries: Arc::new(Dictionary::new(values, false)), _memory: memory }))
     }
 
     /// `count` values in PLAIN encoding from `start` on, checked.
-    fn plain_values(&self, bytes: &Buffer, start: usize, count: usize) -> Result<Flat> {
+    fn plain_values(&self, bytes: &Buffer, start: usize, count: usize, text_check: &TextCheck) -> Result<Flat> {
         let flat = plain_values(bytes, start, count, &self.decoding)
             .ok_or_else(|| self.pages.corrupt("a page ends before its last value"))?;
         if self.range.is_some_and(|range| !within(&flat, range)) {
             return Err(self.pages.corrupt("a column has values outside the statistics of the file"));
         }
-        if self.decoding.text && !is_utf8(&bytes[start.min(bytes.len())..], flat.strings()) {
+        let is_text = || is_utf8(&bytes[start.min(bytes.len())..], flat.strings());
+        if self.decoding.text && !text_check.passes(is_text) {
             return Err(self.pages.corrupt("a text is not valid UTF-8"));
         }
         Ok(flat)

@@ -28,7 +28,7 @@ impl RowLayout {
             PhysicalType::F32 => Flat::F32(self.gather_values(rows, offset)),
             PhysicalType::F64 => Flat::F64(self.gather_values(rows, offset)),
             PhysicalType::Str => {
-                let views = self.read_all::<u128>(rows, offset).into_iter().map(StrView::from_bits).collect();
+                let views = self.read_all::<StrView>(rows, offset);
                 // SAFETY: the views of pinned rows point into the heap pages of their block or collection, which
                 // `heaps` keeps pinned by the contract of row pointers.
                 Flat::Str(unsafe { StrColumn::new(views, heaps.clone()) })

@@ -390,20 +390,26 @@ impl DirectTable {
     /// As [`JoinHashTable::look_up`]; `rows` stay in order.
     pub fn look_up(&self, keys: &Flat, rows: &[u32], found: &mut Vec<u32>, heads: &mut Vec<RowPtr>) {
         let entries = self.entries.as_slice();
-        let null = RowPtr::new(std::ptr::null_mut());
         found.clear();
         heads.clear();
-        found.resize(rows.len(), 0);
-        heads.resize(rows.len(), null);
+        found.reserve(rows.len());
+        heads.reserve(rows.len());
+        let (found_room, heads_room) = (found.spare_capacity_mut(), heads.spare_capacity_mut());
         let mut count = 0;
         match_integers!(keys, values => for &row in rows {
             let offset = values[row as usize].offset_from(self.min);
             let entry = entries.get(offset as usize).map_or(0, |entry| entry.load(Ordering::Relaxed));
-            found[count] = row;
-            heads[count] = row_at(entry);
+            // SAFETY: `count` is at most the number of rows before this one, and both have room for all rows.
+            unsafe {
+                found_room.get_unchecked_mut(count).write(row);
+                heads_room.get_unchecked_mut(count).write(row_at(entry));
+            }
             count += (entry != 0) as usize;
         });
-        found.truncate(count);
-        heads.truncate(count);
+        // SAFETY: the first `count` of both were written: `count` grows only past a row that was.
+        unsafe {
+            found.set_len(count);
+            heads.set_len(count);
+        }
     }
 }

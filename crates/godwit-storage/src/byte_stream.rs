@@ -8,7 +8,7 @@
 //! Bodies follow each other without a gap, so that some straddle two blocks; those are read through a copy, all others in
 //! place. A column's bytes are in streams of its own, so that a scan reads the blocks of its columns and no others.
 
-use std::ops::{Deref, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
@@ -106,10 +106,8 @@ pub enum StreamBytes {
     },
 }
 
-impl Deref for StreamBytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
+impl AsRef<[u8]> for StreamBytes {
+    fn as_ref(&self) -> &[u8] {
         match self {
             StreamBytes::Empty => &[],
             StreamBytes::InPlace(block, range) => &block[range.clone()],

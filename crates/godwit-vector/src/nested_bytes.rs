@@ -20,7 +20,8 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, IntervalUnit};
 use godwit_common::{Error, Result};
 
-use crate::{Bitmap, Flat, StrColumn, Vector};
+use crate::kernels::string::build;
+use crate::{Bitmap, Flat, Vector};
 
 const END: u8 = 0x00;
 const VALUE: u8 = 0x01;
@@ -35,17 +36,12 @@ pub fn nested_to_bytes(vector: &Vector) -> Result<Vector> {
         return Err(Error::internal("only nested values become bytes"));
     };
     let reader = Reader::new(&array)?;
-    let mut bytes = Vec::new();
-    let ends: Vec<usize> = (0..vector.len())
-        .map(|row| {
-            if vector.is_valid(row) {
-                reader.content.put(row, &mut bytes);
-            }
-            bytes.len()
-        })
-        .collect();
-    let strings = Flat::Str(StrColumn::from_parts(bytes, &ends));
-    Ok(Vector::flat(strings, None).with_validity(vector.validity().cloned()))
+    let strings = build(vector.len(), |row, bytes| {
+        if vector.is_valid(row) {
+            reader.content.put(row, bytes);
+        }
+    });
+    Ok(Vector::flat(Flat::Str(strings), None).with_validity(vector.validity().cloned()))
 }
 
 /// The nested values of type `logical` that became these strings.

@@ -14,8 +14,10 @@ use std::sync::Arc;
 
 use arrow_buffer::ScalarBuffer;
 
+use crate::StrBuilder;
+
 /// Longest string that lies inside its view.
-const INLINE_MAX: usize = 12;
+pub(crate) const INLINE_MAX: usize = 12;
 
 /// A string of up to 4 GiB: inline or by pointer.
 ///
@@ -230,13 +232,9 @@ impl StrColumn {
 
     /// Copies strings into a heap of their own.
     pub fn from_strings<T: AsRef<[u8]>>(strings: impl IntoIterator<Item = T>) -> Self {
-        let mut bytes: Vec<u8> = Vec::new();
-        let mut ends: Vec<usize> = Vec::new();
-        for string in strings {
-            bytes.extend_from_slice(string.as_ref());
-            ends.push(bytes.len());
-        }
-        Self::from_parts(bytes, &ends)
+        let mut builder = StrBuilder::default();
+        strings.into_iter().for_each(|string| builder.push(string.as_ref()));
+        builder.finish()
     }
 
     /// The strings that lie in `bytes` one after the other, each up to one of the `ends`.

@@ -9,7 +9,7 @@ use godwit_vector::{Chunk, ChunkBuilder};
 use parking_lot::Mutex;
 
 use super::Compaction;
-use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, LATENCY_MAX, MODEL_ROUNDS, ROUND_CHUNKS, ROUNDS_BEFORE_LEARNING};
+use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, MODEL_ROUNDS, ROUND_CHUNKS, ROUNDS_BEFORE_LEARNING};
 use super::deferral::{Deferral, Stopwatch};
 use super::learner::{Arm, Learner};
 use super::model::{Costs, RowShape, Traffic};
@@ -193,7 +193,8 @@ impl TransformWorker for CompactorWorker {
             // Never worth a copy, nor a look at the clock.
             self.pass(chunk);
         } else {
-            if self.is_learning() {
+            // Until thresholds are tried, nobody asks what chunks take.
+            if matches!(self.rule, Rule::Learned(Some(_))) {
                 self.round.under_way = Some(Stopwatch::start(&self.deferral));
             }
             self.round.chunks += 1;
@@ -212,7 +213,7 @@ impl TransformWorker for CompactorWorker {
         self.deferral.settle();
         if let Some(Ready { chunk, was_held_back }) = self.ready.pop_front() {
             self.pending.left.add_chunk(chunk.len());
-            if was_held_back && self.is_learning() {
+            if was_held_back && matches!(self.rule, Rule::Learned(_)) {
                 self.deferral.hand_on(chunk.len());
             }
             return Ok(TransformVerdict::Chunk(chunk));
@@ -220,7 +221,7 @@ impl TransformWorker for CompactorWorker {
         if let Some(stopwatch) = self.round.under_way.take() {
             let latency = stopwatch.elapsed(&self.deferral);
             self.round.latency += latency.unwrap_or_default();
-            self.round.was_interrupted |= latency.is_none_or(|latency| latency > LATENCY_MAX);
+            self.round.was_interrupted |= latency.is_none();
         }
         if self.round.chunks >= ROUND_CHUNKS && self.round.rows > 0 && self.buffer.is_empty() {
             self.end_round();
@@ -235,10 +236,6 @@ impl TransformWorker for CompactorWorker {
 }
 
 impl CompactorWorker {
-    fn is_learning(&self) -> bool {
-        matches!(self.rule, Rule::Learned(_))
-    }
-
     fn pass(&mut self, chunk: Chunk) {
         if self.shared.keeps_order {
             self.flush();
@@ -298,8 +295,8 @@ impl CompactorWorker {
                     let chunks = round.rows as f64 / self.chunk_rows as f64;
                     learner.reward(arm, round.latency.as_secs_f64() * 1e3 / chunks);
                 }
-                let next = learner.select();
-                self.threshold = next.threshold().min(self.chunk_rows / 2);
+                let next = learner.select(self.chunk_rows / 2);
+                self.threshold = next.threshold();
                 *arm = Some(next);
             }
             Rule::Modelled | Rule::Learned(_) => {

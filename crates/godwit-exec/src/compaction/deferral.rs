@@ -11,7 +11,7 @@
 //!
 //! While a chunk is under way behind one compactor, those further on run on the same thread; so what they charge is a number
 //! of the thread. If the task's quantum ends meanwhile, other tasks may change it, too: such times are mostly beyond
-//! `LATENCY_MAX`, and not counted.
+//! `LATENCY_MAX`, and count for nothing.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -52,14 +52,13 @@ impl Deferral {
     /// All that follows is done with what was handed on, if anything was.
     pub(super) fn settle(&mut self) {
         let Some((stopwatch, rows)) = self.handed_on.take() else { return };
+        // What was interrupted has no time. Whoever was measured before it was interrupted, too, and isn't owed anything.
         let Some(took) = stopwatch.elapsed(self) else { return };
         let took_ns = took.as_nanos() as i64;
         self.charge(-took_ns);
-        if took <= LATENCY_MAX {
-            let price_ns = took_ns as f64 / rows as f64;
-            let weight = if self.price_ns == 0.0 { 1.0 } else { PRICE_WEIGHT };
-            self.price_ns += weight * (price_ns - self.price_ns);
-        }
+        let price_ns = took_ns as f64 / rows as f64;
+        let weight = if self.price_ns == 0.0 { 1.0 } else { PRICE_WEIGHT };
+        self.price_ns += weight * (price_ns - self.price_ns);
     }
 
     fn charge(&mut self, ns: i64) {
@@ -81,12 +80,12 @@ impl Stopwatch {
         Self { thread: this_thread(), begun: Instant::now(), charged_ns }
     }
 
-    /// `None` if the task has gone to another thread.
+    /// `None` if the task was interrupted: it has gone to another thread, or took too long for what follows a chunk.
     pub(super) fn elapsed(&self, own: &Deferral) -> Option<Duration> {
         let elapsed = self.begun.elapsed();
         let charged_ns = CHARGED_NS.get() - own.charged_ns - self.charged_ns;
         let ns = (elapsed.as_nanos() as i64).saturating_add(charged_ns);
-        (self.thread == this_thread()).then(|| Duration::from_nanos(ns.max(0) as u64))
+        (self.thread == this_thread() && elapsed <= LATENCY_MAX).then(|| Duration::from_nanos(ns.max(0) as u64))
     }
 }
 
@@ -127,7 +126,8 @@ mod tests {
                 work(2);
                 further_on.settle();
             }
-            let ms = stopwatch.elapsed(&before).unwrap().as_secs_f64() * 1e3;
+            let Some(took) = stopwatch.elapsed(&before) else { continue };
+            let ms = took.as_secs_f64() * 1e3;
             assert!(ms > 0.99 * price_ms && price_ms > 0.99, "{ms} for {price_ms}");
             close += u32::from(ms < price_ms + 1.0);
         }
@@ -138,24 +138,31 @@ mod tests {
     #[test]
     fn what_a_compactor_holds_back_itself_counts_when_it_goes_on() {
         let mut own = priced();
-        let held_back = (0..8).map(|_| {
+        let held_back = (0..8).filter_map(|_| {
             let stopwatch = Stopwatch::start(&own);
             own.hold_back(100);
-            stopwatch.elapsed(&own).unwrap()
+            stopwatch.elapsed(&own)
         });
         let fastest = held_back.min().unwrap();
         assert!(fastest < Duration::from_millis(1), "{fastest:?}");
-        let stopwatch = Stopwatch::start(&own);
-        own.hand_on(100);
-        work(2);
-        own.settle();
-        let handed_on = stopwatch.elapsed(&own).unwrap();
+        let handed_on = loop {
+            let stopwatch = Stopwatch::start(&own);
+            own.hand_on(100);
+            work(2);
+            own.settle();
+            if let Some(took) = stopwatch.elapsed(&own) {
+                break took;
+            }
+        };
         assert!(handed_on >= Duration::from_millis(2), "{handed_on:?}");
     }
 
     #[test]
-    fn a_task_that_moved_is_not_measured() {
+    fn a_task_that_was_interrupted_is_not_measured() {
         let own = Deferral::default();
+        let stopwatch = Stopwatch::start(&own);
+        work(LATENCY_MAX.as_millis() as u64 + 1);
+        assert!(stopwatch.elapsed(&own).is_none());
         let stopwatch = Stopwatch::start(&own);
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(stopwatch.elapsed(&own).is_none()));

@@ -60,12 +60,13 @@ impl ArmRecord {
 }
 
 impl Learner {
-    /// The arm for the next round.
-    pub(super) fn select(&mut self) -> Arm {
-        let untried = (0..ARMS.len()).filter(|&arm| self.arms[arm].selected < TRIES_MIN);
+    /// The arm for the next round, of those with a threshold up to `threshold_max`.
+    pub(super) fn select(&mut self, threshold_max: usize) -> Arm {
+        let arms = 0..ARMS.partition_point(|&threshold| threshold <= threshold_max);
+        let untried = arms.clone().filter(|&arm| self.arms[arm].selected < TRIES_MIN);
         let arm = untried.min_by_key(|&arm| self.arms[arm].selected).unwrap_or_else(|| {
             let bound = |arm: usize| self.arms[arm].upper_bound(self.selected);
-            (0..ARMS.len()).max_by(|&a, &b| bound(a).total_cmp(&bound(b))).expect("there are arms")
+            arms.max_by(|&a, &b| bound(a).total_cmp(&bound(b))).expect("the threshold 0 is one")
         });
         self.arms[arm].selected += 1;
         self.selected += 1;
@@ -114,7 +115,7 @@ mod tests {
     fn play(learner: &mut Learner, rounds: u32, latency_ms: impl Fn(usize) -> f64) -> [u64; ARMS.len()] {
         let before = learner.history;
         for round in 0..rounds {
-            let arm = learner.select();
+            let arm = learner.select(usize::MAX);
             let noise = 1.0 + f64::from(round * 7919 % 13) / 100.0;
             learner.reward(arm, latency_ms(arm.threshold()) * noise);
         }
@@ -148,9 +149,17 @@ mod tests {
     }
 
     #[test]
+    fn thresholds_that_no_chunk_can_have_are_not_tried() {
+        let mut learner = Learner::default();
+        let mut tried: Vec<usize> = (0..2 * TRIES_MIN).map(|_| learner.select(32).threshold()).collect();
+        tried.sort_unstable();
+        assert_eq!(tried, [0, 32].map(|threshold| [threshold; TRIES_MIN as usize]).concat());
+    }
+
+    #[test]
     fn workers_that_ask_at_once_try_different_arms() {
         let mut learner = Learner::default();
-        let mut asked: Vec<usize> = (0..ARMS.len()).map(|_| learner.select().0).collect();
+        let mut asked: Vec<usize> = (0..ARMS.len()).map(|_| learner.select(usize::MAX).0).collect();
         asked.sort_unstable();
         assert_eq!(asked, (0..ARMS.len()).collect::<Vec<_>>());
     }

@@ -152,6 +152,18 @@ impl DirectGroups {
         self.founders.clear();
         self.groups.clear();
         self.groups.resize(rows, 0);
+        // Without keys all rows are of group 0.
+        let is_only_group = self.keys.is_empty() && !self.group_slots.is_empty();
+        if !is_only_group && !self.find_groups(plan, keys)? {
+            return Ok(false);
+        }
+        self.rows_pending += rows as u64;
+        self.rows_taken += rows as u64;
+        Ok(true)
+    }
+
+    /// Finds the group of each row in `self.groups`. False as for [`assign`](Self::assign).
+    fn find_groups(&mut self, plan: &Plan, keys: &[Vector]) -> Result<bool> {
         if self.map.is_empty() {
             if !self.reserve(self.slots_max * size_of::<u32>())? {
                 return Ok(false);
@@ -173,8 +185,6 @@ impl DirectGroups {
         for group in &mut self.groups {
             *group = self.map[*group as usize] - 1;
         }
-        self.rows_pending += rows as u64;
-        self.rows_taken += rows as u64;
         Ok(true)
     }
 

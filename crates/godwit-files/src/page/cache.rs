@@ -5,6 +5,8 @@
 //! pushes nothing out. The pool drops cached pages before it writes any intermediate to disk.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage};
@@ -24,34 +26,58 @@ enum Entry {
     /// Read once.
     Seen,
     /// In the pool, unless it was dropped since.
-    Cached(PageHeader, CachedPage),
+    Cached(PageHeader, CachedPage, TextCheck),
+}
+
+/// A page that was in the cache, or is now.
+pub(super) struct Found {
+    pub header: PageHeader,
+    pub page: PinnedPage,
+    pub text_check: TextCheck,
+}
+
+/// Whether the texts of a page were found to be UTF-8. Readers of a cached page share it: one of them looks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TextCheck(Arc<AtomicBool>);
+
+impl TextCheck {
+    /// True if the texts are UTF-8: by `check`, or because it said so before.
+    pub(crate) fn passes(&self, check: impl FnOnce() -> bool) -> bool {
+        // Nothing else is published with it.
+        let passes = self.0.load(Ordering::Relaxed) || check();
+        self.0.store(passes, Ordering::Relaxed);
+        passes
+    }
 }
 
 impl PageCache {
     /// The page at `offset`, if it is there.
-    pub(crate) fn get(&self, offset: u64) -> Option<(PageHeader, PinnedPage)> {
+    pub(super) fn get(&self, offset: u64) -> Option<Found> {
         match self.0.lock().get(&offset) {
-            Some(Entry::Cached(header, page)) => Some((*header, page.pin()?)),
+            Some(Entry::Cached(header, page, text_check)) => {
+                Some(Found { header: *header, page: page.pin()?, text_check: text_check.clone() })
+            }
             _ => None,
         }
     }
 
     /// Caches the page at `offset`, which `fill` decompresses, if it is worth it and there is room; `None`, without a call
     /// of `fill`, if not.
-    pub(crate) fn insert(
+    pub(super) fn insert(
         &self,
         offset: u64,
         header: &PageHeader,
         memory: &BufferManager,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
-    ) -> Result<Option<PinnedPage>> {
+    ) -> Result<Option<Found>> {
         if header.uncompressed_bytes < PAGE_BYTES_MIN || self.0.lock().insert(offset, Entry::Seen).is_none() {
             return Ok(None);
         }
         let cached = memory.cache(header.uncompressed_bytes, MemoryTag::Reader, fill)?;
-        Ok(cached.map(|(page, pinned)| {
-            self.0.lock().insert(offset, Entry::Cached(*header, page));
-            pinned
+        Ok(cached.map(|(cached, page)| {
+            let text_check = TextCheck::default();
+            self.0.lock().insert(offset, Entry::Cached(*header, cached, text_check.clone()));
+            Found { header: *header, page, text_check }
         }))
     }
 }

@@ -17,11 +17,12 @@ mod runs;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use godwit_common::{Error, Result};
-use godwit_memory::{BufferManager, PinnedPage};
+use godwit_memory::BufferManager;
 
 use buffer::{PageBuffer, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
-pub(crate) use cache::PageCache;
+use cache::Found;
+pub(crate) use cache::{PageCache, TextCheck};
 pub(crate) use codec::Codec;
 pub(crate) use header::{PageHeader, PageKind, ValueEncoding};
 pub(crate) use runs::RunCursor;
@@ -40,6 +41,16 @@ pub(crate) struct Page {
     pub bytes: Buffer,
     /// The memory of `bytes`, to be given back; `None` if it is in the cache.
     pub buffer: Option<SharedBuffer>,
+    /// Whether its texts were looked at.
+    pub text_check: TextCheck,
+}
+
+impl Page {
+    /// A cached page, which stays pinned as long as vectors share it.
+    fn cached(found: Found, first_row: usize) -> Self {
+        let Found { header, page, text_check } = found;
+        Page { header, first_row, bytes: Buffer::from(Bytes::from_owner(page)), buffer: None, text_check }
+    }
 }
 
 /// Reads the pages of one column chunk.
@@ -138,8 +149,8 @@ impl PageReader {
 
     /// A page whose place and rows the offset index states.
     fn located_page(&mut self, offset: u64, bytes: usize, first_row: usize, rows: usize) -> Result<Page> {
-        if let Some((header, page)) = self.file.pages().get(offset) {
-            return Ok(Page { header, first_row, bytes: shared(page), buffer: None });
+        if let Some(found) = self.file.pages().get(offset) {
+            return Ok(Page::cached(found, first_row));
         }
         self.fetch(&mut self.window.clone().lock(), offset, bytes)?;
         let (header, header_bytes) = self.header_at(offset)?;
@@ -202,8 +213,8 @@ impl PageReader {
 
     /// The page at `offset`, decompressed: from the cache, or read, decompressed, and maybe cached.
     fn content(&mut self, offset: u64, header_bytes: usize, header: PageHeader, first_row: usize) -> Result<Page> {
-        if let Some((_, page)) = self.file.pages().get(offset) {
-            return Ok(Page { header, first_row, bytes: shared(page), buffer: None });
+        if let Some(found) = self.file.pages().get(offset) {
+            return Ok(Page::cached(found, first_row));
         }
         let window = self.window.clone();
         let mut window = window.lock();
@@ -212,15 +223,16 @@ impl PageReader {
         let Self { file, codec, spare, memory, .. } = self;
         let mut fill =
             |target: &mut [u8]| decompress(codec, &header, stored, target).map_err(|e| file.corrupt(e.message()));
-        if let Some(page) = file.pages().insert(offset, &header, memory, &mut fill)? {
-            return Ok(Page { header, first_row, bytes: shared(page), buffer: None });
+        if let Some(found) = file.pages().insert(offset, &header, memory, &mut fill)? {
+            return Ok(Page::cached(found, first_row));
         }
         let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);
         let mut buffer = buffer.map_err(|error| error.context(file.path().display()))?;
         fill(buffer.as_mut_slice())?;
         window.trim();
         let buffer = SharedBuffer::new(buffer);
-        Ok(Page { header, first_row, bytes: buffer.content(), buffer: Some(buffer) })
+        let (bytes, text_check) = (buffer.content(), TextCheck::default());
+        Ok(Page { header, first_row, bytes, buffer: Some(buffer), text_check })
     }
 
     /// At least `bytes` bytes from `offset` on.
@@ -234,11 +246,6 @@ impl PageReader {
         self.bytes_read += read as u64;
         Ok(seen)
     }
-}
-
-/// A cached page as a buffer; the pin lives as long as vectors share it.
-fn shared(page: PinnedPage) -> Buffer {
-    Buffer::from(Bytes::from_owner(page))
 }
 
 /// Decompresses the data of a page into all of `target`.

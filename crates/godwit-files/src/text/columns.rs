@@ -8,7 +8,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{NaiveDate, NaiveDateTime};
 use godwit_common::{Error, Result};
-use godwit_vector::{Bitmap, Flat, StrColumn, Vector, from_arrow};
+use godwit_vector::{Bitmap, Flat, StrBuilder, Vector, from_arrow};
 
 /// How dates and timestamps are written; `None`: as in ISO 8601.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,8 +20,7 @@ pub(super) struct Formats {
 /// The fields of a column, one after the other.
 #[derive(Default)]
 pub(super) struct TextColumn {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    texts: StrBuilder,
     valid: Vec<bool>,
 }
 
@@ -36,27 +35,22 @@ impl TextColumn {
     pub(super) fn push(&mut self, field: &[u8], null: &[u8], is_text: bool) {
         let field = if is_text { field } else { field.trim_ascii() };
         let is_null = field == null;
-        if !is_null {
-            self.bytes.extend_from_slice(field);
-        }
-        self.ends.push(self.bytes.len());
+        self.texts.push(if is_null { &[] } else { field });
         self.valid.push(!is_null);
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.texts.len()
     }
 
     /// Forgets all but the first rows.
     pub(super) fn truncate(&mut self, rows: usize) {
-        self.ends.truncate(rows);
+        self.texts.truncate(rows);
         self.valid.truncate(rows);
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
     pub(super) fn field(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.bytes[start..self.ends[row]]
+        self.texts.get(row)
     }
 
     pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
@@ -67,7 +61,7 @@ impl TextColumn {
     pub(super) fn values(&self, data_type: &DataType, formats: &Formats) -> Result<Values> {
         if matches!(data_type, DataType::Utf8View | DataType::Utf8) {
             let validity = self.valid.contains(&false).then(|| Bitmap::from_fn(self.len(), |row| self.valid[row]));
-            let strings = Flat::Str(StrColumn::from_parts(self.bytes.clone(), &self.ends));
+            let strings = Flat::Str(self.texts.clone().finish());
             return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new() });
         }
         let array = self.typed(data_type, formats)?;
@@ -89,12 +83,12 @@ impl TextColumn {
             }
             _ => {}
         }
-        let starts = std::iter::once(0).chain(self.ends.iter().map(|&end| end as i32)).collect::<Vec<i32>>();
+        let starts = std::iter::once(0).chain(self.texts.ends().iter().map(|&end| end as i32)).collect::<Vec<i32>>();
         let offsets = OffsetBuffer::new(ScalarBuffer::from(starts));
         let nulls = NullBuffer::from(self.valid.clone());
         let internal = |error: arrow_schema::ArrowError| Error::internal(error.to_string());
         let strings =
-            StringArray::try_new(offsets, Buffer::from_slice_ref(&self.bytes), Some(nulls)).map_err(internal)?;
+            StringArray::try_new(offsets, Buffer::from_slice_ref(self.texts.bytes()), Some(nulls)).map_err(internal)?;
         let options = CastOptions { safe: true, ..CastOptions::default() };
         cast_with_options(&strings, data_type, &options)
             .map_err(|_| Error::unsupported(format!("reading {data_type} from text")))

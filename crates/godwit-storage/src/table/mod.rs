@@ -29,7 +29,7 @@ use arrow_schema::Field;
 use godwit_common::{Error, Result};
 use godwit_encoding::{Part, PartHeader};
 use godwit_memory::BufferManager;
-use godwit_vector::{PhysicalType, ValueRange, Vector};
+use godwit_vector::{PhysicalType, SharedBytes, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
 pub use key_filter::KeyFilters;
@@ -38,7 +38,7 @@ pub use metadata::{read_fields, write_fields};
 pub use types::stored_type;
 
 use crate::block::Block;
-use crate::byte_stream::{ByteStream, StreamBytes};
+use crate::byte_stream::ByteStream;
 
 /// Rows of a part are cut at multiples of this: what scans decode at once.
 pub const WINDOW_ROWS: usize = 2_048;
@@ -111,7 +111,7 @@ pub struct StoredPart {
 pub struct OpenPart {
     header: PartHeader,
     first_row: u32,
-    body: StreamBytes,
+    body: SharedBytes,
 }
 
 impl Main {
@@ -234,14 +234,14 @@ impl StoredPart {
     /// Reads the body.
     pub fn open(&self, memory: &BufferManager) -> Result<OpenPart> {
         let body = self.stream.read(self.offset..self.offset + self.header.body_bytes as u64, memory)?;
-        Ok(OpenPart { header: self.header.clone(), first_row: self.first_row, body })
+        Ok(OpenPart { header: self.header.clone(), first_row: self.first_row, body: SharedBytes::new(body) })
     }
 }
 
 impl OpenPart {
     /// The part, to read from.
     pub fn part(&self) -> Result<Part<'_>> {
-        Part::new(&self.header, &self.body)
+        Part::shared(&self.header, &self.body)
     }
 
     /// What is known without the body.

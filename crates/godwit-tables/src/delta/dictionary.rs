@@ -23,7 +23,7 @@ use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{OrderedDictionary, UnitedDictionary};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::kernels::hash::hash_bytes;
-use godwit_vector::{Dictionary, Flat, StrColumn, Vector};
+use godwit_vector::{Dictionary, Flat, StrBuilder, StrColumn, Vector};
 use hashbrown::HashTable;
 use parking_lot::Mutex;
 
@@ -78,16 +78,15 @@ struct Values {
 struct Strings {
     /// Those that a snapshot has.
     sealed: StrColumn,
-    /// Those that came since: their bytes one after the other, and where each ends.
-    open: Vec<u8>,
-    open_ends: Vec<usize>,
+    /// Those that came since.
+    open: StrBuilder,
 }
 
 impl DeltaDictionary {
     pub(super) fn new(memory: &BufferManager) -> Result<Self> {
         let none = || StrColumn::from_strings::<&[u8]>([]);
         let values = Values {
-            strings: Strings { sealed: none(), open: Vec::new(), open_ends: Vec::new() },
+            strings: Strings { sealed: none(), open: StrBuilder::default() },
             string_bytes: 0,
             codes: HashTable::new(),
             rows: 0,
@@ -177,23 +176,18 @@ impl DeltaDictionary {
 
 impl Strings {
     fn len(&self) -> usize {
-        self.sealed.len() + self.open_ends.len()
+        self.sealed.len() + self.open.len()
     }
 
     fn get(&self, code: u32) -> &[u8] {
         match (code as usize).checked_sub(self.sealed.len()) {
             None => self.sealed.get(code as usize),
-            Some(at) => &self.open[if at == 0 { 0 } else { self.open_ends[at - 1] }..self.open_ends[at]],
+            Some(at) => self.open.get(at),
         }
     }
 
-    fn push(&mut self, string: &[u8]) {
-        self.open.extend_from_slice(string);
-        self.open_ends.push(self.open.len());
-    }
-
     fn seal(&mut self) {
-        let new = StrColumn::from_parts(std::mem::take(&mut self.open), &std::mem::take(&mut self.open_ends));
+        let new = std::mem::take(&mut self.open).finish();
         self.sealed = match self.sealed.heaps().as_slice().len() < HEAPS_MAX {
             true => self.sealed.chained(&new),
             false => StrColumn::from_strings(self.sealed.iter().chain(new.iter())),
@@ -211,7 +205,7 @@ impl Values {
             return code;
         }
         let code = strings.len() as u32;
-        strings.push(string);
+        strings.open.push(string);
         codes.insert_unique(hash, code, |&code| hash_bytes(strings.get(code)));
         self.string_bytes += string.len();
         let values = codes.len();

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
+use crate::str_view::INLINE_MAX;
 use crate::{Heaps, StrColumn, StrView};
 
 /// Bytes of the length in front of a value.
 const LENGTH_BYTES: usize = 4;
-/// Longest string that lies inside its view.
-const INLINE_MAX: usize = 12;
 
 /// The `count` values that start at `offset` of `page`, each preceded by its length as a little-endian `u32`; `None` if
 /// the page ends before. Long strings are shared with the page, which the column keeps alive.
@@ -64,7 +63,7 @@ fn heaps(page: &Buffer, needed: bool) -> Heaps {
 
 /// The view of the first `length` ≤ 12 of `bytes`, without a loop over them.
 #[inline(always)]
-fn short_view(bytes: &[u8; INLINE_MAX], length: usize) -> StrView {
+pub(crate) fn short_view(bytes: &[u8; INLINE_MAX], length: usize) -> StrView {
     let mut padded = [0u8; 16];
     padded[..INLINE_MAX].copy_from_slice(bytes);
     let kept = u128::from_le_bytes(padded) & ((1u128 << (length * 8)) - 1);

@@ -1,8 +1,6 @@
 //! Strings: parts of strings that share their bytes, new strings in a heap of their own, and substring search.
 
-use std::sync::Arc;
-
-use crate::{Heaps, StrColumn, StrView};
+use crate::{StrBuilder, StrColumn, StrView};
 
 /// A part of each string, for functions such as `trim`: what `part` returns lies in its argument (the types say so),
 /// so that bytes are shared.
@@ -15,16 +13,9 @@ pub fn map_parts(strings: &StrColumn, part: impl for<'a> Fn(usize, &'a [u8]) -> 
 
 /// `rows` strings; `write(row, bytes)` appends the bytes of one.
 pub fn build(rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> StrColumn {
-    let mut bytes: Vec<u8> = Vec::new();
-    let mut ends: Vec<usize> = Vec::with_capacity(rows);
-    for row in 0..rows {
-        write(row, &mut bytes);
-        ends.push(bytes.len());
-    }
-    let mut start = 0;
-    let views = ends.iter().map(|&end| StrView::new(&bytes[std::mem::replace(&mut start, end)..end])).collect();
-    // SAFETY: the views point into `bytes`, whose allocation moves into the heap as it is.
-    unsafe { StrColumn::new(views, Heaps::one(Arc::new(bytes))) }
+    let mut builder = StrBuilder::with_capacity(rows);
+    (0..rows).for_each(|row| builder.write(|bytes| write(row, bytes)));
+    builder.finish()
 }
 
 /// Characters `start ..` (from 1; what lies before the string counts) of UTF-8 text, at most `length` of them.

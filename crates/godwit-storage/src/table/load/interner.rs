@@ -5,6 +5,7 @@
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::StrBuilder;
 use hashbrown::HashTable;
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
@@ -36,7 +37,7 @@ pub(super) struct Known {
 
 /// Strings and their codes.
 pub(super) struct Interner {
-    strings: Strings,
+    strings: StrBuilder,
     /// By the hash of their strings.
     codes: HashTable<u32>,
     rows: u64,
@@ -46,29 +47,10 @@ pub(super) struct Interner {
     reservation: Reservation,
 }
 
-/// Strings one after the other.
-#[derive(Default)]
-struct Strings {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Strings {
-    fn get(&self, code: u32) -> &[u8] {
-        let start = if code == 0 { 0 } else { self.ends[code as usize - 1] };
-        &self.bytes[start..self.ends[code as usize]]
-    }
-
-    fn push(&mut self, string: &[u8]) {
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-    }
-}
-
 impl SharedInterner {
     pub(super) fn new(memory: &BufferManager, bytes_max: u64, is_forced: bool) -> Result<Self> {
         Ok(Self(Mutex::new(Interner {
-            strings: Strings::default(),
+            strings: StrBuilder::default(),
             codes: HashTable::new(),
             rows: 0,
             bytes_max: if is_forced { bytes_max } else { bytes_max.min(BYTES_MAX) },
@@ -84,18 +66,18 @@ impl Interner {
     pub(super) fn intern(&mut self, string: &[u8]) -> u32 {
         let Self { strings, codes, .. } = self;
         let hash = xxh3_64(string);
-        if let Some(&code) = codes.find(hash, |&code| strings.get(code) == string) {
+        if let Some(&code) = codes.find(hash, |&code| strings.get(code as usize) == string) {
             return code;
         }
-        let code = strings.ends.len() as u32;
+        let code = strings.len() as u32;
         strings.push(string);
-        codes.insert_unique(hash, code, |&code| xxh3_64(strings.get(code)));
+        codes.insert_unique(hash, code, |&code| xxh3_64(strings.get(code as usize)));
         code
     }
 
     /// The string of a code.
     pub(super) fn get(&self, code: u32) -> &[u8] {
-        self.strings.get(code)
+        self.strings.get(code as usize)
     }
 
     /// Number of strings.
@@ -111,8 +93,7 @@ impl Interner {
     /// Notes rows that were interned, and gives up if the dictionary isn't worth it, or takes too much.
     pub(super) fn note_rows(&mut self, rows: usize) {
         self.rows += rows as u64;
-        let Strings { bytes, ends } = &self.strings;
-        let bytes = bytes.capacity() + ends.capacity() * size_of::<usize>() + self.codes.allocation_size();
+        let bytes = self.strings.allocated_bytes() + self.codes.allocation_size();
         let is_too_large = bytes as u64 > self.bytes_max;
         if is_too_large || (self.rows >= TRIAL_ROWS && self.has_too_many(&Known::default())) {
             self.is_given_up = true;

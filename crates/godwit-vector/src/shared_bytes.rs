@@ -1,0 +1,82 @@
+//! Bytes that strings may point into.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+
+use crate::kernels::byte_array::short_view;
+use crate::str_view::INLINE_MAX;
+use crate::{Heaps, StrColumn, StrView};
+
+/// Bytes that stay where they are as long as somebody shares them: a pinned page, or a copy of one.
+#[derive(Clone)]
+pub struct SharedBytes {
+    bytes: Buffer,
+    /// All strings have the same one, so that those of several chunks can be put together without a copy.
+    heaps: Heaps,
+}
+
+impl SharedBytes {
+    /// The bytes of `owner`, which lives as long as this and all strings that point into them.
+    pub fn new(owner: impl AsRef<[u8]> + Send + 'static) -> Self {
+        let bytes = Buffer::from(Bytes::from_owner(owner));
+        Self { heaps: Heaps::one(Arc::new(bytes.clone())), bytes }
+    }
+
+    /// The strings that lie from `offset` on, one after the other, of these `lengths`; `None` if the bytes end before. Long
+    /// ones share the bytes.
+    pub fn strings(&self, offset: usize, lengths: &[u32]) -> Option<StrColumn> {
+        let mut rest = self.bytes.as_slice().get(offset..)?;
+        let mut views = Vec::with_capacity(lengths.len());
+        let mut longest = 0;
+        for &length in lengths {
+            let length = length as usize;
+            let view = match rest.first_chunk::<INLINE_MAX>() {
+                Some(bytes) if length <= INLINE_MAX => short_view(bytes, length),
+                _ => StrView::new(rest.get(..length)?),
+            };
+            longest = longest.max(length);
+            views.push(view);
+            rest = &rest[length..];
+        }
+        let heaps = if longest > INLINE_MAX { self.heaps.clone() } else { Heaps::none() };
+        // SAFETY: every view that is not inline points into the bytes, which don't move or change while the heap lives.
+        Some(unsafe { StrColumn::new(views, heaps) })
+    }
+}
+
+impl Deref for SharedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn strings_outlive_their_bytes(strings in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..50)) {
+            let lengths: Vec<u32> = strings.iter().map(|string| string.len() as u32).collect();
+            let content: Vec<u8> = [vec![1, 2, 3], strings.concat()].concat();
+            let (end, bytes) = (content.len(), SharedBytes::new(content));
+            let column = bytes.strings(3, &lengths).unwrap();
+            prop_assert!(bytes.strings(3, &[&lengths[..], &[1]].concat()).is_none());
+            prop_assert!(bytes.strings(end + 1, &[]).is_none());
+            drop(bytes);
+            for (index, string) in strings.iter().enumerate() {
+                prop_assert_eq!(column.get(index), &string[..]);
+                if string.len() <= INLINE_MAX {
+                    prop_assert_eq!(column.views()[index].bits(), StrView::new(string).bits());
+                }
+            }
+        }
+    }
+}
