@@ -467,6 +467,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::StrColumn;
 
     /// A list of structs (number, text), any of it NULL.
     type Model = Option<Vec<Option<(Option<i32>, Option<String>)>>>;

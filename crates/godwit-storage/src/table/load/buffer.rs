@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::concatenate::concatenated_values;
-use godwit_vector::{Bitmap, Data, Dictionary, Flat, PhysicalType, StrColumn, Vector};
+use godwit_vector::{Bitmap, Data, Dictionary, Flat, PhysicalType, StrBuilder, Vector};
 
 use super::LoadColumn;
 use super::interner::Interner;
@@ -27,8 +27,8 @@ enum Values {
     Pieces(Vec<Flat>),
     /// Codes of the interner.
     Codes(Vec<u32>),
-    /// Strings one after the other, and where they end.
-    Strings(Vec<u8>, Vec<usize>),
+    /// Strings, copied.
+    Strings(StrBuilder),
 }
 
 /// Codes of the interner for the entries of the dictionary that was met last.
@@ -42,7 +42,7 @@ impl ColumnBuffer {
     pub(super) fn new(column: &LoadColumn) -> Self {
         let values = match &column.interner {
             Some(_) => Values::Codes(Vec::new()),
-            None if column.physical == PhysicalType::Str => Values::Strings(Vec::new(), Vec::new()),
+            None if column.physical == PhysicalType::Str => Values::Strings(StrBuilder::default()),
             None => Values::Pieces(Vec::new()),
         };
         Self { values, validity: None, rows: 0, translation: Translation::default() }
@@ -53,7 +53,7 @@ impl ColumnBuffer {
         match &self.values {
             Values::Pieces(pieces) => pieces.iter().map(|piece| piece.len() * piece.physical().width_bytes()).sum(),
             Values::Codes(codes) => codes.capacity() * size_of::<u32>(),
-            Values::Strings(bytes, ends) => bytes.capacity() + ends.capacity() * size_of::<usize>(),
+            Values::Strings(strings) => strings.allocated_bytes(),
         }
     }
 
@@ -72,7 +72,7 @@ impl ColumnBuffer {
         }
         match &mut self.values {
             Values::Pieces(pieces) => pieces.push(convert(vector, column.physical).to_flat()),
-            Values::Strings(bytes, ends) => append_strings(vector, bytes, ends),
+            Values::Strings(strings) => append_strings(vector, strings),
             Values::Codes(_) => unreachable!("columns with codes have an interner"),
         }
         Ok(())
@@ -123,15 +123,12 @@ impl ColumnBuffer {
     /// From codes to strings.
     fn give_up(&mut self, interner: &Interner) {
         let Values::Codes(codes) = &self.values else { return };
-        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(codes.len()));
+        let mut strings = StrBuilder::with_capacity(codes.len());
         for (row, &code) in codes.iter().enumerate() {
             let is_valid = self.validity.as_ref().is_none_or(|words| words[row / 64] >> (row % 64) & 1 == 1);
-            if is_valid {
-                bytes.extend_from_slice(interner.get(code));
-            }
-            ends.push(bytes.len());
+            strings.push(if is_valid { interner.get(code) } else { &[] });
         }
-        self.values = Values::Strings(bytes, ends);
+        self.values = Values::Strings(strings);
     }
 
     /// Takes the rows out; true if they are codes.
@@ -147,18 +144,11 @@ impl ColumnBuffer {
                 let values = Vector::from_values(std::mem::take(codes), validity);
                 if given_up {
                     // The rows that follow come as strings; these are turned into strings at the end.
-                    self.values = Values::Strings(Vec::new(), Vec::new());
+                    self.values = Values::Strings(StrBuilder::default());
                 }
                 (values, true)
             }
-            Values::Strings(bytes, ends) => {
-                let mut start = 0;
-                let strings = ends.iter().map(|&end| &bytes[std::mem::replace(&mut start, end)..end]);
-                let flat = Flat::Str(StrColumn::from_strings(strings));
-                bytes.clear();
-                ends.clear();
-                (Vector::flat(flat, validity), false)
-            }
+            Values::Strings(strings) => (Vector::flat(Flat::Str(std::mem::take(strings).finish()), validity), false),
         }
     }
 }
@@ -174,13 +164,8 @@ impl Translation {
     }
 }
 
-fn append_strings(vector: &Vector, bytes: &mut Vec<u8>, ends: &mut Vec<usize>) {
+fn append_strings(vector: &Vector, strings: &mut StrBuilder) {
     let flat = vector.to_flat();
-    let strings = flat.strings();
-    for row in 0..vector.len() {
-        if vector.is_valid(row) {
-            bytes.extend_from_slice(strings.get(row));
-        }
-        ends.push(bytes.len());
-    }
+    let column = flat.strings();
+    (0..vector.len()).for_each(|row| strings.push(if vector.is_valid(row) { column.get(row) } else { &[] }));
 }
