@@ -53,6 +53,8 @@ SELECTION_VECTORS = ROOT / "target/release/examples/selection_vectors"
 R_ROWS, S_ROWS, JOINS_MAX = 2_000_000, 200_000, 4
 PAPER_SCALE = 10
 SMOKE_FRACTION = 0.01
+# Close to the fastest strategy is what takes so much of its time at most.
+CLOSE = 1.15
 # Times that the tables are built to see how long it takes.
 BUILDS = 5
 # Of the rows, where every instruction is simulated.
@@ -104,6 +106,9 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_common(parser)
     parser.add_argument("--runs", type=int, default=3, help="counted runs of each strategy at each point [3]")
+    parser.add_argument(
+        "--close-runs", type=int, default=0, help="further runs of smart and of what is close to the fastest [0]"
+    )
     parser.add_argument("--figures", type=lambda text: text.split(","), default=FIGURES, help="some of " + ",".join(FIGURES))
     parser.add_argument(
         "--strategies",
@@ -121,12 +126,12 @@ def parse_arguments() -> argparse.Namespace:
     if missing := references - set(arguments.strategies):
         parser.error(f"the others are compared with {' and '.join(sorted(missing))}")
     arguments.scale = SMOKE_FRACTION if arguments.smoke else arguments.scale or 1.0
-    arguments.runs = 1 if arguments.smoke else arguments.runs
+    arguments.runs, arguments.close_runs = (1, 0) if arguments.smoke else (arguments.runs, arguments.close_runs)
     return arguments
 
 
 # Figures of times relative to a strategy's.
-RELATIVE_TO = {"16": "smart", "full": "none"}
+RELATIVE_TO = {"16": "smart", "full": "none", "overhead": "none"}
 
 
 def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, dict[float, float]]]:
@@ -150,26 +155,17 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
                 panels[point.panel] = selections(engine, point, arguments.runs)
                 continue
             built = statistics.median(building(engine, point.sql) for _ in range(BUILDS))
-            times = {strategy: [] for strategy in strategies}
-            # The first turn is a warm-up.
-            for turn in range(arguments.runs + (not arguments.smoke)):
-                # Each begins once: what a run leaves behind (memory, the processor's clock) is not always the same one's.
-                first = turn % len(strategies)
-                for strategy in strategies[first:] + strategies[:first]:
-                    run(engine, f"SET compaction = '{strategy}'")
-                    seconds, rows = run(engine, point.sql)
-                    same = times.setdefault("rows", [rows])[0]
-                    if rows != same:
-                        raise SystemExit(f"{strategy} gives {rows} instead of {same}: {point.sql}")
-                    if turn or arguments.smoke:
-                        times[strategy].append(seconds - built)
-            medians = {strategy: statistics.median(times[strategy]) for strategy in strategies}
+            turns = Turns(engine, point.sql, built)
+            if not arguments.smoke:
+                turns.warm_up(strategies)
+            turns.take(arguments.runs, strategies)
+            fastest = min(turns.median(strategy) for strategy in strategies)
+            close = [s for s in strategies if s == "smart" or turns.median(s) <= CLOSE * fastest]
+            turns.take(arguments.close_runs, close)
+            medians = {strategy: turns.median(strategy) for strategy in strategies}
             print(f"  {point.panel:>10} {point.x:>6g}  " + "  ".join(f"{s} {t:.3f}" for s, t in medians.items()), flush=True)
             for strategy in strategies:
-                # Of the same turn: a machine that is slow for a while is so for both.
-                ratios = [smart / other for smart, other in zip(times["smart"], times[strategy], strict=True)]
-                fastest = min(times["smart"]) / min(times[strategy])
-                for how, ratio in zip(behind, [statistics.median(ratios), fastest], strict=True):
+                for how, ratio in zip(behind, turns.smart_behind(strategy), strict=True):
                     behind[how][f"{point.panel}, {point.x:g}: {strategy}"] = ratio
             for strategy, median in medians.items():
                 relative = median / medians[reference] if (reference := RELATIVE_TO.get(figure)) else median
@@ -180,6 +176,46 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
             where, ratio = max(ratios.items(), key=lambda item: item[1])
             print(f"  smart is at most {ratio - 1:.1%} behind another by {how} ({where})", flush=True)
     return panels
+
+
+@dataclass
+class Turns:
+    """Times of a query under strategies that take turns."""
+
+    engine: EngineProcess
+    sql: str
+    # Seconds that building the tables takes: times are without them.
+    built: float
+    seconds: list[dict[str, float]] = field(default_factory=list)
+    rows: list | None = None
+
+    def warm_up(self, strategies: list[str]) -> None:
+        for strategy in strategies:
+            self.run(strategy)
+
+    def take(self, turns: int, strategies: list[str]) -> None:
+        for _ in range(turns):
+            # Each begins once: what a run leaves behind (memory, the processor's clock) is not always the same one's.
+            first = len(self.seconds) % len(strategies)
+            self.seconds.append({s: self.run(s) - self.built for s in strategies[first:] + strategies[:first]})
+
+    def run(self, strategy: str) -> float:
+        run(self.engine, f"SET compaction = '{strategy}'")
+        seconds, rows = run(self.engine, self.sql)
+        if self.rows not in (None, rows):
+            raise SystemExit(f"{strategy} gives {rows} instead of {self.rows}: {self.sql}")
+        self.rows = rows
+        return seconds
+
+    def median(self, strategy: str) -> float:
+        return statistics.median(turn[strategy] for turn in self.seconds if strategy in turn)
+
+    def smart_behind(self, strategy: str) -> tuple[float, float]:
+        """How many times as long as `strategy` the default takes: median of the turns' ratios, ratio of the fastest runs."""
+        # Of the same turn: a machine that is slow for a while is so for both.
+        both = [(turn["smart"], turn[strategy]) for turn in self.seconds if strategy in turn]
+        ratio = statistics.median(smart / other for smart, other in both)
+        return ratio, min(smart for smart, _ in both) / min(other for _, other in both)
 
 
 def run(engine: EngineProcess, sql: str) -> tuple[float, list]:
@@ -240,7 +276,7 @@ def instructions(arguments: argparse.Namespace) -> dict[str, dict[str, dict[floa
     panels: dict[str, dict[str, dict[float, float]]] = {}
     for point in list(figure_full(relations)):
         # Less what starting, loading and the first run take.
-        counts = {s: executed(s, point.sql, 4) - executed(s, point.sql, 1) for s in STRATEGIES}
+        counts = {s: executed(s, point.sql, 4) - executed(s, point.sql, 1) for s in arguments.strategies}
         relative = {strategy: count / counts["none"] for strategy, count in counts.items()}
         print(f"  {point.x:g} joins  " + "  ".join(f"{s} {ratio:.4f}" for s, ratio in relative.items()), flush=True)
         for strategy, ratio in relative.items():
