@@ -64,12 +64,13 @@ fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
             }
             assert!(found == expected, "{compaction:?}");
             let (input, output) = (compactor.metrics().input(), compactor.metrics().output());
-            assert!(output.chunks < count / 2, "{compaction:?}");
+            let learns = matches!(compaction, Compaction::Learning | Compaction::Smart);
+            // Nothing follows here that costs anything: a learner may well find that no compaction is fastest.
+            assert!(output.chunks < if learns { count } else { count / 2 }, "{compaction:?}");
             let shown = shown_at.compaction().unwrap();
             assert_eq!(shown.arrived, FlowCounts { rows: rows.len() as u64, chunks: count });
             assert_eq!((shown.arrived, shown.left), (input, output));
             assert!((1..=input.rows).contains(&shown.rows_copied), "{shown:?}");
-            let learns = matches!(compaction, Compaction::Learning | Compaction::Smart);
             assert_eq!(!shown.tried.is_empty(), learns, "{shown:?}");
         }
     }
