@@ -115,6 +115,49 @@ impl SourceWorker for ChunksWorker {
     }
 }
 
+/// Passes chunks on, and does something for each.
+pub(crate) struct ForEachChunk {
+    action: Arc<dyn Fn() + Send + Sync>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl ForEachChunk {
+    pub(crate) fn new(action: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { action: Arc::new(action), metrics: OperatorMetrics::new("ForEachChunk") })
+    }
+}
+
+impl Transform for ForEachChunk {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(ForEachChunkWorker { action: self.action.clone(), chunk: None }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct ForEachChunkWorker {
+    action: Arc<dyn Fn() + Send + Sync>,
+    chunk: Option<Chunk>,
+}
+
+impl TransformWorker for ForEachChunkWorker {
+    fn push(&mut self, chunk: Chunk) -> Result<()> {
+        (self.action)();
+        self.chunk = Some(chunk);
+        Ok(())
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        Ok(self.chunk.take().map_or(TransformVerdict::NeedInput, TransformVerdict::Chunk))
+    }
+}
+
 /// Keeps the rows it gets, as values.
 pub(crate) struct Collected {
     rows: Arc<Mutex<Vec<Row>>>,

@@ -17,8 +17,10 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::operators::NothingSink;
-use crate::pipeline::{ChunkEffect, Pipeline, TransformVerdict, TransformWorker};
-use crate::testing::{COLLISIONS, Chunks, Collected, Random, Row, World, column_type, pipeline, random_vector, run};
+use crate::pipeline::Pipeline;
+use crate::testing::{
+    COLLISIONS, Chunks, Collected, ForEachChunk, Random, Row, World, column_type, pipeline, random_vector, run,
+};
 use naive::{NaiveJoin, sorted};
 
 const KINDS: [JoinKind; 10] = [
@@ -207,7 +209,7 @@ impl Case {
             pipeline(Chunks::new(probe), vec![join.probe()], output.clone(), &[1]),
         ];
         if let Some(after) = asked_after {
-            pipelines[2].transforms.insert(0, Asker::new(&query.memory, after));
+            pipelines[2].transforms.insert(0, asker(&query.memory, after));
         }
         if let Some(rest) = join.rest() {
             pipelines.push(Pipeline { source: rest, transforms: vec![], sink: output.clone(), depends_on: vec![2] });
@@ -347,53 +349,14 @@ fn agrees_on_disk() {
 }
 
 /// Passes chunks on, and claims all memory when so many have passed, as another query would.
-struct Asker {
-    shared: Arc<(AtomicUsize, MemoryClaim)>,
-    after: usize,
-    metrics: Arc<OperatorMetrics>,
-}
-
-impl Asker {
-    fn new(memory: &BufferManager, after: usize) -> Arc<Self> {
-        let shared = Arc::new((AtomicUsize::new(0), memory.claim()));
-        Arc::new(Self { shared, after, metrics: OperatorMetrics::new("Asker") })
-    }
-}
-
-impl Transform for Asker {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(AskerWorker { shared: self.shared.clone(), after: self.after, chunk: None }))
-    }
-
-    fn effect(&self) -> ChunkEffect {
-        ChunkEffect::Streams
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
-    }
-}
-
-struct AskerWorker {
-    shared: Arc<(AtomicUsize, MemoryClaim)>,
-    after: usize,
-    chunk: Option<Chunk>,
-}
-
-impl TransformWorker for AskerWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
-        let (seen, claim) = &*self.shared;
-        if seen.fetch_add(1, Ordering::Relaxed) == self.after {
+fn asker(memory: &BufferManager, after: usize) -> Arc<ForEachChunk> {
+    let (seen, claim) = (AtomicUsize::new(0), memory.claim());
+    ForEachChunk::new(move || {
+        if seen.fetch_add(1, Ordering::Relaxed) == after {
             claim.report(16 << 20, 1 << 20, 1e6);
             claim.request();
         }
-        self.chunk = Some(chunk);
-        Ok(())
-    }
-
-    fn pull(&mut self) -> Result<TransformVerdict> {
-        Ok(self.chunk.take().map_or(TransformVerdict::NeedInput, TransformVerdict::Chunk))
-    }
+    })
 }
 
 /// While the probe side streams, partitions are given up when others ask for memory, whether all build rows were resident
