@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 from matplotlib.ticker import LogLocator
 
 import compaction_model
-from engines import EngineProcess, Limits
+from engines import EngineProcess, Limits, loads
 from options import ROOT, add_common, circumstances, list_of
 from plot import panel_axes, save, tidy
 
@@ -377,7 +377,7 @@ class Relations:
 
     def loads(self) -> list[str]:
         """Statements that make the tables."""
-        return [f"CREATE TABLE {table} AS SELECT * FROM '{file}'" for table, file in self.files.items()]
+        return loads(self.files)
 
     @property
     def s_rows(self) -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import duckdb
 
+from engines import loads
 from options import SMALLEST_MEMORY_LIMIT, add_common, parse_size
 from suites import SUITES, Options
 
@@ -52,9 +53,8 @@ def main() -> int:
 
 
 def load_godwit(arguments: argparse.Namespace, tables: dict[str, Path], limit_bytes: int, file: Path) -> None:
-    script = [f"SET memory_limit = '{limit_bytes}B'"]
-    script += [f"CREATE TABLE {name} AS SELECT * FROM '{parquet}'" for name, parquet in tables.items()]
-    words = [word for statement in [*script, "CHECKPOINT"] for word in ("-c", statement)]
+    script = [f"SET memory_limit = '{limit_bytes}B'", *loads(tables), "CHECKPOINT"]
+    words = [word for statement in script for word in ("-c", statement)]
     command = [arguments.godwit, file, "--threads", str(arguments.threads), *words]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
@@ -63,9 +63,8 @@ def load_duckdb(arguments: argparse.Namespace, tables: dict[str, Path], limit_by
     with duckdb.connect(str(file)) as connection:
         connection.execute(f"SET threads = {arguments.threads}")
         connection.execute(f"SET memory_limit = '{limit_bytes}B'")
-        for name, parquet in tables.items():
-            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM '{parquet}'")
-        connection.execute("CHECKPOINT")
+        for statement in [*loads(tables), "CHECKPOINT"]:
+            connection.execute(statement)
 
 
 if __name__ == "__main__":

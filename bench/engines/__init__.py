@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from engines.base import Engine, Limits, Unsupported
+from engines.base import Engine, Limits, Unsupported, loads
 from engines.process import EngineError, EngineProcess
 
-__all__ = ["ENGINES", "Engine", "EngineError", "EngineProcess", "Limits", "Unsupported"]
+__all__ = ["ENGINES", "Engine", "EngineError", "EngineProcess", "Limits", "Unsupported", "loads"]
 
 
 def _godwit(*settings: str) -> Callable[[Limits], Engine]:

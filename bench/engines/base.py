@@ -34,6 +34,11 @@ def unfinished(file: Path) -> Iterator[Path]:
     path.rename(file)
 
 
+def loads(tables: dict[str, Path]) -> list[str]:
+    """Statements that copy Parquet files into tables of these names."""
+    return [f"CREATE TABLE {name} AS SELECT * FROM '{parquet}'" for name, parquet in tables.items()]
+
+
 class Engine(ABC):
     """An open engine. The driver times `run`, from SQL text to the last row in the client's hands."""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 
-from engines.base import unfinished
+from engines.base import loads, unfinished
 from engines.duckdb import DuckDB
 
 
@@ -20,5 +20,6 @@ def native_file(parquet: Path) -> Path:
     file = parquet.with_suffix(".duckdb")
     if not file.exists():
         with unfinished(file) as path, duckdb.connect(path) as connection:
-            connection.execute(f"CREATE TABLE content AS SELECT * FROM '{parquet}'")
+            for load in loads({"content": parquet}):
+                connection.execute(load)
     return file

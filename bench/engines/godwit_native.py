@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from engines.base import unfinished
+from engines.base import loads, unfinished
 from engines.godwit import Godwit
 
 
@@ -18,9 +18,8 @@ def native_file(program: Path, tables: dict[str, Path]) -> Path:
     folder = next(iter(tables.values())).parent
     file = folder / f"{'-'.join(sorted(tables))[:100]}.godwit"
     if not file.exists() or file.stat().st_mtime < program.stat().st_mtime:
-        loads = [f"CREATE TABLE {name} AS SELECT * FROM '{parquet}'" for name, parquet in tables.items()]
         with unfinished(file) as path:
-            command = [program, path, *(word for load in loads for word in ("-c", load))]
+            command = [program, path, *(word for load in loads(tables) for word in ("-c", load))]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             Path(f"{path}.wal").rename(f"{file}.wal")
     return file

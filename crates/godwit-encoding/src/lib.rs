@@ -13,7 +13,8 @@
 //!   Decimals     doubles that are decimals: packed integers       decimals.rs
 //!   RunLength    ends of runs, a value per run                    run_length.rs
 //!   Plain        fixed-width values as they are                   plain.rs
-//!   Text         strings, as they are or by a symbol table        text.rs     (FSST)
+//!   Text         strings as they are, shared with the body        text.rs
+//!   Symbols      strings by a table of symbols                    text.rs     (FSST)
 //! ```
 //!
 //! Strings of few distinct values are not encoded here: the table replaces them by the codes of its

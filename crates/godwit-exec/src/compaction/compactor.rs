@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::Compaction;
 use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, MODEL_ROUNDS, ROUND_CHUNKS, ROUNDS_BEFORE_LEARNING};
 use super::deferral::{Deferral, Stopwatch};
-use super::learner::{Arm, Learner};
+use super::learner::{Arm, Learner, rounds_to_hold};
 use super::model::{Costs, RowShape, Traffic};
 use crate::QueryContext;
 use crate::metrics::{CompactionAccount, CompactionCounts, FlowCounts, OperatorMetrics};
@@ -68,7 +68,7 @@ impl Transform for Compactor {
             Compaction::Full => Rule::Full,
             Compaction::Binary => Rule::Fixed,
             Compaction::Dynamic => Rule::Modelled,
-            Compaction::Learning | Compaction::Smart => Rule::Learned(None),
+            Compaction::Learning | Compaction::Smart => Rule::Learned(Phase::Waits),
             Compaction::None | Compaction::Logical => unreachable!("these have no compactors"),
         };
         Ok(Box::new(CompactorWorker {
@@ -128,8 +128,19 @@ enum Rule {
     Fixed,
     /// The cost model.
     Modelled,
-    /// The cost model at first, then the learner: the arm that is being tried.
-    Learned(Option<Arm>),
+    /// The cost model at first, then the learner.
+    Learned(Phase),
+}
+
+/// What a learner does with a round.
+#[derive(Clone, Copy)]
+enum Phase {
+    /// Nothing: the pipeline may be too short to learn anything.
+    Waits,
+    /// It measures how fast an arm is.
+    Measures(Arm),
+    /// It lets the chunks of so many rounds go by the best arm so far.
+    Holds(u32),
 }
 
 /// Some chunks under one threshold, until nothing of them is held back.
@@ -193,8 +204,7 @@ impl TransformWorker for CompactorWorker {
             // Never worth a copy, nor a look at the clock.
             self.pass(chunk);
         } else {
-            // Until thresholds are tried, nobody asks what chunks take.
-            if matches!(self.rule, Rule::Learned(Some(_))) {
+            if matches!(self.rule, Rule::Learned(Phase::Measures(_))) {
                 self.round.under_way = Some(Stopwatch::start(&self.deferral));
             }
             self.round.chunks += 1;
@@ -223,7 +233,8 @@ impl TransformWorker for CompactorWorker {
             self.round.latency += latency.unwrap_or_default();
             self.round.was_interrupted |= latency.is_none();
         }
-        if self.round.chunks >= ROUND_CHUNKS && self.round.rows > 0 && self.buffer.is_empty() {
+        let rounds = if let Rule::Learned(Phase::Holds(rounds)) = self.rule { rounds } else { 1 };
+        if self.round.chunks >= rounds * ROUND_CHUNKS && self.round.rows > 0 && self.buffer.is_empty() {
             self.end_round();
         }
         Ok(TransformVerdict::NeedInput)
@@ -286,18 +297,21 @@ impl CompactorWorker {
         self.shared.add(std::mem::take(&mut self.pending));
         match &mut self.rule {
             Rule::Full | Rule::Fixed => {}
-            Rule::Learned(arm) if self.rounds > ROUNDS_BEFORE_LEARNING => {
-                let mut learner = self.shared.learner.lock();
-                if let Some(arm) = arm.take()
+            Rule::Learned(phase) if self.rounds > ROUNDS_BEFORE_LEARNING => {
+                let (mut learner, threshold_max) = (self.shared.learner.lock(), self.chunk_rows / 2);
+                let mut rounds = 0;
+                if let Phase::Measures(arm) = *phase
                     && !round.was_interrupted
                     && !round.latency.is_zero()
                 {
                     let chunks = round.rows as f64 / self.chunk_rows as f64;
                     learner.reward(arm, round.latency.as_secs_f64() * 1e3 / chunks);
+                    rounds = rounds_to_hold(round.latency / round.chunks);
                 }
-                let next = learner.select(self.chunk_rows / 2);
-                self.threshold = next.threshold();
-                *arm = Some(next);
+                let held = learner.hold(rounds, threshold_max);
+                let arm = held.unwrap_or_else(|| learner.select(threshold_max));
+                *phase = if held.is_some() { Phase::Holds(rounds) } else { Phase::Measures(arm) };
+                self.threshold = arm.threshold();
             }
             Rule::Modelled | Rule::Learned(_) => {
                 if self.rounds % MODEL_ROUNDS == 1 {

@@ -14,7 +14,8 @@ pub(super) const TRIES_MIN: u32 = 8;
 /// Rewards that the mean of an arm is taken over (section 4.2).
 pub(super) const REWARDS_KEPT: usize = 16;
 
-/// Rounds between snapshots of the rewards (section 4.2 has 1,024 chunks; a round has 16 at least).
+/// Measured rounds between snapshots of the rewards (section 4.2 has 1,024 chunks; a round has 16 at least, and between two
+/// that are measured some may be held).
 pub(super) const SNAPSHOT_ROUNDS: u32 = 64;
 
 /// A reward that changed by this factor since the snapshot makes the learner begin again (section 4.2).
@@ -22,6 +23,15 @@ pub(super) const ANOMALY_FACTOR: f64 = 2.0;
 
 /// Chunks in a round at least: latencies of single chunks are mostly noise, and a chunk that was only buffered has none.
 pub(super) const ROUND_CHUNKS: u32 = 16;
+
+/// To look at the clock when a chunk arrives and when it is done takes about so long...
+pub(super) const MEASURING: Duration = Duration::from_nanos(100);
+
+/// ...and may take one part in so many of what all chunks take: a join needs some microseconds for a chunk of ten rows.
+pub(super) const MEASURING_SHARE: u32 = 200;
+
+/// Rounds between two that are measured, at most: what is fastest may change.
+pub(super) const HELD_ROUNDS_MAX: u32 = 15;
 
 /// Rounds with the cost model's threshold before the arms are tried. A pipeline that is over sooner (16,384 rows of
 /// single-row chunks, or 131,072 of half-full ones) is too short to win back what trying costs.

@@ -3,8 +3,16 @@
 //! The reward of a round is 1 / (milliseconds that a full chunk's worth of rows took, copying and all following
 //! operators included). The paper rewards single chunks; a chunk that is only buffered then looks infinitely fast, and
 //! the one that fills the buffer pays for all. Rounds end when the buffer is empty, so that each pays for itself.
+//!
+//! Where chunks take so little that looking at the clock for each would show, the best arm so far is held for some rounds
+//! between two that are measured, once all arms are tried.
 
-use super::config::{ANOMALY_FACTOR, ARMS, REWARDS_KEPT, SNAPSHOT_ROUNDS, TRIES_MIN};
+use std::ops::Range;
+use std::time::Duration;
+
+use super::config::{
+    ANOMALY_FACTOR, ARMS, HELD_ROUNDS_MAX, MEASURING, MEASURING_SHARE, REWARDS_KEPT, SNAPSHOT_ROUNDS, TRIES_MIN,
+};
 
 /// One of [`ARMS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +33,7 @@ pub(super) struct Learner {
     snapshot: Option<[f64; ARMS.len()]>,
     /// How often it began again because rewards had changed.
     resets: u32,
-    /// How often each arm was selected, resets notwithstanding.
+    /// Rounds with each arm, measured or held, resets notwithstanding.
     history: [u64; ARMS.len()],
 }
 
@@ -59,10 +67,21 @@ impl ArmRecord {
     }
 }
 
+/// The arms with a threshold up to `threshold_max`.
+fn arms_to(threshold_max: usize) -> Range<usize> {
+    0..ARMS.partition_point(|&threshold| threshold <= threshold_max)
+}
+
+/// For how many rounds to hold an arm, if a chunk takes so long on average.
+pub(super) fn rounds_to_hold(chunk_latency: Duration) -> u32 {
+    let rounds = (MEASURING * MEASURING_SHARE).as_nanos() / chunk_latency.as_nanos().max(1);
+    rounds.min(u128::from(HELD_ROUNDS_MAX)) as u32
+}
+
 impl Learner {
-    /// The arm for the next round, of those with a threshold up to `threshold_max`.
+    /// The arm for the next round that is measured, of those with a threshold up to `threshold_max`.
     pub(super) fn select(&mut self, threshold_max: usize) -> Arm {
-        let arms = 0..ARMS.partition_point(|&threshold| threshold <= threshold_max);
+        let arms = arms_to(threshold_max);
         let untried = arms.clone().filter(|&arm| self.arms[arm].selected < TRIES_MIN);
         let arm = untried.min_by_key(|&arm| self.arms[arm].selected).unwrap_or_else(|| {
             let bound = |arm: usize| self.arms[arm].upper_bound(self.selected);
@@ -72,6 +91,19 @@ impl Learner {
         self.selected += 1;
         self.history[arm] += 1;
         Arm(arm)
+    }
+
+    /// The arm for so many rounds that aren't measured, which is the best so far; `None` if there are none, or until all arms
+    /// have been tried.
+    pub(super) fn hold(&mut self, rounds: u32, threshold_max: usize) -> Option<Arm> {
+        let arms = arms_to(threshold_max);
+        if rounds == 0 || arms.clone().any(|arm| self.arms[arm].selected < TRIES_MIN) {
+            return None;
+        }
+        let mean = |arm: usize| self.arms[arm].mean();
+        let best = arms.max_by(|&a, &b| mean(a).total_cmp(&mean(b)))?;
+        self.history[best] += u64::from(rounds);
+        Some(Arm(best))
     }
 
     /// The round with `arm` took `ms` milliseconds for each full chunk's worth of rows.
@@ -97,7 +129,7 @@ impl Learner {
         }
     }
 
-    /// How often each threshold was selected.
+    /// Rounds with each threshold.
     pub(super) fn history(&self) -> impl Iterator<Item = (usize, u64)> {
         ARMS.into_iter().zip(self.history)
     }
@@ -136,6 +168,28 @@ mod tests {
             let near = most_played(played).abs_diff(best);
             assert!(near <= 32, "best is {best}, played {played:?}");
         }
+    }
+
+    #[test]
+    fn the_best_is_held_once_all_arms_are_tried() {
+        let mut learner = Learner::default();
+        let latency = |threshold: usize| if threshold == 256 { 0.1 } else { 0.2 };
+        play(&mut learner, (ARMS.len() as u32) * TRIES_MIN - 1, latency);
+        assert_eq!(learner.hold(5, usize::MAX), None);
+        play(&mut learner, 1, latency);
+        assert_eq!(learner.hold(0, usize::MAX), None);
+        let before: u64 = learner.history.iter().sum();
+        assert_eq!(learner.hold(5, usize::MAX).map(Arm::threshold), Some(256));
+        assert_eq!(learner.history.iter().sum::<u64>(), before + 5);
+        // Of those that a chunk can have.
+        assert!(learner.hold(5, 64).unwrap().threshold() <= 64);
+    }
+
+    #[test]
+    fn the_less_a_chunk_takes_the_fewer_are_measured() {
+        let microseconds = [50, 20, 5, 1, 0];
+        let held = microseconds.map(|us| rounds_to_hold(Duration::from_micros(us)));
+        assert_eq!(held, [0, 1, 4, HELD_ROUNDS_MAX, HELD_ROUNDS_MAX]);
     }
 
     #[test]

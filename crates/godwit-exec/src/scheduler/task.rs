@@ -19,6 +19,10 @@ use crate::pipeline::{
 /// How long a task runs before other queries get their turn. Long against a chunk (some 10 µs), short for people.
 const QUANTUM: Duration = Duration::from_millis(10);
 
+/// Steps between two looks at the clock, where no new chunk begins meanwhile: a step with a chunk of a few rows takes little more
+/// than the look.
+const STEPS_PER_LOOK: u32 = 8;
+
 /// What a task says after a quantum.
 pub(super) enum Step {
     Yield,
@@ -86,6 +90,7 @@ impl PipelineTask {
             None => Workers::new(&run, pipeline)?,
         };
         let deadline = Instant::now() + QUANTUM;
+        let mut steps = 0u32;
         loop {
             run.query.cancel.check()?;
             if let Position::Combine = workers.position {
@@ -93,7 +98,9 @@ impl PipelineTask {
                 return Ok(Step::Finished);
             }
             let blocked = workers.step(&self.stop)?;
-            if blocked.is_some() || Instant::now() >= deadline {
+            steps = steps.wrapping_add(1);
+            let looks = workers.is_at_source() || steps.is_multiple_of(STEPS_PER_LOOK);
+            if blocked.is_some() || (looks && Instant::now() >= deadline) {
                 self.workers = Some(workers);
                 return Ok(blocked.map_or(Step::Yield, Step::Blocked));
             }
@@ -114,6 +121,11 @@ impl Workers {
             stages,
             profile: query.settings.profile,
         })
+    }
+
+    /// True if all that was begun is done.
+    fn is_at_source(&self) -> bool {
+        matches!(self.position, Position::Source)
     }
 
     /// Asks whoever is next, once. Returns the signal to wait for, if any.
