@@ -55,6 +55,8 @@ PAPER_SCALE = 10
 SMOKE_FRACTION = 0.01
 # Close to the fastest strategy is what takes so much of its time at most.
 CLOSE = 1.15
+# Standard error of a median, relative to that of a mean, where values are distributed normally.
+MEDIAN_ERROR = 1.25
 # Times that the tables are built to see how long it takes.
 BUILDS = 5
 # Of the rows, where every instruction is simulated.
@@ -139,7 +141,7 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
     relations = Relations(arguments.data / f"compaction-{arguments.scale:g}", arguments.scale)
     points = list(POINTS[figure](relations))
     panels: dict[str, dict[str, dict[float, float]]] = {}
-    behind: dict[str, dict[str, float]] = {"median of a turn's ratios": {}, "fastest runs": {}}
+    behind: dict[str, tuple[float, float]] = {}
     strategies: list[str] = arguments.strategies
     with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
         limits = Limits(arguments.threads, None, arguments.godwit, Path(scratch))
@@ -165,16 +167,14 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
             medians = {strategy: turns.median(strategy) for strategy in strategies}
             print(f"  {point.panel:>10} {point.x:>6g}  " + "  ".join(f"{s} {t:.3f}" for s, t in medians.items()), flush=True)
             for strategy in strategies:
-                for how, ratio in zip(behind, turns.smart_behind(strategy), strict=True):
-                    behind[how][f"{point.panel}, {point.x:g}: {strategy}"] = ratio
+                behind[f"{point.panel}, {point.x:g}: {strategy}"] = turns.smart_behind(strategy)
             for strategy, median in medians.items():
                 relative = median / medians[reference] if (reference := RELATIVE_TO.get(figure)) else median
                 panels.setdefault(point.panel, {}).setdefault(strategy, {})[point.x] = relative
         engine.stop()
-    for how, ratios in behind.items():
-        if ratios:
-            where, ratio = max(ratios.items(), key=lambda item: item[1])
-            print(f"  smart is at most {ratio - 1:.1%} behind another by {how} ({where})", flush=True)
+    if behind:
+        where, (ratio, error) = max(behind.items(), key=lambda item: item[1])
+        print(f"  smart is at most {ratio - 1:.1%} ± {error:.1%} behind another ({where})", flush=True)
     return panels
 
 
@@ -211,11 +211,11 @@ class Turns:
         return statistics.median(turn[strategy] for turn in self.seconds if strategy in turn)
 
     def smart_behind(self, strategy: str) -> tuple[float, float]:
-        """How many times as long as `strategy` the default takes: median of the turns' ratios, ratio of the fastest runs."""
+        """How many times as long as `strategy` the default takes: the median of the turns' ratios, and its standard error."""
         # Of the same turn: a machine that is slow for a while is so for both.
-        both = [(turn["smart"], turn[strategy]) for turn in self.seconds if strategy in turn]
-        ratio = statistics.median(smart / other for smart, other in both)
-        return ratio, min(smart for smart, _ in both) / min(other for _, other in both)
+        ratios = [turn["smart"] / turn[strategy] for turn in self.seconds if strategy in turn]
+        deviation = statistics.stdev(ratios) if len(ratios) > 1 else 0.0
+        return statistics.median(ratios), MEDIAN_ERROR * deviation / len(ratios) ** 0.5
 
 
 def run(engine: EngineProcess, sql: str) -> tuple[float, list]:

@@ -28,7 +28,7 @@ pub(super) const ROUND_CHUNKS: u32 = 16;
 pub(super) const MEASURING: Duration = Duration::from_nanos(100);
 
 /// ...and may take one part in so many of what all chunks take: a join needs some microseconds for a chunk of ten rows.
-pub(super) const MEASURING_SHARE: u32 = 200;
+pub(super) const MEASURING_SHARE: u32 = 150;
 
 /// Rounds between two that are measured, at most: what is fastest may change.
 pub(super) const HELD_ROUNDS_MAX: u32 = 15;

@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn the_less_a_chunk_takes_the_fewer_are_measured() {
-        let microseconds = [50, 20, 5, 1, 0];
+        let microseconds = [50, 20, 5, 2, 0];
         let held = microseconds.map(|us| rounds_to_hold(Duration::from_micros(us)));
-        assert_eq!(held, [0, 1, 4, HELD_ROUNDS_MAX, HELD_ROUNDS_MAX]);
+        assert_eq!(held, [0, 0, 3, 7, HELD_ROUNDS_MAX]);
     }
 
     #[test]
