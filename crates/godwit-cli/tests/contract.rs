@@ -161,14 +161,14 @@ fn large_results_are_fetched_within_the_limit() {
 /// The smallest limit for two threads.
 const FLOOR_MIB: u64 = 96;
 
-/// The tables of TPC-H, small, and its queries with the names that they have in the repository.
+/// The tables of TPC-H, small, and its queries with the names that they have in the repository. Tests run in the folder of
+/// their package, wherever they were built.
 fn tpch() -> (tempfile::TempDir, Vec<(String, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let demo = ["demo", "--scale", "0.3", "--directory", folder.path().to_str().expect("the path is text")];
     let output = Command::new(env!("CARGO_BIN_EXE_godwit")).args(demo).output().expect("the shell was built");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let queries = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch");
-    let files = std::fs::read_dir(queries).unwrap().map(|entry| entry.unwrap().path());
+    let files = std::fs::read_dir("../../tests/tpch").unwrap().map(|entry| entry.unwrap().path());
     let query = |path: std::path::PathBuf| {
         (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
     };

@@ -25,9 +25,9 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use flate2::read::GzDecoder;
 use godwit::{Config, Connection, Database};
 
-/// Unpacks a file of this folder.
+/// Unpacks a file of this folder. Tests run in the folder of their package, wherever they were built.
 fn unpack(name: &str, target: &Path) {
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats").join(name);
+    let packed = Path::new("tests/formats").join(name);
     let mut content = Vec::new();
     GzDecoder::new(File::open(packed).unwrap()).read_to_end(&mut content).unwrap();
     fs::write(target, content).unwrap();
