@@ -146,7 +146,7 @@ def measured(figure: str, arguments: argparse.Namespace) -> dict[str, dict[str, 
     with tempfile.TemporaryDirectory(prefix="godwit-bench-") as scratch:
         limits = Limits(arguments.threads, None, arguments.godwit, Path(scratch))
         engine = EngineProcess("godwit", limits, {}, arguments.timeout)
-        for statement in relations.loads():
+        for statement in loads(relations.files):
             run(engine, statement)
         run(engine, "SET join_filters = false")
         run(engine, "SET join_order = 'written'")
@@ -268,7 +268,7 @@ def instructions(arguments: argparse.Namespace) -> dict[str, dict[str, dict[floa
 
     def executed(strategy: str, sql: str, times: int) -> int:
         settings = ["SET join_filters = false", f"SET compaction = '{strategy}'"]
-        script = ";\n".join([*relations.loads(), *settings, *[sql] * times, ""])
+        script = ";\n".join([*loads(relations.files), *settings, *[sql] * times, ""])
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(arguments.godwit)]
         done = subprocess.run([*command, "--threads", "1"], input=script, capture_output=True, text=True, check=True)
         return int(re.search(r"Collected : (\d+)", done.stderr)[1])
@@ -374,10 +374,6 @@ class Relations:
         carried = ", ".join(f"max({column})" for column in columns)
         joined = " ".join(f"JOIN {table} s{number} ON r.id{number} = s{number}.id" for number, table in enumerate(s, 1))
         return f"SELECT count(*), max(r.str), {carried} FROM {r} r {joined} WHERE {condition}"
-
-    def loads(self) -> list[str]:
-        """Statements that make the tables."""
-        return loads(self.files)
 
     @property
     def s_rows(self) -> int:

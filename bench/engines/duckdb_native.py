@@ -20,6 +20,6 @@ def native_file(parquet: Path) -> Path:
     file = parquet.with_suffix(".duckdb")
     if not file.exists():
         with unfinished(file) as path, duckdb.connect(path) as connection:
-            for load in loads({"content": parquet}):
-                connection.execute(load)
+            [load] = loads({"content": parquet})
+            connection.execute(load)
     return file

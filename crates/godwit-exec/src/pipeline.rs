@@ -99,18 +99,21 @@ pub enum ChunkEffect {
     Limits,
 }
 
-/// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` until it answers `NeedInput`, and so on;
-/// at the end `finish` once, then `pull` again until `NeedInput`.
+/// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` as long as the answer before was
+/// [`TransformVerdict::Chunk`], and so on; at the end `finish` once, then `pull` likewise. Where chunks are small, calls are
+/// what counts: an operator that makes one chunk of each is called once for it.
 pub trait TransformWorker: Send {
-    /// Takes a chunk (never empty).
-    fn push(&mut self, chunk: Chunk) -> Result<()>;
+    /// Takes a chunk (never empty), and gives the first that is made of it.
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict>;
 
-    /// The next chunk made of what was pushed.
-    fn pull(&mut self) -> Result<TransformVerdict>;
+    /// The next chunk made of what was pushed. All that follows is done with the one before.
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        Ok(TransformVerdict::NeedInput)
+    }
 
-    /// The input of this task has ended: what is held back (compaction buffers) may be pulled now.
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
+    /// The input of this task has ended: what is held back (compaction buffers) may go on now.
+    fn finish(&mut self) -> Result<TransformVerdict> {
+        Ok(TransformVerdict::NeedInput)
     }
 }
 
@@ -118,6 +121,8 @@ pub trait TransformWorker: Send {
 pub enum TransformVerdict {
     /// Rows (never empty); ask again.
     Chunk(Chunk),
+    /// Rows (never empty), with which everything that was pushed is dealt with.
+    LastChunk(Chunk),
     /// Everything that was pushed is dealt with.
     NeedInput,
     /// No more output whatever is pushed (a limit was reached): the whole pipeline may stop.

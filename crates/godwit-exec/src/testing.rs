@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use arrow_schema::DataType;
 use godwit_common::Result;
@@ -78,6 +79,14 @@ pub(crate) fn pipeline(
     Pipeline { source, transforms, sink, depends_on: depends_on.to_vec() }
 }
 
+/// Keeps the thread busy for so long.
+pub(crate) fn work_for(duration: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < duration {
+        std::hint::spin_loop();
+    }
+}
+
 /// Emits chunks from all workers.
 pub(crate) struct Chunks {
     shared: Arc<(Vec<Chunk>, AtomicUsize)>,
@@ -129,7 +138,7 @@ impl ForEachChunk {
 
 impl Transform for ForEachChunk {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(ForEachChunkWorker { action: self.action.clone(), chunk: None }))
+        Ok(Box::new(ForEachChunkWorker(self.action.clone())))
     }
 
     fn effect(&self) -> ChunkEffect {
@@ -141,20 +150,12 @@ impl Transform for ForEachChunk {
     }
 }
 
-struct ForEachChunkWorker {
-    action: Arc<dyn Fn() + Send + Sync>,
-    chunk: Option<Chunk>,
-}
+struct ForEachChunkWorker(Arc<dyn Fn() + Send + Sync>);
 
 impl TransformWorker for ForEachChunkWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
-        (self.action)();
-        self.chunk = Some(chunk);
-        Ok(())
-    }
-
-    fn pull(&mut self) -> Result<TransformVerdict> {
-        Ok(self.chunk.take().map_or(TransformVerdict::NeedInput, TransformVerdict::Chunk))
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
+        (self.0)();
+        Ok(TransformVerdict::LastChunk(chunk))
     }
 }
 

@@ -195,63 +195,79 @@ struct CompactorWorker {
 }
 
 impl TransformWorker for CompactorWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
         self.pending.arrived.add_chunk(chunk.len());
         self.copied.columns = chunk.width();
         if matches!(self.rule, Rule::Full) {
             self.fill_up(&chunk);
-        } else if chunk.len() > self.chunk_rows / 2 {
-            // Never worth a copy, nor a look at the clock.
-            self.pass(chunk);
-        } else {
-            if matches!(self.rule, Rule::Learned(Phase::Measures(_))) {
-                self.round.under_way = Some(Stopwatch::start(&self.deferral));
-            }
-            self.round.chunks += 1;
-            if chunk.len() > self.threshold {
-                self.round.rows += chunk.len() as u64;
-                self.pass(chunk);
-            } else {
-                self.hold_back(&chunk);
-            }
+            return Ok(self.answer());
         }
-        Ok(())
+        if chunk.len() > self.chunk_rows / 2 {
+            // Never worth a copy, nor a look at the clock.
+            return Ok(self.pass(chunk));
+        }
+        if matches!(self.rule, Rule::Learned(Phase::Measures(_))) {
+            self.round.under_way = Some(Stopwatch::start(&self.deferral));
+        }
+        self.round.chunks += 1;
+        if chunk.len() > self.threshold {
+            self.round.rows += chunk.len() as u64;
+            return Ok(self.pass(chunk));
+        }
+        self.hold_back(&chunk);
+        Ok(self.answer())
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {
-        // All that follows is done with what it got.
         self.deferral.settle();
-        if let Some(Ready { chunk, was_held_back }) = self.ready.pop_front() {
-            self.pending.left.add_chunk(chunk.len());
-            if was_held_back && matches!(self.rule, Rule::Learned(_)) {
-                self.deferral.hand_on(chunk.len());
-            }
-            return Ok(TransformVerdict::Chunk(chunk));
+        Ok(self.answer())
+    }
+
+    fn finish(&mut self) -> Result<TransformVerdict> {
+        self.flush();
+        Ok(self.answer())
+    }
+}
+
+impl CompactorWorker {
+    /// What is ready goes on, one chunk after the other.
+    fn answer(&mut self) -> TransformVerdict {
+        if let Some(ready) = self.ready.pop_front() {
+            return self.hand_on(ready);
         }
         if let Some(stopwatch) = self.round.under_way.take() {
             let latency = stopwatch.elapsed(&self.deferral);
             self.round.latency += latency.unwrap_or_default();
             self.round.was_interrupted |= latency.is_none();
         }
-        let rounds = if let Rule::Learned(Phase::Holds(rounds)) = self.rule { rounds } else { 1 };
-        if self.round.chunks >= rounds * ROUND_CHUNKS && self.round.rows > 0 && self.buffer.is_empty() {
-            self.end_round();
+        self.end_round_if_over();
+        TransformVerdict::NeedInput
+    }
+
+    /// Only who measures what follows, or has more, is to be asked again.
+    fn hand_on(&mut self, Ready { chunk, was_held_back }: Ready) -> TransformVerdict {
+        self.pending.left.add_chunk(chunk.len());
+        let is_priced = was_held_back && matches!(self.rule, Rule::Learned(_));
+        if is_priced {
+            self.deferral.hand_on(chunk.len());
         }
-        Ok(TransformVerdict::NeedInput)
+        if is_priced || self.round.under_way.is_some() || !self.ready.is_empty() {
+            return TransformVerdict::Chunk(chunk);
+        }
+        self.end_round_if_over();
+        TransformVerdict::LastChunk(chunk)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        self.flush();
-        Ok(())
-    }
-}
-
-impl CompactorWorker {
-    fn pass(&mut self, chunk: Chunk) {
+    fn pass(&mut self, chunk: Chunk) -> TransformVerdict {
         if self.shared.keeps_order {
             self.flush();
         }
-        self.ready.push_back(Ready { chunk, was_held_back: false });
+        let passing = Ready { chunk, was_held_back: false };
+        if self.ready.is_empty() {
+            return self.hand_on(passing);
+        }
+        self.ready.push_back(passing);
+        self.answer()
     }
 
     fn hold_back(&mut self, chunk: &Chunk) {
@@ -287,6 +303,13 @@ impl CompactorWorker {
             self.copied.rows += self.buffer.len() as u64;
             self.copied.string_bytes += self.buffer.copied_bytes() as u64;
             self.ready.push_back(Ready { chunk: self.buffer.finish(), was_held_back: true });
+        }
+    }
+
+    fn end_round_if_over(&mut self) {
+        let rounds = if let Rule::Learned(Phase::Holds(rounds)) = self.rule { rounds } else { 1 };
+        if self.round.chunks >= rounds * ROUND_CHUNKS && self.round.rows > 0 && self.buffer.is_empty() {
+            self.end_round();
         }
     }
 

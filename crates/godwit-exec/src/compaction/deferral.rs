@@ -92,22 +92,18 @@ impl Stopwatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::work_for;
 
-    /// Lets the clock go on.
-    fn work(ms: u64) {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(ms) {
-            std::hint::spin_loop();
-        }
-    }
+    /// What following operators take for a chunk.
+    const WORK: Duration = Duration::from_millis(2);
 
-    /// An account that knows what a row costs: a hundredth of 2 ms, or somewhat more.
+    /// An account that knows what a row costs: a hundredth of `WORK`, or somewhat more.
     fn priced() -> Deferral {
         let mut account = Deferral::default();
         // A time in which the thread was interrupted doesn't count.
         while account.price_ns == 0.0 {
             account.hand_on(100);
-            work(2);
+            work_for(WORK);
             account.settle();
         }
         account
@@ -123,7 +119,7 @@ mod tests {
             further_on.hold_back(50);
             if turn % 2 == 1 {
                 further_on.hand_on(100);
-                work(2);
+                work_for(WORK);
                 further_on.settle();
             }
             let Some(took) = stopwatch.elapsed(&before) else { continue };
@@ -148,20 +144,20 @@ mod tests {
         let handed_on = loop {
             let stopwatch = Stopwatch::start(&own);
             own.hand_on(100);
-            work(2);
+            work_for(WORK);
             own.settle();
             if let Some(took) = stopwatch.elapsed(&own) {
                 break took;
             }
         };
-        assert!(handed_on >= Duration::from_millis(2), "{handed_on:?}");
+        assert!(handed_on >= WORK, "{handed_on:?}");
     }
 
     #[test]
     fn a_task_that_was_interrupted_is_not_measured() {
         let own = Deferral::default();
         let stopwatch = Stopwatch::start(&own);
-        work(LATENCY_MAX.as_millis() as u64 + 1);
+        work_for(LATENCY_MAX + Duration::from_millis(1));
         assert!(stopwatch.elapsed(&own).is_none());
         let stopwatch = Stopwatch::start(&own);
         std::thread::scope(|scope| {

@@ -81,11 +81,10 @@ pub(super) fn rounds_to_hold(chunk_latency: Duration) -> u32 {
 impl Learner {
     /// The arm for the next round that is measured, of those with a threshold up to `threshold_max`.
     pub(super) fn select(&mut self, threshold_max: usize) -> Arm {
-        let arms = arms_to(threshold_max);
-        let untried = arms.clone().filter(|&arm| self.arms[arm].selected < TRIES_MIN);
-        let arm = untried.min_by_key(|&arm| self.arms[arm].selected).unwrap_or_else(|| {
+        let untried = self.untried(threshold_max).min_by_key(|&arm| self.arms[arm].selected);
+        let arm = untried.unwrap_or_else(|| {
             let bound = |arm: usize| self.arms[arm].upper_bound(self.selected);
-            arms.max_by(|&a, &b| bound(a).total_cmp(&bound(b))).expect("the threshold 0 is one")
+            arms_to(threshold_max).max_by(|&a, &b| bound(a).total_cmp(&bound(b))).expect("the threshold 0 is one")
         });
         self.arms[arm].selected += 1;
         self.selected += 1;
@@ -96,14 +95,18 @@ impl Learner {
     /// The arm for so many rounds that aren't measured, which is the best so far; `None` if there are none, or until all arms
     /// have been tried.
     pub(super) fn hold(&mut self, rounds: u32, threshold_max: usize) -> Option<Arm> {
-        let arms = arms_to(threshold_max);
-        if rounds == 0 || arms.clone().any(|arm| self.arms[arm].selected < TRIES_MIN) {
+        if rounds == 0 || self.untried(threshold_max).next().is_some() {
             return None;
         }
         let mean = |arm: usize| self.arms[arm].mean();
-        let best = arms.max_by(|&a, &b| mean(a).total_cmp(&mean(b)))?;
+        let best = arms_to(threshold_max).max_by(|&a, &b| mean(a).total_cmp(&mean(b)))?;
         self.history[best] += u64::from(rounds);
         Some(Arm(best))
+    }
+
+    /// The arms, of those with a threshold up to `threshold_max`, that are still to be tried.
+    fn untried(&self, threshold_max: usize) -> impl Iterator<Item = usize> {
+        arms_to(threshold_max).filter(|&arm| self.arms[arm].selected < TRIES_MIN)
     }
 
     /// The round with `arm` took `ms` milliseconds for each full chunk's worth of rows.

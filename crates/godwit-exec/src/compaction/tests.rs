@@ -1,7 +1,7 @@
 //! Compactors in pipelines of several workers.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use godwit_common::Named;
 use godwit_expression::{Expression, Predicate};
@@ -14,7 +14,7 @@ use crate::metrics::{FlowCounts, OperatorMetrics};
 use crate::operators::{FilterTransform, LimitTransform, ProjectTransform};
 use crate::pipeline::{Source, Transform};
 use crate::testing::{
-    Chunks, Collected, ForEachChunk, Random, World, column_type, pipeline, random_vector, rows_of, run,
+    Chunks, Collected, ForEachChunk, Random, World, column_type, pipeline, random_vector, rows_of, run, work_for,
 };
 
 const CHUNK_ROWS: usize = 256;
@@ -43,13 +43,8 @@ fn copying() -> impl Iterator<Item = Compaction> {
     Compaction::NAMES.iter().map(|&(_, compaction)| compaction).filter(|compaction| compaction.copies())
 }
 
-/// What an operator does for a chunk, however small it is; several times what copying its rows takes.
-fn work() {
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_micros(20) {
-        std::hint::spin_loop();
-    }
-}
+/// What an operator takes for a chunk, however small it is: several times what copying its rows does.
+const WORK: Duration = Duration::from_micros(20);
 
 #[test]
 fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
@@ -67,7 +62,7 @@ fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
             let traffic = Arc::new(Traffic::new(vec![16]));
             let compactor = Compactor::new(compaction, traffic, 0, keeps_order, shown_at.clone());
             // What follows costs something: else a learner rightly finds that not to compact is fastest.
-            let transforms: Vec<Arc<dyn Transform>> = vec![compactor.clone(), ForEachChunk::new(work)];
+            let transforms: Vec<Arc<dyn Transform>> = vec![compactor.clone(), ForEachChunk::new(|| work_for(WORK))];
             run(&query, vec![pipeline(Chunks::new(chunks.clone()), transforms, collected.clone(), &[])]).unwrap();
             let mut found = collected.rows();
             if !keeps_order {

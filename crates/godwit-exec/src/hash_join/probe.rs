@@ -57,9 +57,9 @@ struct ProbeWorker {
 }
 
 impl TransformWorker for ProbeWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
         if self.is_done {
-            return Ok(());
+            return Ok(TransformVerdict::Done);
         }
         let keys = self.prober.keys(&chunk)?;
         if self.join.plan.null_aware {
@@ -69,30 +69,29 @@ impl TransformWorker for ProbeWorker {
         self.join.ready().residencies.refresh(&self.join, &mut self.residency)?;
         if self.residency.partitions.is_none() {
             self.prober.begin(&self.residency.table, chunk, &keys, None, Pass::Whole);
-            return Ok(());
+        } else {
+            self.route(chunk, keys)?;
         }
-        self.route(chunk, keys)
+        self.pull()
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {
-        if self.is_done {
-            return Ok(TransformVerdict::Done);
-        }
         Ok(match self.prober.next()? {
+            Some(chunk) if self.prober.is_idle() => TransformVerdict::LastChunk(chunk),
             Some(chunk) => TransformVerdict::Chunk(chunk),
             None => TransformVerdict::NeedInput,
         })
     }
 
-    fn finish(&mut self) -> Result<()> {
-        let Some(mut spill) = self.spill.take() else { return Ok(()) };
+    fn finish(&mut self) -> Result<TransformVerdict> {
+        let Some(mut spill) = self.spill.take() else { return Ok(TransformVerdict::NeedInput) };
         spill.close();
         let mut shared = self.join.spilled_probe.lock();
         match &mut *shared {
             Some(shared) => shared.combine(spill),
             None => *shared = Some(spill),
         }
-        Ok(())
+        Ok(TransformVerdict::NeedInput)
     }
 }
 

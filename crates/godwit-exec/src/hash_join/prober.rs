@@ -207,13 +207,20 @@ impl Prober {
     pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
         let Some(mut active) = self.active.take() else { return Ok(None) };
         let output = self.advance(&mut active)?;
-        if output.is_some() {
-            self.active = Some(active);
-        } else {
+        let plan = &self.join.plan;
+        let ends_with_pairs = plan.emits_pairs() && !plan.extends_probe_rows();
+        if output.is_none() || (active.cursor.exhausted && ends_with_pairs) {
             active.store_flags()?;
             self.spare = active.cursor.pairs;
+        } else {
+            self.active = Some(active);
         }
         Ok(output)
+    }
+
+    /// True if nothing is left of the chunk.
+    pub(super) fn is_idle(&self) -> bool {
+        self.active.is_none()
     }
 
     fn advance(&mut self, active: &mut Active) -> Result<Option<Chunk>> {
@@ -222,6 +229,7 @@ impl Prober {
             && join.plan.kind == JoinKind::Inner
         {
             debug_assert!(set.is_exact());
+            active.cursor.exhausted = true;
             let rows = std::mem::take(&mut active.cursor.pairs.rows);
             return Ok(if rows.is_empty() {
                 None

@@ -79,7 +79,7 @@ struct CurrentBlock {
 }
 
 impl TransformWorker for ProbeWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
         let shared = &*self.shared;
         self.probing = Some(Probing {
             compared: chunk.project(&shared.compared),
@@ -89,7 +89,7 @@ impl TransformWorker for ProbeWorker {
             current: None,
             chunk,
         });
-        Ok(())
+        self.pull()
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {

@@ -8,7 +8,7 @@ use godwit_vector::Chunk;
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
-use crate::operators::emit;
+use crate::operators::only;
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Lets the rows through for which a predicate is TRUE. Columns aren't touched, only their selections.
@@ -26,7 +26,7 @@ impl FilterTransform {
 
 impl Transform for FilterTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(FilterWorker { predicate: self.predicate.worker(), waiting: None }))
+        Ok(Box::new(FilterWorker(self.predicate.worker())))
     }
 
     fn effect(&self) -> ChunkEffect {
@@ -38,19 +38,11 @@ impl Transform for FilterTransform {
     }
 }
 
-struct FilterWorker {
-    predicate: PredicateWorker,
-    waiting: Option<Chunk>,
-}
+struct FilterWorker(PredicateWorker);
 
 impl TransformWorker for FilterWorker {
-    fn push(&mut self, mut chunk: Chunk) -> Result<()> {
-        self.predicate.select(&mut chunk)?;
-        self.waiting = Some(chunk);
-        Ok(())
-    }
-
-    fn pull(&mut self) -> Result<TransformVerdict> {
-        Ok(emit(&mut self.waiting))
+    fn push(&mut self, mut chunk: Chunk) -> Result<TransformVerdict> {
+        self.0.select(&mut chunk)?;
+        Ok(only(chunk))
     }
 }

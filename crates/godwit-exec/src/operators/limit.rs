@@ -8,7 +8,6 @@ use godwit_vector::Chunk;
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
-use crate::operators::emit;
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Skips `offset` rows and lets `limit` through, counted over all workers: which rows is up to chance unless the input
@@ -37,7 +36,7 @@ impl LimitTransform {
 
 impl Transform for LimitTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(LimitWorker { shared: self.shared.clone(), waiting: None }))
+        Ok(Box::new(LimitWorker(self.shared.clone())))
     }
 
     fn effect(&self) -> ChunkEffect {
@@ -49,27 +48,22 @@ impl Transform for LimitTransform {
     }
 }
 
-struct LimitWorker {
-    shared: Arc<Shared>,
-    waiting: Option<Chunk>,
-}
+struct LimitWorker(Arc<Shared>);
 
 impl TransformWorker for LimitWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
-        let Shared { offset, end, ref position } = *self.shared;
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
+        let Shared { offset, end, ref position } = *self.0;
         let first = position.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         let last = first + chunk.len() as u64;
         let (from, to) = (first.max(offset), last.min(end));
-        self.waiting = (from < to).then(|| chunk.slice((from - first) as usize, (to - from) as usize));
-        Ok(())
+        if from < to {
+            return Ok(TransformVerdict::Chunk(chunk.slice((from - first) as usize, (to - from) as usize)));
+        }
+        self.pull()
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {
-        Ok(match emit(&mut self.waiting) {
-            TransformVerdict::NeedInput if self.shared.position.load(Ordering::Relaxed) >= self.shared.end => {
-                TransformVerdict::Done
-            }
-            verdict => verdict,
-        })
+        let is_reached = self.0.position.load(Ordering::Relaxed) >= self.0.end;
+        Ok(if is_reached { TransformVerdict::Done } else { TransformVerdict::NeedInput })
     }
 }

@@ -20,12 +20,9 @@ use godwit_vector::Chunk;
 
 use crate::pipeline::TransformVerdict;
 
-/// The answer of a transform that makes at most one chunk of each: hands out what waits, if it has rows.
-fn emit(waiting: &mut Option<Chunk>) -> TransformVerdict {
-    match waiting.take() {
-        Some(chunk) if !chunk.is_empty() => TransformVerdict::Chunk(chunk),
-        _ => TransformVerdict::NeedInput,
-    }
+/// The answer of a transform that makes one chunk of each, whose rows may all be dropped.
+fn only(chunk: Chunk) -> TransformVerdict {
+    if chunk.is_empty() { TransformVerdict::NeedInput } else { TransformVerdict::LastChunk(chunk) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use godwit_vector::Chunk;
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
-use crate::operators::emit;
+use crate::operators::only;
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Computes expressions. Plain columns pass under their selections, without a copy.
@@ -26,7 +26,7 @@ impl ProjectTransform {
 
 impl Transform for ProjectTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(ProjectWorker { projection: self.projection.clone(), waiting: None }))
+        Ok(Box::new(ProjectWorker(self.projection.clone())))
     }
 
     fn effect(&self) -> ChunkEffect {
@@ -38,18 +38,10 @@ impl Transform for ProjectTransform {
     }
 }
 
-struct ProjectWorker {
-    projection: Projection,
-    waiting: Option<Chunk>,
-}
+struct ProjectWorker(Projection);
 
 impl TransformWorker for ProjectWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
-        self.waiting = Some(self.projection.evaluate(&chunk)?);
-        Ok(())
-    }
-
-    fn pull(&mut self) -> Result<TransformVerdict> {
-        Ok(emit(&mut self.waiting))
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
+        self.0.evaluate(&chunk).map(only)
     }
 }

@@ -56,14 +56,14 @@ struct RepeatWorker {
 }
 
 impl TransformWorker for RepeatWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
         let copies = self.copies.evaluate(&chunk)?;
         let flat = copies.to_flat();
         let count = |(row, &count): (usize, &i64)| if copies.is_valid(row) { count } else { 0 };
         self.counts = flat.values::<i64>().iter().enumerate().map(count).collect();
         self.row = 0;
         self.waiting = Some(chunk);
-        Ok(())
+        self.pull()
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {

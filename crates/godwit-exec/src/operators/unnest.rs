@@ -90,7 +90,7 @@ struct Expansion {
 }
 
 impl TransformWorker for UnnestWorker {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
         let mut lists = Vec::new();
         for column in self.columns.iter() {
             if let UnnestColumn::Elements(column) = *column {
@@ -101,7 +101,7 @@ impl TransformWorker for UnnestWorker {
         let longest = |row: usize| lists.iter().map(|(_, ranges)| ranges[row].len()).max().unwrap_or(0);
         let repeats = (0..chunk.len()).map(|row| longest(row).max(least)).collect();
         self.waiting = Some(Expansion { chunk, lists, repeats, row: 0, emitted: 0 });
-        Ok(())
+        self.pull()
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {

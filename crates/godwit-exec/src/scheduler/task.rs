@@ -1,7 +1,7 @@
 //! One worker's share of a pipeline: pulls chunks from the source and drives them through the transforms to the sink.
 //!
-//! The position in the pipeline is an explicit number, not a call stack, so that a task can stop anywhere (quantum over,
-//! blocked) and go on later, on another thread.
+//! Where a task is in the pipeline is data, not a call stack, so that it can stop between any two chunks (quantum over, blocked)
+//! and go on later, on another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,9 +19,9 @@ use crate::pipeline::{
 /// How long a task runs before other queries get their turn. Long against a chunk (some 10 µs), short for people.
 const QUANTUM: Duration = Duration::from_millis(10);
 
-/// Steps between two looks at the clock, where no new chunk begins meanwhile: a step with a chunk of a few rows takes little more
-/// than the look.
-const STEPS_PER_LOOK: u32 = 8;
+/// Steps between two looks at the clock, where no new chunk begins meanwhile: a step with a chunk of a few rows may take little
+/// more than the look.
+const STEPS_PER_LOOK: u32 = 4;
 
 /// What a task says after a quantum.
 pub(super) enum Step {
@@ -44,22 +44,20 @@ struct Workers {
     source: Box<dyn SourceWorker>,
     stages: Vec<Box<dyn TransformWorker>>,
     sink: Box<dyn SinkWorker>,
-    position: Position,
-    /// Stages before this one have been told that their input ended.
-    finished_below: usize,
+    /// Stages that may have more of what they were given; each is further on than the one before, and the last is asked first.
+    open: Vec<usize>,
+    /// Who is asked when no stage is open.
+    input: Input,
     counters: Vec<Counter>,
     profile: bool,
 }
 
-/// Who is asked next.
+/// Where chunks come from when all that was begun is done.
 #[derive(Clone, Copy)]
-enum Position {
+enum Input {
     Source,
-    /// A stage that may have output.
-    Stage(usize),
-    /// A stage whose input has ended.
-    Finish(usize),
-    Combine,
+    /// What the stages from this one on hold back: the input of this one has ended. Behind the last, nothing is left.
+    HeldBackFrom(usize),
 }
 
 /// Output and time of one operator in this task, added to its metrics at the end.
@@ -93,7 +91,7 @@ impl PipelineTask {
         let mut steps = 0u32;
         loop {
             run.query.cancel.check()?;
-            if let Position::Combine = workers.position {
+            if workers.are_done() {
                 workers.combine(pipeline)?;
                 return Ok(Step::Finished);
             }
@@ -115,8 +113,8 @@ impl Workers {
         Ok(Self {
             source: pipeline.source.worker(query)?,
             sink: pipeline.sink.worker(query)?,
-            position: Position::Source,
-            finished_below: 0,
+            open: Vec::with_capacity(stages.len()),
+            input: Input::Source,
             counters: vec![Counter::default(); stages.len() + 2],
             stages,
             profile: query.settings.profile,
@@ -125,72 +123,88 @@ impl Workers {
 
     /// True if all that was begun is done.
     fn is_at_source(&self) -> bool {
-        matches!(self.position, Position::Source)
+        self.open.is_empty() && matches!(self.input, Input::Source)
     }
 
-    /// Asks whoever is next, once. Returns the signal to wait for, if any.
+    /// True if nothing is left but to combine.
+    fn are_done(&self) -> bool {
+        self.open.is_empty() && matches!(self.input, Input::HeldBackFrom(level) if level == self.stages.len())
+    }
+
+    /// Asks whoever is next for a chunk, and sends it down the pipeline. Returns the signal to wait for, if any.
     fn step(&mut self, stop: &AtomicBool) -> Result<Option<Signal>> {
-        match self.position {
-            Position::Source if stop.load(Ordering::Relaxed) => self.position = self.finish_at(0),
-            Position::Source => match self.timed(0, |w| w.source.next())? {
-                SourceVerdict::Chunk(chunk) => return self.hand_on(0, chunk, stop),
-                SourceVerdict::Worked => {}
-                SourceVerdict::Blocked(signal) => return Ok(Some(signal)),
-                SourceVerdict::Done => self.position = self.finish_at(0),
-            },
-            Position::Stage(level) => match self.timed(level + 1, |w| w.stages[level].pull())? {
-                TransformVerdict::Chunk(chunk) => return self.hand_on(level + 1, chunk, stop),
-                TransformVerdict::NeedInput => self.position = self.upstream_of(level),
-                TransformVerdict::Done => {
-                    stop.store(true, Ordering::Relaxed);
-                    self.finished_below = level + 1;
-                    self.position = self.finish_at(level + 1);
-                }
-            },
-            Position::Finish(level) => {
-                self.timed(level + 1, |w| w.stages[level].finish())?;
-                self.finished_below = level + 1;
-                self.position = Position::Stage(level);
+        let (level, verdict) = match (self.open.pop(), self.input) {
+            (Some(level), _) => (level, self.timed(level + 1, |w| w.stages[level].pull())?),
+            (None, Input::Source) => return self.ask_source(stop),
+            (None, Input::HeldBackFrom(level)) => {
+                self.input = Input::HeldBackFrom(level + 1);
+                (level, self.timed(level + 1, |w| w.stages[level].finish())?)
             }
-            Position::Combine => unreachable!("combining is the caller's step"),
+        };
+        match self.chunk_of(level, verdict, stop) {
+            Some(chunk) => self.hand_on(level + 1, chunk, stop),
+            None => Ok(None),
+        }
+    }
+
+    fn ask_source(&mut self, stop: &AtomicBool) -> Result<Option<Signal>> {
+        if stop.load(Ordering::Relaxed) {
+            self.input = Input::HeldBackFrom(0);
+            return Ok(None);
+        }
+        match self.timed(0, |w| w.source.next())? {
+            SourceVerdict::Chunk(chunk) => return self.hand_on(0, chunk, stop),
+            SourceVerdict::Worked => {}
+            SourceVerdict::Blocked(signal) => return Ok(Some(signal)),
+            SourceVerdict::Done => self.input = Input::HeldBackFrom(0),
         }
         Ok(None)
     }
 
-    /// Gives the output of operator `operator` (0 is the source, then the stages) to the next one.
-    fn hand_on(&mut self, operator: usize, chunk: Chunk, stop: &AtomicBool) -> Result<Option<Signal>> {
-        debug_assert!(!chunk.is_empty(), "operators don't emit empty chunks");
-        self.counters[operator].output.add_chunk(chunk.len());
-        if operator < self.stages.len() {
-            self.timed(operator + 1, |w| w.stages[operator].push(chunk))?;
-            self.position = Position::Stage(operator);
-            return Ok(None);
+    /// Gives the output of operator `operator` (0 is the source, then the stages) to the next one, what that makes of it to
+    /// the one after, and so on to the sink.
+    fn hand_on(&mut self, mut operator: usize, mut chunk: Chunk, stop: &AtomicBool) -> Result<Option<Signal>> {
+        loop {
+            debug_assert!(!chunk.is_empty(), "operators don't emit empty chunks");
+            self.counters[operator].output.add_chunk(chunk.len());
+            if operator == self.stages.len() {
+                break;
+            }
+            let verdict = self.timed(operator + 1, |w| w.stages[operator].push(chunk))?;
+            let Some(output) = self.chunk_of(operator, verdict, stop) else { return Ok(None) };
+            (operator, chunk) = (operator + 1, output);
         }
-        self.position = if operator == 0 { Position::Source } else { Position::Stage(operator - 1) };
         match self.timed(operator + 1, |w| w.sink.sink(chunk))? {
             SinkVerdict::NeedInput => Ok(None),
             SinkVerdict::Blocked(signal) => Ok(Some(signal)),
             SinkVerdict::Done => {
-                stop.store(true, Ordering::Relaxed);
-                self.position = Position::Combine;
+                self.end_input(operator, stop);
                 Ok(None)
             }
         }
     }
 
-    /// Who is asked after stage `level` had nothing more to give.
-    fn upstream_of(&self, level: usize) -> Position {
-        if level < self.finished_below {
-            self.finish_at(level + 1)
-        } else if level == 0 {
-            Position::Source
-        } else {
-            Position::Stage(level - 1)
+    /// What stage `level` has to hand on; notes whether it is to be asked again.
+    fn chunk_of(&mut self, level: usize, verdict: TransformVerdict, stop: &AtomicBool) -> Option<Chunk> {
+        match verdict {
+            TransformVerdict::Chunk(chunk) => {
+                self.open.push(level);
+                Some(chunk)
+            }
+            TransformVerdict::LastChunk(chunk) => Some(chunk),
+            TransformVerdict::NeedInput => None,
+            TransformVerdict::Done => {
+                self.end_input(level + 1, stop);
+                None
+            }
         }
     }
 
-    fn finish_at(&self, level: usize) -> Position {
-        if level < self.stages.len() { Position::Finish(level) } else { Position::Combine }
+    /// Nothing more is wanted from before stage `level`.
+    fn end_input(&mut self, level: usize, stop: &AtomicBool) {
+        stop.store(true, Ordering::Relaxed);
+        self.open.clear();
+        self.input = Input::HeldBackFrom(level);
     }
 
     fn timed<T>(&mut self, operator: usize, work: impl FnOnce(&mut Self) -> T) -> T {
