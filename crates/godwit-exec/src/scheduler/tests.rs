@@ -1,15 +1,17 @@
-//! What the scheduler promises to sinks.
+//! What the scheduler promises to transforms and sinks.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use godwit_vector::{Chunk, Vector};
+use proptest::prelude::*;
 
 use super::*;
 use crate::metrics::OperatorMetrics;
-use crate::operators::ValuesSource;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
-use crate::testing::{World, pipeline, run};
+use crate::operators::{LimitTransform, ValuesSource};
+use crate::pipeline::{ChunkEffect, Sink, SinkVerdict, SinkWorker, Transform, TransformVerdict, TransformWorker};
+use crate::testing::{Collected, World, pipeline, rows_of, run};
 
 /// So long the tasks wait for each other, so that they end at the same time.
 const MEETING: Duration = Duration::from_millis(100);
@@ -74,5 +76,122 @@ fn a_sink_of_several_pipelines_is_finalized_once_even_if_they_end_together() {
         run(&query, vec![pipeline(source(), vec![], sink.clone(), &[]), pipeline(source(), vec![], sink.clone(), &[])])
             .unwrap();
         assert_eq!(sink.finalized.load(SeqCst), 1, "round {round}");
+    }
+}
+
+/// What a stage does with chunks.
+#[derive(Debug, Clone, Copy)]
+enum Habit {
+    /// It makes chunks of so many rows, and says with the last whether it is the last.
+    Splits { rows: usize, tells_last: bool },
+    /// It hands on nothing before its input has ended.
+    HoldsBack,
+    /// It lets so many rows through.
+    Limits(u64),
+}
+
+impl Habit {
+    fn transform(self) -> Arc<dyn Transform> {
+        match self {
+            Habit::Limits(limit) => LimitTransform::new(0, Some(limit), "Limit"),
+            _ => Arc::new(Stage { habit: self, metrics: OperatorMetrics::new("Stage") }),
+        }
+    }
+}
+
+fn habit() -> impl Strategy<Value = Habit> {
+    prop_oneof![
+        (1usize..20, any::<bool>()).prop_map(|(rows, tells_last)| Habit::Splits { rows, tells_last }),
+        Just(Habit::HoldsBack),
+        (0u64..300).prop_map(Habit::Limits),
+    ]
+}
+
+struct Stage {
+    habit: Habit,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl Transform for Stage {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        let (waiting, is_open, has_finished) = (VecDeque::new(), false, false);
+        Ok(Box::new(StageWorker { habit: self.habit, waiting, is_open, has_finished }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+/// Insists on the order of calls.
+struct StageWorker {
+    habit: Habit,
+    waiting: VecDeque<Chunk>,
+    /// Said that it is to be asked again.
+    is_open: bool,
+    has_finished: bool,
+}
+
+impl StageWorker {
+    fn answer(&mut self) -> TransformVerdict {
+        let tells_last = matches!(self.habit, Habit::Splits { tells_last: true, .. });
+        let verdict = match self.waiting.pop_front() {
+            None => TransformVerdict::NeedInput,
+            Some(chunk) if tells_last && self.waiting.is_empty() => TransformVerdict::LastChunk(chunk),
+            Some(chunk) => TransformVerdict::Chunk(chunk),
+        };
+        self.is_open = matches!(verdict, TransformVerdict::Chunk(_));
+        verdict
+    }
+}
+
+impl TransformWorker for StageWorker {
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
+        assert!(
+            !self.is_open && !self.has_finished,
+            "a chunk while the one before is not dealt with, or after the end"
+        );
+        if let Habit::Splits { rows, .. } = self.habit {
+            let starts = (0..chunk.len()).step_by(rows);
+            self.waiting.extend(starts.map(|start| chunk.slice(start, rows.min(chunk.len() - start))));
+            return Ok(self.answer());
+        }
+        self.waiting.push_back(chunk);
+        Ok(TransformVerdict::NeedInput)
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        assert!(self.is_open, "asked again without having said so");
+        Ok(self.answer())
+    }
+
+    fn finish(&mut self) -> Result<TransformVerdict> {
+        assert!(!self.is_open && !self.has_finished, "the end while a chunk is not dealt with, or twice");
+        self.has_finished = true;
+        Ok(self.answer())
+    }
+}
+
+proptest! {
+    #[test]
+    fn rows_go_through_all_stages_in_their_order(
+        habits in prop::collection::vec(habit(), 0..5),
+        rows in 0usize..300,
+        chunk_rows in 1usize..50,
+    ) {
+        let query = World { memory_limit: 96 << 20, force_spill: false, chunk_rows, workers: 1 }.query();
+        let values = Vector::from_values((0..rows as i64).collect(), None);
+        let chunk = Chunk::new(vec![values], rows);
+        let collected = Collected::new(&query);
+        let source = ValuesSource::new(if rows == 0 { vec![] } else { vec![chunk.clone()] }, &query, "Values");
+        let transforms = habits.iter().map(|habit| habit.transform()).collect();
+        run(&query, vec![pipeline(source, transforms, collected.clone(), &[])]).unwrap();
+        let limits = habits.iter().filter_map(|habit| if let Habit::Limits(limit) = habit { Some(*limit) } else { None });
+        let expected = limits.min().map_or(rows, |limit| rows.min(limit as usize));
+        prop_assert_eq!(collected.rows(), &rows_of(&chunk)[..expected]);
     }
 }
