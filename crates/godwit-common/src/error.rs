@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::SqlState;
+
 /// The result of everything that a user or a disk can make fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -36,6 +38,58 @@ pub struct Position {
     pub column: u32,
 }
 
+/// A range of the SQL text, in bytes. Trees and plans carry spans; [`Error::locate`] makes a [`Position`] of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// The byte behind the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// The place of what no text stands for, such as the columns of `*`.
+    pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
+
+    /// From byte `start` up to byte `end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        let narrow = |at: usize| u32::try_from(at).expect("scripts are shorter than 4 GiB");
+        Self { start: narrow(start), end: narrow(end) }
+    }
+
+    /// True if no text stands for it.
+    pub fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// From the start of this one to the end of `last`.
+    #[must_use]
+    pub fn to(self, last: Span) -> Span {
+        match (self.is_none(), last.is_none()) {
+            (true, _) => last,
+            (_, true) => self,
+            _ => Span { start: self.start, end: last.end },
+        }
+    }
+}
+
+impl Position {
+    /// The place of byte `at` of `text`.
+    pub fn of_byte(text: &str, at: usize) -> Self {
+        let mut at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &text[..at];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let count = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        Self {
+            line: count(before.bytes().filter(|&byte| byte == b'\n').count()).saturating_add(1),
+            column: count(before[line_start..].chars().count()).saturating_add(1),
+        }
+    }
+}
+
 /// What went wrong, where, and what to do. Cheap to move: one pointer.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -46,12 +100,14 @@ struct Inner {
     message: String,
     hint: Option<String>,
     position: Option<Position>,
+    span: Option<Span>,
+    code: Option<SqlState>,
 }
 
 impl Error {
     /// An error of the given kind; `message` says what happened, in a sentence without a final stop.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), hint: None, position: None }))
+        Self(Box::new(Inner { kind, message: message.into(), hint: None, position: None, span: None, code: None }))
     }
 
     /// A mistake in the statement, a setting or the data.
@@ -103,6 +159,31 @@ impl Error {
         self
     }
 
+    /// Adds the place in the SQL text, unless there is one already: who is nearer to the mistake knows better.
+    #[must_use]
+    pub fn at_span(mut self, span: Span) -> Self {
+        if self.0.position.is_none() && self.0.span.is_none() && !span.is_none() {
+            self.0.span = Some(span);
+        }
+        self
+    }
+
+    /// Turns the span into line and column of `script`, the text that spans count in.
+    #[must_use]
+    pub fn locate(mut self, script: &str) -> Self {
+        if let Some(span) = self.0.span.take() {
+            self.0.position = Some(Position::of_byte(script, span.start as usize));
+        }
+        self
+    }
+
+    /// Adds the standard's code of the error.
+    #[must_use]
+    pub fn with_code(mut self, code: SqlState) -> Self {
+        self.0.code = Some(code);
+        self
+    }
+
     /// Prefixes the message with what was being done ("reading orders.parquet: ...").
     #[must_use]
     pub fn context(mut self, doing: impl fmt::Display) -> Self {
@@ -123,6 +204,16 @@ impl Error {
     /// What to do about it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// The range of the SQL text, as long as it isn't a [`position`](Self::position).
+    pub fn span(&self) -> Option<Span> {
+        self.0.span
+    }
+
+    /// The standard's code; that of the kind if nothing more precise is known.
+    pub fn code(&self) -> SqlState {
+        self.0.code.unwrap_or_else(|| SqlState::of_kind(self.0.kind))
     }
 
     /// Where in the SQL text.
@@ -174,5 +265,15 @@ mod tests {
             error.to_string(),
             "error: no table named lineitm (line 2, column 15)\nhint: did you mean lineitem?"
         );
+    }
+
+    #[test]
+    fn a_span_becomes_line_and_column_and_the_first_place_stays() {
+        let script = "SELECT a,\n  'ä' || b";
+        let at = script.find("b").unwrap();
+        let error = Error::user("no column named b").at_span(Span::new(at, at + 1)).at_span(Span::new(0, 6));
+        let located = error.locate(script);
+        assert_eq!(located.position(), Some(Position { line: 2, column: 10 }));
+        assert_eq!(located.code(), SqlState::SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION);
     }
 }

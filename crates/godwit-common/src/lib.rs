@@ -7,11 +7,13 @@ mod error;
 mod memory_tag;
 mod named;
 mod size;
+mod sql_state;
 
-pub use error::{Error, ErrorKind, Position, Result};
+pub use error::{Error, ErrorKind, Position, Result, Span};
 pub use memory_tag::MemoryTag;
 pub use named::Named;
 pub use size::{format_bytes, parse_bytes};
+pub use sql_state::SqlState;
 
 /// Returns early with an [`Error`] of the given kind: `bail!(User, "no table named {name}")`.
 #[macro_export]
