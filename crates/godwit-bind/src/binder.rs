@@ -1,0 +1,189 @@
+//! The state of binding one statement.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{AggregateCall, ColumnId, ColumnSet, Expr, NodeId, Plan, SharedId, WindowCall};
+use godwit_syntax::ast;
+
+use crate::Environment;
+use crate::query::CommonTable;
+use crate::scope::Scope;
+
+/// Queries, views and macros inside each other, up to this depth: each level takes some ten kilobytes of stack.
+const DEPTH_MAX: usize = 512;
+
+/// Binds statements: names to columns, values to types.
+pub struct Binder {
+    /// What is bound so far.
+    pub plan: Plan,
+    /// What names outside of the statement mean; another one inside a view.
+    pub(crate) environment: Arc<dyn Environment>,
+    /// Common table expressions that are in sight, innermost last.
+    pub(crate) common_tables: Vec<CommonTable>,
+    /// Views that are bound already: their columns, by name.
+    pub(crate) views: HashMap<String, BoundView>,
+    /// Columns that are constants whose type their use decides: quoted text and NULL in a SELECT list.
+    pub(crate) untyped: HashMap<ColumnId, Expr>,
+    /// Keys of scanned tables that are never NULL, with all columns of the scan: they decide the other columns.
+    pub(crate) keys: Vec<(ColumnSet, ColumnSet)>,
+    /// Views and macros that are being bound: one of them inside itself is an error.
+    pub(crate) open_definitions: Vec<String>,
+    pub(crate) depth: usize,
+    /// The columns of values that expressions compute once and use several times.
+    pub(crate) shared_values: HashMap<Expr, ColumnId>,
+}
+
+/// A view that is bound: its plan, and its columns by name.
+pub(crate) type BoundView = (SharedId, Vec<(Arc<str>, ColumnId)>);
+
+/// The rows of a query, and the names of its columns.
+#[derive(Debug, Clone)]
+pub struct BoundQuery {
+    /// The rows.
+    pub node: NodeId,
+    /// Name and column, in order; a column may be there twice.
+    pub columns: Vec<(Arc<str>, ColumnId)>,
+}
+
+/// Where an expression stands: what may be in it, and what it is called in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clause {
+    /// The condition of a join.
+    On,
+    /// Arguments of functions in FROM, rows of VALUES.
+    From,
+    /// WHERE.
+    Where,
+    /// GROUP BY.
+    GroupBy,
+    /// HAVING.
+    Having,
+    /// The SELECT list.
+    Select,
+    /// QUALIFY.
+    Qualify,
+    /// ORDER BY of a SELECT.
+    OrderBy,
+    /// DISTINCT ON.
+    DistinctOn,
+    /// LIMIT and OFFSET.
+    Limit,
+    /// The arguments, order and filter of an aggregate.
+    AggregateArgument,
+    /// The arguments of a window function, and its window.
+    WindowArgument,
+    /// What UPDATE, ON CONFLICT and MERGE give to columns.
+    Set,
+    /// WHEN of MERGE.
+    When,
+    /// RETURNING.
+    Returning,
+    /// Outside of queries: a default, a check, a generated column, the value of a setting.
+    Alone,
+}
+
+impl Clause {
+    /// May aggregates stand here?
+    pub fn allows_aggregates(self) -> bool {
+        matches!(
+            self,
+            Self::Having | Self::Select | Self::Qualify | Self::OrderBy | Self::DistinctOn | Self::WindowArgument
+        )
+    }
+
+    /// May window functions stand here?
+    pub fn allows_windows(self) -> bool {
+        matches!(self, Self::Select | Self::Qualify | Self::OrderBy | Self::DistinctOn)
+    }
+
+    /// As messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::On => "a join's condition",
+            Self::From => "FROM",
+            Self::Where => "WHERE",
+            Self::GroupBy => "GROUP BY",
+            Self::Having => "HAVING",
+            Self::Select => "SELECT",
+            Self::Qualify => "QUALIFY",
+            Self::OrderBy => "ORDER BY",
+            Self::DistinctOn => "DISTINCT ON",
+            Self::Limit => "LIMIT",
+            Self::AggregateArgument => "the arguments of an aggregate",
+            Self::WindowArgument => "the arguments of a window function",
+            Self::Set => "SET",
+            Self::When => "WHEN",
+            Self::Returning => "RETURNING",
+            Self::Alone => "this expression",
+        }
+    }
+}
+
+/// What the expressions of a SELECT have in them that is computed by nodes of its own.
+#[derive(Default)]
+pub(crate) struct Collected {
+    /// Aggregates, each once: equal calls that aren't volatile share a column.
+    pub aggregates: Vec<(ColumnId, AggregateCall)>,
+    /// Window functions, each once.
+    pub windows: Vec<(ColumnId, WindowCall)>,
+    /// UNNEST in the SELECT list: (element, list). Lists are walked side by side.
+    pub unnested: Vec<(ColumnId, Expr)>,
+    /// GROUPING(keys): a column, and the expressions that must be keys.
+    pub groupings: Vec<(ColumnId, Vec<Expr>)>,
+}
+
+/// What an expression is bound in.
+pub(crate) struct ExprContext<'c> {
+    /// What names mean.
+    pub scope: &'c Scope<'c>,
+    /// Where it stands.
+    pub clause: Clause,
+    /// For what clauses that allow it collect.
+    pub collected: &'c mut Collected,
+    /// The windows of the WINDOW clause.
+    pub windows: &'c [ast::NamedWindow],
+}
+
+impl Binder {
+    /// A binder of a new plan.
+    pub fn new(environment: Arc<dyn Environment>) -> Self {
+        Self {
+            plan: Plan::new(),
+            environment,
+            common_tables: Vec::new(),
+            views: HashMap::new(),
+            untyped: HashMap::new(),
+            keys: Vec::new(),
+            open_definitions: Vec::new(),
+            depth: 0,
+            shared_values: HashMap::new(),
+        }
+    }
+
+    /// The value of a column where `scope` is what is around.
+    pub(crate) fn column(&self, column: ColumnId, scope: &Scope<'_>) -> Expr {
+        let info = self.plan.column(column);
+        let mut filled = false;
+        let mut next = Some(scope);
+        while let Some(scope) = next {
+            filled |= scope.filled.contains(column);
+            next = scope.outer;
+        }
+        Expr::new(godwit_plan::ExprKind::Column(column), info.ty.clone(), info.nullable || filled)
+    }
+
+    /// Runs `bind` one level deeper; an error at the deepest.
+    pub(crate) fn nested<T>(&mut self, span: Span, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= DEPTH_MAX {
+            let message = format!("queries are nested deeper than {DEPTH_MAX} levels");
+            let error = Error::user(message).with_code(SqlState::STATEMENT_TOO_COMPLEX).at_span(span);
+            return Err(error.with_hint("store an inner part as a table"));
+        }
+        self.depth += 1;
+        let bound = bind(self);
+        self.depth -= 1;
+        bound
+    }
+}

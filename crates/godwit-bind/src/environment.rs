@@ -1,0 +1,97 @@
+//! What the binder asks of the world around a statement.
+
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, Span};
+use godwit_plan::{FunctionRegistry, Relation};
+use godwit_syntax::ast;
+use godwit_types::{SqlType, Value};
+
+/// Tables, views, functions and types that a statement sees.
+pub trait Environment: Send + Sync {
+    /// The table or view of a name of one to three parts (`database.schema.table`, or less); `None` if there is none.
+    fn named(&self, parts: &[&str]) -> Result<Option<Named>>;
+
+    /// The rows of files, by path or glob; `None` if the text doesn't look like a path that can be read.
+    fn file(&self, path: &str) -> Option<Result<Arc<dyn Relation>>>;
+
+    /// The rows of a function in FROM, by its name in lower case; `None` if there is none of that name.
+    fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>>;
+
+    /// Scalar, aggregate and window functions.
+    fn functions(&self) -> &dyn FunctionRegistry;
+
+    /// A macro, by a name of one to three parts.
+    fn find_macro(&self, parts: &[&str]) -> Option<Arc<Macro>>;
+
+    /// A type that a user has made, by a name of one to three parts.
+    fn named_type(&self, parts: &[&str]) -> Option<SqlType>;
+
+    /// A variable of the session, by its name in lower case.
+    fn variable(&self, name: &str) -> Option<(Value, SqlType)>;
+
+    /// What a function of the session without arguments tells: `current_schema`, `current_database`, `current_user`.
+    fn session_value(&self, name: &str) -> Option<(Value, SqlType)>;
+
+    /// The error of a table that isn't there, with a hint at what is near.
+    fn unknown_table(&self, name: &str) -> Error;
+
+    /// What SHOW lists.
+    fn listed(&self, show: &ast::Show) -> Result<Rows>;
+
+    /// Names of table functions, for hints.
+    fn table_function_names(&self) -> Vec<String>;
+}
+
+/// What a name in FROM stands for.
+pub enum Named {
+    /// A table, and its full name, outermost part first.
+    Relation(Arc<dyn Relation>, Vec<String>),
+    /// A view.
+    View(Arc<View>),
+    /// Rows that the environment knows of itself: `information_schema`. With their full name.
+    Rows(Rows, Vec<String>),
+}
+
+/// Rows of constants.
+pub struct Rows {
+    /// Name and type of each column.
+    pub columns: Vec<(String, SqlType)>,
+    /// The rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// A view: a query that is bound where it was defined.
+pub struct View {
+    /// Full name; views of the same name are the same.
+    pub name: String,
+    /// The query.
+    pub query: Arc<ast::Query>,
+    /// Names of its columns; may be fewer than it has.
+    pub columns: Vec<String>,
+    /// What its names mean.
+    pub environment: Arc<dyn Environment>,
+}
+
+/// A macro: forms by their parameters.
+pub struct Macro {
+    /// Its name.
+    pub name: String,
+    /// The forms, in the order in which they are tried.
+    pub overloads: Vec<ast::MacroOverload>,
+    /// What its names mean.
+    pub environment: Arc<dyn Environment>,
+}
+
+/// A constant argument of a table function.
+#[derive(Debug, Clone)]
+pub struct TableArgument {
+    /// The name of the option, in lower case, if it was given by name.
+    pub name: Option<String>,
+    /// Its value.
+    pub value: Value,
+    /// The value's type.
+    pub ty: SqlType,
+    /// Where it stands.
+    pub span: Span,
+}

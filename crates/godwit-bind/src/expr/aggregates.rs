@@ -1,0 +1,201 @@
+//! Calls of aggregates. They are set aside for the node that computes them; the expression has its column.
+//!
+//! What stands in the arguments belongs to the rows before grouping, so there may be no aggregate and no window
+//! function in it. An aggregate belongs to the innermost query that it uses a column of; one of an outer query isn't
+//! supported.
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnSet, Expr, ExprKind, SortKey};
+use godwit_syntax::ast::{self, NullTreatment};
+
+use crate::Binder;
+use crate::binder::{Clause, Collected, ExprContext};
+use crate::scope::Scope;
+
+/// What stands in the parentheses of an aggregate, and behind them.
+pub(super) struct AggregateParts {
+    pub found: AggregateMatch,
+    pub args: Vec<Expr>,
+    pub filter: Option<Expr>,
+    pub order_by: Vec<SortKey>,
+    pub distinct: bool,
+}
+
+impl Binder {
+    pub(super) fn aggregate(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        if !cx.clause.allows_aggregates() {
+            return Err(misplaced_aggregate(name, cx.clause).at_span(call.name.span));
+        }
+        let mut inside = Collected::default();
+        let (scope, clause) = (cx.scope, Clause::AggregateArgument);
+        let mut arguments = ExprContext { scope, clause, collected: &mut inside, windows: &[] };
+        let parts = self.aggregate_parts(name, call, &mut arguments)?;
+        assert!(inside.aggregates.is_empty() && inside.windows.is_empty(), "the clause allows none");
+        let bound = aggregate_call(parts, call.nulls == Some(NullTreatment::Ignore), span);
+        self.collect_aggregate(name, bound, cx).map_err(|error| error.at_span(call.name.span))
+    }
+
+    /// An aggregate of values that are bound already.
+    pub(crate) fn call_aggregate(
+        &mut self,
+        name: &str,
+        args: Vec<Expr>,
+        distinct: bool,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let found = self.find_aggregate(name, &args, &[], span)?;
+        let args = self.cast_arguments(args, &found.argument_types)?;
+        let parts = AggregateParts { found, args, filter: None, order_by: Vec::new(), distinct };
+        self.collect_aggregate(name, aggregate_call(parts, false, span), cx)
+    }
+
+    /// The column of an aggregate, which is new or that of an equal call.
+    fn collect_aggregate(&mut self, name: &str, call: AggregateCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        self.check_level(name, &call, cx)?;
+        let (ty, nullable, span) = (call.ty.clone(), call.nullable, call.span);
+        let is_volatile = call.exprs().any(Expr::is_volatile);
+        let is_same = |known: &AggregateCall| AggregateCall { span, ..known.clone() } == call;
+        let known = cx.collected.aggregates.iter().find(|(_, known)| !is_volatile && is_same(known));
+        let column = known.map(|&(column, _)| column).unwrap_or_else(|| {
+            let column = self.plan.add_column(name, ty.clone(), nullable);
+            cx.collected.aggregates.push((column, call));
+            column
+        });
+        Ok(Expr::new(ExprKind::Column(column), ty, nullable))
+    }
+
+    fn find_aggregate(&self, name: &str, args: &[Expr], order_by: &[SortKey], span: Span) -> Result<AggregateMatch> {
+        let keys = order_by.iter().map(|key| ArgumentType {
+            ty: &key.expr.ty,
+            value: key.expr.as_literal(),
+            nullable: key.expr.nullable,
+            lambda_parameters: None,
+        });
+        let keys: Vec<_> = keys.collect();
+        let functions = self.environment.functions();
+        let found = self.with_argument_types(args, |types| functions.aggregate(name, types, &keys));
+        found.map_err(|error| self.no_function(name, args, &error, span))
+    }
+
+    /// Binds arguments, filter and order, and chooses the function.
+    pub(super) fn aggregate_parts(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<AggregateParts> {
+        let wrong = |message: String| Error::user(message).with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span);
+        if call.distinct && call.args.is_empty() {
+            return Err(wrong(format!("{name} with DISTINCT needs an argument")));
+        }
+        if !call.order_by.is_empty() && !call.within_group.is_empty() {
+            return Err(wrong(format!("{name} has two orders: ORDER BY and WITHIN GROUP")));
+        }
+        let args = self.call_arguments(call, name, cx)?;
+        let mut order_by = self.sort_keys(&call.order_by, cx)?;
+        order_by.extend(self.sort_keys(&call.within_group, cx)?);
+        let filter = match &call.filter {
+            Some(filter) => Some(self.truth(filter, cx, "the condition of FILTER")?),
+            None => None,
+        };
+        let found = self.find_aggregate(name, &args, &order_by, call.name.span)?;
+        let args = self.cast_arguments(args, &found.argument_types)?;
+        if !found.function.depends_on_order && call.within_group.is_empty() {
+            order_by.clear();
+        }
+        let distinct = call.distinct && !found.function.ignores_duplicates;
+        if distinct && !order_by.iter().all(|key| args.contains(&key.expr)) {
+            let error = wrong("with DISTINCT, ORDER BY can use only the arguments".to_owned());
+            return Err(error.with_code(SqlState::INVALID_COLUMN_REFERENCE));
+        }
+        Ok(AggregateParts { found, args, filter, order_by, distinct })
+    }
+
+    /// Refuses an aggregate of what isn't a value of this query's rows.
+    fn check_level(&self, name: &str, call: &AggregateCall, cx: &ExprContext<'_>) -> Result<()> {
+        let exprs: Vec<&Expr> = call.exprs().collect();
+        let used = self.used_columns(&exprs);
+        if cx.collected.aggregates.iter().any(|&(column, _)| used.contains(column)) {
+            return Err(misplaced_aggregate(name, Clause::AggregateArgument));
+        }
+        if cx.collected.windows.iter().any(|&(column, _)| used.contains(column)) {
+            let error = Error::user("a window function can't stand in the arguments of an aggregate");
+            return Err(error.with_code(SqlState::WINDOWING_ERROR));
+        }
+        self.check_no_lambda_parameter(&exprs, name, cx)?;
+        let own = cx.scope.of_query();
+        let is_outer = |column| {
+            let mut scope: Option<&Scope<'_>> = own.outer;
+            std::iter::from_fn(|| {
+                let next = scope?;
+                scope = next.outer;
+                Some(next)
+            })
+            .any(|outer| outer.has_column(column))
+        };
+        if !used.iter().any(|column| own.has_column(column)) && used.iter().any(is_outer) {
+            let error = Error::unsupported(format!("{name} of columns of an outer query only"));
+            return Err(error.with_hint("compute the aggregate in the outer query"));
+        }
+        Ok(())
+    }
+
+    /// Refuses columns that exist only while a list's elements are visited.
+    pub(super) fn check_no_lambda_parameter(&self, exprs: &[&Expr], name: &str, cx: &ExprContext<'_>) -> Result<()> {
+        let used = self.used_columns(exprs);
+        let mut scope = Some(cx.scope);
+        while let Some(lambda) = scope.filter(|scope| !scope.lambda_parameters.is_empty()) {
+            if let Some((parameter, _)) = lambda.lambda_parameters.iter().find(|(_, column)| used.contains(*column)) {
+                return Err(Error::unsupported(format!("{name} of {parameter}, a parameter of a lambda")));
+            }
+            scope = lambda.outer;
+        }
+        Ok(())
+    }
+
+    /// The columns that expressions use, those in plans of subqueries included.
+    pub(super) fn used_columns(&self, exprs: &[&Expr]) -> ColumnSet {
+        let mut used = ColumnSet::new();
+        for expr in exprs {
+            used.union_with(&expr.columns());
+            expr.for_each(&mut |part| {
+                if let ExprKind::Subquery(subquery) = &part.kind {
+                    used.union_with(&self.plan.free_columns(subquery.plan));
+                }
+            });
+        }
+        used
+    }
+}
+
+/// The call of its parts. Over no rows, most aggregates are NULL.
+fn aggregate_call(parts: AggregateParts, ignore_nulls: bool, span: Span) -> AggregateCall {
+    AggregateCall {
+        nullable: parts.found.nullable || parts.found.function.of_empty.is_null(),
+        function: parts.found.function,
+        args: parts.args,
+        distinct: parts.distinct,
+        filter: parts.filter,
+        order_by: parts.order_by,
+        ignore_nulls,
+        ty: parts.found.ty,
+        span,
+    }
+}
+
+fn misplaced_aggregate(name: &str, clause: Clause) -> Error {
+    let error = Error::user(format!("the aggregate {name} can't stand in {}", clause.name()));
+    let error = error.with_code(SqlState::GROUPING_ERROR);
+    match clause {
+        Clause::Where => error.with_hint("conditions on groups stand in HAVING"),
+        Clause::AggregateArgument => error.with_hint("compute the inner aggregate in a subquery in FROM"),
+        _ => error,
+    }
+}

@@ -1,0 +1,210 @@
+//! Calls: which kind of function a name stands for, and the choice of a scalar function.
+//!
+//! A macro hides everything of its name; then come the forms that are no functions, what the session tells, and the
+//! functions of the registry. `a.f(x)` is `f(a, x)` if `a` is a column.
+
+use std::borrow::Cow;
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{ArgumentType, Expr, ExprKind, FunctionKind, NoFunction, ScalarMatch};
+use godwit_syntax::ast;
+use godwit_types::{SqlType, Value};
+
+use super::CastContext;
+use super::coercion::closed;
+use super::near::with_nearest;
+use super::special_forms::SPECIAL_FORMS;
+use crate::Binder;
+use crate::binder::ExprContext;
+
+/// Schemas that built-in functions may be called in.
+const BUILT_IN_SCHEMAS: [&str; 3] = ["main", "pg_catalog", "system"];
+
+impl Binder {
+    pub(super) fn call(&mut self, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let parts: Vec<&str> = call.name.parts.iter().map(|part| &*part.text).collect();
+        if let Some(found) = self.environment.find_macro(&parts) {
+            return self.macro_call(&found, call, span, cx);
+        }
+        let (last, qualifier) = call.name.parts.split_last().expect("names have parts");
+        if !qualifier.iter().all(|part| BUILT_IN_SCHEMAS.iter().any(|schema| part.is(schema))) {
+            return self.method_call(call, qualifier, last, span, cx);
+        }
+        let name = last.text.to_lowercase();
+        if let Some(bound) = self.special_form(&name, call, span, cx)? {
+            return Ok(bound);
+        }
+        let has_args = call.star || !call.args.is_empty() || call.over.is_some();
+        if let Some((value, ty)) = self.environment.session_value(&name).filter(|_| !has_args) {
+            return Ok(Expr::literal(value, ty));
+        }
+        match (self.environment.functions().kind(&name), &call.over) {
+            (Some(FunctionKind::Aggregate), None) => self.aggregate(&name, call, span, cx),
+            (Some(FunctionKind::Aggregate | FunctionKind::Window), Some(over)) => {
+                self.window(&name, call, over, span, cx)
+            }
+            (Some(FunctionKind::Window), None) => {
+                let error = Error::user(format!("{name} is a window function, so it needs OVER"));
+                let error = error.with_code(SqlState::WINDOWING_ERROR).at_span(call.name.span);
+                Err(error.with_hint(format!("{name}(...) OVER (ORDER BY ...)")))
+            }
+            (Some(FunctionKind::Scalar), _) => {
+                refuse_clauses(call, &name)?;
+                if call.args.iter().any(|argument| matches!(argument.value.kind, ast::ExprKind::Lambda { .. })) {
+                    return self.call_with_lambdas(&name, &call.args, span, cx);
+                }
+                let args = self.call_arguments(call, &name, cx)?;
+                self.call_scalar(&name, args, span).map_err(|error| error.at_span(call.name.span))
+            }
+            (None, _) => Err(self.no_function(&name, &[], &NoFunction::UnknownName, call.name.span)),
+        }
+    }
+
+    /// `a.f(x)`: `f(a, x)`.
+    fn method_call(
+        &mut self,
+        call: &ast::Call,
+        qualifier: &[ast::Ident],
+        name: &ast::Ident,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        if self.find_path(qualifier, cx.scope)?.is_none() {
+            let parts: Vec<&str> = call.name.parts.iter().map(|part| &*part.text).collect();
+            let error = Error::user(format!("no function named {}", parts.join(".")));
+            return Err(error.with_code(SqlState::UNDEFINED_FUNCTION).at_span(call.name.span));
+        }
+        let place = qualifier[0].span.to(qualifier[qualifier.len() - 1].span);
+        let value = ast::Expr { kind: ast::ExprKind::Column(qualifier.to_vec()), span: place };
+        let mut function = call.clone();
+        function.name = ast::ObjectName::of(name.clone());
+        function.args.insert(0, ast::Argument { name: None, value });
+        self.call(&function, span, cx)
+    }
+
+    /// The arguments of a function, none of which has a name.
+    pub(super) fn call_arguments(
+        &mut self,
+        call: &ast::Call,
+        name: &str,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Vec<Expr>> {
+        let mut args = Vec::with_capacity(call.args.len());
+        for argument in &call.args {
+            if let Some(given) = &argument.name {
+                let error = Error::user(format!("{name} takes no argument by name"));
+                let error = error.with_code(SqlState::SYNTAX_ERROR).at_span(given.span);
+                return Err(error.with_hint(format!("a comparison is written {} = ...", given.text)));
+            }
+            if matches!(argument.value.kind, ast::ExprKind::Wildcard(_)) {
+                let error = Error::user(format!("{name} takes values, only count takes *"));
+                return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(argument.value.span));
+            }
+            args.push(self.expr(&argument.value, cx)?);
+        }
+        Ok(args)
+    }
+
+    /// A call of the scalar function that takes such arguments.
+    pub(crate) fn call_scalar(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
+        let environment = self.environment.clone();
+        let found = self.with_argument_types(&args, |types| environment.functions().scalar(name, types));
+        let found = found.map_err(|error| self.no_function(name, &args, &error, span))?;
+        self.applied(found, args, span)
+    }
+
+    /// Calls `choose` with what the choice of a function sees of its arguments.
+    pub(super) fn with_argument_types<T>(&self, args: &[Expr], choose: impl FnOnce(&[ArgumentType<'_>]) -> T) -> T {
+        let types: Vec<Cow<'_, SqlType>> = args.iter().map(|arg| self.type_so_far(arg)).collect();
+        let arguments = args.iter().zip(&types).map(|(arg, ty)| ArgumentType {
+            ty,
+            value: arg.as_literal(),
+            nullable: arg.nullable,
+            lambda_parameters: match &arg.kind {
+                ExprKind::Lambda(parameters, _) => Some(parameters.len()),
+                _ => None,
+            },
+        });
+        choose(&arguments.collect::<Vec<_>>())
+    }
+
+    /// A call of a function that was chosen.
+    pub(super) fn applied(&mut self, found: ScalarMatch, args: Vec<Expr>, span: Span) -> Result<Expr> {
+        let args = self.cast_arguments(args, &found.argument_types)?;
+        Ok(Expr::new(ExprKind::Call(found.function, args), closed(&found.ty), found.nullable).at(span))
+    }
+
+    /// Arguments as the types that a function takes.
+    pub(super) fn cast_arguments(&mut self, args: Vec<Expr>, types: &[SqlType]) -> Result<Vec<Expr>> {
+        assert_eq!(args.len(), types.len(), "a function that is found takes all arguments");
+        let mut cast = Vec::with_capacity(args.len());
+        for (arg, ty) in args.into_iter().zip(types) {
+            cast.push(match arg.kind {
+                ExprKind::Lambda(parameters, body) => {
+                    let body = self.coerce(*body, ty, CastContext::Explicit)?;
+                    let (ty, nullable, span) = (body.ty.clone(), body.nullable, body.span);
+                    Expr::new(ExprKind::Lambda(parameters, Box::new(body)), ty, nullable).at(span)
+                }
+                _ if *ty == SqlType::Unknown => self.settle(arg),
+                _ => self.coerce(arg, &closed(ty), CastContext::Explicit)?,
+            });
+        }
+        Ok(cast)
+    }
+
+    /// The error of a call that no function answers.
+    pub(super) fn no_function(&self, name: &str, args: &[Expr], error: &NoFunction, span: Span) -> Error {
+        let undefined = |message: String| Error::user(message).with_code(SqlState::UNDEFINED_FUNCTION);
+        match error {
+            NoFunction::UnknownName => {
+                let error = undefined(format!("no function named {name}")).at_span(span);
+                if self.environment.table_function_names().iter().any(|known| known == name) {
+                    return error.with_hint(format!("{name} is a function of rows: SELECT ... FROM {name}(...)"));
+                }
+                let names = self.environment.functions().names();
+                let known = names.iter().map(String::as_str).chain(SPECIAL_FORMS.iter().copied());
+                with_nearest(error, name, known)
+            }
+            NoFunction::NoMatch { signatures } => {
+                let shown: Vec<String> = args.iter().map(|arg| self.shown_type(arg)).collect();
+                let error = undefined(format!("no function {name} takes ({})", shown.join(", "))).at_span(span);
+                match &signatures[..] {
+                    [] => error,
+                    [only] => error.with_hint(format!("there is {only}")),
+                    several => error.with_hint(format!("there are {}", several.join(", "))),
+                }
+            }
+            NoFunction::BadArgument { argument, message } => {
+                let place = argument.and_then(|at| args.get(at)).map_or(span, |arg| arg.span);
+                Error::user(message).with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(place).at_span(span)
+            }
+        }
+    }
+
+    /// The type of an argument as a user knows it.
+    fn shown_type(&self, arg: &Expr) -> String {
+        match (&*self.type_so_far(arg), arg.as_literal()) {
+            _ if matches!(arg.kind, ExprKind::Lambda(..)) => "a lambda".to_owned(),
+            (SqlType::Unknown, Some(Value::Null)) => "NULL".to_owned(),
+            (SqlType::Unknown, Some(_)) => "text".to_owned(),
+            (SqlType::Unknown, None) => "a parameter".to_owned(),
+            _ => arg.ty.to_string(),
+        }
+    }
+}
+
+/// Refuses what only calls of aggregates and window functions can have.
+pub(super) fn refuse_clauses(call: &ast::Call, name: &str) -> Result<()> {
+    let clause = match call {
+        ast::Call { star: true, .. } => "*",
+        ast::Call { distinct: true, .. } => "DISTINCT",
+        ast::Call { filter: Some(_), .. } => "FILTER",
+        ast::Call { over: Some(_), .. } => "OVER",
+        ast::Call { nulls: Some(_), .. } => "IGNORE NULLS",
+        _ if !call.order_by.is_empty() => "ORDER BY",
+        _ if !call.within_group.is_empty() => "WITHIN GROUP",
+        _ => return Ok(()),
+    };
+    let error = Error::user(format!("{name} is neither an aggregate nor a window function, so it takes no {clause}"));
+    Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span))
+}

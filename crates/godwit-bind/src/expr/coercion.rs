@@ -1,0 +1,224 @@
+//! Casts that nobody wrote, and the types of what has none by itself.
+//!
+//! Quoted text becomes what its place asks for: it is read as that type at once, so that the error tells where the text
+//! stands. NULL takes any type, a parameter gets the first that is asked of it. An empty list, and one of NULLs only,
+//! is INTEGER[] if nothing else is known, and becomes a list of anything.
+
+use std::borrow::Cow;
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{Expr, ExprKind};
+use godwit_syntax::ast;
+use godwit_types::{SqlType, Value, cast_kind, cast_value, common_type, parse_value};
+
+use super::CastContext;
+use crate::Binder;
+use crate::binder::ExprContext;
+
+impl Binder {
+    /// An expression with a type: see [`Self::settle`].
+    pub(crate) fn settled(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let expr = self.expr(expr, cx)?;
+        Ok(self.settle(expr))
+    }
+
+    /// Gives a type to what has none and nobody asks for: VARCHAR to quoted text and parameters, INTEGER to NULL, as
+    /// DuckDB does.
+    pub(crate) fn settle(&mut self, expr: Expr) -> Expr {
+        if expr.ty != SqlType::Unknown {
+            return expr;
+        }
+        let is_null = expr.as_literal().is_some_and(Value::is_null);
+        let ty = if is_null { SqlType::Integer } else { SqlType::Varchar };
+        let ty = match expr.kind {
+            ExprKind::Parameter(_) => self.with_parameter_type(expr.clone(), &ty).ty,
+            _ => ty,
+        };
+        Expr { ty, ..expr }
+    }
+
+    /// The expression as a type, if it becomes that in the context; quoted text that isn't of the type is an error at
+    /// once.
+    pub(crate) fn coerce(&mut self, expr: Expr, ty: &SqlType, context: CastContext) -> Result<Expr> {
+        let expr = self.with_parameter_type(expr, ty);
+        if expr.ty == *ty {
+            return Ok(expr);
+        }
+        let span = expr.span;
+        if expr.ty == SqlType::Unknown
+            && let ExprKind::Literal(value) = &expr.kind
+        {
+            let value = match value {
+                Value::Text(text) => parse_value(text, ty).map_err(|error| error.at_span(span))?,
+                other => other.clone(),
+            };
+            return Ok(Expr::literal(value, ty.clone()).at(span));
+        }
+        match cast_kind(&open_type(&expr), ty) {
+            Some(cast) if cast.context <= context => Ok(cast_to(expr, ty, false)),
+            Some(_) => {
+                let error = Error::user(format!("{} doesn't become {ty} by itself", expr.ty));
+                let error = error.with_code(SqlState::DATATYPE_MISMATCH).at_span(span);
+                Err(error.with_hint(format!("write CAST(... AS {ty})")))
+            }
+            None => Err(no_cast(&expr.ty, ty).at_span(span)),
+        }
+    }
+
+    /// A written cast.
+    pub(super) fn cast(
+        &mut self,
+        operand: &ast::Expr,
+        data_type: &ast::DataType,
+        lenient: bool,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let ty = self.data_type(data_type)?;
+        let value = self.expr(operand, cx)?;
+        if !lenient {
+            return self.coerce(value, &ty, CastContext::Explicit);
+        }
+        let value = self.with_parameter_type(value, &ty);
+        let value = if value.ty == SqlType::Unknown { self.settle(value) } else { value };
+        let from = open_type(&value);
+        match value.ty == ty || cast_kind(&from, &ty).is_some() {
+            true => Ok(cast_to(value, &ty, true)),
+            false => Err(no_cast(&value.ty, &ty)),
+        }
+    }
+
+    /// Values as their common type. `what` they belong to is told in the error if they have none.
+    pub(crate) fn unify(&mut self, exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
+        let mut common = SqlType::Unknown;
+        for expr in &exprs {
+            let ty = self.type_so_far(expr);
+            common = common_type(&common, &ty).ok_or_else(|| mixed(what, &common, expr))?;
+        }
+        let ty = match common {
+            SqlType::Unknown => {
+                let has_text = exprs.iter().any(|expr| !expr.as_literal().is_some_and(Value::is_null));
+                if has_text { SqlType::Varchar } else { SqlType::Integer }
+            }
+            common => closed(&common),
+        };
+        let exprs = exprs.into_iter().map(|expr| self.coerce(expr, &ty, CastContext::Explicit));
+        Ok((exprs.collect::<Result<_>>()?, ty))
+    }
+
+    /// The type of an expression as the choice of operators sees it: a parameter has the type of its first use.
+    pub(super) fn type_so_far<'e>(&self, expr: &'e Expr) -> Cow<'e, SqlType> {
+        match expr.kind {
+            ExprKind::Parameter(parameter) if expr.ty == SqlType::Unknown => {
+                Cow::Owned(self.plan.parameter_info(parameter).ty.clone())
+            }
+            _ => open_type(expr),
+        }
+    }
+
+    /// Gives the type to a parameter that has none; what isn't a parameter stays.
+    fn with_parameter_type(&mut self, expr: Expr, ty: &SqlType) -> Expr {
+        let ExprKind::Parameter(parameter) = expr.kind else { return expr };
+        if expr.ty != SqlType::Unknown {
+            return expr;
+        }
+        let info = self.plan.parameter_info_mut(parameter);
+        if info.ty == SqlType::Unknown {
+            info.ty = closed(ty);
+        }
+        Expr { ty: info.ty.clone(), ..expr }
+    }
+
+    /// An expression that must be BOOLEAN; `what` it is in messages.
+    pub(super) fn truth(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>, what: &str) -> Result<Expr> {
+        let expr = self.expr(expr, cx)?;
+        self.as_truth(expr, what)
+    }
+
+    /// The same of what is bound.
+    pub(crate) fn as_truth(&mut self, expr: Expr, what: &str) -> Result<Expr> {
+        let expr = self.with_parameter_type(expr, &SqlType::Boolean);
+        if expr.ty == SqlType::Unknown {
+            return self.coerce(expr, &SqlType::Boolean, CastContext::Implicit);
+        }
+        if expr.ty == SqlType::Boolean {
+            return Ok(expr);
+        }
+        let error = Error::user(format!("{what} must be BOOLEAN, this is {}", expr.ty));
+        let error = error.with_code(SqlState::DATATYPE_MISMATCH).at_span(expr.span);
+        Err(if expr.ty.is_numeric() { error.with_hint("compare it with a number: ... <> 0") } else { error })
+    }
+}
+
+/// The value as another type; a cast that the caller knows to exist. What doesn't depend on a session's time zone is
+/// computed at once if it is a constant, unless it fails: then it may be that nobody asks for the value.
+fn cast_to(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
+    let span = expr.span;
+    let from = open_type(&expr).into_owned();
+    if let ExprKind::Literal(value) = &expr.kind
+        && !mentions_zone(&from)
+        && !mentions_zone(ty)
+    {
+        match cast_value(value, &from, ty) {
+            Ok(value) => return Expr::literal(value, ty.clone()).at(span),
+            Err(_) if lenient => return Expr::null(ty.clone()).at(span),
+            Err(_) => {}
+        }
+    }
+    if expr.ty == *ty {
+        return expr;
+    }
+    let nullable = expr.nullable || lenient;
+    Expr::new(ExprKind::Cast { input: Box::new(expr), lenient }, ty.clone(), nullable).at(span)
+}
+
+/// The type of an expression, in which a list without values has elements of unknown type.
+pub(super) fn open_type(expr: &Expr) -> Cow<'_, SqlType> {
+    match &expr.kind {
+        ExprKind::Literal(value @ Value::List(_)) => Cow::Owned(opened(value, &expr.ty)),
+        _ => Cow::Borrowed(&expr.ty),
+    }
+}
+
+fn opened(value: &Value, ty: &SqlType) -> SqlType {
+    match (value, ty) {
+        (Value::List(values), SqlType::List(_)) if values.iter().all(Value::is_null) => {
+            SqlType::list_of(SqlType::Unknown)
+        }
+        _ => ty.clone(),
+    }
+}
+
+/// The type with INTEGER where nothing is known.
+pub(super) fn closed(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Unknown => SqlType::Integer,
+        SqlType::List(element) => SqlType::list_of(closed(element)),
+        other => other.clone(),
+    }
+}
+
+/// Does the type have values that depend on the session's time zone when they are cast?
+fn mentions_zone(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::TimestampTz => true,
+        SqlType::List(element) | SqlType::Array(element, _) => mentions_zone(element),
+        SqlType::Struct(fields) => fields.iter().any(|field| mentions_zone(&field.ty)),
+        SqlType::Map(entry) => mentions_zone(&entry.0) || mentions_zone(&entry.1),
+        _ => false,
+    }
+}
+
+fn no_cast(from: &SqlType, to: &SqlType) -> Error {
+    Error::user(format!("there is no cast from {from} to {to}")).with_code(SqlState::CANNOT_COERCE)
+}
+
+fn mixed(what: &str, common: &SqlType, other: &Expr) -> Error {
+    let error = Error::user(format!("{what}: {common} and {} have no common type", other.ty));
+    let error = error.with_code(SqlState::DATATYPE_MISMATCH).at_span(other.span);
+    error.with_hint(format!("cast one of them: CAST(... AS {common})"))
+}
+
+/// The error of an operator that isn't there for the types of its operands.
+pub(super) fn no_operator(shown: &str, span: Span) -> Error {
+    Error::user(format!("there is no {shown}")).with_code(SqlState::UNDEFINED_FUNCTION).at_span(span)
+}

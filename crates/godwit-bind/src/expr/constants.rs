@@ -1,0 +1,89 @@
+//! What must be known before the query runs: arguments of table functions, options, sizes of samples.
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_plan::{Arithmetic, Expr, ExprKind};
+use godwit_syntax::ast;
+use godwit_types::{SqlType, Value, cast_value};
+
+use crate::Binder;
+use crate::binder::{Clause, Collected, ExprContext};
+use crate::scope::Scope;
+
+impl Binder {
+    /// The value of an expression without columns, and its type.
+    pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
+        let (scope, mut collected) = (Scope::default(), Collected::default());
+        let mut cx = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
+        let bound = self.settled(expr, &mut cx)?;
+        let ty = bound.ty.clone();
+        let span = expr.span;
+        match self.folded(bound).map_err(|error| error.at_span(span))?.kind {
+            ExprKind::Literal(value) => Ok((value, ty)),
+            _ => {
+                let error = Error::user(format!("{} needs a constant here", clause.name()));
+                let error = error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(span);
+                Err(error.with_hint("a value that is known before the query runs: no column, parameter or subquery"))
+            }
+        }
+    }
+
+    /// The expression with constant parts computed, from the leaves up. What the registry leaves to the executor stays.
+    fn folded(&self, expr: Expr) -> Result<Expr> {
+        let mut failed = None;
+        let expr = expr.map_children(&mut |part| {
+            self.folded(part).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                Expr::boolean(false)
+            })
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if !expr.children().iter().all(|part| matches!(part.kind, ExprKind::Literal(_) | ExprKind::Lambda(..))) {
+            return Ok(expr);
+        }
+        let value = match &expr.kind {
+            ExprKind::Cast { input, lenient } => {
+                let value = input.as_literal().map(|value| cast_value(value, &input.ty, &expr.ty));
+                match value {
+                    Some(Err(_)) if *lenient => Some(Ok(Value::Null)),
+                    other => other,
+                }
+            }
+            ExprKind::Arithmetic(op, left, right) if expr.ty.is_integer() && *op != Arithmetic::Divide => {
+                whole(*op, left, right, &expr.ty).or_else(|| self.environment.functions().evaluate(&expr))
+            }
+            ExprKind::Coalesce(values) => {
+                let values = values.iter().filter_map(Expr::as_literal);
+                Some(Ok(values.into_iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null)))
+            }
+            ExprKind::Negate(input) if expr.ty.is_integer() => {
+                whole(Arithmetic::Subtract, &Expr::bigint(0), input, &expr.ty)
+            }
+            ExprKind::Column(_)
+            | ExprKind::Literal(_)
+            | ExprKind::Parameter(_)
+            | ExprKind::Subquery(_)
+            | ExprKind::Lambda(..) => None,
+            _ if expr.is_constant() => self.environment.functions().evaluate(&expr),
+            _ => None,
+        };
+        match value.transpose()? {
+            Some(value) => Ok(Expr::literal(value, expr.ty).at(expr.span)),
+            None => Ok(expr),
+        }
+    }
+}
+
+/// A sum, difference or product of integers; `None` if it is something else, or out of range.
+fn whole(op: Arithmetic, left: &Expr, right: &Expr, ty: &SqlType) -> Option<Result<Value>> {
+    let (Value::Integer(left), Value::Integer(right)) = (left.as_literal()?, right.as_literal()?) else { return None };
+    let value = match op {
+        Arithmetic::Add => left.checked_add(*right),
+        Arithmetic::Subtract => left.checked_sub(*right),
+        Arithmetic::Multiply => left.checked_mul(*right),
+        Arithmetic::Divide | Arithmetic::Modulo => None,
+    }?;
+    let (min, max) = ty.integer_range()?;
+    (min..=max).contains(&value).then_some(Ok(Value::Integer(value)))
+}

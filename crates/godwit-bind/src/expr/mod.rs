@@ -1,0 +1,151 @@
+//! Expressions: what names mean, which types values get, which function a call is.
+//!
+//! ```text
+//! literals.rs    constants, intervals, parameters        calls.rs          which kind of function a name is
+//! names.rs       paths of names                          special_forms.rs  what is written as a call and is none
+//! operators.rs   operators                               aggregates.rs     calls that a node of their own computes
+//! predicates.rs  BETWEEN, IN, LIKE, IS, CASE             windows.rs        the same with OVER
+//! rows.rs        comparisons of row values               macros.rs         calls that stand for an expression
+//! subqueries.rs  queries as values, ANY and ALL          nested.rs         structs, lists, maps and their parts
+//! coercion.rs    casts that nobody wrote                 lambdas.rs        functions as arguments
+//! data_types.rs  types as they are written               constants.rs      what must be known before the query runs
+//! sharing.rs     values that are used more than once     near.rs           names that were probably meant
+//! ```
+//!
+//! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until what
+//! stands around them says more; all other expressions have types when they come out of [`Binder::expr`]. The parser
+//! bounds how deep a tree is, so walking it by recursion is safe; macros and subqueries count by [`Binder::nested`].
+
+mod aggregates;
+mod calls;
+mod coercion;
+mod constants;
+mod data_types;
+mod lambdas;
+mod literals;
+mod macros;
+mod names;
+mod near;
+mod nested;
+mod operators;
+mod predicates;
+mod rows;
+mod sharing;
+mod special_forms;
+mod subqueries;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_plan::{Expr, SortKey};
+use godwit_syntax::ast::{self, ExprKind};
+
+pub(crate) use godwit_types::Context as CastContext;
+pub(crate) use near::nearest;
+
+use crate::Binder;
+use crate::binder::{Clause, ExprContext};
+use crate::query::sort_key;
+use crate::scope::Scope;
+
+impl ExprContext<'_> {
+    /// The same place in the statement with other names in sight.
+    fn with_scope<'s>(&'s mut self, scope: &'s Scope<'s>) -> ExprContext<'s> {
+        ExprContext { scope, clause: self.clause, collected: self.collected, windows: self.windows }
+    }
+}
+
+impl Binder {
+    /// An expression. Its type may be unknown: see the module.
+    pub(crate) fn expr(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let bound = match &expr.kind {
+            ExprKind::Literal(literal) => self.literal(literal),
+            ExprKind::TypedLiteral { data_type, text } => self.typed_literal(data_type, text, expr.span),
+            ExprKind::Interval { value, unit } => self.interval(value, *unit, cx),
+            ExprKind::Parameter(parameter) => Ok(self.parameter(parameter)),
+            ExprKind::Column(path) => self.path(path, cx.scope),
+            ExprKind::Position(position) => self.positional(*position, cx.scope),
+            ExprKind::Unary { op, operand } => self.unary(*op, operand, cx),
+            ExprKind::Binary { op, op_span, left, right } => self.binary(*op, *op_span, left, right, cx),
+            ExprKind::And(operands) => self.and(operands, cx),
+            ExprKind::Or(operands) => self.or(operands, cx),
+            ExprKind::Call(call) => self.call(call, expr.span, cx),
+            ExprKind::Cast { operand, data_type, is_try } => self.cast(operand, data_type, *is_try, cx),
+            ExprKind::Subquery(query) => self.scalar_subquery(query, cx),
+            ExprKind::Exists(query) => self.exists(query, cx),
+            ExprKind::ArraySubquery(query) => self.array_subquery(query, expr.span, cx),
+            ExprKind::InSubquery { .. } | ExprKind::InExpr { .. } | ExprKind::Quantified { .. } => {
+                self.quantified_expr(expr, cx)
+            }
+            ExprKind::Columns(_) if cx.scope.selected.is_some() => {
+                let column = cx.scope.selected.expect("it is there");
+                Ok(self.column(column, cx.scope))
+            }
+            ExprKind::Wildcard(_) | ExprKind::AllFields(_) | ExprKind::Columns(_) => Err(misplaced(
+                "* stands for several columns: it can't be a value",
+                "it may be an item of the SELECT list, or the argument of count",
+            )),
+            ExprKind::Lambda { .. } => Err(misplaced(
+                "a lambda can only be an argument of a function that takes one",
+                "such as list_transform",
+            )),
+            // A column may have this name, whatever keyword it is.
+            ExprKind::Default => self.path(&[ast::Ident::new("default", expr.span)], cx.scope),
+            _ => self.expr_of_parts(expr, cx),
+        };
+        bound.map(|bound| bound.at(expr.span)).map_err(|error| error.at_span(expr.span))
+    }
+
+    /// Predicates and what makes or takes apart nested values.
+    fn expr_of_parts(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        match &expr.kind {
+            ExprKind::Is { operand, test, negated } => self.is_test(operand, *test, *negated, cx),
+            ExprKind::IsDistinctFrom { left, right, negated } => self.is_distinct_from(left, right, *negated, cx),
+            ExprKind::Between { .. } => self.between(expr, cx),
+            ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated, cx),
+            ExprKind::Like { .. } => self.like(expr, cx),
+            ExprKind::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref(), cx)
+            }
+            ExprKind::Collate { operand, collation } => self.collate(operand, collation, cx),
+            ExprKind::Row { items, .. } => self.row(items, expr.span, cx),
+            ExprKind::List(items) => self.list(items, expr.span, cx),
+            ExprKind::Struct(fields) => self.struct_of(fields, expr.span, cx),
+            ExprKind::Map(entries) => self.map(entries, expr.span, cx),
+            ExprKind::ListComprehension(comprehension) => self.list_comprehension(comprehension, expr.span, cx),
+            ExprKind::Subscript { operand, index } => self.subscript(operand, index, expr.span, cx),
+            ExprKind::Slice { operand, low, high, step } => {
+                let bounds = [low.as_deref(), high.as_deref(), step.as_deref()];
+                self.slice(operand, bounds, expr.span, cx)
+            }
+            ExprKind::Field { operand, name } => {
+                let operand = self.expr(operand, cx)?;
+                self.field(operand, name)
+            }
+            other => unreachable!("{other:?} is bound by expr"),
+        }
+    }
+
+    /// The condition of a clause: a BOOLEAN.
+    pub(crate) fn condition(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        match cx.clause {
+            Clause::On => self.truth(expr, cx, "a join's condition"),
+            clause => self.truth(expr, cx, &format!("the condition of {}", clause.name())),
+        }
+    }
+
+    /// A key of ORDER BY.
+    pub(crate) fn sort_key(&mut self, by: &ast::OrderByExpr, cx: &mut ExprContext<'_>) -> Result<SortKey> {
+        Ok(sort_key(self.settled(&by.expr, cx)?, by.direction, by.nulls))
+    }
+
+    fn sort_keys(&mut self, keys: &[ast::OrderByExpr], cx: &mut ExprContext<'_>) -> Result<Vec<SortKey>> {
+        keys.iter().map(|key| self.sort_key(key, cx)).collect()
+    }
+}
+
+/// Syntax that has no meaning as a value where it stands.
+fn misplaced(message: &str, hint: &str) -> Error {
+    Error::user(message).with_code(SqlState::SYNTAX_ERROR).with_hint(hint)
+}

@@ -1,0 +1,20 @@
+//! Names that were probably meant.
+
+use godwit_common::Error;
+
+/// The known name nearest to one that isn't known: at most a third of its letters are others.
+pub(crate) fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let name = name.to_lowercase();
+    let distance = |known: &str| strsim::damerau_levenshtein(&name, &known.to_lowercase());
+    let known = known.into_iter().map(|known| (distance(known), known));
+    let (distance, near) = known.min_by_key(|&(distance, _)| distance)?;
+    (distance * 3 <= near.chars().count()).then_some(near)
+}
+
+/// The error with the nearest known name as hint, if there is one.
+pub(super) fn with_nearest<'n>(error: Error, name: &str, known: impl IntoIterator<Item = &'n str>) -> Error {
+    match nearest(name, known) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error,
+    }
+}

@@ -1,0 +1,101 @@
+//! Row values: `(a, b) = (c, d)`, `(a, b) < (c, d)`.
+//!
+//! Rows are compared from the left to the right, and three-valued: `(1, NULL) = (2, 3)` is FALSE, `(1, NULL) = (1,
+//! 3)` is NULL. Source: PostgreSQL's documentation, "Row and Array Comparisons".
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{Comparison, Expr};
+use godwit_syntax::ast;
+
+use super::sharing::Shared;
+use crate::Binder;
+use crate::binder::ExprContext;
+
+/// The values of a row value.
+pub(super) fn row_of(expr: &ast::Expr) -> Option<&[ast::Expr]> {
+    match &expr.kind {
+        ast::ExprKind::Row { items, .. } => Some(items),
+        _ => None,
+    }
+}
+
+/// The values of a row value, or the one value.
+pub(super) fn row_or_value(expr: &ast::Expr) -> &[ast::Expr] {
+    row_of(expr).unwrap_or(std::slice::from_ref(expr))
+}
+
+impl Binder {
+    /// A comparison of two values, or of two rows.
+    pub(super) fn comparison(
+        &mut self,
+        comparison: Comparison,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        op_span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        match (row_of(left), row_of(right)) {
+            (Some(left), Some(right)) => {
+                let left = self.exprs(left, cx)?;
+                let right = self.exprs(right, cx)?;
+                self.compare_rows(comparison, left, right, op_span)
+            }
+            _ => {
+                let left = self.expr(left, cx)?;
+                let right = self.expr(right, cx)?;
+                self.compare(comparison, left, right, op_span)
+            }
+        }
+    }
+
+    pub(super) fn exprs(&mut self, exprs: &[ast::Expr], cx: &mut ExprContext<'_>) -> Result<Vec<Expr>> {
+        exprs.iter().map(|expr| self.expr(expr, cx)).collect()
+    }
+
+    /// A comparison of rows; of one value each, it is one of these.
+    pub(super) fn compare_rows(
+        &mut self,
+        comparison: Comparison,
+        left: Vec<Expr>,
+        right: Vec<Expr>,
+        span: Span,
+    ) -> Result<Expr> {
+        if left.len() != right.len() {
+            let (left, right) = (left.len(), right.len());
+            let error = Error::user(format!("a row of {left} values is compared with one of {right}"));
+            return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(span));
+        }
+        let pairs = left.into_iter().zip(right);
+        match comparison {
+            Comparison::Equal | Comparison::NotDistinct => {
+                let equal = pairs.map(|(left, right)| self.compare(comparison, left, right, span));
+                Ok(Expr::and(equal.collect::<Result<Vec<_>>>()?))
+            }
+            Comparison::NotEqual | Comparison::Distinct => {
+                let differs = pairs.map(|(left, right)| self.compare(comparison, left, right, span));
+                Ok(Expr::or(differs.collect::<Result<Vec<_>>>()?))
+            }
+            Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => {
+                self.order_rows(comparison, pairs.collect(), span)
+            }
+        }
+    }
+
+    /// `a < c OR a = c AND b < d`: from the last pair to the first, the rest counts where a pair is equal.
+    fn order_rows(&mut self, comparison: Comparison, mut pairs: Vec<(Expr, Expr)>, span: Span) -> Result<Expr> {
+        let strict = match comparison {
+            Comparison::Less | Comparison::LessOrEqual => Comparison::Less,
+            _ => Comparison::Greater,
+        };
+        let (left, right) = pairs.pop().expect("rows have values");
+        let mut ordered = self.compare(comparison, left, right, span)?;
+        let mut shared = Shared::new();
+        for (left, right) in pairs.into_iter().rev() {
+            let (left, right) = (self.share(left, &mut shared), self.share(right, &mut shared));
+            let before = self.compare(strict, left.clone(), right.clone(), span)?;
+            let equal = self.compare(Comparison::Equal, left, right, span)?;
+            ordered = Expr::or([before, Expr::and([equal, ordered])]);
+        }
+        Ok(self.with_shared(ordered, shared))
+    }
+}

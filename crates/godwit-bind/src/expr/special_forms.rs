@@ -1,0 +1,209 @@
+//! What is written as a call and is none: COALESCE and its kin, GROUPING, UNNEST, and what is known while binding.
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind};
+use godwit_syntax::ast;
+use godwit_types::{SqlType, Value};
+
+use super::CastContext;
+use super::calls::refuse_clauses;
+use super::sharing::Shared;
+use crate::Binder;
+use crate::binder::{Clause, ExprContext};
+
+/// The names of all forms, for hints.
+pub(super) const SPECIAL_FORMS: [&str; 17] = [
+    "coalesce",
+    "count_if",
+    "countif",
+    "getvariable",
+    "grouping",
+    "grouping_id",
+    "if",
+    "ifnull",
+    "iff",
+    "mod",
+    "nullif",
+    "nvl",
+    "pg_typeof",
+    "row",
+    "struct_pack",
+    "typeof",
+    "unnest",
+];
+
+impl Binder {
+    /// The value of a call that is a special form; `None` if it isn't.
+    pub(super) fn special_form(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Option<Expr>> {
+        if !SPECIAL_FORMS.contains(&name) {
+            return Ok(None);
+        }
+        if matches!(name, "count_if" | "countif") {
+            return self.count_if(name, call, span, cx).map(Some);
+        }
+        refuse_clauses(call, name)?;
+        if name == "struct_pack" {
+            return self.struct_pack(&call.args, span, cx).map(Some);
+        }
+        if matches!(name, "grouping" | "grouping_id") {
+            return self.grouping(name, call, cx).map(Some);
+        }
+        let args = self.call_arguments(call, name, cx)?;
+        match name {
+            "coalesce" => self.coalesce(args, call),
+            "ifnull" | "nvl" => taking(args, call).and_then(|args: [Expr; 2]| self.coalesce(args.into(), call)),
+            "nullif" => taking(args, call).and_then(|args| self.nullif(args, span)),
+            "if" | "iff" => taking(args, call).and_then(|args| self.if_else(args)),
+            "mod" => {
+                taking(args, call).and_then(|[left, right]| self.arithmetic(Arithmetic::Modulo, left, right, span))
+            }
+            "row" => self.row_of_values(args, span),
+            "typeof" | "pg_typeof" => taking(args, call).map(|args| self.type_name(args)),
+            "getvariable" => taking(args, call).and_then(|args| self.variable(args)),
+            "unnest" => self.unnest(args, call, cx),
+            other => unreachable!("{other} is in the list of special forms"),
+        }
+        .map(Some)
+    }
+
+    fn coalesce(&mut self, args: Vec<Expr>, call: &ast::Call) -> Result<Expr> {
+        if args.is_empty() {
+            return Err(wrong_count(call, "one argument or more"));
+        }
+        let (mut args, ty) = self.unify(args, "COALESCE")?;
+        if args.len() == 1 {
+            return Ok(args.remove(0));
+        }
+        let nullable = args.iter().all(|arg| arg.nullable);
+        Ok(Expr::new(ExprKind::Coalesce(args), ty, nullable))
+    }
+
+    /// NULL if both are equal, else the first, which keeps its type.
+    fn nullif(&mut self, [value, other]: [Expr; 2], span: Span) -> Result<Expr> {
+        let value = match (&*self.type_so_far(&value), self.type_so_far(&other).into_owned()) {
+            (SqlType::Unknown, SqlType::Unknown) => self.settle(value),
+            (SqlType::Unknown, ty) => self.coerce(value, &ty, CastContext::Implicit)?,
+            _ => value,
+        };
+        let mut shared = Shared::new();
+        let value = self.share(value, &mut shared);
+        let is_equal = self.compare(Comparison::Equal, value.clone(), other, span)?;
+        let ty = value.ty.clone();
+        let branches = vec![(is_equal, Expr::null(ty.clone()))];
+        let case = ExprKind::Case { branches, otherwise: Some(Box::new(value)) };
+        Ok(self.with_shared(Expr::new(case, ty, true), shared))
+    }
+
+    fn if_else(&mut self, [condition, then, otherwise]: [Expr; 3]) -> Result<Expr> {
+        let condition = self.as_truth(condition, "the condition of IF")?;
+        let (mut values, ty) = self.unify(vec![then, otherwise], "IF")?;
+        let nullable = values.iter().any(|value| value.nullable);
+        let otherwise = values.pop().map(Box::new);
+        let branches = vec![(condition, values.remove(0))];
+        Ok(Expr::new(ExprKind::Case { branches, otherwise }, ty, nullable))
+    }
+
+    /// `count_if(x)`: `count(*) FILTER (WHERE x)`.
+    fn count_if(&mut self, name: &str, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let [ast::Argument { name: None, value }] = &call.args[..] else {
+            return Err(wrong_count(call, "one argument"));
+        };
+        if call.distinct {
+            let error = Error::user(format!("{name} counts rows, so it takes no DISTINCT"));
+            return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span));
+        }
+        let mut count = call.clone();
+        count.name = ast::ObjectName::of(ast::Ident::new("count", call.name.span));
+        count.args = Vec::new();
+        count.star = true;
+        count.filter = Some(match call.filter.clone() {
+            Some(filter) => {
+                let span = value.span;
+                ast::Expr { kind: ast::ExprKind::And(vec![filter, value.clone()]), span }
+            }
+            None => value.clone(),
+        });
+        self.call(&count, span, cx)
+    }
+
+    /// GROUPING(keys): which of them aren't in the row's grouping set.
+    fn grouping(&mut self, name: &str, call: &ast::Call, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        if !cx.clause.allows_aggregates() {
+            let error = Error::user(format!("{} can't stand in {}", name.to_uppercase(), cx.clause.name()));
+            return Err(error.with_code(SqlState::GROUPING_ERROR).at_span(call.name.span));
+        }
+        // Each key is a bit of a BIGINT.
+        if call.args.is_empty() || call.args.len() > 62 {
+            return Err(wrong_count(call, "1 to 62 keys of GROUP BY"));
+        }
+        let keys = self.call_arguments(call, name, cx)?;
+        let known = cx.collected.groupings.iter().find(|(_, known)| *known == keys).map(|&(column, _)| column);
+        let column = known.unwrap_or_else(|| {
+            let column = self.plan.add_column("grouping", SqlType::BigInt, false);
+            cx.collected.groupings.push((column, keys));
+            column
+        });
+        Ok(Expr::new(ExprKind::Column(column), SqlType::BigInt, false))
+    }
+
+    /// UNNEST in the SELECT list: the elements of a list become rows.
+    fn unnest(&mut self, args: Vec<Expr>, call: &ast::Call, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        if cx.clause != Clause::Select {
+            let error = Error::user(format!("unnest can't stand in {}", cx.clause.name()));
+            let error = error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span);
+            return Err(error.with_hint("it makes rows: use it in FROM, or as an item of the SELECT list"));
+        }
+        let [list] = taking(args, call)?;
+        let list = match list.ty {
+            SqlType::Unknown => self.coerce(list, &SqlType::list_of(SqlType::Integer), CastContext::Implicit)?,
+            _ => list,
+        };
+        let Some(element) = list.ty.element().cloned() else {
+            let error = Error::user(format!("unnest takes a list, this is {}", list.ty));
+            return Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(list.span));
+        };
+        self.check_no_lambda_parameter(&[&list], "unnest", cx)?;
+        let list = self.coerce(list, &SqlType::list_of(element.clone()), CastContext::Implicit)?;
+        let known = cx.collected.unnested.iter().find(|(_, known)| *known == list && !list.is_volatile());
+        let column = known.map(|&(column, _)| column).unwrap_or_else(|| {
+            let column = self.plan.add_column("unnest", element.clone(), true);
+            cx.collected.unnested.push((column, list));
+            column
+        });
+        Ok(Expr::new(ExprKind::Column(column), element, true))
+    }
+
+    /// The name of a value's type.
+    fn type_name(&mut self, [value]: [Expr; 1]) -> Expr {
+        let is_null = value.ty == SqlType::Unknown && value.as_literal().is_some_and(Value::is_null);
+        let name = if is_null { "NULL".to_owned() } else { self.settle(value).ty.to_string() };
+        Expr::literal(Value::text(name), SqlType::Varchar)
+    }
+
+    /// A variable of the session; NULL if it isn't set.
+    fn variable(&mut self, [name]: [Expr; 1]) -> Result<Expr> {
+        let Some(Value::Text(text)) = name.as_literal() else {
+            let error = Error::user("getvariable takes a name in quotes");
+            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(name.span));
+        };
+        let found = self.environment.variable(&text.to_lowercase());
+        Ok(found.map_or_else(|| Expr::null(SqlType::Unknown), |(value, ty)| Expr::literal(value, ty)))
+    }
+}
+
+/// Exactly `N` arguments.
+fn taking<const N: usize>(args: Vec<Expr>, call: &ast::Call) -> Result<[Expr; N]> {
+    let arguments = if N == 1 { "one argument".to_owned() } else { format!("{N} arguments") };
+    args.try_into().map_err(|_| wrong_count(call, &arguments))
+}
+
+fn wrong_count(call: &ast::Call, takes: &str) -> Error {
+    let message = format!("{} takes {takes}, not {}", call.name.last().text, call.args.len());
+    Error::user(message).with_code(SqlState::UNDEFINED_FUNCTION).at_span(call.name.span)
+}

@@ -1,0 +1,327 @@
+//! Calls with OVER: window functions, and aggregates over windows.
+//!
+//! A window may refine one of the WINDOW clause, by PostgreSQL's rules ("SELECT", WINDOW Clause): it takes its
+//! partitions; it may add an order if that one has none; it can't refine one with a frame. `OVER w` and `OVER (w)`
+//! are that window itself.
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{
+    Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnits, FunctionKind, SortKey, WindowCall, WindowTarget,
+};
+use godwit_syntax::ast::{self, NullTreatment, Over};
+use godwit_types::{SqlType, Value, cast_value, common_type};
+
+use super::CastContext;
+use super::near::with_nearest;
+use crate::Binder;
+use crate::binder::{Clause, ExprContext};
+
+/// A window with what it takes from the one that it refines.
+#[derive(Clone, Copy)]
+struct Window<'a> {
+    partition_by: &'a [ast::Expr],
+    order_by: &'a [ast::OrderByExpr],
+    frame: Option<&'a ast::Frame>,
+}
+
+impl Binder {
+    pub(super) fn window(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        over: &Over,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        if !cx.clause.allows_windows() {
+            return Err(misplaced(name, cx.clause).at_span(call.name.span));
+        }
+        let window = match over {
+            Over::Name(window) => named(cx.windows, window)?,
+            Over::Spec(spec) => resolved(cx.windows, spec)?,
+        };
+        let (scope, windows) = (cx.scope, cx.windows);
+        let mut inside = ExprContext { scope, clause: Clause::WindowArgument, collected: &mut *cx.collected, windows };
+        let mut bound = self.window_target(name, call, span, &mut inside)?;
+        for expr in window.partition_by {
+            bound.partition_by.push(self.settled(expr, &mut inside)?);
+        }
+        bound.order_by = self.sort_keys(window.order_by, &mut inside)?;
+        let frame = match window.frame {
+            Some(frame) => self.frame(frame, &mut bound.order_by, &mut inside)?,
+            None => Frame::default_of(!bound.order_by.is_empty()),
+        };
+        let uses_frame = match &bound.function {
+            WindowTarget::Window(function) => function.uses_frame,
+            WindowTarget::Aggregate(_) => true,
+        };
+        bound.frame = if uses_frame { frame } else { Frame::default_of(!bound.order_by.is_empty()) };
+        self.collect_window(name, bound, cx).map_err(|error| error.at_span(call.name.span))
+    }
+
+    /// The column of a window function, which is new or that of an equal call.
+    fn collect_window(&mut self, name: &str, call: WindowCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let exprs: Vec<&Expr> = call.exprs().collect();
+        self.check_no_lambda_parameter(&exprs, name, cx)?;
+        let used = self.used_columns(&exprs);
+        if cx.collected.windows.iter().any(|&(column, _)| used.contains(column)) {
+            return Err(misplaced(name, Clause::WindowArgument));
+        }
+        let (ty, nullable, span) = (call.ty.clone(), call.nullable, call.span);
+        let is_volatile = exprs.iter().any(|expr| expr.is_volatile());
+        let is_same = |known: &WindowCall| WindowCall { span, ..known.clone() } == call;
+        let known = cx.collected.windows.iter().find(|(_, known)| !is_volatile && is_same(known));
+        let column = known.map(|&(column, _)| column).unwrap_or_else(|| {
+            let column = self.plan.add_column(name, ty.clone(), nullable);
+            cx.collected.windows.push((column, call));
+            column
+        });
+        Ok(Expr::new(ExprKind::Column(column), ty, nullable))
+    }
+
+    /// The function with its arguments; the window is still to come.
+    fn window_target(
+        &mut self,
+        name: &str,
+        call: &ast::Call,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<WindowCall> {
+        let is_aggregate = self.environment.functions().kind(name) == Some(FunctionKind::Aggregate);
+        let of = |function, args, ty, nullable| WindowCall {
+            function,
+            args,
+            distinct: false,
+            filter: None,
+            argument_order: Vec::new(),
+            ignore_nulls: call.nulls == Some(NullTreatment::Ignore),
+            partition_by: Vec::new(),
+            order_by: Vec::new(),
+            frame: Frame::default_of(false),
+            ty,
+            nullable,
+            span,
+        };
+        if is_aggregate {
+            if !call.within_group.is_empty() {
+                let error = Error::unsupported(format!("{name} with WITHIN GROUP and OVER"));
+                return Err(error.at_span(call.name.span));
+            }
+            let parts = self.aggregate_parts(name, call, cx)?;
+            let nullable = parts.found.nullable || parts.found.function.of_empty.is_null();
+            let function = WindowTarget::Aggregate(parts.found.function);
+            return Ok(WindowCall {
+                distinct: parts.distinct,
+                filter: parts.filter,
+                argument_order: parts.order_by,
+                ..of(function, parts.args, parts.found.ty, nullable)
+            });
+        }
+        let refused = match call {
+            ast::Call { star: true, .. } => Some("*"),
+            ast::Call { distinct: true, .. } => Some("DISTINCT"),
+            ast::Call { filter: Some(_), .. } => Some("FILTER"),
+            _ if !call.order_by.is_empty() => Some("ORDER BY in its arguments"),
+            _ if !call.within_group.is_empty() => Some("WITHIN GROUP"),
+            _ => None,
+        };
+        if let Some(refused) = refused {
+            let error = Error::user(format!("{name} is no aggregate, so it takes no {refused}"));
+            return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span));
+        }
+        let args = self.call_arguments(call, name, cx)?;
+        let environment = self.environment.clone();
+        let found = self.with_argument_types(&args, |types| environment.functions().window(name, types));
+        let found = found.map_err(|error| self.no_function(name, &args, &error, call.name.span))?;
+        let args = self.cast_arguments(args, &found.argument_types)?;
+        Ok(of(WindowTarget::Window(found.function), args, found.ty, found.nullable))
+    }
+
+    /// A frame that is written down. Where RANGE counts in another type than that of the key, both get the common one.
+    fn frame(&mut self, frame: &ast::Frame, order_by: &mut [SortKey], cx: &mut ExprContext<'_>) -> Result<Frame> {
+        let wrong = |message: &str| {
+            let error = Error::user(message).with_code(SqlState::WINDOWING_ERROR);
+            Err(error.at_span(frame.span))
+        };
+        if let Some(message) = contradiction(&frame.start, &frame.end) {
+            return wrong(message);
+        }
+        let has_distance = [&frame.start, &frame.end].into_iter().any(|bound| distance_of(bound).is_some());
+        let units = match frame.units {
+            ast::FrameUnits::Rows => FrameUnits::Rows,
+            ast::FrameUnits::Range => FrameUnits::Range,
+            ast::FrameUnits::Groups => FrameUnits::Groups,
+        };
+        match units {
+            FrameUnits::Groups if order_by.is_empty() => return wrong("GROUPS needs an ORDER BY in the window"),
+            FrameUnits::Range if has_distance && order_by.len() != 1 => {
+                return wrong("RANGE with a distance needs an ORDER BY of one key in the window");
+            }
+            _ => {}
+        }
+        let mut distances = Vec::new();
+        for written in [&frame.start, &frame.end].into_iter().filter_map(distance_of) {
+            distances.push(self.distance(written, cx)?);
+        }
+        let distances = match units {
+            FrameUnits::Range => self.range_distances(distances, order_by)?,
+            FrameUnits::Rows | FrameUnits::Groups => {
+                let counts =
+                    distances.into_iter().map(|count| self.coerce(count, &SqlType::BigInt, CastContext::Implicit));
+                counts.collect::<Result<Vec<_>>>()?
+            }
+        };
+        if let Some(negative) = distances.iter().find(|distance| is_negative(distance)) {
+            let error = Error::user("a distance in a frame must not be negative");
+            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(negative.span));
+        }
+        let mut distances = distances.into_iter();
+        let (start, end) = (bound(&frame.start, &mut distances), bound(&frame.end, &mut distances));
+        let exclude = match frame.exclude {
+            ast::FrameExclusion::NoOthers => FrameExclusion::NoOthers,
+            ast::FrameExclusion::CurrentRow => FrameExclusion::CurrentRow,
+            ast::FrameExclusion::Group => FrameExclusion::Group,
+            ast::FrameExclusion::Ties => FrameExclusion::Ties,
+        };
+        Ok(Frame { units, start, end, exclude })
+    }
+
+    /// How far a frame reaches: the same for all rows.
+    fn distance(&mut self, distance: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let bound = self.expr(distance, cx)?;
+        if !self.used_columns(&[&bound]).is_empty() {
+            let error = Error::unsupported("a distance in a frame that depends on the row");
+            return Err(error.at_span(distance.span));
+        }
+        if bound.as_literal().is_some_and(Value::is_null) {
+            let error = Error::user("a distance in a frame must not be NULL");
+            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(distance.span));
+        }
+        Ok(bound)
+    }
+
+    /// Distances of RANGE: intervals from dates and times, numbers from numbers.
+    fn range_distances(&mut self, distances: Vec<Expr>, order_by: &mut [SortKey]) -> Result<Vec<Expr>> {
+        let [key] = order_by else { return Ok(distances) };
+        let key_type = key.expr.ty.clone();
+        let ty = if key_type.is_datetime() || key_type == SqlType::Interval {
+            SqlType::Interval
+        } else if key_type.is_numeric() {
+            let mut common = key_type.clone();
+            for distance in distances.iter().filter(|distance| !holds(&key_type, distance)) {
+                let ty = self.type_so_far(distance).into_owned();
+                common = common_type(&common, &ty).filter(SqlType::is_numeric).ok_or_else(|| {
+                    let error = Error::user(format!("a distance from {key_type} is a number, not {ty}"));
+                    error.with_code(SqlState::DATATYPE_MISMATCH).at_span(distance.span)
+                })?;
+            }
+            let whole = std::mem::replace(&mut key.expr, Expr::boolean(false));
+            key.expr = self.coerce(whole, &common, CastContext::Explicit)?;
+            common
+        } else if distances.is_empty() {
+            return Ok(distances);
+        } else {
+            let message = format!("RANGE with a distance needs a number, a date or a time to order by, not {key_type}");
+            let error = Error::user(message).with_code(SqlState::DATATYPE_MISMATCH);
+            return Err(error.at_span(key.expr.span));
+        };
+        let context = if ty == SqlType::Interval { CastContext::Implicit } else { CastContext::Explicit };
+        let distances = distances.into_iter().map(|distance| self.coerce(distance, &ty, context));
+        distances.collect()
+    }
+}
+
+/// The window of a name.
+fn named<'a>(windows: &'a [ast::NamedWindow], name: &ast::Ident) -> Result<Window<'a>> {
+    match windows.iter().position(|window| name.is(&window.name.text)) {
+        // A window of the clause can refine only those before it, so this ends.
+        Some(at) => resolved(&windows[..at], &windows[at].spec),
+        None => {
+            let error = Error::user(format!("no window named {}", name.text));
+            let error = error.with_code(SqlState::UNDEFINED_OBJECT).at_span(name.span);
+            Err(with_nearest(error, &name.text, windows.iter().map(|window| &*window.name.text)))
+        }
+    }
+}
+
+fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> Result<Window<'a>> {
+    let own = Window { partition_by: &spec.partition_by, order_by: &spec.order_by, frame: spec.frame.as_ref() };
+    let Some(name) = &spec.base else { return Ok(own) };
+    let base = named(windows, name)?;
+    if own.partition_by.is_empty() && own.order_by.is_empty() && own.frame.is_none() {
+        return Ok(base);
+    }
+    let reason = if !own.partition_by.is_empty() {
+        "only it can have PARTITION BY"
+    } else if !own.order_by.is_empty() && !base.order_by.is_empty() {
+        "it has an ORDER BY already"
+    } else if base.frame.is_some() {
+        "it has a frame"
+    } else {
+        let order_by = if own.order_by.is_empty() { base.order_by } else { own.order_by };
+        return Ok(Window { partition_by: base.partition_by, order_by, frame: own.frame });
+    };
+    let error = Error::user(format!("the window {} can't be refined so: {reason}", name.text));
+    Err(error.with_code(SqlState::WINDOWING_ERROR).at_span(spec.span))
+}
+
+/// Why two bounds aren't a frame.
+fn contradiction(start: &ast::FrameBound, end: &ast::FrameBound) -> Option<&'static str> {
+    use ast::FrameBound::{CurrentRow, Following, Preceding, UnboundedFollowing, UnboundedPreceding};
+    match (start, end) {
+        (UnboundedFollowing, _) => Some("a frame can't start at UNBOUNDED FOLLOWING"),
+        (_, UnboundedPreceding) => Some("a frame can't end at UNBOUNDED PRECEDING"),
+        (CurrentRow, Preceding(_)) => Some("a frame that starts at the current row can't end before it"),
+        (Following(_), Preceding(_) | CurrentRow) => {
+            Some("a frame that starts behind the current row can't end at it or before it")
+        }
+        _ => None,
+    }
+}
+
+fn distance_of(bound: &ast::FrameBound) -> Option<&ast::Expr> {
+    match bound {
+        ast::FrameBound::Preceding(distance) | ast::FrameBound::Following(distance) => Some(distance),
+        _ => None,
+    }
+}
+
+/// A bound with the next of the distances.
+fn bound(written: &ast::FrameBound, distances: &mut impl Iterator<Item = Expr>) -> FrameBound {
+    let mut next = || Box::new(distances.next().expect("each written distance was bound"));
+    match written {
+        ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
+        ast::FrameBound::Preceding(_) => FrameBound::Preceding(next()),
+        ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
+        ast::FrameBound::Following(_) => FrameBound::Following(next()),
+        ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
+    }
+}
+
+/// Is the constant a value of the type, too?
+fn holds(ty: &SqlType, constant: &Expr) -> bool {
+    let Some(value) = constant.as_literal() else { return false };
+    let there = cast_value(value, &constant.ty, ty);
+    there.and_then(|there| cast_value(&there, ty, &constant.ty)).is_ok_and(|back| back == *value)
+}
+
+fn is_negative(distance: &Expr) -> bool {
+    match distance.as_literal() {
+        Some(Value::Integer(value)) => *value < 0,
+        Some(Value::Float(value)) => *value < 0.0 || value.is_nan(),
+        Some(Value::Interval(value)) => value.estimate() < 0,
+        _ => false,
+    }
+}
+
+fn misplaced(name: &str, clause: Clause) -> Error {
+    let error = Error::user(format!("the window function {name} can't stand in {}", clause.name()));
+    let error = error.with_code(SqlState::WINDOWING_ERROR);
+    match clause {
+        Clause::Where | Clause::Having => error.with_hint("conditions on window functions stand in QUALIFY"),
+        Clause::AggregateArgument | Clause::WindowArgument => {
+            error.with_hint("compute the inner one in a subquery in FROM")
+        }
+        _ => error,
+    }
+}

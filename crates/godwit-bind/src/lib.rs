@@ -1,0 +1,25 @@
+//! Syntax trees to plans: what names mean, which types values have, which function a call is.
+//!
+//! ```text
+//! ast::Query ──query/──▶ FROM ─▶ WHERE ─▶ GROUP BY ─▶ HAVING ─▶ windows ─▶ QUALIFY ─▶ SELECT ─▶ DISTINCT ─▶ ORDER BY ─▶ LIMIT
+//!                         │                     (each clause: names by a Scope, values by expr/)
+//! ast::Expr  ──expr/───▶ Expr with a type; calls of aggregates and window functions are collected for their nodes
+//! ```
+//!
+//! What a name can mean is a [`Scope`](scope::Scope): the columns of FROM, those of the queries around it, aliases of SELECT, parameters of
+//! lambdas. What there is outside of the statement (tables, views, functions, types) the [`Environment`] knows. After
+//! binding nobody asks for a name again.
+#![forbid(unsafe_code)]
+
+mod binder;
+mod environment;
+mod expr;
+mod query;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use binder::{Binder, BoundQuery};
+pub use environment::{Environment, Macro, Named, Rows, TableArgument, View};
+pub use write::{BoundWrite, ColumnOf, Generation, RebuiltColumn, TargetColumn, TargetKey, WriteKind, WriteTarget};

@@ -1,0 +1,114 @@
+//! DESCRIBE, SUMMARIZE and SHOW: queries about queries.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_plan::{
+    Aggregate, AggregateCall, Arithmetic, ColumnId, Expr, ExprKind, Node, Project, Unnest, UnnestedList,
+};
+use godwit_syntax::ast::{self, DescribeTarget};
+use godwit_types::{SqlType, Value};
+
+use crate::binder::{Clause, Collected, ExprContext};
+use crate::scope::Scope;
+use crate::{Binder, BoundQuery, Rows};
+
+impl Binder {
+    /// The columns of a query: name, type, and whether NULL can occur.
+    pub(crate) fn describe(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
+        let described = self.described(&describe.target, scope)?;
+        let nullable = self.plan.nullable_columns(described.node);
+        let text = |text: &str| Value::text(text);
+        let row = |(name, column): &(Arc<str>, ColumnId)| {
+            let null = if nullable.contains(*column) { "YES" } else { "NO" };
+            vec![text(name), text(&self.plan.column(*column).ty.to_string()), text(null)]
+        };
+        let rows = described.columns.iter().map(row).collect();
+        let columns = ["column_name", "column_type", "null"].map(|name| (name.to_owned(), SqlType::Varchar)).into();
+        Ok(self.rows(Rows { columns, rows }))
+    }
+
+    /// A row per column of a query: extremes, distinct values, rows, NULLs. Reads the query once.
+    pub(crate) fn summarize(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
+        let described = self.described(&describe.target, scope)?;
+        let nullable = self.plan.nullable_columns(described.node);
+        let mut aggregates: Vec<(ColumnId, AggregateCall)> = Vec::new();
+        let all = self.summary("count", None, false, &mut aggregates, describe)?;
+        let mut fields: [Vec<Expr>; 7] = Default::default();
+        for (name, column) in &described.columns {
+            let info = self.plan.column(*column).clone();
+            let value = Expr::new(ExprKind::Column(*column), info.ty.clone(), nullable.contains(*column));
+            let text = |text: &str| Expr::literal(Value::text(text), SqlType::Varchar);
+            let count = self.summary("count", Some(value.clone()), false, &mut aggregates, describe)?;
+            let nulls = ExprKind::Arithmetic(Arithmetic::Subtract, Box::new(all.clone()), Box::new(count));
+            let row = [
+                text(name),
+                text(&info.ty.to_string()),
+                self.summary("min", Some(value.clone()), false, &mut aggregates, describe)?.cast_to(&SqlType::Varchar),
+                self.summary("max", Some(value.clone()), false, &mut aggregates, describe)?.cast_to(&SqlType::Varchar),
+                self.summary("count", Some(value), true, &mut aggregates, describe)?,
+                all.clone(),
+                Expr::new(nulls, SqlType::BigInt, false),
+            ];
+            fields.iter_mut().zip(row).for_each(|(field, value)| field.push(value));
+        }
+        let aggregate =
+            Aggregate { input: described.node, keys: Vec::new(), sets: None, grouping_id: None, aggregates };
+        let input = self.plan.add(Node::Aggregate(aggregate));
+        let names = ["column_name", "column_type", "min", "max", "unique_count", "count", "null_count"];
+        let (mut lists, mut columns) = (Vec::new(), Vec::new());
+        for (name, values) in names.into_iter().zip(fields) {
+            let ty = values.first().map_or(SqlType::Varchar, |value| value.ty.clone());
+            let list = self.call_scalar("list_value", values, describe.span)?;
+            let column = self.plan.add_column(name, ty, true);
+            lists.push(UnnestedList { column, list });
+            columns.push((Arc::from(name), column));
+        }
+        let node = self.plan.add(Node::Unnest(Unnest { input, lists, ordinality: None, outer: false }));
+        let passed = columns.iter().map(|&(_, column)| (column, self.column(column, &Scope::default()))).collect();
+        let node = self.plan.add(Node::Project(Project { input: node, columns: passed }));
+        Ok(BoundQuery { node, columns })
+    }
+
+    /// What SHOW lists.
+    pub(crate) fn show(&mut self, show: &ast::Show) -> Result<BoundQuery> {
+        let rows = self.environment.listed(show)?;
+        Ok(self.rows(rows))
+    }
+
+    fn rows(&mut self, rows: Rows) -> BoundQuery {
+        let source = self.listed(rows, vec![Arc::from("rows")]);
+        let columns = source.visible.into_iter().map(|column| (column.name, column.column)).collect();
+        BoundQuery { node: source.node, columns }
+    }
+
+    fn described(&mut self, target: &DescribeTarget, scope: &Scope<'_>) -> Result<BoundQuery> {
+        match target {
+            DescribeTarget::Query(query) => self.subquery(query, scope),
+            DescribeTarget::Table(factor) => {
+                let source = self.factor(factor, None, scope)?;
+                let shown = source.visible.into_iter().filter(|column| !column.hidden);
+                let columns = shown.map(|column| (column.name, column.column)).collect();
+                Ok(BoundQuery { node: source.node, columns })
+            }
+        }
+    }
+
+    /// The value of an aggregate over the described rows.
+    fn summary(
+        &mut self,
+        name: &str,
+        argument: Option<Expr>,
+        distinct: bool,
+        aggregates: &mut Vec<(ColumnId, AggregateCall)>,
+        describe: &ast::Describe,
+    ) -> Result<Expr> {
+        let scope = Scope::default();
+        let mut collected = Collected::default();
+        let clause = Clause::Select;
+        let mut context = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
+        let value = self.call_aggregate(name, argument.into_iter().collect(), distinct, describe.span, &mut context)?;
+        aggregates.append(&mut collected.aggregates);
+        Ok(value)
+    }
+}

@@ -1,0 +1,170 @@
+//! GROUP BY, and what may stand above an aggregation.
+//!
+//! A key that is a column keeps its id, so that whoever uses the column uses the key; other keys, and all keys of grouping
+//! sets, whose values may become NULL, get columns of their own, and each expression that is equal to a key is replaced by
+//! its column. What is left may use no other column of the input, but for those that the keys decide because they hold a key of
+//! their table. Source: PostgreSQL's documentation, "The GROUP BY and HAVING Clauses".
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_plan::{Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, NodeId};
+use godwit_types::SqlType;
+
+use super::select::Clauses;
+use crate::Binder;
+
+/// How a SELECT is grouped.
+#[derive(Default)]
+pub(super) struct Grouping {
+    /// The keys, each once. Ids are given by [`Self::settle`].
+    pub keys: Vec<(ColumnId, Expr)>,
+    pub sets: Option<Vec<Vec<usize>>>,
+    pub grouping_id: Option<ColumnId>,
+    /// Keys before they have ids.
+    pub exprs: Vec<Expr>,
+    /// Columns of the input, which are hidden above.
+    input: ColumnSet,
+}
+
+impl Grouping {
+    /// The keys of GROUP BY ALL: items of the SELECT list without aggregates. Without it there is one group.
+    pub fn of_all(clauses: &Clauses, is_all: bool) -> Self {
+        let mut grouping = Self::default();
+        let collected: ColumnSet = clauses.collected.aggregates.iter().map(|&(column, _)| column).collect();
+        let windows: ColumnSet = clauses.collected.windows.iter().map(|&(column, _)| column).collect();
+        for (_, value) in clauses.values.iter().filter(|_| is_all) {
+            let used = value.columns();
+            if used.is_disjoint(&collected) && used.is_disjoint(&windows) && !value.is_constant() {
+                grouping.key(value.clone());
+            }
+        }
+        grouping
+    }
+
+    /// The position of a key; adds it if it is new.
+    pub fn key(&mut self, expr: Expr) -> usize {
+        self.exprs.iter().position(|known| *known == expr).unwrap_or_else(|| {
+            self.exprs.push(expr);
+            self.exprs.len() - 1
+        })
+    }
+
+    /// Gives ids to the keys.
+    pub fn settle(&mut self, binder: &mut Binder, input: NodeId) {
+        self.input = binder.plan.output_set(input);
+        let has_sets = self.sets.is_some();
+        for expr in std::mem::take(&mut self.exprs) {
+            let id = match expr.as_column() {
+                Some(column) if !has_sets && self.input.contains(column) => column,
+                _ => {
+                    let name = expr.as_column().map(|column| binder.plan.column(column).name.clone());
+                    let name = name.unwrap_or_else(|| "key".to_owned());
+                    binder.plan.add_column(name, expr.ty.clone(), expr.nullable || has_sets)
+                }
+            };
+            self.keys.push((id, expr));
+        }
+        if has_sets {
+            self.grouping_id = Some(binder.plan.add_column("grouping_id", SqlType::BigInt, false));
+        }
+    }
+
+    /// An expression of the input as one over the groups.
+    pub fn above(&mut self, binder: &mut Binder, expr: Expr) -> Result<Expr> {
+        let replaced = self.replaced(binder, expr);
+        self.check(binder, &replaced)?;
+        Ok(replaced)
+    }
+
+    /// What GROUPING(keys) tells: a bit for each, 1 if it isn't in the row's grouping set.
+    pub fn tested(&self, binder: &Binder, keys: &[Expr]) -> Result<Expr> {
+        let Some(id) = self.grouping_id else {
+            for key in keys {
+                self.position(key)?;
+            }
+            return Ok(Expr::bigint(0));
+        };
+        let id = binder.column(id, &crate::scope::Scope::default());
+        let arithmetic = |op, a: Expr, b: i64| {
+            Expr::new(ExprKind::Arithmetic(op, Box::new(a), Box::new(Expr::bigint(b))), SqlType::BigInt, false)
+        };
+        let mut sum: Option<Expr> = None;
+        for (at, key) in keys.iter().enumerate() {
+            let bit = self.keys.len() - 1 - self.position(key)?;
+            let tested = arithmetic(Arithmetic::Modulo, arithmetic(Arithmetic::Divide, id.clone(), 1 << bit), 2);
+            let term = arithmetic(Arithmetic::Multiply, tested, 1 << (keys.len() - 1 - at));
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => {
+                    let kind = ExprKind::Arithmetic(Arithmetic::Add, Box::new(sum), Box::new(term));
+                    Expr::new(kind, SqlType::BigInt, false)
+                }
+            });
+        }
+        Ok(sum.unwrap_or_else(|| Expr::bigint(0)))
+    }
+
+    fn position(&self, key: &Expr) -> Result<usize> {
+        self.keys.iter().position(|(_, known)| known == key).ok_or_else(|| {
+            let error = Error::user("the arguments of GROUPING are keys of GROUP BY, this is none");
+            error.with_code(SqlState::GROUPING_ERROR).at_span(key.span)
+        })
+    }
+
+    /// The expression with keys' columns in place of what is equal to a key, from the top down.
+    fn replaced(&self, binder: &mut Binder, expr: Expr) -> Expr {
+        if let Some((column, _)) = self.keys.iter().find(|(_, key)| *key == expr) {
+            let nullable = expr.nullable || self.sets.is_some();
+            return Expr::new(ExprKind::Column(*column), expr.ty, nullable).at(expr.span);
+        }
+        let mut expr = expr.map_children(&mut |part| self.replaced(binder, part));
+        if let ExprKind::Subquery(subquery) = &mut expr.kind {
+            subquery.plan = self.replaced_in_plan(binder, subquery.plan);
+        }
+        expr
+    }
+
+    /// The same in the plan of a correlated subquery.
+    fn replaced_in_plan(&self, binder: &mut Binder, node: NodeId) -> NodeId {
+        if binder.plan.free_columns(node).is_disjoint(&self.input) {
+            return node;
+        }
+        let node = binder.plan.node(node).clone();
+        let node = node.map_inputs(&mut |input| self.replaced_in_plan(binder, input));
+        let node = node.map_exprs(&mut |expr| self.replaced(binder, expr));
+        binder.plan.add(node)
+    }
+
+    /// An error if an expression above uses a column of the input that the keys don't decide.
+    fn check(&mut self, binder: &Binder, expr: &Expr) -> Result<()> {
+        let mut hidden = None;
+        expr.for_each(&mut |part| {
+            let used = match &part.kind {
+                ExprKind::Column(column) => [*column].into_iter().collect(),
+                ExprKind::Subquery(subquery) => binder.plan.free_columns(subquery.plan),
+                _ => return,
+            };
+            for column in used.intersection(&self.input).iter() {
+                if !self.keys.iter().any(|(key, _)| *key == column) && !self.adds(binder, column) {
+                    hidden.get_or_insert((column, part.span));
+                }
+            }
+        });
+        let Some((column, span)) = hidden else { return Ok(()) };
+        let name = &binder.plan.column(column).name;
+        let message = format!("column {name} must be in GROUP BY or inside of an aggregate");
+        let error = Error::user(message).with_code(SqlState::GROUPING_ERROR).at_span(span).at_span(expr.span);
+        Err(error.with_hint(format!("any_value({name}) takes one of the values")))
+    }
+
+    /// Makes a column a key if the keys decide it: they hold a key of its table.
+    fn adds(&mut self, binder: &Binder, column: ColumnId) -> bool {
+        let grouped: ColumnSet = self.keys.iter().filter_map(|(_, key)| key.as_column()).collect();
+        let decides = |(key, all): &(ColumnSet, ColumnSet)| all.contains(column) && key.is_subset(&grouped);
+        let is_decided = self.sets.is_none() && binder.keys.iter().any(decides);
+        if is_decided {
+            let info = binder.plan.column(column);
+            self.keys.push((column, Expr::new(ExprKind::Column(column), info.ty.clone(), info.nullable)));
+        }
+        is_decided
+    }
+}

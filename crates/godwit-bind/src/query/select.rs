@@ -1,0 +1,352 @@
+//! SELECT: its clauses in the order in which they mean something.
+//!
+//! ```text
+//! text:  SELECT → FROM → WHERE → GROUP BY → HAVING → QUALIFY → ORDER BY
+//! nodes: FROM ─▶ Filter ─▶ Aggregate ─▶ Filter (HAVING) ─▶ Window ─▶ Filter (QUALIFY) ─▶ Unnest ─▶ Project ─▶ DISTINCT ─▶ Sort
+//! ```
+//!
+//! All clauses are bound against the columns of FROM first; calls of aggregates and window functions are set aside and stand
+//! as columns in the expressions. If the SELECT turns out to be grouped, `group.rs` then replaces what is a key by the key's
+//! column, and refuses what is neither.
+
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{
+    Aggregate, ColumnId, Comparison, Expr, Node, NodeId, Project, SortKey, Unnest, UnnestedList, Window,
+};
+use godwit_syntax::ast;
+use godwit_types::SqlType;
+
+use super::group::Grouping;
+use super::items::{Item, ItemValue};
+use super::order;
+use super::source::Source;
+use crate::binder::{Clause, Collected, ExprContext};
+use crate::scope::Scope;
+use crate::{Binder, BoundQuery};
+
+/// The values of a SELECT's clauses, before nodes are made of them.
+pub(super) struct Clauses {
+    /// The SELECT list, with names.
+    pub values: Vec<(Arc<str>, Expr)>,
+    pub having: Option<Expr>,
+    pub qualify: Option<Expr>,
+    pub distinct_on: Option<Vec<Expr>>,
+    pub order: Vec<SortKey>,
+    pub collected: Collected,
+}
+
+impl Binder {
+    /// A SELECT, with the ORDER BY of its query.
+    pub(super) fn select(
+        &mut self,
+        select: &ast::Select,
+        order: Option<&ast::OrderBy>,
+        outer: &Scope<'_>,
+    ) -> Result<BoundQuery> {
+        let source = self.from(&select.from, outer)?;
+        let source = self.sampled(source, select.sample.as_ref())?;
+        self.select_of(source, select, order, outer)
+    }
+
+    /// The clauses of a SELECT but FROM, over some rows.
+    pub(super) fn select_of(
+        &mut self,
+        source: Source,
+        select: &ast::Select,
+        order: Option<&ast::OrderBy>,
+        outer: &Scope<'_>,
+    ) -> Result<BoundQuery> {
+        let mut node = source.node;
+        let mut scope = source.into_scope(outer);
+        let items = self.items(&select.projection, &scope)?;
+        if let Some(filter) = &select.filter {
+            scope.aliases = self.aliases_in(filter, &items, &scope, Clause::Where)?;
+            let mut collected = Collected::default();
+            let mut context = ExprContext {
+                scope: &scope,
+                clause: Clause::Where,
+                collected: &mut collected,
+                windows: &select.windows,
+            };
+            let condition = self.condition(filter, &mut context)?;
+            node = self.filtered(node, Some(condition));
+            scope.aliases.clear();
+        }
+        let keys = match &select.group_by {
+            Some(ast::GroupBy::Elements { distinct, elements }) => {
+                Some(self.group_elements(elements, *distinct, &items, &scope)?)
+            }
+            Some(ast::GroupBy::All(_)) | None => None,
+        };
+        let mut clauses = self.clauses(select, &items, order, &mut scope)?;
+        let collected = &clauses.collected;
+        let is_grouped = select.group_by.is_some()
+            || clauses.having.is_some()
+            || !collected.aggregates.is_empty()
+            || !collected.groupings.is_empty();
+        if is_grouped {
+            let keys = match keys {
+                Some(keys) => keys,
+                None => Grouping::of_all(&clauses, matches!(select.group_by, Some(ast::GroupBy::All(_)))),
+            };
+            node = self.grouped(node, keys, &mut clauses)?;
+        }
+        node = self.filtered(node, clauses.having.take());
+        if !clauses.collected.windows.is_empty() {
+            let calls = std::mem::take(&mut clauses.collected.windows);
+            node = self.plan.add(Node::Window(Window { input: node, calls }));
+        }
+        node = self.filtered(node, clauses.qualify.take());
+        if !clauses.collected.unnested.is_empty() {
+            let lists = std::mem::take(&mut clauses.collected.unnested);
+            let lists = lists.into_iter().map(|(column, list)| UnnestedList { column, list }).collect();
+            node = self.plan.add(Node::Unnest(Unnest { input: node, lists, ordinality: None, outer: false }));
+        }
+        self.projected(node, clauses, matches!(select.distinct, Some(ast::Distinct::Rows)), select.span)
+    }
+
+    /// Binds SELECT, HAVING, QUALIFY, DISTINCT ON and ORDER BY.
+    fn clauses(
+        &mut self,
+        select: &ast::Select,
+        items: &[Item<'_>],
+        order: Option<&ast::OrderBy>,
+        scope: &mut Scope<'_>,
+    ) -> Result<Clauses> {
+        let mut collected = Collected::default();
+        let mut values: Vec<(Arc<str>, Expr)> = Vec::with_capacity(items.len());
+        for item in items {
+            let value = self.item(item, scope, Clause::Select, &mut collected, &select.windows)?;
+            if item.is_alias {
+                scope.aliases.push((item.name.clone(), value.clone()));
+            }
+            values.push((item.name.clone(), value));
+        }
+        let scope = &*scope;
+        let mut condition = |binder: &mut Self, expr: &Option<ast::Expr>, clause| {
+            let collected = &mut collected;
+            let mut context = ExprContext { scope, clause, collected, windows: &select.windows };
+            expr.as_ref().map(|expr| binder.condition(expr, &mut context)).transpose()
+        };
+        let having = condition(self, &select.having, Clause::Having)?;
+        let qualify = condition(self, &select.qualify, Clause::Qualify)?;
+        let mut key = |binder: &mut Self, expr: &ast::Expr, clause| match selected(expr, &values)? {
+            Some(value) => Ok(value),
+            None => {
+                let collected = &mut collected;
+                binder.settled(expr, &mut ExprContext { scope, clause, collected, windows: &select.windows })
+            }
+        };
+        let distinct_on = match &select.distinct {
+            Some(ast::Distinct::On(exprs)) => {
+                Some(exprs.iter().map(|expr| key(self, expr, Clause::DistinctOn)).collect::<Result<Vec<_>>>()?)
+            }
+            Some(ast::Distinct::Rows) | None => None,
+        };
+        let order = match order {
+            Some(ast::OrderBy::Exprs(exprs)) => {
+                let key = |by: &ast::OrderByExpr| {
+                    Ok(order::key(key(self, &by.expr, Clause::OrderBy)?, by.direction, by.nulls))
+                };
+                exprs.iter().map(key).collect::<Result<Vec<_>>>()?
+            }
+            Some(ast::OrderBy::All { direction, nulls, .. }) => {
+                let keys = values.iter().map(|(_, value)| order::key(value.clone(), *direction, *nulls));
+                keys.collect()
+            }
+            None => Vec::new(),
+        };
+        Ok(Clauses { values, having, qualify, distinct_on, order, collected })
+    }
+
+    /// The value of an item of the SELECT list.
+    pub(crate) fn item(
+        &mut self,
+        item: &Item<'_>,
+        scope: &Scope<'_>,
+        clause: Clause,
+        collected: &mut Collected,
+        windows: &[ast::NamedWindow],
+    ) -> Result<Expr> {
+        match &item.value {
+            ItemValue::Column(column) => Ok(self.column(*column, scope).at(item.span)),
+            ItemValue::Expr(expr) => self.expr(expr, &mut ExprContext { scope, clause, collected, windows }),
+            ItemValue::Each(expr, column) => {
+                let scope = Scope { selected: Some(*column), ..scope.copied() };
+                self.expr(expr, &mut ExprContext { scope: &scope, clause, collected, windows })
+            }
+        }
+    }
+
+    /// The aliases of SELECT that a clause before it uses, where no column of FROM has the name.
+    pub(super) fn aliases_in(
+        &mut self,
+        expr: &ast::Expr,
+        items: &[Item<'_>],
+        scope: &Scope<'_>,
+        clause: Clause,
+    ) -> Result<Vec<(Arc<str>, Expr)>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        super::items::for_each_part(expr, &mut |part| {
+            if let ast::ExprKind::Column(path) = &part.kind
+                && let [name] = &path[..]
+                && !scope.visible.iter().any(|column| name.is(&column.name))
+            {
+                names.push(name.text.clone());
+            }
+        });
+        let mut aliases = Vec::new();
+        for item in items.iter().filter(|item| item.is_alias) {
+            if names.iter().any(|name| name.eq_ignore_ascii_case(&item.name)) {
+                let mut collected = Collected::default();
+                let value = self.item(item, scope, clause, &mut collected, &[])?;
+                aliases.push((item.name.clone(), value));
+            }
+        }
+        Ok(aliases)
+    }
+
+    /// The aggregation of a grouped SELECT, and its clauses over the groups.
+    fn grouped(&mut self, input: NodeId, mut grouping: Grouping, clauses: &mut Clauses) -> Result<NodeId> {
+        grouping.settle(self, input);
+        let groupings = std::mem::take(&mut clauses.collected.groupings);
+        let tested = groupings.into_iter().map(|(column, keys)| Ok((column, grouping.tested(self, &keys)?)));
+        let tested = tested.collect::<Result<Vec<_>>>()?;
+        let mut above = |expr: Expr| {
+            let value_of = |column| tested.iter().find(|(known, _)| *known == column).map(|(_, value)| value.clone());
+            grouping.above(self, expr.substitute(&value_of))
+        };
+        for (_, value) in &mut clauses.values {
+            *value = above(value.clone())?;
+        }
+        for value in clauses.having.iter_mut().chain(&mut clauses.qualify) {
+            *value = above(value.clone())?;
+        }
+        for value in clauses.distinct_on.iter_mut().flatten() {
+            *value = above(value.clone())?;
+        }
+        for key in &mut clauses.order {
+            key.expr = above(key.expr.clone())?;
+        }
+        for (_, list) in &mut clauses.collected.unnested {
+            *list = above(list.clone())?;
+        }
+        for (_, call) in &mut clauses.collected.windows {
+            let mut failed = None;
+            *call = call.clone().map_exprs(&mut |expr| {
+                above(expr).unwrap_or_else(|error| {
+                    failed.get_or_insert(error);
+                    Expr::boolean(false)
+                })
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+        }
+        let aggregates = std::mem::take(&mut clauses.collected.aggregates);
+        let Grouping { keys, sets, grouping_id, .. } = grouping;
+        Ok(self.plan.add(Node::Aggregate(Aggregate { input, keys, sets, grouping_id, aggregates })))
+    }
+
+    /// The projection of SELECT, DISTINCT and the order.
+    fn projected(&mut self, input: NodeId, clauses: Clauses, distinct: bool, span: Span) -> Result<BoundQuery> {
+        let Clauses { mut values, distinct_on, order, .. } = clauses;
+        if distinct || distinct_on.is_some() {
+            for (_, value) in &mut values {
+                *value = self.settle(std::mem::replace(value, Expr::boolean(false)));
+            }
+        }
+        let mut made: Vec<(ColumnId, Expr)> = Vec::new();
+        let mut columns: Vec<(Arc<str>, ColumnId)> = Vec::new();
+        for (name, value) in values {
+            let column = if value.ty == SqlType::Unknown {
+                let column = self.plan.add_column(&*name, SqlType::Unknown, value.nullable);
+                self.untyped.insert(column, value);
+                column
+            } else {
+                self.projected_column(&name, value, &mut made, false)
+            };
+            columns.push((name, column));
+        }
+        let selected = made.len();
+        let mut keys = Vec::new();
+        for key in order {
+            // The order by a constant is none.
+            if key.expr.is_constant() {
+                continue;
+            }
+            let column = self.projected_column("key", key.expr.clone(), &mut made, true);
+            if distinct && made.len() > selected {
+                let message = "with SELECT DISTINCT, ORDER BY can use only what is in the SELECT list";
+                let error = Error::user(message).with_code(SqlState::INVALID_COLUMN_REFERENCE);
+                return Err(error.at_span(key.expr.span).at_span(span));
+            }
+            let expr = Expr::new(godwit_plan::ExprKind::Column(column), key.expr.ty, key.expr.nullable);
+            keys.push(SortKey { expr, ..key });
+        }
+        let on: Option<Vec<Expr>> = distinct_on.map(|exprs| {
+            let column = |expr: Expr| {
+                let (ty, nullable) = (expr.ty.clone(), expr.nullable);
+                let column = self.projected_column("key", expr, &mut made, true);
+                Expr::new(godwit_plan::ExprKind::Column(column), ty, nullable)
+            };
+            exprs.into_iter().map(column).collect()
+        });
+        let mut node = self.plan.add(Node::Project(Project { input, columns: made.clone() }));
+        if distinct {
+            let keys = made.into_iter().map(|(column, value)| {
+                let (ty, nullable) = (value.ty, value.nullable);
+                (column, Expr::new(godwit_plan::ExprKind::Column(column), ty, nullable))
+            });
+            let keys = keys.collect();
+            let aggregates = Vec::new();
+            let distinct = Aggregate { input: node, keys, sets: None, grouping_id: None, aggregates };
+            node = self.plan.add(Node::Aggregate(distinct));
+        }
+        if let Some(on) = on {
+            let (numbered, number) = self.row_numbers(node, on, keys.clone(), span)?;
+            let number = self.column(number, &Scope::default());
+            let first = Expr::compare(Comparison::Equal, number.clone(), Expr::bigint(1).cast_to(&number.ty));
+            node = self.filtered(numbered, Some(first));
+        }
+        if !keys.is_empty() {
+            node = self.plan.add(Node::Sort { input: node, keys });
+        }
+        Ok(BoundQuery { node, columns })
+    }
+
+    /// The column of a value in a projection. A column of the input keeps its id; with `reuse` an equal value that is there
+    /// already is taken.
+    fn projected_column(&mut self, name: &str, value: Expr, made: &mut Vec<(ColumnId, Expr)>, reuse: bool) -> ColumnId {
+        if let Some(column) = value.as_column() {
+            if !made.iter().any(|(known, _)| *known == column) {
+                made.push((column, value));
+            }
+            return column;
+        }
+        if let Some((column, _)) = made.iter().find(|(_, known)| reuse && *known == value) {
+            return *column;
+        }
+        let column = self.plan.add_column(name, value.ty.clone(), value.nullable);
+        made.push((column, value));
+        column
+    }
+}
+
+/// The item of the SELECT list that a key names by its position or its name.
+fn selected(expr: &ast::Expr, values: &[(Arc<str>, Expr)]) -> Result<Option<Expr>> {
+    if let ast::ExprKind::Column(path) = &expr.kind
+        && let [name] = &path[..]
+    {
+        let mut named = values.iter().filter(|(known, _)| name.is(known));
+        let Some((_, first)) = named.next() else { return Ok(None) };
+        if named.any(|(_, other)| other != first) {
+            let error = Error::user(format!("several columns of the SELECT list are named {}", name.text));
+            return Err(error.with_code(SqlState::AMBIGUOUS_COLUMN).at_span(expr.span));
+        }
+        return Ok(Some(first.clone()));
+    }
+    Ok(order::position(expr, values.len())?.map(|at| values[at].1.clone()))
+}

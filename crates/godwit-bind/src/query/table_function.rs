@@ -1,0 +1,217 @@
+//! Functions in FROM.
+//!
+//! A function of constants stands for a table, which the environment makes. UNNEST, and functions that make a list of
+//! columns (`range(t.n)`), are nodes over what stands left of them: dependent joins.
+
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::{
+    ColumnId, Expr, Frame, Node, NodeId, Project, Unnest, UnnestedList, Window, WindowCall, WindowTarget,
+};
+use godwit_syntax::ast;
+use godwit_types::SqlType;
+
+use super::source::{Source, visible};
+use crate::binder::{Clause, Collected, ExprContext};
+use crate::scope::{Scope, VisibleColumn};
+use crate::{Binder, Macro, TableArgument};
+
+/// Functions that make a list where a table is made of constants.
+const SERIES: [&str; 2] = ["range", "generate_series"];
+
+impl Binder {
+    /// A call in FROM. `outer` are the tables left of it, too.
+    pub(super) fn function_table(
+        &mut self,
+        call: &ast::Call,
+        with_ordinality: bool,
+        alias: Option<&ast::TableAlias>,
+        outer: &Scope<'_>,
+    ) -> Result<Source> {
+        let name = call.name.last().text.to_lowercase();
+        let source = if name == "unnest" {
+            let lists = self.arguments(call, outer)?;
+            self.unnest_table(lists, with_ordinality, "unnest", call.name.span)?
+        } else if SERIES.contains(&name.as_str()) && !self.are_constants(call) {
+            let list = self.arguments(call, outer)?;
+            let list = self.call_scalar(&name, list, call.name.span)?;
+            self.unnest_table(vec![list], with_ordinality, &name, call.name.span)?
+        } else if let Some(found) = self.table_macro(call) {
+            self.macro_table(&found, call, outer)?
+        } else {
+            let arguments = self.table_arguments(call)?;
+            let relation = match self.environment.table_function(&name, &arguments) {
+                Some(relation) => relation.map_err(|error| error.at_span(call.name.span))?,
+                None => return Err(self.unknown_table_function(call, &name)),
+            };
+            let source = self.scan(&relation, vec![Arc::from(name.as_str())])?;
+            if with_ordinality { self.numbered(source, call.name.span)? } else { source }
+        };
+        match alias {
+            // A function of one column gives it the alias' name, too, as in PostgreSQL.
+            Some(alias) if alias.columns.is_empty() && name == "unnest" && source.visible.len() == 1 => {
+                let mut source = source.aliased(alias)?;
+                source.visible[0].name = alias.name.text.clone();
+                source.relations[0].columns[0].name = alias.name.text.clone();
+                Ok(source)
+            }
+            Some(alias) => source.aliased(alias),
+            None => Ok(source),
+        }
+    }
+
+    fn arguments(&mut self, call: &ast::Call, scope: &Scope<'_>) -> Result<Vec<Expr>> {
+        let mut arguments = Vec::new();
+        for argument in &call.args {
+            let mut collected = Collected::default();
+            let mut context = ExprContext { scope, clause: Clause::From, collected: &mut collected, windows: &[] };
+            arguments.push(self.expr(&argument.value, &mut context)?);
+        }
+        Ok(arguments)
+    }
+
+    fn are_constants(&mut self, call: &ast::Call) -> bool {
+        call.args.iter().all(|argument| self.constant(&argument.value, Clause::From).is_ok())
+    }
+
+    /// The constants of a call; `name = value` is a named one, as `name := value` is.
+    fn table_arguments(&mut self, call: &ast::Call) -> Result<Vec<TableArgument>> {
+        let mut arguments = Vec::new();
+        for argument in &call.args {
+            let (name, value) = match (&argument.name, &argument.value.kind) {
+                (Some(name), _) => (Some(name.text.to_lowercase()), &argument.value),
+                (None, ast::ExprKind::Binary { op: ast::BinaryOperator::Equal, left, right, .. }) => match &left.kind {
+                    ast::ExprKind::Column(path) if path.len() == 1 => (Some(path[0].text.to_lowercase()), &**right),
+                    _ => (None, &argument.value),
+                },
+                (None, _) => (None, &argument.value),
+            };
+            let (constant, ty) = match value.as_word().filter(|_| name.is_some()) {
+                // The value of an option may be a bare word.
+                Some(word) => (godwit_types::Value::Text(word), SqlType::Varchar),
+                None => self.constant(value, Clause::From)?,
+            };
+            arguments.push(TableArgument { name, value: constant, ty, span: value.span });
+        }
+        Ok(arguments)
+    }
+
+    fn unnest_table(&mut self, lists: Vec<Expr>, ordinality: bool, name: &str, span: Span) -> Result<Source> {
+        let own: Arc<str> = name.into();
+        let mut columns: Vec<VisibleColumn> = Vec::new();
+        let mut unnested = Vec::new();
+        let mut fields: Vec<(ColumnId, Expr)> = Vec::new();
+        for list in lists {
+            if let Some(of_struct) = list.ty.fields().map(<[_]>::to_vec) {
+                for field in of_struct {
+                    let key = Expr::literal(godwit_types::Value::text(&*field.name), SqlType::Varchar);
+                    let value = self.call_scalar("struct_extract", vec![list.clone(), key], span)?;
+                    let column = self.plan.add_column(&*field.name, field.ty.clone(), true);
+                    columns.push(visible(field.name.clone(), column, &own));
+                    fields.push((column, value));
+                }
+                continue;
+            }
+            let Some(element) = list.ty.element().cloned() else {
+                let error = Error::user(format!("unnest takes a list, this is {}", list.ty));
+                return Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(list.span));
+            };
+            let column = self.plan.add_column(name, element, true);
+            columns.push(visible(name, column, &own));
+            unnested.push(UnnestedList { column, list });
+        }
+        let mut node = self.single_row();
+        if !fields.is_empty() {
+            node = self.plan.add(Node::Project(Project { input: node, columns: fields }));
+        }
+        let ordinality = ordinality.then(|| self.plan.add_column("ordinality", SqlType::BigInt, false));
+        if !unnested.is_empty() {
+            node = self.plan.add(Node::Unnest(Unnest { input: node, lists: unnested, ordinality, outer: false }));
+        }
+        columns.extend(ordinality.map(|column| visible("ordinality", column, &own)));
+        Ok(Source::of_relation(node, vec![own], columns))
+    }
+
+    /// The rows of a source with one column more, which counts them.
+    fn numbered(&mut self, source: Source, span: Span) -> Result<Source> {
+        let own = source.relations[0].name.clone();
+        let mut columns = source.visible.clone();
+        let (node, number) = self.row_numbers(source.node, Vec::new(), Vec::new(), span)?;
+        columns.push(visible("ordinality", number, &own[own.len() - 1]));
+        Ok(Source::of_relation(node, own, columns))
+    }
+
+    /// Adds `row_number()` over partitions in an order to the rows of a node.
+    pub(crate) fn row_numbers(
+        &mut self,
+        input: NodeId,
+        partition_by: Vec<Expr>,
+        order_by: Vec<godwit_plan::SortKey>,
+        span: Span,
+    ) -> Result<(NodeId, ColumnId)> {
+        let found = self.environment.functions().window("row_number", &[]);
+        let found = found.map_err(|_| Error::internal("there is no function row_number").at_span(span))?;
+        let column = self.plan.add_column("row_number", found.ty.clone(), false);
+        let call = WindowCall {
+            function: WindowTarget::Window(found.function),
+            args: Vec::new(),
+            distinct: false,
+            filter: None,
+            argument_order: Vec::new(),
+            ignore_nulls: false,
+            partition_by,
+            frame: Frame::default_of(!order_by.is_empty()),
+            order_by,
+            ty: found.ty,
+            nullable: false,
+            span,
+        };
+        Ok((self.plan.add(Node::Window(Window { input, calls: vec![(column, call)] })), column))
+    }
+
+    fn table_macro(&self, call: &ast::Call) -> Option<Arc<Macro>> {
+        let parts: Vec<&str> = call.name.parts.iter().map(|part| &*part.text).collect();
+        let found = self.environment.find_macro(&parts)?;
+        let has_table = |overload: &ast::MacroOverload| matches!(overload.body, ast::MacroBody::Table(_));
+        found.overloads.iter().any(has_table).then_some(found)
+    }
+
+    /// The rows of a table macro: its query, in which the parameters' names stand for the arguments.
+    fn macro_table(&mut self, found: &Arc<Macro>, call: &ast::Call, outer: &Scope<'_>) -> Result<Source> {
+        if self.open_definitions.contains(&found.name) {
+            let error = Error::user(format!("macro {} uses itself", found.name));
+            return Err(error.with_code(SqlState::INVALID_DEFINITION).at_span(call.name.span));
+        }
+        let (body, parameters) = self.macro_arguments(found, call, outer)?;
+        let ast::MacroBody::Table(query) = body else {
+            let error = Error::user(format!("{} is a macro of a value, not of a table", found.name));
+            return Err(error.with_code(SqlState::UNDEFINED_TABLE).at_span(call.name.span));
+        };
+        let scope = Scope { aliases: parameters, ..Scope::default() };
+        self.open_definitions.push(found.name.clone());
+        let around = std::mem::replace(&mut self.environment, found.environment.clone());
+        let tables = std::mem::take(&mut self.common_tables);
+        let bound = self.nested(call.name.span, |binder| binder.subquery(query, &scope));
+        self.common_tables = tables;
+        self.environment = around;
+        self.open_definitions.pop();
+        let bound = bound?;
+        let own: Arc<str> = call.name.last().text.clone();
+        let columns = bound.columns.into_iter().map(|(name, column)| visible(name, column, &own)).collect();
+        Ok(Source::of_relation(bound.node, vec![own], columns))
+    }
+
+    fn unknown_table_function(&self, call: &ast::Call, name: &str) -> Error {
+        let error = Error::user(format!("no table function named {name}"));
+        let error = error.with_code(SqlState::UNDEFINED_FUNCTION).at_span(call.name.span);
+        let known = self.environment.table_function_names();
+        match crate::expr::nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => error.with_hint(format!("did you mean {near}?")),
+            None if self.environment.functions().kind(name).is_some() => {
+                error.with_hint(format!("{name} is a function of values: SELECT {name}(...)"))
+            }
+            None => error,
+        }
+    }
+}

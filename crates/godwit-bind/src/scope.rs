@@ -1,0 +1,165 @@
+//! What names mean in a clause.
+//!
+//! ```text
+//! lambda parameters ─▶ columns of FROM ─▶ aliases of SELECT ─▶ the scope of the query around it ─▶ …
+//! ```
+//!
+//! The first scope that knows a name decides: a column of an inner FROM hides those of outer queries. Two columns of
+//! one scope under the same name are an error that shows both.
+
+use std::sync::Arc;
+
+use godwit_plan::{ColumnId, ColumnSet, Expr};
+
+/// The names that a clause of one SELECT sees.
+#[derive(Default)]
+pub(crate) struct Scope<'s> {
+    /// The scope of the query around this one.
+    pub outer: Option<&'s Scope<'s>>,
+    /// The tables left of a subquery in FROM that isn't LATERAL. They are asked last, when no scope around the query
+    /// knows the name: DuckDB's users leave LATERAL out.
+    pub implicit: bool,
+    /// The tables of FROM, in order.
+    pub relations: Vec<ScopeRelation>,
+    /// What an unqualified name and `*` can mean, in order. With USING a pair of columns is there once, and each side's
+    /// own is in `relations` only.
+    pub visible: Vec<VisibleColumn>,
+    /// Columns that outer joins fill up with NULLs.
+    pub filled: ColumnSet,
+    /// The values of SELECT under their aliases, for clauses that may use them.
+    pub aliases: Vec<(Arc<str>, Expr)>,
+    /// The column that COLUMNS stands for: an expression with it is bound once for each that it selects.
+    pub selected: Option<ColumnId>,
+    /// Parameters of the lambdas around an expression, innermost last.
+    pub lambda_parameters: Vec<(Arc<str>, ColumnId)>,
+}
+
+/// A table of FROM.
+#[derive(Debug, Clone)]
+pub(crate) struct ScopeRelation {
+    /// Its alias, or its name, qualified as far as it is known: outermost first, the table last.
+    pub name: Vec<Arc<str>>,
+    /// Its columns: name, column, and whether `*` leaves it out.
+    pub columns: Vec<VisibleColumn>,
+}
+
+/// A column under a name.
+#[derive(Debug, Clone)]
+pub(crate) struct VisibleColumn {
+    /// The name.
+    pub name: Arc<str>,
+    /// The column.
+    pub column: ColumnId,
+    /// `*` leaves it out.
+    pub hidden: bool,
+    /// The table that it belongs to, for messages; `None` for the merged columns of USING.
+    pub relation: Option<Arc<str>>,
+}
+
+impl<'s> Scope<'s> {
+    /// The same names, to be changed for an expression.
+    pub fn copied(&self) -> Scope<'s> {
+        Scope {
+            outer: self.outer,
+            implicit: self.implicit,
+            relations: self.relations.clone(),
+            visible: self.visible.clone(),
+            filled: self.filled.clone(),
+            aliases: self.aliases.clone(),
+            selected: self.selected,
+            lambda_parameters: self.lambda_parameters.clone(),
+        }
+    }
+}
+
+impl ScopeRelation {
+    /// Does a qualifier, outermost part first, mean this table? `t` means `s.t`, `s.t` doesn't mean `r.t`.
+    pub fn is_meant_by(&self, qualifier: &[&str]) -> bool {
+        qualifier.len() <= self.name.len()
+            && self.name.iter().rev().zip(qualifier.iter().rev()).all(|(own, part)| own.eq_ignore_ascii_case(part))
+    }
+}
+
+/// A way to read the first names of a path in one scope.
+pub(crate) struct Reading<'s> {
+    /// What they name; several columns if they are ambiguous.
+    pub meaning: Meaning<'s>,
+    /// Number of names that this takes; the others are fields.
+    pub used: usize,
+}
+
+/// What a name stands for.
+pub(crate) enum Meaning<'s> {
+    /// Columns, each once.
+    Columns(Vec<ColumnId>),
+    /// A value of the SELECT list, or an argument of a macro.
+    Alias(&'s Expr),
+}
+
+impl<'s> Scope<'s> {
+    /// This scope and those around it, in the order in which they are asked.
+    pub fn in_order(&'s self) -> impl Iterator<Item = &'s Scope<'s>> {
+        let all = |implicit: bool| {
+            std::iter::successors(Some(self), |scope| scope.outer).filter(move |scope| scope.implicit == implicit)
+        };
+        all(false).chain(all(true))
+    }
+
+    /// The innermost scope that is one of a query rather than of a lambda.
+    pub fn of_query(&'s self) -> &'s Scope<'s> {
+        let mut scope = self;
+        while let (false, Some(outer)) = (scope.lambda_parameters.is_empty(), scope.outer) {
+            scope = outer;
+        }
+        scope
+    }
+
+    /// How a path can be read in this scope alone, the best first: a parameter of a lambda; a column of a table, the
+    /// longest qualifier before shorter ones; a column without qualifier; an alias.
+    pub fn readings(&self, path: &[&str]) -> Vec<Reading<'_>> {
+        let mut readings = Vec::new();
+        let mut columns = |ids: Vec<ColumnId>, used| {
+            if !ids.is_empty() {
+                readings.push(Reading { meaning: Meaning::Columns(ids), used });
+            }
+        };
+        let own = |(name, _): &&(Arc<str>, ColumnId)| name.eq_ignore_ascii_case(path[0]);
+        columns(self.lambda_parameters.iter().rev().find(own).map(|&(_, column)| column).into_iter().collect(), 1);
+        for qualifier in (1..path.len()).rev() {
+            let tables = self.relations.iter().filter(|table| table.is_meant_by(&path[..qualifier]));
+            columns(named(tables.flat_map(|table| &table.columns), path[qualifier]), qualifier + 1);
+        }
+        columns(named(&self.visible, path[0]), 1);
+        let alias = self.aliases.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(path[0]));
+        readings.extend(alias.map(|(_, value)| Reading { meaning: Meaning::Alias(value), used: 1 }));
+        readings
+    }
+
+    /// The tables of FROM that a path means as a whole.
+    pub fn tables(&self, path: &[&str]) -> impl Iterator<Item = &ScopeRelation> {
+        self.relations.iter().filter(move |table| table.is_meant_by(path))
+    }
+
+    /// The table that has a column, as messages show it.
+    pub fn table_of(&self, column: ColumnId) -> Option<String> {
+        let has = |table: &&ScopeRelation| table.columns.iter().any(|known| known.column == column);
+        self.relations.iter().find(has).map(|table| table.name.join("."))
+    }
+
+    /// Is the column one of this scope's tables?
+    pub fn has_column(&self, column: ColumnId) -> bool {
+        let own = self.relations.iter().flat_map(|table| &table.columns).chain(&self.visible);
+        own.into_iter().any(|known| known.column == column)
+    }
+}
+
+/// The columns of a name, each once.
+fn named<'c>(columns: impl IntoIterator<Item = &'c VisibleColumn>, name: &str) -> Vec<ColumnId> {
+    let mut ids = Vec::new();
+    for column in columns {
+        if column.name.eq_ignore_ascii_case(name) && !ids.contains(&column.column) {
+            ids.push(column.column);
+        }
+    }
+    ids
+}

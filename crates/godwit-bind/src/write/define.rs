@@ -1,0 +1,96 @@
+//! Expressions of definitions: defaults, checks, generated columns, and tables that are made anew of their own rows.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_plan::{ColumnId, Expr, Node, OutputColumn, Project, Relation};
+use godwit_syntax::ast;
+use godwit_types::SqlType;
+
+use crate::Binder;
+use crate::binder::{Clause, Collected, ExprContext};
+use crate::expr::CastContext;
+use crate::query::visible;
+use crate::scope::{Scope, ScopeRelation};
+
+/// A column that an expression of a definition can name.
+#[derive(Debug, Clone)]
+pub struct ColumnOf {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// May it be NULL?
+    pub nullable: bool,
+}
+
+/// A column of a table that is made anew.
+#[derive(Debug, Clone)]
+pub struct RebuiltColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// What it is over the rows of the table as it was.
+    pub value: ast::Expr,
+    /// True if the catalog keeps the expression: places in its text aren't those of the statement.
+    pub of_catalog: bool,
+}
+
+impl Binder {
+    /// The value of an expression over the columns of a table, for whoever wants to know its type.
+    pub fn value_over(&mut self, table: &str, columns: &[ColumnOf], expr: &ast::Expr) -> Result<Expr> {
+        let name: Arc<str> = table.into();
+        let mut shown = Vec::new();
+        for column in columns {
+            let id = self.plan.add_column(column.name.as_str(), column.ty.clone(), column.nullable);
+            shown.push(visible(column.name.as_str(), id, &name));
+        }
+        let relations = vec![ScopeRelation { name: vec![name], columns: shown.clone() }];
+        let scope = Scope { relations, visible: shown, ..Scope::default() };
+        self.value_in(expr, &scope)
+    }
+
+    /// The condition of a CHECK over the columns of a table.
+    pub fn check_over(&mut self, table: &str, columns: &[ColumnOf], name: &str, expr: &ast::Expr) -> Result<Expr> {
+        let value = self.value_over(table, columns, expr)?;
+        self.as_truth(value, &format!("the condition of {name}"))
+    }
+
+    /// The value as the type of the column that it is assigned to.
+    pub fn assigned_to(&mut self, ty: &SqlType, value: Expr) -> Result<Expr> {
+        self.coerce(value, ty, CastContext::Assignment)
+    }
+
+    /// The value with a type: that of quoted text is VARCHAR, that of NULL is INTEGER.
+    pub fn with_type(&mut self, value: Expr) -> Expr {
+        self.settle(value)
+    }
+
+    /// The rows of a table, with other columns made of them. They become those of the plan.
+    pub fn rebuild(&mut self, relation: &Arc<dyn Relation>, table: &str, columns: &[RebuiltColumn]) -> Result<()> {
+        let source = self.scan(relation, vec![table.into()])?;
+        let input = source.node;
+        let around = Scope::default();
+        let scope = source.into_scope(&around);
+        let mut made: Vec<(ColumnId, Expr)> = Vec::new();
+        let mut output = Vec::new();
+        for RebuiltColumn { name, ty, value, of_catalog } in columns {
+            let value = match of_catalog {
+                true => self.of_catalog(&format!("column {name}"), value, &scope)?,
+                false => self.value_in(value, &scope)?,
+            };
+            let value = self.coerce(value, ty, CastContext::Explicit)?;
+            output.push(OutputColumn { name: name.clone(), column: self.put(name, value, &mut made) });
+        }
+        self.plan.root = Some(self.plan.add(Node::Project(Project { input, columns: made })));
+        self.plan.output = output;
+        Ok(())
+    }
+
+    fn value_in(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
+        let mut collected = Collected::default();
+        let mut context = ExprContext { scope, clause: Clause::Alone, collected: &mut collected, windows: &[] };
+        self.expr(expr, &mut context)
+    }
+}

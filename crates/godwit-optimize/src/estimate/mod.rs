@@ -1,0 +1,224 @@
+//! Cardinality estimates for any node of a plan.
+//!
+//! An estimate steers plans and nothing else: all memory decisions are made at run time. `column` knows expressions,
+//! `selectivity` predicates, `sampled` what they leave of samples, `join` pairs of keys, `node` the operators; this file
+//! remembers what was computed.
+
+mod column;
+mod config;
+mod join;
+mod node;
+mod sampled;
+mod selectivity;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan, Scan, TableSample};
+
+pub use column::ColumnEstimate;
+pub(crate) use join::{Matches, key_domain, pair_domain, unmatched_share};
+pub(crate) use sampled::SampledKeys;
+pub(crate) use selectivity::selectivity;
+
+/// Estimates rows and columns of a plan's nodes, and remembers them. Nodes that are added later may be asked for, too.
+#[derive(Debug)]
+pub struct Estimates {
+    /// By the node's index.
+    known: RefCell<Vec<Option<Rc<NodeEstimate>>>>,
+    /// Filters are tried on samples of their tables.
+    uses_samples: bool,
+    /// The columns that more than the filters of their scan uses: what is read for these alone goes no further.
+    used: ColumnSet,
+    /// The first rows of each recursion, by the column that names it.
+    recursions: HashMap<ColumnId, NodeId>,
+}
+
+/// What is expected of a node's output.
+#[derive(Debug, Clone, Default)]
+pub struct NodeEstimate {
+    /// Rows.
+    pub rows: f64,
+    /// Ascending by id. Nodes share what none of them narrows.
+    columns: Vec<(ColumnId, Rc<ColumnEstimate>)>,
+}
+
+impl NodeEstimate {
+    fn new(rows: f64, columns: impl IntoIterator<Item = (ColumnId, Rc<ColumnEstimate>)>) -> Self {
+        let mut columns: Vec<_> = columns.into_iter().collect();
+        columns.sort_by_key(|(column, _)| *column);
+        Self { rows, columns }
+    }
+
+    /// All pairs of two nodes' rows.
+    pub(crate) fn of_pairs(left: &Self, right: &Self) -> Self {
+        Self::new(left.rows * right.rows, left.columns.iter().chain(&right.columns).cloned())
+    }
+
+    /// The same rows, of which this share is NULL in all columns, as an outer join makes them.
+    pub(crate) fn with_nulls(&self, share: f64) -> Self {
+        let filled = |(id, column): &(ColumnId, Rc<ColumnEstimate>)| {
+            let null_fraction = 1.0 - (1.0 - column.null_fraction) * (1.0 - share);
+            (*id, Rc::new(ColumnEstimate { null_fraction, ..column.as_ref().clone() }))
+        };
+        Self { rows: self.rows, columns: self.columns.iter().map(filled).collect() }
+    }
+
+    /// What is expected of a column; `None` if the node doesn't have it.
+    pub fn column(&self, column: ColumnId) -> Option<&ColumnEstimate> {
+        self.shared_column(column).map(Rc::as_ref)
+    }
+
+    /// The columns that the node has, ascending.
+    pub fn columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnEstimate)> {
+        self.columns.iter().map(|(column, estimate)| (*column, estimate.as_ref()))
+    }
+
+    /// Average size of a row, in bytes.
+    pub fn row_bytes(&self) -> f64 {
+        self.columns.iter().map(|(_, column)| column.average_bytes).sum()
+    }
+
+    /// Expectation of a scalar expression over the node's rows.
+    pub(crate) fn of_expr(&self, expr: &Expr) -> Rc<ColumnEstimate> {
+        column::of_expr(expr, self)
+    }
+
+    fn shared_column(&self, column: ColumnId) -> Option<&Rc<ColumnEstimate>> {
+        let at = self.columns.binary_search_by_key(&column, |(id, _)| *id).ok()?;
+        Some(&self.columns[at].1)
+    }
+
+    fn column_mut(&mut self, column: ColumnId) -> Option<&mut ColumnEstimate> {
+        let at = self.columns.binary_search_by_key(&column, |(id, _)| *id).ok()?;
+        Some(Rc::make_mut(&mut self.columns[at].1))
+    }
+
+    fn insert(&mut self, column: ColumnId, estimate: Rc<ColumnEstimate>) {
+        match self.columns.binary_search_by_key(&column, |(id, _)| *id) {
+            Ok(at) => self.columns[at].1 = estimate,
+            Err(at) => self.columns.insert(at, (column, estimate)),
+        }
+    }
+
+    fn remove(&mut self, column: ColumnId) {
+        if let Ok(at) = self.columns.binary_search_by_key(&column, |(id, _)| *id) {
+            self.columns.remove(at);
+        }
+    }
+}
+
+impl Estimates {
+    /// An estimator for a plan. It tries filters on samples of their tables if there are joins to be ordered, which is
+    /// what errors hurt most.
+    pub fn new(plan: &Plan) -> Self {
+        let mut new = Self {
+            known: RefCell::default(),
+            uses_samples: false,
+            used: plan.output.iter().map(|output| output.column).collect(),
+            recursions: HashMap::new(),
+        };
+        if let Some(root) = plan.root.filter(|_| plan.output.is_empty()) {
+            new.used.extend(plan.outputs(root));
+        }
+        let mut scans = 0;
+        let mut open: Vec<NodeId> = plan.shared_plans().map(|(_, shared)| shared.root).chain(plan.root).collect();
+        while let Some(id) = open.pop() {
+            let node = plan.node(id);
+            open.extend(node.inputs());
+            match node {
+                Node::Scan(_) => {
+                    scans += 1;
+                    continue;
+                }
+                Node::SetOperation(operation) => {
+                    operation.inputs.iter().for_each(|(_, columns)| new.used.extend(columns.iter().copied()));
+                }
+                Node::Recursive(recursive) => {
+                    new.recursions.insert(recursive.working, recursive.base.0);
+                    new.used.extend(recursive.base.1.iter().chain(&recursive.step.1).copied());
+                }
+                Node::Use(used) => new.used.extend(used.columns.iter().map(|&(_, column)| column)),
+                _ => {}
+            }
+            node.for_each_expr(&mut |expr| new.note_use(expr, &mut open));
+        }
+        new.uses_samples = scans >= config::SAMPLED_SCANS_MIN;
+        new
+    }
+
+    fn note_use(&mut self, expr: &Expr, open: &mut Vec<NodeId>) {
+        expr.for_each(&mut |part| match &part.kind {
+            ExprKind::Column(column) => {
+                self.used.insert(*column);
+            }
+            ExprKind::Subquery(subquery) => {
+                open.push(subquery.plan);
+                self.used.extend(subquery.columns.iter().copied());
+            }
+            _ => {}
+        });
+    }
+
+    /// The sample of a scan's table, if it is asked.
+    pub(crate) fn sample_of<'s>(&self, scan: &'s Scan) -> Option<&'s dyn TableSample> {
+        if self.uses_samples { scan.relation.sample() } else { None }
+    }
+
+    /// The estimated rows of a node.
+    pub fn rows(&self, plan: &Plan, node: NodeId) -> f64 {
+        self.of(plan, node).rows
+    }
+
+    /// How many groups the rows of a node have by these keys.
+    pub fn groups<'e>(&self, plan: &Plan, input: NodeId, keys: impl IntoIterator<Item = &'e Expr>) -> f64 {
+        let estimate = self.of(plan, input);
+        let keys: Vec<Rc<ColumnEstimate>> = keys.into_iter().map(|key| estimate.of_expr(key)).collect();
+        node::groups_of(&keys, &estimate)
+    }
+
+    /// The estimate of a node, remembered.
+    pub fn of(&self, plan: &Plan, node: NodeId) -> Rc<NodeEstimate> {
+        let mut open = vec![node];
+        // Iterative: plans may be as deep as a statement has joins.
+        while let Some(&id) = open.last() {
+            if self.remembered(id).is_some() {
+                open.pop();
+                continue;
+            }
+            let before = open.len();
+            let asked = self.asked_by(plan, id).into_iter().filter(|&input| self.remembered(input).is_none());
+            open.extend(asked);
+            if open.len() == before {
+                let estimate = Rc::new(self.compute(plan, id));
+                self.remember(id, estimate);
+                open.pop();
+            }
+        }
+        self.remembered(node).expect("it was just computed")
+    }
+
+    /// The nodes whose estimates a node's depends on.
+    fn asked_by(&self, plan: &Plan, node: NodeId) -> Vec<NodeId> {
+        match plan.node(node) {
+            Node::Use(used) => vec![plan.shared(used.shared).root],
+            Node::WorkingRows { of, .. } => self.recursions.get(of).copied().into_iter().collect(),
+            other => other.inputs(),
+        }
+    }
+
+    fn remembered(&self, node: NodeId) -> Option<Rc<NodeEstimate>> {
+        self.known.borrow().get(node.index()).cloned().flatten()
+    }
+
+    fn remember(&self, node: NodeId, estimate: Rc<NodeEstimate>) {
+        let mut known = self.known.borrow_mut();
+        if known.len() <= node.index() {
+            known.resize(node.index() + 1, None);
+        }
+        known[node.index()] = Some(estimate);
+    }
+}

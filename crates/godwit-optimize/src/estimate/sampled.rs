@@ -1,0 +1,88 @@
+//! What samples tell: of filters on one table, and of joins with a table that is sampled as a whole.
+//!
+//! ```text
+//! info_type i          i.info = 'genres' leaves one row of 113, for certain, with the key 3
+//!   ⨝ i.id = m.info_type_id
+//! movie_info m         of the sampled rows with m.info = 'Crime', all have info_type_id = 3: the join keeps them all,
+//!                      where independence would have it keep 1 of 113
+//! ```
+//!
+//! One of the two must be whole. Of two samples, rows that lie side by side in both tables would match too often.
+
+use std::collections::HashMap;
+
+use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan};
+
+use super::Estimates;
+use super::config::{MEASURED_PAIRS_MIN, UNSEEN_ROWS};
+
+/// Rows of a table that pass a filter, of which `estimated` would be expected by the statistics alone.
+pub(super) fn rows(count: SampleCount, table_rows: f64, estimated: f64) -> f64 {
+    let (passing, rows) = (count.passing as f64, count.rows as f64);
+    let found = match count.passing {
+        0 if count.rows as f64 == table_rows => 0.0,
+        0 => estimated.min(table_rows * UNSEEN_ROWS / rows),
+        _ => table_rows * passing / rows,
+    };
+    found.max(1.0_f64.min(table_rows))
+}
+
+/// The keys of a relation in the sample of its table: of the rows that pass the scan's filters.
+pub(crate) struct SampledKeys {
+    keys: Vec<i64>,
+    /// True if they are all keys of the relation.
+    pub(crate) is_whole: bool,
+}
+
+impl SampledKeys {
+    /// The keys that an expression over a node's rows has; `None` unless it is an integer column of a scan with a sample.
+    pub(crate) fn of(estimates: &Estimates, plan: &Plan, node: NodeId, key: &Expr) -> Option<Self> {
+        let (scan, column) = scanned_column(plan, node, key.as_column()?)?;
+        let sample = estimates.sample_of(scan)?;
+        let keys = sample.keys(&scan.filters, &scan.columns, column)?;
+        Some(Self { keys, is_whole: sample.is_whole() })
+    }
+
+    /// How many rows of a whole relation each key has.
+    pub(crate) fn counted(&self) -> KeyCounts {
+        assert!(self.is_whole, "two samples would be joined");
+        let mut rows_of = HashMap::with_capacity(self.keys.len());
+        for &key in &self.keys {
+            *rows_of.entry(key).or_default() += 1;
+        }
+        KeyCounts { rows_of, rows: self.keys.len() as f64 }
+    }
+}
+
+/// All keys of a relation.
+pub(crate) struct KeyCounts {
+    rows_of: HashMap<i64, u32>,
+    rows: f64,
+}
+
+impl KeyCounts {
+    /// The number of values that pairs of these keys and others are spread over; `estimated` is what statistics tell.
+    /// `None` if too few pairs are found to know better.
+    pub(crate) fn domain_with(&self, other: &SampledKeys, estimated: f64) -> Option<f64> {
+        let rows_of = |key| self.rows_of.get(key).map_or(0, |&rows| u64::from(rows));
+        let found = other.keys.iter().map(rows_of).sum::<u64>() as f64;
+        let combinations = self.rows * other.keys.len() as f64;
+        let is_telling = found.max(combinations / estimated) >= MEASURED_PAIRS_MIN;
+        is_telling.then(|| (combinations / found.max(UNSEEN_ROWS)).max(1.0))
+    }
+}
+
+/// The scan that a column comes from and its position in the table, if all rows of the scan are rows of the node.
+fn scanned_column(plan: &Plan, node: NodeId, column: ColumnId) -> Option<(&Scan, usize)> {
+    match plan.node(node) {
+        Node::Scan(scan) => {
+            let (_, position) = scan.columns.iter().find(|(id, _)| *id == column)?;
+            Some((scan, *position))
+        }
+        Node::Project(project) => {
+            let (_, expr) = project.columns.iter().find(|(id, _)| *id == column)?;
+            scanned_column(plan, project.input, expr.as_column()?)
+        }
+        _ => None,
+    }
+}

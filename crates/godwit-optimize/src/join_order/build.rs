@@ -1,0 +1,200 @@
+//! A region becomes a join graph: who uses what, what waits for what, what equals what.
+
+use std::rc::Rc;
+
+use godwit_plan::{Comparison, Expr, ExprKind, Node, NodeId, Plan, Scan};
+
+use super::conflict::{Operation, Rule, closure};
+use super::graph::{Hub, JoinGraph, KeyClass, Member, Predicate, Relation, RelationSet, bits, one};
+use super::operators::{add_operators, combinations_of, rules_of_conjuncts};
+use super::owners::Owners;
+use super::region::{Region, WrittenOperator};
+use crate::estimate::{Estimates, NodeEstimate, SampledKeys, pair_domain, selectivity};
+
+/// The graph of a region. Conjuncts over one relation become filters of it.
+pub(super) fn join_graph(plan: &mut Plan, mut region: Region, estimates: &Estimates) -> JoinGraph {
+    let owners = Owners::new(plan, &region.leaves, estimates);
+    expect_nulls(&mut region, &owners);
+    let waits = rules_of_conjuncts(&region.operators, &owners);
+    let sorted = Conjuncts::sort(region.conjuncts, &owners, &waits, region.leaves.len());
+    let mut graph = JoinGraph { constants: sorted.constants, ..JoinGraph::default() };
+    for (leaf, filters) in region.leaves.iter().zip(sorted.local) {
+        let node = filtered(plan, *leaf, filters);
+        graph.relations.push(Relation { node, estimate: estimates.of(plan, node), joined_by: None });
+    }
+    graph.neighbors = vec![0; graph.relations.len()];
+    graph.classes =
+        sorted.classes.into_iter().map(|class| key_class(plan, &graph.relations, class, estimates)).collect();
+    let filled = add_operators(&mut graph, region.operators, &owners);
+    for (expr, relations) in sorted.others {
+        graph.predicates.push(predicate(expr, relations, &owners, &waits, &filled));
+    }
+    graph.add_edges();
+    graph.connect(region.free, &waits);
+    graph
+}
+
+/// Says of all that uses a NULL side's columns that it may be NULL: its join may come before the outer one or after it.
+fn expect_nulls(region: &mut Region, owners: &Owners) {
+    let null_side = |operator: &WrittenOperator| match operator.operation {
+        Operation::Left => operator.right.relations,
+        Operation::Full => operator.left.relations | operator.right.relations,
+        Operation::Semi | Operation::Anti => 0,
+    };
+    let filled = region.operators.iter().fold(0, |set, operator| set | null_side(operator));
+    for expr in region.exprs_mut().filter(|_| filled != 0) {
+        let whole = std::mem::replace(expr, Expr::boolean(false));
+        *expr = whole.transform(&mut |mut part| {
+            part.nullable |= match &part.kind {
+                ExprKind::Column(column) => owners.of_column(*column) & filled != 0,
+                ExprKind::IsNull(_) => false,
+                ExprKind::Compare(comparison, ..) if comparison.is_null_safe() => false,
+                _ => part.children().into_iter().any(|child| child.nullable),
+            };
+            part
+        });
+    }
+}
+
+/// A relation and an expression over it.
+type Term = (usize, Expr);
+
+/// The conjuncts of a region by what becomes of them.
+struct Conjuncts {
+    /// By relation.
+    local: Vec<Vec<Expr>>,
+    classes: Vec<Vec<Term>>,
+    /// With the relations that they need.
+    others: Vec<(Expr, RelationSet)>,
+    constants: Vec<Expr>,
+}
+
+impl Conjuncts {
+    fn sort(conjuncts: Vec<Expr>, owners: &Owners, waits: &[Rule], relations: usize) -> Self {
+        let (mut equalities, mut others, mut constants) = (Vec::new(), Vec::new(), Vec::new());
+        let mut local = vec![Vec::new(); relations];
+        let waits_for_none = |relation: usize| closure(one(relation), waits) == one(relation);
+        for conjunct in conjuncts {
+            let used = owners.of_expr(&conjunct);
+            let needed = closure(used, waits);
+            match needed.count_ones() {
+                0 => constants.push(conjunct),
+                1 => local[needed.trailing_zeros() as usize].push(conjunct),
+                _ => match as_equality(&conjunct, owners).filter(|_| bits(used).all(waits_for_none)) {
+                    Some(equality) => equalities.push(equality),
+                    None => others.push((conjunct, needed)),
+                },
+            }
+        }
+        Self { classes: classes_of(equalities, &mut local), local, others, constants }
+    }
+}
+
+/// `f(a) = g(b)` with one relation on each side.
+fn as_equality(expr: &Expr, owners: &Owners) -> Option<(Term, Term)> {
+    let ExprKind::Compare(Comparison::Equal, left, right) = &expr.kind else {
+        return None;
+    };
+    let (a, b) = (owners.of_expr(left), owners.of_expr(right));
+    let is_pair = a.count_ones() == 1 && b.count_ones() == 1 && a != b;
+    let term = |set: RelationSet, expr: &Expr| (set.trailing_zeros() as usize, expr.clone());
+    is_pair.then(|| (term(a, left), term(b, right)))
+}
+
+/// Merges equalities that share an expression: a = b and b = c make the class {a, b, c}. Two members of one relation
+/// become a filter of that relation.
+fn classes_of(equalities: Vec<(Term, Term)>, local: &mut [Vec<Expr>]) -> Vec<Vec<Term>> {
+    let mut classes: Vec<Vec<Term>> = Vec::new();
+    for (left, right) in equalities {
+        let left_class = classes.iter().position(|class| class.contains(&left));
+        let right_class = classes.iter().position(|class| class.contains(&right));
+        match (left_class, right_class) {
+            (None, None) => classes.push(vec![left, right]),
+            (Some(class), None) => classes[class].push(right),
+            (None, Some(class)) => classes[class].push(left),
+            (Some(a), Some(b)) if a != b => {
+                let merged = classes.swap_remove(a.max(b));
+                classes[a.min(b)].extend(merged);
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+    for class in &mut classes {
+        let mut kept: Vec<Term> = Vec::new();
+        for (relation, expr) in class.drain(..) {
+            match kept.iter().find(|(other, _)| *other == relation) {
+                Some((_, first)) => local[relation].push(Expr::compare(Comparison::Equal, first.clone(), expr)),
+                None => kept.push((relation, expr)),
+            }
+        }
+        *class = kept;
+    }
+    classes
+}
+
+/// A node with further conditions: in its scan, if that evaluates them.
+fn filtered(plan: &mut Plan, id: NodeId, mut filters: Vec<Expr>) -> NodeId {
+    if filters.is_empty() {
+        return id;
+    }
+    let node = match plan.node(id) {
+        Node::Scan(scan) if takes_filters(scan) && !filters.iter().any(Expr::has_subquery) => {
+            let mut scan = scan.clone();
+            scan.filters.append(&mut filters);
+            Node::Scan(scan)
+        }
+        Node::Filter { input, conditions } => {
+            let conditions = conditions.iter().cloned().chain(filters).collect();
+            Node::Filter { input: *input, conditions }
+        }
+        _ => Node::Filter { input: id, conditions: filters },
+    };
+    plan.add(node)
+}
+
+fn takes_filters(scan: &Scan) -> bool {
+    scan.relation.evaluates_filters() && scan.rows_enough.is_none()
+}
+
+fn key_class(plan: &Plan, relations: &[Relation], class: Vec<Term>, estimates: &Estimates) -> KeyClass {
+    let member = |(relation, expr): Term| {
+        let estimate = relations[relation].estimate.of_expr(&expr);
+        Member { relation, estimate, expr }
+    };
+    let members: Vec<Member> = class.into_iter().map(member).collect();
+    let hub = hub_of(plan, &members, relations, estimates);
+    KeyClass::new(members, hub)
+}
+
+/// The member of the smallest relation that is known as a whole; `None` if there is none.
+fn hub_of(plan: &Plan, members: &[Member], relations: &[Relation], estimates: &Estimates) -> Option<Hub> {
+    let rows = |at: usize| relations[members[at].relation].estimate.rows;
+    let keys = |member: &Member| SampledKeys::of(estimates, plan, relations[member.relation].node, &member.expr);
+    let mut keys: Vec<Option<SampledKeys>> = members.iter().map(keys).collect();
+    let is_whole = |at: &usize| keys[*at].as_ref().is_some_and(|keys| keys.is_whole);
+    let member = (0..members.len()).filter(is_whole).min_by(|&a, &b| rows(a).total_cmp(&rows(b)))?;
+    let hub = keys[member].take()?.counted();
+    let domain = |(other, keys): (&Member, &Option<SampledKeys>)| {
+        let estimated = pair_domain(&members[member].estimate, &other.estimate);
+        keys.as_ref().and_then(|keys| hub.domain_with(keys, estimated)).unwrap_or(estimated).max(1.0)
+    };
+    Some(Hub { member, domains: members.iter().zip(&keys).map(domain).collect() })
+}
+
+fn predicate(
+    expr: Expr,
+    needed: RelationSet,
+    owners: &Owners,
+    waits: &[Rule],
+    relations: &[Rc<NodeEstimate>],
+) -> Predicate {
+    let selectivity = selectivity([&expr], &combinations_of(owners.of_expr(&expr), relations));
+    let key = match &expr.kind {
+        ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, b) => {
+            let (a, b) = (closure(owners.of_expr(a), waits), closure(owners.of_expr(b), waits));
+            (a != 0 && b != 0 && a & b == 0).then_some((a, b))
+        }
+        _ => None,
+    };
+    Predicate { relations: needed, expr, selectivity, key }
+}

@@ -1,0 +1,112 @@
+//! What samples tell of joins.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use godwit_plan::{
+    ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, Relation, RelationColumn, SampleCount,
+    Scan, TableSample, TableStatistics,
+};
+use godwit_types::{SqlType, Value};
+
+use crate::estimate::Estimates;
+use crate::join_order::build::join_graph;
+use crate::join_order::cost::Cardinality;
+use crate::join_order::region::Region;
+
+/// A table of 1,000 rows with the columns `kind`, from 0 to 99, and `word`, which depends on the kind; or of its 100 kinds.
+#[derive(Debug)]
+struct Sampled {
+    columns: Vec<RelationColumn>,
+    statistics: TableStatistics,
+    /// The kinds of the rows that pass any filter.
+    kinds: Vec<i64>,
+    is_whole: bool,
+}
+
+impl Relation for Sampled {
+    fn name(&self) -> &str {
+        "sampled"
+    }
+
+    fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    fn statistics(&self) -> &TableStatistics {
+        &self.statistics
+    }
+
+    fn evaluates_filters(&self) -> bool {
+        true
+    }
+
+    fn sample(&self) -> Option<&dyn TableSample> {
+        Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl TableSample for Sampled {
+    fn passing(&self, _: &[Expr], _: &[(ColumnId, usize)]) -> Option<SampleCount> {
+        Some(SampleCount { passing: self.kinds.len() as u64, rows: self.statistics.rows })
+    }
+
+    fn keys(&self, _: &[Expr], _: &[(ColumnId, usize)], column: usize) -> Option<Vec<i64>> {
+        (column == 0).then(|| self.kinds.clone())
+    }
+
+    fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+}
+
+fn scan(plan: &mut Plan, rows: u64, kinds: Vec<i64>, is_whole: bool) -> (NodeId, Expr) {
+    let column =
+        |(name, ty): (&str, SqlType)| RelationColumn { name: name.to_owned(), ty, nullable: false, hidden: false };
+    let columns: Vec<RelationColumn> = [("kind", SqlType::Integer), ("word", SqlType::Varchar)].map(column).into();
+    let mut statistics = TableStatistics::of_rows(rows, true, 2);
+    statistics.columns[0].distinct = Some(100);
+    let ids: Vec<ColumnId> =
+        columns.iter().map(|column| plan.add_column(column.name.clone(), column.ty.clone(), false)).collect();
+    let expr = |id: ColumnId, ty| Expr::new(ExprKind::Column(id), ty, false);
+    let word = Expr::literal(Value::text("x"), SqlType::Varchar);
+    let filter = Expr::compare(Comparison::Equal, expr(ids[1], SqlType::Varchar), word);
+    let relation = Arc::new(Sampled { columns, statistics, kinds, is_whole });
+    let columns = ids.iter().copied().zip(0..).collect();
+    let scan = plan.add(Node::Scan(Scan { relation, columns, filters: vec![filter], rows_enough: None }));
+    (scan, expr(ids[0], SqlType::Integer))
+}
+
+/// Estimated rows of kinds ⨝ rows, where these kinds and these rows' kinds pass the filters.
+fn joined_rows(kinds: Vec<i64>, kinds_of_rows: Vec<i64>) -> f64 {
+    let mut plan = Plan::new();
+    let (all_kinds, kind) = scan(&mut plan, 100, kinds, true);
+    let (rows, kind_of_row) = scan(&mut plan, 1_000, kinds_of_rows, false);
+    let (others, kind_of_other) = scan(&mut plan, 1_000, (0..100).collect(), false);
+    let mut join = |left, right, a: &Expr, b: Expr| {
+        let conditions = vec![Expr::compare(Comparison::Equal, a.clone(), b)];
+        plan.add(Node::Join(Join { kind: JoinKind::Inner, left, right, conditions }))
+    };
+    let first = join(all_kinds, rows, &kind, kind_of_row);
+    let root = join(first, others, &kind, kind_of_other);
+    plan.root = Some(root);
+    let estimates = Estimates::new(&plan);
+    let region = Region::collect(&plan, root).expect("it is a region");
+    let graph = join_graph(&mut plan, region, &estimates);
+    Cardinality::new(&graph).rows_of(0b11)
+}
+
+#[test]
+fn keys_of_a_whole_table_are_looked_for_in_samples() {
+    // All rows are of the one kind: independence would keep a hundredth.
+    assert_eq!(joined_rows(vec![3], vec![3; 50]), 50.0);
+    // None is, though one in a hundred was expected: believed only if ten were.
+    assert!(joined_rows(vec![3], vec![4; 50]) <= 1.0);
+    assert!(joined_rows((0..50).collect(), vec![70; 50]) <= 1.0);
+    // As expected.
+    assert_eq!(joined_rows((0..50).collect(), (0..100).collect()), 50.0);
+}

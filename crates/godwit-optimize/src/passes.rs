@@ -1,0 +1,203 @@
+//! The passes, in their order.
+//!
+//! | pass | does | bound |
+//! |---|---|---|
+//! | [`Simplify`](Pass::Simplify) | folds constants, applies rules | a fixed number of rules for each part of an expression |
+//! | [`Share`](Pass::Share) | puts shared plans where they are used | copies of 1,000 nodes |
+//! | unnesting | makes joins of subqueries | linear in the plan times its nesting |
+//! | [`Rename`](Pass::Rename) | replaces names of columns by columns | two walks |
+//! | [`PushFilters`](Pass::PushFilters) | moves conditions down | one visit to a node, linear in what reaches it |
+//! | [`DropEmpty`](Pass::DropEmpty) | leaves out what has no rows | one walk |
+//! | [`Prune`](Pass::Prune) | leaves out columns, joins and projections | one visit to a node |
+//! | [`OrderJoins`](Pass::OrderJoins) | chooses the order of joins | its own, see there |
+//! | [`Aggregates`](Pass::Aggregates) | leaves out DISTINCT, keys, repeated aggregates | one walk |
+//! | [`SemiJoins`](Pass::SemiJoins) | makes semi joins of joins that only look for a match | one walk |
+//! | [`Extremes`](Pass::Extremes) | aggregates the right sides of semi joins | one walk |
+//! | [`Limits`](Pass::Limits) | moves limits down, leaves out sorts | one visit to a node |
+//! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
+//!
+//! Each can be switched off, so that a test can show that it changes no row. Unnesting can't: what comes behind, and
+//! the executor, knows no correlated subqueries. Some passes come twice, as what others do gives them more to do.
+//!
+//! Passes recurse once for each level of a plan, and of an expression: the caller provides a stack for both (a few
+//! hundred kilobytes for each thousand levels in a release build, some megabytes in others).
+
+use godwit_common::Result;
+use godwit_plan::{FunctionRegistry, Plan};
+
+use crate::rewrite::{
+    Context, aggregates, common, empty, extremes, limits, prune, push_filters, rename, semi_joins, share, simplify,
+};
+use crate::unnest::unnest;
+use crate::{JoinOrder, order_joins};
+
+/// A pass that can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// Constants folded, rules applied.
+    Simplify,
+    /// Shared plans put where they are used.
+    Share,
+    /// Names of columns replaced.
+    Rename,
+    /// Conditions moved down.
+    PushFilters,
+    /// What has no rows left out.
+    DropEmpty,
+    /// What nobody needs left out.
+    Prune,
+    /// Joins put in order.
+    OrderJoins,
+    /// Aggregates with less to do.
+    Aggregates,
+    /// Semi joins in place of joins.
+    SemiJoins,
+    /// Least and greatest values in place of all.
+    Extremes,
+    /// Limits moved down, sorts left out.
+    Limits,
+    /// Repeated expressions computed once.
+    CommonExpressions,
+}
+
+impl Pass {
+    /// All, in the order in which they first run.
+    pub const ALL: [Pass; 12] = [
+        Pass::Simplify,
+        Pass::Share,
+        Pass::Rename,
+        Pass::PushFilters,
+        Pass::DropEmpty,
+        Pass::Prune,
+        Pass::OrderJoins,
+        Pass::Aggregates,
+        Pass::SemiJoins,
+        Pass::Extremes,
+        Pass::Limits,
+        Pass::CommonExpressions,
+    ];
+
+    /// The name by which a setting switches it off.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Simplify => "simplify",
+            Pass::Share => "share",
+            Pass::Rename => "rename",
+            Pass::PushFilters => "push_filters",
+            Pass::DropEmpty => "drop_empty",
+            Pass::Prune => "prune",
+            Pass::OrderJoins => "order_joins",
+            Pass::Aggregates => "aggregates",
+            Pass::SemiJoins => "semi_joins",
+            Pass::Extremes => "extremes",
+            Pass::Limits => "limits",
+            Pass::CommonExpressions => "common_expressions",
+        }
+    }
+
+    /// The pass of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pass| pass.name() == name)
+    }
+}
+
+/// A set of passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passes(u32);
+
+impl Passes {
+    /// No pass.
+    pub const NONE: Passes = Passes(0);
+
+    /// All that can be switched off.
+    pub fn all() -> Self {
+        Pass::ALL.into_iter().fold(Self::NONE, Self::with)
+    }
+
+    /// These and another one.
+    #[must_use]
+    pub fn with(self, pass: Pass) -> Self {
+        Self(self.0 | 1 << pass as u32)
+    }
+
+    /// Is the pass among them?
+    pub fn contains(self, pass: Pass) -> bool {
+        self.0 >> pass as u32 & 1 == 1
+    }
+}
+
+/// How a plan is optimized.
+#[derive(Clone, Copy)]
+pub struct OptimizerSettings<'a> {
+    /// Passes that don't run.
+    pub disabled: Passes,
+    /// Who chooses the order of joins.
+    pub join_order: JoinOrder,
+    /// Asked between passes and inside of loops; fails when the statement is cancelled.
+    pub check: &'a dyn Fn() -> Result<()>,
+}
+
+impl Default for OptimizerSettings<'_> {
+    fn default() -> Self {
+        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), check: &|| Ok(()) }
+    }
+}
+
+/// What runs.
+enum Step {
+    Pass(Pass),
+    Unnest,
+}
+
+/// All steps, in order.
+const STEPS: [Step; 17] = [
+    Step::Pass(Pass::Simplify),
+    Step::Pass(Pass::Share),
+    Step::Unnest,
+    Step::Pass(Pass::Rename),
+    Step::Pass(Pass::Simplify),
+    Step::Pass(Pass::PushFilters),
+    Step::Pass(Pass::DropEmpty),
+    Step::Pass(Pass::Prune),
+    Step::Pass(Pass::Simplify),
+    Step::Pass(Pass::OrderJoins),
+    Step::Pass(Pass::Aggregates),
+    Step::Pass(Pass::SemiJoins),
+    Step::Pass(Pass::Extremes),
+    Step::Pass(Pass::Limits),
+    Step::Pass(Pass::DropEmpty),
+    Step::Pass(Pass::Prune),
+    Step::Pass(Pass::CommonExpressions),
+];
+
+/// Makes a plan of the same rows that costs less. The columns of [`Plan::output`] stay as they are.
+pub fn optimize(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &OptimizerSettings<'_>) -> Result<()> {
+    let mut context = Context::new(functions, settings.check);
+    for step in STEPS {
+        (settings.check)()?;
+        match step {
+            Step::Unnest => unnest(plan, functions)?,
+            Step::Pass(pass) if settings.disabled.contains(pass) => {}
+            Step::Pass(pass) => run(pass, plan, &mut context, settings.join_order)?,
+        }
+    }
+    Ok(())
+}
+
+/// Runs one pass.
+pub(crate) fn run(pass: Pass, plan: &mut Plan, context: &mut Context<'_>, join_order: JoinOrder) -> Result<()> {
+    match pass {
+        Pass::Simplify => simplify::simplify(plan, context),
+        Pass::Share => share::share(plan, context),
+        Pass::Rename => rename::rename(plan, context),
+        Pass::PushFilters => push_filters::push_filters(plan, context),
+        Pass::DropEmpty => empty::drop_empty(plan, context),
+        Pass::Prune => prune::prune(plan, context),
+        Pass::OrderJoins => order_joins(plan, join_order, context.check),
+        Pass::Aggregates => aggregates::simplify_aggregates(plan, context),
+        Pass::SemiJoins => semi_joins::use_semi_joins(plan, context),
+        Pass::Extremes => extremes::use_extremes(plan, context),
+        Pass::Limits => limits::push_limits(plan, context),
+        Pass::CommonExpressions => common::share_expressions(plan, context),
+    }
+}

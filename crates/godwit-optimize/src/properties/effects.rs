@@ -1,0 +1,51 @@
+//! What evaluating an expression does beside giving a value: whether it is another one each time, and what it costs.
+
+use godwit_plan::{Expr, ExprKind, Node, NodeId, Plan, Volatility};
+
+/// True if an expression, or a plan of a subquery in it, is another value with each evaluation.
+pub fn is_volatile(plan: &Plan, expr: &Expr) -> bool {
+    let mut subqueries = Vec::new();
+    let own = expr.any(|part| match &part.kind {
+        ExprKind::Call(function, _) => function.volatility == Volatility::Volatile,
+        ExprKind::Subquery(subquery) => {
+            subqueries.push(subquery.plan);
+            false
+        }
+        _ => false,
+    });
+    own || subqueries.into_iter().any(|subquery| has_volatile(plan, subquery))
+}
+
+/// True if evaluating a plan twice may give different rows: an expression in it is volatile, or it picks rows at
+/// random.
+///
+/// A shared plan is evaluated once, whoever uses it how often.
+pub fn has_volatile(plan: &Plan, root: NodeId) -> bool {
+    let mut open = vec![root];
+    while let Some(id) = open.pop() {
+        let node = plan.node(id);
+        let mut volatile = matches!(node, Node::Sample(sample) if sample.seed.is_none());
+        node.for_each_expr(&mut |expr| {
+            expr.for_each(&mut |part| match &part.kind {
+                ExprKind::Call(function, _) => volatile |= function.volatility == Volatility::Volatile,
+                ExprKind::Subquery(subquery) => open.push(subquery.plan),
+                _ => {}
+            });
+        });
+        if volatile {
+            return true;
+        }
+        open.extend(node.inputs());
+    }
+    false
+}
+
+/// Number of operations: what it costs to evaluate it once more, roughly.
+pub fn weight(expr: &Expr) -> usize {
+    let mut operations = 0;
+    expr.for_each(&mut |part| {
+        operations +=
+            usize::from(!matches!(part.kind, ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_)));
+    });
+    operations
+}

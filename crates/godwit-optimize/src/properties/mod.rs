@@ -1,0 +1,103 @@
+//! What is known of the rows of a node, beyond what it says itself.
+//!
+//! Everything here is computed when it is first asked for, from the inputs up, and kept by [`NodeId`]: nodes never
+//! change, so what is known of one stays true. A pass that puts another root in the place of a shared plan's doesn't
+//! change its rows, so that what is known of its uses stays true as well.
+//!
+//! | property | says |
+//! |---|---|
+//! | [`outputs`](Properties::outputs) | the columns of the rows, as a set |
+//! | [`nullable`](Properties::nullable) | the columns that may be NULL by what nodes make |
+//! | [`nullable_behind_conditions`](Properties::nullable_behind_conditions) | also by conditions |
+//! | [`keys`](Properties::keys) | sets of columns that no two rows agree in |
+//! | [`Equivalences`] | columns and constants that conditions make equal |
+//! | [`Ranges`] | proven bounds of integer-like columns |
+//! | [`rejects_nulls`] | a condition isn't TRUE if some columns are NULL |
+//! | [`effects`] | volatile or not, and how costly |
+
+pub mod effects;
+mod equivalences;
+mod keys;
+mod nulls;
+mod ranges;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use godwit_plan::{ColumnSet, Join, JoinKind, Node, NodeId, Plan};
+
+pub use equivalences::Equivalences;
+use nulls::Basis;
+pub(crate) use nulls::nullable_by;
+pub use nulls::{may_be_null, rejects_nulls};
+pub use ranges::Ranges;
+
+/// What was asked for so far, by node.
+#[derive(Debug, Default)]
+pub struct Properties {
+    outputs: HashMap<NodeId, Rc<ColumnSet>>,
+    nullable: HashMap<(NodeId, Basis), Rc<ColumnSet>>,
+    keys: HashMap<NodeId, Rc<[ColumnSet]>>,
+}
+
+impl Properties {
+    /// The columns of a node's rows.
+    pub fn outputs(&mut self, plan: &Plan, id: NodeId) -> Rc<ColumnSet> {
+        if let Some(known) = self.outputs.get(&id) {
+            return Rc::clone(known);
+        }
+        let outputs = Rc::new(self.find_outputs(plan, id));
+        self.outputs.insert(id, Rc::clone(&outputs));
+        outputs
+    }
+
+    fn find_outputs(&mut self, plan: &Plan, id: NodeId) -> ColumnSet {
+        match plan.node(id) {
+            Node::Filter { input, .. } | Node::Sort { input, .. } => (*self.outputs(plan, *input)).clone(),
+            Node::Limit(limit) => (*self.outputs(plan, limit.input)).clone(),
+            Node::Sample(sample) => (*self.outputs(plan, sample.input)).clone(),
+            node @ (Node::Window(_) | Node::Unnest(_)) => {
+                let mut columns = (*self.outputs(plan, node.inputs()[0])).clone();
+                columns.extend(node.made_columns());
+                columns
+            }
+            Node::Join(Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. }) => {
+                (*self.outputs(plan, *left)).clone()
+            }
+            Node::Join(Join { kind: JoinKind::Mark { mark, .. }, left, .. }) => {
+                let mut columns = (*self.outputs(plan, *left)).clone();
+                columns.insert(*mark);
+                columns
+            }
+            Node::Join(join) if is_pairs(&join.kind) => {
+                self.outputs(plan, join.left).union(&self.outputs(plan, join.right))
+            }
+            _ => plan.output_set(id),
+        }
+    }
+
+    /// The columns of all inputs of a node: those that its expressions may use, beside free ones.
+    pub fn inputs(&mut self, plan: &Plan, id: NodeId) -> ColumnSet {
+        let mut all = ColumnSet::new();
+        for input in plan.node(id).inputs() {
+            all.union_with(&self.outputs(plan, input));
+        }
+        all
+    }
+}
+
+/// True for joins whose rows have the columns of both sides.
+fn is_pairs(kind: &JoinKind) -> bool {
+    matches!(
+        kind,
+        JoinKind::Inner
+            | JoinKind::Left
+            | JoinKind::Right
+            | JoinKind::Full
+            | JoinKind::Single
+            | JoinKind::AsOf { .. }
+            | JoinKind::Positional
+    )
+}

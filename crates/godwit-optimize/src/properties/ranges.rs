@@ -1,0 +1,49 @@
+//! Proven bounds of columns.
+//!
+//! A column's id is the same value wherever it is, so that what a table says of its column holds for the id in the
+//! whole plan: outer joins add NULLs, and bounds are those of the other values.
+
+use std::collections::HashMap;
+
+use godwit_plan::{ColumnId, Node, NodeId, Plan, ValueRange};
+
+/// Bounds by column. They are those of integers, unscaled decimals, days, and ticks.
+#[derive(Debug, Default)]
+pub struct Ranges {
+    of: HashMap<ColumnId, ValueRange>,
+}
+
+impl Ranges {
+    /// The bounds of a column.
+    pub fn get(&self, column: ColumnId) -> Option<ValueRange> {
+        self.of.get(&column).copied()
+    }
+
+    /// Learns what a node says of the columns that it makes; inputs come before what uses them.
+    pub fn add(&mut self, plan: &Plan, id: NodeId) {
+        match plan.node(id) {
+            Node::Scan(scan) => {
+                let statistics = &scan.relation.statistics().columns;
+                for &(column, at) in &scan.columns {
+                    if let Some(range) = statistics.get(at).and_then(|column| column.range) {
+                        self.of.insert(column, range);
+                    }
+                }
+            }
+            Node::Project(project) => {
+                let renamed = project.columns.iter().filter_map(|(column, expr)| Some((*column, expr.as_column()?)));
+                self.rename(renamed);
+            }
+            Node::Use(used) => self.rename(used.columns.iter().copied()),
+            _ => {}
+        }
+    }
+
+    fn rename(&mut self, pairs: impl Iterator<Item = (ColumnId, ColumnId)>) {
+        for (column, source) in pairs {
+            if let Some(range) = self.get(source) {
+                self.of.insert(column, range);
+            }
+        }
+    }
+}

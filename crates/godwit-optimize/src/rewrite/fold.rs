@@ -1,0 +1,219 @@
+//! Constants in the place of what is made of constants.
+//!
+//! What fails (an overflow, a text that is no number) is left as it is: the executor raises the error if it comes to a
+//! row for which the expression is evaluated, and only then. Large values are left, too: `repeat('x', 300000000)` isn't
+//! for plans. Casts that depend on the session's time zone aren't known here.
+
+use std::cmp::Ordering;
+
+use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind, FunctionRegistry};
+use godwit_types::calendar::MICROS_PER_DAY;
+use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
+use godwit_types::{Interval, SqlType, Value, cast_value, compare_values, sql_compare};
+
+/// Bytes of the largest text that becomes part of a plan.
+const TEXT_MAX: usize = 64 << 10;
+
+/// Values of the largest list that does.
+const ELEMENTS_MAX: usize = 1_024;
+
+/// The constant that an expression of constants is.
+pub(crate) fn fold(expr: &Expr, functions: &dyn FunctionRegistry) -> Option<Expr> {
+    let value = match &expr.kind {
+        ExprKind::Call(..) => functions.evaluate(is_call_of_constants(expr).then_some(expr)?)?.ok()?,
+        _ => fold_operation(expr)?,
+    };
+    is_small(&value).then(|| Expr::literal(value, expr.ty.clone()).at(expr.span))
+}
+
+fn is_call_of_constants(expr: &Expr) -> bool {
+    let is_known = |arg: &&Expr| matches!(arg.kind, ExprKind::Literal(_) | ExprKind::Lambda(..));
+    expr.children().iter().all(is_known) && expr.is_constant()
+}
+
+fn fold_operation(expr: &Expr) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Cast { input, lenient } => {
+            let value = input.as_literal()?;
+            if depends_on_time_zone(&input.ty, &expr.ty) {
+                return None;
+            }
+            match cast_value(value, &input.ty, &expr.ty) {
+                Ok(value) => Some(value),
+                Err(_) => lenient.then_some(Value::Null),
+            }
+        }
+        ExprKind::Compare(comparison, a, b) => compare(*comparison, a.as_literal()?, b.as_literal()?, &a.ty),
+        ExprKind::Not(input) => Some(match input.as_literal()? {
+            Value::Boolean(value) => Value::Boolean(!value),
+            _ => Value::Null,
+        }),
+        ExprKind::IsNull(input) => Some(Value::Boolean(input.as_literal()?.is_null())),
+        ExprKind::Negate(input) => negate(input.as_literal()?, &expr.ty),
+        ExprKind::Arithmetic(op, a, b) => {
+            let (left, right) = (a.as_literal()?, b.as_literal()?);
+            if left.is_null() || right.is_null() {
+                return Some(Value::Null);
+            }
+            let is_zoned = [&a.ty, &b.ty].contains(&&SqlType::TimestampTz);
+            if is_zoned { None } else { arithmetic(*op, left, right, &expr.ty) }
+        }
+        ExprKind::InList(value, list) => {
+            let (value, ty) = (value.as_literal()?, &value.ty);
+            let list = list.iter().map(Expr::as_literal).collect::<Option<Vec<_>>>()?;
+            let equal: Vec<_> = list.iter().map(|item| sql_compare(value, item, ty).map(Ordering::is_eq)).collect();
+            Some(match () {
+                () if equal.contains(&Some(true)) => Value::Boolean(true),
+                () if equal.contains(&None) => Value::Null,
+                () => Value::Boolean(false),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// `a comparison b`, of values of one type.
+pub(crate) fn compare(comparison: Comparison, a: &Value, b: &Value, ty: &SqlType) -> Option<Value> {
+    let order = match comparison.is_null_safe() {
+        true => compare_values(a, b, ty),
+        false => match sql_compare(a, b, ty) {
+            Some(order) => order,
+            None => return Some(Value::Null),
+        },
+    };
+    Some(Value::Boolean(holds(comparison, order)))
+}
+
+/// Is the comparison TRUE of values in this order?
+pub(crate) fn holds(comparison: Comparison, order: Ordering) -> bool {
+    match comparison {
+        Comparison::Equal | Comparison::NotDistinct => order.is_eq(),
+        Comparison::NotEqual | Comparison::Distinct => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+/// True if a cast asks for the session's time zone.
+pub(crate) fn depends_on_time_zone(from: &SqlType, to: &SqlType) -> bool {
+    from != to && (has_time_zone(from) || has_time_zone(to))
+}
+
+fn has_time_zone(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::TimestampTz => true,
+        SqlType::List(element) | SqlType::Array(element, _) => has_time_zone(element),
+        SqlType::Struct(fields) => fields.iter().any(|field| has_time_zone(&field.ty)),
+        SqlType::Map(entry) => has_time_zone(&entry.0) || has_time_zone(&entry.1),
+        _ => false,
+    }
+}
+
+fn negate(value: &Value, ty: &SqlType) -> Option<Value> {
+    Some(match value {
+        Value::Null => Value::Null,
+        Value::Integer(value) => in_range(value.checked_neg()?, ty)?,
+        Value::Float(value) => Value::Float(-value),
+        Value::Interval(value) => Value::Interval(value.checked_neg()?),
+        _ => return None,
+    })
+}
+
+/// `None` for what fails.
+fn arithmetic(op: Arithmetic, a: &Value, b: &Value, ty: &SqlType) -> Option<Value> {
+    match (a, b) {
+        (Value::Integer(a), Value::Integer(b)) => in_range(on_integers(op, *a, *b)?, ty),
+        (Value::UHuge(a), Value::UHuge(b)) => on_unsigned(op, *a, *b).map(Value::UHuge),
+        (Value::Float(a), Value::Float(b)) if ty.is_float() => on_floats(op, *a, *b, ty).map(Value::Float),
+        _ => on_times(op, a, b),
+    }
+}
+
+fn on_integers(op: Arithmetic, a: i128, b: i128) -> Option<i128> {
+    match op {
+        Arithmetic::Add => a.checked_add(b),
+        Arithmetic::Subtract => a.checked_sub(b),
+        Arithmetic::Multiply => a.checked_mul(b),
+        Arithmetic::Divide => a.checked_div(b),
+        Arithmetic::Modulo => a.checked_rem(b),
+    }
+}
+
+fn on_unsigned(op: Arithmetic, a: u128, b: u128) -> Option<u128> {
+    match op {
+        Arithmetic::Add => a.checked_add(b),
+        Arithmetic::Subtract => a.checked_sub(b),
+        Arithmetic::Multiply => a.checked_mul(b),
+        Arithmetic::Divide => a.checked_div(b),
+        Arithmetic::Modulo => a.checked_rem(b),
+    }
+}
+
+/// The executor decides what division by zero and growing beyond all floats are.
+fn on_floats(op: Arithmetic, a: f64, b: f64, ty: &SqlType) -> Option<f64> {
+    let value = match op {
+        Arithmetic::Add => a + b,
+        Arithmetic::Subtract => a - b,
+        Arithmetic::Multiply => a * b,
+        Arithmetic::Divide | Arithmetic::Modulo if b == 0.0 => return None,
+        Arithmetic::Divide => a / b,
+        Arithmetic::Modulo => a % b,
+    };
+    let value = if *ty == SqlType::Real { f64::from(value as f32) } else { value };
+    (value.is_finite() || !a.is_finite() || !b.is_finite()).then_some(value)
+}
+
+fn on_times(op: Arithmetic, a: &Value, b: &Value) -> Option<Value> {
+    use Arithmetic::{Add, Divide, Multiply, Subtract};
+    use Value::{Date, Float, Integer, Time, Timestamp};
+    let day = |date: i32, days: i128| i32::try_from(i128::from(date).checked_add(days)?).ok();
+    Some(match (op, a, b) {
+        (Add, Date(date), Integer(days)) | (Add, Integer(days), Date(date)) => Date(day(*date, *days)?),
+        (Subtract, Date(date), Integer(days)) => Date(day(*date, days.checked_neg()?)?),
+        (Subtract, Date(a), Date(b)) => Integer(i128::from(*a) - i128::from(*b)),
+        (Add, Date(date), Time(time)) | (Add, Time(time), Date(date)) => {
+            Timestamp(i64::from(*date).checked_mul(MICROS_PER_DAY)?.checked_add(*time)?)
+        }
+        (Add, Date(date), Value::Interval(by)) | (Add, Value::Interval(by), Date(date)) => {
+            Timestamp(date_add(*date, *by)?)
+        }
+        (Subtract, Date(date), Value::Interval(by)) => Timestamp(date_add(*date, by.checked_neg()?)?),
+        (Add, Timestamp(at), Value::Interval(by)) | (Add, Value::Interval(by), Timestamp(at)) => {
+            Timestamp(timestamp_add(*at, *by)?)
+        }
+        (Subtract, Timestamp(at), Value::Interval(by)) => Timestamp(timestamp_add(*at, by.checked_neg()?)?),
+        (Subtract, Timestamp(a), Timestamp(b)) => Value::Interval(timestamp_diff(*a, *b)?),
+        (Add, Time(time), Value::Interval(by)) | (Add, Value::Interval(by), Time(time)) => Time(time_add(*time, *by)),
+        (Subtract, Time(time), Value::Interval(by)) => Time(time_add(*time, by.checked_neg()?)),
+        (Subtract, Time(a), Time(b)) => Value::Interval(Interval { micros: a - b, ..Interval::default() }),
+        (Add, Value::Interval(a), Value::Interval(b)) => Value::Interval(a.checked_add(*b)?),
+        (Subtract, Value::Interval(a), Value::Interval(b)) => Value::Interval(a.checked_sub(*b)?),
+        (Multiply, Value::Interval(by), Float(factor)) | (Multiply, Float(factor), Value::Interval(by)) => {
+            Value::Interval(by.checked_mul(*factor)?)
+        }
+        (Divide, Value::Interval(by), Float(divisor)) => Value::Interval(by.checked_div(*divisor)?),
+        _ => return None,
+    })
+}
+
+fn in_range(value: i128, ty: &SqlType) -> Option<Value> {
+    let fits = match ty {
+        SqlType::Decimal { precision, .. } => value.unsigned_abs() < 10u128.pow(u32::from(*precision)),
+        _ => ty.integer_range().is_some_and(|(least, greatest)| (least..=greatest).contains(&value)),
+    };
+    fits.then_some(Value::Integer(value))
+}
+
+fn is_small(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.len() <= TEXT_MAX,
+        Value::Blob(bytes) => bytes.len() <= TEXT_MAX,
+        Value::List(values) | Value::Struct(values) => values.len() <= ELEMENTS_MAX && values.iter().all(is_small),
+        Value::Map(entries) => {
+            entries.len() <= ELEMENTS_MAX && entries.iter().all(|(key, value)| is_small(key) && is_small(value))
+        }
+        _ => true,
+    }
+}

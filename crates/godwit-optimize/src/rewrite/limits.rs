@@ -1,0 +1,213 @@
+//! Limits further down, and orders that nobody sees.
+//!
+//! - A limit goes below projections, so that nothing is computed for rows that it drops, and below a sort that doesn't
+//!   depend on what they compute, too: the executor makes one operator of a limit on a sort.
+//! - So many rows of a union, or of a join that keeps all left rows, need no more of each input, or of the left side. A
+//!   scan is told how many rows are enough.
+//! - A sort below an operator that doesn't look at the order of its rows goes.
+//!
+//! Bound: one visit to each node.
+
+use std::collections::HashSet;
+
+use godwit_common::Result;
+use godwit_plan::{
+    Aggregate, ColumnId, ColumnSet, Expr, JoinKind, Limit, Node, NodeId, Plan, Project, SetOperation, SetOperator,
+    SortKey, Window,
+};
+use godwit_types::Value;
+
+use super::{Context, map_subqueries, no_rows, used_columns, used_shared_plans, with_inputs};
+
+/// Moves limits down and drops sorts.
+pub(crate) fn push_limits(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
+    let mut pusher = Pusher { context };
+    let seen = Wanted { rows: None, order: true };
+    for shared in used_shared_plans(plan) {
+        let root = pusher.push(plan, plan.shared(shared).root, seen)?;
+        plan.shared_mut(shared).root = root;
+    }
+    if let Some(root) = plan.root {
+        plan.root = Some(pusher.push(plan, root, seen)?);
+    }
+    Ok(())
+}
+
+/// What is wanted of a node's rows.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    /// So many, any of them, are enough.
+    rows: Option<u64>,
+    /// Their order is looked at.
+    order: bool,
+}
+
+/// All rows, in any order.
+const ALL: Wanted = Wanted { rows: None, order: false };
+
+struct Pusher<'c, 'a> {
+    context: &'c mut Context<'a>,
+}
+
+impl Pusher<'_, '_> {
+    fn push(&mut self, plan: &mut Plan, id: NodeId, wanted: Wanted) -> Result<NodeId> {
+        (self.context.check)()?;
+        let id = map_subqueries(plan, id, &mut |plan, subquery| self.push(plan, subquery.plan, ALL))?;
+        match plan.node(id).clone() {
+            Node::Limit(limit) => self.push_limit(plan, id, limit, wanted),
+            Node::Sort { input, keys } => self.push_sort(plan, input, keys, wanted),
+            Node::Scan(mut scan) => {
+                let rows = [wanted.rows, scan.rows_enough].into_iter().flatten().min();
+                if rows == scan.rows_enough {
+                    return Ok(id);
+                }
+                scan.rows_enough = rows;
+                Ok(plan.add(Node::Scan(scan)))
+            }
+            Node::SetOperation(operation) => self.push_into_set_operation(plan, id, &operation, wanted),
+            Node::Join(join) => match join.kind {
+                JoinKind::Left => {
+                    let left = self.push_limited(plan, join.left, Wanted { order: false, ..wanted })?;
+                    let right = self.push(plan, join.right, ALL)?;
+                    let mut sides = [left, right].into_iter();
+                    with_inputs(plan, id, &mut |_, old| Ok(sides.next().unwrap_or(old)))
+                }
+                JoinKind::Positional => self.push_all(plan, id, Wanted { order: true, ..wanted }),
+                JoinKind::Mark { .. } => {
+                    let mut next = [Wanted { order: false, ..wanted }, ALL].into_iter();
+                    with_inputs(plan, id, &mut |plan, input| self.push(plan, input, next.next().unwrap_or(ALL)))
+                }
+                _ => self.push_all(plan, id, ALL),
+            },
+            Node::Project(_) => self.push_all(plan, id, wanted),
+            Node::Filter { .. } | Node::Unnest(_) => self.push_all(plan, id, Wanted { rows: None, ..wanted }),
+            Node::Window(window) => {
+                let order = wanted.order || has_unordered_call(&window);
+                self.push_all(plan, id, Wanted { rows: None, order })
+            }
+            Node::Aggregate(aggregate) => self.push_all(plan, id, Wanted { rows: None, order: sees_order(&aggregate) }),
+            Node::Sample(_) => self.push_all(plan, id, Wanted { rows: None, order: true }),
+            Node::Recursive(_) | Node::Values(_) | Node::WorkingRows { .. } | Node::Use(_) => {
+                self.push_all(plan, id, ALL)
+            }
+        }
+    }
+
+    fn push_all(&mut self, plan: &mut Plan, id: NodeId, wanted: Wanted) -> Result<NodeId> {
+        with_inputs(plan, id, &mut |plan, input| self.push(plan, input, wanted))
+    }
+
+    fn push_limit(&mut self, plan: &mut Plan, id: NodeId, limit: Limit, wanted: Wanted) -> Result<NodeId> {
+        if let Some(lowered) = self.lower(plan, &limit) {
+            return self.push(plan, lowered, wanted);
+        }
+        let rows = rows_of(&limit);
+        if rows == Some((0, 0)) || matches!(rows, Some((_, 0))) {
+            let columns = plan.outputs(id);
+            return Ok(no_rows(plan, columns));
+        }
+        let enough = rows.and_then(|(offset, count)| {
+            let count = wanted.rows.map_or(count, |wanted| wanted.min(count));
+            offset.checked_add(count)
+        });
+        self.push_all(plan, id, Wanted { rows: enough, order: true })
+    }
+
+    /// The limit below the projection that is below it.
+    fn lower(&mut self, plan: &mut Plan, limit: &Limit) -> Option<NodeId> {
+        let project = match plan.node(limit.input).clone() {
+            Node::Project(project) if !limit.with_ties => project,
+            Node::Sort { input, keys } => {
+                let Node::Project(project) = plan.node(input).clone() else { return None };
+                let passed: ColumnSet = passed_columns(&project);
+                let used = used_columns(plan, keys.iter().map(|key| &key.expr));
+                if !used.is_subset(&passed) {
+                    return None;
+                }
+                let input = plan.add(Node::Sort { input: project.input, keys });
+                Project { input, ..project }
+            }
+            _ => return None,
+        };
+        let is_volatile = project.columns.iter().any(|(_, expr)| expr.is_volatile());
+        if is_volatile {
+            return None;
+        }
+        let input = plan.add(Node::Limit(Limit { input: project.input, ..limit.clone() }));
+        Some(plan.add(Node::Project(Project { input, ..project })))
+    }
+
+    fn push_sort(&mut self, plan: &mut Plan, input: NodeId, keys: Vec<SortKey>, wanted: Wanted) -> Result<NodeId> {
+        if !wanted.order {
+            return self.push(plan, input, wanted);
+        }
+        let mut seen = HashSet::new();
+        let mut kept: Vec<SortKey> = Vec::with_capacity(keys.len());
+        for key in &keys {
+            if key.expr.as_literal().is_none() && (key.expr.is_volatile() || seen.insert(&key.expr)) {
+                kept.push(key.clone());
+            }
+        }
+        if kept.is_empty() {
+            // All rows are equal: a limit WITH TIES asks a sort for that.
+            kept.extend(keys.into_iter().take(1));
+        }
+        let input = self.push(plan, input, ALL)?;
+        Ok(plan.add(Node::Sort { input, keys: kept }))
+    }
+
+    fn push_into_set_operation(
+        &mut self,
+        plan: &mut Plan,
+        id: NodeId,
+        operation: &SetOperation,
+        wanted: Wanted,
+    ) -> Result<NodeId> {
+        let is_union = operation.operator == SetOperator::Union && operation.all;
+        let rows = wanted.rows.filter(|_| is_union);
+        with_inputs(plan, id, &mut |plan, input| self.push_limited(plan, input, Wanted { rows, order: false }))
+    }
+
+    /// The input with a limit of its own, if so many rows are enough.
+    fn push_limited(&mut self, plan: &mut Plan, input: NodeId, wanted: Wanted) -> Result<NodeId> {
+        let Some(rows) = wanted.rows.and_then(|rows| i64::try_from(rows).ok()) else {
+            return self.push(plan, input, wanted);
+        };
+        let input = self.push(plan, input, wanted)?;
+        if matches!(plan.node(input), Node::Limit(_) | Node::Values(_)) {
+            return Ok(input);
+        }
+        let count = Some(Expr::bigint(rows));
+        Ok(plan.add(Node::Limit(Limit { input, offset: None, count, with_ties: false, percent: false })))
+    }
+}
+
+/// (offset, count), if both are known.
+fn rows_of(limit: &Limit) -> Option<(u64, u64)> {
+    if limit.with_ties || limit.percent {
+        return None;
+    }
+    let number = |expr: &Expr| match expr.as_literal()? {
+        Value::Integer(value) => u64::try_from(*value).ok(),
+        _ => None,
+    };
+    let offset = match &limit.offset {
+        None => 0,
+        Some(offset) => number(offset)?,
+    };
+    Some((offset, number(limit.count.as_ref()?)?))
+}
+
+fn passed_columns(project: &Project) -> ColumnSet {
+    let passed = project.columns.iter().filter(|(column, expr)| expr.as_column() == Some(*column));
+    passed.map(|&(column, _): &(ColumnId, Expr)| column).collect()
+}
+
+/// True if a call depends on the order of rows that no ORDER BY of its own settles.
+fn has_unordered_call(window: &Window) -> bool {
+    window.calls.iter().any(|(_, call)| call.order_by.is_empty())
+}
+
+fn sees_order(aggregate: &Aggregate) -> bool {
+    aggregate.aggregates.iter().any(|(_, call)| call.function.depends_on_order && call.order_by.is_empty())
+}

@@ -1,0 +1,243 @@
+//! The rewriting passes, and how they walk a plan.
+//!
+//! A plan is several trees: one for each shared plan that is used, the main one, and one for each subquery in an
+//! expression. All passes go through all of them. Nodes never change: a pass makes new ones where something is
+//! different, and leaves alone what stays, so that what is known of a node by its id ([`Properties`]) stays known.
+//!
+//! Passes that need nothing from above use [`bottom_up`], which doesn't recurse. Those that carry something down
+//! (conditions, needed columns, limits) recurse once for each level of the plan.
+
+pub(crate) mod aggregates;
+pub(crate) mod common;
+pub(crate) mod empty;
+pub(crate) mod extremes;
+pub(crate) mod fold;
+pub(crate) mod limits;
+pub(crate) mod prune;
+pub(crate) mod push_filters;
+pub(crate) mod rename;
+pub(crate) mod semi_joins;
+pub(crate) mod share;
+pub(crate) mod simplify;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use godwit_common::Result;
+use godwit_plan::{
+    ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, Node, NodeId, Plan, Project, SharedId, Subquery, Values,
+};
+
+use crate::properties::Properties;
+
+/// What passes have beside the plan.
+pub(crate) struct Context<'a> {
+    /// The functions, for what a rewrite calls and for constants.
+    pub(crate) functions: &'a dyn FunctionRegistry,
+    /// Fails when the statement is cancelled.
+    pub(crate) check: &'a dyn Fn() -> Result<()>,
+    /// What is known of nodes.
+    pub(crate) properties: Properties,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(functions: &'a dyn FunctionRegistry, check: &'a dyn Fn() -> Result<()>) -> Self {
+        Self { functions, check, properties: Properties::default() }
+    }
+}
+
+/// The shared plans that the result depends on; those that a plan uses come before it.
+pub(crate) fn used_shared_plans(plan: &Plan) -> Vec<SharedId> {
+    plan.used_shared_plans().into_iter().map(|(shared, _)| shared).collect()
+}
+
+/// Replaces the root of each tree but those of subqueries: of the shared plans that are used, and the main one.
+pub(crate) fn for_each_root(
+    plan: &mut Plan,
+    rewrite: &mut dyn FnMut(&mut Plan, NodeId) -> Result<NodeId>,
+) -> Result<()> {
+    for shared in used_shared_plans(plan) {
+        let root = rewrite(plan, plan.shared(shared).root)?;
+        plan.shared_mut(shared).root = root;
+    }
+    if let Some(root) = plan.root {
+        plan.root = Some(rewrite(plan, root)?);
+    }
+    Ok(())
+}
+
+/// Rewrites all trees, each node after all below it; subqueries in its expressions are below it, too. `rewrite` gets a
+/// node whose inputs are rewritten, and tells what takes its place.
+pub(crate) fn bottom_up(
+    plan: &mut Plan,
+    check: &dyn Fn() -> Result<()>,
+    rewrite: &mut dyn FnMut(&mut Plan, NodeId) -> Result<NodeId>,
+) -> Result<()> {
+    for_each_root(plan, &mut |plan, root| {
+        let mut done: HashMap<NodeId, NodeId> = HashMap::new();
+        let mut open = vec![(root, false)];
+        while let Some((id, is_ready)) = open.pop() {
+            if !is_ready {
+                open.push((id, true));
+                open.extend(plan.node(id).inputs().into_iter().map(|input| (input, false)));
+                open.extend(subquery_plans(plan.node(id)).into_iter().map(|subquery| (subquery, false)));
+                continue;
+            }
+            check()?;
+            let same = with_below(plan, id, &mut |_, below| Ok(done[&below]))?;
+            done.insert(id, rewrite(plan, same)?);
+        }
+        Ok(done[&root])
+    })
+}
+
+/// The plans of the subqueries in a node's expressions.
+pub(crate) fn subquery_plans(node: &Node) -> Vec<NodeId> {
+    let mut plans = Vec::new();
+    for_each_subquery(node, &mut |subquery| plans.push(subquery.plan));
+    plans
+}
+
+/// Calls `visit` for each subquery in a node's expressions.
+pub(crate) fn for_each_subquery(node: &Node, visit: &mut dyn FnMut(&Subquery)) {
+    node.for_each_expr(&mut |expr| {
+        expr.for_each(&mut |part| {
+            if let ExprKind::Subquery(subquery) = &part.kind {
+                visit(subquery);
+            }
+        });
+    });
+}
+
+/// The node over other inputs and subqueries: itself if all stay.
+pub(crate) fn with_below(
+    plan: &mut Plan,
+    id: NodeId,
+    below: &mut dyn FnMut(&mut Plan, NodeId) -> Result<NodeId>,
+) -> Result<NodeId> {
+    let inputs = plan.node(id).inputs();
+    let subqueries = subquery_plans(plan.node(id));
+    let mut changed = HashMap::new();
+    for old in inputs.into_iter().chain(subqueries) {
+        let new = below(plan, old)?;
+        if new != old {
+            changed.insert(old, new);
+        }
+    }
+    Ok(replace_below(plan, id, &changed))
+}
+
+/// The node over other inputs: itself if all stay. Called for in their order.
+pub(crate) fn with_inputs(
+    plan: &mut Plan,
+    id: NodeId,
+    below: &mut dyn FnMut(&mut Plan, NodeId) -> Result<NodeId>,
+) -> Result<NodeId> {
+    let mut changed = HashMap::new();
+    for old in plan.node(id).inputs() {
+        let new = below(plan, old)?;
+        if new != old {
+            changed.insert(old, new);
+        }
+    }
+    Ok(replace_below(plan, id, &changed))
+}
+
+/// The node with other inputs and subqueries in the place of some.
+pub(crate) fn replace_below(plan: &mut Plan, id: NodeId, changed: &HashMap<NodeId, NodeId>) -> NodeId {
+    if changed.is_empty() {
+        return id;
+    }
+    let new_of = |old: NodeId| changed.get(&old).copied().unwrap_or(old);
+    let node = plan.node(id).clone().map_inputs(&mut |input| new_of(input));
+    let node = match subquery_plans(&node).is_empty() {
+        true => node,
+        false => node.map_exprs(&mut |expr| with_subqueries(expr, &new_of)),
+    };
+    plan.add(node)
+}
+
+/// Rewrites the plans of subqueries in a node's expressions.
+pub(crate) fn map_subqueries(
+    plan: &mut Plan,
+    id: NodeId,
+    rewrite: &mut dyn FnMut(&mut Plan, &Subquery) -> Result<NodeId>,
+) -> Result<NodeId> {
+    let mut subqueries = Vec::new();
+    for_each_subquery(plan.node(id), &mut |subquery| subqueries.push(subquery.clone()));
+    let mut changed = HashMap::new();
+    for subquery in subqueries {
+        let new = rewrite(plan, &subquery)?;
+        if new != subquery.plan {
+            changed.insert(subquery.plan, new);
+        }
+    }
+    Ok(replace_below(plan, id, &changed))
+}
+
+fn with_subqueries(expr: Expr, new_of: &dyn Fn(NodeId) -> NodeId) -> Expr {
+    if !expr.has_subquery() {
+        return expr;
+    }
+    expr.transform(&mut |mut part| {
+        if let ExprKind::Subquery(subquery) = &mut part.kind {
+            subquery.plan = new_of(subquery.plan);
+        }
+        part
+    })
+}
+
+/// A column as an expression.
+pub(crate) fn column(plan: &Plan, id: ColumnId, nullable: bool) -> Expr {
+    Expr::new(ExprKind::Column(id), plan.column(id).ty.clone(), nullable)
+}
+
+/// The columns that expressions use, those that subqueries in them take from outside included.
+pub(crate) fn used_columns<'e>(plan: &Plan, exprs: impl IntoIterator<Item = &'e Expr>) -> ColumnSet {
+    let mut used = ColumnSet::new();
+    for expr in exprs {
+        used.union_with(&expr.columns());
+        expr.for_each(&mut |part| {
+            if let ExprKind::Subquery(subquery) = &part.kind {
+                used.union_with(&plan.free_columns(subquery.plan));
+            }
+        });
+    }
+    used
+}
+
+/// The rows for which all conditions are TRUE: the input itself without conditions.
+pub(crate) fn filter(plan: &mut Plan, input: NodeId, conditions: Vec<Expr>) -> NodeId {
+    if conditions.is_empty() { input } else { plan.add(Node::Filter { input, conditions }) }
+}
+
+/// No rows, of some columns.
+pub(crate) fn no_rows(plan: &mut Plan, columns: Vec<ColumnId>) -> NodeId {
+    plan.add(Node::Values(Values { columns, rows: Vec::new() }))
+}
+
+/// All columns of the input, and further ones.
+pub(crate) fn extend(
+    plan: &mut Plan,
+    context: &mut Context<'_>,
+    input: NodeId,
+    further: Vec<(ColumnId, Expr)>,
+) -> NodeId {
+    let columns = plan.outputs(input);
+    extend_columns(plan, context, input, columns, further)
+}
+
+/// Some columns of the input, and further ones.
+pub(crate) fn extend_columns(
+    plan: &mut Plan,
+    context: &mut Context<'_>,
+    input: NodeId,
+    columns: Vec<ColumnId>,
+    further: Vec<(ColumnId, Expr)>,
+) -> NodeId {
+    let nullable = context.properties.nullable(plan, input);
+    let passed = columns.into_iter().map(|id| (id, column(plan, id, nullable.contains(id))));
+    let columns = passed.chain(further).collect();
+    plan.add(Node::Project(Project { input, columns }))
+}

@@ -1,0 +1,247 @@
+//! Only the columns that are needed.
+//!
+//! What is needed goes down: the columns of the result, and at each node those that its expressions use. Scans read no
+//! others, projections, aggregates and windows compute no others, a union carries no others. On the way,
+//!
+//! - projections that do nothing go, and those on top of each other become one, unless that would compute something
+//!   twice;
+//! - outer joins go that add no needed column, and no row as the right side has at most one partner for each left row;
+//! - aggregates of which only the one row is needed are that row.
+//!
+//! Nodes may have more columns than are needed, as a filter has those of its condition: nothing relies on a node having
+//! no others.
+//!
+//! Bound: one visit to each node; projections are merged while their expressions don't grow.
+
+use std::collections::HashMap;
+
+use godwit_common::Result;
+use godwit_plan::{
+    Aggregate, ColumnId, ColumnSet, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, Project, SetOperation,
+    SetOperator, SharedId, SubqueryKind, Values,
+};
+
+use super::{Context, map_subqueries, no_rows, used_columns, used_shared_plans, with_inputs};
+use crate::properties::effects::{is_volatile, weight};
+
+/// Takes out what nobody needs.
+pub(crate) fn prune(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
+    let Some(root) = plan.root else { return Ok(()) };
+    let needed = plan.output.iter().map(|output| output.column).collect();
+    let mut pruner = Pruner { context, of_shared: HashMap::new() };
+    plan.root = Some(pruner.prune(plan, root, &needed)?);
+    let used = used_shared_plans(plan);
+    empty_unused(plan, &used);
+    // Users come before what they use, so that all that is needed of it is known.
+    for shared in used.into_iter().rev() {
+        let needed = pruner.of_shared.remove(&shared).unwrap_or_default();
+        let root = pruner.prune(plan, plan.shared(shared).root, &needed)?;
+        plan.shared_mut(shared).root = root;
+    }
+    Ok(())
+}
+
+/// Shared plans that nobody uses have no rows: what they were may use columns that go now.
+fn empty_unused(plan: &mut Plan, used: &[SharedId]) {
+    let all: Vec<SharedId> = plan.shared_plans().map(|(shared, _)| shared).collect();
+    for shared in all.into_iter().filter(|shared| !used.contains(shared)) {
+        let columns = plan.outputs(plan.shared(shared).root);
+        plan.shared_mut(shared).root = no_rows(plan, columns);
+    }
+}
+
+struct Pruner<'c, 'a> {
+    context: &'c mut Context<'a>,
+    of_shared: HashMap<SharedId, ColumnSet>,
+}
+
+impl Pruner<'_, '_> {
+    /// The node with the needed columns, and maybe others.
+    fn prune(&mut self, plan: &mut Plan, id: NodeId, needed: &ColumnSet) -> Result<NodeId> {
+        (self.context.check)()?;
+        let id = self.narrow(plan, id, needed)?;
+        let id = map_subqueries(plan, id, &mut |plan, subquery| {
+            let needed = match subquery.kind {
+                SubqueryKind::Exists => ColumnSet::new(),
+                _ => subquery.columns.iter().copied().collect(),
+            };
+            self.prune(plan, subquery.plan, &needed)
+        })?;
+        let mut exprs = Vec::new();
+        plan.node(id).for_each_expr(&mut |expr| exprs.push(expr));
+        let used = used_columns(plan, exprs);
+        match plan.node(id).clone() {
+            Node::Use(used) => {
+                self.of_shared.entry(used.shared).or_default().extend(used.columns.iter().map(|&(_, inner)| inner));
+                Ok(id)
+            }
+            Node::Project(project) => {
+                let input = self.prune(plan, project.input, &used)?;
+                Ok(merge(plan, Project { input, ..project }))
+            }
+            Node::SetOperation(operation) => {
+                let mut at = 0;
+                with_inputs(plan, id, &mut |plan, input| {
+                    let needed = operation.inputs[at].1.iter().copied().collect();
+                    at += 1;
+                    self.prune(plan, input, &needed)
+                })
+            }
+            Node::Recursive(recursive) => {
+                let mut sides = [&recursive.base, &recursive.step].into_iter();
+                with_inputs(plan, id, &mut |plan, input| {
+                    let columns = sides.next().map(|(_, columns)| columns.iter().copied().collect());
+                    self.prune(plan, input, &columns.unwrap_or_default())
+                })
+            }
+            Node::Join(join) => {
+                if let Some(kept) = self.without_join(plan, &join, needed) {
+                    return self.prune(plan, kept, needed);
+                }
+                let needed = needed.union(&used);
+                with_inputs(plan, id, &mut |plan, input| {
+                    let own = self.context.properties.outputs(plan, input).intersection(&needed);
+                    self.prune(plan, input, &own)
+                })
+            }
+            Node::Aggregate(_) => with_inputs(plan, id, &mut |plan, input| self.prune(plan, input, &used)),
+            _ => {
+                let needed = needed.union(&used);
+                with_inputs(plan, id, &mut |plan, input| {
+                    let own = self.context.properties.outputs(plan, input).intersection(&needed);
+                    self.prune(plan, input, &own)
+                })
+            }
+        }
+    }
+
+    /// The node itself without the columns that it makes for nobody.
+    fn narrow(&mut self, plan: &mut Plan, id: NodeId, needed: &ColumnSet) -> Result<NodeId> {
+        let is_needed = |column: ColumnId| needed.contains(column);
+        let node = match plan.node(id).clone() {
+            Node::Scan(mut scan) => {
+                let used = used_columns(plan, &scan.filters);
+                scan.columns.retain(|&(column, _)| is_needed(column) || used.contains(column));
+                Node::Scan(scan)
+            }
+            Node::Values(values) => Node::Values(narrow_values(values, &is_needed)),
+            Node::Project(mut project) => {
+                project.columns.retain(|&(column, _)| is_needed(column));
+                Node::Project(project)
+            }
+            Node::Aggregate(mut aggregate) => {
+                aggregate.aggregates.retain(|&(column, _)| is_needed(column));
+                aggregate.grouping_id = aggregate.grouping_id.filter(|&column| is_needed(column));
+                let Aggregate { keys, sets, aggregates, .. } = &aggregate;
+                if keys.is_empty() && sets.is_none() && aggregates.is_empty() {
+                    Node::Values(Values { columns: Vec::new(), rows: vec![Vec::new()] })
+                } else {
+                    Node::Aggregate(aggregate)
+                }
+            }
+            Node::Window(mut window) => {
+                window.calls.retain(|&(column, _)| is_needed(column));
+                if window.calls.is_empty() {
+                    return self.narrow(plan, window.input, needed);
+                }
+                Node::Window(window)
+            }
+            Node::SetOperation(operation) if operation.all && operation.operator == SetOperator::Union => {
+                Node::SetOperation(narrow_union(operation, &is_needed))
+            }
+            Node::Use(mut used) => {
+                used.columns.retain(|&(column, _)| is_needed(column));
+                Node::Use(used)
+            }
+            _ => return Ok(id),
+        };
+        Ok(plan.add(node))
+    }
+
+    /// The side that a join leaves as it is, if the other one gives nothing that is needed above.
+    fn without_join(&mut self, plan: &Plan, join: &Join, needed: &ColumnSet) -> Option<NodeId> {
+        if join.conditions.iter().any(|condition| is_volatile(plan, condition)) {
+            return None;
+        }
+        let properties = &mut self.context.properties;
+        match &join.kind {
+            JoinKind::Left => {
+                let gives = properties.outputs(plan, join.right);
+                (needed.is_disjoint(&gives) && properties.right_is_unique(plan, join)).then_some(join.left)
+            }
+            JoinKind::Right => {
+                let gives = properties.outputs(plan, join.left);
+                let swapped = Join { left: join.right, right: join.left, ..join.clone() };
+                (needed.is_disjoint(&gives) && properties.right_is_unique(plan, &swapped)).then_some(join.right)
+            }
+            JoinKind::AsOf { outer: true, .. } => {
+                needed.is_disjoint(&properties.outputs(plan, join.right)).then_some(join.left)
+            }
+            JoinKind::Mark { mark, .. } => (!needed.contains(*mark)).then_some(join.left),
+            _ => None,
+        }
+    }
+}
+
+fn narrow_values(values: Values, is_needed: &impl Fn(ColumnId) -> bool) -> Values {
+    let kept: Vec<bool> = values.columns.iter().map(|&column| is_needed(column)).collect();
+    let of_kept =
+        |row: Vec<Expr>| row.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(expr, _)| expr).collect();
+    let columns = values.columns.iter().copied().filter(|&column| is_needed(column)).collect();
+    Values { columns, rows: values.rows.into_iter().map(of_kept).collect() }
+}
+
+fn narrow_union(operation: SetOperation, is_needed: &impl Fn(ColumnId) -> bool) -> SetOperation {
+    let kept: Vec<bool> = operation.columns.iter().map(|&column| is_needed(column)).collect();
+    let of_kept = |columns: Vec<ColumnId>| -> Vec<ColumnId> {
+        columns.into_iter().zip(&kept).filter(|(_, kept)| **kept).map(|(column, _)| column).collect()
+    };
+    let inputs = operation.inputs.into_iter().map(|(input, columns)| (input, of_kept(columns))).collect();
+    SetOperation { columns: of_kept(operation.columns), inputs, ..operation }
+}
+
+/// A projection, as one with that below it if there is one; the input itself if it does nothing.
+fn merge(plan: &mut Plan, project: Project) -> NodeId {
+    let mut project = project;
+    while let Node::Project(below) = plan.node(project.input) {
+        match merged(&project, below) {
+            Some(both) => project = both,
+            None => break,
+        }
+    }
+    let is_identity = project.columns.iter().all(|(column, expr)| expr.as_column() == Some(*column));
+    if is_identity { project.input } else { plan.add(Node::Project(project)) }
+}
+
+/// Operations for each column of a projection that takes another one in: expressions aren't made deeper than that.
+const OPERATIONS_MAX: usize = 100;
+
+/// Both as one, if nothing is computed twice or at another time by that.
+fn merged(above: &Project, below: &Project) -> Option<Project> {
+    let values: HashMap<ColumnId, &Expr> = below.columns.iter().map(|(column, expr)| (*column, expr)).collect();
+    let mut uses: HashMap<ColumnId, usize> = HashMap::new();
+    let mut has_hidden_uses = false;
+    for (_, expr) in &above.columns {
+        expr.for_each(&mut |part| match &part.kind {
+            ExprKind::Column(column) => *uses.entry(*column).or_default() += 1,
+            ExprKind::Subquery(_) | ExprKind::Lambda(..) => has_hidden_uses = true,
+            _ => {}
+        });
+    }
+    let may_move = |(column, expr): (&ColumnId, &&Expr)| match uses.get(column) {
+        None => !expr.is_volatile(),
+        Some(1) => !expr.is_volatile() && !has_hidden_uses,
+        Some(_) => weight(expr) == 0,
+    };
+    let weight_of_all = |project: &Project| project.columns.iter().map(|(_, expr)| weight(expr)).sum::<usize>();
+    let (own, inner) = (weight_of_all(above), weight_of_all(below));
+    if own > 0 && inner > 0 && own + inner > OPERATIONS_MAX * above.columns.len() {
+        return None;
+    }
+    if has_hidden_uses && !values.values().all(|expr| weight(expr) == 0) || !values.iter().all(may_move) {
+        return None;
+    }
+    let substituted = |expr: &Expr| expr.clone().substitute(&|used| values.get(&used).map(|&value| value.clone()));
+    let columns = above.columns.iter().map(|(column, expr)| (*column, substituted(expr))).collect();
+    Some(Project { input: below.input, columns })
+}

@@ -1,0 +1,86 @@
+//! Columns that are only other names of columns.
+//!
+//! Derived tables, views and common table expressions leave projections like `#7 := #3` between joins, where they would
+//! keep conditions and joins apart. An id is the same value wherever it is, so that #3 can stand for #7 in all of the
+//! plan; the projection then passes #3 on, which is to say that it does nothing. Names that the result asks for come
+//! back in a projection on top.
+//!
+//! Bound: two walks of the plan.
+
+use std::collections::{HashMap, HashSet};
+
+use godwit_common::Result;
+use godwit_plan::{ColumnId, Node, NodeId, Plan, Project};
+
+use super::{Context, bottom_up, column};
+
+/// Replaces names by what they name.
+pub(crate) fn rename(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
+    let mut names: HashMap<ColumnId, ColumnId> = HashMap::new();
+    let check = context.check;
+    bottom_up(plan, check, &mut |plan, id| {
+        collect_names(plan, context, id, &mut names);
+        Ok(id)
+    })?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let named_by = |column: ColumnId| names.get(&column).copied().unwrap_or(column);
+    bottom_up(plan, check, &mut |plan, id| Ok(replace_names(plan, id, &named_by)))?;
+    if let Some(root) = plan.root {
+        plan.root = Some(with_output_names(plan, context, root, &named_by));
+    }
+    Ok(())
+}
+
+/// Inputs come first, so that names of names lead to the column itself.
+fn collect_names(plan: &Plan, context: &mut Context<'_>, id: NodeId, names: &mut HashMap<ColumnId, ColumnId>) {
+    let Node::Project(project) = plan.node(id) else { return };
+    let known = context.properties.outputs(plan, project.input);
+    for (own, expr) in &project.columns {
+        let source = expr.as_column().filter(|source| source != own && known.contains(*source));
+        if let Some(source) = source {
+            names.insert(*own, names.get(&source).copied().unwrap_or(source));
+        }
+    }
+}
+
+fn replace_names(plan: &mut Plan, id: NodeId, named_by: &impl Fn(ColumnId) -> ColumnId) -> NodeId {
+    let mut node = plan.node(id).clone().map_columns(named_by);
+    let mut seen = HashSet::new();
+    match &mut node {
+        Node::Project(project) => project.columns.retain(|(column, _)| seen.insert(*column)),
+        Node::Aggregate(aggregate) if aggregate.sets.is_none() => {
+            aggregate.keys.retain(|(column, _)| seen.insert(*column));
+        }
+        Node::Use(used) => used.columns.iter_mut().for_each(|(_, inner)| *inner = named_by(*inner)),
+        _ => {}
+    }
+    plan.add(node)
+}
+
+/// The result's columns are known by their old ids.
+fn with_output_names(
+    plan: &mut Plan,
+    context: &mut Context<'_>,
+    root: NodeId,
+    named_by: &impl Fn(ColumnId) -> ColumnId,
+) -> NodeId {
+    if plan.output.iter().all(|output| named_by(output.column) == output.column) {
+        return root;
+    }
+    let nullable = context.properties.nullable(plan, root);
+    let mut seen = HashSet::new();
+    let outputs: Vec<ColumnId> = plan.output.iter().map(|output| output.column).collect();
+    let outputs = outputs.into_iter().filter(|&column| seen.insert(column));
+    let columns = outputs.map(|own| {
+        let source = named_by(own);
+        // The projection is above outer joins now that it was below.
+        if nullable.contains(source) {
+            plan.make_nullable(own);
+        }
+        (own, column(plan, source, nullable.contains(source)))
+    });
+    let columns = columns.collect();
+    plan.add(Node::Project(Project { input: root, columns }))
+}

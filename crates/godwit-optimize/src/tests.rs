@@ -1,0 +1,104 @@
+//! Passes change no row: random plans have the same result before and after each of them, and after all with any one left out.
+
+use godwit_plan::{ExprKind, Node, Plan};
+use godwit_reference::{TestFunctions, agree, evaluate, random_plan, shrink};
+
+use crate::passes::run;
+use crate::rewrite::Context;
+use crate::{JoinOrder, OptimizerSettings, Pass, Passes, optimize};
+
+/// Plans that are tried in a test; `GODWIT_SEEDS` for more.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let factor: u64 = std::env::var("GODWIT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    0..count * factor
+}
+
+/// Has it no subqueries in expressions and no dependent joins?
+fn is_flat(plan: &Plan) -> bool {
+    let mut open: Vec<_> =
+        plan.used_shared_plans().into_iter().map(|(_, shared)| shared.root).chain(plan.root).collect();
+    while let Some(id) = open.pop() {
+        let node = plan.node(id);
+        let mut has_subquery = false;
+        node.for_each_expr(&mut |expr| has_subquery |= expr.any(|part| matches!(part.kind, ExprKind::Subquery(_))));
+        let is_dependent =
+            matches!(node, Node::Join(join) if !plan.free_columns(join.right).is_disjoint(&plan.output_set(join.left)));
+        if has_subquery || is_dependent {
+            return false;
+        }
+        open.extend(node.inputs());
+    }
+    true
+}
+
+/// What is wrong with what a rewrite makes of a plan.
+fn fault(plan: &Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) -> Option<String> {
+    let mut rewritten = plan.clone();
+    if let Err(error) = rewrite(&mut rewritten) {
+        let is_bug = error.kind() == godwit_common::ErrorKind::Internal;
+        return is_bug.then(|| error.to_string());
+    }
+    let (expected, actual) = (evaluate(plan, &[]), evaluate(&rewritten, &[]));
+    // What the plan itself does wrong is no fault of a rewrite.
+    if expected.as_ref().is_err_and(|error| error.kind() == godwit_common::ErrorKind::Internal) {
+        return None;
+    }
+    let difference = agree(&expected, &actual).err()?;
+    Some(format!("{difference}\nbefore:\n{}\nafter:\n{}", plan.display(), rewritten.display()))
+}
+
+/// The smallest plan that is found to have a fault is shown.
+fn assert_sound(name: &str, seed: u64, plan: Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) {
+    let Some(mut found) = fault(&plan, rewrite) else { return };
+    let mut smallest = plan;
+    loop {
+        let smaller = shrink(&smallest).find_map(|plan| fault(&plan, rewrite).map(|text| (plan, text)));
+        let Some((plan, text)) = smaller else { break };
+        (smallest, found) = (plan, text);
+    }
+    panic!("{name}, plan {seed}: {found}");
+}
+
+fn one_pass(pass: Pass, plan: &mut Plan) -> godwit_common::Result<()> {
+    run(pass, plan, &mut Context::new(&TestFunctions, &|| Ok(())), JoinOrder::default())
+}
+
+/// Plans as they come to most passes: without subqueries and dependent joins.
+fn flat_plan(seed: u64) -> Option<Plan> {
+    let mut plan = random_plan(seed);
+    crate::unnest::unnest(&mut plan, &TestFunctions).ok()?;
+    is_flat(&plan).then_some(plan)
+}
+
+#[test]
+fn each_pass_keeps_the_rows() {
+    for seed in seeds(400) {
+        for pass in [Pass::Simplify, Pass::Share] {
+            assert_sound(pass.name(), seed, random_plan(seed), &|plan| one_pass(pass, plan));
+        }
+        let Some(plan) = flat_plan(seed) else { continue };
+        for pass in Pass::ALL {
+            assert_sound(pass.name(), seed, plan.clone(), &|plan| one_pass(pass, plan));
+        }
+    }
+}
+
+#[test]
+fn all_passes_keep_the_rows_and_so_do_all_but_one() {
+    for seed in seeds(400) {
+        let left_out = Pass::ALL[seed as usize % Pass::ALL.len()];
+        for disabled in [Passes::NONE, Passes::NONE.with(left_out)] {
+            let settings = OptimizerSettings { disabled, ..OptimizerSettings::default() };
+            assert_sound("all", seed, random_plan(seed), &|plan| optimize(plan, &TestFunctions, &settings));
+        }
+    }
+}
+
+#[test]
+fn passes_have_names() {
+    for pass in Pass::ALL {
+        assert_eq!(Pass::from_name(pass.name()), Some(pass));
+        assert!(Passes::all().contains(pass) && !Passes::NONE.contains(pass));
+    }
+    assert_eq!(Pass::from_name("nothing"), None);
+}

@@ -1,0 +1,138 @@
+//! Calls of aggregate and window functions.
+
+use godwit_common::Span;
+use godwit_types::SqlType;
+
+use crate::{AggregateFunction, Expr, WindowFunction};
+
+/// A key of an order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SortKey {
+    /// What is compared.
+    pub expr: Expr,
+    /// Largest first.
+    pub descending: bool,
+    /// NULLs before all others.
+    pub nulls_first: bool,
+}
+
+/// An aggregate over the rows of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AggregateCall {
+    /// The function.
+    pub function: AggregateFunction,
+    /// Its arguments, of the types that it takes; none for `count(*)`.
+    pub args: Vec<Expr>,
+    /// Each combination of arguments once.
+    pub distinct: bool,
+    /// Only rows for which this is TRUE.
+    pub filter: Option<Expr>,
+    /// The order in which rows come, of those functions that care; also of WITHIN GROUP.
+    pub order_by: Vec<SortKey>,
+    /// Rows whose first argument is NULL are left out, by `IGNORE NULLS`.
+    pub ignore_nulls: bool,
+    /// Type of the value.
+    pub ty: SqlType,
+    /// False only if the value can't be NULL.
+    pub nullable: bool,
+    /// Where it stands in the text.
+    pub span: Span,
+}
+
+/// A function over the frame or the partition of each row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WindowCall {
+    /// The function.
+    pub function: WindowTarget,
+    /// Its arguments.
+    pub args: Vec<Expr>,
+    /// Each combination of arguments once.
+    pub distinct: bool,
+    /// Only rows for which this is TRUE.
+    pub filter: Option<Expr>,
+    /// The order of arguments inside the frame, if it isn't that of the window.
+    pub argument_order: Vec<SortKey>,
+    /// Rows whose first argument is NULL are passed over.
+    pub ignore_nulls: bool,
+    /// Rows with equal values are a partition.
+    pub partition_by: Vec<Expr>,
+    /// The order inside partitions.
+    pub order_by: Vec<SortKey>,
+    /// The rows around each row that are looked at.
+    pub frame: Frame,
+    /// Type of the value.
+    pub ty: SqlType,
+    /// False only if the value can't be NULL.
+    pub nullable: bool,
+    /// Where it stands in the text.
+    pub span: Span,
+}
+
+/// What runs over a window.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum WindowTarget {
+    /// `row_number`, `lag` and others that exist only with OVER.
+    Window(WindowFunction),
+    /// An aggregate function.
+    Aggregate(AggregateFunction),
+}
+
+/// A frame, with its defaults filled in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// What its bounds count.
+    pub units: FrameUnits,
+    /// The first row.
+    pub start: FrameBound,
+    /// The last row.
+    pub end: FrameBound,
+    /// What is left out of it.
+    pub exclude: FrameExclusion,
+}
+
+/// What the bounds of a frame count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FrameUnits {
+    /// Rows.
+    Rows,
+    /// Differences from the value of the only key of the order.
+    Range,
+    /// Groups of peers.
+    Groups,
+}
+
+/// A bound of a frame.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FrameBound {
+    /// The first row of the partition.
+    UnboundedPreceding,
+    /// So far before the current row.
+    Preceding(Box<Expr>),
+    /// The current row; in RANGE and GROUPS its peers, too.
+    CurrentRow,
+    /// So far behind the current row.
+    Following(Box<Expr>),
+    /// The last row of the partition.
+    UnboundedFollowing,
+}
+
+/// What is left out of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FrameExclusion {
+    /// Nothing.
+    NoOthers,
+    /// The current row.
+    CurrentRow,
+    /// The current row and its peers.
+    Group,
+    /// The peers of the current row, not itself.
+    Ties,
+}
+
+impl Frame {
+    /// The frame of a window that states none: up to the current row's peers; all rows where there is no order.
+    pub fn default_of(is_ordered: bool) -> Self {
+        let end = if is_ordered { FrameBound::CurrentRow } else { FrameBound::UnboundedFollowing };
+        Self { units: FrameUnits::Range, start: FrameBound::UnboundedPreceding, end, exclude: FrameExclusion::NoOthers }
+    }
+}

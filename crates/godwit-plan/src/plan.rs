@@ -1,0 +1,397 @@
+//! The arena.
+
+use std::collections::HashMap;
+
+use godwit_types::SqlType;
+
+use crate::{ColumnId, ColumnSet, Node, NodeId, ParameterId, SharedId};
+
+/// A query's plan.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    nodes: Vec<Node>,
+    columns: Vec<ColumnInfo>,
+    shared: Vec<SharedPlan>,
+    parameters: Vec<ParameterInfo>,
+    /// The node whose rows are the result, once there is one.
+    pub root: Option<NodeId>,
+    /// The result's columns, in order. One column may be several.
+    pub output: Vec<OutputColumn>,
+}
+
+/// What is known of a column wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// For EXPLAIN and messages.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// False only if its node makes no NULLs. The NULL side of an outer join has NULLs all the same: ask
+    /// [`Plan::nullable_columns`].
+    pub nullable: bool,
+}
+
+/// A column of the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputColumn {
+    /// Its name.
+    pub name: String,
+    /// The column.
+    pub column: ColumnId,
+}
+
+/// A subplan that is used more than once.
+#[derive(Debug, Clone)]
+pub struct SharedPlan {
+    /// Its name in the text, for EXPLAIN.
+    pub name: String,
+    /// Its root. It has no free columns.
+    pub root: NodeId,
+    /// `[NOT] MATERIALIZED`, if it was stated.
+    pub materialized: Option<bool>,
+}
+
+/// A parameter of a prepared statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterInfo {
+    /// As it was written behind `$`; a number for `?`.
+    pub name: String,
+    /// The type that its context asks for; [`SqlType::Unknown`] until one does.
+    pub ty: SqlType,
+}
+
+impl Plan {
+    /// A plan without nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a node.
+    pub fn add(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        NodeId::new(self.nodes.len() - 1)
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// A column that didn't exist before.
+    pub fn add_column(&mut self, name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnId {
+        self.columns.push(ColumnInfo { name: name.into(), ty, nullable });
+        ColumnId::new(self.columns.len() - 1)
+    }
+
+    /// A fresh column like another one.
+    pub fn copy_column(&mut self, column: ColumnId) -> ColumnId {
+        self.columns.push(self.columns[column.index()].clone());
+        ColumnId::new(self.columns.len() - 1)
+    }
+
+    /// What is known of a column.
+    pub fn column(&self, id: ColumnId) -> &ColumnInfo {
+        &self.columns[id.index()]
+    }
+
+    /// Says that a column's node makes NULLs: a rewrite has put another node in its place.
+    pub fn make_nullable(&mut self, id: ColumnId) {
+        self.columns[id.index()].nullable = true;
+    }
+
+    /// Number of columns that there are.
+    pub fn column_count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Number of nodes that were added.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Adds a shared plan.
+    pub fn add_shared(&mut self, shared: SharedPlan) -> SharedId {
+        self.shared.push(shared);
+        SharedId::new(self.shared.len() - 1)
+    }
+
+    /// A shared plan.
+    pub fn shared(&self, id: SharedId) -> &SharedPlan {
+        &self.shared[id.index()]
+    }
+
+    /// A shared plan, to put another root in its place. Its columns must stay.
+    pub fn shared_mut(&mut self, id: SharedId) -> &mut SharedPlan {
+        &mut self.shared[id.index()]
+    }
+
+    /// All shared plans; those that a plan uses come before it.
+    pub fn shared_plans(&self) -> impl DoubleEndedIterator<Item = (SharedId, &SharedPlan)> + ExactSizeIterator {
+        self.shared.iter().enumerate().map(|(index, shared)| (SharedId::new(index), shared))
+    }
+
+    /// The shared plans that the root depends on; those that a plan uses come before it.
+    pub fn used_shared_plans(&self) -> Vec<(SharedId, &SharedPlan)> {
+        let mut used = vec![false; self.shared.len()];
+        let mut open: Vec<NodeId> = self.root.into_iter().collect();
+        while let Some(id) = open.pop() {
+            let node = self.node(id);
+            open.extend(node.inputs());
+            node.for_each_expr(&mut |expr| {
+                expr.for_each(&mut |part| {
+                    if let crate::ExprKind::Subquery(subquery) = &part.kind {
+                        open.push(subquery.plan);
+                    }
+                });
+            });
+            if let Node::Use(shared) = node
+                && !std::mem::replace(&mut used[shared.shared.index()], true)
+            {
+                open.push(self.shared(shared.shared).root);
+            }
+        }
+        self.shared_plans().filter(|(id, _)| used[id.index()]).collect()
+    }
+
+    /// The parameter of a name; adds it if it is new.
+    pub fn parameter(&mut self, name: &str) -> ParameterId {
+        let known = self.parameters.iter().position(|parameter| parameter.name == name);
+        ParameterId::new(known.unwrap_or_else(|| {
+            self.parameters.push(ParameterInfo { name: name.to_owned(), ty: SqlType::Unknown });
+            self.parameters.len() - 1
+        }))
+    }
+
+    /// What is known of a parameter.
+    pub fn parameter_info(&self, id: ParameterId) -> &ParameterInfo {
+        &self.parameters[id.index()]
+    }
+
+    /// The same, to settle its type.
+    pub fn parameter_info_mut(&mut self, id: ParameterId) -> &mut ParameterInfo {
+        &mut self.parameters[id.index()]
+    }
+
+    /// All parameters, in the order in which they were met.
+    pub fn parameters(&self) -> &[ParameterInfo] {
+        &self.parameters
+    }
+
+    /// The columns of a node's rows, in order.
+    pub fn outputs(&self, id: NodeId) -> Vec<ColumnId> {
+        match self.node(id) {
+            Node::Values(values) => values.columns.clone(),
+            Node::Scan(scan) => scan.columns.iter().map(|&(column, _)| column).collect(),
+            Node::Project(project) => project.columns.iter().map(|&(column, _)| column).collect(),
+            Node::Filter { input, .. } | Node::Sort { input, .. } => self.outputs(*input),
+            Node::Limit(limit) => self.outputs(limit.input),
+            Node::Sample(sample) => self.outputs(sample.input),
+            Node::Join(join) => self.outputs_of_join(join),
+            Node::Aggregate(aggregate) => {
+                let keys = aggregate.keys.iter().map(|&(column, _)| column);
+                let aggregates = aggregate.aggregates.iter().map(|&(column, _)| column);
+                keys.chain(aggregate.grouping_id).chain(aggregates).collect()
+            }
+            Node::Window(window) => {
+                let mut columns = self.outputs(window.input);
+                columns.extend(window.calls.iter().map(|&(column, _)| column));
+                columns
+            }
+            Node::SetOperation(operation) => operation.columns.clone(),
+            Node::Unnest(unnest) => {
+                let mut columns = self.outputs(unnest.input);
+                columns.extend(unnest.lists.iter().map(|list| list.column).chain(unnest.ordinality));
+                columns
+            }
+            Node::Recursive(recursive) => recursive.columns.clone(),
+            Node::WorkingRows { columns, .. } => columns.clone(),
+            Node::Use(shared) => shared.columns.iter().map(|&(column, _)| column).collect(),
+        }
+    }
+
+    fn outputs_of_join(&self, join: &crate::Join) -> Vec<ColumnId> {
+        use crate::JoinKind;
+        if matches!(join.kind, JoinKind::RightSemi | JoinKind::RightAnti) {
+            return self.outputs(join.right);
+        }
+        let mut columns = self.outputs(join.left);
+        match &join.kind {
+            JoinKind::Semi | JoinKind::Anti | JoinKind::RightSemi | JoinKind::RightAnti => {}
+            JoinKind::Mark { mark, .. } => columns.push(*mark),
+            JoinKind::Inner
+            | JoinKind::Left
+            | JoinKind::Right
+            | JoinKind::Full
+            | JoinKind::Single
+            | JoinKind::AsOf { .. }
+            | JoinKind::Positional => columns.extend(self.outputs(join.right)),
+        }
+        columns
+    }
+
+    /// The columns of a node's rows, as a set.
+    pub fn output_set(&self, id: NodeId) -> ColumnSet {
+        self.outputs(id).into_iter().collect()
+    }
+
+    /// The columns that a subtree uses and doesn't make: those of outer queries. Subqueries in its expressions count.
+    pub fn free_columns(&self, id: NodeId) -> ColumnSet {
+        let mut used = ColumnSet::new();
+        let mut made = ColumnSet::new();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let node = self.node(id);
+            node.for_each_expr(&mut |expr| self.note_columns(expr, &mut used, &mut open, &mut made));
+            made.extend(node.made_columns());
+            open.extend(node.inputs());
+        }
+        used.subtract(&made);
+        used
+    }
+
+    fn note_columns(&self, expr: &crate::Expr, used: &mut ColumnSet, open: &mut Vec<NodeId>, made: &mut ColumnSet) {
+        expr.for_each(&mut |part| match &part.kind {
+            crate::ExprKind::Column(column) => {
+                used.insert(*column);
+            }
+            crate::ExprKind::Let { column, .. } => {
+                made.insert(*column);
+            }
+            crate::ExprKind::Lambda(parameters, _) => made.extend(parameters.iter().copied()),
+            crate::ExprKind::Subquery(subquery) => open.push(subquery.plan),
+            _ => {}
+        });
+    }
+
+    /// The columns of a node that may be NULL there: those that are made so, and those that an outer join fills up.
+    pub fn nullable_columns(&self, id: NodeId) -> ColumnSet {
+        use crate::JoinKind;
+        let of_info = |columns: Vec<ColumnId>| columns.into_iter().filter(|&column| self.column(column).nullable);
+        match self.node(id) {
+            Node::Join(crate::Join { kind: JoinKind::RightSemi | JoinKind::RightAnti, right, .. }) => {
+                self.nullable_columns(*right)
+            }
+            Node::Join(join) => {
+                let (left, right) = match join.kind {
+                    JoinKind::Inner
+                    | JoinKind::Semi
+                    | JoinKind::Anti
+                    | JoinKind::RightSemi
+                    | JoinKind::RightAnti
+                    | JoinKind::Mark { .. } => (false, false),
+                    JoinKind::Left | JoinKind::Single => (false, true),
+                    JoinKind::AsOf { outer, .. } => (false, outer),
+                    JoinKind::Right => (true, false),
+                    JoinKind::Full | JoinKind::Positional => (true, true),
+                };
+                let side = |id, filled: bool| if filled { self.output_set(id) } else { self.nullable_columns(id) };
+                let mut nullable = side(join.left, left);
+                match &join.kind {
+                    JoinKind::Semi | JoinKind::Anti => {}
+                    JoinKind::Mark { mark, compare } => {
+                        if compare.iter().any(|conjunct| conjunct.nullable) {
+                            nullable.insert(*mark);
+                        }
+                    }
+                    _ => nullable.union_with(&side(join.right, right)),
+                }
+                nullable
+            }
+            Node::Filter { input, .. } | Node::Sort { input, .. } => self.nullable_columns(*input),
+            Node::Limit(limit) => self.nullable_columns(limit.input),
+            Node::Sample(sample) => self.nullable_columns(sample.input),
+            Node::Project(project) => self.nullable_of(project.input, &project.columns).collect(),
+            Node::Aggregate(aggregate) => {
+                let calls = aggregate.aggregates.iter().map(|&(column, _)| column);
+                let mut nullable: ColumnSet = of_info(calls.chain(aggregate.grouping_id).collect()).collect();
+                match aggregate.sets {
+                    Some(_) => nullable.extend(aggregate.keys.iter().map(|&(column, _)| column)),
+                    None => nullable.extend(self.nullable_of(aggregate.input, &aggregate.keys)),
+                }
+                nullable
+            }
+            Node::Window(window) => {
+                let mut nullable = self.nullable_columns(window.input);
+                nullable.extend(of_info(window.calls.iter().map(|&(column, _)| column).collect()));
+                nullable
+            }
+            Node::Unnest(unnest) => {
+                let mut nullable = self.nullable_columns(unnest.input);
+                nullable.extend(unnest.lists.iter().map(|list| list.column));
+                nullable.extend(unnest.ordinality.filter(|_| unnest.outer));
+                nullable
+            }
+            Node::Values(_)
+            | Node::Scan(_)
+            | Node::SetOperation(_)
+            | Node::Recursive(_)
+            | Node::WorkingRows { .. }
+            | Node::Use(_) => of_info(self.outputs(id)).collect(),
+        }
+    }
+
+    /// Those columns, made of expressions over an input, that may be NULL. A column of the input is what it is there; one
+    /// from outside is what it was when the expression was made.
+    fn nullable_of<'c>(
+        &'c self,
+        input: NodeId,
+        columns: &'c [(ColumnId, crate::Expr)],
+    ) -> impl Iterator<Item = ColumnId> + 'c {
+        let (made, nullable) = (self.output_set(input), self.nullable_columns(input));
+        let may_be_null = move |(column, expr): &&(ColumnId, crate::Expr)| match expr.as_column() {
+            Some(passed) if made.contains(passed) => nullable.contains(passed),
+            _ => self.column(*column).nullable,
+        };
+        columns.iter().filter(may_be_null).map(|&(column, _)| column)
+    }
+
+    /// A copy of a subtree in which every column that it makes has a fresh id; what it takes from outside stays. The map tells
+    /// the new ids.
+    pub fn copy_subtree(&mut self, id: NodeId) -> (NodeId, HashMap<ColumnId, ColumnId>) {
+        let mut renamed = HashMap::new();
+        self.collect_fresh(id, &mut renamed);
+        (self.copy_renamed(id, &renamed), renamed)
+    }
+
+    fn collect_fresh(&mut self, id: NodeId, renamed: &mut HashMap<ColumnId, ColumnId>) {
+        let node = self.node(id).clone();
+        for column in node.made_columns() {
+            if let std::collections::hash_map::Entry::Vacant(entry) = renamed.entry(column) {
+                self.columns.push(self.columns[column.index()].clone());
+                entry.insert(ColumnId::new(self.columns.len() - 1));
+            }
+        }
+        let mut subqueries = Vec::new();
+        let mut bound = Vec::new();
+        node.for_each_expr(&mut |expr| {
+            expr.for_each(&mut |part| match &part.kind {
+                crate::ExprKind::Let { column, .. } => bound.push(*column),
+                crate::ExprKind::Lambda(parameters, _) => bound.extend(parameters.iter().copied()),
+                crate::ExprKind::Subquery(subquery) => subqueries.push(subquery.plan),
+                _ => {}
+            });
+        });
+        for column in bound {
+            let fresh = self.copy_column(column);
+            renamed.insert(column, fresh);
+        }
+        for input in node.inputs().into_iter().chain(subqueries) {
+            self.collect_fresh(input, renamed);
+        }
+    }
+
+    fn copy_renamed(&mut self, id: NodeId, renamed: &HashMap<ColumnId, ColumnId>) -> NodeId {
+        let node = self.node(id).clone();
+        let node = node.map_inputs(&mut |input| self.copy_renamed(input, renamed));
+        let node = node.map_columns(&|column| renamed.get(&column).copied().unwrap_or(column));
+        let node = node.map_exprs(&mut |expr| {
+            expr.transform(&mut |mut part| {
+                if let crate::ExprKind::Subquery(subquery) = &mut part.kind {
+                    subquery.plan = self.copy_renamed(subquery.plan, renamed);
+                }
+                part
+            })
+        });
+        self.add(node)
+    }
+}

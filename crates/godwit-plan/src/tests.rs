@@ -1,0 +1,82 @@
+//! Free columns, copies, sets.
+
+use godwit_types::{SqlType, Value};
+
+use crate::{
+    ColumnId, ColumnSet, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Plan, Project, Subquery,
+    SubqueryKind, Values,
+};
+
+fn column(plan: &Plan, column: ColumnId) -> Expr {
+    let info = plan.column(column);
+    Expr::new(ExprKind::Column(column), info.ty.clone(), info.nullable)
+}
+
+fn rows(plan: &mut Plan, name: &str) -> (NodeId, ColumnId) {
+    let id = plan.add_column(name, SqlType::Integer, true);
+    let row = vec![Expr::literal(Value::Integer(1), SqlType::Integer)];
+    (plan.add(Node::Values(Values { columns: vec![id], rows: vec![row] })), id)
+}
+
+#[test]
+fn sets_of_columns_are_sets() {
+    let mut plan = Plan::new();
+    let ids: Vec<ColumnId> = (0..200).map(|_| plan.add_column("c", SqlType::Integer, true)).collect();
+    let even: ColumnSet = ids.iter().copied().step_by(2).collect();
+    let few: ColumnSet = [ids[2], ids[130]].into_iter().collect();
+    assert!(few.is_subset(&even) && !even.is_subset(&few));
+    assert_eq!(even.difference(&few).len(), 98);
+    assert_eq!(even.intersection(&few), few);
+    assert_eq!(few.iter().collect::<Vec<_>>(), [ids[2], ids[130]]);
+    let mut rest = few.clone();
+    rest.remove(ids[130]);
+    assert_eq!(rest, [ids[2]].into_iter().collect());
+    assert!(rest.is_disjoint(&[ids[1]].into_iter().collect()));
+}
+
+#[test]
+fn a_subquery_is_correlated_by_its_free_columns() {
+    let mut plan = Plan::new();
+    let (outer, a) = rows(&mut plan, "a");
+    let (inner, b) = rows(&mut plan, "b");
+    let equal = Expr::compare(Comparison::Equal, column(&plan, a), column(&plan, b));
+    let filtered = plan.add(Node::Filter { input: inner, conditions: vec![equal] });
+    assert_eq!(plan.free_columns(filtered), [a].into_iter().collect());
+    let exists = Subquery { kind: SubqueryKind::Exists, plan: filtered, columns: vec![b] };
+    let exists = Expr::new(ExprKind::Subquery(Box::new(exists)), SqlType::Boolean, false);
+    let whole = plan.add(Node::Filter { input: outer, conditions: vec![exists] });
+    assert!(plan.free_columns(whole).is_empty());
+}
+
+#[test]
+fn a_copy_has_columns_of_its_own_and_keeps_those_from_outside() {
+    let mut plan = Plan::new();
+    let (outer, a) = rows(&mut plan, "a");
+    let (inner, b) = rows(&mut plan, "b");
+    let equal = Expr::compare(Comparison::Equal, column(&plan, a), column(&plan, b));
+    let filtered = plan.add(Node::Filter { input: inner, conditions: vec![equal] });
+    let sum = plan.add_column("c", SqlType::Integer, true);
+    let value = column(&plan, b);
+    let project = plan.add(Node::Project(Project { input: filtered, columns: vec![(sum, value)] }));
+    let (copy, renamed) = plan.copy_subtree(project);
+    assert_eq!(plan.outputs(copy), [renamed[&sum]]);
+    assert_ne!(renamed[&b], b);
+    assert!(!renamed.contains_key(&a));
+    assert_eq!(plan.free_columns(copy), [a].into_iter().collect());
+    let join = Join { kind: JoinKind::Left, left: outer, right: copy, conditions: Vec::new() };
+    let join = plan.add(Node::Join(join));
+    assert_eq!(plan.outputs(join), [a, renamed[&sum]]);
+    assert!(plan.nullable_columns(join).contains(renamed[&sum]));
+}
+
+#[test]
+fn right_semi_joins_have_the_columns_of_their_right_side() {
+    let mut plan = Plan::new();
+    let (left, _) = rows(&mut plan, "a");
+    let (right, b) = rows(&mut plan, "b");
+    for kind in [JoinKind::RightSemi, JoinKind::RightAnti] {
+        let join = plan.add(Node::Join(Join { kind, left, right, conditions: Vec::new() }));
+        assert_eq!(plan.outputs(join), [b]);
+        assert_eq!(plan.nullable_columns(join), [b].into_iter().collect());
+    }
+}

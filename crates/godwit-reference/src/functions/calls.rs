@@ -1,0 +1,86 @@
+//! Calls of these functions as plans have them: the shortest way to an expression in a test.
+
+use godwit_common::Span;
+use godwit_plan::{
+    AggregateCall, ArgumentType, Expr, ExprKind, Frame, FunctionRegistry, SortKey, WindowCall, WindowTarget,
+};
+
+use super::TestFunctions;
+
+impl TestFunctions {
+    /// A call of a scalar function, its arguments cast to what it takes.
+    ///
+    /// # Panics
+    /// If there is no such function.
+    pub fn call(self, name: &str, args: Vec<Expr>) -> Expr {
+        let found = self.scalar(name, &types(&args)).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let args = args.into_iter().zip(&found.argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect();
+        Expr::new(ExprKind::Call(found.function, args), found.ty, found.nullable)
+    }
+
+    /// A call of an aggregate function, its arguments cast to what it takes.
+    ///
+    /// # Panics
+    /// If there is no such function.
+    pub fn aggregate_call(self, name: &str, args: Vec<Expr>) -> AggregateCall {
+        let found = self.aggregate(name, &types(&args), &[]).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        AggregateCall {
+            function: found.function,
+            args: args.into_iter().zip(&found.argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect(),
+            distinct: false,
+            filter: None,
+            order_by: Vec::new(),
+            ignore_nulls: false,
+            ty: found.ty,
+            nullable: found.nullable,
+            span: Span::NONE,
+        }
+    }
+
+    /// A call of a window or aggregate function over a window, with the frame that SQL has by default.
+    ///
+    /// # Panics
+    /// If there is no such function.
+    pub fn window_call(
+        self,
+        name: &str,
+        args: Vec<Expr>,
+        partition_by: Vec<Expr>,
+        order_by: Vec<SortKey>,
+    ) -> WindowCall {
+        let (function, argument_types, ty, nullable) = match self.window(name, &types(&args)) {
+            Ok(found) => (WindowTarget::Window(found.function), found.argument_types, found.ty, found.nullable),
+            Err(_) => {
+                let found =
+                    self.aggregate(name, &types(&args), &[]).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+                (WindowTarget::Aggregate(found.function), found.argument_types, found.ty, found.nullable)
+            }
+        };
+        WindowCall {
+            function,
+            args: args.into_iter().zip(&argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect(),
+            distinct: false,
+            filter: None,
+            argument_order: Vec::new(),
+            ignore_nulls: false,
+            partition_by,
+            frame: Frame::default_of(!order_by.is_empty()),
+            order_by,
+            ty,
+            nullable,
+            span: Span::NONE,
+        }
+    }
+}
+
+fn types(args: &[Expr]) -> Vec<ArgumentType<'_>> {
+    let argument = |arg| {
+        let Expr { kind, ty, nullable, .. }: &Expr = arg;
+        let lambda_parameters = match kind {
+            ExprKind::Lambda(parameters, _) => Some(parameters.len()),
+            _ => None,
+        };
+        ArgumentType { ty, value: arg.as_literal(), nullable: *nullable, lambda_parameters }
+    };
+    args.iter().map(argument).collect()
+}

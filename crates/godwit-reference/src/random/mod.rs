@@ -1,0 +1,90 @@
+//! Random plans over tiny tables: right by construction, of every kind of node, with subqueries in every place.
+//!
+//! ```text
+//! tables.rs     two to four tables of a few rows, full of NULLs, zeros of both signs, NaN, extremes
+//! relations.rs  trees of nodes over them
+//! rows.rs       nodes of which the result depends on an order: limits, windows, recursion
+//! exprs.rs      expressions of a type over the columns that are visible
+//! shrink.rs     smaller plans that still are plans
+//! ```
+//!
+//! A plan has one result, whatever order rows come in, so that all that is rightly made of it can be compared: limits
+//! and numberings have sorts by all columns below or inside, lists are built in the order of their elements, floats are
+//! sums of few binary digits. Only errors may come or not.
+
+mod exprs;
+mod numbers;
+mod relations;
+mod rows;
+mod shrink;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use godwit_plan::{ColumnId, Expr, ExprKind, NodeId, OutputColumn, Plan, SharedId};
+
+use crate::table::MemoryTable;
+pub use numbers::Generator;
+pub use shrink::shrink;
+
+/// Most nodes of a plan.
+const NODES_MAX: usize = 40;
+/// More columns than these are cut.
+const COLUMNS_MAX: usize = 7;
+
+/// The plan of a seed, always the same.
+pub fn random_plan(seed: u64) -> Plan {
+    plan_over(seed, |table| table)
+}
+
+/// The plan of a seed over tables that are changed before; their columns must stay.
+fn plan_over(seed: u64, change: impl Fn(MemoryTable) -> MemoryTable) -> Plan {
+    let mut numbers = Generator::new(seed);
+    let tables = tables::random_tables(&mut numbers).into_iter().map(change).map(Arc::new).collect();
+    let mut planner = Planner { numbers, plan: Plan::new(), tables, shared: Vec::new(), working: None };
+    let depth = 1 + planner.numbers.below(4);
+    let root = planner.relation(depth, &[]);
+    let mut plan = planner.plan;
+    let output = |(index, column): (usize, ColumnId)| OutputColumn { name: format!("c{index}"), column };
+    plan.output = plan.outputs(root).into_iter().enumerate().map(output).collect();
+    plan.root = Some(root);
+    plan
+}
+
+/// A plan in the making.
+struct Planner {
+    numbers: Generator,
+    plan: Plan,
+    tables: Vec<Arc<MemoryTable>>,
+    shared: Vec<SharedId>,
+    /// The recursion whose step is being made, and its columns.
+    working: Option<(ColumnId, Vec<ColumnId>)>,
+}
+
+/// The columns that an expression may use.
+#[derive(Clone, Copy)]
+struct Visible<'a> {
+    /// Those of the input.
+    local: &'a [Expr],
+    /// Those of the queries around.
+    outer: &'a [Expr],
+}
+
+impl Planner {
+    /// The columns of a node, as expressions.
+    fn columns(&self, node: NodeId) -> Vec<Expr> {
+        let nullable = self.plan.nullable_columns(node);
+        self.plan.outputs(node).into_iter().map(|column| self.column(column, nullable.contains(column))).collect()
+    }
+
+    fn column(&self, column: ColumnId, nullable: bool) -> Expr {
+        Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), nullable)
+    }
+
+    /// Is there room for more?
+    fn may_grow(&self) -> bool {
+        self.plan.node_count() < NODES_MAX
+    }
+}

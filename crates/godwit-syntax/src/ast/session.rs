@@ -1,0 +1,147 @@
+//! Statements about the session: settings, search path, attached databases, prepared statements.
+
+use std::sync::Arc;
+
+use godwit_common::Span;
+
+use super::{Argument, DataType, Expr, Ident, ObjectName, Statement, StatementOption};
+
+/// `SET [SESSION | LOCAL | GLOBAL] name { = | TO } values`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Set {
+    /// For how long.
+    pub scope: Option<SettingScope>,
+    /// The setting.
+    pub name: ObjectName,
+    /// The values. Bare words are columns, ON as well; none: DEFAULT.
+    pub values: Vec<Expr>,
+    /// All that stands behind `=` or TO.
+    pub value_span: Span,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// For how long a setting holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum SettingScope {
+    Session,
+    Local,
+    Global,
+}
+
+/// `SET VARIABLE name = expr`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetVariable {
+    /// The variable.
+    pub name: Ident,
+    /// Its value.
+    pub value: Expr,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `RESET name`, `RESET VARIABLE name`, `RESET ALL`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reset {
+    /// The setting or variable; `None`: all settings.
+    pub name: Option<ObjectName>,
+    /// True for a variable.
+    pub is_variable: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `PRAGMA name …`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pragma {
+    /// The setting or the function.
+    pub name: Ident,
+    /// What comes with it.
+    pub value: PragmaValue,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What comes with PRAGMA.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PragmaValue {
+    /// `PRAGMA name`.
+    None,
+    /// `PRAGMA name = value`.
+    Set(Expr),
+    /// `PRAGMA name(args)`.
+    Call(Vec<Argument>),
+}
+
+/// `USE database`, `USE database.schema`, `USE schema`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// The place.
+    pub name: ObjectName,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `ATTACH [OR REPLACE] [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(options)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attach {
+    /// OR REPLACE.
+    pub or_replace: bool,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// The file.
+    pub path: Arc<str>,
+    /// The name; `None`: the file's.
+    pub name: Option<Ident>,
+    /// Options.
+    pub options: Vec<StatementOption>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `DETACH [DATABASE] [IF EXISTS] name`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Detach {
+    /// IF EXISTS.
+    pub if_exists: bool,
+    /// The database.
+    pub name: Ident,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `PREPARE name [(types)] AS statement`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepare {
+    /// The name.
+    pub name: Ident,
+    /// Types of parameters, in order.
+    pub types: Vec<DataType>,
+    /// What is prepared.
+    pub statement: Statement,
+    /// Where that stands.
+    pub statement_span: Span,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `EXECUTE name [(args)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execute {
+    /// The prepared statement.
+    pub name: Ident,
+    /// Values of parameters, by number or by name.
+    pub args: Vec<Argument>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `DEALLOCATE [PREPARE] { name | ALL }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Deallocate {
+    /// The prepared statement; `None`: all.
+    pub name: Option<Ident>,
+    /// Where it stands.
+    pub span: Span,
+}

@@ -1,0 +1,336 @@
+//! Operators, by the precedences of [`level`](super::level).
+
+use godwit_common::{Result, Span};
+
+use super::Parser;
+use super::level::{
+    AND, AT_ZONE, COLLATE, COMPARISON, IS, LOWEST, NOT, OR, OTHER, PATTERN, POSTFIX, POWER, PRODUCT, SIGN, SUM,
+};
+use super::primary::Parens;
+use crate::ast::{
+    Argument, BinaryOperator, Call, Expr, ExprKind, Ident, IsTest, LikeKind, ObjectName, Quantified, Quantifier,
+    UnaryOperator,
+};
+use crate::keyword::Keyword as K;
+use crate::lex::{Symbol, TokenKind};
+
+/// The operator of a symbol between two values, and its precedence.
+pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
+    Some(match symbol {
+        Symbol::Equal => (BinaryOperator::Equal, COMPARISON),
+        Symbol::NotEqual | Symbol::NotEqualClassic => (BinaryOperator::NotEqual, COMPARISON),
+        Symbol::Less => (BinaryOperator::Less, COMPARISON),
+        Symbol::LessOrEqual => (BinaryOperator::LessOrEqual, COMPARISON),
+        Symbol::Greater => (BinaryOperator::Greater, COMPARISON),
+        Symbol::GreaterOrEqual => (BinaryOperator::GreaterOrEqual, COMPARISON),
+        Symbol::Plus => (BinaryOperator::Plus, SUM),
+        Symbol::Minus => (BinaryOperator::Minus, SUM),
+        Symbol::Star => (BinaryOperator::Multiply, PRODUCT),
+        Symbol::Slash => (BinaryOperator::Divide, PRODUCT),
+        Symbol::DoubleSlash => (BinaryOperator::IntegerDivide, PRODUCT),
+        Symbol::Percent => (BinaryOperator::Modulo, PRODUCT),
+        Symbol::Caret | Symbol::DoubleStar => (BinaryOperator::Power, POWER),
+        Symbol::Concat => (BinaryOperator::Concat, OTHER),
+        Symbol::Ampersand => (BinaryOperator::BitwiseAnd, OTHER),
+        Symbol::Pipe => (BinaryOperator::BitwiseOr, OTHER),
+        Symbol::Hash => (BinaryOperator::BitwiseXor, OTHER),
+        Symbol::ShiftLeft => (BinaryOperator::ShiftLeft, OTHER),
+        Symbol::ShiftRight => (BinaryOperator::ShiftRight, OTHER),
+        Symbol::Arrow => (BinaryOperator::Arrow, OTHER),
+        Symbol::LongArrow => (BinaryOperator::LongArrow, OTHER),
+        Symbol::Tilde => (BinaryOperator::Matches, OTHER),
+        Symbol::MatchesInsensitive => (BinaryOperator::MatchesInsensitive, OTHER),
+        Symbol::NotMatches => (BinaryOperator::NotMatches, OTHER),
+        Symbol::NotMatchesInsensitive => (BinaryOperator::NotMatchesInsensitive, OTHER),
+        Symbol::Like => (BinaryOperator::Like, OTHER),
+        Symbol::NotLike => (BinaryOperator::NotLike, OTHER),
+        Symbol::ILike => (BinaryOperator::ILike, OTHER),
+        Symbol::NotILike => (BinaryOperator::NotILike, OTHER),
+        Symbol::Glob => (BinaryOperator::Glob, OTHER),
+        Symbol::StartsWith => (BinaryOperator::StartsWith, OTHER),
+        Symbol::Contains => (BinaryOperator::Contains, OTHER),
+        Symbol::ContainedBy => (BinaryOperator::ContainedBy, OTHER),
+        Symbol::DoubleAmpersand => (BinaryOperator::Overlaps, OTHER),
+        _ => return None,
+    })
+}
+
+/// The operator of a symbol before a value, and the precedence of what it is applied to.
+fn prefix(symbol: Symbol) -> Option<(UnaryOperator, u8)> {
+    Some(match symbol {
+        Symbol::Minus => (UnaryOperator::Minus, SIGN),
+        Symbol::Plus => (UnaryOperator::Plus, SIGN),
+        Symbol::Tilde => (UnaryOperator::BitwiseNot, OTHER),
+        Symbol::At => (UnaryOperator::Absolute, OTHER),
+        Symbol::SquareRoot => (UnaryOperator::SquareRoot, OTHER),
+        Symbol::CubeRoot => (UnaryOperator::CubeRoot, OTHER),
+        _ => return None,
+    })
+}
+
+/// The list that a chain of equal connectives goes on with.
+#[derive(PartialEq, Clone, Copy)]
+enum Chain {
+    None,
+    And,
+    Or,
+}
+
+impl Parser<'_> {
+    /// An expression.
+    pub(crate) fn expr(&mut self) -> Result<Expr> {
+        self.expr_above(LOWEST)
+    }
+
+    /// An expression of operators that bind tighter than `level`.
+    pub(super) fn expr_above(&mut self, level: u8) -> Result<Expr> {
+        self.nested(|parser| {
+            let start = parser.peek().span;
+            let left = parser.prefix_expr()?;
+            parser.operators(left, start, level)
+        })
+    }
+
+    /// A value with its prefix operators.
+    fn prefix_expr(&mut self) -> Result<Expr> {
+        let start = self.peek().span;
+        let (op, level) = match self.kind_at(0) {
+            TokenKind::Word(Some(K::Not)) => (UnaryOperator::Not, NOT),
+            TokenKind::Symbol(symbol) => match prefix(symbol) {
+                Some(found) => found,
+                None => return self.primary(),
+            },
+            _ => return self.primary(),
+        };
+        self.take();
+        let operand = Box::new(self.expr_above(level)?);
+        Ok(Expr { kind: ExprKind::Unary { op, operand }, span: self.since(start) })
+    }
+
+    /// What follows a value: operators that bind tighter than `level`. `start` is where the value begins, with
+    /// parentheses.
+    pub(super) fn operators(&mut self, mut left: Expr, start: Span, level: u8) -> Result<Expr> {
+        let mut chain = Chain::None;
+        loop {
+            let before = self.at;
+            left = match self.kind_at(0) {
+                TokenKind::Symbol(symbol) => match infix(symbol) {
+                    Some((op, own)) if own > level => self.binary(left, start, op, own)?,
+                    None if POSTFIX > level => self.postfix(left, start)?,
+                    _ => left,
+                },
+                TokenKind::Word(Some(K::And)) if AND > level => {
+                    let expr = self.connective(left, start, chain == Chain::And, AND)?;
+                    chain = Chain::And;
+                    left = expr;
+                    continue;
+                }
+                TokenKind::Word(Some(K::Or)) if OR > level => {
+                    let expr = self.connective(left, start, chain == Chain::Or, OR)?;
+                    chain = Chain::Or;
+                    left = expr;
+                    continue;
+                }
+                TokenKind::Word(Some(keyword)) => self.word_operator(left, start, keyword, level)?,
+                _ => left,
+            };
+            if self.at == before {
+                return if self.is_symbol(Symbol::DoubleEqual) { Err(self.expected("an operator")) } else { Ok(left) };
+            }
+            chain = Chain::None;
+        }
+    }
+
+    /// `left AND right`; goes on with the list of `left` if that is one of the same chain.
+    fn connective(&mut self, left: Expr, start: Span, goes_on: bool, level: u8) -> Result<Expr> {
+        self.take();
+        let right = self.expr_above(level)?;
+        let span = self.since(start);
+        let items = match left.kind {
+            ExprKind::And(mut items) | ExprKind::Or(mut items) if goes_on => {
+                items.push(right);
+                items
+            }
+            _ => {
+                self.wrap()?;
+                vec![left, right]
+            }
+        };
+        Ok(Expr { kind: if level == AND { ExprKind::And(items) } else { ExprKind::Or(items) }, span })
+    }
+
+    fn binary(&mut self, left: Expr, start: Span, op: BinaryOperator, level: u8) -> Result<Expr> {
+        let op_span = self.take().span;
+        if let Some(quantifier) = self.quantifier() {
+            return self.quantified(left, start, op, op_span, quantifier);
+        }
+        let right = Box::new(self.expr_above(level)?);
+        self.wrap()?;
+        let kind = ExprKind::Binary { op, op_span, left: Box::new(left), right };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    /// ANY, SOME or ALL before a parenthesis.
+    fn quantifier(&self) -> Option<Quantifier> {
+        let quantifier = match self.keyword()? {
+            K::Any | K::Some => Quantifier::Any,
+            K::All => Quantifier::All,
+            _ => return None,
+        };
+        (self.symbol_at(1) == Some(Symbol::LeftParen)).then_some(quantifier)
+    }
+
+    fn quantified(
+        &mut self,
+        left: Expr,
+        start: Span,
+        op: BinaryOperator,
+        op_span: Span,
+        quantifier: Quantifier,
+    ) -> Result<Expr> {
+        self.take();
+        let right = match self.query_or_exprs()? {
+            Parens::Query(query) => Quantified::Query(query),
+            Parens::Exprs(mut items) if items.len() == 1 => {
+                Quantified::List(Box::new(items.pop().expect("there is one")))
+            }
+            Parens::Exprs(_) => {
+                return Err(super::syntax_error("ANY and ALL take a query or one list")
+                    .with_hint("write a list as [a, b]")
+                    .at_span(op_span));
+            }
+        };
+        self.wrap()?;
+        let kind = ExprKind::Quantified { left: Box::new(left), op, op_span, quantifier, right };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    /// Operators that are words. Returns `left` if there is none that binds tighter than `level`.
+    fn word_operator(&mut self, left: Expr, start: Span, keyword: K, level: u8) -> Result<Expr> {
+        match keyword {
+            K::Is if IS > level => self.is_test(left, start),
+            K::Isnull | K::Notnull if IS > level => {
+                self.take();
+                self.wrap()?;
+                let (test, negated) = (IsTest::Null, keyword == K::Notnull);
+                Ok(Expr { kind: ExprKind::Is { operand: Box::new(left), test, negated }, span: self.since(start) })
+            }
+            K::Not if PATTERN > level && is_pattern(self.keyword_at(1)) => {
+                self.take();
+                self.pattern(left, start, true)
+            }
+            _ if PATTERN > level && is_pattern(Some(keyword)) => self.pattern(left, start, false),
+            K::At if AT_ZONE > level && self.are(&[K::At, K::Time, K::Zone]) => {
+                let name = self.peek().span;
+                self.at += 3;
+                let zone = self.expr_above(AT_ZONE)?;
+                self.wrap()?;
+                let args = [zone, left].map(|value| Argument { name: None, value });
+                let call = Call::new(ObjectName::of(Ident::new("timezone", name)), args.into());
+                Ok(Expr { kind: ExprKind::Call(Box::new(call)), span: self.since(start) })
+            }
+            K::Collate if COLLATE > level => {
+                self.take();
+                let collation = self.object_name()?;
+                self.wrap()?;
+                let kind = ExprKind::Collate { operand: Box::new(left), collation };
+                Ok(Expr { kind, span: self.since(start) })
+            }
+            _ => Ok(left),
+        }
+    }
+
+    /// `IS [NOT] NULL` and so on.
+    fn is_test(&mut self, left: Expr, start: Span) -> Result<Expr> {
+        self.take();
+        let negated = self.eat(K::Not);
+        let operand = Box::new(left);
+        let test = match self.keyword() {
+            Some(K::Null) => IsTest::Null,
+            Some(K::True) => IsTest::True,
+            Some(K::False) => IsTest::False,
+            Some(K::Unknown) => IsTest::Unknown,
+            Some(K::Distinct) => {
+                self.take();
+                self.expect(K::From)?;
+                let right = Box::new(self.expr_above(IS)?);
+                self.wrap()?;
+                let kind = ExprKind::IsDistinctFrom { left: operand, right, negated };
+                return Ok(Expr { kind, span: self.since(start) });
+            }
+            _ => return Err(self.expected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")),
+        };
+        self.take();
+        self.wrap()?;
+        Ok(Expr { kind: ExprKind::Is { operand, test, negated }, span: self.since(start) })
+    }
+
+    /// BETWEEN, IN, LIKE and its relatives.
+    fn pattern(&mut self, left: Expr, start: Span, negated: bool) -> Result<Expr> {
+        let op_span = self.peek().span;
+        let keyword = self.keyword();
+        self.take();
+        let kind = match keyword {
+            Some(K::Between) => return self.between(left, start, negated),
+            Some(K::In) => return self.in_values(left, start, negated),
+            Some(K::Similar) => {
+                self.expect(K::To)?;
+                LikeKind::SimilarTo
+            }
+            Some(K::Ilike) => LikeKind::ILike,
+            Some(K::Glob) => LikeKind::Glob,
+            _ => LikeKind::Like,
+        };
+        if let Some(quantifier) = self.quantifier() {
+            let op = match (kind, negated) {
+                (LikeKind::Like, false) => BinaryOperator::Like,
+                (LikeKind::Like, true) => BinaryOperator::NotLike,
+                (LikeKind::ILike, false) => BinaryOperator::ILike,
+                (LikeKind::ILike, true) => BinaryOperator::NotILike,
+                _ => return Err(self.expected("a pattern")),
+            };
+            return self.quantified(left, start, op, op_span, quantifier);
+        }
+        let pattern = Box::new(self.expr_above(PATTERN)?);
+        let escape = if self.eat(K::Escape) { Some(Box::new(self.expr_above(PATTERN)?)) } else { None };
+        self.wrap()?;
+        let kind = ExprKind::Like { kind, operand: Box::new(left), pattern, escape, negated };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn between(&mut self, left: Expr, start: Span, negated: bool) -> Result<Expr> {
+        let symmetric = self.eat(K::Symmetric);
+        if !symmetric {
+            self.eat(K::Asymmetric);
+        }
+        let low = Box::new(self.expr_above(PATTERN)?);
+        self.expect(K::And)?;
+        let high = Box::new(self.expr_above(PATTERN)?);
+        self.wrap()?;
+        let kind = ExprKind::Between { operand: Box::new(left), low, high, negated, symmetric };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn in_values(&mut self, left: Expr, start: Span, negated: bool) -> Result<Expr> {
+        let operand = Box::new(left);
+        let kind = if !self.is_symbol(Symbol::LeftParen) {
+            let list = Box::new(self.nested(|parser| {
+                let start = parser.peek().span;
+                let list = parser.primary()?;
+                parser.operators(list, start, SIGN)
+            })?);
+            ExprKind::InExpr { operand, list, negated }
+        } else {
+            match self.query_or_exprs()? {
+                Parens::Query(query) => ExprKind::InSubquery { operand, query, negated },
+                Parens::Exprs(list) => ExprKind::InList { operand, list, negated },
+            }
+        };
+        self.wrap()?;
+        Ok(Expr { kind, span: self.since(start) })
+    }
+}
+
+fn is_pattern(keyword: Option<K>) -> bool {
+    matches!(keyword, Some(K::Between | K::In | K::Like | K::Ilike | K::Similar | K::Glob))
+}

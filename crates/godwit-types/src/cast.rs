@@ -1,0 +1,377 @@
+//! The casts: which type becomes which, when, and whether something is lost.
+//!
+//! [`TABLE`] has a row for each pair of families of types; where the pair alone doesn't decide, the row names a function
+//! of the two types. What isn't in the table is no cast. Nested types are cast element by element.
+//!
+//! The contexts are PostgreSQL's. *Implicit* casts happen wherever a value of another type is needed, *assignment* casts
+//! where a value goes into a column, *explicit* ones where CAST or `::` is written. Text that is a column of VARCHAR
+//! becomes nothing else by itself; quoted text in a statement is [`SqlType::Unknown`], and becomes what it is used as.
+
+use Context::{Assignment, Explicit, Implicit};
+use Effect::{Changes, Exact, Relabels, Rounds};
+
+use crate::calendar::ticks_per_second;
+use crate::exact::pow10;
+use crate::{SqlType, StructField};
+
+/// A cast between two types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cast {
+    /// Where it happens by itself.
+    pub context: Context,
+    /// True if every value is taken, equal values stay equal, different ones different, and the cast back gives the value
+    /// again. Dates beyond the years of timestamps are left out of account.
+    pub lossless: bool,
+    /// True if a value that isn't greater than another doesn't become greater: comparisons can move across the cast.
+    pub keeps_order: bool,
+}
+
+/// Where a cast happens by itself. The greater context includes the smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Context {
+    /// In every expression.
+    Implicit,
+    /// Only where a value goes into a column.
+    Assignment,
+    /// Nowhere: it has to be written.
+    Explicit,
+}
+
+/// What a cast does to the values that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing is lost, and the order stays.
+    Exact,
+    /// Different values may become one, and some may be refused; the order stays.
+    Rounds,
+    /// Nothing is lost, the order is another.
+    Relabels,
+    /// Neither is promised.
+    Changes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Unknown,
+    Boolean,
+    Integer,
+    Decimal,
+    Float,
+    Varchar,
+    Blob,
+    Bit,
+    Date,
+    Time,
+    Timestamp,
+    TimestampTz,
+    Interval,
+    Uuid,
+    Json,
+    Enum,
+    Nested,
+}
+
+/// How the cast of a row is found.
+enum Rule {
+    /// The families decide.
+    Always(Context, Effect),
+    /// The types decide.
+    By(fn(&SqlType, &SqlType) -> (Context, Effect)),
+}
+
+use Family as F;
+use Rule::{Always, By};
+
+/// (from, to, rule). Every type also becomes itself.
+const TABLE: &[(Family, Family, Rule)] = &[
+    // Numbers. Wider types take narrower ones by themselves; the way back checks or rounds.
+    (F::Integer, F::Integer, By(between_integers)),
+    (F::Integer, F::Decimal, By(to_decimal)),
+    (F::Integer, F::Float, By(integer_to_float)),
+    (F::Decimal, F::Integer, By(decimal_to_integer)),
+    (F::Decimal, F::Decimal, By(to_decimal)),
+    (F::Decimal, F::Float, By(decimal_to_float)),
+    (F::Float, F::Integer, Always(Assignment, Rounds)),
+    (F::Float, F::Decimal, Always(Assignment, Rounds)),
+    (F::Float, F::Float, By(between_floats)),
+    // FALSE is 0, TRUE is 1; every other number is TRUE as well.
+    (F::Boolean, F::Integer, Always(Explicit, Exact)),
+    (F::Boolean, F::Decimal, Always(Explicit, Rounds)),
+    (F::Boolean, F::Float, Always(Explicit, Exact)),
+    (F::Integer, F::Boolean, Always(Explicit, Changes)),
+    (F::Decimal, F::Boolean, Always(Explicit, Changes)),
+    (F::Float, F::Boolean, Always(Explicit, Changes)),
+    // Dates and times. A date is its midnight. What has a time zone is read and shown in that of the session, whose
+    // clock may be set back: no order is promised.
+    (F::Date, F::Timestamp, Always(Implicit, Exact)),
+    (F::Date, F::TimestampTz, Always(Implicit, Changes)),
+    (F::Timestamp, F::Timestamp, By(between_timestamps)),
+    (F::Timestamp, F::TimestampTz, Always(Implicit, Changes)),
+    (F::Timestamp, F::Date, Always(Assignment, Rounds)),
+    (F::Timestamp, F::Time, Always(Assignment, Changes)),
+    (F::TimestampTz, F::Timestamp, Always(Assignment, Changes)),
+    (F::TimestampTz, F::Date, Always(Assignment, Changes)),
+    (F::TimestampTz, F::Time, Always(Assignment, Changes)),
+    (F::Time, F::Interval, Always(Implicit, Exact)),
+    (F::Interval, F::Time, Always(Assignment, Changes)),
+    // To text: where a column takes it. Texts of numbers and dates sort differently, `0.0` and `-0.0` are equal with
+    // different texts, and so are a month and thirty days.
+    (F::Boolean, F::Varchar, Always(Assignment, Exact)),
+    (F::Integer, F::Varchar, Always(Assignment, Relabels)),
+    (F::Decimal, F::Varchar, Always(Assignment, Relabels)),
+    (F::Float, F::Varchar, Always(Assignment, Changes)),
+    (F::Blob, F::Varchar, Always(Assignment, Exact)),
+    (F::Bit, F::Varchar, Always(Assignment, Exact)),
+    (F::Date, F::Varchar, Always(Assignment, Relabels)),
+    (F::Time, F::Varchar, Always(Assignment, Relabels)),
+    (F::Timestamp, F::Varchar, Always(Assignment, Relabels)),
+    (F::TimestampTz, F::Varchar, Always(Assignment, Changes)),
+    (F::Interval, F::Varchar, Always(Assignment, Changes)),
+    (F::Uuid, F::Varchar, Always(Assignment, Exact)),
+    (F::Json, F::Varchar, Always(Assignment, Exact)),
+    (F::Enum, F::Varchar, Always(Implicit, Relabels)),
+    (F::Nested, F::Varchar, Always(Assignment, Changes)),
+    // From text: only where it is written. JSON is text that is checked.
+    (F::Varchar, F::Boolean, Always(Explicit, Changes)),
+    (F::Varchar, F::Integer, Always(Explicit, Changes)),
+    (F::Varchar, F::Decimal, Always(Explicit, Changes)),
+    (F::Varchar, F::Float, Always(Explicit, Changes)),
+    (F::Varchar, F::Blob, Always(Explicit, Changes)),
+    (F::Varchar, F::Bit, Always(Explicit, Changes)),
+    (F::Varchar, F::Date, Always(Explicit, Changes)),
+    (F::Varchar, F::Time, Always(Explicit, Changes)),
+    (F::Varchar, F::Timestamp, Always(Explicit, Changes)),
+    (F::Varchar, F::TimestampTz, Always(Explicit, Changes)),
+    (F::Varchar, F::Interval, Always(Explicit, Changes)),
+    (F::Varchar, F::Uuid, Always(Explicit, Changes)),
+    (F::Varchar, F::Json, Always(Assignment, Rounds)),
+    (F::Varchar, F::Enum, Always(Explicit, Changes)),
+    (F::Varchar, F::Nested, Always(Explicit, Changes)),
+    // Labels that both have.
+    (F::Enum, F::Enum, Always(Explicit, Changes)),
+];
+
+/// The cast from a type to another; `None` if there is none.
+pub fn cast_kind(from: &SqlType, to: &SqlType) -> Option<Cast> {
+    if from == to {
+        return Some(Cast::new(Implicit, Exact));
+    }
+    match (from, to) {
+        (SqlType::Unknown, _) => Some(Cast::new(Implicit, Changes)),
+        _ if from.is_nested() && to.is_nested() => nested(from, to),
+        _ => {
+            let families = (family(from), family(to));
+            let (_, _, rule) = TABLE.iter().find(|(from, to, _)| (*from, *to) == families)?;
+            let (context, effect) = match rule {
+                Always(context, effect) => (*context, *effect),
+                By(rule) => rule(from, to),
+            };
+            Some(Cast::new(context, effect))
+        }
+    }
+}
+
+impl Cast {
+    const fn new(context: Context, effect: Effect) -> Self {
+        Self { context, lossless: matches!(effect, Exact | Relabels), keeps_order: matches!(effect, Exact | Rounds) }
+    }
+
+    /// Both, one on each part of a value. Parts are compared one after the other: once the first ones may have become
+    /// equal, the order of the next decides what it didn't decide before.
+    fn and(self, other: Self) -> Self {
+        let lossless = self.lossless && other.lossless;
+        Self {
+            context: self.context.max(other.context),
+            lossless,
+            keeps_order: lossless && self.keeps_order && other.keeps_order,
+        }
+    }
+}
+
+fn family(ty: &SqlType) -> Family {
+    match ty {
+        SqlType::Unknown => F::Unknown,
+        SqlType::Boolean => F::Boolean,
+        SqlType::Decimal { .. } => F::Decimal,
+        SqlType::Real | SqlType::Double => F::Float,
+        SqlType::Varchar => F::Varchar,
+        SqlType::Blob => F::Blob,
+        SqlType::Bit => F::Bit,
+        SqlType::Date => F::Date,
+        SqlType::Time => F::Time,
+        SqlType::Timestamp | SqlType::TimestampS | SqlType::TimestampMs | SqlType::TimestampNs => F::Timestamp,
+        SqlType::TimestampTz => F::TimestampTz,
+        SqlType::Interval => F::Interval,
+        SqlType::Uuid => F::Uuid,
+        SqlType::Json => F::Json,
+        SqlType::Enum(_) => F::Enum,
+        SqlType::List(_) | SqlType::Array(..) | SqlType::Struct(_) | SqlType::Map(_) => F::Nested,
+        _ => F::Integer,
+    }
+}
+
+/// By itself if the range of the one includes that of the other.
+fn between_integers(from: &SqlType, to: &SqlType) -> (Context, Effect) {
+    let bits = |ty: &SqlType| ty.integer_bits().expect("the row is one of integers");
+    let widens = match (from.is_signed_integer(), to.is_signed_integer()) {
+        (false, true) => bits(to) > bits(from),
+        (true, false) => false,
+        _ => bits(to) >= bits(from),
+    };
+    if widens { (Implicit, Exact) } else { (Assignment, Rounds) }
+}
+
+/// By itself if all digits fit; HUGEINT counts as one of 38 digits, though its greatest values have 39.
+fn to_decimal(from: &SqlType, to: &SqlType) -> (Context, Effect) {
+    let digits = |ty: &SqlType| ty.decimal_digits().expect("the row is one of exact numbers");
+    let ((from_precision, from_scale), (to_precision, to_scale)) = (digits(from), digits(to));
+    let fits = to_precision - to_scale >= from_precision - from_scale && to_scale >= from_scale;
+    let huge = matches!(from, SqlType::HugeInt | SqlType::UHugeInt);
+    (if fits { Implicit } else { Assignment }, if fits && !huge { Exact } else { Rounds })
+}
+
+/// Nothing is lost if there is nothing behind the point, and the integer has room for all digits.
+fn decimal_to_integer(from: &SqlType, to: &SqlType) -> (Context, Effect) {
+    let (_, greatest) = to.integer_range().expect("the row is one of integers");
+    let fits = match from {
+        SqlType::Decimal { precision, scale: 0 } => {
+            to.is_signed_integer() && pow10(*precision).is_some_and(|limit| limit - 1 <= greatest.unsigned_abs())
+        }
+        _ => false,
+    };
+    (Assignment, if fits { Exact } else { Rounds })
+}
+
+/// A significand of 24 bits holds 16, one of 53 bits holds 32.
+fn integer_to_float(from: &SqlType, to: &SqlType) -> (Context, Effect) {
+    let bits = from.integer_bits().expect("the row is one of integers");
+    let exact = bits <= if *to == SqlType::Real { 16 } else { 32 };
+    (Implicit, if exact { Exact } else { Rounds })
+}
+
+/// Decimals of up to 6 digits stay apart as REAL, of up to 15 as DOUBLE.
+fn decimal_to_float(from: &SqlType, to: &SqlType) -> (Context, Effect) {
+    let (precision, _) = from.decimal_digits().expect("the row is one of decimals");
+    let exact = precision <= if *to == SqlType::Real { 6 } else { 15 };
+    (Implicit, if exact { Exact } else { Rounds })
+}
+
+fn between_floats(_: &SqlType, to: &SqlType) -> (Context, Effect) {
+    if *to == SqlType::Double { (Implicit, Exact) } else { (Assignment, Rounds) }
+}
+
+/// Finer units take coarser ones by themselves, but reach less far.
+fn between_timestamps(from: &SqlType, to: &SqlType) -> (Context, Effect) {
+    (if ticks_per_second(from) <= ticks_per_second(to) { Implicit } else { Assignment }, Rounds)
+}
+
+fn nested(from: &SqlType, to: &SqlType) -> Option<Cast> {
+    let same = Cast::new(Implicit, Exact);
+    Some(match (from, to) {
+        (SqlType::List(from), SqlType::List(to)) | (SqlType::Array(from, _), SqlType::List(to)) => {
+            same.and(cast_kind(from, to)?)
+        }
+        (SqlType::List(from), SqlType::Array(to, _)) => Cast::new(Explicit, Rounds).and(cast_kind(from, to)?),
+        (SqlType::Array(from, length), SqlType::Array(to, expected)) if length == expected => {
+            same.and(cast_kind(from, to)?)
+        }
+        (SqlType::Struct(from), SqlType::Struct(to)) => {
+            let sources = field_sources(from, to)?;
+            let moved = !sources.iter().copied().eq(0..to.len());
+            let mut cast = Cast::new(Implicit, if moved { Relabels } else { Exact });
+            for (field, &source) in to.iter().zip(&sources) {
+                cast = cast.and(cast_kind(&from[source].ty, &field.ty)?);
+            }
+            cast
+        }
+        (SqlType::Map(from), SqlType::Map(to)) => same.and(cast_kind(&from.0, &to.0)?).and(cast_kind(&from.1, &to.1)?),
+        _ => return None,
+    })
+}
+
+/// For each field of a struct, the position of the one that it comes from: the field of its name, in any case, if each
+/// has one, else the field at its place. `None` if the numbers of fields differ.
+pub(crate) fn field_sources(from: &[StructField], to: &[StructField]) -> Option<Vec<usize>> {
+    if from.len() != to.len() {
+        return None;
+    }
+    let by_name = |field: &StructField| from.iter().position(|other| other.name.eq_ignore_ascii_case(&field.name));
+    let named: Option<Vec<usize>> = to.iter().map(by_name).collect();
+    Some(named.unwrap_or_else(|| (0..to.len()).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SqlType as T;
+
+    fn context(from: &T, to: &T) -> Option<Context> {
+        cast_kind(from, to).map(|cast| cast.context)
+    }
+
+    #[test]
+    fn contexts() {
+        let list = T::list_of;
+        let cases = [
+            (T::Unknown, T::Date, Some(Implicit)),
+            (T::Date, T::Unknown, None),
+            (T::SmallInt, T::Integer, Some(Implicit)),
+            (T::UInteger, T::BigInt, Some(Implicit)),
+            (T::UInteger, T::Integer, Some(Assignment)),
+            (T::TinyInt, T::UHugeInt, Some(Assignment)),
+            (T::Integer, T::decimal(12, 2), Some(Implicit)),
+            (T::Integer, T::decimal(9, 2), Some(Assignment)),
+            (T::decimal(5, 2), T::Real, Some(Implicit)),
+            (T::Double, T::Real, Some(Assignment)),
+            (T::Boolean, T::Integer, Some(Explicit)),
+            (T::Integer, T::Boolean, Some(Explicit)),
+            (T::Date, T::TimestampTz, Some(Implicit)),
+            (T::TimestampS, T::TimestampNs, Some(Implicit)),
+            (T::TimestampNs, T::Timestamp, Some(Assignment)),
+            (T::Integer, T::Varchar, Some(Assignment)),
+            (T::Varchar, T::Integer, Some(Explicit)),
+            (T::Varchar, T::Json, Some(Assignment)),
+            (T::Integer, T::Date, None),
+            (T::Date, T::Time, None),
+            (list(T::Integer), list(T::BigInt), Some(Implicit)),
+            (list(T::Integer), list(T::Date), None),
+            (T::Array(T::Integer.into(), 3), list(T::Integer), Some(Implicit)),
+            (list(T::Integer), T::Array(T::Integer.into(), 3), Some(Explicit)),
+            (T::Array(T::Integer.into(), 2), T::Array(T::Integer.into(), 3), None),
+            (list(T::Integer), T::Integer, None),
+        ];
+        for (from, to, expected) in cases {
+            assert_eq!(context(&from, &to), expected, "{from} to {to}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_one_row_for_a_pair() {
+        for (index, (from, to, _)) in TABLE.iter().enumerate() {
+            assert!(!TABLE[..index].iter().any(|(f, t, _)| (f, t) == (from, to)), "{from:?} to {to:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_lost() {
+        let effect = |from: T, to: T| cast_kind(&from, &to).map(|cast| (cast.lossless, cast.keeps_order));
+        assert_eq!(effect(T::BigInt, T::Double), Some((false, true)));
+        assert_eq!(effect(T::Integer, T::Double), Some((true, true)));
+        assert_eq!(effect(T::decimal(4, 2), T::decimal(4, 1)), Some((false, true)));
+        assert_eq!(effect(T::Integer, T::Varchar), Some((true, false)));
+        assert_eq!(effect(T::Timestamp, T::Date), Some((false, true)));
+        // [1.4, 1] < [1.5, 0], but [1, 1] > [1, 0] once the fraction is cut.
+        assert_eq!(effect(T::list_of(T::Timestamp), T::list_of(T::Date)), Some((false, false)));
+    }
+
+    #[test]
+    fn fields_go_by_name_or_place() {
+        let from = T::struct_of([("a", T::Integer), ("b", T::Varchar)]);
+        let swapped = T::struct_of([("B", T::Varchar), ("A", T::BigInt)]);
+        let renamed = T::struct_of([("x", T::BigInt), ("y", T::Varchar)]);
+        assert_eq!(context(&from, &swapped), Some(Implicit));
+        assert!(!cast_kind(&from, &swapped).unwrap().keeps_order);
+        assert!(cast_kind(&from, &renamed).unwrap().keeps_order);
+        assert_eq!(cast_kind(&from, &T::struct_of([("a", T::Integer)])), None);
+    }
+}

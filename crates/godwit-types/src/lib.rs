@@ -1,0 +1,48 @@
+//! SQL's types, the casts between them, and single values.
+//!
+//! ```text
+//! SqlType ──► cast.rs         one table: which type becomes which, when, and whether something is lost
+//!    │        unify.rs        the one type of several values
+//!    │        arithmetic.rs   what + - * / % take and give
+//!    │        names.rs        types by name
+//!    │
+//!    └──────► Value           a value of a type that its holder knows
+//!             text/           reads and writes it as PostgreSQL does
+//!             convert.rs      casts it
+//!             compare.rs      puts it in order
+//!             literal.rs      numbers of a statement
+//!             interval.rs     arithmetic with intervals, on the days of calendar.rs
+//! ```
+//!
+//! Types are SQL's: what a message says is what a user can write. How values lie in vectors, and what Arrow calls them,
+//! follows from the type further down.
+#![forbid(unsafe_code)]
+
+mod arithmetic;
+pub mod calendar;
+mod cast;
+mod compare;
+mod convert;
+mod exact;
+pub mod interval;
+mod literal;
+mod names;
+mod sql_type;
+mod text;
+mod unify;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use arithmetic::{Arithmetic, ArithmeticTypes, arithmetic_type};
+pub use cast::{Cast, Context, cast_kind};
+pub use compare::{compare_floats, compare_values, sql_compare, sql_equals};
+pub use convert::cast_value;
+pub use interval::IntervalUnit;
+pub use literal::number_literal;
+pub use sql_type::{EnumType, SqlType, StructField};
+pub use text::intervals::parse as parse_interval;
+pub use text::{format_value, parse_value};
+pub use unify::common_type;
+pub use value::{Interval, Value};

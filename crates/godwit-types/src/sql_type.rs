@@ -1,0 +1,275 @@
+//! The types of SQL.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The type of a column or an expression.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SqlType {
+    /// NULL and quoted text before their context says what they are. No column of a finished plan has it.
+    Unknown,
+    /// TRUE, FALSE.
+    Boolean,
+    /// 8 bits, signed.
+    TinyInt,
+    /// 16 bits, signed.
+    SmallInt,
+    /// 32 bits, signed.
+    Integer,
+    /// 64 bits, signed.
+    BigInt,
+    /// 128 bits, signed.
+    HugeInt,
+    /// 8 bits, unsigned.
+    UTinyInt,
+    /// 16 bits, unsigned.
+    USmallInt,
+    /// 32 bits, unsigned.
+    UInteger,
+    /// 64 bits, unsigned.
+    UBigInt,
+    /// 128 bits, unsigned.
+    UHugeInt,
+    /// IEEE single.
+    Real,
+    /// IEEE double.
+    Double,
+    /// Exact numbers of `precision` digits, `scale` of them behind the point; 1 ≤ precision ≤ 38, scale ≤ precision.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits behind the point.
+        scale: u8,
+    },
+    /// Text in UTF-8.
+    Varchar,
+    /// Bytes.
+    Blob,
+    /// Bits, held as text of zeros and ones.
+    Bit,
+    /// Days since 1970-01-01, as an `i32`.
+    Date,
+    /// Microseconds since midnight.
+    Time,
+    /// Microseconds since 1970-01-01, without time zone; years −290,000 to 290,000.
+    Timestamp,
+    /// The same in seconds, as files have it.
+    TimestampS,
+    /// The same in milliseconds, as files have it.
+    TimestampMs,
+    /// The same in nanoseconds, as files have it; years 1677 to 2262.
+    TimestampNs,
+    /// Microseconds since 1970-01-01 in UTC, shown in the session's time zone.
+    TimestampTz,
+    /// Months, days and microseconds.
+    Interval,
+    /// 128 bits, shown as a UUID.
+    Uuid,
+    /// JSON text.
+    Json,
+    /// One of listed labels, in their order.
+    Enum(Arc<EnumType>),
+    /// Any number of values of a type.
+    List(Arc<SqlType>),
+    /// A fixed number of values of a type.
+    Array(Arc<SqlType>, u32),
+    /// Named fields, in order.
+    Struct(Arc<[StructField]>),
+    /// Values by distinct keys: (key, value).
+    Map(Arc<(SqlType, SqlType)>),
+}
+
+/// A field of a struct.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StructField {
+    /// Name, as it was written; names are compared in any case.
+    pub name: Arc<str>,
+    /// Type.
+    pub ty: SqlType,
+}
+
+/// An enumeration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EnumType {
+    /// Name as it is shown; empty for an enumeration that was written in place.
+    pub name: Arc<str>,
+    /// Labels in order; positions in it are the values.
+    pub labels: Vec<Arc<str>>,
+}
+
+impl SqlType {
+    /// Most digits of a DECIMAL.
+    pub const DECIMAL_PRECISION_MAX: u8 = 38;
+
+    /// DECIMAL(precision, scale).
+    pub const fn decimal(precision: u8, scale: u8) -> Self {
+        SqlType::Decimal { precision, scale }
+    }
+
+    /// A list of these.
+    pub fn list_of(element: SqlType) -> Self {
+        SqlType::List(Arc::new(element))
+    }
+
+    /// A struct of these fields.
+    pub fn struct_of<'n>(fields: impl IntoIterator<Item = (&'n str, SqlType)>) -> Self {
+        SqlType::Struct(fields.into_iter().map(|(name, ty)| StructField { name: name.into(), ty }).collect())
+    }
+
+    /// True for whole numbers, signed or not.
+    pub fn is_integer(&self) -> bool {
+        self.is_signed_integer() || self.is_unsigned_integer()
+    }
+
+    /// True for TINYINT to HUGEINT.
+    pub fn is_signed_integer(&self) -> bool {
+        matches!(self, Self::TinyInt | Self::SmallInt | Self::Integer | Self::BigInt | Self::HugeInt)
+    }
+
+    /// True for UTINYINT to UHUGEINT.
+    pub fn is_unsigned_integer(&self) -> bool {
+        matches!(self, Self::UTinyInt | Self::USmallInt | Self::UInteger | Self::UBigInt | Self::UHugeInt)
+    }
+
+    /// True for REAL and DOUBLE.
+    pub fn is_float(&self) -> bool {
+        matches!(self, Self::Real | Self::Double)
+    }
+
+    /// True for DECIMAL.
+    pub fn is_decimal(&self) -> bool {
+        matches!(self, Self::Decimal { .. })
+    }
+
+    /// True for all numbers.
+    pub fn is_numeric(&self) -> bool {
+        self.is_integer() || self.is_float() || self.is_decimal()
+    }
+
+    /// True for all kinds of TIMESTAMP, with time zone or without.
+    pub fn is_timestamp(&self) -> bool {
+        matches!(self, Self::Timestamp | Self::TimestampS | Self::TimestampMs | Self::TimestampNs | Self::TimestampTz)
+    }
+
+    /// True for dates, times and timestamps; not for intervals.
+    pub fn is_datetime(&self) -> bool {
+        matches!(self, Self::Date | Self::Time) || self.is_timestamp()
+    }
+
+    /// True for lists, arrays, structs and maps.
+    pub fn is_nested(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Array(..) | Self::Struct(_) | Self::Map(_))
+    }
+
+    /// The element type of a list or array.
+    pub fn element(&self) -> Option<&SqlType> {
+        match self {
+            Self::List(element) | Self::Array(element, _) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// The fields of a struct.
+    pub fn fields(&self) -> Option<&[StructField]> {
+        match self {
+            Self::Struct(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// Bits of an integer type.
+    pub fn integer_bits(&self) -> Option<u32> {
+        Some(match self {
+            Self::TinyInt | Self::UTinyInt => 8,
+            Self::SmallInt | Self::USmallInt => 16,
+            Self::Integer | Self::UInteger => 32,
+            Self::BigInt | Self::UBigInt => 64,
+            Self::HugeInt | Self::UHugeInt => 128,
+            _ => return None,
+        })
+    }
+
+    /// Least and greatest value of an integer type; of UHUGEINT, what of it an `i128` holds.
+    pub fn integer_range(&self) -> Option<(i128, i128)> {
+        let bits = self.integer_bits()?;
+        let unused = 128 - bits;
+        Some(if self.is_signed_integer() {
+            (i128::MIN >> unused, i128::MAX >> unused)
+        } else {
+            (0, i128::try_from(u128::MAX >> unused).unwrap_or(i128::MAX))
+        })
+    }
+
+    /// Digits that every value of an integer or decimal fits in, and those behind the point.
+    pub fn decimal_digits(&self) -> Option<(u8, u8)> {
+        Some(match self {
+            Self::TinyInt | Self::UTinyInt => (3, 0),
+            Self::SmallInt | Self::USmallInt => (5, 0),
+            Self::Integer | Self::UInteger => (10, 0),
+            Self::BigInt => (19, 0),
+            Self::UBigInt => (20, 0),
+            Self::HugeInt | Self::UHugeInt => (Self::DECIMAL_PRECISION_MAX, 0),
+            Self::Decimal { precision, scale } => (*precision, *scale),
+            _ => return None,
+        })
+    }
+}
+
+/// As it is written in SQL.
+impl fmt::Display for SqlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Unknown => "UNKNOWN",
+            Self::Boolean => "BOOLEAN",
+            Self::TinyInt => "TINYINT",
+            Self::SmallInt => "SMALLINT",
+            Self::Integer => "INTEGER",
+            Self::BigInt => "BIGINT",
+            Self::HugeInt => "HUGEINT",
+            Self::UTinyInt => "UTINYINT",
+            Self::USmallInt => "USMALLINT",
+            Self::UInteger => "UINTEGER",
+            Self::UBigInt => "UBIGINT",
+            Self::UHugeInt => "UHUGEINT",
+            Self::Real => "REAL",
+            Self::Double => "DOUBLE",
+            Self::Decimal { precision, scale } => return write!(f, "DECIMAL({precision},{scale})"),
+            Self::Varchar => "VARCHAR",
+            Self::Blob => "BLOB",
+            Self::Bit => "BIT",
+            Self::Date => "DATE",
+            Self::Time => "TIME",
+            Self::Timestamp => "TIMESTAMP",
+            Self::TimestampS => "TIMESTAMP_S",
+            Self::TimestampMs => "TIMESTAMP_MS",
+            Self::TimestampNs => "TIMESTAMP_NS",
+            Self::TimestampTz => "TIMESTAMP WITH TIME ZONE",
+            Self::Interval => "INTERVAL",
+            Self::Uuid => "UUID",
+            Self::Json => "JSON",
+            Self::Enum(definition) => {
+                if !definition.name.is_empty() {
+                    return f.write_str(&definition.name);
+                }
+                f.write_str("ENUM(")?;
+                for (index, label) in definition.labels.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}'{}'", label.replace('\'', "''"))?;
+                }
+                return f.write_str(")");
+            }
+            Self::List(element) => return write!(f, "{element}[]"),
+            Self::Array(element, length) => return write!(f, "{element}[{length}]"),
+            Self::Struct(fields) => {
+                f.write_str("STRUCT(")?;
+                for (index, field) in fields.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}\"{}\" {}", field.name.replace('"', "\"\""), field.ty)?;
+                }
+                return f.write_str(")");
+            }
+            Self::Map(entry) => return write!(f, "MAP({}, {})", entry.0, entry.1),
+        };
+        f.write_str(name)
+    }
+}

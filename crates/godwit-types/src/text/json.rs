@@ -1,0 +1,113 @@
+//! Is a text JSON? After RFC 8259; nesting is kept on a stack of its own, so that depth is bounded by memory only.
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Value,
+    /// Behind `[`.
+    ValueOrEnd,
+    /// Behind `{`.
+    KeyOrEnd,
+    Key,
+    /// Behind a value.
+    CommaOrEnd,
+}
+
+/// `Some` if it is.
+pub(super) fn check(text: &str) -> Option<()> {
+    let mut rest = text.as_bytes();
+    let mut open = Vec::new();
+    let mut expect = Expect::Value;
+    loop {
+        rest = rest.trim_ascii_start();
+        if expect == Expect::CommaOrEnd && open.is_empty() {
+            return rest.is_empty().then_some(());
+        }
+        let (&next, behind) = rest.split_first()?;
+        let in_object = open.last() == Some(&b'}');
+        expect = match (expect, next) {
+            (Expect::ValueOrEnd, b']') | (Expect::KeyOrEnd, b'}') => {
+                open.pop();
+                rest = behind;
+                Expect::CommaOrEnd
+            }
+            (Expect::CommaOrEnd, b',') => {
+                rest = behind;
+                if in_object { Expect::Key } else { Expect::Value }
+            }
+            (Expect::CommaOrEnd, close) if open.last() == Some(&close) => {
+                open.pop();
+                rest = behind;
+                Expect::CommaOrEnd
+            }
+            (Expect::Key | Expect::KeyOrEnd, b'"') => {
+                rest = string(behind)?.trim_ascii_start().strip_prefix(b":")?;
+                Expect::Value
+            }
+            (Expect::Value | Expect::ValueOrEnd, b'[') => {
+                open.push(b']');
+                rest = behind;
+                Expect::ValueOrEnd
+            }
+            (Expect::Value | Expect::ValueOrEnd, b'{') => {
+                open.push(b'}');
+                rest = behind;
+                Expect::KeyOrEnd
+            }
+            (Expect::Value | Expect::ValueOrEnd, _) => {
+                rest = scalar(rest)?;
+                Expect::CommaOrEnd
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// What is behind a string, text, number or word.
+fn scalar(text: &[u8]) -> Option<&[u8]> {
+    match *text.first()? {
+        b'"' => string(&text[1..]),
+        b't' => text.strip_prefix(b"true"),
+        b'f' => text.strip_prefix(b"false"),
+        b'n' => text.strip_prefix(b"null"),
+        _ => number(text),
+    }
+}
+
+/// What is behind a string whose first quote is taken.
+fn string(mut text: &[u8]) -> Option<&[u8]> {
+    loop {
+        text = match *text {
+            [b'"', ref behind @ ..] => return Some(behind),
+            [b'\\', b'u', a, b, c, d, ref behind @ ..] => {
+                [a, b, c, d].iter().all(u8::is_ascii_hexdigit).then_some(behind)?
+            }
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ref behind @ ..] => behind,
+            [b'\\' | 0..=0x1F, ..] | [] => return None,
+            [_, ref behind @ ..] => behind,
+        };
+    }
+}
+
+/// What is behind a number: no zeros in front, digits on both sides of a point.
+fn number(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text.strip_prefix(b"-").unwrap_or(text);
+    rest = match rest.strip_prefix(b"0") {
+        Some(behind) => behind,
+        None => digits(rest)?,
+    };
+    if let Some(behind) = rest.strip_prefix(b".") {
+        rest = digits(behind)?;
+    }
+    if let [b'e' | b'E', behind @ ..] = rest {
+        let behind = behind.strip_prefix(b"-").or_else(|| behind.strip_prefix(b"+")).unwrap_or(behind);
+        rest = digits(behind)?;
+    }
+    Some(rest)
+}
+
+/// What is behind digits, at least one.
+fn digits(text: &[u8]) -> Option<&[u8]> {
+    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (count > 0).then(|| &text[count..])
+}

@@ -1,0 +1,201 @@
+//! Numbers as text.
+
+use std::fmt::Write;
+
+use godwit_common::Result;
+
+use super::{not_a, out_of_range};
+use crate::exact::Exact;
+use crate::{SqlType, Value};
+
+/// A decimal number as it is written, without blanks and underscores: [sign] digits [. digits] [e exponent].
+pub(crate) struct Written {
+    negative: bool,
+    /// All digits, without those that are zero in front.
+    digits: Vec<u8>,
+    /// How many of the digits are before the point; less than none if zeros follow the point first.
+    whole: i64,
+    /// True if it has an exponent.
+    pub(crate) has_exponent: bool,
+}
+
+impl Written {
+    /// `None` if the text isn't one.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (negative, unsigned) = split_sign(text);
+        let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+            Some(at) => (&unsigned[..at], Some(parse_exponent(&unsigned[at + 1..])?)),
+            None => (unsigned, None),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let mut digits = Vec::with_capacity(mantissa.len());
+        push_digits(&mut digits, whole)?;
+        let whole = digits.len();
+        push_digits(&mut digits, fraction)?;
+        let zeros = digits.iter().take_while(|&&digit| digit == 0).count();
+        digits.drain(..zeros);
+        let count = |length: usize| i64::try_from(length).expect("texts are shorter than 2^63");
+        let whole = (count(whole) - count(zeros)).saturating_add(exponent.unwrap_or(0));
+        Some(Self { negative, digits, whole, has_exponent: exponent.is_some() })
+    }
+
+    /// Rounded half away from zero to `scale` digits behind the point; `None` if it is longer than 128 bits.
+    pub(crate) fn rounded(&self, scale: u8) -> Option<Exact> {
+        let kept = self.whole.saturating_add(i64::from(scale));
+        let mut magnitude = 0u128;
+        if kept >= 0 && !self.digits.is_empty() {
+            let kept = usize::try_from(kept).ok()?;
+            // 128 bits are less than 40 digits, and the first one isn't zero.
+            if kept >= 40 {
+                return None;
+            }
+            for at in 0..kept {
+                let digit = self.digits.get(at).copied().unwrap_or(0);
+                magnitude = magnitude.checked_mul(10)?.checked_add(u128::from(digit))?;
+            }
+            if self.digits.get(kept).is_some_and(|&digit| digit >= 5) {
+                magnitude = magnitude.checked_add(1)?;
+            }
+        }
+        Some(Exact { negative: self.negative, magnitude, scale })
+    }
+
+    /// Digits in all and behind the point, of the DECIMAL that it is exactly, if it is at least one digit long.
+    pub(crate) fn decimal_digits(&self) -> (i64, i64) {
+        let count = i64::try_from(self.digits.len()).expect("texts are shorter than 2^63");
+        let scale = (count - self.whole).max(0);
+        (self.whole.max(0).saturating_add(scale).max(1), scale)
+    }
+}
+
+fn split_sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+/// Exponents beyond what any number needs are cut, which changes no result.
+fn parse_exponent(text: &str) -> Option<i64> {
+    let (negative, text) = split_sign(text);
+    let mut digits = Vec::with_capacity(text.len());
+    push_digits(&mut digits, text)?;
+    if digits.is_empty() {
+        return None;
+    }
+    let magnitude = digits.iter().fold(0i64, |sum, &digit| sum.saturating_mul(10).saturating_add(i64::from(digit)));
+    let magnitude = magnitude.min(i64::MAX / 4);
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// Digits with single underscores between them.
+fn push_digits(digits: &mut Vec<u8>, text: &str) -> Option<()> {
+    let mut after_digit = false;
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' => digits.push(byte - b'0'),
+            b'_' if after_digit => {}
+            _ => return None,
+        }
+        after_digit = byte != b'_';
+    }
+    (text.is_empty() || after_digit).then_some(())
+}
+
+/// An integer written with a prefix: `0x2A`, `0o52`, `0b101010`. `None` if the text isn't one, else its magnitude, which
+/// is missing beyond 128 bits.
+pub(crate) fn parse_prefixed(text: &str) -> Option<(bool, Option<u128>)> {
+    let (negative, unsigned) = split_sign(text);
+    let (prefix, digits) = unsigned.split_at_checked(2)?;
+    let radix = match prefix {
+        "0x" | "0X" => 16,
+        "0o" | "0O" => 8,
+        "0b" | "0B" => 2,
+        _ => return None,
+    };
+    let mut magnitude = Some(0u128);
+    let mut after_digit = true;
+    for character in digits.chars() {
+        after_digit = match character.to_digit(radix) {
+            Some(digit) => {
+                let shifted = magnitude.and_then(|magnitude| magnitude.checked_mul(u128::from(radix)));
+                magnitude = shifted.map(|shifted| shifted | u128::from(digit));
+                true
+            }
+            None if character == '_' && after_digit => false,
+            None => return None,
+        };
+    }
+    (after_digit && !digits.is_empty()).then_some((negative, magnitude))
+}
+
+/// Integers and decimals.
+pub(super) fn parse_exact(text: &str, ty: &SqlType) -> Result<Value> {
+    let trimmed = text.trim();
+    let exact = match parse_prefixed(trimmed) {
+        Some((negative, magnitude)) => magnitude.map(|magnitude| Exact { negative, magnitude, scale: 0 }),
+        None => {
+            let scale = if let SqlType::Decimal { scale, .. } = ty { *scale } else { 0 };
+            Written::parse(trimmed).ok_or_else(|| not_a(text, ty))?.rounded(scale)
+        }
+    };
+    exact.and_then(|exact| exact.to_value(ty)).ok_or_else(|| out_of_range(trimmed, ty))
+}
+
+/// REAL and DOUBLE, correctly rounded.
+pub(super) fn parse_float(text: &str, ty: &SqlType) -> Result<Value> {
+    let trimmed = text.trim();
+    let (_, unsigned) = split_sign(trimmed);
+    let is_word = ["inf", "infinity", "nan"].iter().any(|word| unsigned.eq_ignore_ascii_case(word));
+    if !is_word && Written::parse(trimmed).is_none() {
+        return Err(not_a(text, ty));
+    }
+    let plain = trimmed.replace('_', "");
+    let value = read_float(&plain, ty).ok_or_else(|| not_a(text, ty))?;
+    if value.is_infinite() && !is_word { Err(out_of_range(trimmed, ty)) } else { Ok(Value::Float(value)) }
+}
+
+/// A number as Rust writes it, rounded once to the precision of the type.
+pub(crate) fn read_float(text: &str, ty: &SqlType) -> Option<f64> {
+    if *ty == SqlType::Real { text.parse::<f32>().ok().map(f64::from) } else { text.parse().ok() }
+}
+
+pub(super) fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
+    let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = usize::from(scale) + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
+    let sign = if unscaled < 0 { "-" } else { "" };
+    let point = if scale == 0 { "" } else { "." };
+    write!(out, "{sign}{whole}{point}{fraction}").expect("strings take everything");
+}
+
+/// The shortest digits that are read as the same number; with an exponent beyond 16 digits before and 5 behind the point.
+pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
+    if !value.is_finite() {
+        return out.push_str(if value.is_nan() {
+            "NaN"
+        } else if value > 0.0 {
+            "inf"
+        } else {
+            "-inf"
+        });
+    }
+    let scientific = shortest(value, is_real);
+    let exponent: i32 =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).expect("it is written with one");
+    if !(-5..16).contains(&exponent) {
+        return out.push_str(&scientific);
+    }
+    let plain = if is_real { (value as f32).to_string() } else { value.to_string() };
+    out.push_str(&plain);
+    if !plain.contains('.') {
+        out.push_str(".0");
+    }
+}
+
+/// The shortest digits that are read as the same number: `1.5e3`.
+pub(crate) fn shortest(value: f64, is_real: bool) -> String {
+    if is_real { format!("{:e}", value as f32) } else { format!("{value:e}") }
+}

@@ -1,0 +1,254 @@
+//! Dates, times and timestamps as text.
+//!
+//! One reader takes them all, `[date] [time] [zone] [BC]`, and each type takes of it what it is made of, as in PostgreSQL:
+//! a DATE leaves the time out, a TIME the date. Named time zones aren't known.
+
+use std::fmt::Write;
+
+use godwit_common::{Error, Result, SqlState};
+
+use super::scan::{Scan, number, rounded_fraction};
+use super::{not_a, out_of_range, quoted};
+use crate::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
+use crate::calendar::{YEAR_MAX, civil_from_days, date_of, days_from_civil, ticks_per_second};
+use crate::{SqlType, Value};
+
+/// What a text says.
+#[derive(Debug, Default, Clone, Copy)]
+struct Moment<'t> {
+    days: Option<i64>,
+    time: Option<Clock<'t>>,
+    /// Seconds east of UTC.
+    offset: i64,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Clock<'t> {
+    seconds: i64,
+    /// Digits behind the point.
+    fraction: &'t str,
+}
+
+/// Why a text isn't a date or time.
+#[derive(Debug)]
+enum Flaw<'t> {
+    /// It has another form.
+    Form,
+    /// There is no such month, day, hour, minute or second.
+    Field(&'static str),
+    /// The time zone isn't known.
+    Zone(&'t str),
+}
+
+impl Flaw<'_> {
+    fn error(self, text: &str, ty: &SqlType) -> Error {
+        match self {
+            Flaw::Form => not_a(text, ty),
+            Flaw::Field(what) => Error::user(format!("{}: there is no such {what}", not_a(text, ty).message()))
+                .with_code(SqlState::DATETIME_FIELD_OVERFLOW),
+            Flaw::Zone(name) => Error::user(format!("the time zone {} is not known", quoted(name)))
+                .with_code(SqlState::INVALID_PARAMETER_VALUE)
+                .with_hint("write its distance from UTC, as in '+05:30'"),
+        }
+    }
+}
+
+pub(super) fn parse_date(text: &str) -> Result<Value> {
+    let ty = SqlType::Date;
+    let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
+    let days = moment.days.ok_or_else(|| not_a(text, &ty))?;
+    date_of(days).map(Value::Date).ok_or_else(|| out_of_range(text.trim(), &ty))
+}
+
+pub(super) fn parse_time(text: &str) -> Result<Value> {
+    let ty = SqlType::Time;
+    let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
+    let clock = moment.time.ok_or_else(|| not_a(text, &ty))?;
+    let micros = clock.seconds * MICROS_PER_SECOND + rounded_fraction(clock.fraction, 6);
+    // Unlike PostgreSQL, there is no 24:00:00: Arrow, in which results are handed out, hasn't one.
+    if micros < MICROS_PER_DAY { Ok(Value::Time(micros)) } else { Err(out_of_range(text.trim(), &ty)) }
+}
+
+pub(super) fn parse_timestamp(text: &str, ty: &SqlType) -> Result<Value> {
+    let moment = read(text).map_err(|flaw| flaw.error(text, ty))?;
+    let days = moment.days.ok_or_else(|| not_a(text, ty))?;
+    let clock = moment.time.unwrap_or_default();
+    let offset = if *ty == SqlType::TimestampTz { moment.offset } else { 0 };
+    let ticks = ticks_per_second(ty);
+    let seconds = i128::from(days) * i128::from(SECONDS_PER_DAY) + i128::from(clock.seconds - offset);
+    let fraction = rounded_fraction(clock.fraction, ticks.ilog10() as usize);
+    let total = seconds * i128::from(ticks) + i128::from(fraction);
+    i64::try_from(total).map(Value::Timestamp).map_err(|_| out_of_range(text.trim(), ty))
+}
+
+fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
+    let mut scan = Scan::new(text);
+    let mut moment = Moment::default();
+    if scan.rest().eq_ignore_ascii_case("epoch") {
+        return Ok(Moment { days: Some(0), time: Some(Clock::default()), offset: 0 });
+    }
+    let mut date = None;
+    if !begins_with_time(scan) {
+        date = Some(read_date(&mut scan)?);
+        if scan.eat('T') || scan.eat('t') {
+            moment.time = Some(read_time(&mut scan)?);
+        }
+        scan.skip_blanks();
+    }
+    if moment.time.is_none() && scan.peek().is_some_and(|c| c.is_ascii_digit()) {
+        moment.time = Some(read_time(&mut scan)?);
+        scan.skip_blanks();
+    }
+    moment.offset = match read_zone(&mut scan) {
+        // Behind a date alone, a word is hardly meant as a time zone.
+        Err(Flaw::Zone(_)) if moment.time.is_none() => return Err(Flaw::Form),
+        offset => offset?,
+    };
+    scan.skip_blanks();
+    let before_christ = match scan.rest().to_ascii_uppercase().as_str() {
+        "" | "AD" => false,
+        "BC" | "(BC)" => true,
+        _ => return Err(Flaw::Form),
+    };
+    if let Some((year, month, day)) = date {
+        // The year before 1 AD is 1 BC.
+        let year = if before_christ { 1 - year } else { year };
+        moment.days = Some(days_from_civil(Civil { year, month, day }).ok_or(Flaw::Field("day"))?);
+    }
+    Ok(moment)
+}
+
+fn begins_with_time(mut scan: Scan<'_>) -> bool {
+    !scan.digits().is_empty() && scan.peek() == Some(':')
+}
+
+/// `YYYY-MM-DD`, `YYYY/MM/DD` or `YYYYMMDD`: year, month, day.
+fn read_date<'t>(scan: &mut Scan<'t>) -> std::result::Result<(i64, u32, u32), Flaw<'t>> {
+    let small = |digits: &str| match digits.len() {
+        1 | 2 => digits.parse::<u32>().map_err(|_| Flaw::Form),
+        _ => Err(Flaw::Form),
+    };
+    let year = scan.digits();
+    let separator = ['-', '/'].into_iter().find(|&separator| scan.eat(separator));
+    let (year, month, day) = match separator {
+        None if year.len() == 8 => (&year[..4], small(&year[4..6])?, small(&year[6..])?),
+        Some(separator) if year.len() >= 3 => {
+            let month = small(scan.digits())?;
+            if !scan.eat(separator) {
+                return Err(Flaw::Form);
+            }
+            (year, month, small(scan.digits())?)
+        }
+        _ => return Err(Flaw::Form),
+    };
+    let year = number(year).filter(|year| *year <= YEAR_MAX).ok_or(Flaw::Field("year"))?;
+    match month {
+        _ if year == 0 => Err(Flaw::Field("year")),
+        1..=12 => Ok((year, month, day)),
+        _ => Err(Flaw::Field("month")),
+    }
+}
+
+/// `HH:MM[:SS[.f]] [AM|PM]`.
+fn read_time<'t>(scan: &mut Scan<'t>) -> std::result::Result<Clock<'t>, Flaw<'t>> {
+    let field = |scan: &mut Scan<'t>, most: i64| match scan.digits() {
+        digits if (1..=2).contains(&digits.len()) => {
+            number(digits).filter(|value| *value <= most).ok_or(Flaw::Field("time of day"))
+        }
+        _ => Err(Flaw::Form),
+    };
+    let mut hour = field(scan, 24)?;
+    if !scan.eat(':') {
+        return Err(Flaw::Form);
+    }
+    let minute = field(scan, 59)?;
+    let (second, fraction) = if scan.eat(':') { (field(scan, 60)?, scan.fraction()) } else { (0, "") };
+    let mut ahead = *scan;
+    ahead.skip_blanks();
+    let half = ahead.word().to_ascii_uppercase();
+    if half == "AM" || half == "PM" {
+        if !(1..=12).contains(&hour) {
+            return Err(Flaw::Field("time of day"));
+        }
+        hour = hour % 12 + if half == "PM" { 12 } else { 0 };
+        *scan = ahead;
+    }
+    let seconds = (hour * 60 + minute) * 60 + second;
+    let is_over =
+        seconds > SECONDS_PER_DAY || seconds == SECONDS_PER_DAY && fraction.bytes().any(|digit| digit != b'0');
+    if is_over { Err(Flaw::Field("time of day")) } else { Ok(Clock { seconds, fraction }) }
+}
+
+/// `Z`, `UTC`, `+HH`, `+HHMM`, `+HH:MM`, `+HH:MM:SS`, or nothing: seconds east of UTC.
+fn read_zone<'t>(scan: &mut Scan<'t>) -> std::result::Result<i64, Flaw<'t>> {
+    let Some(west) = scan.sign() else {
+        let mut ahead = *scan;
+        let word = ahead.word();
+        if ["Z", "UTC", "GMT"].iter().any(|name| word.eq_ignore_ascii_case(name)) {
+            *scan = ahead;
+        } else if !word.is_empty() && !["AD", "BC"].iter().any(|era| word.eq_ignore_ascii_case(era)) {
+            let name = scan.rest();
+            return Err(Flaw::Zone(&name[..name.find(char::is_whitespace).unwrap_or(name.len())]));
+        }
+        return Ok(0);
+    };
+    let digits = scan.digits();
+    let (hours, mut minutes, mut seconds) = match digits.len() {
+        1 | 2 => (digits, "0", "0"),
+        3 | 4 => (&digits[..digits.len() - 2], &digits[digits.len() - 2..], "0"),
+        _ => return Err(Flaw::Form),
+    };
+    if digits.len() <= 2 && scan.eat(':') {
+        minutes = scan.digits();
+        seconds = if scan.eat(':') { scan.digits() } else { "0" };
+    }
+    let field = |digits: &str, most: i64| number(digits).filter(|value| *value <= most).ok_or(Flaw::Field("time zone"));
+    let offset = field(hours, 15)? * 3_600 + field(minutes, 59)? * 60 + field(seconds, 59)?;
+    Ok(if west { -offset } else { offset })
+}
+
+/// `YYYY-MM-DD`, with ` BC` for years before the first.
+pub(super) fn write_date(out: &mut String, days: i64) {
+    let date = civil_from_days(days);
+    write_civil(out, date);
+    out.push_str(era(date));
+}
+
+fn write_civil(out: &mut String, date: Civil) {
+    let year = if date.year <= 0 { 1 - date.year } else { date.year };
+    write!(out, "{year:04}-{:02}-{:02}", date.month, date.day).expect("strings take everything");
+}
+
+fn era(date: Civil) -> &'static str {
+    if date.year <= 0 { " BC" } else { "" }
+}
+
+pub(super) fn write_time(out: &mut String, micros: i64) {
+    let (seconds, fraction) = (micros.div_euclid(MICROS_PER_SECOND), micros.rem_euclid(MICROS_PER_SECOND));
+    write_clock(out, seconds, fraction, 6);
+}
+
+/// `HH:MM:SS` and what is behind the point, without zeros at its end. Intervals have more hours than a day.
+pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places: usize) {
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    write!(out, "{hours:02}:{minutes:02}:{seconds:02}").expect("strings take everything");
+    if fraction != 0 {
+        let digits = format!("{fraction:0places$}");
+        out.push('.');
+        out.push_str(digits.trim_end_matches('0'));
+    }
+}
+
+/// Date and time; for TIMESTAMP WITH TIME ZONE in UTC, with its offset.
+pub(super) fn write_timestamp(out: &mut String, ticks: i64, ty: &SqlType) {
+    let per_second = ticks_per_second(ty);
+    let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
+    let date = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
+    write_civil(out, date);
+    out.push(' ');
+    write_clock(out, seconds.rem_euclid(SECONDS_PER_DAY), fraction, per_second.ilog10() as usize);
+    if *ty == SqlType::TimestampTz {
+        out.push_str("+00");
+    }
+    out.push_str(era(date));
+}

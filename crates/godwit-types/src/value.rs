@@ -1,0 +1,108 @@
+//! Single values.
+
+use std::sync::Arc;
+
+/// A value whose [`SqlType`](crate::SqlType) its holder knows.
+///
+/// Equality here is identity of the representation, for comparing plans: `-0.0` and `0.0` differ, NaN equals itself. What
+/// SQL means by `=` is another thing.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// NULL of any type.
+    Null,
+    /// BOOLEAN.
+    Boolean(bool),
+    /// All integers but UHUGEINT; DECIMAL, unscaled; positions of ENUM labels.
+    Integer(i128),
+    /// UHUGEINT.
+    UHuge(u128),
+    /// REAL and DOUBLE. A REAL is widened exactly.
+    Float(f64),
+    /// VARCHAR, BIT, JSON, and quoted text of unknown type.
+    Text(Arc<str>),
+    /// BLOB.
+    Blob(Arc<[u8]>),
+    /// DATE: days since 1970-01-01.
+    Date(i32),
+    /// TIME: microseconds since midnight.
+    Time(i64),
+    /// All kinds of TIMESTAMP: ticks of the type's unit since 1970-01-01.
+    Timestamp(i64),
+    /// INTERVAL.
+    Interval(Interval),
+    /// UUID.
+    Uuid(u128),
+    /// LIST and ARRAY.
+    List(Arc<[Value]>),
+    /// STRUCT: one value per field.
+    Struct(Arc<[Value]>),
+    /// MAP: (key, value), in order of insertion.
+    Map(Arc<[(Value, Value)]>),
+}
+
+/// Months, days and microseconds, each with its sign: a month isn't a number of days, a day not one of hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Interval {
+    /// Months, twelve to a year.
+    pub months: i32,
+    /// Days.
+    pub days: i32,
+    /// Microseconds.
+    pub micros: i64,
+}
+
+impl Value {
+    /// Text.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Value::Text(text.into())
+    }
+
+    /// True for NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        use Value::*;
+        match (self, other) {
+            (Null, Null) => true,
+            (Boolean(a), Boolean(b)) => a == b,
+            (Integer(a), Integer(b)) => a == b,
+            (UHuge(a), UHuge(b)) | (Uuid(a), Uuid(b)) => a == b,
+            (Float(a), Float(b)) => a.to_bits() == b.to_bits(),
+            (Text(a), Text(b)) => a == b,
+            (Blob(a), Blob(b)) => a == b,
+            (Date(a), Date(b)) => a == b,
+            (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) => a == b,
+            (Interval(a), Interval(b)) => a == b,
+            (List(a), List(b)) | (Struct(a), Struct(b)) => a == b,
+            (Map(a), Map(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl std::hash::Hash for Value {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        use Value::*;
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Null => {}
+            Boolean(value) => value.hash(state),
+            Integer(value) => value.hash(state),
+            UHuge(value) | Uuid(value) => value.hash(state),
+            Float(value) => value.to_bits().hash(state),
+            Text(value) => value.hash(state),
+            Blob(value) => value.hash(state),
+            Date(value) => value.hash(state),
+            Time(value) | Timestamp(value) => value.hash(state),
+            Interval(value) => value.hash(state),
+            List(values) | Struct(values) => values.hash(state),
+            Map(entries) => entries.hash(state),
+        }
+    }
+}
