@@ -91,9 +91,14 @@ impl ExprPlanner for QuotientPlanner {
         if !(is_exact(&left) && is_exact(&right) && (left.is_decimal() || right.is_decimal())) {
             return Ok(PlannerResult::Original(expr));
         }
-        let arguments = vec![cast(expr.left, DataType::Float64), cast(expr.right, DataType::Float64)];
-        Ok(PlannerResult::Planned(Expr::ScalarFunction(ScalarFunction::new_udf(quotient(), arguments))))
+        let quotient = quotient_of(cast(expr.left, DataType::Float64), cast(expr.right, DataType::Float64));
+        Ok(PlannerResult::Planned(quotient))
     }
+}
+
+/// The quotient of two DOUBLEs that come from exact numbers.
+pub(crate) fn quotient_of(dividend: Expr, divisor: Expr) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(quotient(), vec![dividend, divisor]))
 }
 
 fn quotient() -> Arc<ScalarUDF> {

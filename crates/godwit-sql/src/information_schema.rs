@@ -9,13 +9,16 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema};
-use datafusion_common::{DFSchema, Result, ScalarValue};
-use datafusion_expr::{EmptyRelation, Expr, LogicalPlan, Values, lit};
+use datafusion_common::{DFSchema, Result as PlanResult, ScalarValue};
+use datafusion_expr::{EmptyRelation, Expr, LogicalPlan, lit};
+use godwit_bind::Rows;
+use godwit_common::Result;
+use godwit_types::{SqlType, Value};
 
 use crate::binder::Binder;
+use crate::environment::StatementNames;
 use crate::names::split_name;
-use crate::{CatalogEntry, SequenceDefinition, TEMPORARY, sql_name};
+use crate::{CatalogEntry, Namespace, SequenceDefinition, TEMPORARY, sql_name};
 
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
@@ -49,106 +52,129 @@ const SEQUENCES: [Column; 9] = [
     ("cycle_option", false),
 ];
 
+/// The rows of a table of the schema; `None`: there is no such table.
+pub(crate) fn rows(names: &StatementNames, namespace: &Namespace, table: &str) -> Option<Result<Rows>> {
+    let (columns, rows): (&[Column], _) = match table {
+        "schemata" => (&SCHEMATA, Ok(schemata(namespace))),
+        "tables" => (&TABLES, Ok(tables(namespace))),
+        "columns" => (&COLUMNS, all_columns(names, namespace)),
+        "sequences" => (&SEQUENCES, Ok(sequences(namespace))),
+        _ => return None,
+    };
+    let type_of = |is_number| if is_number { SqlType::BigInt } else { SqlType::Varchar };
+    let columns = columns.iter().map(|&(name, is_number)| (name.to_owned(), type_of(is_number))).collect();
+    Some(rows.map(|rows| Rows { columns, rows }))
+}
+
 impl Binder<'_> {
-    /// The rows of a table of the schema; `None`: there is no such table.
-    pub(crate) fn information(&self, table: &str) -> Option<Result<LogicalPlan>> {
-        match table {
-            "schemata" => Some(rows(&SCHEMATA, self.schemata())),
-            "tables" => Some(rows(&TABLES, self.tables())),
-            "columns" => Some(rows(&COLUMNS, self.all_columns())),
-            "sequences" => Some(rows(&SEQUENCES, self.sequences())),
-            _ => None,
-        }
-    }
-
-    fn schemata(&self) -> Vec<Vec<Expr>> {
-        let databases = self.namespace.databases().iter();
-        let schemas = databases.flat_map(|(database, catalog)| {
-            catalog.schemas().into_iter().map(|schema| vec![lit(&**database), lit(schema), lit(&**database)])
-        });
-        schemas.collect()
-    }
-
-    /// Database, schema, name, and what it is.
-    fn objects(&self) -> impl Iterator<Item = (Arc<str>, String, String, CatalogEntry)> {
-        self.namespace.databases().iter().flat_map(|(database, catalog)| {
-            catalog.entries().into_iter().map(|(full, entry)| {
-                let (schema, name) = split_name(&full);
-                (database.clone(), schema, name, entry)
-            })
-        })
-    }
-
-    fn tables(&self) -> Vec<Vec<Expr>> {
-        let tables = self.objects().filter_map(|(database, schema, name, entry)| {
-            let kind = match entry {
-                CatalogEntry::Table(_) if &*database == TEMPORARY => "LOCAL TEMPORARY",
-                CatalogEntry::Table(_) => "BASE TABLE",
-                CatalogEntry::View(_) => "VIEW",
-                CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => return None,
-            };
-            Some(vec![lit(&*database), lit(schema), lit(name), lit(kind)])
-        });
-        tables.collect()
-    }
-
-    fn sequences(&self) -> Vec<Vec<Expr>> {
-        let sequences = self.objects().filter_map(|(database, schema, name, entry)| {
-            let CatalogEntry::Sequence(sequence) = entry else { return None };
-            let SequenceDefinition { start, increment, min, max, cycle, .. } = sequence.definition();
-            let cycle = if *cycle { "YES" } else { "NO" };
-            let mut row = vec![lit(&*database), lit(schema), lit(name), lit("BIGINT")];
-            row.extend([lit(*start), lit(*min), lit(*max), lit(*increment), lit(cycle)]);
-            Some(row)
-        });
-        sequences.collect()
-    }
-
-    fn all_columns(&self) -> Vec<Vec<Expr>> {
-        let mut rows = Vec::new();
-        for (database, schema, table, entry) in self.objects() {
-            let columns: Vec<(Field, Option<String>)> = match entry {
-                CatalogEntry::Table(table) => {
-                    let rules = table.rules().cloned().unwrap_or_default();
-                    let default = |field: &Field| {
-                        let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
-                        rules.default_of(field.name()).or(expression).map(str::to_owned)
-                    };
-                    rules.visible(&table.schema).into_iter().map(|field| (field.clone(), default(&field))).collect()
-                }
-                // What a view refers to may be gone; then its columns aren't known.
-                CatalogEntry::View(view) => match self.bind_view(&database, &view) {
-                    Ok(plan) => plan.schema().fields().iter().map(|field| (field.as_ref().clone(), None)).collect(),
-                    Err(_) => continue,
-                },
-                CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
-            };
-            for ((field, default), position) in columns.into_iter().zip(1_i64..) {
-                rows.push(vec![
-                    lit(&*database),
-                    lit(schema.as_str()),
-                    lit(table.as_str()),
-                    lit(field.name().as_str()),
-                    lit(position),
-                    default.map_or(Expr::Literal(ScalarValue::Utf8(None), None), lit),
-                    lit(if field.is_nullable() { "YES" } else { "NO" }),
-                    lit(sql_name(field.data_type())),
-                ]);
-            }
-        }
-        rows
+    /// The same as a plan of the planner crates.
+    pub(crate) fn information(&self, table: &str) -> Option<PlanResult<LogicalPlan>> {
+        let names = self.statement_names();
+        Some(rows(&names, self.namespace, table)?.map_err(crate::binder::external).and_then(plan_of))
     }
 }
 
-/// Literal rows with these columns.
-fn rows(columns: &[Column], rows: Vec<Vec<Expr>>) -> Result<LogicalPlan> {
-    let type_of = |is_number| if is_number { DataType::Int64 } else { DataType::Utf8View };
-    let fields = columns.iter().map(|&(name, is_number)| Field::new(name, type_of(is_number), true));
+fn schemata(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let schemas = namespace.databases().iter().flat_map(|(database, catalog)| {
+        let row = |schema: String| vec![text(database), text(&schema), text(database)];
+        catalog.schemas().into_iter().map(row)
+    });
+    schemas.collect()
+}
+
+/// Database, schema, name, and what it is.
+fn objects(namespace: &Namespace) -> impl Iterator<Item = (Arc<str>, String, String, CatalogEntry)> {
+    namespace.databases().iter().flat_map(|(database, catalog)| {
+        catalog.entries().into_iter().map(|(full, entry)| {
+            let (schema, name) = split_name(&full);
+            (database.clone(), schema, name, entry)
+        })
+    })
+}
+
+fn tables(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let tables = objects(namespace).filter_map(|(database, schema, name, entry)| {
+        let kind = match entry {
+            CatalogEntry::Table(_) if &*database == TEMPORARY => "LOCAL TEMPORARY",
+            CatalogEntry::Table(_) => "BASE TABLE",
+            CatalogEntry::View(_) => "VIEW",
+            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => return None,
+        };
+        Some(vec![text(&database), text(&schema), text(&name), text(kind)])
+    });
+    tables.collect()
+}
+
+fn sequences(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let sequences = objects(namespace).filter_map(|(database, schema, name, entry)| {
+        let CatalogEntry::Sequence(sequence) = entry else { return None };
+        let SequenceDefinition { start, increment, min, max, cycle, .. } = sequence.definition();
+        let cycle = if *cycle { "YES" } else { "NO" };
+        let mut row = vec![text(&database), text(&schema), text(&name), text("BIGINT")];
+        row.extend([start, min, max, increment].map(|&number| Value::Integer(number.into())));
+        row.push(text(cycle));
+        Some(row)
+    });
+    sequences.collect()
+}
+
+/// Name, type, whether NULL can occur, and default or expression of each column of an object.
+type ListedColumn = (String, String, bool, Option<String>);
+
+fn all_columns(names: &StatementNames, namespace: &Namespace) -> Result<Vec<Vec<Value>>> {
+    let mut rows = Vec::new();
+    for (database, schema, table, entry) in objects(namespace) {
+        let columns: Vec<ListedColumn> = match entry {
+            CatalogEntry::Table(table) => {
+                let rules = table.rules().cloned().unwrap_or_default();
+                let column = |field: &arrow_schema::Field| {
+                    let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
+                    let default = rules.default_of(field.name()).or(expression).map(str::to_owned);
+                    (field.name().clone(), sql_name(field.data_type()), field.is_nullable(), default)
+                };
+                rules.visible(&table.schema).iter().map(column).collect()
+            }
+            // What a view refers to may be gone; then its columns aren't known.
+            CatalogEntry::View(view) => match names.view_columns(&database, &view) {
+                Ok(columns) => columns.into_iter().map(|(name, ty)| (name, ty.to_string(), true, None)).collect(),
+                Err(_) => continue,
+            },
+            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
+        };
+        for ((name, ty, nullable, default), position) in columns.into_iter().zip(1_i128..) {
+            rows.push(vec![
+                text(&database),
+                text(&schema),
+                text(&table),
+                text(&name),
+                Value::Integer(position),
+                default.map_or(Value::Null, |default| text(&default)),
+                text(if nullable { "YES" } else { "NO" }),
+                text(&ty),
+            ]);
+        }
+    }
+    Ok(rows)
+}
+
+fn text(text: &str) -> Value {
+    Value::text(text)
+}
+
+/// Rows as a plan of the planner crates.
+fn plan_of(rows: Rows) -> PlanResult<LogicalPlan> {
+    use arrow_schema::{DataType, Field, Schema};
+    let type_of = |ty: &SqlType| if *ty == SqlType::BigInt { DataType::Int64 } else { DataType::Utf8View };
+    let fields = rows.columns.iter().map(|(name, ty)| Field::new(name, type_of(ty), true));
     let schema = Arc::new(DFSchema::try_from(Schema::new(fields.collect::<Vec<_>>()))?);
-    if rows.is_empty() {
+    if rows.rows.is_empty() {
         return Ok(LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: false, schema }));
     }
-    let typed = |(value, &(_, is_number)): (Expr, &Column)| datafusion_expr::cast(value, type_of(is_number));
-    let values = rows.into_iter().map(|row| row.into_iter().zip(columns).map(typed).collect()).collect();
-    Ok(LogicalPlan::Values(Values { schema, values }))
+    let value = |(value, (_, ty)): (Value, &(String, SqlType))| match value {
+        Value::Integer(number) => lit(number as i64),
+        Value::Text(text) => datafusion_expr::cast(lit(&*text), type_of(ty)),
+        _ => datafusion_expr::cast(Expr::Literal(ScalarValue::Utf8(None), None), type_of(ty)),
+    };
+    let values = rows.rows.into_iter().map(|row| row.into_iter().zip(&rows.columns).map(value).collect()).collect();
+    Ok(LogicalPlan::Values(datafusion_expr::Values { schema, values }))
 }

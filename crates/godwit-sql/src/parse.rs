@@ -18,6 +18,7 @@ use crate::dialect::AGGREGATES;
 use crate::functions::FUNCTIONS;
 use crate::grammar::Grammar;
 use crate::names::WrittenName;
+use crate::queries::OwnSyntax;
 use crate::sequence::CreateSequence;
 use crate::write::{InsertClauses, insert_syntax};
 use crate::{AttachPlan, CopyOption, ExplainOptions, TransactionStep, from_first, plan_error, sample, spelling, stack};
@@ -30,7 +31,7 @@ const PARSER_RECURSION_MAX: usize = 300;
 pub struct ParsedStatement {
     /// The whole script.
     pub(crate) script: Arc<str>,
-    range: Range<usize>,
+    pub(crate) range: Range<usize>,
     pub(crate) depth: usize,
     pub(crate) syntax: Syntax,
 }
@@ -109,6 +110,8 @@ impl ParsedStatement {
 /// The syntax tree of a statement, by what it asks for.
 #[derive(Debug, Clone)]
 pub(crate) enum Syntax {
+    /// What our own front end parses and binds.
+    Own(Box<OwnSyntax>),
     Query(Box<Query>),
     Copy {
         query: Box<Query>,

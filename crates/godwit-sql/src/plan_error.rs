@@ -55,6 +55,11 @@ pub(crate) fn in_view(error: &DataFusionError, view: &ViewDefinition) -> Error {
     }
 }
 
+/// The error of planning what the new front end has bound.
+pub(crate) fn of_bridge(error: &DataFusionError) -> Error {
+    map(error).error
+}
+
 /// A syntax error. The parser crate tells the place at the end of its message.
 pub(crate) fn of_parser(error: &ParserError, sql: &str) -> Error {
     let message = match error {

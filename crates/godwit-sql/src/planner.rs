@@ -16,17 +16,17 @@ use crate::parse::{Syntax, parse_script};
 use crate::result_names::ResultNames;
 use crate::sequence::{sequences_in, stored_expression};
 use crate::{
-    CatalogEntry, Namespace, ParsedStatement, Place, SCHEMA, Statement, TEMPORARY, TableFunctions, TableResolver,
-    TableRules, ViewDefinition, plan_error, stack, summarize, write,
+    CatalogEntry, FrontEnd, Namespace, ParsedStatement, Place, SCHEMA, Statement, TEMPORARY, TableFunctions,
+    TableResolver, TableRules, ViewDefinition, plan_error, queries, stack, summarize, write,
 };
 
 /// Plans statements against the names that they see. Cheap to make and safe to share; a plan is a snapshot of them.
 pub struct Planner {
     namespace: Namespace,
     pub(crate) resolver: Arc<dyn TableResolver>,
-    functions: TableFunctions,
+    pub(crate) functions: TableFunctions,
     config: Arc<ConfigOptions>,
-    join_order: JoinOrder,
+    pub(crate) join_order: JoinOrder,
 }
 
 impl Planner {
@@ -72,7 +72,15 @@ impl Planner {
 
     /// Splits a script into statements and parses each. Comments and empty statements are dropped.
     pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>> {
-        parse_script(sql)
+        self.parse_by(sql, FrontEnd::default())
+    }
+
+    /// The same by a front end.
+    pub fn parse_by(&self, sql: &str, front_end: FrontEnd) -> Result<Vec<ParsedStatement>> {
+        match front_end {
+            FrontEnd::PlannerCrates => parse_script(sql),
+            FrontEnd::Own => queries::parse_script(sql),
+        }
     }
 
     /// Binds and optimizes a statement.
@@ -95,6 +103,7 @@ impl Planner {
                 let (bound, _) = self.bound(query, parsed)?;
                 Ok(Statement::Explain { options: *options, plan: self.optimize(bound, parsed)? })
             }
+            Syntax::Own(own) => self.plan_own(own, parsed),
             Syntax::CreateView(view) => self.create_view(view, parsed),
             Syntax::DropView { names, if_exists } => Ok(Statement::DropView { names: self.named(names, *if_exists)? }),
             Syntax::CreateTable { table, encodings } => self.create_table(table, encodings, parsed),
@@ -158,7 +167,7 @@ impl Planner {
     }
 
     pub(crate) fn binder(&self) -> Binder<'_> {
-        Binder::new(&self.namespace, self.resolver.as_ref(), &self.functions, &self.config)
+        Binder::new(&self.namespace, &self.resolver, &self.functions, &self.config)
     }
 
     /// The bound plan, and the names of the result's columns.
@@ -352,6 +361,7 @@ fn view_definition(name: String, schema: String, view: &ast::CreateView, parsed:
         sql: view.query.to_string(),
         column_names: view.columns.iter().map(|column| column.name.value.clone()).collect(),
         statement: parsed.text().to_owned(),
+        tree: queries::tree_of_view(parsed.text()).ok(),
         query: view.query.clone(),
     }
 }

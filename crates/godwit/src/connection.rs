@@ -83,7 +83,7 @@ impl Connection {
 
     /// Splits a script into statements.
     pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>> {
-        self.0.database.0.planner.parse(sql)
+        self.0.database.0.planner.parse_by(sql, self.0.session().own().front_end)
     }
 
     /// Runs a parsed statement.

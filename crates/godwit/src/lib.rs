@@ -42,6 +42,7 @@ pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_
 pub use godwit_exec::CancelToken;
 pub use godwit_io::{Fault, ReadFault, ReadFaults, SimulatedFiles};
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
+pub use godwit_sql::FrontEnd;
 pub use godwit_tables::CheckReport;
 pub use queries::{QueryInfo, QueryRegistry, QueryState};
 pub use result::{QueryMemory, QueryProgress, QueryResult};

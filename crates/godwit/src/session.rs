@@ -1,7 +1,7 @@
 //! What `SET` changes for one connection only.
 
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
-use godwit_sql::{JoinOrder, Place};
+use godwit_sql::{FrontEnd, JoinOrder, Place};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
@@ -15,6 +15,7 @@ pub(crate) struct OwnSettings {
     pub join_filters: bool,
     pub join_load_factor: f64,
     pub join_order: JoinOrder,
+    pub front_end: FrontEnd,
     /// Where names without a schema are looked for; empty: in main.
     pub path: Vec<Place>,
 }
@@ -28,6 +29,7 @@ impl OwnSettings {
             join_filters: true,
             join_load_factor: JOIN_LOAD_FACTOR,
             join_order: JoinOrder::default(),
+            front_end: shared.debug.front_end,
             path: Vec::new(),
         }
     }
@@ -50,7 +52,7 @@ impl Session<'_> {
 
     /// What a query runs with.
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
-        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, join_order: _, path: _ } = self.own();
+        let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, .. } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();
         QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters, join_load_factor }
     }

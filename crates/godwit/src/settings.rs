@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
-use godwit_sql::{JoinOrder, Place, SCHEMA};
+use godwit_sql::{FrontEnd, JoinOrder, Place, SCHEMA};
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_vector::CHUNK_ROWS;
 
@@ -174,6 +174,22 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.change(|own| own.join_order = JoinOrder::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "front_end",
+        description: "Who parses, binds and optimizes queries: 'planner_crates', or 'own' for the front end that takes their \
+                      place, and doesn't know all functions yet; of this connection",
+        default: || FrontEnd::default().name().into(),
+        get: |session| session.own().front_end.name().into(),
+        set: |session, value| {
+            let front_end = named("front_end", value)?;
+            session.change(|own| own.front_end = front_end);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.front_end = session.shared.debug.front_end);
             Ok(())
         },
     },

@@ -18,6 +18,7 @@ use datafusion_common::Result;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_expr::LogicalPlan;
 
+pub(crate) use set_operations::counted;
 use subquery_values::SubqueryValues;
 pub(crate) use using_columns::{OwnSide, mark_own_sides};
 

@@ -32,7 +32,7 @@ pub(super) fn count_rows(plan: LogicalPlan) -> Result<LogicalPlan> {
     if is_all { counted(&join, keeps_common) } else { Ok(LogicalPlan::Join(join)) }
 }
 
-fn counted(join: &Join, keeps_common: bool) -> Result<LogicalPlan> {
+pub(crate) fn counted(join: &Join, keeps_common: bool) -> Result<LogicalPlan> {
     let one = || lit(1_i64);
     let none = || lit(ScalarValue::Int64(None));
     let both = LogicalPlanBuilder::from(side(&join.left, one(), none())?).union(side(&join.right, none(), one())?)?;

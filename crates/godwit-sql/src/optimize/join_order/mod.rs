@@ -26,7 +26,6 @@ use std::sync::Arc;
 use datafusion_common::Result;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
-use godwit_common::Named;
 
 use crate::Estimates;
 use enumerate::JoinTree;
@@ -38,19 +37,7 @@ const EXACT_RELATIONS_MAX: usize = 12;
 /// Largest graph that is reordered at all: sets of relations are bits of a `u64`.
 const RELATIONS_MAX: usize = 64;
 
-/// In which order the tables of inner joins are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum JoinOrder {
-    /// The cheapest one by estimates.
-    #[default]
-    Cost,
-    /// As they are written, from left to right; each is the build side of its join.
-    Written,
-}
-
-impl Named for JoinOrder {
-    const NAMES: &'static [(&'static str, Self)] = &[("cost", Self::Cost), ("written", Self::Written)];
-}
+pub use godwit_optimize::JoinOrder;
 
 /// The plan with all its join trees, those in subqueries too, in this order.
 pub(super) fn order_joins(plan: LogicalPlan, estimates: &Estimates, by: JoinOrder) -> Result<LogicalPlan> {

@@ -1,0 +1,238 @@
+//! What the binder asks of the names around a statement: tables, views and functions of the [`Namespace`], files, and
+//! `information_schema`.
+
+use std::sync::Arc;
+
+use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, View};
+use godwit_common::{Error, Result};
+use godwit_plan::{FunctionRegistry, Relation};
+use godwit_syntax::ast;
+use godwit_types::{SqlType, Value, format_value};
+
+use crate::bridge::{Registry, ScannedTable, scalar_of_value};
+use crate::information_schema::{self, INFORMATION_SCHEMA};
+use crate::names::nearest;
+use crate::{CatalogEntry, CopyOption, Namespace, Place, TEMPORARY, TableDefinition, TableFunctions, TableResolver};
+
+/// Table functions that read Parquet files, by all their names.
+const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
+
+/// Table functions that read text files, and the format that they read.
+const TEXT_FUNCTIONS: [(&str, &str); 6] = [
+    ("read_csv", "csv"),
+    ("read_csv_auto", "csv"),
+    ("read_json", "json"),
+    ("read_json_auto", "json"),
+    ("read_ndjson", "json"),
+    ("read_ndjson_auto", "json"),
+];
+
+/// The names that a statement sees, or the query of a view.
+pub(crate) struct StatementNames {
+    namespace: Namespace,
+    resolver: Arc<dyn TableResolver>,
+    table_functions: TableFunctions,
+    functions: Registry,
+}
+
+impl StatementNames {
+    pub(crate) fn new(namespace: Namespace, resolver: Arc<dyn TableResolver>, table_functions: TableFunctions) -> Self {
+        let functions = Registry::for_names(&namespace);
+        Self { namespace, resolver, table_functions, functions }
+    }
+
+    fn scanned(table: Arc<TableDefinition>) -> Result<Arc<dyn Relation>> {
+        Ok(Arc::new(ScannedTable::new(table)?))
+    }
+
+    /// The names that the query of a view sees: those of the place where it was made.
+    fn of_view(&self, database: &Arc<str>, view: &crate::ViewDefinition) -> Self {
+        let (own, schema) = (view.database.is_none(), view.schema.clone());
+        let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
+        let namespace = self.namespace.within(place, !own);
+        Self::new(namespace, self.resolver.clone(), self.table_functions.clone())
+    }
+
+    /// The rows of a text file, read as options say.
+    fn text_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
+        let usage = || {
+            let error = Error::user(format!("{name} takes a path in quotes, then options"));
+            error.with_hint(format!("for example: {name}('x.csv', header = true)"))
+        };
+        let mut path = None;
+        let mut options = vec![CopyOption { name: "format".to_owned(), value: Some(format.to_owned()) }];
+        for argument in arguments {
+            match (&argument.name, &argument.value) {
+                (None, Value::Text(text)) if path.is_none() => path = Some(text.clone()),
+                (Some(option), value) => {
+                    let text = match value {
+                        Value::Null => return Err(Error::user(format!("{option} is NULL")).at_span(argument.span)),
+                        Value::Boolean(is_set) => is_set.to_string(),
+                        value => format_value(value, &argument.ty),
+                    };
+                    options.push(CopyOption { name: option.clone(), value: Some(text) });
+                }
+                (None, _) => return Err(usage().at_span(argument.span)),
+            }
+        }
+        let table = self.resolver.text_table(&path.ok_or_else(usage)?, &options, None)?;
+        Self::scanned(table)
+    }
+
+    fn parquet_table(&self, name: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
+        let [TableArgument { name: None, value: Value::Text(path), span, .. }] = arguments else {
+            return Err(Error::user(format!("{name} takes one path in quotes")));
+        };
+        self.file(path).unwrap_or_else(|| {
+            let error = Error::user(format!("'{path}' is not a file that can be read")).at_span(*span);
+            Err(error.with_hint("paths end in .parquet"))
+        })
+    }
+}
+
+impl Environment for StatementNames {
+    fn named(&self, parts: &[&str]) -> Result<Option<Named>> {
+        if let [.., schema, table] = parts
+            && schema.eq_ignore_ascii_case(INFORMATION_SCHEMA)
+            && let Some(rows) = information_schema::rows(self, &self.namespace, &table.to_lowercase())
+        {
+            return Ok(Some(Named::Rows(rows?, vec![(*schema).to_owned(), (*table).to_owned()])));
+        }
+        let Some((name, entry)) = self.namespace.find(parts) else { return Ok(None) };
+        let (schema, own) = crate::split_name(&name.name);
+        let full = || vec![name.database.to_string(), schema.clone(), own.clone()];
+        Ok(match entry {
+            CatalogEntry::Table(table) => Some(Named::Relation(Self::scanned(table)?, full())),
+            CatalogEntry::View(view) => Some(Named::View(Arc::new(View {
+                name: full().join("."),
+                query: tree_of(&view)?,
+                columns: view.column_names.clone(),
+                environment: Arc::new(self.of_view(&name.database, &view)),
+            }))),
+            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => None,
+        })
+    }
+
+    fn file(&self, path: &str) -> Option<Result<Arc<dyn Relation>>> {
+        let table = self.resolver.resolve_path(path)?;
+        Some(table.and_then(Self::scanned))
+    }
+
+    fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
+        if FILE_FUNCTIONS.contains(&name) {
+            return Some(self.parquet_table(name, arguments));
+        }
+        if let Some((_, format)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+            return Some(self.text_table(name, format, arguments));
+        }
+        let function = self.table_functions.get(name)?;
+        let scalars = arguments.iter().map(|argument| scalar_of_value(&argument.value, &argument.ty));
+        let table = scalars.collect::<Result<Vec<_>>>().and_then(|scalars| function.table(name, &scalars));
+        Some(table.and_then(Self::scanned))
+    }
+
+    fn functions(&self) -> &dyn FunctionRegistry {
+        &self.functions
+    }
+
+    fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
+        None
+    }
+
+    fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
+        None
+    }
+
+    fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
+        None
+    }
+
+    fn session_value(&self, name: &str) -> Option<(Value, SqlType)> {
+        let current = self.namespace.current();
+        let text = match name {
+            "current_schema" => current.schema.as_str(),
+            "current_database" | "current_catalog" => &current.database,
+            _ => return None,
+        };
+        Some((Value::text(text), SqlType::Varchar))
+    }
+
+    fn unknown_table(&self, name: &str) -> Error {
+        let known = self.namespace.near_names();
+        let error = Error::user(format!("no table or view named {name}"));
+        match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => error.with_hint(format!("did you mean {near}?")),
+            None if known.is_empty() => {
+                error.with_hint("there are no tables yet: read a file with FROM 'path/to/file.parquet'")
+            }
+            None => error.with_hint("SHOW TABLES lists what there is"),
+        }
+    }
+
+    fn listed(&self, show: &ast::Show) -> Result<Rows> {
+        let text = |name: &str| (name.to_owned(), SqlType::Varchar);
+        match show {
+            ast::Show::Tables { .. } => {
+                let rows =
+                    self.tables_in_sight().into_iter().map(|(name, kind)| vec![Value::text(name), Value::text(kind)]);
+                Ok(Rows { columns: vec![text("name"), text("kind")], rows: rows.collect() })
+            }
+            ast::Show::Databases => {
+                let databases = self.namespace.databases().iter().filter(|(name, _)| &**name != TEMPORARY);
+                let rows = databases.map(|(name, _)| vec![Value::text(name.clone())]).collect();
+                Ok(Rows { columns: vec![text("database_name")], rows })
+            }
+            ast::Show::Schemas | ast::Show::Settings | ast::Show::Name(_) => {
+                Err(Error::unsupported("this SHOW inside a query"))
+            }
+        }
+    }
+
+    fn table_function_names(&self) -> Vec<String> {
+        let files = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS.map(|(function, _)| function));
+        files.chain(self.table_functions.names()).map(str::to_owned).collect()
+    }
+}
+
+impl StatementNames {
+    /// Names and types of a view's columns.
+    pub(crate) fn view_columns(
+        &self,
+        database: &Arc<str>,
+        view: &crate::ViewDefinition,
+    ) -> Result<Vec<(String, SqlType)>> {
+        let mut binder = Binder::new(Arc::new(self.of_view(database, view)));
+        binder.query(&*tree_of(view)?)?;
+        let named = |(at, column): (usize, &godwit_plan::OutputColumn)| {
+            let name = view.column_names.get(at).cloned().unwrap_or_else(|| column.name.clone());
+            (name, binder.plan.column(column.column).ty.clone())
+        };
+        Ok(binder.plan.output.iter().enumerate().map(named).collect())
+    }
+
+    /// Tables and views that a name without a schema can mean: name and kind.
+    fn tables_in_sight(&self) -> Vec<(String, &'static str)> {
+        let mut tables = Vec::new();
+        for (database, catalog) in self.namespace.databases() {
+            for (full, entry) in catalog.entries() {
+                let (schema, name) = crate::split_name(&full);
+                let is_seen = |place: &Place| place.database == *database && place.schema == schema;
+                let kind = match entry {
+                    CatalogEntry::Table(_) => "table",
+                    CatalogEntry::View(_) => "view",
+                    CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
+                };
+                if &**database == TEMPORARY || self.namespace.path().iter().any(is_seen) {
+                    tables.push((name, kind));
+                }
+            }
+        }
+        tables
+    }
+}
+
+/// The query of a view, which another front end may have made.
+fn tree_of(view: &crate::ViewDefinition) -> Result<Arc<ast::Query>> {
+    let error = || Error::unsupported(format!("the view {}, whose text isn't understood", view.name));
+    view.tree.clone().ok_or_else(error)
+}
