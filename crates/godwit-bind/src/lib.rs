@@ -8,7 +8,7 @@
 //!
 //! What a name can mean is a [`Scope`](scope::Scope): the columns of FROM, those of the queries around it, aliases of SELECT, parameters of
 //! lambdas. What there is outside of the statement (tables, views, functions, types) the [`Environment`] knows. After
-//! binding nobody asks for a name again.
+//! binding, names are never looked up again.
 #![forbid(unsafe_code)]
 
 mod binder;

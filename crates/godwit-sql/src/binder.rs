@@ -14,7 +14,6 @@ use datafusion_sql::planner::{ParserOptions, SqlToRel};
 use datafusion_sql::sqlparser::ast;
 use godwit_common::Error;
 
-use crate::environment::StatementNames;
 use crate::functions::FUNCTIONS;
 use crate::information_schema::INFORMATION_SCHEMA;
 use crate::names::nearest;
@@ -49,7 +48,7 @@ const UNNEST: &str = "unnest";
 /// Binds one statement.
 pub(crate) struct Binder<'a> {
     pub(crate) namespace: &'a Namespace,
-    pub(crate) resolver: &'a Arc<dyn TableResolver>,
+    pub(crate) resolver: &'a dyn TableResolver,
     pub(crate) functions: &'a TableFunctions,
     pub(crate) config: &'a Arc<ConfigOptions>,
     view_depth: usize,
@@ -60,16 +59,11 @@ pub(crate) struct Binder<'a> {
 impl<'a> Binder<'a> {
     pub(crate) fn new(
         namespace: &'a Namespace,
-        resolver: &'a Arc<dyn TableResolver>,
+        resolver: &'a dyn TableResolver,
         functions: &'a TableFunctions,
         config: &'a Arc<ConfigOptions>,
     ) -> Self {
         Self { namespace, resolver, functions, config, view_depth: 0, sources: Vec::new() }
-    }
-
-    /// The same names for our own binder.
-    pub(crate) fn statement_names(&self) -> StatementNames {
-        StatementNames::new(self.namespace.clone(), self.resolver.clone(), self.functions.clone())
     }
 
     /// The same binder, with sources that hide those of the catalog.

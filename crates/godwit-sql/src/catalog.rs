@@ -59,9 +59,7 @@ pub struct ViewDefinition {
     pub column_names: Vec<String>,
     /// The statement that made it, for whoever keeps it.
     pub statement: String,
-    /// The query as our own front end reads it, if it does.
-    pub(crate) tree: Option<Arc<godwit_syntax::ast::Query>>,
-    /// The same for statements that the planner crates bind.
+    /// The parsed query.
     pub(crate) query: Box<Query>,
 }
 

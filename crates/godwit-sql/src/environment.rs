@@ -12,6 +12,7 @@ use godwit_types::{SqlType, Value, format_value};
 use crate::bridge::{Registry, ScannedTable, scalar_of_value};
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::names::nearest;
+use crate::queries::tree_of_view;
 use crate::{CatalogEntry, CopyOption, Namespace, Place, TEMPORARY, TableDefinition, TableFunctions, TableResolver};
 
 /// Table functions that read Parquet files, by all their names.
@@ -94,9 +95,11 @@ impl Environment for StatementNames {
     fn named(&self, parts: &[&str]) -> Result<Option<Named>> {
         if let [.., schema, table] = parts
             && schema.eq_ignore_ascii_case(INFORMATION_SCHEMA)
-            && let Some(rows) = information_schema::rows(self, &self.namespace, &table.to_lowercase())
+            && let Some(rows) = information_schema::rows(&self.namespace, &table.to_lowercase(), &|database, view| {
+                self.view_columns(database, view)
+            })
         {
-            return Ok(Some(Named::Rows(rows?, vec![(*schema).to_owned(), (*table).to_owned()])));
+            return Ok(Some(Named::Rows(rows, vec![(*schema).to_owned(), (*table).to_owned()])));
         }
         let Some((name, entry)) = self.namespace.find(parts) else { return Ok(None) };
         let (schema, own) = crate::split_name(&name.name);
@@ -105,7 +108,7 @@ impl Environment for StatementNames {
             CatalogEntry::Table(table) => Some(Named::Relation(Self::scanned(table)?, full())),
             CatalogEntry::View(view) => Some(Named::View(Arc::new(View {
                 name: full().join("."),
-                query: tree_of(&view)?,
+                query: tree_of_view(&view.statement)?,
                 columns: view.column_names.clone(),
                 environment: Arc::new(self.of_view(&name.database, &view)),
             }))),
@@ -195,19 +198,17 @@ impl Environment for StatementNames {
 }
 
 impl StatementNames {
-    /// Names and types of a view's columns.
-    pub(crate) fn view_columns(
-        &self,
-        database: &Arc<str>,
-        view: &crate::ViewDefinition,
-    ) -> Result<Vec<(String, SqlType)>> {
+    /// Name, type, and whether NULL can occur, of each column of a view.
+    fn view_columns(&self, database: &Arc<str>, view: &crate::ViewDefinition) -> Result<Vec<(String, String, bool)>> {
         let mut binder = Binder::new(Arc::new(self.of_view(database, view)));
-        binder.query(&*tree_of(view)?)?;
-        let named = |(at, column): (usize, &godwit_plan::OutputColumn)| {
-            let name = view.column_names.get(at).cloned().unwrap_or_else(|| column.name.clone());
-            (name, binder.plan.column(column.column).ty.clone())
+        binder.query(&*tree_of_view(&view.statement)?)?;
+        let plan = &binder.plan;
+        let nullable = plan.root.map(|root| plan.nullable_columns(root)).unwrap_or_default();
+        let listed = |(at, output): (usize, &godwit_plan::OutputColumn)| {
+            let name = view.column_names.get(at).cloned().unwrap_or_else(|| output.name.clone());
+            (name, plan.column(output.column).ty.to_string(), nullable.contains(output.column))
         };
-        Ok(binder.plan.output.iter().enumerate().map(named).collect())
+        Ok(plan.output.iter().enumerate().map(listed).collect())
     }
 
     /// Tables and views that a name without a schema can mean: name and kind.
@@ -229,10 +230,4 @@ impl StatementNames {
         }
         tables
     }
-}
-
-/// The query of a view, which another front end may have made.
-fn tree_of(view: &crate::ViewDefinition) -> Result<Arc<ast::Query>> {
-    let error = || Error::unsupported(format!("the view {}, whose text isn't understood", view.name));
-    view.tree.clone().ok_or_else(error)
 }

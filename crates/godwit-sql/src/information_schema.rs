@@ -9,16 +9,16 @@
 
 use std::sync::Arc;
 
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use datafusion_common::{DFSchema, Result as PlanResult, ScalarValue};
 use datafusion_expr::{EmptyRelation, Expr, LogicalPlan, lit};
 use godwit_bind::Rows;
-use godwit_common::Result;
+use godwit_common::{Error, Result};
 use godwit_types::{SqlType, Value};
 
 use crate::binder::Binder;
-use crate::environment::StatementNames;
 use crate::names::split_name;
-use crate::{CatalogEntry, Namespace, SequenceDefinition, TEMPORARY, sql_name};
+use crate::{CatalogEntry, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, sql_name};
 
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
@@ -52,25 +52,32 @@ const SEQUENCES: [Column; 9] = [
     ("cycle_option", false),
 ];
 
+/// Name, type, and whether NULL can occur, of each column of a view, as the front end that asks binds it.
+type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, String, bool)>>;
+
 /// The rows of a table of the schema; `None`: there is no such table.
-pub(crate) fn rows(names: &StatementNames, namespace: &Namespace, table: &str) -> Option<Result<Rows>> {
+pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns<'_>) -> Option<Rows> {
     let (columns, rows): (&[Column], _) = match table {
-        "schemata" => (&SCHEMATA, Ok(schemata(namespace))),
-        "tables" => (&TABLES, Ok(tables(namespace))),
-        "columns" => (&COLUMNS, all_columns(names, namespace)),
-        "sequences" => (&SEQUENCES, Ok(sequences(namespace))),
+        "schemata" => (&SCHEMATA, schemata(namespace)),
+        "tables" => (&TABLES, tables(namespace)),
+        "columns" => (&COLUMNS, all_columns(namespace, view_columns)),
+        "sequences" => (&SEQUENCES, sequences(namespace)),
         _ => return None,
     };
     let type_of = |is_number| if is_number { SqlType::BigInt } else { SqlType::Varchar };
     let columns = columns.iter().map(|&(name, is_number)| (name.to_owned(), type_of(is_number))).collect();
-    Some(rows.map(|rows| Rows { columns, rows }))
+    Some(Rows { columns, rows })
 }
 
 impl Binder<'_> {
     /// The same as a plan of the planner crates.
     pub(crate) fn information(&self, table: &str) -> Option<PlanResult<LogicalPlan>> {
-        let names = self.statement_names();
-        Some(rows(&names, self.namespace, table)?.map_err(crate::binder::external).and_then(plan_of))
+        let view_columns = |database: &Arc<str>, view: &ViewDefinition| {
+            let plan = self.bind_view(database, view).map_err(|error| Error::user(error.to_string()))?;
+            let column = |field: &FieldRef| (field.name().clone(), sql_name(field.data_type()), field.is_nullable());
+            Ok(plan.schema().fields().iter().map(column).collect())
+        };
+        Some(plan_of(rows(self.namespace, table, &view_columns)?))
     }
 }
 
@@ -121,13 +128,13 @@ fn sequences(namespace: &Namespace) -> Vec<Vec<Value>> {
 /// Name, type, whether NULL can occur, and default or expression of each column of an object.
 type ListedColumn = (String, String, bool, Option<String>);
 
-fn all_columns(names: &StatementNames, namespace: &Namespace) -> Result<Vec<Vec<Value>>> {
+fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for (database, schema, table, entry) in objects(namespace) {
         let columns: Vec<ListedColumn> = match entry {
             CatalogEntry::Table(table) => {
                 let rules = table.rules().cloned().unwrap_or_default();
-                let column = |field: &arrow_schema::Field| {
+                let column = |field: &Field| {
                     let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
                     let default = rules.default_of(field.name()).or(expression).map(str::to_owned);
                     (field.name().clone(), sql_name(field.data_type()), field.is_nullable(), default)
@@ -135,8 +142,8 @@ fn all_columns(names: &StatementNames, namespace: &Namespace) -> Result<Vec<Vec<
                 rules.visible(&table.schema).iter().map(column).collect()
             }
             // What a view refers to may be gone; then its columns aren't known.
-            CatalogEntry::View(view) => match names.view_columns(&database, &view) {
-                Ok(columns) => columns.into_iter().map(|(name, ty)| (name, ty.to_string(), true, None)).collect(),
+            CatalogEntry::View(view) => match view_columns(&database, &view) {
+                Ok(columns) => columns.into_iter().map(|(name, ty, nullable)| (name, ty, nullable, None)).collect(),
                 Err(_) => continue,
             },
             CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
@@ -154,7 +161,7 @@ fn all_columns(names: &StatementNames, namespace: &Namespace) -> Result<Vec<Vec<
             ]);
         }
     }
-    Ok(rows)
+    rows
 }
 
 fn text(text: &str) -> Value {
@@ -163,7 +170,6 @@ fn text(text: &str) -> Value {
 
 /// Rows as a plan of the planner crates.
 fn plan_of(rows: Rows) -> PlanResult<LogicalPlan> {
-    use arrow_schema::{DataType, Field, Schema};
     let type_of = |ty: &SqlType| if *ty == SqlType::BigInt { DataType::Int64 } else { DataType::Utf8View };
     let fields = rows.columns.iter().map(|(name, ty)| Field::new(name, type_of(ty), true));
     let schema = Arc::new(DFSchema::try_from(Schema::new(fields.collect::<Vec<_>>()))?);

@@ -167,7 +167,7 @@ impl Planner {
     }
 
     pub(crate) fn binder(&self) -> Binder<'_> {
-        Binder::new(&self.namespace, &self.resolver, &self.functions, &self.config)
+        Binder::new(&self.namespace, self.resolver.as_ref(), &self.functions, &self.config)
     }
 
     /// The bound plan, and the names of the result's columns.
@@ -361,7 +361,6 @@ fn view_definition(name: String, schema: String, view: &ast::CreateView, parsed:
         sql: view.query.to_string(),
         column_names: view.columns.iter().map(|column| column.name.value.clone()).collect(),
         statement: parsed.text().to_owned(),
-        tree: queries::tree_of_view(parsed.text()).ok(),
         query: view.query.clone(),
     }
 }

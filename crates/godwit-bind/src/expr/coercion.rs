@@ -1,4 +1,4 @@
-//! Casts that nobody wrote, and the types of what has none by itself.
+//! Implicit casts, and default types for literals, NULL and parameters.
 //!
 //! Quoted text becomes what its place asks for: it is read as that type at once, so that the error tells where the text
 //! stands. NULL takes any type, a parameter gets the first that is asked of it. An empty list, and one of NULLs only,
@@ -22,7 +22,7 @@ impl Binder {
         Ok(self.settle(expr))
     }
 
-    /// Gives a type to what has none and nobody asks for: VARCHAR to quoted text and parameters, INTEGER to NULL, as
+    /// Gives an expression of unknown type its default: VARCHAR to quoted text and parameters, INTEGER to NULL, as
     /// DuckDB does.
     pub(crate) fn settle(&mut self, expr: Expr) -> Expr {
         if expr.ty != SqlType::Unknown {
@@ -150,7 +150,7 @@ impl Binder {
 }
 
 /// The value as another type; a cast that the caller knows to exist. What doesn't depend on a session's time zone is
-/// computed at once if it is a constant, unless it fails: then it may be that nobody asks for the value.
+/// computed at once if it is a constant, unless it fails: the value may never be needed.
 fn cast_to(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     let span = expr.span;
     let from = open_type(&expr).into_owned();

@@ -40,7 +40,7 @@ impl Binder {
         Expr::new(ExprKind::Parameter(id), self.plan.parameter_info(id).ty.clone(), true)
     }
 
-    /// `INTERVAL '1 day'`, `INTERVAL '1' DAY`, `INTERVAL 1 DAY`, `INTERVAL (n) DAY`: so many times one unit.
+    /// `INTERVAL '1 day'`, `INTERVAL '1' DAY`, `INTERVAL 1 DAY`, `INTERVAL (n) DAY`: a multiple of the unit.
     pub(super) fn interval(
         &mut self,
         value: &ast::Expr,

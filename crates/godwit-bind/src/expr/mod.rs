@@ -7,7 +7,7 @@
 //! predicates.rs  BETWEEN, IN, LIKE, IS, CASE             windows.rs        the same with OVER
 //! rows.rs        comparisons of row values               macros.rs         calls that stand for an expression
 //! subqueries.rs  queries as values, ANY and ALL          nested.rs         structs, lists, maps and their parts
-//! coercion.rs    casts that nobody wrote                 lambdas.rs        functions as arguments
+//! coercion.rs    implicit casts and default types        lambdas.rs        functions as arguments
 //! data_types.rs  types as they are written               constants.rs      what must be known before the query runs
 //! sharing.rs     values that are used more than once     near.rs           names that were probably meant
 //! ```

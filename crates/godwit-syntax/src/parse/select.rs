@@ -195,7 +195,7 @@ impl Parser<'_> {
     }
 }
 
-/// `*` that nobody wrote.
+/// The implied `*`.
 fn all_columns() -> SelectItem {
     let wildcard = Wildcard { qualifier: None, exclude: Vec::new(), replace: Vec::new(), rename: Vec::new() };
     SelectItem { expr: Expr { kind: ExprKind::Wildcard(Box::new(wildcard)), span: Span::NONE }, alias: None }
