@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field};
+use godwit_catalog::{
+    Catalog, CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, Namespace, SCHEMA, SequenceDefinition,
+    TableDefinition, TableResolver, TableRules, ViewDefinition,
+};
 use godwit_encoding::{EncodingChoice, Part, PartHeader, encode};
 use godwit_io::{DurableFile, FileSystem, OpenMode, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_sql::{
-    Catalog, CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, Namespace, Planner, SCHEMA,
-    SequenceDefinition, TableDefinition, TableResolver, TableRules,
-};
+use godwit_sql::Planner;
 use godwit_storage::file::{BLOCK_BYTES, BlockNumber, BlockPointer, DatabaseFile};
 use godwit_storage::log::Log;
 use godwit_tables::{NewTable, Store};
@@ -91,7 +92,8 @@ fn define_more(store: &Arc<Store>) {
         is_owned,
     };
     transaction.create_sequence(numbers("numbers", false), false).expect("there is no such sequence");
-    let view = Planner::parse_view("v", SCHEMA, "CREATE VIEW v AS SELECT n, s FROM t").expect("it is SQL");
+    let statement = "CREATE VIEW v AS SELECT n, s FROM t".to_owned();
+    let view = ViewDefinition { name: "v".to_owned(), schema: SCHEMA.to_owned(), database: None, statement };
     transaction.create_view(Arc::new(view), false).expect("there is no such view");
     let doubled = GeneratedColumn {
         field: Field::new("doubled", DataType::Int64, true),

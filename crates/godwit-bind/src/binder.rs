@@ -31,6 +31,10 @@ pub struct Binder {
     /// Views and macros that are being bound: one of them inside itself is an error.
     pub(crate) open_definitions: Vec<String>,
     pub(crate) depth: usize,
+    /// Parts of expressions that names stood for so far.
+    pub(crate) substituted_parts: usize,
+    /// The queries around the one that is bound, whose expressions it stands in, innermost last.
+    pub(crate) enclosing: Vec<Enclosing>,
     /// The columns of values that expressions compute once and use several times.
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
 }
@@ -134,6 +138,16 @@ pub(crate) struct Collected {
     pub groupings: Vec<(ColumnId, Vec<Expr>)>,
 }
 
+/// A query while a subquery in one of its expressions is bound: an aggregate in there may be its own.
+pub(crate) struct Enclosing {
+    /// Where the subquery stands.
+    pub clause: Clause,
+    /// The columns of its FROM.
+    pub columns: ColumnSet,
+    /// Its aggregates so far.
+    pub aggregates: Vec<(ColumnId, AggregateCall)>,
+}
+
 /// What an expression is bound in.
 pub(crate) struct ExprContext<'c> {
     /// What names mean.
@@ -158,6 +172,8 @@ impl Binder {
             keys: Vec::new(),
             open_definitions: Vec::new(),
             depth: 0,
+            substituted_parts: 0,
+            enclosing: Vec::new(),
             shared_values: HashMap::new(),
         }
     }

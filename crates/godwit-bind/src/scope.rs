@@ -114,6 +114,11 @@ impl<'s> Scope<'s> {
         scope
     }
 
+    /// The scopes around this one.
+    pub fn around(&self) -> impl Iterator<Item = &Scope<'s>> {
+        std::iter::successors(self.outer, |scope| scope.outer)
+    }
+
     /// How a path can be read in this scope alone, the best first: a parameter of a lambda; a column of a table, the
     /// longest qualifier before shorter ones; a column without qualifier; an alias.
     pub fn readings(&self, path: &[&str]) -> Vec<Reading<'_>> {
@@ -146,10 +151,10 @@ impl<'s> Scope<'s> {
         self.relations.iter().find(has).map(|table| table.name.join("."))
     }
 
-    /// Is the column one of this scope's tables?
-    pub fn has_column(&self, column: ColumnId) -> bool {
+    /// The columns of this scope's tables.
+    pub fn own_columns(&self) -> ColumnSet {
         let own = self.relations.iter().flat_map(|table| &table.columns).chain(&self.visible);
-        own.into_iter().any(|known| known.column == column)
+        own.map(|known| known.column).collect()
     }
 }
 

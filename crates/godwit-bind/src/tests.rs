@@ -185,6 +185,29 @@ fn queries_mean_what_they_say() {
         ("SELECT k, l.* FROM k FULL JOIN l USING (k)", "1 1 1, 2 NULL NULL, 4 4 7"),
         ("SELECT count(*) FROM k a JOIN k b USING (k) JOIN k c USING (k) JOIN k d USING (k)", "2"),
         ("SELECT k FROM k NATURAL JOIN l", "1"),
+        // Merged columns come first, each side keeps its own.
+        ("SELECT * FROM (VALUES (1, 2)) p(x, k) JOIN (VALUES (3, 2)) q(y, k) USING (k)", "2 1 3"),
+        (
+            "SELECT * FROM (VALUES (1, 2)) p(x, k) JOIN (VALUES (3, 2)) q(y, k) USING (k) \
+             JOIN (VALUES (4, 3, 2)) r(z, y, k) USING (k, y)",
+            "2 3 1 4",
+        ),
+        (
+            "SELECT * FROM (VALUES (1, 2)) p(x, k) JOIN (VALUES (3, 2)) q(y, k) USING (k) \
+             JOIN (VALUES (4, 3, 2)) r(z, y, k) USING (y)",
+            "3 2 1 4 2",
+        ),
+        ("SELECT * FROM (VALUES (1, 2, 3)) p(x, b, a) NATURAL JOIN (VALUES (3, 2, 5)) q(a, b, y)", "2 3 1 5"),
+        (
+            "SELECT p.*, q.*, * FROM k p FULL JOIN l q USING (k)",
+            "1 1 1 1 1 1 1, 2 5 NULL NULL 2 5 NULL, NULL NULL 4 7 4 NULL 7",
+        ),
+        ("SELECT * FROM k p RIGHT JOIN l q USING (k) LEFT JOIN l r USING (k, y)", "1 1 1, 4 7 NULL"),
+        ("SELECT * FROM (SELECT a AS x, a AS y FROM t) p JOIN (SELECT 2 AS x) q USING (x)", "2 2"),
+        (
+            "SELECT i FROM k p LEFT JOIN n ON p.x = n.i + 4 FULL JOIN (SELECT i FROM n WHERE i = 2) m USING (i)",
+            "1, 2, NULL",
+        ),
         // Equal projections on top of each other.
         ("SELECT x FROM (SELECT x*2 AS x FROM (SELECT x*2 AS x FROM (SELECT 1 AS x)))", "4"),
         // Names.
@@ -205,6 +228,25 @@ fn queries_mean_what_they_say() {
         ("SELECT count(*) FROM g GROUP BY ()", "3"),
         ("SELECT g FROM g GROUP BY g HAVING max(v) > 5", "1"),
         ("SELECT g, (SELECT max(a) FROM t WHERE a <= g.g) FROM g GROUP BY g", "1 1, 2 2"),
+        // An item of SELECT is bound once, so that its subquery is the key's.
+        ("SELECT (SELECT max(a) FROM t) AS m, count(*) FROM g GROUP BY m", "3 3"),
+        ("SELECT (SELECT max(a) FROM t WHERE a <= g) AS m, count(*) FROM g GROUP BY 1 ORDER BY m DESC", "2 1, 1 2"),
+        ("SELECT (SELECT max(a) FROM t) + g, count(*) FROM g GROUP BY (SELECT max(a) FROM t) + g", "4 2, 5 1"),
+        ("SELECT (SELECT max(a) FROM t WHERE a <= g) AS m FROM g GROUP BY ALL HAVING m > 1", "2"),
+        ("SELECT EXISTS (SELECT 1 FROM t WHERE a = v - 4) AS e, count(*) FROM g WHERE e GROUP BY e", "true 2"),
+        ("SELECT (SELECT max(b) FROM t WHERE a = g) AS m, v FROM g QUALIFY m = 10 ORDER BY m, v", "10 5, 10 6"),
+        ("SELECT (SELECT max(a) FROM t) AS m, g FROM g GROUP BY ROLLUP (m, g)", "3 1, 3 2, 3 NULL, NULL NULL"),
+        // An aggregate belongs to the innermost query that it has a column of.
+        ("SELECT (SELECT max(g.v)) FROM g", "6"),
+        ("SELECT g, (SELECT a FROM t WHERE a = count(g.v)) FROM g GROUP BY g", "1 2, 2 NULL"),
+        ("SELECT g FROM g GROUP BY g HAVING EXISTS (SELECT 1 FROM t WHERE b < sum(g.v))", "1"),
+        ("SELECT sum(v), (SELECT sum(v) + (SELECT min(g.v))) FROM g", "11 16"),
+        ("SELECT (SELECT max(t.a + g.v) FROM t) FROM g WHERE v = 5", "8"),
+        ("SELECT (SELECT sum(a) FROM t WHERE a < max(g.v)) FROM g", "6"),
+        ("SELECT g FROM g ORDER BY (SELECT max(g.v))", "must be in GROUP BY"),
+        ("SELECT v FROM g WHERE EXISTS (SELECT 1 FROM t WHERE a = max(g.v))", "WHERE"),
+        ("SELECT sum((SELECT max(g.v))) FROM g", "the arguments of an aggregate"),
+        ("SELECT x FROM g, LATERAL (SELECT max(g.v) AS x) u", "the aggregate max can't stand in FROM"),
         // Windows.
         (
             "SELECT x, count(*) OVER (w ORDER BY x) FROM (VALUES (1,1),(2,1),(3,2),(4,2)) t(x,y) WINDOW w AS (PARTITION BY y) ORDER BY x",
@@ -232,6 +274,18 @@ fn queries_mean_what_they_say() {
         ("SELECT x, o FROM unnest([7, 8]) WITH ORDINALITY u(x, o)", "7 1, 8 2"),
         ("SELECT unnest([1, 2]), a FROM t WHERE a = 3", "1 3, 2 3"),
         ("SELECT count(*) FROM range(5)", "5"),
+        // UNNEST in the SELECT list.
+        ("SELECT unnest({'x': 1, 'y': 'z'}), a FROM t WHERE a = 3", "1 z 3"),
+        ("SELECT unnest([{'x': 1}, {'x': 2}])", "{'x': 1}, {'x': 2}"),
+        ("SELECT unnest([{'x': 1}, {'x': 2}], recursive := true)", "1, 2"),
+        ("SELECT unnest([[1, 2], [3]], recursive := true), a FROM t WHERE a = 3", "1 3, 2 3, 3 3"),
+        ("SELECT unnest([[[1, 2]], [[3]]], max_depth := 2)", "[1, 2], [3]"),
+        ("SELECT unnest({'x': [1, 2], 'y': {'z': 3}}, recursive := true)", "1 3, 2 3"),
+        ("SELECT unnest(unnest([[1], [2]]))", "1, 2"),
+        ("SELECT unnest({'x': 1}) + 1", "2"),
+        ("SELECT unnest({'x': 1, 'y': 2}) + 1", "several columns"),
+        ("SELECT unnest(1)", "unnest takes a list or a struct, this is INTEGER"),
+        ("SELECT unnest([1], depth := 2)", "no option depth"),
         ("SELECT (SELECT max(x) FROM (SELECT a AS x)) FROM t", "1, 2, 3"),
         // Wildcards.
         ("SELECT * EXCLUDE (a) FROM t WHERE a = 1", "10"),

@@ -8,12 +8,14 @@ mod memory_tag;
 mod named;
 mod size;
 mod sql_state;
+mod stack;
 
 pub use error::{Error, ErrorKind, Position, Result, Span};
 pub use memory_tag::MemoryTag;
 pub use named::Named;
 pub use size::{format_bytes, parse_bytes};
 pub use sql_state::SqlState;
+pub use stack::{INLINE_LEVELS_MAX, with_stack};
 
 /// Returns early with an [`Error`] of the given kind: `bail!(User, "no table named {name}")`.
 #[macro_export]

@@ -32,6 +32,8 @@ impl SqlState {
     pub const SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION: SqlState = SqlState("42000");
     /// Text that isn't a statement.
     pub const SYNTAX_ERROR: SqlState = SqlState("42601");
+    /// There is no prepared statement of that name.
+    pub const INVALID_SQL_STATEMENT_NAME: SqlState = SqlState("26000");
     /// Nested or combined beyond what is planned.
     pub const STATEMENT_TOO_COMPLEX: SqlState = SqlState("54001");
     /// No such column.

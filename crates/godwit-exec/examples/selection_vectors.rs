@@ -6,10 +6,10 @@
 
 use std::time::Instant;
 
-use arrow_schema::{DataType, Field, Schema};
-use datafusion_common::DFSchema;
-use datafusion_expr::{cast, col, lit};
-use godwit_expression::{CompileContext, Predicate};
+use arrow_schema::DataType;
+use godwit_expression::{Layout, PlanContext, Predicate};
+use godwit_plan::{Arithmetic, ColumnId, Comparison, Expr, ExprKind, Plan};
+use godwit_types::{SqlType, Value};
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, Vector};
 
 const ROUNDS: usize = 400;
@@ -57,12 +57,15 @@ fn measure(predicate: &Predicate, chunk: &Chunk) -> (u128, u128) {
 fn main() {
     println!("columns,form,predicate_ns,selections_ns");
     for columns in [1, 2, 3, 4, 6, 8, 10, 12, 16] {
-        let names = (0..columns).map(|number| Field::new(format!("id{number}"), DataType::Int64, false));
-        let schema = DFSchema::try_from(Schema::new(names.collect::<Vec<_>>())).expect("different names");
+        let mut plan = Plan::new();
+        let ids: Vec<ColumnId> = (0..columns).map(|_| plan.add_column("id", SqlType::BigInt, false)).collect();
         let types = vec![ColumnType::new(DataType::Int64, false).expect("a plain type"); columns];
-        let filter = (cast(col("id0"), DataType::Float64) / lit(100.0)).lt(lit(0.3));
-        let predicate =
-            Predicate::compile([&filter], &schema, &types, &CompileContext::default()).expect("a plain filter");
+        let first = Expr::new(ExprKind::Column(ids[0]), SqlType::BigInt, false).cast_to(&SqlType::Double);
+        let [hundred, limit] = [100.0, 0.3].map(|number| Expr::literal(Value::Float(number), SqlType::Double));
+        let share = ExprKind::Arithmetic(Arithmetic::Divide, Box::new(first), Box::new(hundred));
+        let filter = Expr::compare(Comparison::Less, Expr::new(share, SqlType::Double, false), limit);
+        let layout = Layout { columns: &ids, types: &types };
+        let predicate = Predicate::compile(&[filter], layout, &PlanContext::default()).expect("a plain filter");
         for (form, shared) in [("shared", true), ("own", false)] {
             let (predicate_ns, selections_ns) = measure(&predicate, &chunk(columns, shared));
             println!("{columns},{form},{predicate_ns},{selections_ns}");

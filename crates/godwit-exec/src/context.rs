@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, ErrorKind, Result};
 use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
@@ -16,11 +17,20 @@ pub struct CancelToken(Arc<CancelState>);
 #[derive(Default)]
 struct CancelState {
     is_cancelled: AtomicBool,
+    /// When the statement has taken too long, and how long that is.
+    deadline: Option<(Instant, Duration)>,
     /// Called once, by whoever cancels: for what doesn't look at the flag by itself.
     listeners: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 impl CancelToken {
+    /// A token of a statement that may take so long. Whoever works on it sees that its time is over; one that waits to be
+    /// admitted or read is stopped when it goes on.
+    pub fn with_timeout(timeout: Option<Duration>) -> Self {
+        let deadline = timeout.and_then(|timeout| Some((Instant::now().checked_add(timeout)?, timeout)));
+        Self(Arc::new(CancelState { deadline, ..CancelState::default() }))
+    }
+
     /// Asks the query to stop; workers see it at their next chunk.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
@@ -41,9 +51,18 @@ impl CancelToken {
         self.0.is_cancelled.load(Ordering::SeqCst)
     }
 
-    /// An error once cancelled.
+    /// An error once cancelled, or when the time is over.
     pub fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+        if self.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        match self.0.deadline {
+            Some((deadline, timeout)) if Instant::now() >= deadline => {
+                let message = format!("the statement took longer than its statement_timeout of {timeout:?}");
+                Err(Error::new(ErrorKind::Cancelled, message))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! Execution: pipelines, the scheduler, the operators, and the planner that turns a logical plan into them.
+//! Execution: pipelines, the scheduler, the operators, and the physical planner, which makes them of a plan.
 //!
 //! ```text
-//! LogicalPlan ──planner──▶ QueryPlan: pipelines in dependency order
+//! Plan ──physical/──▶ PhysicalPlan: pipelines in dependency order
 //!                            source ─▶ transform ─▶ … ─▶ sink          (pipeline.rs: the three roles)
 //!                              └── morsels, by every worker in parallel (scheduler.rs)
 //! ```
@@ -21,8 +21,9 @@ mod key_filter;
 pub mod metrics;
 pub mod nested_loop_join;
 pub mod operators;
+mod physical;
 pub mod pipeline;
-mod planner;
+mod recursion;
 mod scan;
 pub mod scan_filter;
 mod scheduler;
@@ -42,7 +43,7 @@ pub use explain::ExplainNode;
 pub use json::Json;
 pub use key_filter::KeyFilter;
 pub use operators::NothingSink;
-pub use planner::{PhysicalPlan, plan_query};
+pub use physical::{PhysicalPlan, plan_query};
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};
 pub use scheduler::WorkerPool;
 pub use table_sample::{SampledRows, SampledTable, pick_sample, sampled_values};

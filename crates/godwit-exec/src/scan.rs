@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use datafusion_expr::Expr;
 use godwit_common::Result;
 use godwit_expression::{Expression, TextDomain};
 use godwit_memory::BufferManager;
@@ -11,6 +10,7 @@ use godwit_vector::{RowType, ValueRange, Vector};
 use crate::QueryContext;
 use crate::key_filter::KeyFilter;
 use crate::pipeline::Source;
+use crate::scan_filter::Conjunct;
 
 /// A table that can be scanned. Implemented by the file readers; reached from the catalog through a [`TableHandle`].
 pub trait Table: Send + Sync {
@@ -48,9 +48,9 @@ pub struct ScanRequest {
     pub name: String,
     /// Columns of the table to emit, in this order. May be empty: then only row counts matter.
     pub columns: Vec<usize>,
-    /// Conjuncts over the table's columns (by name, unqualified or qualified); only rows where all are true come out.
-    /// Their columns need not be among `columns`.
-    pub filters: Vec<Expr>,
+    /// Conjuncts over the table's columns; only rows where all are true come out. Their columns need not be among
+    /// `columns`.
+    pub filters: Vec<Conjunct>,
     /// Filters on emitted columns that arrive from joins before the scan starts.
     pub join_filters: Vec<ScanFilter>,
     /// Enough rows, if all that is wanted is a few (a hint: more may come out).

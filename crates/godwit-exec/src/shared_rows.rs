@@ -29,19 +29,35 @@ pub(crate) struct SharedRows {
     /// Complete, for the readers that haven't started.
     pages: Mutex<Option<Arc<RowPages>>>,
     readers_to_start: AtomicUsize,
+    /// They stay when their readers are done: others may come.
+    is_kept: bool,
     metrics: Arc<OperatorMetrics>,
 }
 
 impl SharedRows {
     /// Rows of such columns, at least one, none of them nested. `EXPLAIN` shows them as `name`.
     pub(crate) fn new(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
+        Self::make(columns, query, name, false)
+    }
+
+    /// The same, of which readers may be made at any time. The pages go with the last reference.
+    pub(crate) fn kept(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
+        Self::make(columns, query, name, true)
+    }
+
+    fn make(columns: &[PhysicalType], query: &QueryContext, name: String, is_kept: bool) -> Result<Arc<Self>> {
         let metrics = OperatorMetrics::new(name);
         let memory = query.memory.scoped(metrics.memory().clone());
         let layout = RowLayout::new(columns, RowLayoutOptions::default())?;
         let collected = Mutex::new(RowCollection::new(&memory, &layout, None));
         let chunk_rows = query.settings.chunk_rows;
         let (pages, readers_to_start) = (Mutex::default(), AtomicUsize::new(0));
-        Ok(Arc::new(Self { layout, memory, chunk_rows, collected, pages, readers_to_start, metrics }))
+        Ok(Arc::new(Self { layout, memory, chunk_rows, collected, pages, readers_to_start, is_kept, metrics }))
+    }
+
+    /// Are there no rows? Asked when they are complete.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pages.lock().as_ref().is_none_or(|pages| pages.rows() == 0)
     }
 
     /// Where the subplan's pipelines end.
@@ -63,7 +79,7 @@ impl SharedRows {
     fn take_pages(&self) -> Arc<RowPages> {
         let mut pages = self.pages.lock();
         let is_last = self.readers_to_start.fetch_sub(1, Ordering::Relaxed) == 1;
-        let taken = if is_last { pages.take() } else { pages.clone() };
+        let taken = if is_last && !self.is_kept { pages.take() } else { pages.clone() };
         taken.expect("the rows are complete before a reader starts")
     }
 }

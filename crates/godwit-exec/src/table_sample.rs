@@ -14,19 +14,16 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::SchemaRef;
-use datafusion_common::DFSchema;
-use datafusion_expr::Expr;
 use godwit_common::MemoryTag;
-use godwit_expression::{CompileContext, Predicate};
+use godwit_expression::{PlanContext, Predicate};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_sql::{SampleCount, TableSample};
+use godwit_plan::{ColumnId, Expr, SampleCount, TableSample};
 use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::{CHUNK_ROWS, Chunk, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use crate::scan::Table;
-use crate::scan_filter;
+use crate::scan_filter::Conjunct;
 
 /// Rows of the sample of a large table: a filter that one in a hundred rows passes is estimated within a tenth.
 const SAMPLE_ROWS: usize = 8192;
@@ -109,13 +106,20 @@ pub fn sampled_values(pieces: &[Vector]) -> Option<Vector> {
 /// The sample of a table, column by column as filters and joins ask for them.
 pub struct SampledTable {
     table: Arc<dyn Table>,
-    schema: SchemaRef,
     /// Of the table, those that are deleted and take part in [`pick_sample`] included.
     rows: u64,
     memory: BufferManager,
     columns: Vec<OnceLock<Option<Vector>>>,
     reservation: Mutex<Option<Reservation>>,
-    known: Mutex<Vec<(Vec<Expr>, Arc<Passed>)>>,
+    known: Mutex<Vec<(Asked, Arc<Passed>)>>,
+}
+
+/// Filters that were asked about.
+#[derive(PartialEq)]
+struct Asked {
+    filters: Vec<Expr>,
+    /// The columns that they use, and where these are in the table.
+    columns: Vec<(ColumnId, usize)>,
 }
 
 /// What passed a filter.
@@ -126,11 +130,11 @@ struct Passed {
 }
 
 impl SampledTable {
-    /// The sample of a table of these columns and so many rows.
-    pub fn new(table: Arc<dyn Table>, schema: &SchemaRef, rows: u64, memory: &BufferManager) -> Self {
+    /// The sample of a table of so many rows.
+    pub fn new(table: Arc<dyn Table>, rows: u64, memory: &BufferManager) -> Self {
         let columns = table.row_type().iter().map(|_| OnceLock::new()).collect();
-        let (schema, memory) = (schema.clone(), memory.clone());
-        Self { table, schema, rows, memory, columns, reservation: Mutex::default(), known: Mutex::default() }
+        let memory = memory.clone();
+        Self { table, rows, memory, columns, reservation: Mutex::default(), known: Mutex::default() }
     }
 
     fn column(&self, column: usize) -> Option<Vector> {
@@ -153,23 +157,29 @@ impl SampledTable {
         Some(values)
     }
 
-    fn passed(&self, filters: &[Expr]) -> Option<Arc<Passed>> {
-        if let Some((_, passed)) = self.known.lock().iter().find(|(known, _)| known == filters) {
+    fn passed(&self, filters: &[Expr], columns: &[(ColumnId, usize)]) -> Option<Arc<Passed>> {
+        if filters.iter().any(Expr::has_subquery) {
+            return None;
+        }
+        let is_used = |column: ColumnId| filters.iter().any(|filter| filter.columns().contains(column));
+        let columns = columns.iter().copied().filter(|&(column, _)| is_used(column)).collect();
+        let asked = Asked { filters: filters.to_vec(), columns };
+        if let Some((_, passed)) = self.known.lock().iter().find(|(known, _)| *known == asked) {
             return Some(passed.clone());
         }
-        let passed = Arc::new(self.evaluate(filters)?);
+        let passed = Arc::new(self.evaluate(&asked)?);
         let mut known = self.known.lock();
         if known.len() >= REMEMBERED_FILTERS {
             known.remove(0);
         }
-        known.push((filters.to_vec(), passed.clone()));
+        known.push((asked, passed.clone()));
         Some(passed)
     }
 
-    fn evaluate(&self, filters: &[Expr]) -> Option<Passed> {
-        let conjuncts = scan_filter::conjuncts(filters).ok()?;
-        let (schema, row_type) = (DFSchema::try_from(self.schema.clone()).ok()?, self.table.row_type());
-        let predicate = Predicate::compile(&conjuncts, &schema, row_type, &CompileContext::default()).ok()?;
+    fn evaluate(&self, asked: &Asked) -> Option<Passed> {
+        let (types, context) = (self.table.row_type(), PlanContext::default());
+        let conjuncts = Conjunct::of_plan(&asked.filters, &asked.columns, types, &context).ok()?;
+        let predicate = Predicate::new(conjuncts.into_iter().map(|conjunct| conjunct.expression).collect());
         let used = predicate.columns_used();
         if used.is_empty() {
             return None;
@@ -193,21 +203,20 @@ impl SampledTable {
 }
 
 impl TableSample for SampledTable {
-    fn passing(&self, filters: &[Expr]) -> Option<SampleCount> {
-        Some(self.passed(filters)?.count)
+    fn passing(&self, filters: &[Expr], columns: &[(ColumnId, usize)]) -> Option<SampleCount> {
+        Some(self.passed(filters, columns)?.count)
     }
 
-    fn keys(&self, filters: &[Expr], column: &str) -> Option<Vec<i64>> {
-        let index = self.schema.index_of(column).ok()?;
-        if !matches!(self.table.row_type()[index].physical, PhysicalType::I32 | PhysicalType::I64) {
+    fn keys(&self, filters: &[Expr], columns: &[(ColumnId, usize)], column: usize) -> Option<Vec<i64>> {
+        if !matches!(self.table.row_type()[column].physical, PhysicalType::I32 | PhysicalType::I64) {
             return None;
         }
         let values = match filters {
             [] if self.is_whole() && self.rows > REMEMBERED_ROWS as u64 => return None,
-            [] => self.column(index)?,
+            [] => self.column(column)?,
             filters => {
-                let passed = self.passed(filters)?;
-                self.column(index)?.take(passed.selected.as_ref()?)
+                let passed = self.passed(filters, columns)?;
+                self.column(column)?.take(passed.selected.as_ref()?)
             }
         };
         let flat = values.to_flat();

@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 
 use arrow_schema::DataType;
 use godwit_common::Result;
+use godwit_expression::{Layout, PlanContext, Predicate};
+use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, StrColumn, Vector, match_flat};
+use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Plan};
+use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, RowType, StrColumn, Vector, match_flat};
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::metrics::OperatorMetrics;
@@ -369,4 +372,15 @@ fn random_string(seed: u64) -> Vec<u8> {
     };
     bytes.extend((0..random.below(6)).map(|_| [0, 1, b'a', b'b', 0xff][random.below(5) as usize]));
     bytes
+}
+
+/// The condition that one column of such a row is less than another, of the same type.
+pub(crate) fn is_less(left: usize, right: usize, types: &RowType) -> Predicate {
+    let mut plan = Plan::new();
+    let ty = sql_type(&types[left].logical).expect("a type of SQL");
+    let columns: Vec<ColumnId> = types.iter().map(|_| plan.add_column("column", ty.clone(), true)).collect();
+    let column = |at: usize| Expr::new(ExprKind::Column(columns[at]), ty.clone(), true);
+    let condition = Expr::compare(Comparison::Less, column(left), column(right));
+    let layout = Layout { columns: &columns, types };
+    Predicate::compile(&[condition], layout, &PlanContext::default()).expect("numbers compare")
 }

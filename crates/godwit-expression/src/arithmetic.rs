@@ -11,11 +11,11 @@
 //! ```
 //!
 //! What may leave L is compared with it afterwards. The result's range is R ∩ L. Decimals are integers: sums need a
-//! common scale, products add the scales, and quotients scale the dividend up first, as the planner's type says.
+//! common scale, products add the scales, and quotients scale the dividend up first, as the result's type says.
 
 use arrow_schema::DataType;
 use datafusion_common::ScalarValue;
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, SqlState};
 use godwit_vector::kernels::arithmetic::{self as kernels, Arithmetic, ArithmeticError};
 use godwit_vector::kernels::cast::{all_in, convert};
 use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
@@ -23,6 +23,23 @@ use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
 use crate::cast::{limit_of, to_physical};
 use crate::expression::Kernel;
 use crate::{Expression, range};
+
+/// What integer arithmetic ends in.
+pub(crate) struct Target<'t> {
+    pub(crate) logical: &'t DataType,
+    /// The values that the SQL type allows.
+    pub(crate) limit: ValueRange,
+    /// What overflows, for messages.
+    pub(crate) what: &'static str,
+}
+
+impl<'t> Target<'t> {
+    /// An integer or decimal type.
+    pub(crate) fn of(logical: &'t DataType) -> Self {
+        let what = if matches!(logical, DataType::Decimal128(..)) { "decimal" } else { "integer" };
+        Self { logical, limit: limit_of(logical).expect("an integer type"), what }
+    }
+}
 
 /// Compiles `left op right`, numbers of matching kinds, to a result of type `logical`; `text` is for messages.
 pub(crate) fn compile(
@@ -35,12 +52,23 @@ pub(crate) fn compile(
     if logical.is_floating() {
         return Ok(float(op, left, right, logical));
     }
+    compile_exact(op, left, right, &Target::of(logical), text)
+}
+
+/// Compiles `left op right` of integers and decimals.
+pub(crate) fn compile_exact(
+    op: Arithmetic,
+    left: Expression,
+    right: Expression,
+    target: &Target<'_>,
+    text: &str,
+) -> Result<Expression> {
     let scale = |logical: &DataType| match logical {
         DataType::Decimal32(_, s) | DataType::Decimal64(_, s) | DataType::Decimal128(_, s) => *s as i32,
         _ => 0,
     };
     let (left_scale, right_scale, result_scale) =
-        (scale(&left.output().logical), scale(&right.output().logical), scale(logical));
+        (scale(&left.output().logical), scale(&right.output().logical), scale(target.logical));
     let (left, right) = match op {
         Arithmetic::Multiply if left_scale + right_scale == result_scale => (left, right),
         Arithmetic::Multiply => return Err(Error::unsupported(format!("a product of scale {result_scale} in {text}"))),
@@ -52,7 +80,7 @@ pub(crate) fn compile(
             digits => (left, scaled_up(right, -digits, text)?),
         },
     };
-    Ok(integer(op, left, right, logical, text))
+    Ok(integer(op, left, right, target, text))
 }
 
 /// Compiles `-argument`.
@@ -61,8 +89,13 @@ pub(crate) fn compile_negation(argument: Expression, text: &str) -> Expression {
     if output.logical.is_floating() {
         return Expression::strict(FloatNegation, vec![argument], output);
     }
-    let zero = integer_literal(0, &output.logical);
-    integer(Arithmetic::Subtract, zero, argument, &output.logical, text)
+    compile_exact_negation(argument, &Target::of(&output.logical), text)
+}
+
+/// Compiles `-argument` of an integer or decimal.
+pub(crate) fn compile_exact_negation(argument: Expression, target: &Target<'_>, text: &str) -> Expression {
+    let zero = integer_literal(0, target.logical);
+    integer(Arithmetic::Subtract, zero, argument, target, text)
 }
 
 /// Multiplies by 10^digits; the result is an intermediate that may exceed the argument's SQL type.
@@ -76,7 +109,7 @@ pub(crate) fn scaled_up(argument: Expression, digits: i32, text: &str) -> Result
         .ok_or_else(|| Error::user(format!("the scales of the decimals in {text} are too far apart")))?;
     let intermediate = DataType::Decimal128(38, 0);
     let factor = integer_literal(factor, &intermediate);
-    Ok(integer(Arithmetic::Multiply, argument, factor, &intermediate, text))
+    Ok(integer(Arithmetic::Multiply, argument, factor, &Target::of(&intermediate), text))
 }
 
 /// A literal whose value inside is `value`, in `i64` if that suffices.
@@ -97,7 +130,8 @@ fn float(op: Arithmetic, left: Expression, right: Expression, logical: &DataType
 }
 
 /// The integer operation on unscaled values of one scale.
-fn integer(op: Arithmetic, left: Expression, right: Expression, logical: &DataType, text: &str) -> Expression {
+fn integer(op: Arithmetic, left: Expression, right: Expression, target: &Target<'_>, text: &str) -> Expression {
+    let Target { logical, limit, what } = *target;
     let bound = |argument: &Expression| argument.output().bound().expect("an integer type");
     let (a, b) = (bound(&left), bound(&right));
     let exact = match op {
@@ -107,7 +141,6 @@ fn integer(op: Arithmetic, left: Expression, right: Expression, logical: &DataTy
         Arithmetic::Divide => range::divide(a, b),
         Arithmetic::Remainder => range::remainder(a, b),
     };
-    let limit = limit_of(logical).expect("an integer type");
     let narrow = a.fits(PhysicalType::I64) && b.fits(PhysicalType::I64);
     let divides = matches!(op, Arithmetic::Divide | Arithmetic::Remainder);
     let by_zero = divides && b.min <= 0 && 0 <= b.max;
@@ -136,7 +169,7 @@ fn integer(op: Arithmetic, left: Expression, right: Expression, logical: &DataTy
         limit: (leaves_limit && !limit_is_type).then_some(limit),
         can_fail: by_zero || leaves_limit,
         physical,
-        what: if matches!(logical, DataType::Decimal128(..)) { "decimal" } else { "integer" },
+        what,
         text: shortened(text),
     };
     let nullable = left.output().nullable || right.output().nullable;
@@ -146,7 +179,7 @@ fn integer(op: Arithmetic, left: Expression, right: Expression, logical: &DataTy
 }
 
 /// Expressions quoted in messages are cut here.
-const TEXT_CHARS_MAX: usize = 80;
+pub(crate) const TEXT_CHARS_MAX: usize = 80;
 
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(TEXT_CHARS_MAX) {
@@ -192,8 +225,13 @@ struct IntegerArithmetic {
 
 impl IntegerArithmetic {
     fn overflow(&self) -> Error {
-        Error::user(format!("{} overflow in {}", self.what, self.text))
-            .with_hint("cast an operand to a wider type, such as BIGINT, DECIMAL(38, 0) or DOUBLE")
+        let error = Error::user(format!("{} overflow in {}", self.what, self.text));
+        match self.what {
+            "integer" | "decimal" => error
+                .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
+                .with_hint("cast an operand to a wider type, such as BIGINT, DECIMAL(38, 0) or DOUBLE"),
+            _ => error.with_code(SqlState::DATETIME_FIELD_OVERFLOW),
+        }
     }
 }
 
@@ -223,8 +261,10 @@ impl Kernel for IntegerArithmetic {
     }
 }
 
-fn division_by_zero(text: &str) -> Error {
-    Error::user(format!("division by zero in {text}")).with_hint("divide by NULLIF(divisor, 0) to get NULL instead")
+pub(crate) fn division_by_zero(text: &str) -> Error {
+    Error::user(format!("division by zero in {text}"))
+        .with_code(SqlState::DIVISION_BY_ZERO)
+        .with_hint("divide by NULLIF(divisor, 0) to get NULL instead")
 }
 
 struct FloatArithmetic {

@@ -4,19 +4,30 @@ use std::cell::RefCell;
 
 use godwit_vector::{Chunk, Vector};
 
+use crate::expression::LocalId;
+
 enum Source<'a> {
     Chunk(&'a Chunk),
     /// These rows of another batch.
     Rows(&'a Batch<'a>, &'a [u32]),
     /// One column only, given densely.
     Column(usize, Vector),
+    /// Another batch and the value of a Let.
+    Local(&'a Batch<'a>, LocalId, Vector),
+}
+
+/// What is asked of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    Column(usize),
+    Local(LocalId),
 }
 
 /// Gives columns densely, gathering each at most once however often the expression refers to it.
 pub(crate) struct Batch<'a> {
     source: Source<'a>,
     rows: usize,
-    gathered: RefCell<Vec<(usize, Vector)>>,
+    gathered: RefCell<Vec<(Slot, Vector)>>,
 }
 
 impl<'a> Batch<'a> {
@@ -34,6 +45,11 @@ impl<'a> Batch<'a> {
         Batch { source: Source::Rows(self, rows), rows: rows.len(), gathered: RefCell::default() }
     }
 
+    /// The same rows, with the value of a Let.
+    pub(crate) fn with_local(&'a self, id: LocalId, value: Vector) -> Batch<'a> {
+        Batch { source: Source::Local(self, id, value), rows: self.rows, gathered: RefCell::default() }
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
@@ -41,22 +57,33 @@ impl<'a> Batch<'a> {
     /// Column `index`, one value per row.
     pub(crate) fn column(&self, index: usize) -> Vector {
         match &self.source {
-            Source::Chunk(chunk) if chunk.column(index).selection.is_none() => return chunk.dense(index),
+            Source::Chunk(chunk) if chunk.column(index).selection.is_none() => chunk.dense(index),
+            Source::Chunk(chunk) => self.gathered(Slot::Column(index), || chunk.dense(index)),
+            Source::Rows(batch, rows) => self.gathered(Slot::Column(index), || batch.column(index).take(rows)),
+            Source::Local(batch, _, _) => batch.column(index),
             Source::Column(only, vector) => {
                 assert_eq!(*only, index, "the expression uses one column");
-                return vector.clone();
+                vector.clone()
             }
-            _ => {}
         }
-        if let Some((_, vector)) = self.gathered.borrow().iter().find(|(gathered, _)| *gathered == index) {
+    }
+
+    /// The value of the Let `id` around what is evaluated.
+    pub(crate) fn local(&self, id: LocalId) -> Vector {
+        match &self.source {
+            Source::Local(_, own, value) if *own == id => value.clone(),
+            Source::Local(batch, _, _) => batch.local(id),
+            Source::Rows(batch, rows) => self.gathered(Slot::Local(id), || batch.local(id).take(rows)),
+            Source::Chunk(_) | Source::Column(..) => unreachable!("locals stand in the body of their Let"),
+        }
+    }
+
+    fn gathered(&self, slot: Slot, gather: impl FnOnce() -> Vector) -> Vector {
+        if let Some((_, vector)) = self.gathered.borrow().iter().find(|(gathered, _)| *gathered == slot) {
             return vector.clone();
         }
-        let vector = match &self.source {
-            Source::Chunk(chunk) => chunk.dense(index),
-            Source::Rows(batch, rows) => batch.column(index).take(rows),
-            Source::Column(..) => unreachable!("returned above"),
-        };
-        self.gathered.borrow_mut().push((index, vector.clone()));
+        let vector = gather();
+        self.gathered.borrow_mut().push((slot, vector.clone()));
         vector
     }
 }

@@ -1,8 +1,8 @@
 //! Bitwise operators of integers.
 
 use arrow_schema::DataType;
-use datafusion_expr::Operator;
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, SqlState};
+use godwit_functions::Operator;
 use godwit_vector::kernels::arithmetic::binary;
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::{ColumnType, PhysicalType, Vector};
@@ -10,36 +10,63 @@ use godwit_vector::{ColumnType, PhysicalType, Vector};
 use crate::Expression;
 use crate::expression::Kernel;
 
-/// Compiles `left op right` for integers of up to 64 bits.
+/// Compiles `left op right` for integers of up to 64 bits; for the operator of one operand, `right` doesn't matter.
 pub(crate) fn compile(op: Operator, left: Expression, right: Expression, logical: &DataType) -> Result<Expression> {
-    if !logical.is_integer() {
-        return Err(Error::unsupported(format!("the operator {op} on {logical}")));
-    }
     let output = ColumnType::new(logical.clone(), left.output().nullable || right.output().nullable)?;
-    let kernel = Bits { op, width: output.physical.width_bytes() as u32 * 8, physical: output.physical };
+    let kernel = Bits { op, width: output.physical.width_bytes() as i64 * 8, physical: output.physical };
     Ok(Expression::strict(kernel, vec![left, right], output))
 }
 
 struct Bits {
     op: Operator,
-    /// Of the type, in bits: shifts count modulo it.
-    width: u32,
+    /// Of the type, in bits: shifts are by less.
+    width: i64,
     physical: PhysicalType,
 }
 
+impl Bits {
+    fn is_shift(&self) -> bool {
+        matches!(self.op, Operator::ShiftLeft | Operator::ShiftRight)
+    }
+
+    /// Fails if a row is shifted by more than there are bits. NULL is shifted by nothing.
+    fn check_shifts(&self, shifted: &Vector, by: &Vector, rows: usize) -> Result<()> {
+        let flat = by.to_flat();
+        let by_rows = flat.values::<i64>();
+        let is_out = |row: usize| !(0..self.width).contains(&by_rows[row]) && shifted.is_valid(row) && by.is_valid(row);
+        let Some(row) = (0..rows).find(|&row| is_out(row)) else { return Ok(()) };
+        let message = match (self.physical, by_rows[row]) {
+            (PhysicalType::U64, by) => format!("the shift {} is out of range from 0 to 63", by as u64),
+            (_, by) => format!("the shift {by} is out of range from 0 to {}", self.width - 1),
+        };
+        Err(Error::user(message).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE))
+    }
+}
+
 impl Kernel for Bits {
-    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
         let (a, b) = (convert(&arguments[0], PhysicalType::I64), convert(&arguments[1], PhysicalType::I64));
-        let width = self.width;
+        if self.is_shift() {
+            self.check_shifts(&a, &b, rows)?;
+        }
         let unsigned = self.physical == PhysicalType::U64;
         let result = match self.op {
-            Operator::BitwiseAnd => binary(&a, &b, |x: i64, y: i64| x & y),
-            Operator::BitwiseOr => binary(&a, &b, |x: i64, y: i64| x | y),
-            Operator::BitwiseXor => binary(&a, &b, |x: i64, y: i64| x ^ y),
-            Operator::BitwiseShiftLeft => binary(&a, &b, |x: i64, y: i64| x << (y as u32 % width)),
-            _ if unsigned => binary(&a, &b, |x: i64, y: i64| ((x as u64) >> (y as u32 % width)) as i64),
-            _ => binary(&a, &b, |x: i64, y: i64| x >> (y as u32 % width)),
+            Operator::BitAnd => binary(&a, &b, |x: i64, y: i64| x & y),
+            Operator::BitOr => binary(&a, &b, |x: i64, y: i64| x | y),
+            Operator::BitXor => binary(&a, &b, |x: i64, y: i64| x ^ y),
+            Operator::BitNot => binary(&a, &b, |x: i64, _: i64| !x),
+            // What is under NULL may be shifted by any number: wrapping shifts don't panic.
+            Operator::ShiftLeft => binary(&a, &b, |x: i64, y: i64| x.wrapping_shl(y as u32)),
+            Operator::ShiftRight if unsigned => {
+                binary(&a, &b, |x: i64, y: i64| (x as u64).wrapping_shr(y as u32) as i64)
+            }
+            Operator::ShiftRight => binary(&a, &b, |x: i64, y: i64| x.wrapping_shr(y as u32)),
+            Operator::Concat => unreachable!("text has no bits"),
         };
         Ok(convert(&result, self.physical))
+    }
+
+    fn can_fail(&self) -> bool {
+        self.is_shift()
     }
 }

@@ -1,18 +1,16 @@
-//! Casts.
+//! Casts between numbers, and between layouts of the same values.
 //!
-//! Casts between integers and decimals of one scale cost nothing where the proven range fits the new type: only the SQL
-//! type changes, the values lie as they did. Others check their values against the limits of the new type, or scale
-//! them. What isn't a number goes through Arrow's cast. Decimals are rounded half away from zero, and so are floats that
-//! become decimals; floats that become integers are rounded half to even. Arrow, which folds constants for the planner,
-//! would cut off: `godwit-sql` puts the function `whole` around such operands, which is left out here.
+//! Casts between integers and decimals of one scale cost nothing where the proven range fits the new type: only the type
+//! changes, the values lie as they did. Others check their values against the limits of the new type, or scale them.
+//! Decimals are rounded half away from zero. What SQL calls a cast stands in `compile/casts.rs`.
 
-use arrow_schema::{DataType, TimeUnit};
-use godwit_common::{Error, Result};
+use arrow_schema::DataType;
+use godwit_common::{Error, Result, SqlState};
 use godwit_vector::kernels::arithmetic::unary;
 use godwit_vector::kernels::cast::{all_in, convert, divide_rounded, to_bool};
 use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
 
-use crate::arithmetic::{integer_literal, scaled_up, shortened};
+use crate::arithmetic::{scaled_up, shortened};
 use crate::arrow_call::ArrowCast;
 use crate::expression::{Kernel, Operation};
 use crate::literal::Literal;
@@ -30,7 +28,7 @@ pub(crate) fn limit_of(logical: &DataType) -> Option<ValueRange> {
 }
 
 /// True for integers, decimals and booleans.
-fn is_exact(logical: &DataType) -> bool {
+pub(crate) fn is_exact(logical: &DataType) -> bool {
     logical.is_integer() || is_decimal(logical) || *logical == DataType::Boolean
 }
 
@@ -58,8 +56,8 @@ pub(crate) fn null_literal(logical: &DataType) -> Result<Expression> {
     Ok(Expression::new(Operation::Literal(Literal::of_vector(&vector)), Vec::new(), output))
 }
 
-/// Compiles CAST, or TRY_CAST (NULL instead of an error) if `lenient`.
-pub(crate) fn compile(argument: Expression, to: &DataType, lenient: bool, text: &str) -> Result<Expression> {
+/// Compiles a change of the Arrow type, as far as both types hold the same values of SQL.
+pub(crate) fn compile(argument: Expression, to: &DataType, text: &str) -> Result<Expression> {
     let from = argument.output().logical.clone();
     if from == *to {
         return Ok(argument);
@@ -76,46 +74,60 @@ pub(crate) fn compile(argument: Expression, to: &DataType, lenient: bool, text: 
     if same_bytes || wrapped {
         return Ok(relabelled(&argument, to));
     }
-    let native = native(argument.clone(), to, text)?;
-    Ok(match native {
-        Some(cast) if !lenient || cast.can_fail() == argument.can_fail() => cast,
-        _ => arrow_cast(argument, to, lenient)?,
-    })
+    match to {
+        _ if is_exact(&from) && (to.is_integer() || is_decimal(to)) => {
+            exact_to_exact(argument, &ExactType::of(to), text)
+        }
+        DataType::Float32 | DataType::Float64 if is_exact(&from) || from.is_floating() && from != DataType::Float16 => {
+            Ok(to_float(argument, to))
+        }
+        _ => {
+            let output = ColumnType::new(to.clone(), argument.output().nullable)?;
+            Ok(Expression::strict(ArrowCast { from, to: to.clone() }, vec![argument], output))
+        }
+    }
 }
 
-/// The cast as kernels of our own, if it is one between numbers.
-fn native(argument: Expression, to: &DataType, text: &str) -> Result<Option<Expression>> {
-    let from = argument.output().logical.clone();
-    Ok(match (&from, to) {
-        (a, b) if is_exact(a) && (b.is_integer() || is_decimal(b)) => Some(exact_to_exact(argument, to, text)?),
-        (a, DataType::Boolean) if a.is_integer() || a.is_floating() && *a != DataType::Float16 => {
-            let output = ColumnType { range: None, ..typed(&argument, to, PhysicalType::Bool) };
-            Some(Expression::strict(ToBool, vec![argument], output))
-        }
-        (a, DataType::Float32 | DataType::Float64) if is_exact(a) || a.is_floating() && *a != DataType::Float16 => {
-            Some(to_float(argument, to))
-        }
-        (DataType::Float32 | DataType::Float64, b) if b.is_integer() || is_decimal(b) => {
-            Some(from_float(argument, to, text))
-        }
-        (DataType::Date32, DataType::Timestamp(unit, None)) => Some(date_to_timestamp(argument, *unit, text)),
-        _ => None,
-    })
+/// Something of the same type that can't fail: what is made of it fails only by itself.
+pub(crate) fn unfailing(argument: &Expression) -> Expression {
+    Expression::column(0, argument.output().clone())
 }
 
 /// The same nullability under another type, without a range.
-fn typed(argument: &Expression, logical: &DataType, physical: PhysicalType) -> ColumnType {
+pub(crate) fn typed(argument: &Expression, logical: &DataType, physical: PhysicalType) -> ColumnType {
     ColumnType { logical: logical.clone(), physical, nullable: argument.output().nullable, range: None }
 }
 
 /// The same values under another SQL type.
-fn relabelled(argument: &Expression, to: &DataType) -> Expression {
+pub(crate) fn relabelled(argument: &Expression, to: &DataType) -> Expression {
     argument.retyped(ColumnType { logical: to.clone(), ..argument.output().clone() })
 }
 
-fn exact_to_exact(argument: Expression, to: &DataType, text: &str) -> Result<Expression> {
+/// An integer or decimal type as the end of a cast.
+pub(crate) struct ExactType<'t> {
+    pub(crate) logical: &'t DataType,
+    /// The values inside that the SQL type allows.
+    pub(crate) limit: ValueRange,
+    /// The SQL type, for messages.
+    pub(crate) name: String,
+}
+
+impl<'t> ExactType<'t> {
+    fn of(logical: &'t DataType) -> Self {
+        Self { logical, limit: limit_of(logical).expect("an integer type"), name: logical.to_string() }
+    }
+}
+
+/// Numbers as truth values: all but 0 are TRUE.
+pub(crate) fn to_boolean(argument: Expression) -> Expression {
+    let output = typed(&argument, &DataType::Boolean, PhysicalType::Bool);
+    Expression::strict(ToBool, vec![argument], output)
+}
+
+/// An integer, decimal or boolean as an integer or decimal.
+pub(crate) fn exact_to_exact(argument: Expression, to: &ExactType<'_>, text: &str) -> Result<Expression> {
     let output = argument.output().clone();
-    let to_scale = ColumnType { logical: to.clone(), ..output.clone() }.scale();
+    let to_scale = ColumnType { logical: to.logical.clone(), ..output.clone() }.scale();
     let bool_as_byte = output.physical == PhysicalType::Bool;
     let argument = if bool_as_byte { to_physical(&argument, PhysicalType::U8) } else { argument };
     let bound = argument.output().bound().expect("an integer type");
@@ -125,7 +137,8 @@ fn exact_to_exact(argument: Expression, to: &DataType, text: &str) -> Result<Exp
         _ => {
             let digits = digits.unsigned_abs();
             let physical = if bound.fits(PhysicalType::I64) { PhysicalType::I64 } else { PhysicalType::I128 };
-            let output = ColumnType { range: Some(range::scale_down(bound, digits)), ..typed(&argument, to, physical) };
+            let proven = Some(range::scale_down(bound, digits));
+            let output = ColumnType { range: proven, ..typed(&argument, to.logical, physical) };
             let kernel = ScaleDown { divisor: 10i128.checked_pow(digits).unwrap_or(i128::MAX) };
             Expression::strict(kernel, vec![to_physical(&argument, physical)], output)
         }
@@ -134,21 +147,22 @@ fn exact_to_exact(argument: Expression, to: &DataType, text: &str) -> Result<Exp
 }
 
 /// The same values under the SQL type `to`, checked against its limits unless they are proven to lie inside.
-fn limited(argument: &Expression, to: &DataType, text: &str) -> Expression {
+fn limited(argument: &Expression, to: &ExactType<'_>, text: &str) -> Expression {
     let bound = argument.output().bound().expect("an integer type");
-    let limit = limit_of(to).expect("an integer type");
+    let limit = to.limit;
     if range::contains(limit, bound) {
-        return relabelled(argument, to);
+        return relabelled(argument, to.logical);
     }
     let proven = range::intersect(limit, bound).unwrap_or(limit);
     let wide = argument.output().physical;
     let physical = if wide == PhysicalType::I128 && proven.fits(PhysicalType::I64) { PhysicalType::I64 } else { wide };
-    let output = ColumnType { range: Some(proven), ..typed(argument, to, physical) };
-    let kernel = Limit { limit, physical, to: to.clone(), text: shortened(text) };
+    let output = ColumnType { range: Some(proven), ..typed(argument, to.logical, physical) };
+    let kernel = Limit { limit, physical, to: to.name.clone(), text: shortened(text) };
     Expression::strict(kernel, vec![argument.clone()], output)
 }
 
-fn to_float(argument: Expression, to: &DataType) -> Expression {
+/// An integer, decimal, boolean or float as a float.
+pub(crate) fn to_float(argument: Expression, to: &DataType) -> Expression {
     let scale = argument.output().scale();
     let physical = if *to == DataType::Float32 { PhysicalType::F32 } else { PhysicalType::F64 };
     if scale == 0 {
@@ -156,33 +170,11 @@ fn to_float(argument: Expression, to: &DataType) -> Expression {
         return relabelled(&converted, to);
     }
     let output = typed(&argument, to, physical);
-    Expression::strict(DecimalToFloat { divisor: 10f64.powi(scale as i32), physical }, vec![argument], output)
-}
-
-fn from_float(argument: Expression, to: &DataType, text: &str) -> Expression {
-    let limit = limit_of(to).expect("an integer type");
-    let physical = if limit.fits(PhysicalType::I64) { PhysicalType::I64 } else { PhysicalType::I128 };
-    let output = ColumnType { range: Some(limit), ..typed(&argument, to, physical) };
-    let factor = 10f64.powi(output.scale() as i32);
-    let kernel =
-        FromFloat { factor, to_integer: to.is_integer(), limit, physical, to: to.clone(), text: shortened(text) };
-    Expression::strict(kernel, vec![to_physical(&argument, PhysicalType::F64)], output)
-}
-
-fn date_to_timestamp(argument: Expression, unit: TimeUnit, text: &str) -> Expression {
-    const SECONDS_PER_DAY: i128 = 86_400;
-    let ticks = integer_literal(SECONDS_PER_DAY * ColumnType::ticks_per_second(unit) as i128, &DataType::Int64);
-    let days = relabelled(&argument, &DataType::Int64);
-    use godwit_vector::kernels::arithmetic::Arithmetic::Multiply;
-    let product = crate::arithmetic::compile(Multiply, days, ticks, &DataType::Int64, text);
-    relabelled(&product.expect("integers have no scale"), &DataType::Timestamp(unit, None))
-}
-
-fn arrow_cast(argument: Expression, to: &DataType, lenient: bool) -> Result<Expression> {
-    let mut output = ColumnType::new(to.clone(), argument.output().nullable || lenient)?;
-    output.range = None;
-    let kernel = ArrowCast { from: argument.output().logical.clone(), to: to.clone(), lenient };
-    Ok(Expression::strict(kernel, vec![argument], output))
+    let limit = limit_of(&argument.output().logical).expect("a decimal");
+    let bound = argument.output().bound().and_then(|bound| range::intersect(bound, limit)).unwrap_or(limit);
+    let digits = if physical == PhysicalType::F32 { f32::MANTISSA_DIGITS } else { f64::MANTISSA_DIGITS };
+    let is_exact = range::contains(range::new(-(1 << digits), 1 << digits), bound);
+    Expression::strict(DecimalToFloat { scale: scale as u32, is_exact, physical }, vec![argument], output)
 }
 
 /// The same values in another numeric layout; checked if a value might not fit.
@@ -236,15 +228,16 @@ impl Kernel for ScaleDown {
     }
 }
 
-fn does_not_fit(text: &str, to: &DataType) -> Error {
+pub(crate) fn does_not_fit(text: &str, to: &str) -> Error {
     Error::user(format!("{text}: a value doesn't fit into {to}"))
+        .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
         .with_hint("use a wider type, or TRY_CAST to get NULL instead")
 }
 
 struct Limit {
     limit: ValueRange,
     physical: PhysicalType,
-    to: DataType,
+    to: String,
     text: String,
 }
 
@@ -269,47 +262,39 @@ impl Kernel for ToBool {
     }
 }
 
+/// Powers of ten are exact floats up to here.
+const EXACT_POWER_MAX_F64: u32 = 22;
+const EXACT_POWER_MAX_F32: u32 = 10;
+/// Integers up to here are exact floats.
+const MANTISSA_MAX_F64: u128 = 1 << f64::MANTISSA_DIGITS;
+
 struct DecimalToFloat {
-    divisor: f64,
+    scale: u32,
+    /// The float type holds the unscaled values.
+    is_exact: bool,
     physical: PhysicalType,
 }
 
 impl Kernel for DecimalToFloat {
+    /// The nearest float: a quotient of exact floats is rounded once, others go by way of text.
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let divisor = self.divisor;
-        let values = convert(&arguments[0], PhysicalType::F64);
-        Ok(convert(&unary(&values, |value: f64| value / divisor), self.physical))
-    }
-}
-
-struct FromFloat {
-    factor: f64,
-    to_integer: bool,
-    limit: ValueRange,
-    physical: PhysicalType,
-    to: DataType,
-    text: String,
-}
-
-impl Kernel for FromFloat {
-    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let scaled = match self.to_integer {
-            true => unary(&arguments[0], f64::round_ties_even),
-            false => unary(&arguments[0], |value: f64| (value * self.factor).round()),
-        };
-        let flat = scaled.to_flat();
-        // The limits as floats may be rounded up; the comparison of integers below is exact.
-        let (min, max) = (self.limit.min as f64, self.limit.max as f64);
-        let finite = |row: usize, value: f64| !scaled.is_valid(row) || (min <= value && value <= max);
-        let fits = flat.values::<f64>().iter().enumerate().all(|(row, &value)| finite(row, value));
-        let wide = convert(&scaled, PhysicalType::I128);
-        if !fits || !all_in(&wide, self.limit) {
-            return Err(does_not_fit(&self.text, &self.to));
-        }
-        Ok(convert(&wide, self.physical))
-    }
-
-    fn can_fail(&self) -> bool {
-        true
+        let scale = self.scale;
+        let written = |value: i128| format!("{value}e-{scale}");
+        let wide = || convert(&arguments[0], PhysicalType::I128);
+        Ok(match self.physical {
+            PhysicalType::F32 if self.is_exact && scale <= EXACT_POWER_MAX_F32 => {
+                let divisor = 10f32.powi(scale as i32);
+                unary(&convert(&arguments[0], PhysicalType::F32), |value: f32| value / divisor)
+            }
+            PhysicalType::F32 => unary(&wide(), |value| written(value).parse::<f32>().expect("a number")),
+            _ if self.is_exact && scale <= EXACT_POWER_MAX_F64 => {
+                let divisor = 10f64.powi(scale as i32);
+                unary(&convert(&arguments[0], PhysicalType::F64), |value: f64| value / divisor)
+            }
+            _ => unary(&wide(), |value: i128| match value.unsigned_abs() {
+                0..=MANTISSA_MAX_F64 if scale <= EXACT_POWER_MAX_F64 => value as f64 / 10f64.powi(scale as i32),
+                _ => written(value).parse::<f64>().expect("a number"),
+            }),
+        })
     }
 }

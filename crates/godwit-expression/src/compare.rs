@@ -5,7 +5,7 @@ use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::boolean::{is_null, is_value, not};
 use godwit_vector::kernels::compare::{self as kernels, Comparison};
-use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
+use godwit_vector::{ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
 use crate::arithmetic::scaled_up;
 use crate::cast::{self, null_literal, to_physical};
@@ -47,6 +47,10 @@ pub(crate) fn compile_distinct(left: Expression, right: Expression, negated: boo
         let other = if is_null_literal(&left) { right } else { left };
         return Ok(compile_test(Test::Null { negated: !negated }, other));
     }
+    if let Some((Flat::Bool(value), false)) = right.as_literal() {
+        let is_true = value[0] != 0;
+        return Ok(compile_test(Test::Value { value: is_true, negated: !negated }, left));
+    }
     let (left, right) = nested_as_bytes(left, right, text)?;
     let (left, right) = same_scale(left, right, text)?;
     let (left, right) = same_physical(left, right, text)?;
@@ -64,7 +68,7 @@ fn nested_as_bytes(left: Expression, right: Expression, text: &str) -> Result<(E
     let right = if a.equals_datatype(b) {
         right
     } else if is_nested(&left) && is_nested(&right) && can_cast_types(b, a) {
-        cast::compile(right.clone(), a, false, text)?
+        cast::compile(right.clone(), a, text)?
     } else {
         return Err(Error::user(format!("{text} compares {a} and {b}"))
             .with_hint("cast one side to the other's type, or compare their parts"));

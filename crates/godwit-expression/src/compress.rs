@@ -7,9 +7,9 @@
 //! ```
 //!
 //! All keep the order of values, so that a compressed column can be a group key, the argument of MIN and MAX, or a sort
-//! key. [`Compression::compress`] and [`Compression::decompress`] are expressions like all others: the planner puts them
-//! into projections before and after an operator, which knows nothing of it. What proves the range or the values of a
-//! column is checked where it is read; a value that breaks the promise of a [`TextDomain`] is an error here.
+//! key. [`Compression::compress`] and [`Compression::decompress`] are expressions like all others: the physical plan puts
+//! them into projections before and after an operator, which knows nothing of it. What proves the range or the values of
+//! a column is checked where it is read; a value that breaks the promise of a [`TextDomain`] is an error here.
 //!
 //! Source: section 5 of the external-hash-join paper; codes go beyond it.
 

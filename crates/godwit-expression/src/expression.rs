@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use datafusion_common::{DFSchema, ScalarValue};
-use datafusion_expr::Expr;
-use godwit_common::Result;
+use datafusion_common::ScalarValue;
+use godwit_common::{Result, Span};
 use godwit_vector::kernels::compare::Comparison;
 use godwit_vector::kernels::scatter::Scatter;
 use godwit_vector::kernels::select::select_bits;
-use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, RowType, ValueRange, Vector};
+use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, ValueRange, Vector};
 
 use crate::batch::Batch;
-use crate::compile::Compiler;
 use crate::literal::{Literal, constant_of};
-use crate::{CompileContext, Parameter, conditional};
+use crate::{Parameter, conditional};
 
 /// A function of the columns of a chunk. Immutable and cheap to clone.
 #[derive(Clone)]
@@ -30,7 +28,14 @@ struct Node {
     volatile: bool,
     /// Columns of the input it reads, ascending.
     columns: Vec<usize>,
+    /// Values of Lets around it that it reads.
+    locals: Vec<LocalId>,
+    /// Where it stands in the SQL text.
+    span: Span,
 }
+
+/// The value of a Let, by its number in the expression.
+pub(crate) type LocalId = u32;
 
 /// What a node does with its arguments.
 #[derive(Clone)]
@@ -39,6 +44,10 @@ pub(crate) enum Operation {
     Column(usize),
     Literal(Literal),
     Parameter(Parameter),
+    /// The value of the Let of this number around it.
+    Local(LocalId),
+    /// The second argument, in which the first one is the local value of this number.
+    Let(LocalId),
     /// All arguments are evaluated on all rows, then the kernel.
     Strict(Arc<dyn Kernel>),
     /// Strict, but looked into by [`fuse_ranges`](crate::compare::fuse_ranges), as the next one.
@@ -74,17 +83,6 @@ pub(crate) trait Kernel: Send + Sync {
 }
 
 impl Expression {
-    /// Compiles `expr`, whose columns are those of `input_schema`; `input` tells how they lie in memory and which bounds
-    /// of their values are proven.
-    pub fn compile(
-        expr: &Expr,
-        input_schema: &DFSchema,
-        input: &RowType,
-        context: &CompileContext,
-    ) -> Result<Expression> {
-        Ok(Compiler::new(input_schema, input, context).compile(expr)?.per_entry())
-    }
-
     /// Column `index` of the chunk.
     pub fn column(index: usize, ty: ColumnType) -> Expression {
         Self::new(Operation::Column(index), Vec::new(), ty)
@@ -113,15 +111,38 @@ impl Expression {
         };
         let mut columns: Vec<usize> =
             arguments.iter().flat_map(|argument| argument.0.columns.iter().copied()).collect();
-        if let Operation::Column(index) = operation {
-            columns.push(index);
+        let mut locals: Vec<LocalId> =
+            arguments.iter().flat_map(|argument| argument.0.locals.iter().copied()).collect();
+        match operation {
+            Operation::Column(index) => columns.push(index),
+            Operation::Local(id) => locals.push(id),
+            Operation::Let(id) => locals.retain(|&local| local != id),
+            _ => {}
         }
         columns.sort_unstable();
         columns.dedup();
+        locals.sort_unstable();
+        locals.dedup();
         let can_fail = kernel.as_ref().is_some_and(|kernel| kernel.can_fail()) || arguments.iter().any(Self::can_fail);
         let volatile =
             kernel.as_ref().is_some_and(|kernel| kernel.is_volatile()) || arguments.iter().any(|a| a.0.volatile);
-        Expression(Arc::new(Node { operation, arguments, output, can_fail, volatile, columns }))
+        let span = Span::NONE;
+        Expression(Arc::new(Node { operation, arguments, output, can_fail, volatile, columns, locals, span }))
+    }
+
+    /// The same, whose errors tell this place unless an argument knows a nearer one.
+    pub(crate) fn at(self, span: Span) -> Expression {
+        if !self.0.can_fail || span.is_none() || !self.0.span.is_none() {
+            return self;
+        }
+        self.rebuilt(self.0.operation.clone(), self.0.arguments.clone(), self.0.output.clone(), span)
+    }
+
+    /// A node in place of this one.
+    fn rebuilt(&self, operation: Operation, arguments: Vec<Expression>, output: ColumnType, span: Span) -> Expression {
+        let Expression(node) = Self::new(operation, arguments, output);
+        let node = Arc::into_inner(node).expect("it was just made");
+        Expression(Arc::new(Node { span, ..node }))
     }
 
     /// A kernel over arguments; computed at once if all of them are literals.
@@ -155,8 +176,8 @@ impl Expression {
     /// The same values under another type of the same physical layout.
     pub(crate) fn retyped(&self, output: ColumnType) -> Expression {
         assert_eq!(output.physical, self.0.output.physical);
-        let Node { operation, arguments, .. } = &*self.0;
-        Self::new(operation.clone(), arguments.clone(), output)
+        let Node { operation, arguments, span, .. } = &*self.0;
+        self.rebuilt(operation.clone(), arguments.clone(), output, *span)
     }
 
     /// Wraps the largest subtrees that can be evaluated per dictionary entry.
@@ -165,12 +186,12 @@ impl Expression {
         if node.arguments.is_empty() || matches!(node.operation, Operation::PerEntry) {
             return self;
         }
-        if node.columns.len() == 1 && !node.can_fail && !node.volatile {
+        if node.columns.len() == 1 && node.locals.is_empty() && !node.can_fail && !node.volatile {
             let output = node.output.clone();
             return Self::new(Operation::PerEntry, vec![self], output);
         }
         let arguments = node.arguments.iter().map(|argument| argument.clone().per_entry()).collect();
-        Self::new(node.operation.clone(), arguments, node.output.clone())
+        self.rebuilt(node.operation.clone(), arguments, node.output.clone(), node.span)
     }
 
     /// The type of the result: logical, physical, nullable, and the proven range.
@@ -223,7 +244,7 @@ impl Expression {
             other => other.clone(),
         };
         let arguments = node.arguments.iter().map(|argument| argument.remap_columns(remap)).collect();
-        Self::new(operation, arguments, node.output.clone())
+        self.rebuilt(operation, arguments, node.output.clone(), node.span)
     }
 
     /// The same values in another integer type: what both sides of a join key, or the inputs of a union, agree on.
@@ -250,8 +271,17 @@ impl Expression {
         if rows == 0 {
             return Ok(empty(&self.0.output));
         }
+        self.evaluate_operation(batch, rows).map_err(|error| error.at_span(self.0.span))
+    }
+
+    fn evaluate_operation(&self, batch: &Batch<'_>, rows: usize) -> Result<Vector> {
         match &self.0.operation {
             Operation::Column(index) => Ok(batch.column(*index)),
+            Operation::Local(id) => Ok(batch.local(*id)),
+            Operation::Let(id) => {
+                let value = self.0.arguments[0].evaluate_batch(batch)?;
+                self.0.arguments[1].evaluate_batch(&batch.with_local(*id, value))
+            }
             Operation::Literal(literal) => Ok(literal.vector(rows)),
             Operation::Parameter(parameter) => Ok(parameter.literal()?.vector(rows)),
             Operation::Strict(kernel) => evaluate_strict(&**kernel, &self.0.arguments, batch),
@@ -273,6 +303,8 @@ impl std::fmt::Debug for Expression {
             Operation::Literal(literal) if literal.is_null => return f.write_str("NULL"),
             Operation::Literal(literal) => return write!(f, "literal {:?}", literal.value.physical()),
             Operation::Parameter(_) => return f.write_str("parameter"),
+            Operation::Local(id) => return write!(f, "local {id}"),
+            Operation::Let(_) => "let",
             Operation::Strict(_) => "kernel",
             Operation::Compare(op) => return f.debug_tuple(&format!("{op:?}")).field(&self.0.arguments).finish(),
             Operation::Between(_) => "between",

@@ -1,4 +1,4 @@
-//! Expressions: DataFusion's `Expr` compiled to trees of kernels, with value ranges that prove narrow arithmetic safe.
+//! Expressions: the plan's compiled to trees of kernels, with value ranges that prove narrow arithmetic safe.
 //!
 //! ```text
 //! Expr ──compile──→ Expression (immutable tree, shared by workers) ──evaluate(chunk)──→ dense Vector
@@ -6,29 +6,32 @@
 //!                   Projection (several)    ──evaluate(chunk)──→ Chunk
 //! ```
 //!
-//! - *Types.* An expression's logical type is the planner's; its physical type follows from proven ranges
+//! - *Types.* An expression's logical type is the plan's; its physical type follows from proven ranges
 //!   ([`range`]): a DECIMAL(38,4) product is computed in `i64`, unchecked, where the ranges of its operands allow it.
 //! - *Dictionaries.* A subtree over one column that can't fail is evaluated once per dictionary entry.
 //! - *Errors* come only from rows that SQL would evaluate: branches of CASE, COALESCE, AND and OR that can fail see only
 //!   the rows that reach them.
-//! - *Long tail.* Functions without a kernel here run as DataFusion's `ScalarUDF`s on Arrow arrays.
+//! - *Long tail.* Functions without a kernel here run as DataFusion's on Arrow arrays, or row by row.
 #![forbid(unsafe_code)]
 
 mod arithmetic;
 mod arrow_call;
 mod batch;
 mod bits;
+mod branches;
 mod cast;
 mod compare;
 mod compile;
 mod compress;
 mod conditional;
-mod context;
 mod expression;
 mod key_codes;
 mod like;
 mod literal;
+mod native;
 mod ordered;
+mod parameter;
+mod pattern;
 mod predicate;
 mod projection;
 pub mod range;
@@ -37,15 +40,14 @@ mod temporal;
 mod text;
 mod text_domain;
 
+pub use compile::{Layout, PlanContext, PlanSubquery, column_type};
 pub use compress::Compression;
-pub use context::{CompileContext, Parameter, ScalarSubquery};
 pub use expression::Expression;
+pub use godwit_functions::{arrow_type, scalar_of_value, sql_type, value_of_scalar};
 pub use key_codes::KeyCodes;
 pub use literal::{literal_value, scalar_from_integer, scalar_to_integer};
 pub use ordered::{OrderedKey, ordered_value, value_of_ordered};
+pub use parameter::Parameter;
 pub use predicate::{Predicate, PredicateWorker};
 pub use projection::Projection;
 pub use text_domain::{DOMAIN_VALUES_MAX, TextDomain};
-
-#[cfg(test)]
-mod tests;

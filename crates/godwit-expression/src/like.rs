@@ -1,50 +1,49 @@
-//! LIKE, ILIKE and regular expressions.
+//! LIKE, ILIKE, SIMILAR TO, GLOB and regular expressions.
 //!
 //! A pattern is compiled once: most are a prefix, a suffix or a substring, or several substrings in order between
-//! wildcards, which are searched with SIMD. Only `_` needs the general matcher.
+//! wildcards, which are searched with SIMD. Only `_` needs the general matcher. SIMILAR TO and GLOB become regular
+//! expressions ([`pattern`](crate::pattern)).
 
 use std::sync::Arc;
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, SqlState};
 use godwit_vector::kernels::boolean::both_valid;
 use godwit_vector::{Data, StrColumn, Vector, kernels};
 use memchr::memmem::Finder;
 use parking_lot::Mutex;
 
-use crate::Expression;
 use crate::compare::boolean;
 use crate::expression::Kernel;
+use crate::{Expression, pattern};
 
-/// Compiles LIKE and ILIKE.
-pub(crate) fn compile(
-    argument: Expression,
-    pattern: Expression,
-    escape: Option<char>,
-    negated: bool,
-    ignore_case: bool,
-) -> Expression {
+/// Compiles a match of text with a pattern.
+pub(crate) fn compile(argument: Expression, pattern: Expression, syntax: Syntax, negated: bool) -> Expression {
     let output = boolean(argument.output().nullable || pattern.output().nullable);
-    let kernel =
-        Match { syntax: Syntax::Like { escape: escape.unwrap_or('\\'), ignore_case }, negated, last: Mutex::default() };
+    let mut kernel = Match { syntax, negated, can_fail: true, last: Mutex::default() };
+    if let Some((text, is_null)) = pattern.as_literal() {
+        kernel.can_fail = !is_null && kernel.matcher(text.strings().get(0)).is_err();
+    }
     Expression::strict(kernel, vec![argument, pattern], output)
 }
 
-/// Compiles the operators `~`, `~*` and SIMILAR TO with a regular expression.
-pub(crate) fn compile_regex(argument: Expression, pattern: Expression, negated: bool, ignore_case: bool) -> Expression {
-    let output = boolean(argument.output().nullable || pattern.output().nullable);
-    let kernel = Match { syntax: Syntax::Regex { ignore_case }, negated, last: Mutex::default() };
-    Expression::strict(kernel, vec![argument, pattern], output)
-}
-
+/// How a pattern is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Syntax {
-    Like { escape: char, ignore_case: bool },
+pub(crate) enum Syntax {
+    /// LIKE and ILIKE.
+    Like { escape: Option<char>, ignore_case: bool },
+    /// SIMILAR TO.
+    Similar { escape: Option<char> },
+    /// GLOB.
+    Glob,
+    /// `~` and `~*`.
     Regex { ignore_case: bool },
 }
 
 struct Match {
     syntax: Syntax,
     negated: bool,
+    /// The pattern may be none.
+    can_fail: bool,
     /// The pattern that was compiled last.
     last: Mutex<Option<(Vec<u8>, Arc<Matcher>)>>,
 }
@@ -58,7 +57,9 @@ impl Match {
         let text = String::from_utf8_lossy(pattern);
         let matcher = Arc::new(match self.syntax {
             Syntax::Like { escape, ignore_case } => Matcher::like(&text, escape, ignore_case)?,
-            Syntax::Regex { ignore_case } => Matcher::regex(&text, ignore_case)?,
+            Syntax::Regex { ignore_case } => Matcher::regex(&text, &text, ignore_case)?,
+            Syntax::Similar { escape } => Matcher::regex(&pattern::of_similar(&text, escape)?, &text, false)?,
+            Syntax::Glob => Matcher::regex(&pattern::of_glob(&text), &text, false)?,
         });
         *last = Some((pattern.to_vec(), matcher.clone()));
         Ok(matcher)
@@ -95,8 +96,7 @@ impl Kernel for Match {
     }
 
     fn can_fail(&self) -> bool {
-        // An invalid pattern is an error for every row.
-        false
+        self.can_fail
     }
 }
 
@@ -127,11 +127,11 @@ enum Token {
 }
 
 impl Matcher {
-    fn like(pattern: &str, escape: char, ignore_case: bool) -> Result<Matcher> {
+    fn like(pattern: &str, escape: Option<char>, ignore_case: bool) -> Result<Matcher> {
         if ignore_case {
             return Ok(Matcher::Lower(Box::new(Matcher::like(&pattern.to_lowercase(), escape, false)?)));
         }
-        let tokens = tokens(pattern, escape);
+        let tokens = tokens(pattern, escape)?;
         if tokens.contains(&Token::One) {
             return Ok(Matcher::General(tokens));
         }
@@ -162,11 +162,13 @@ impl Matcher {
         })
     }
 
-    fn regex(pattern: &str, ignore_case: bool) -> Result<Matcher> {
-        let regex = regex::bytes::RegexBuilder::new(pattern).case_insensitive(ignore_case).build();
-        Ok(Matcher::Regex(
-            regex.map_err(|error| Error::user(format!("'{pattern}' is not a regular expression: {error}")))?,
-        ))
+    /// A regular expression that was made of what the user has `written`.
+    fn regex(expression: &str, written: &str, ignore_case: bool) -> Result<Matcher> {
+        let regex = regex::bytes::RegexBuilder::new(expression).case_insensitive(ignore_case).build();
+        Ok(Matcher::Regex(regex.map_err(|error| {
+            Error::user(format!("'{written}' is not a regular expression: {error}"))
+                .with_code(SqlState::INVALID_REGULAR_EXPRESSION)
+        })?))
     }
 
     fn match_all(&self, strings: &StrColumn) -> Vec<u8> {
@@ -206,20 +208,19 @@ impl Matcher {
     }
 }
 
-fn tokens(pattern: &str, escape: char) -> Vec<Token> {
+fn tokens(pattern: &str, escape: Option<char>) -> Result<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         tokens.push(match c {
-            // An escape at the very end stands for itself.
-            c if c == escape => Token::Char(chars.next().unwrap_or(c)),
+            c if Some(c) == escape => Token::Char(chars.next().ok_or_else(pattern::dangling_escape)?),
             '%' => Token::Any,
             '_' => Token::One,
             c => Token::Char(c),
         });
     }
     tokens.dedup_by(|a, b| *a == Token::Any && *b == Token::Any);
-    tokens
+    Ok(tokens)
 }
 
 #[inline]
@@ -296,19 +297,20 @@ mod tests {
     proptest! {
         #[test]
         fn patterns_match_by_definition(text in "[abé€]{0,10}", pattern in "[abé%_\\\\]{0,7}") {
-            let matcher = Matcher::like(&pattern, '\\', false).unwrap();
+            let Ok(tokens) = tokens(&pattern, Some('\\')) else { return Ok(()) };
+            let matcher = Matcher::like(&pattern, Some('\\'), false).unwrap();
             let chars: Vec<char> = text.chars().collect();
-            let expected = naive(&chars, &tokens(&pattern, '\\'));
+            let expected = naive(&chars, &tokens);
             prop_assert_eq!(matcher.matches(text.as_bytes(), &mut String::new()), expected);
             prop_assert_eq!(matcher.match_all(&StrColumn::from_strings([&text])), vec![expected as u8]);
-            let insensitive = Matcher::like(&pattern.to_uppercase(), '\\', true).unwrap();
+            let insensitive = Matcher::like(&pattern.to_uppercase(), Some('\\'), true).unwrap();
             prop_assert_eq!(insensitive.matches(text.to_uppercase().as_bytes(), &mut String::new()), expected);
         }
     }
 
     #[test]
     fn common_patterns_have_fast_forms() {
-        let form = |pattern| Matcher::like(pattern, '\\', false).unwrap();
+        let form = |pattern| Matcher::like(pattern, Some('\\'), false).unwrap();
         assert!(matches!(form("PROMO%"), Matcher::Prefix(_)));
         assert!(matches!(form("%BRASS"), Matcher::Suffix(_)));
         assert!(matches!(form("%green%"), Matcher::Contains(_)));

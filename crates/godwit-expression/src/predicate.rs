@@ -10,19 +10,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion_common::DFSchema;
-use datafusion_expr::Expr;
-use datafusion_expr::utils::split_conjunction;
 use godwit_common::Result;
 use godwit_vector::kernels::select::{select_bits, select_true};
-use godwit_vector::{Chunk, Data, RowType, Vector};
+use godwit_vector::{Chunk, Data, Vector};
 
+use crate::Expression;
 use crate::batch::Batch;
 use crate::compare::fuse_ranges;
-use crate::compile::Compiler;
 use crate::expression::{EntryResults, Operation, evaluate_entries, look_up};
 use crate::literal::constant_of;
-use crate::{CompileContext, Expression};
 
 /// Weight of the newest chunk in the moving averages of cost and selectivity.
 const NEWEST_WEIGHT: f64 = 0.125;
@@ -45,22 +41,11 @@ impl Predicate {
         Self(flat.into())
     }
 
-    /// Compiles and joins boolean expressions, split at their ANDs.
-    pub fn compile<'a>(
-        filters: impl IntoIterator<Item = &'a Expr>,
-        input_schema: &DFSchema,
-        input: &RowType,
-        context: &CompileContext,
-    ) -> Result<Self> {
-        let compiler = Compiler::new(input_schema, input, context);
-        let conjuncts = filters
-            .into_iter()
-            .flat_map(split_conjunction)
-            .map(|expr| compiler.compile(expr))
-            .collect::<Result<Vec<_>>>()?;
+    /// The conjunction of what was compiled: bounds of one column are joined.
+    pub(crate) fn of_compiled(conjuncts: &[Expression]) -> Self {
         let mut flat = Vec::new();
         conjuncts.iter().for_each(|conjunct| split(conjunct, &mut flat));
-        Ok(Self::new(fuse_ranges(flat).into_iter().map(Expression::per_entry).collect()))
+        Self::new(fuse_ranges(flat).into_iter().map(Expression::per_entry).collect())
     }
 
     /// The conjuncts in their initial order.

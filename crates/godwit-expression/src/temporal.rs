@@ -1,14 +1,11 @@
-//! Dates: fields, truncation, intervals.
+//! Fields of dates and timestamps, and truncation to them.
 
-use arrow_schema::{DataType, TimeUnit};
-use datafusion_common::ScalarValue;
-use godwit_common::{Error, Result};
+use arrow_schema::DataType;
+use godwit_common::Result;
 use godwit_vector::kernels::arithmetic::unary;
-use godwit_vector::kernels::cast::{all_in, convert};
-use godwit_vector::kernels::date::{DateField, DateUnit, NANOSECONDS_PER_DAY, add_months, truncate_days};
-use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
+use godwit_vector::kernels::date::{DateField, DateUnit, truncate_days};
+use godwit_vector::{ColumnType, PhysicalType, Vector};
 
-use crate::arithmetic::shortened;
 use crate::cast::to_physical;
 use crate::expression::Kernel;
 use crate::{Expression, range};
@@ -123,77 +120,4 @@ impl Kernel for Truncate {
             }
         })
     }
-}
-
-/// Months and days that are added to a date.
-#[derive(Clone, Copy)]
-struct Shift {
-    months: i64,
-    days: i64,
-}
-
-/// Compiles `argument ± interval` for a DATE and a literal interval of whole days, if it is one.
-pub(crate) fn date_shift(
-    argument: &Expression,
-    interval: &ScalarValue,
-    subtract: bool,
-    text: &str,
-) -> Result<Option<Expression>> {
-    if argument.output().logical != DataType::Date32 {
-        return Ok(None);
-    }
-    let (months, days) = match interval {
-        ScalarValue::IntervalYearMonth(Some(months)) => (*months as i64, 0),
-        ScalarValue::IntervalDayTime(Some(interval)) if interval.milliseconds == 0 => (0, interval.days as i64),
-        ScalarValue::IntervalMonthDayNano(Some(interval)) if interval.nanoseconds % NANOSECONDS_PER_DAY == 0 => {
-            (interval.months as i64, interval.days as i64 + interval.nanoseconds / NANOSECONDS_PER_DAY)
-        }
-        _ => return Ok(None),
-    };
-    let sign = if subtract { -1 } else { 1 };
-    let shift = Shift { months: sign * months, days: sign * days };
-    let apply = |day: i128| (add_months(day as i64, shift.months) + shift.days) as i128;
-    let days_of_type = ValueRange::of_type(PhysicalType::I32).expect("an integer type");
-    let bound = argument.output().bound().and_then(|bound| range::intersect(bound, days_of_type));
-    let proven = range::monotonic(bound.unwrap_or(days_of_type), apply);
-    let fits = range::contains(days_of_type, proven);
-    let output = ColumnType {
-        logical: DataType::Date32,
-        physical: PhysicalType::I32,
-        nullable: argument.output().nullable,
-        range: range::intersect(proven, days_of_type),
-    };
-    let kernel = ShiftDate { shift, can_fail: !fits, text: shortened(text) };
-    Ok(Some(Expression::strict(kernel, vec![to_physical(argument, PhysicalType::I64)], output)))
-}
-
-struct ShiftDate {
-    shift: Shift,
-    can_fail: bool,
-    text: String,
-}
-
-impl Kernel for ShiftDate {
-    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let Shift { months, days } = self.shift;
-        let shifted = match months {
-            0 => unary(&arguments[0], |day: i64| day + days),
-            // NULL rows may hold any number, but what came from a DATE lies in 32 bits.
-            _ => unary(&arguments[0], |day: i64| add_months(day, months) + days),
-        };
-        let limits = ValueRange::of_type(PhysicalType::I32).expect("an integer type");
-        if self.can_fail && !all_in(&shifted, limits) {
-            return Err(Error::user(format!("date overflow in {}", self.text)).with_hint("use a shorter interval"));
-        }
-        Ok(convert(&shifted, PhysicalType::I32))
-    }
-
-    fn can_fail(&self) -> bool {
-        self.can_fail
-    }
-}
-
-/// True for TIMESTAMP and the like, whose arithmetic is Arrow's.
-pub(crate) fn is_temporal(logical: &DataType) -> bool {
-    logical.is_temporal() || matches!(logical, DataType::Interval(_) | DataType::Duration(TimeUnit::Nanosecond))
 }

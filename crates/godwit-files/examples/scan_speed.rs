@@ -7,14 +7,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow_schema::DataType;
-use datafusion_common::ScalarValue;
-use datafusion_expr::{Expr, col, lit};
 use godwit_common::Result;
 use godwit_exec::pipeline::SourceVerdict;
+use godwit_exec::scan_filter::Conjunct;
 use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest};
+use godwit_expression::PlanContext;
 use godwit_files::ParquetTable;
+use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
+use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match, Plan};
+use godwit_types::{SqlType, Value};
 
 const REPETITIONS: usize = 5;
 
@@ -33,28 +35,70 @@ fn main() -> Result<()> {
     }
     report("all columns", &table, &(0..names.len()).collect::<Vec<_>>(), &[], &memory, threads)?;
     if names.iter().any(|name| name == "l_shipdate") {
-        let date = |days| Expr::Literal(ScalarValue::Date32(Some(days)), None);
-        let decimal = |value| Expr::Literal(ScalarValue::Decimal128(Some(value), 15, 2), None);
-        report("query 1", &table, &[4, 5, 6, 7, 8, 9], &[col("l_shipdate").lt_eq(date(10471))], &memory, threads)?;
+        let columns = Columns::of(&table)?;
+        let shipped = |comparison, days| columns.compare("l_shipdate", comparison, Value::Date(days));
+        let filters = [shipped(Comparison::LessOrEqual, 10471)];
+        report("query 1", &table, &[4, 5, 6, 7, 8, 9], &columns.conjuncts(&filters)?, &memory, threads)?;
+        let decimal = |name, comparison, value| columns.compare(name, comparison, Value::Integer(value));
         let filters = [
-            col("l_shipdate").gt_eq(date(8766)).and(col("l_shipdate").lt(date(9131))),
-            col("l_discount").between(decimal(5), decimal(7)),
-            col("l_quantity").lt(decimal(2400)),
+            shipped(Comparison::GreaterOrEqual, 8766),
+            shipped(Comparison::Less, 9131),
+            decimal("l_discount", Comparison::GreaterOrEqual, 5),
+            decimal("l_discount", Comparison::LessOrEqual, 7),
+            decimal("l_quantity", Comparison::Less, 2400),
         ];
-        report("query 6", &table, &[5, 6], &filters, &memory, threads)?;
-        report("l_shipmode = 'x'", &table, &[0], &[col("l_shipmode").eq(lit("x"))], &memory, threads)?;
-        let text = datafusion_common::ScalarValue::Utf8View(Some("%special%requests%".into()));
-        assert_eq!(table.schema().field(15).data_type(), &DataType::Utf8View);
-        report("l_comment LIKE", &table, &[0], &[col("l_comment").like(Expr::Literal(text, None))], &memory, threads)?;
+        report("query 6", &table, &[5, 6], &columns.conjuncts(&filters)?, &memory, threads)?;
+        let filters = [columns.compare("l_shipmode", Comparison::Equal, Value::text("x"))];
+        report("l_shipmode = 'x'", &table, &[0], &columns.conjuncts(&filters)?, &memory, threads)?;
+        let kind = ExprKind::Match {
+            kind: Match::Like,
+            input: Box::new(columns.column("l_comment")),
+            pattern: Box::new(Expr::literal(Value::text("%special%requests%"), SqlType::Varchar)),
+            escape: None,
+        };
+        let filters = [Expr::new(kind, SqlType::Boolean, true)];
+        report("l_comment LIKE", &table, &[0], &columns.conjuncts(&filters)?, &memory, threads)?;
     }
     Ok(())
+}
+
+/// The columns of a table in a plan.
+struct Columns<'t> {
+    table: &'t ParquetTable,
+    plan: Plan,
+    ids: Vec<(ColumnId, usize)>,
+}
+
+impl<'t> Columns<'t> {
+    fn of(table: &'t ParquetTable) -> Result<Self> {
+        let mut plan = Plan::new();
+        let fields = table.schema().fields().iter().enumerate();
+        let ids = fields.map(|(at, field)| Ok((plan.add_column(field.name(), sql_type(field.data_type())?, true), at)));
+        let ids = ids.collect::<Result<_>>()?;
+        Ok(Self { table, plan, ids })
+    }
+
+    fn column(&self, name: &str) -> Expr {
+        let id = self.ids[self.table.schema().index_of(name).expect("a column of lineitem")].0;
+        Expr::new(ExprKind::Column(id), self.plan.column(id).ty.clone(), true)
+    }
+
+    fn compare(&self, name: &str, comparison: Comparison, value: Value) -> Expr {
+        let column = self.column(name);
+        let value = Expr::literal(value, column.ty.clone());
+        Expr::compare(comparison, column, value)
+    }
+
+    fn conjuncts(&self, filters: &[Expr]) -> Result<Vec<Conjunct>> {
+        Conjunct::of_plan(filters, &self.ids, self.table.row_type(), &PlanContext::default())
+    }
 }
 
 fn report(
     name: &str,
     table: &Arc<ParquetTable>,
     columns: &[usize],
-    filters: &[Expr],
+    filters: &[Conjunct],
     memory: &BufferManager,
     threads: usize,
 ) -> Result<()> {
@@ -80,7 +124,7 @@ type Notes = Vec<(String, String)>;
 fn scan(
     table: &Arc<ParquetTable>,
     columns: &[usize],
-    filters: &[Expr],
+    filters: &[Conjunct],
     memory: &BufferManager,
     threads: usize,
 ) -> Result<(usize, Notes)> {

@@ -10,10 +10,10 @@
 
 use std::sync::Arc;
 
+use godwit_catalog::ColumnStatistics;
 use godwit_common::Result;
 use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
-use godwit_sql::ColumnStatistics;
 use godwit_vector::Vector;
 use godwit_vector::kernels::hash::hash_vectors;
 use parquet::basic::Encoding;

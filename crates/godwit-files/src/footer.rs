@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
+use godwit_catalog::as_view_type;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_io::ReadFaults;
 use godwit_memory::{BufferManager, Reservation};
-use godwit_sql::as_view_type;
 use godwit_vector::{ColumnType, PhysicalType};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{Compression, Encoding, Repetition, Type};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use arrow_schema::Schema;
+use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
 use godwit_common::{Error, Result};
 use godwit_io::ReadFaults;
 use godwit_memory::BufferManager;
-use godwit_sql::{CopyOption, TableDefinition, TableResolver};
 use parking_lot::Mutex;
 
 use crate::ParquetTable;

@@ -3,8 +3,8 @@
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::DataType;
 use datafusion_common::ScalarValue;
+use godwit_catalog::ColumnStatistics;
 use godwit_expression::scalar_to_integer;
-use godwit_sql::ColumnStatistics;
 use godwit_vector::{PhysicalType, ValueRange};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 

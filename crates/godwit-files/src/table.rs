@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
+use godwit_catalog::{ColumnStatistics, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::TextDomain;
 use godwit_io::ReadFaults;
 use godwit_memory::BufferManager;
-use godwit_sql::{ColumnStatistics, TableDefinition, TableStatistics};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
@@ -116,7 +116,7 @@ impl ParquetTable {
         let table = Arc::new(Scannable(self.clone()));
         let handle = Arc::new(TableHandle(table.clone()));
         let definition = TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle);
-        let sample = SampledTable::new(table, &definition.schema, self.statistics.rows, memory);
+        let sample = SampledTable::new(table, self.statistics.rows, memory);
         Arc::new(definition.with_sample(Arc::new(sample)))
     }
 

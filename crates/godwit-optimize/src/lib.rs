@@ -19,6 +19,8 @@ mod passes;
 mod properties;
 mod rewrite;
 #[cfg(test)]
+mod test_queries;
+#[cfg(test)]
 mod test_tables;
 #[cfg(test)]
 mod tests;

@@ -133,13 +133,16 @@ pub struct OptimizerSettings<'a> {
     pub disabled: Passes,
     /// Who chooses the order of joins.
     pub join_order: JoinOrder,
+    /// Keys that tables declare hold. They don't yet for the query that checks one: `GROUP BY k HAVING count(*) > 1`
+    /// is empty by the key itself.
+    pub trust_keys: bool,
     /// Asked between passes and inside of loops; fails when the statement is cancelled.
     pub check: &'a dyn Fn() -> Result<()>,
 }
 
 impl Default for OptimizerSettings<'_> {
     fn default() -> Self {
-        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), check: &|| Ok(()) }
+        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), trust_keys: true, check: &|| Ok(()) }
     }
 }
 
@@ -172,11 +175,11 @@ const STEPS: [Step; 17] = [
 
 /// Makes a plan of the same rows that costs less. The columns of [`Plan::output`] stay as they are.
 pub fn optimize(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &OptimizerSettings<'_>) -> Result<()> {
-    let mut context = Context::new(functions, settings.check);
+    let mut context = Context::new(functions, settings);
     for step in STEPS {
         (settings.check)()?;
         match step {
-            Step::Unnest => unnest(plan, functions)?,
+            Step::Unnest => unnest(plan, functions, settings)?,
             Step::Pass(pass) if settings.disabled.contains(pass) => {}
             Step::Pass(pass) => run(pass, plan, &mut context, settings.join_order)?,
         }

@@ -83,11 +83,17 @@ fn sketch(name: &str, rows: u64, columns: &[(&str, Kind)]) -> Arc<Sketch> {
     Arc::new(Sketch { name: name.to_owned(), columns: columns.iter().map(column).collect(), statistics })
 }
 
+/// The names of TPC-H's tables.
+pub(crate) const TPCH_TABLES: [&str; 8] =
+    ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"];
+
 /// A table of TPC-H.
-fn tpch_table(name: &str) -> Arc<Sketch> {
+pub(crate) fn tpch_table(name: &str) -> Arc<Sketch> {
     use Kind::{Date, Decimal, Integer, Text};
     let (rows, columns): (u64, &[(&str, Kind)]) = match name {
-        "region" => (5, &[("r_regionkey", Integer(0, 4)), ("r_name", Text(Some(5), 7.0))]),
+        "region" => {
+            (5, &[("r_regionkey", Integer(0, 4)), ("r_name", Text(Some(5), 7.0)), ("r_comment", Text(None, 66.0))])
+        }
         "nation" => (
             25,
             &[
@@ -102,8 +108,11 @@ fn tpch_table(name: &str) -> Arc<Sketch> {
             &[
                 ("s_suppkey", Integer(1, 10_000)),
                 ("s_name", Text(None, 18.0)),
+                ("s_address", Text(None, 25.0)),
                 ("s_nationkey", Integer(0, 24)),
+                ("s_phone", Text(None, 15.0)),
                 ("s_acctbal", Decimal(-99_999, 999_999)),
+                ("s_comment", Text(None, 62.0)),
             ],
         ),
         "customer" => (
@@ -111,9 +120,12 @@ fn tpch_table(name: &str) -> Arc<Sketch> {
             &[
                 ("c_custkey", Integer(1, 150_000)),
                 ("c_name", Text(None, 18.0)),
+                ("c_address", Text(None, 25.0)),
                 ("c_nationkey", Integer(0, 24)),
+                ("c_phone", Text(None, 15.0)),
                 ("c_acctbal", Decimal(-99_999, 999_999)),
                 ("c_mktsegment", Text(Some(5), 9.0)),
+                ("c_comment", Text(None, 72.0)),
             ],
         ),
         "part" => (
@@ -121,10 +133,13 @@ fn tpch_table(name: &str) -> Arc<Sketch> {
             &[
                 ("p_partkey", Integer(1, 200_000)),
                 ("p_name", Text(None, 33.0)),
+                ("p_mfgr", Text(Some(5), 14.0)),
                 ("p_brand", Text(Some(25), 8.0)),
                 ("p_type", Text(Some(150), 20.0)),
                 ("p_size", Integer(1, 50)),
                 ("p_container", Text(Some(40), 8.0)),
+                ("p_retailprice", Decimal(90_000, 210_000)),
+                ("p_comment", Text(None, 14.0)),
             ],
         ),
         "partsupp" => (
@@ -132,7 +147,9 @@ fn tpch_table(name: &str) -> Arc<Sketch> {
             &[
                 ("ps_partkey", Integer(1, 200_000)),
                 ("ps_suppkey", Integer(1, 10_000)),
+                ("ps_availqty", Integer(1, 9_999)),
                 ("ps_supplycost", Decimal(100, 100_000)),
+                ("ps_comment", Text(None, 124.0)),
             ],
         ),
         "orders" => (
@@ -143,6 +160,10 @@ fn tpch_table(name: &str) -> Arc<Sketch> {
                 ("o_orderdate", Date(8_035, 10_440)),
                 ("o_orderstatus", Text(Some(3), 1.0)),
                 ("o_totalprice", Decimal(80_000, 60_000_000)),
+                ("o_orderpriority", Text(Some(5), 8.0)),
+                ("o_clerk", Text(None, 15.0)),
+                ("o_shippriority", Integer(0, 0)),
+                ("o_comment", Text(None, 49.0)),
             ],
         ),
         "lineitem" => (
@@ -151,12 +172,18 @@ fn tpch_table(name: &str) -> Arc<Sketch> {
                 ("l_orderkey", Integer(1, 6_000_000)),
                 ("l_partkey", Integer(1, 200_000)),
                 ("l_suppkey", Integer(1, 10_000)),
+                ("l_linenumber", Integer(1, 7)),
                 ("l_quantity", Decimal(100, 5_000)),
                 ("l_extendedprice", Decimal(90_000, 10_500_000)),
+                ("l_discount", Decimal(0, 10)),
+                ("l_tax", Decimal(0, 8)),
                 ("l_returnflag", Text(Some(3), 1.0)),
+                ("l_linestatus", Text(Some(2), 1.0)),
                 ("l_shipdate", Date(8_036, 10_561)),
                 ("l_commitdate", Date(8_066, 10_530)),
                 ("l_receiptdate", Date(8_038, 10_591)),
+                ("l_shipinstruct", Text(Some(4), 12.0)),
+                ("l_shipmode", Text(Some(7), 4.0)),
                 ("l_comment", Text(None, 27.0)),
             ],
         ),

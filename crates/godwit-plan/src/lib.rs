@@ -32,6 +32,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod write;
 
 pub use call::{AggregateCall, Frame, FrameBound, FrameExclusion, FrameUnits, SortKey, WindowCall, WindowTarget};
 pub use column_set::ColumnSet;
@@ -49,3 +50,4 @@ pub use node::{
 pub use plan::{ColumnInfo, OutputColumn, ParameterInfo, Plan, SharedPlan};
 pub use relation::{ComputedColumn, Relation, RelationColumn, SampleCount, TableSample};
 pub use statistics::{ColumnStatistics, TableStatistics, ValueRange};
+pub use write::WriteKind;

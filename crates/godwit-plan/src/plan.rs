@@ -1,10 +1,11 @@
 //! The arena.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use godwit_types::SqlType;
 
-use crate::{ColumnId, ColumnSet, Node, NodeId, ParameterId, SharedId};
+use crate::{ColumnId, ColumnSet, Node, NodeId, ParameterId, Relation, SharedId};
 
 /// A query's plan.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,8 @@ pub struct Plan {
 pub struct ColumnInfo {
     /// For EXPLAIN and messages.
     pub name: String,
+    /// What the statement calls the table that it is of, for EXPLAIN.
+    pub table: Option<Arc<str>>,
     /// Type.
     pub ty: SqlType,
     /// False only if its node makes no NULLs. The NULL side of an outer join has NULLs all the same: ask
@@ -79,8 +82,13 @@ impl Plan {
 
     /// A column that didn't exist before.
     pub fn add_column(&mut self, name: impl Into<String>, ty: SqlType, nullable: bool) -> ColumnId {
-        self.columns.push(ColumnInfo { name: name.into(), ty, nullable });
+        self.columns.push(ColumnInfo { name: name.into(), table: None, ty, nullable });
         ColumnId::new(self.columns.len() - 1)
+    }
+
+    /// Says what the statement calls the table of a column.
+    pub fn set_table(&mut self, id: ColumnId, table: Arc<str>) {
+        self.columns[id.index()].table = Some(table);
     }
 
     /// A fresh column like another one.
@@ -153,6 +161,16 @@ impl Plan {
         self.shared_plans().filter(|(id, _)| used[id.index()]).collect()
     }
 
+    /// Makes plans without rows of the shared plans that the root doesn't depend on: no pass has to look at them.
+    pub fn empty_unused_shared_plans(&mut self) {
+        let mut unused = vec![true; self.shared.len()];
+        self.used_shared_plans().into_iter().for_each(|(id, _)| unused[id.index()] = false);
+        for at in (0..self.shared.len()).filter(|&at| unused[at]) {
+            let columns = self.outputs(self.shared[at].root);
+            self.shared[at].root = self.add(Node::Values(crate::Values { columns, rows: Vec::new() }));
+        }
+    }
+
     /// The parameter of a name; adds it if it is new.
     pub fn parameter(&mut self, name: &str) -> ParameterId {
         let known = self.parameters.iter().position(|parameter| parameter.name == name);
@@ -160,6 +178,31 @@ impl Plan {
             self.parameters.push(ParameterInfo { name: name.to_owned(), ty: SqlType::Unknown });
             self.parameters.len() - 1
         }))
+    }
+
+    /// The id of a parameter by its position among all.
+    pub fn parameter_at(&self, position: usize) -> ParameterId {
+        assert!(position < self.parameters.len(), "there is a parameter");
+        ParameterId::new(position)
+    }
+
+    /// Nodes that lie upon each other in the tree of the root, and in that of each shared plan that is used.
+    pub fn levels(&self) -> Vec<usize> {
+        let mut levels = vec![0_usize; self.nodes.len()];
+        // A node is made after its inputs.
+        for (at, node) in self.nodes.iter().enumerate() {
+            levels[at] = 1 + node.inputs().iter().map(|input| levels[input.index()]).max().unwrap_or(0);
+        }
+        let roots = self.root.into_iter().chain(self.used_shared_plans().into_iter().map(|(_, shared)| shared.root));
+        roots.map(|root| levels[root.index()]).collect()
+    }
+
+    /// What its scans read, of nodes that are no longer reached, too.
+    pub fn relations(&self) -> impl Iterator<Item = &Arc<dyn Relation>> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Scan(scan) => Some(&scan.relation),
+            _ => None,
+        })
     }
 
     /// What is known of a parameter.

@@ -1,5 +1,6 @@
 //! Plans and expressions as text: for EXPLAIN, messages and tests.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
 use godwit_types::{SqlType, Value, format_value};
@@ -28,9 +29,18 @@ impl Plan {
         Shown { names: Names::WithIds(self), expr }.to_string()
     }
 
-    /// An expression as a user would write it: columns by their names alone.
+    /// An expression as a user would write it.
     pub fn explain_expr(&self, expr: &Expr) -> String {
         Shown { names: Names::Alone(self), expr }.to_string()
+    }
+
+    /// A column as a user would write it, with its table if it is of one.
+    pub fn explain_column(&self, column: ColumnId) -> Cow<'_, str> {
+        let info = self.column(column);
+        match &info.table {
+            Some(table) => format!("{table}.{}", info.name).into(),
+            None => info.name.as_str().into(),
+        }
     }
 
     fn name(&self, column: ColumnId) -> String {
@@ -268,7 +278,7 @@ impl<'a> Shown<'a> {
         match self.names {
             Names::Ids => write!(f, "{column}"),
             Names::WithIds(plan) => f.write_str(&plan.name(column)),
-            Names::Alone(plan) => f.write_str(&plan.column(column).name),
+            Names::Alone(plan) => f.write_str(&plan.explain_column(column)),
         }
     }
 

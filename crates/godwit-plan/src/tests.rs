@@ -1,5 +1,7 @@
 //! Free columns, copies, sets.
 
+use std::collections::BTreeSet;
+
 use godwit_types::{SqlType, Value};
 
 use crate::{
@@ -32,6 +34,31 @@ fn sets_of_columns_are_sets() {
     rest.remove(ids[130]);
     assert_eq!(rest, [ids[2]].into_iter().collect());
     assert!(rest.is_disjoint(&[ids[1]].into_iter().collect()));
+}
+
+/// All operations on sets of few and far columns, against those of a sorted set.
+#[test]
+fn operations_on_sets_of_columns() {
+    let mut plan = Plan::new();
+    let ids: Vec<ColumnId> = (0..400).map(|_| plan.add_column("c", SqlType::Integer, true)).collect();
+    let places: [&[usize]; 8] = [&[], &[0], &[63, 64], &[200], &[0, 399], &[130, 131, 200], &[64, 130, 399], &[5, 63]];
+    let sets: Vec<BTreeSet<ColumnId>> = places.iter().map(|set| set.iter().map(|&at| ids[at]).collect()).collect();
+    let of = |set: &BTreeSet<ColumnId>| set.iter().copied().collect::<ColumnSet>();
+    for a in &sets {
+        for b in &sets {
+            let (left, right) = (of(a), of(b));
+            assert_eq!(left.union(&right), of(&(a | b)), "{a:?} {b:?}");
+            assert_eq!(left.intersection(&right), of(&(a & b)), "{a:?} {b:?}");
+            assert_eq!(left.difference(&right), of(&(a - b)), "{a:?} {b:?}");
+            assert_eq!(left.is_subset(&right), a.is_subset(b), "{a:?} {b:?}");
+            assert_eq!(left.is_disjoint(&right), a.is_disjoint(b), "{a:?} {b:?}");
+            let mut rest = left.union(&right);
+            b.iter().for_each(|&column| rest.remove(column));
+            assert_eq!(rest, of(&(a - b)), "{a:?} {b:?}");
+        }
+        assert_eq!(of(a).iter().collect::<BTreeSet<_>>(), *a);
+        assert!(ids.iter().all(|&column| of(a).contains(column) == a.contains(&column)));
+    }
 }
 
 #[test]

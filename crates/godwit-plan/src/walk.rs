@@ -10,46 +10,58 @@ use crate::{
 impl Expr {
     /// The expressions that this one is made of. The plan of a subquery isn't walked into.
     pub fn children(&self) -> Vec<&Expr> {
+        let mut children = Vec::new();
+        self.push_children(&mut children);
+        children.reverse();
+        children
+    }
+
+    /// Puts the expressions that this one is made of on a stack, the first on top.
+    fn push_children<'e>(&'e self, stack: &mut Vec<&'e Expr>) {
         match &self.kind {
-            ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_) => Vec::new(),
+            ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_) => {}
             ExprKind::Cast { input: one, .. }
             | ExprKind::Not(one)
             | ExprKind::IsNull(one)
             | ExprKind::Negate(one)
-            | ExprKind::Lambda(_, one) => vec![one],
+            | ExprKind::Lambda(_, one) => stack.push(one),
             ExprKind::Compare(_, a, b)
             | ExprKind::Arithmetic(_, a, b)
             | ExprKind::Match { input: a, pattern: b, .. }
-            | ExprKind::Let { value: a, body: b, .. } => vec![a, b],
+            | ExprKind::Let { value: a, body: b, .. } => stack.extend([&**b, &**a]),
             ExprKind::And(all) | ExprKind::Or(all) | ExprKind::Coalesce(all) | ExprKind::Call(_, all) => {
-                all.iter().collect()
+                stack.extend(all.iter().rev());
             }
             ExprKind::Case { branches, otherwise } => {
-                let branches = branches.iter().flat_map(|(condition, value)| [condition, value]);
-                branches.chain(otherwise.as_deref()).collect()
+                stack.extend(otherwise.as_deref());
+                stack.extend(branches.iter().rev().flat_map(|(condition, value)| [value, condition]));
             }
-            ExprKind::InList(value, list) => std::iter::once(&**value).chain(list).collect(),
-            ExprKind::Subquery(subquery) => subquery.left().iter().collect(),
+            ExprKind::InList(value, list) => {
+                stack.extend(list.iter().rev());
+                stack.push(value);
+            }
+            ExprKind::Subquery(subquery) => stack.extend(subquery.left().iter().rev()),
         }
     }
 
     /// Calls `visit` for this expression and all that it is made of, parents first.
     pub fn for_each<'e>(&'e self, visit: &mut impl FnMut(&'e Expr)) {
-        let mut open = vec![self];
-        while let Some(expr) = open.pop() {
-            visit(expr);
-            open.extend(expr.children().into_iter().rev());
-        }
+        self.any(|part| {
+            visit(part);
+            false
+        });
     }
 
-    /// Is there a part for which `test` is true?
-    pub fn any(&self, mut test: impl FnMut(&Expr) -> bool) -> bool {
-        let mut open = vec![self];
-        while let Some(expr) = open.pop() {
+    /// Is there a part for which `test` is true? Parents are asked first.
+    pub fn any<'e>(&'e self, mut test: impl FnMut(&'e Expr) -> bool) -> bool {
+        let mut open = Vec::new();
+        let mut next = Some(self);
+        while let Some(expr) = next {
             if test(expr) {
                 return true;
             }
-            open.extend(expr.children());
+            expr.push_children(&mut open);
+            next = open.pop();
         }
         false
     }

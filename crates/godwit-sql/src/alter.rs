@@ -3,178 +3,131 @@
 //! What changes names and rules only is a new definition over the same rows. What adds or removes columns is a query whose
 //! rows replace the table.
 
+use std::sync::Arc;
+
 use arrow_schema::{Field, SchemaRef};
-use datafusion_sql::sqlparser::ast::{
-    self, AlterColumnOperation, AlterTableOperation, Ident, RenameTableNameKind, SelectItem,
+use godwit_bind::{Binder, RebuiltColumn};
+use godwit_catalog::names::{WrittenName, plain};
+use godwit_catalog::stored::{self, column, mentions, with_renamed};
+use godwit_catalog::{
+    AlterPlan, CatalogEntry, GeneratedKind, IndexRule, KeyRule, ObjectName, SCHEMA, TableRules, as_view_type,
+    full_name, split_name,
 };
-use datafusion_sql::sqlparser::keywords::Keyword;
-use datafusion_sql::sqlparser::tokenizer::Token;
 use godwit_common::{Error, Result};
+use godwit_functions::{arrow_type, sql_type};
+use godwit_syntax::ast::{self, AlterColumnAction, AlterTableAction};
 
-use crate::create_table::{NewColumns, plain, read_constraint, table_schema};
-use crate::generated::{mentions, with_renamed};
-use crate::names::{ObjectName, SCHEMA, WrittenName, full_name, simple_name, split_name};
-use crate::parse::{StatementParser, Syntax};
-use crate::rules::{IndexRule, KeyRule};
-use crate::write::{TARGET, Target, named, quoted, select, table};
-use crate::{CatalogEntry, GeneratedKind, ParsedStatement, Planner, Statement, TableRules, plan_error};
-
-/// Another definition of a table over the same rows.
-#[derive(Debug, Clone)]
-pub struct AlterPlan {
-    /// The table.
-    pub table: ObjectName,
-    /// Its full name from now on.
-    pub new_name: String,
-    /// Its columns, with the types that they have.
-    pub schema: SchemaRef,
-    /// Its rules.
-    pub rules: TableRules,
-}
-
-impl StatementParser<'_> {
-    /// The parser crate doesn't read USING in this dialect.
-    pub(crate) fn alter_using(&mut self) -> Result<Syntax> {
-        let Some(at) = self.position_outside(Keyword::USING) else { return self.other() };
-        let mut parser = self.parser(at + 1);
-        let using = parser.parse_expr().map_err(|error| plan_error::of_parser(&error, self.sql))?;
-        let rest = parser.peek_token();
-        if rest.token != Token::EOF {
-            let error = Error::user(format!("expected the end of the statement, found {}", rest.token));
-            return Err(plan_error::with_location(error, rest.span.start));
-        }
-        let place = self.tokens[at].span.start;
-        self.tokens.truncate(at);
-        let mut syntax = self.other()?;
-        let operation = match &mut syntax {
-            Syntax::Alter(alter) => alter.operations.first_mut(),
-            _ => None,
-        };
-        match operation {
-            Some(AlterTableOperation::AlterColumn {
-                op: AlterColumnOperation::SetDataType { using: slot, .. },
-                ..
-            }) => {
-                *slot = Some(using);
-                Ok(syntax)
-            }
-            _ => Err(plan_error::with_location(Error::user("USING belongs to ALTER COLUMN ... TYPE"), place)),
-        }
-    }
-}
+use crate::create_table::{NewColumns, read_constraint, table_schema, with_primary_key};
+use crate::write::Target;
+use crate::{Definition, Planner, Statement};
 
 impl Planner {
-    pub(crate) fn alter_table(&self, alter: &ast::AlterTable, parsed: &ParsedStatement) -> Result<Statement> {
-        let written = WrittenName::of(&alter.name)?;
-        let [operation] = &alter.operations[..] else {
-            return Err(Error::unsupported("ALTER TABLE with several changes").with_hint("make them one by one"));
+    pub(crate) fn alter_table(&self, alter: &ast::AlterTable) -> Result<Statement> {
+        let [action] = &alter.actions[..] else {
+            let error = Error::unsupported("ALTER TABLE with several changes").at_span(alter.span);
+            return Err(error.with_hint("make them one by one"));
         };
-        if alter.if_exists && self.namespace().find(written.parts()).is_none() {
-            return Ok(Statement::Nothing);
+        if alter.if_exists && self.namespace().find(WrittenName::of(&alter.name)?.parts()).is_none() {
+            return Ok(Statement::Definition(Definition::Nothing));
         }
-        let target = self.target(&written, None)?;
-        let name = target.name.clone();
+        let target = self.target(&alter.name)?;
         let mut plan = target.alteration(target.rules().clone());
-        match operation {
-            AlterTableOperation::RenameTable {
-                table_name: RenameTableNameKind::To(to) | RenameTableNameKind::As(to),
-            } => {
-                let (schema, _) = split_name(&name.name);
-                plan.new_name = full_name(&schema, &simple_name(to)?);
+        let mut written = Vec::new();
+        match action {
+            AlterTableAction::RenameTable(to) => {
+                let (schema, _) = split_name(&target.name.name);
+                plan.new_name = full_name(&schema, &plain(to));
             }
-            AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
-                plan.rename_column(&target, &plain(old_column_name), &plain(new_column_name))?;
+            AlterTableAction::RenameColumn { column, to } => {
+                rename_column(&mut plan, &target, &column_name(column)?, &plain(to))?;
             }
-            AlterTableOperation::AddColumn { column_def, if_not_exists, .. } => {
-                if *if_not_exists && target.has_column(&plain(&column_def.name)) {
-                    return Ok(Statement::Nothing);
+            AlterTableAction::AddColumn { if_not_exists, parent, column } => {
+                if let Some(parent) = parent.first() {
+                    return Err(Error::unsupported("fields that are added to a struct").at_span(parent.span));
                 }
-                return self.add_column(&target, column_def.clone(), parsed);
-            }
-            AlterTableOperation::DropColumn { column_names, if_exists, .. } => {
-                let [column] = &column_names[..] else {
-                    return Err(Error::unsupported("ALTER TABLE that drops several columns"));
-                };
-                if *if_exists && !target.has_column(&plain(column)) {
-                    return Ok(Statement::Nothing);
+                if *if_not_exists && target.has_column(&column.name.text) {
+                    return Ok(Statement::Definition(Definition::Nothing));
                 }
-                return self.drop_column(&target, &plain(column), parsed);
+                return self.add_column(&target, column);
             }
-            AlterTableOperation::AlterColumn {
-                column_name,
-                op: AlterColumnOperation::SetDataType { data_type, using, .. },
-            } => {
-                return self.change_type(&target, &plain(column_name), data_type, using.as_ref(), parsed);
+            AlterTableAction::DropColumn { if_exists, column, behavior: _ } => {
+                let column = column_name(column)?;
+                if *if_exists && !target.has_column(&column) {
+                    return Ok(Statement::Definition(Definition::Nothing));
+                }
+                return self.drop_column(&target, &column);
             }
-            AlterTableOperation::AlterColumn { column_name, op } => {
-                self.alter_column(&mut plan, &target, column_name, op)?
+            AlterTableAction::AlterColumn { column, action } => {
+                let name = column_name(column)?;
+                if let AlterColumnAction::SetType { .. } = action {
+                    return self.change_type(&target, &name, action);
+                }
+                let changed = self.alter_column(&mut plan, &target, &name, action, &mut written);
+                changed.map_err(|error| error.at_span(column.span))?;
             }
-            AlterTableOperation::AddConstraint { constraint, .. } => {
-                read_constraint(written.last(), constraint, &mut plan.rules)?;
-                self.resolve_references(&name, &mut plan.rules)?;
-                plan.schema = crate::create_table::with_primary_key(&plan.schema, &plan.rules);
+            AlterTableAction::AddConstraint(constraint) => {
+                read_constraint(&target.own_name(), constraint, &mut plan.rules, &mut written)?;
+                self.resolve_references(&target.name, &mut plan.rules)?;
+                plan.schema = with_primary_key(&plan.schema, &plan.rules);
             }
-            AlterTableOperation::DropConstraint { name: constraint, if_exists, .. } => {
-                if !plan.rules.remove(&plain(constraint)) && !if_exists {
-                    return Err(Error::user(format!("{name} has no constraint named {constraint}")));
+            AlterTableAction::DropConstraint { if_exists, name, behavior: _ } => {
+                if !plan.rules.remove(&name.text) && !if_exists {
+                    let error = Error::user(format!("{} has no constraint named {}", target.name, name.text));
+                    return Err(error.at_span(name.span));
                 }
             }
-            other => return Err(Error::unsupported(format!("ALTER TABLE {other}"))),
+            AlterTableAction::RenameConstraint { .. }
+            | AlterTableAction::SetSchema(_)
+            | AlterTableAction::SetOptions(_)
+            | AlterTableAction::ResetOptions(_) => {
+                let error = Error::unsupported("this change of a table").at_span(alter.span);
+                return Err(error.with_hint("docs/tables.md tells what ALTER TABLE can change"));
+            }
         }
-        self.check_rules(&name, &plan.schema, &plan.rules, parsed)?;
-        Ok(Statement::Alter(plan))
-    }
-
-    /// `ALTER TABLE t ALTER a SET ENCODING x`.
-    pub(crate) fn set_encoding(&self, alter: &ast::AlterTable, encoding: &str) -> Result<Statement> {
-        let [AlterTableOperation::AlterColumn { column_name, .. }] = &alter.operations[..] else {
-            return Err(Error::user("SET ENCODING is about a column"));
-        };
-        let target = self.target(&WrittenName::of(&alter.name)?, None)?;
-        let at = target.position(&plain(column_name))?;
-        let column = target.schema().field(at).name().clone();
-        let mut rules = target.rules().clone();
-        rules.encodings.retain(|(name, _)| !name.eq_ignore_ascii_case(&column));
-        rules.encodings.push((column, encoding.to_lowercase()));
-        Ok(target.with_rules(rules))
+        self.check_rules(&target.name, &plan.schema, &plan.rules, &written)?;
+        Ok(Statement::Definition(Definition::Alter(plan)))
     }
 
     /// The table with one more column, filled with its default.
-    fn add_column(&self, target: &Target, column: ast::ColumnDef, parsed: &ParsedStatement) -> Result<Statement> {
-        let name = plain(&column.name);
+    fn add_column(&self, target: &Target, definition: &ast::ColumnDef) -> Result<Statement> {
+        let name = plain(&definition.name);
         if target.has_column(&name) {
-            return Err(Error::user(format!("{} has a column {name} already", target.name)));
+            let error = Error::user(format!("{} has a column {name} already", target.name));
+            return Err(error.at_span(definition.name.span));
         }
         let mut new = NewColumns { rules: target.rules().clone(), ..NewColumns::default() };
-        self.read_column(&target.name, column, &mut new)?;
-        let NewColumns { columns, mut rules, generated, sequences } = new;
-        if !sequences.is_empty() {
-            return Err(Error::unsupported("adding an IDENTITY column")
-                .with_hint("CREATE SEQUENCE, then ADD COLUMN with DEFAULT nextval('...')"));
+        self.read_column(&target.name, definition, &mut new)?;
+        if !new.sequences.is_empty() {
+            let error = Error::unsupported("adding an IDENTITY column").at_span(definition.span);
+            return Err(error.with_hint("CREATE SEQUENCE, then ADD COLUMN with DEFAULT nextval('...')"));
         }
-        self.resolve_references(&target.name, &mut rules)?;
-        let fields = target.schema().fields().iter().map(|field| field.as_ref().clone());
-        let added = self.typed_addition(target, columns, &generated, &mut rules, parsed)?;
-        let Some(added) = added else { return Ok(target.with_rules(rules)) };
-        let value = match generated.first() {
-            Some(stored) => stored.expr.clone(),
-            None => target.default_in(&rules, added.name())?,
+        self.resolve_references(&target.name, &mut new.rules)?;
+        let added = self.typed_addition(target, &mut new)?;
+        new.rules.encodings.append(&mut new.encodings);
+        let NewColumns { rules, generated, written, .. } = new;
+        let Some(added) = added else {
+            self.check_rules(&target.name, target.schema(), &rules, &written)?;
+            return Ok(target.with_rules(rules));
         };
+        let value = match generated.first() {
+            Some(_) => {
+                let generated = rules.generated_column(added.name()).expect("it was added to the rules");
+                stored::expression(&generated.expression)?
+            }
+            None => target.default_in(&rules, added.name())?.unwrap_or(null()),
+        };
+        let fields = target.schema().fields().iter().map(|field| field.as_ref().clone());
         let schema = table_schema(fields.chain([added.clone()]))?;
-        let mut items = columns_of(target, None);
-        items.push(named(value, added.name()));
-        self.rebuilt(target, schema, rules, items, parsed)
+        let mut columns = kept_columns(target, None)?;
+        columns.push(rebuilt_column(&added, value, true)?);
+        self.rebuilt(target, schema, rules, &columns, &written)
     }
 
     /// The table with a column of another type, to which its values are cast.
-    fn change_type(
-        &self,
-        target: &Target,
-        column: &str,
-        data_type: &ast::DataType,
-        using: Option<&ast::Expr>,
-        parsed: &ParsedStatement,
-    ) -> Result<Statement> {
+    fn change_type(&self, target: &Target, column: &str, action: &AlterColumnAction) -> Result<Statement> {
+        let AlterColumnAction::SetType { data_type: Some(data_type), collation: None, using } = action else {
+            return Err(Error::unsupported("ALTER COLUMN ... TYPE without a type, or with COLLATE"));
+        };
         let at = target.given_position(column)?;
         let rules = target.rules().clone();
         rules.check_unused(column)?;
@@ -190,19 +143,19 @@ impl Planner {
             return Err(Error::user(format!("{reference} of {child} refers to {column}"))
                 .with_hint(format!("ALTER TABLE {child} DROP CONSTRAINT {reference}")));
         }
-        let name = quoted(target.schema().field(at).name());
-        let definition = ast::ColumnDef { name: name.clone(), data_type: data_type.clone(), options: Vec::new() };
-        let changed = self.binder().columns(vec![definition], parsed)?.remove(0);
+        let changed = as_view_type(&arrow_type(&self.column_type(data_type)?)?);
         let fields = target.schema().fields().iter().enumerate().map(|(place, field)| match place == at {
-            true => changed.clone().with_nullable(field.is_nullable()),
+            true => field.as_ref().clone().with_data_type(changed.clone()),
             false => field.as_ref().clone(),
         });
         let schema = table_schema(fields)?;
-        let mut items = columns_of(target, None);
+        let mut columns = kept_columns(target, None)?;
+        columns[at].ty = sql_type(schema.field(at).data_type())?;
         if let Some(using) = using {
-            items[at] = named(using.clone(), &name.value);
+            columns[at].value = using.clone();
+            columns[at].of_catalog = false;
         }
-        self.rebuilt(target, schema, rules, items, parsed)
+        self.rebuilt(target, schema, rules, &columns, &[])
     }
 
     /// Another table that refers to a column of this one, and the name of its constraint.
@@ -218,7 +171,7 @@ impl Planner {
         })
     }
 
-    fn drop_column(&self, target: &Target, column: &str, parsed: &ParsedStatement) -> Result<Statement> {
+    fn drop_column(&self, target: &Target, column: &str) -> Result<Statement> {
         let mut rules = target.rules().clone();
         rules.check_unused(column)?;
         if rules.forget_generated(column, target.schema()) {
@@ -237,78 +190,91 @@ impl Planner {
         rules.indexes.retain(|index| !index.columns.iter().any(is_it));
         let fields = target.schema().fields().iter().enumerate().filter(|(place, _)| *place != at);
         let schema = table_schema(fields.map(|(_, field)| field.as_ref().clone()))?;
-        self.rebuilt(target, schema, rules, columns_of(target, Some(at)), parsed)
+        self.rebuilt(target, schema, rules, &kept_columns(target, Some(at))?, &[])
     }
 
-    /// The table made anew of these expressions over its rows.
+    /// The table made anew of these columns over its rows.
     fn rebuilt(
         &self,
         target: &Target,
         schema: SchemaRef,
         rules: TableRules,
-        items: Vec<SelectItem>,
-        parsed: &ParsedStatement,
+        columns: &[RebuiltColumn],
+        written: &[(String, ast::Expr)],
     ) -> Result<Statement> {
-        self.check_rules(&target.name, &schema, &rules, parsed)?;
-        let query = select(items, vec![table(TARGET, &target.alias)?], None)?;
-        let (bound, _) = self.bound_with(query, vec![target.without_row_ids()], parsed)?;
-        let rows = crate::create_table::as_rows_of(&schema, bound);
-        let rows = rows.map_err(|error| plan_error::of_planning(&error, parsed))?;
-        let rows = Some(self.optimize(rows, parsed)?);
+        self.check_rules(&target.name, &schema, &rules, written)?;
+        let names = self.statement_names();
+        let mut binder = Binder::new(names.clone());
+        let relation: Arc<dyn godwit_plan::Relation> = Arc::new(target.relation()?);
+        binder.rebuild(&relation, &target.own_name(), columns)?;
+        let rows = Some(self.optimized(binder, &names)?);
         let name = target.name.clone();
         let sequences = Vec::new();
-        Ok(Statement::CreateTable { name, schema, rules, sequences, or_replace: true, if_not_exists: false, rows })
+        let (or_replace, if_not_exists) = (true, false);
+        let create = Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows };
+        Ok(Statement::Definition(create))
     }
 
     fn alter_column(
         &self,
         plan: &mut AlterPlan,
         target: &Target,
-        column: &Ident,
-        operation: &AlterColumnOperation,
+        column: &str,
+        action: &AlterColumnAction,
+        written: &mut Vec<(String, ast::Expr)>,
     ) -> Result<()> {
-        let at = target.position(&plain(column))?;
+        let at = target.position(column)?;
         let field = plan.schema.field(at).clone();
         let is_it = |name: &str| name.eq_ignore_ascii_case(field.name());
-        match operation {
-            AlterColumnOperation::SetNotNull => plan.set_field(at, field.clone().with_nullable(false))?,
-            AlterColumnOperation::DropNotNull => {
+        match action {
+            AlterColumnAction::SetNotNull => set_field(plan, at, field.clone().with_nullable(false))?,
+            AlterColumnAction::DropNotNull => {
                 if plan.rules.keys.iter().any(|key| key.is_primary && key.columns.iter().any(|name| is_it(name))) {
                     return Err(Error::user(format!("{} is in the primary key", field.name())));
                 }
-                plan.set_field(at, field.clone().with_nullable(true))?;
+                set_field(plan, at, field.clone().with_nullable(true))?;
             }
-            AlterColumnOperation::SetDefault { value } => {
+            AlterColumnAction::SetDefault(value) => {
+                let text = self.default_text(&plan.table, value)?;
+                written.push((text.clone(), value.clone()));
                 plan.rules.defaults.retain(|(name, _)| !is_it(name));
-                plan.rules.defaults.push((field.name().clone(), self.default_text(&plan.table, value)?));
+                plan.rules.defaults.push((field.name().clone(), text));
             }
-            AlterColumnOperation::DropDefault => plan.rules.defaults.retain(|(name, _)| !is_it(name)),
-            other => return Err(Error::unsupported(format!("ALTER COLUMN {other}"))),
+            AlterColumnAction::DropDefault => plan.rules.defaults.retain(|(name, _)| !is_it(name)),
+            AlterColumnAction::SetEncoding(encoding) => {
+                plan.rules.encodings.retain(|(name, _)| !is_it(name));
+                plan.rules.encodings.push((field.name().clone(), encoding.text.to_lowercase()));
+            }
+            AlterColumnAction::SetType { .. } => return Err(Error::internal("a type is changed by change_type")),
         }
         Ok(())
     }
 
-    pub(crate) fn create_index(&self, index: &ast::CreateIndex, parsed: &ParsedStatement) -> Result<Statement> {
-        let target = self.target(&WrittenName::of(&index.table_name)?, None)?;
-        let name = match &index.name {
-            Some(name) => simple_name(name)?,
-            None => return Err(Error::user("an index needs a name")),
+    pub(crate) fn create_index(&self, index: &ast::CreateIndex) -> Result<Statement> {
+        let target = self.target(&index.table)?;
+        let name = match index.name.as_ref().map(|name| (name.single(), name)) {
+            Some((Some(name), _)) => plain(name),
+            Some((None, name)) => {
+                let error = Error::user(format!("{name}: an index is in the schema of its table"));
+                return Err(error.at_span(name.span));
+            }
+            None => return Err(Error::user("an index needs a name").at_span(index.span)),
         };
-        if index.predicate.is_some() || !index.include.is_empty() {
-            return Err(Error::unsupported("CREATE INDEX with WHERE or INCLUDE"));
+        if let Some(filter) = &index.filter {
+            return Err(Error::unsupported("CREATE INDEX with WHERE").at_span(filter.span));
         }
         if self.table_of_index(&target.name.database, &split_name(&target.name.name).0, &name).is_some() {
             return match index.if_not_exists {
-                true => Ok(Statement::Nothing),
-                false => Err(Error::user(format!("there is an index named {name} already"))),
+                true => Ok(Statement::Definition(Definition::Nothing)),
+                false => Err(Error::user(format!("there is an index named {name} already")).at_span(index.span)),
             };
         }
-        let columns = index.columns.iter().map(|column| match &column.column.expr {
-            ast::Expr::Identifier(column) => {
-                target.position(&plain(column))?;
-                Ok(plain(column))
+        let columns = index.keys.iter().map(|key| match &key.expr.kind {
+            ast::ExprKind::Column(path) if path.len() == 1 => {
+                target.position(&path[0].text).map_err(|error| error.at_span(path[0].span))?;
+                Ok(plain(&path[0]))
             }
-            other => Err(Error::unsupported(format!("an index of {other}"))),
+            _ => Err(Error::unsupported(format!("an index of {}", key.expr)).at_span(key.expr.span)),
         });
         let columns = columns.collect::<Result<_>>()?;
         let mut rules = target.rules().clone();
@@ -316,7 +282,7 @@ impl Planner {
             true => rules.keys.push(KeyRule { name, columns, is_primary: false }),
             false => rules.indexes.push(IndexRule { name, columns }),
         }
-        self.check_rules(&target.name, target.schema(), &rules, parsed)?;
+        self.check_rules(&target.name, target.schema(), &rules, &[])?;
         Ok(target.with_rules(rules))
     }
 
@@ -336,11 +302,11 @@ impl Planner {
         };
         let Some(table) = table else {
             return match if_exists {
-                true => Ok(Statement::Nothing),
+                true => Ok(Statement::Definition(Definition::Nothing)),
                 false => Err(Error::user(format!("no index named {name}"))),
             };
         };
-        let target = self.target_named(table, quoted(name))?;
+        let target = self.target_named(table)?;
         let mut rules = target.rules().clone();
         rules.remove(name);
         Ok(target.with_rules(rules))
@@ -369,54 +335,69 @@ impl Target {
     }
 
     fn with_rules(&self, rules: TableRules) -> Statement {
-        Statement::Alter(self.alteration(rules))
+        Statement::Definition(Definition::Alter(self.alteration(rules)))
     }
 }
 
-impl AlterPlan {
-    fn set_field(&mut self, at: usize, field: Field) -> Result<()> {
-        let fields = self.schema.fields().iter().enumerate();
-        let fields = fields.map(|(place, known)| if place == at { field.clone() } else { known.as_ref().clone() });
-        self.schema = table_schema(fields)?;
-        Ok(())
-    }
+fn set_field(plan: &mut AlterPlan, at: usize, field: Field) -> Result<()> {
+    let fields = plan.schema.fields().iter().enumerate();
+    let fields = fields.map(|(place, known)| if place == at { field.clone() } else { known.as_ref().clone() });
+    plan.schema = table_schema(fields)?;
+    Ok(())
+}
 
-    fn rename_column(&mut self, target: &Target, from: &str, to: &str) -> Result<()> {
-        if target.has_column(to) && !from.eq_ignore_ascii_case(to) {
-            return Err(Error::user(format!("{} has a column {to} already", self.table)));
+/// Another name for a column, in all rules that name it.
+fn rename_column(plan: &mut AlterPlan, target: &Target, from: &str, to: &str) -> Result<()> {
+    if target.has_column(to) && !from.eq_ignore_ascii_case(to) {
+        return Err(Error::user(format!("{} has a column {to} already", plan.table)));
+    }
+    let rules = &mut plan.rules;
+    for check in &mut rules.checks {
+        check.condition = with_renamed(&check.condition, from, to)?;
+    }
+    for generated in &mut rules.generated {
+        if generated.kind != GeneratedKind::Identity {
+            generated.expression = with_renamed(&generated.expression, from, to)?;
         }
-        let rules = &mut self.rules;
-        for check in &mut rules.checks {
-            check.condition = with_renamed(&check.condition, from, to)?;
-        }
-        for generated in &mut rules.generated {
-            if generated.kind != GeneratedKind::Identity {
-                generated.expression = with_renamed(&generated.expression, from, to)?;
-            }
-            if generated.field.name().eq_ignore_ascii_case(from) {
-                generated.field.set_name(to);
-                if generated.kind == GeneratedKind::Virtual {
-                    return Ok(());
-                }
-            }
-        }
-        let at = target.position(from)?;
-        let of_lists = rules.keys.iter_mut().flat_map(|key| &mut key.columns);
-        let of_lists = of_lists.chain(rules.references.iter_mut().flat_map(|reference| &mut reference.columns));
-        let of_lists = of_lists.chain(rules.indexes.iter_mut().flat_map(|index| &mut index.columns));
-        let of_pairs = rules.defaults.iter_mut().chain(&mut rules.encodings).map(|(name, _)| name);
-        for name in of_lists.chain(of_pairs) {
-            if name.eq_ignore_ascii_case(from) {
-                to.clone_into(name);
+        if generated.field.name().eq_ignore_ascii_case(from) {
+            generated.field.set_name(to);
+            if generated.kind == GeneratedKind::Virtual {
+                return Ok(());
             }
         }
-        let field = self.schema.field(at).clone().with_name(to);
-        self.set_field(at, field)
+    }
+    let at = target.position(from)?;
+    let of_lists = rules.keys.iter_mut().flat_map(|key| &mut key.columns);
+    let of_lists = of_lists.chain(rules.references.iter_mut().flat_map(|reference| &mut reference.columns));
+    let of_lists = of_lists.chain(rules.indexes.iter_mut().flat_map(|index| &mut index.columns));
+    let of_pairs = rules.defaults.iter_mut().chain(&mut rules.encodings).map(|(name, _)| name);
+    for name in of_lists.chain(of_pairs) {
+        if name.eq_ignore_ascii_case(from) {
+            to.clone_into(name);
+        }
+    }
+    let field = plan.schema.field(at).clone().with_name(to);
+    set_field(plan, at, field)
+}
+
+/// The column that a path names; a field of one isn't changed by itself.
+fn column_name(path: &ast::ObjectName) -> Result<String> {
+    match path.single() {
+        Some(name) => Ok(plain(name)),
+        None => Err(Error::unsupported("changes of a field of a struct").at_span(path.span)),
     }
 }
 
-/// All columns of a table but one.
-fn columns_of(target: &Target, without: Option<usize>) -> Vec<SelectItem> {
+/// All columns of a table but one, as they are.
+fn kept_columns(target: &Target, without: Option<usize>) -> Result<Vec<RebuiltColumn>> {
     let fields = target.schema().fields().iter().enumerate().filter(|(at, _)| Some(*at) != without);
-    fields.map(|(_, field)| SelectItem::UnnamedExpr(target.column(field.name()))).collect()
+    fields.map(|(_, field)| rebuilt_column(field, column(field.name()), true)).collect()
+}
+
+fn rebuilt_column(field: &Field, value: ast::Expr, of_catalog: bool) -> Result<RebuiltColumn> {
+    Ok(RebuiltColumn { name: field.name().clone(), ty: sql_type(field.data_type())?, value, of_catalog })
+}
+
+fn null() -> ast::Expr {
+    ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Null), span: godwit_common::Span::NONE }
 }

@@ -4,71 +4,110 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
-use datafusion_sql::sqlparser::ast::{
-    self, ColumnOption, ColumnOptionDef, ForeignKeyConstraint, GeneratedAs, GeneratedExpressionMode, Ident,
-    IndexColumn, ReferentialAction, TableConstraint,
+use godwit_bind::{Binder, ColumnOf};
+use godwit_catalog::names::{WrittenName, plain};
+use godwit_catalog::stored::{self, stored_expression, with_sequences};
+use godwit_catalog::{
+    CatalogEntry, CheckRule, GeneratedColumn, GeneratedKind, KeyRule, ObjectName, ReferenceRule, SequenceDefinition,
+    TableRules, as_view_type, full_name, literal_text, sequences_in, split_name,
 };
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, SqlState};
+use godwit_functions::{arrow_type, sql_type};
+use godwit_plan::{Expr, OutputColumn};
+use godwit_syntax::ast::{
+    self, ColumnConstraintKind, ForeignReference, Ident, ReferentialAction, TableConstraint, TableConstraintKind,
+};
+use godwit_types::SqlType;
 
 use crate::encodings::encodings_of;
 use crate::generated::GeneratedDefinition;
-use crate::names::{ObjectName, WrittenName, full_name, literal_text, split_name};
-use crate::rules::{CheckRule, KeyRule, ReferenceRule};
-use crate::sequence::rename_sequences;
-use crate::table::as_view_type;
-use crate::{
-    CatalogEntry, GeneratedColumn, GeneratedKind, ParsedStatement, Planner, SequenceDefinition, Statement, TableRules,
-    plan_error,
-};
+use crate::{Definition, Planner, Statement, sequence};
+
+/// What a statement says about new columns.
+#[derive(Default)]
+pub(crate) struct NewColumns {
+    /// All columns, generated ones, too.
+    pub columns: Vec<NewColumn>,
+    pub rules: TableRules,
+    /// Those of the columns that follow from others.
+    pub generated: Vec<GeneratedDefinition>,
+    /// For identity columns.
+    pub sequences: Vec<SequenceDefinition>,
+    /// Columns, and what they say about how they are stored.
+    pub encodings: Vec<(String, String)>,
+    /// The texts of rules with the trees that they were in the statement, whose places errors tell.
+    pub written: Vec<(String, ast::Expr)>,
+}
+
+/// A column of a statement.
+pub(crate) struct NewColumn {
+    pub name: String,
+    /// `None`: as its expression.
+    pub ty: Option<SqlType>,
+    pub nullable: bool,
+}
 
 impl Planner {
-    /// `encodings` are columns, and what they say about how they are stored.
-    pub(crate) fn create_table(
-        &self,
-        table: &ast::CreateTable,
-        encodings: &[(String, String)],
-        parsed: &ParsedStatement,
-    ) -> Result<Statement> {
-        check_supported(table)?;
-        let written = WrittenName::of(&table.name)?;
-        let name = self.namespace().new_name(&written, table.temporary)?;
-        let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
-        let Some(query) = &table.query else {
-            let NewColumns { columns, mut rules, generated, sequences } = self.read_rules(&name, table)?;
-            self.resolve_references(&name, &mut rules)?;
-            let fields = self.typed_columns(columns, &generated, &mut rules, parsed)?;
-            let schema = table_schema(fields.into_iter())?;
-            table_schema(rules.visible(&schema).into_iter())?;
-            let schema = with_primary_key(&schema, &rules);
-            self.check_rules(&name, &schema, &rules, parsed)?;
-            rules.encodings = encodings_of(table, encodings, &schema)?;
-            return Ok(Statement::CreateTable {
-                name,
-                schema,
-                rules,
-                sequences,
-                or_replace,
-                if_not_exists,
-                rows: None,
-            });
-        };
-        let (bound, names) = self.bound(query, parsed)?;
-        let given: Vec<_> = table.columns.iter().map(|column| column.name.value.clone()).collect();
-        if !given.is_empty() && given.len() != names.len() {
-            let message = format!("{written} has {} columns, its query has {}", given.len(), names.len());
-            return Err(Error::user(message));
+    pub(crate) fn create_table(&self, table: &ast::CreateTable) -> Result<Statement> {
+        if let Some((_, like)) = table.like.first() {
+            return Err(Error::unsupported("CREATE TABLE with LIKE").at_span(like.span));
         }
-        let names = if given.is_empty() { names } else { given };
-        let fields = bound.schema().fields().iter().zip(names);
+        let name = self.namespace().new_name(&WrittenName::of(&table.name)?, table.temporary)?;
+        if let Some(query) = &table.query {
+            return self.create_table_of(table, name, query);
+        }
+        let mut new = self.read_rules(&name, table)?;
+        self.resolve_references(&name, &mut new.rules)?;
+        let fields = self.typed_columns(&mut new)?;
+        let schema = table_schema(fields.into_iter())?;
+        table_schema(new.rules.visible(&schema).into_iter())?;
+        let schema = with_primary_key(&schema, &new.rules);
+        self.check_rules(&name, &schema, &new.rules, &new.written)?;
+        new.rules.encodings = encodings_of(&table.options, &new.encodings, &schema)?;
+        let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
+        let NewColumns { rules, sequences, .. } = new;
+        let rows = None;
+        let create = Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows };
+        Ok(Statement::Definition(create))
+    }
+
+    /// `CREATE TABLE … AS query`.
+    fn create_table_of(&self, table: &ast::CreateTable, name: ObjectName, query: &ast::Query) -> Result<Statement> {
+        let encoding = |column: &ast::ColumnDef| match &column.constraints[..] {
+            [ast::ColumnConstraint { kind: ColumnConstraintKind::Encoding(encoding), .. }] => {
+                Some((plain(&column.name), encoding.text.to_lowercase()))
+            }
+            _ => None,
+        };
+        let has_more = |column: &&ast::ColumnDef| {
+            column.data_type.is_some() || (!column.constraints.is_empty() && encoding(column).is_none())
+        };
+        let span = table.constraints.first().map(|constraint| constraint.span);
+        if let Some(span) = span.or(table.columns.iter().find(has_more).map(|column| column.span)) {
+            return Err(Error::unsupported("types and constraints of CREATE TABLE ... AS").at_span(span));
+        }
+        let rows = self.planned(query)?;
+        let given: Vec<_> = table.columns.iter().map(|column| plain(&column.name)).collect();
+        let there = rows.output.len();
+        if !given.is_empty() && given.len() != there {
+            let message = format!("{name} has {} columns, its query has {there}", given.len());
+            return Err(Error::user(message).at_span(table.columns[0].span));
+        }
         // Rows tell whether there are NULLs; that there are none so far is no promise.
-        let fields = fields.map(|(field, name)| field.as_ref().clone().with_name(name).with_nullable(true));
-        let schema = table_schema(fields)?;
-        let rows = as_rows_of(&schema, bound).map_err(|error| plan_error::of_planning(&error, parsed))?;
-        let rows = Some(self.optimize(rows, parsed)?);
-        let encodings = encodings_of(table, encodings, &schema)?;
-        let (rules, sequences) = (TableRules { encodings, ..TableRules::default() }, Vec::new());
-        Ok(Statement::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows })
+        let field = |(at, column): (usize, &OutputColumn)| {
+            let data_type = arrow_type(&rows.column(column.column).ty)?;
+            Ok(Field::new(given.get(at).unwrap_or(&column.name), data_type, true))
+        };
+        let fields = rows.output.iter().enumerate().map(field).collect::<Result<Vec<_>>>()?;
+        let schema = table_schema(fields.into_iter()).map_err(|error| error.at_span(query.span))?;
+        let rows = table.with_data.then_some(rows);
+        let of_columns: Vec<_> = table.columns.iter().filter_map(encoding).collect();
+        let encodings = encodings_of(&table.options, &of_columns, &schema)?;
+        let rules = TableRules { encodings, ..TableRules::default() };
+        let (or_replace, if_not_exists) = (table.or_replace, table.if_not_exists);
+        let sequences = Vec::new();
+        let create = Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows };
+        Ok(Statement::Definition(create))
     }
 
     /// Says which tables those are that references name.
@@ -93,96 +132,179 @@ impl Planner {
         Ok(())
     }
 
-    /// Binds expressions once, to tell errors now, and looks for the columns of keys.
+    /// Binds expressions once, to tell errors now, and looks for the columns of keys. `written` are texts with their trees.
     pub(crate) fn check_rules(
         &self,
         name: &ObjectName,
         schema: &SchemaRef,
         rules: &TableRules,
-        parsed: &ParsedStatement,
+        written: &[(String, ast::Expr)],
     ) -> Result<()> {
         let has = |column: &str| schema.fields().iter().any(|field| field.name().eq_ignore_ascii_case(column));
         if rules.keys.iter().filter(|key| key.is_primary).count() > 1 {
             return Err(Error::user(format!("{name} would have two primary keys")));
         }
-        let of_keys = rules.keys.iter().flat_map(|key| &key.columns);
-        for column in of_keys.chain(rules.references.iter().flat_map(|reference| &reference.columns)) {
-            if !has(column) {
-                return Err(Error::user(format!("{name} has no column {column} for its key")));
+        let of_keys = rules.keys.iter().map(|key| &key.columns);
+        for columns in of_keys.chain(rules.references.iter().map(|reference| &reference.columns)) {
+            for (at, column) in columns.iter().enumerate() {
+                if !has(column) {
+                    return Err(Error::user(format!("{name} has no column {column} for its key")));
+                }
+                if columns[..at].iter().any(|known| known.eq_ignore_ascii_case(column)) {
+                    let error = Error::user(format!("column {column} is in a key of {name} twice"));
+                    return Err(error.with_code(SqlState::DUPLICATE_COLUMN));
+                }
             }
         }
-        self.bind_rules(&name.database, schema, rules, parsed)
+        self.check_expressions(name, schema, rules, written)
+    }
+
+    fn check_expressions(
+        &self,
+        name: &ObjectName,
+        schema: &SchemaRef,
+        rules: &TableRules,
+        written: &[(String, ast::Expr)],
+    ) -> Result<()> {
+        let mut binder = Binder::new(self.statement_names());
+        let table = split_name(&name.name).1;
+        let tree = |text: &str| written.iter().find(|(known, _)| known == text).map(|(_, tree)| tree.clone());
+        let columns = columns_of(&rules.visible(schema))?;
+        for check in &rules.checks {
+            let condition = match tree(&check.condition) {
+                Some(tree) => tree,
+                None => stored::expression(&check.condition)?,
+            };
+            let bound = binder.check_over(&table, &columns, &check.name, &condition)?;
+            refuse_subquery(&bound, &format!("the condition of {}", check.name))?;
+        }
+        for (column, default) in &rules.defaults {
+            let is_missing = |full: &String| {
+                let catalog = self.namespace().catalog(&name.database);
+                catalog.is_none_or(|catalog| catalog.get(full).is_none())
+            };
+            // The sequence of an identity is made with its table.
+            if sequences_in(default).iter().any(is_missing) {
+                continue;
+            }
+            let value = match tree(default) {
+                Some(tree) => tree,
+                None => stored_expression(&name.database, default)?,
+            };
+            let value = binder.value_over(&table, &[], &value)?;
+            refuse_subquery(&value, &format!("the default of {column}"))?;
+            let field = schema.fields().iter().find(|field| field.name().eq_ignore_ascii_case(column));
+            let field = field.ok_or_else(|| Error::user(format!("{name} has no column {column} for its default")))?;
+            binder.assigned_to(&sql_type(field.data_type())?, value)?;
+        }
+        Ok(())
     }
 
     /// What a statement says about its columns.
     fn read_rules(&self, name: &ObjectName, table: &ast::CreateTable) -> Result<NewColumns> {
         let mut new = NewColumns::default();
         for column in &table.columns {
-            self.read_column(name, column.clone(), &mut new)?;
+            self.read_column(name, column, &mut new)?;
         }
         for constraint in &table.constraints {
-            read_constraint(&split_name(&name.name).1, constraint, &mut new.rules)?;
-        }
-        if let Some(key) = &table.primary_key {
-            return Err(Error::unsupported(format!("PRIMARY KEY {key} behind the columns")));
+            read_constraint(&split_name(&name.name).1, constraint, &mut new.rules, &mut new.written)?;
         }
         Ok(new)
     }
 
-    /// Adds a column, and the rules in its options.
-    pub(crate) fn read_column(
-        &self,
-        name: &ObjectName,
-        mut column: ast::ColumnDef,
-        new: &mut NewColumns,
-    ) -> Result<()> {
-        let (schema, table) = split_name(&name.name);
+    /// Adds a column, and the rules in its definition.
+    pub(crate) fn read_column(&self, name: &ObjectName, column: &ast::ColumnDef, new: &mut NewColumns) -> Result<()> {
+        let table = split_name(&name.name).1;
         let own = plain(&column.name);
-        let rules = &mut new.rules;
-        let (mut kept, mut is_virtual, options) = (Vec::new(), false, std::mem::take(&mut column.options));
-        for definition in &options {
-            let given = definition.name.as_ref().map(plain);
-            match &definition.option {
-                ColumnOption::Null | ColumnOption::NotNull => kept.push(definition.clone()),
-                ColumnOption::Default(value) => rules.defaults.push((own.clone(), self.default_text(name, value)?)),
-                ColumnOption::PrimaryKey(_) => rules.add_key(&table, given, vec![own.clone()], true),
-                ColumnOption::Unique(_) => rules.add_key(&table, given, vec![own.clone()], false),
-                ColumnOption::Check(check) => {
-                    rules.add_check(&table, given.or_else(|| check.name.as_ref().map(plain)), &check.expr);
+        let key_of = || vec![own.clone()];
+        let (mut nullable, mut is_virtual) = (true, false);
+        for constraint in &column.constraints {
+            let given = constraint.name.as_ref().map(plain);
+            let rules = &mut new.rules;
+            match &constraint.kind {
+                ColumnConstraintKind::Null => {}
+                ColumnConstraintKind::NotNull => nullable = false,
+                ColumnConstraintKind::Default(value) => {
+                    let text = self.default_text(name, value)?;
+                    new.written.push((text.clone(), value.clone()));
+                    rules.defaults.push((own.clone(), text));
                 }
-                ColumnOption::ForeignKey(key) => rules.add_reference(&table, given, vec![own.clone()], key)?,
-                ColumnOption::Generated { generation_expr: Some(expr), generation_expr_mode: mode, .. } => {
-                    is_virtual = *mode != Some(GeneratedExpressionMode::Stored);
+                ColumnConstraintKind::PrimaryKey => add_key(rules, &table, given, key_of(), true),
+                ColumnConstraintKind::Unique => add_key(rules, &table, given, key_of(), false),
+                ColumnConstraintKind::Check(check) => add_check(rules, &table, given, check, &mut new.written),
+                ColumnConstraintKind::References(reference) => {
+                    add_reference(rules, &table, given, key_of(), reference)?;
+                }
+                ColumnConstraintKind::Generated { expr, stored } => {
+                    is_virtual = *stored != Some(true);
                     let kind = if is_virtual { GeneratedKind::Virtual } else { GeneratedKind::Stored };
                     new.generated.push(GeneratedDefinition { name: own.clone(), expr: expr.clone(), kind });
                 }
-                ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
-                    let full = full_name(&schema, &format!("{table}_{own}_seq"));
-                    let next = format!("nextval({})", literal_text(&full));
-                    match generated_as {
-                        GeneratedAs::Always => rules.generated.push(GeneratedColumn::identity(&own, next)),
-                        _ => rules.defaults.push((own.clone(), next)),
-                    }
-                    let sequence = SequenceDefinition::of(&full, sequence_options.as_deref().unwrap_or_default())?;
-                    new.sequences.push(SequenceDefinition { is_owned: true, ..sequence });
-                    kept.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
+                ColumnConstraintKind::Identity { always, options } => {
+                    self.add_identity(name, &own, *always, options, new)?;
+                    nullable = false;
                 }
-                other => return Err(Error::unsupported(format!("{other} of column {own}"))),
+                ColumnConstraintKind::Encoding(encoding) => {
+                    if new.encodings.iter().any(|(known, _)| *known == own) {
+                        let error = Error::user(format!("{own} has an encoding already"));
+                        return Err(error.at_span(constraint.span));
+                    }
+                    new.encodings.push((own.clone(), encoding.text.to_lowercase()));
+                }
+                ColumnConstraintKind::Collate(_) => {
+                    return Err(Error::unsupported(format!("COLLATE of column {own}")).at_span(constraint.span));
+                }
             }
         }
-        if is_virtual && options.len() > 1 {
-            return Err(Error::unsupported(format!("constraints and defaults of the generated column {own}"))
-                .with_hint("GENERATED ALWAYS AS (...) STORED takes constraints"));
+        let is_plain = |constraint: &&ast::ColumnConstraint| {
+            matches!(constraint.kind, ColumnConstraintKind::Generated { .. } | ColumnConstraintKind::Encoding(_))
+        };
+        if is_virtual && !column.constraints.iter().all(|constraint| is_plain(&constraint)) {
+            let error = Error::unsupported(format!("constraints and defaults of the generated column {own}"));
+            let error = error.at_span(column.span);
+            return Err(error.with_hint("GENERATED ALWAYS AS (...) STORED takes constraints"));
         }
-        column.options = kept;
-        new.columns.push(column);
+        let ty = column.data_type.as_ref().map(|ty| self.column_type(ty)).transpose()?;
+        new.columns.push(NewColumn { name: own, ty, nullable });
         Ok(())
+    }
+
+    fn add_identity(
+        &self,
+        name: &ObjectName,
+        column: &str,
+        always: bool,
+        options: &[ast::SequenceOption],
+        new: &mut NewColumns,
+    ) -> Result<()> {
+        let (schema, table) = split_name(&name.name);
+        let full = full_name(&schema, &format!("{table}_{column}_seq"));
+        let next = format!("nextval({})", literal_text(&full));
+        match always {
+            true => new.rules.generated.push(GeneratedColumn::identity(column, next)),
+            false => new.rules.defaults.push((column.to_owned(), next)),
+        }
+        let sequence = sequence::definition(&full, options)?;
+        new.sequences.push(SequenceDefinition { is_owned: true, ..sequence });
+        Ok(())
+    }
+
+    /// A type that columns of tables can have.
+    pub(crate) fn column_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
+        let ty = Binder::new(self.statement_names()).data_type(data_type)?;
+        let kept = arrow_type(&ty).and_then(|arrow| sql_type(&arrow));
+        match kept {
+            Ok(kept) if kept == ty || ty == SqlType::HugeInt => Ok(ty),
+            _ => {
+                let error = Error::unsupported(format!("columns of type {ty}")).at_span(data_type.span);
+                Err(error.with_hint("VARCHAR holds their texts"))
+            }
+        }
     }
 
     /// The text of a default as the catalog keeps it: sequences by their full names.
     pub(crate) fn default_text(&self, table: &ObjectName, value: &ast::Expr) -> Result<String> {
-        let mut value = value.clone();
-        rename_sequences(&mut value, |name| {
+        let renamed = with_sequences(&value.to_string(), |name| {
             let written = WrittenName::of_text(name)?;
             match self.namespace().find(written.parts()) {
                 Some((found, CatalogEntry::Sequence(_))) if found.database == table.database => Ok(found.name),
@@ -191,101 +313,90 @@ impl Planner {
                 }
                 _ => Err(Error::user(format!("no sequence named {name}"))),
             }
-        })?;
-        Ok(value.to_string())
+        });
+        renamed.map_err(|error| error.at_span(value.span))
     }
 }
 
-/// What a statement says about new columns.
-#[derive(Default)]
-pub(crate) struct NewColumns {
-    /// Names, types, and whether they are NOT NULL; generated ones, too.
-    pub columns: Vec<ast::ColumnDef>,
-    pub rules: TableRules,
-    /// Those of the columns that follow from others.
-    pub generated: Vec<GeneratedDefinition>,
-    /// For identity columns.
-    pub sequences: Vec<SequenceDefinition>,
+/// An error for what isn't the same for the same row.
+fn refuse_subquery(bound: &Expr, what: &str) -> Result<()> {
+    match bound.has_subquery() {
+        true => Err(Error::unsupported(format!("a subquery in {what}")).at_span(bound.span)),
+        false => Ok(()),
+    }
 }
 
-/// An error for what tables can't do.
-fn check_supported(table: &ast::CreateTable) -> Result<()> {
-    if table.like.is_some() || table.clone.is_some() || table.partition_by.is_some() {
-        return Err(Error::unsupported("CREATE TABLE with LIKE, CLONE or PARTITION BY"));
-    }
-    if table.query.is_some() && !table.constraints.is_empty() {
-        return Err(Error::unsupported("constraints of CREATE TABLE ... AS"));
-    }
-    Ok(())
+/// Columns for whoever binds an expression over them.
+pub(crate) fn columns_of(fields: &[Field]) -> Result<Vec<ColumnOf>> {
+    let column = |field: &Field| {
+        let (name, nullable) = (field.name().clone(), field.is_nullable());
+        Ok(ColumnOf { name, ty: sql_type(field.data_type())?, nullable })
+    };
+    fields.iter().map(column).collect()
 }
 
 /// Adds a constraint of a table.
-pub(crate) fn read_constraint(table: &str, constraint: &TableConstraint, rules: &mut TableRules) -> Result<()> {
-    let columns = |columns: &[IndexColumn]| {
-        let name = |column: &IndexColumn| match &column.column.expr {
-            ast::Expr::Identifier(name) => Ok(plain(name)),
-            other => Err(Error::unsupported(format!("a key of {other}")).with_hint("keys are of columns")),
-        };
-        columns.iter().map(name).collect::<Result<Vec<_>>>()
-    };
-    match constraint {
-        TableConstraint::PrimaryKey(key) => {
-            rules.add_key(table, key.name.as_ref().map(plain), columns(&key.columns)?, true);
+pub(crate) fn read_constraint(
+    table: &str,
+    constraint: &TableConstraint,
+    rules: &mut TableRules,
+    written: &mut Vec<(String, ast::Expr)>,
+) -> Result<()> {
+    let given = constraint.name.as_ref().map(plain);
+    let names = |columns: &[Ident]| columns.iter().map(plain).collect::<Vec<_>>();
+    match &constraint.kind {
+        TableConstraintKind::PrimaryKey(columns) => add_key(rules, table, given, names(columns), true),
+        TableConstraintKind::Unique(columns) => add_key(rules, table, given, names(columns), false),
+        TableConstraintKind::Check(check) => add_check(rules, table, given, check, written),
+        TableConstraintKind::ForeignKey { columns, reference } => {
+            add_reference(rules, table, given, names(columns), reference)?;
         }
-        TableConstraint::Unique(key) => {
-            rules.add_key(table, key.name.as_ref().map(plain), columns(&key.columns)?, false);
-        }
-        TableConstraint::Check(check) => rules.add_check(table, check.name.as_ref().map(plain), &check.expr),
-        TableConstraint::ForeignKey(key) => {
-            let own = key.columns.iter().map(plain).collect();
-            rules.add_reference(table, key.name.as_ref().map(plain), own, key)?;
-        }
-        other => return Err(Error::unsupported(format!("the constraint {other}"))),
     }
     Ok(())
 }
 
-impl TableRules {
-    fn add_key(&mut self, table: &str, name: Option<String>, columns: Vec<String>, is_primary: bool) {
-        let name = name.unwrap_or_else(|| match is_primary {
-            true => format!("{table}_pkey"),
-            false => format!("{table}_{}_key", columns.join("_")),
-        });
-        self.keys.push(KeyRule { name, columns, is_primary });
-    }
-
-    fn add_check(&mut self, table: &str, name: Option<String>, condition: &ast::Expr) {
-        let name = name.unwrap_or_else(|| match self.checks.len() {
-            0 => format!("{table}_check"),
-            more => format!("{table}_check{more}"),
-        });
-        self.checks.push(CheckRule { name, condition: condition.to_string() });
-    }
-
-    fn add_reference(
-        &mut self,
-        table: &str,
-        name: Option<String>,
-        columns: Vec<String>,
-        key: &ForeignKeyConstraint,
-    ) -> Result<()> {
-        for action in [&key.on_delete, &key.on_update].into_iter().flatten() {
-            if !matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict) {
-                return Err(Error::unsupported(format!("{action} of a foreign key"))
-                    .with_hint("rows that others refer to can't be deleted"));
-            }
-        }
-        let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
-        let parent = key.foreign_table.to_string();
-        let parent_columns = key.referred_columns.iter().map(plain).collect();
-        self.references.push(ReferenceRule { name, columns, parent, parent_columns });
-        Ok(())
-    }
+fn add_key(rules: &mut TableRules, table: &str, name: Option<String>, columns: Vec<String>, is_primary: bool) {
+    let name = name.unwrap_or_else(|| match is_primary {
+        true => format!("{table}_pkey"),
+        false => format!("{table}_{}_key", columns.join("_")),
+    });
+    rules.keys.push(KeyRule { name, columns, is_primary });
 }
 
-/// A name as the binder reads it.
-pub(crate) fn plain(name: &Ident) -> String {
-    if name.quote_style.is_some() { name.value.clone() } else { name.value.to_lowercase() }
+fn add_check(
+    rules: &mut TableRules,
+    table: &str,
+    name: Option<String>,
+    condition: &ast::Expr,
+    written: &mut Vec<(String, ast::Expr)>,
+) {
+    let name = name.unwrap_or_else(|| match rules.checks.len() {
+        0 => format!("{table}_check"),
+        more => format!("{table}_check{more}"),
+    });
+    let text = condition.to_string();
+    written.push((text.clone(), condition.clone()));
+    rules.checks.push(CheckRule { name, condition: text });
+}
+
+fn add_reference(
+    rules: &mut TableRules,
+    table: &str,
+    name: Option<String>,
+    columns: Vec<String>,
+    reference: &ForeignReference,
+) -> Result<()> {
+    for action in [reference.on_delete, reference.on_update].into_iter().flatten() {
+        if !matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict) {
+            let error = Error::unsupported("CASCADE and SET of a foreign key").at_span(reference.table.span);
+            return Err(error.with_hint("rows that others refer to can't be deleted"));
+        }
+    }
+    let name = name.unwrap_or_else(|| format!("{table}_{}_fkey", columns.join("_")));
+    let parent = reference.table.to_string();
+    let parent_columns = reference.columns.iter().map(plain).collect();
+    rules.references.push(ReferenceRule { name, columns, parent, parent_columns });
+    Ok(())
 }
 
 /// The columns of a new table: strings are views, names differ.
@@ -294,7 +405,10 @@ pub(crate) fn table_schema(fields: impl Iterator<Item = Field>) -> Result<Schema
     let mut checked = Vec::new();
     for field in fields {
         if !names.insert(field.name().to_lowercase()) {
-            return Err(Error::user(format!("two columns named {}", field.name())).with_hint("give them names with AS"));
+            let error = Error::user(format!("two columns named {}", field.name()));
+            return Err(error
+                .with_code(SqlState::DUPLICATE_COLUMN)
+                .with_hint("names of columns differ in more than case"));
         }
         // A column of NULLs without a type may hold anything later.
         let data_type = match as_view_type(field.data_type()) {
@@ -317,18 +431,4 @@ pub(crate) fn with_primary_key(schema: &SchemaRef, rules: &TableRules) -> Schema
         field.as_ref().clone().with_nullable(field.is_nullable() && !is_key)
     });
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-/// The rows of a query, cast to the types of a table.
-pub(crate) fn as_rows_of(schema: &SchemaRef, rows: LogicalPlan) -> datafusion_common::Result<LogicalPlan> {
-    let columns = rows.schema().columns().into_iter().enumerate();
-    let expressions: Vec<Expr> = columns
-        .map(|(at, column)| {
-            let (field, value) = (schema.field(at), Expr::Column(column));
-            let is_same = rows.schema().field(at).data_type() == field.data_type();
-            let value = if is_same { value } else { cast(value, field.data_type().clone()) };
-            value.alias(field.name())
-        })
-        .collect();
-    LogicalPlanBuilder::from(rows).project(expressions)?.build()
 }

@@ -4,16 +4,22 @@
 use std::sync::Arc;
 
 use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, View};
+use godwit_catalog::names::nearest;
+use godwit_catalog::{
+    CatalogEntry, CopyOption, Namespace, ObjectName, Place, ScannedTable, TEMPORARY, TableDefinition, TableFunctions,
+    TableResolver, ViewDefinition, split_name,
+};
 use godwit_common::{Error, Result};
-use godwit_plan::{FunctionRegistry, Relation};
+use godwit_functions::{Registry, scalar_of_value};
+use godwit_plan::{FunctionKind, FunctionRegistry, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, format_value};
 
-use crate::bridge::{Registry, ScannedTable, scalar_of_value};
+use crate::built_in_macros::built_in_macro;
 use crate::information_schema::{self, INFORMATION_SCHEMA};
-use crate::names::nearest;
-use crate::queries::tree_of_view;
-use crate::{CatalogEntry, CopyOption, Namespace, Place, TEMPORARY, TableDefinition, TableFunctions, TableResolver};
+use crate::macros::{bound_macro, bound_type};
+use crate::sequence;
+use crate::views::view_tree;
 
 /// Table functions that read Parquet files, by all their names.
 const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
@@ -38,7 +44,7 @@ pub(crate) struct StatementNames {
 
 impl StatementNames {
     pub(crate) fn new(namespace: Namespace, resolver: Arc<dyn TableResolver>, table_functions: TableFunctions) -> Self {
-        let functions = Registry::for_names(&namespace);
+        let functions = sequence::functions(&namespace).into_iter().fold(Registry::default(), Registry::with_function);
         Self { namespace, resolver, table_functions, functions }
     }
 
@@ -47,11 +53,31 @@ impl StatementNames {
     }
 
     /// The names that the query of a view sees: those of the place where it was made.
-    fn of_view(&self, database: &Arc<str>, view: &crate::ViewDefinition) -> Self {
+    fn of_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Self {
         let (own, schema) = (view.database.is_none(), view.schema.clone());
         let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
-        let namespace = self.namespace.within(place, !own);
+        self.over(self.namespace.within(place, !own))
+    }
+
+    /// The names that the definition of an object sees: those around it.
+    fn at(&self, object: &ObjectName) -> Self {
+        let place = Place { database: object.database.clone(), schema: split_name(&object.name).0 };
+        self.over(self.namespace.within(place, true))
+    }
+
+    fn over(&self, namespace: Namespace) -> Self {
         Self::new(namespace, self.resolver.clone(), self.table_functions.clone())
+    }
+
+    /// What kind of built-in function a name is.
+    pub(crate) fn kind_of_function(&self, name: &str) -> Option<FunctionKind> {
+        self.functions.kind(&name.to_lowercase())
+    }
+
+    fn view(&self, database: &Arc<str>, view: &ViewDefinition, name: String) -> Result<View> {
+        let tree = view_tree(view)?;
+        let columns = tree.columns.iter().map(|column| column.text.to_string()).collect();
+        Ok(View { name, query: Arc::new(*tree.query), columns, environment: Arc::new(self.of_view(database, view)) })
     }
 
     /// The rows of a text file, read as options say.
@@ -102,17 +128,16 @@ impl Environment for StatementNames {
             return Ok(Some(Named::Rows(rows, vec![(*schema).to_owned(), (*table).to_owned()])));
         }
         let Some((name, entry)) = self.namespace.find(parts) else { return Ok(None) };
-        let (schema, own) = crate::split_name(&name.name);
+        let (schema, own) = split_name(&name.name);
         let full = || vec![name.database.to_string(), schema.clone(), own.clone()];
         Ok(match entry {
             CatalogEntry::Table(table) => Some(Named::Relation(Self::scanned(table)?, full())),
-            CatalogEntry::View(view) => Some(Named::View(Arc::new(View {
-                name: full().join("."),
-                query: tree_of_view(&view.statement)?,
-                columns: view.column_names.clone(),
-                environment: Arc::new(self.of_view(&name.database, &view)),
-            }))),
-            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => None,
+            CatalogEntry::View(view) => {
+                Some(Named::View(Arc::new(self.view(&name.database, &view, full().join("."))?)))
+            }
+            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) | CatalogEntry::Macro(_) | CatalogEntry::Type(_) => {
+                None
+            }
         })
     }
 
@@ -138,12 +163,19 @@ impl Environment for StatementNames {
         &self.functions
     }
 
-    fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
-        None
+    fn find_macro(&self, parts: &[&str]) -> Option<Arc<Macro>> {
+        if let Some((name, definition)) = self.namespace.find_macro(parts) {
+            return bound_macro(&definition, self.at(&name)).map(Arc::new);
+        }
+        let [name] = parts else { return None };
+        let overloads = built_in_macro(name)?;
+        let environment = Arc::new(self.over(self.namespace.clone()));
+        Some(Arc::new(Macro { name: (*name).to_owned(), overloads, environment }))
     }
 
-    fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
-        None
+    fn named_type(&self, parts: &[&str]) -> Option<SqlType> {
+        let (name, definition) = self.namespace.find_type(parts)?;
+        bound_type(&definition, self.at(&name))
     }
 
     fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
@@ -199,13 +231,18 @@ impl Environment for StatementNames {
 
 impl StatementNames {
     /// Name, type, and whether NULL can occur, of each column of a view.
-    fn view_columns(&self, database: &Arc<str>, view: &crate::ViewDefinition) -> Result<Vec<(String, String, bool)>> {
-        let mut binder = Binder::new(Arc::new(self.of_view(database, view)));
-        binder.query(&*tree_of_view(&view.statement)?)?;
+    pub(crate) fn view_columns(
+        &self,
+        database: &Arc<str>,
+        view: &ViewDefinition,
+    ) -> Result<Vec<(String, String, bool)>> {
+        let View { query, columns, environment, .. } = self.view(database, view, view.name.clone())?;
+        let mut binder = Binder::new(environment);
+        binder.query(&query)?;
         let plan = &binder.plan;
         let nullable = plan.root.map(|root| plan.nullable_columns(root)).unwrap_or_default();
         let listed = |(at, output): (usize, &godwit_plan::OutputColumn)| {
-            let name = view.column_names.get(at).cloned().unwrap_or_else(|| output.name.clone());
+            let name = columns.get(at).cloned().unwrap_or_else(|| output.name.clone());
             (name, plan.column(output.column).ty.to_string(), nullable.contains(output.column))
         };
         Ok(plan.output.iter().enumerate().map(listed).collect())
@@ -216,12 +253,15 @@ impl StatementNames {
         let mut tables = Vec::new();
         for (database, catalog) in self.namespace.databases() {
             for (full, entry) in catalog.entries() {
-                let (schema, name) = crate::split_name(&full);
+                let (schema, name) = split_name(&full);
                 let is_seen = |place: &Place| place.database == *database && place.schema == schema;
                 let kind = match entry {
                     CatalogEntry::Table(_) => "table",
                     CatalogEntry::View(_) => "view",
-                    CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
+                    CatalogEntry::Sequence(_)
+                    | CatalogEntry::Schema(_)
+                    | CatalogEntry::Macro(_)
+                    | CatalogEntry::Type(_) => continue,
                 };
                 if &**database == TEMPORARY || self.namespace.path().iter().any(is_seen) {
                     tables.push((name, kind));

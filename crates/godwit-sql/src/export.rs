@@ -7,19 +7,21 @@
 //! Sequences go on where they stand; those of identity columns come with their tables.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
-use datafusion_sql::sqlparser::ast;
 use godwit_common::{Error, Result};
 
-use crate::encodings::ENCODING;
-use crate::names::WrittenName;
-use crate::{
-    Catalog, CatalogEntry, GeneratedKind, Place, Planner, SCHEMA, Sequence, SequenceDefinition, TableDefinition,
-    TableRules, ViewDefinition, quoted_text, sequences_in, sql_name, sql_of_name,
+use godwit_catalog::names::WrittenName;
+use godwit_catalog::{
+    Catalog, CatalogEntry, GeneratedKind, Place, SCHEMA, Sequence, SequenceDefinition, TableDefinition, TableRules,
+    ViewDefinition, quoted_text, sequences_in, sql_of_name,
 };
+use godwit_syntax::ast::CreateView;
+
+use crate::encodings::ENCODING;
+use crate::views::view_tree;
+use crate::{Planner, sql_name};
 
 /// A database as statements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +40,9 @@ pub struct ExportedTable {
     /// The columns that aren't computed.
     pub columns: Vec<String>,
 }
+
+/// A view, and the statement that made it.
+type ViewAndTree = (Arc<ViewDefinition>, CreateView);
 
 impl Planner {
     /// The current database as statements.
@@ -72,37 +77,37 @@ impl Planner {
         }
         script.definitions.extend(indexes);
         for view in self.views_in_order(&database, &catalog)? {
+            let (view, tree) = &*view;
             script.definitions.push(format!("USE {}", quoted_text(&view.schema)));
-            let names = match &view.column_names[..] {
-                [] => String::new(),
-                names => format!(" ({})", list(names)),
-            };
-            script.definitions.push(format!("CREATE VIEW {}{names} AS {}", sql_of_name(&view.name), view.sql));
+            let names: Vec<String> = tree.columns.iter().map(|column| column.text.to_string()).collect();
+            let names = if names.is_empty() { String::new() } else { format!(" ({})", list(&names)) };
+            script.definitions.push(format!("CREATE VIEW {}{names} AS {}", sql_of_name(&view.name), tree.query));
         }
         script.definitions.push(format!("USE {SCHEMA}"));
         Ok(script)
     }
 
     /// The views of a database, each behind those that it is made of.
-    fn views_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<ViewDefinition>>> {
-        let entries = catalog.entries().into_iter();
-        let views = entries.filter_map(|(_, entry)| match entry {
-            CatalogEntry::View(view) => Some((view.name.to_lowercase(), view)),
-            _ => None,
-        });
-        let needs = |view: &ViewDefinition| {
+    fn views_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<ViewAndTree>>> {
+        let mut views = Vec::new();
+        for (_, entry) in catalog.entries() {
+            if let CatalogEntry::View(view) = entry {
+                let tree = view_tree(&view)?;
+                views.push((view.name.to_lowercase(), Arc::new((view, tree))));
+            }
+        }
+        let needs = |(view, tree): &ViewAndTree| {
             let place = Place { database: database.into(), schema: view.schema.clone() };
             let namespace = self.namespace().within(place, false);
             let mut names = Vec::new();
-            let _: ControlFlow<()> = ast::visit_relations(&view.query, |relation| {
-                let found = WrittenName::of(relation).ok().and_then(|written| namespace.find(written.parts()));
+            tree.query.for_each_table(&mut |table| {
+                let found = WrittenName::of(table).ok().and_then(|written| namespace.find(written.parts()));
                 let own = found.filter(|(found, _)| &*found.database == database);
                 names.extend(own.map(|(found, _)| found.name.to_lowercase()));
-                ControlFlow::Continue(())
             });
             names
         };
-        in_order(views.collect(), needs).map_err(|view| Error::user(format!("the view {} uses itself", view.name)))
+        in_order(views, needs).map_err(|view| Error::user(format!("the view {} uses itself", view.0.name)))
     }
 }
 

@@ -9,16 +9,13 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Schema};
-use datafusion_common::{DFSchema, Result as PlanResult, ScalarValue};
-use datafusion_expr::{EmptyRelation, Expr, LogicalPlan, lit};
+use arrow_schema::Field;
 use godwit_bind::Rows;
-use godwit_common::{Error, Result};
+use godwit_catalog::{CatalogEntry, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, split_name};
+use godwit_common::Result;
 use godwit_types::{SqlType, Value};
 
-use crate::binder::Binder;
-use crate::names::split_name;
-use crate::{CatalogEntry, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, sql_name};
+use crate::sql_name;
 
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
@@ -52,7 +49,7 @@ const SEQUENCES: [Column; 9] = [
     ("cycle_option", false),
 ];
 
-/// Name, type, and whether NULL can occur, of each column of a view, as the front end that asks binds it.
+/// Name, type, and whether NULL can occur, of each column of a view.
 type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, String, bool)>>;
 
 /// The rows of a table of the schema; `None`: there is no such table.
@@ -67,18 +64,6 @@ pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns
     let type_of = |is_number| if is_number { SqlType::BigInt } else { SqlType::Varchar };
     let columns = columns.iter().map(|&(name, is_number)| (name.to_owned(), type_of(is_number))).collect();
     Some(Rows { columns, rows })
-}
-
-impl Binder<'_> {
-    /// The same as a plan of the planner crates.
-    pub(crate) fn information(&self, table: &str) -> Option<PlanResult<LogicalPlan>> {
-        let view_columns = |database: &Arc<str>, view: &ViewDefinition| {
-            let plan = self.bind_view(database, view).map_err(|error| Error::user(error.to_string()))?;
-            let column = |field: &FieldRef| (field.name().clone(), sql_name(field.data_type()), field.is_nullable());
-            Ok(plan.schema().fields().iter().map(column).collect())
-        };
-        Some(plan_of(rows(self.namespace, table, &view_columns)?))
-    }
 }
 
 fn schemata(namespace: &Namespace) -> Vec<Vec<Value>> {
@@ -105,7 +90,9 @@ fn tables(namespace: &Namespace) -> Vec<Vec<Value>> {
             CatalogEntry::Table(_) if &*database == TEMPORARY => "LOCAL TEMPORARY",
             CatalogEntry::Table(_) => "BASE TABLE",
             CatalogEntry::View(_) => "VIEW",
-            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => return None,
+            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) | CatalogEntry::Macro(_) | CatalogEntry::Type(_) => {
+                return None;
+            }
         };
         Some(vec![text(&database), text(&schema), text(&name), text(kind)])
     });
@@ -146,7 +133,9 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 Ok(columns) => columns.into_iter().map(|(name, ty, nullable)| (name, ty, nullable, None)).collect(),
                 Err(_) => continue,
             },
-            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) => continue,
+            CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) | CatalogEntry::Macro(_) | CatalogEntry::Type(_) => {
+                continue;
+            }
         };
         for ((name, ty, nullable, default), position) in columns.into_iter().zip(1_i128..) {
             rows.push(vec![
@@ -166,21 +155,4 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
 
 fn text(text: &str) -> Value {
     Value::text(text)
-}
-
-/// Rows as a plan of the planner crates.
-fn plan_of(rows: Rows) -> PlanResult<LogicalPlan> {
-    let type_of = |ty: &SqlType| if *ty == SqlType::BigInt { DataType::Int64 } else { DataType::Utf8View };
-    let fields = rows.columns.iter().map(|(name, ty)| Field::new(name, type_of(ty), true));
-    let schema = Arc::new(DFSchema::try_from(Schema::new(fields.collect::<Vec<_>>()))?);
-    if rows.rows.is_empty() {
-        return Ok(LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: false, schema }));
-    }
-    let value = |(value, (_, ty)): (Value, &(String, SqlType))| match value {
-        Value::Integer(number) => lit(number as i64),
-        Value::Text(text) => datafusion_expr::cast(lit(&*text), type_of(ty)),
-        _ => datafusion_expr::cast(Expr::Literal(ScalarValue::Utf8(None), None), type_of(ty)),
-    };
-    let values = rows.rows.into_iter().map(|row| row.into_iter().zip(&rows.columns).map(value).collect()).collect();
-    Ok(LogicalPlan::Values(datafusion_expr::Values { schema, values }))
 }

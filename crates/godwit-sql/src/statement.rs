@@ -4,28 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use datafusion_expr::LogicalPlan;
-
-use godwit_common::{Error, Result};
+use godwit_catalog::{
+    AlterPlan, CopyOption, MacroDefinition, ObjectName, Place, SequenceDefinition, TableRules, TypeDefinition,
+    ViewDefinition,
+};
+use godwit_plan::{ParameterInfo, Plan};
+use godwit_types::{SqlType, Value};
 use godwit_vector::Vector;
 
-use crate::{AlterPlan, ExplainOptions, ObjectName, Place, SequenceDefinition, TableRules, ViewDefinition, WritePlan};
-
-/// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CopyOption {
-    /// The name.
-    pub name: String,
-    /// The value's text, without quotes.
-    pub value: Option<String>,
-}
-
-impl CopyOption {
-    /// The value of an option that needs one.
-    pub fn text(&self) -> Result<&str> {
-        self.value.as_deref().ok_or_else(|| Error::user(format!("the option {} needs a value", self.name)))
-    }
-}
+use crate::{ExplainOptions, ParsedStatement, WritePlan};
 
 /// A database to be attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,22 +54,84 @@ impl fmt::Debug for ListedRows {
     }
 }
 
-/// A planned statement. The planner changes nothing: the caller applies what isn't a query.
+/// A planned statement. The planner changes nothing: the caller applies what isn't a query. Every match on it and its
+/// families is exhaustive, so that a new statement can't slip through as a read.
 #[derive(Debug, Clone)]
 pub enum Statement {
+    /// Reads.
+    Query(QueryStatement),
+    /// Changes rows.
+    Write(WriteStatement),
+    /// Makes, alters and drops.
+    Definition(Definition),
+    /// Is about the session, or the upkeep of databases.
+    Session(SessionStatement),
+    /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`.
+    Transaction(TransactionStep),
+    /// `EXECUTE name (values)`: runs a prepared statement.
+    Execute {
+        /// The prepared statement.
+        name: String,
+        /// The values of its parameters.
+        arguments: Vec<Argument>,
+    },
+    /// `IMPORT DATABASE 'folder'`: runs the statements in the folder.
+    Import {
+        /// The folder.
+        folder: String,
+    },
+}
+
+impl Statement {
+    /// The plan of the statement's rows, if it has some.
+    pub fn plan(&self) -> Option<&Arc<Plan>> {
+        match self {
+            Statement::Query(
+                QueryStatement::Rows { plan }
+                | QueryStatement::Copy { plan, .. }
+                | QueryStatement::Explain { plan, .. },
+            ) => Some(plan),
+            Statement::Query(QueryStatement::Export { .. }) => None,
+            Statement::Write(WriteStatement::Planned(write)) => Some(&write.rows),
+            Statement::Write(WriteStatement::Listed { .. }) => None,
+            Statement::Definition(Definition::CreateTable { rows, .. }) => rows.as_ref(),
+            Statement::Definition(_)
+            | Statement::Session(_)
+            | Statement::Transaction(_)
+            | Statement::Execute { .. }
+            | Statement::Import { .. } => None,
+        }
+    }
+
+    /// The parameters that take values when it runs.
+    pub fn parameters(&self) -> &[ParameterInfo] {
+        self.plan().map_or(&[], |plan| plan.parameters())
+    }
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// The parameter's name; `None`: the next one by number.
+    pub name: Option<String>,
+    /// The value.
+    pub value: Value,
+    /// The value's type.
+    pub ty: SqlType,
+}
+
+/// What reads.
+#[derive(Debug, Clone)]
+pub enum QueryStatement {
     /// Rows are wanted. `SHOW TABLES`, `DESCRIBE` and `SUMMARIZE` are queries too.
-    Query {
+    Rows {
         /// The optimized plan.
-        plan: LogicalPlan,
-        /// A name for each column of the result. Several may be the same; the plan's own names all differ.
-        column_names: Vec<String>,
+        plan: Arc<Plan>,
     },
     /// `COPY (query) TO 'file' (options)`: the rows are wanted in a file.
     Copy {
         /// The optimized plan.
-        plan: LogicalPlan,
-        /// A name for each column.
-        column_names: Vec<String>,
+        plan: Arc<Plan>,
         /// The file.
         path: String,
         /// What was said about the file.
@@ -93,24 +142,36 @@ pub enum Statement {
         /// How.
         options: ExplainOptions,
         /// The optimized plan.
-        plan: LogicalPlan,
+        plan: Arc<Plan>,
     },
-    /// `CREATE [OR REPLACE] [TEMP] VIEW [IF NOT EXISTS]`: the query was planned once to prove that it is valid.
-    CreateView {
-        /// Its name.
-        name: ObjectName,
-        /// The view.
-        view: Arc<ViewDefinition>,
-        /// Replace a view of that name.
-        or_replace: bool,
-        /// Keep a view of that name without an error.
-        if_not_exists: bool,
+    /// `EXPORT DATABASE 'folder' (options)`.
+    Export {
+        /// The folder.
+        folder: String,
+        /// As those of COPY.
+        options: Vec<CopyOption>,
     },
-    /// `DROP VIEW [IF EXISTS] a, b`, without those that may be missing and are.
-    DropView {
-        /// Which.
-        names: Vec<ObjectName>,
+}
+
+/// What changes rows.
+#[derive(Debug, Clone)]
+pub enum WriteStatement {
+    /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
+    Planned(WritePlan),
+    /// `INSERT INTO t VALUES …`, of rows that are there already.
+    Listed {
+        /// The table.
+        table: ObjectName,
+        /// How many.
+        rows: usize,
+        /// All columns of the table.
+        columns: ListedRows,
     },
+}
+
+/// What makes, alters and drops.
+#[derive(Debug, Clone)]
+pub enum Definition {
     /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (…)` or `… AS query`.
     CreateTable {
         /// Its name.
@@ -126,7 +187,57 @@ pub enum Statement {
         /// Keep a table of that name without an error.
         if_not_exists: bool,
         /// The rows, with columns of the types of `schema`.
-        rows: Option<LogicalPlan>,
+        rows: Option<Arc<Plan>>,
+    },
+    /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, as far as rows stay.
+    Alter(AlterPlan),
+    /// `CREATE [OR REPLACE] [TEMP] VIEW [IF NOT EXISTS]`: the query was planned once to prove that it is valid.
+    CreateView {
+        /// Its name.
+        name: ObjectName,
+        /// The view.
+        view: Arc<ViewDefinition>,
+        /// Replace a view of that name.
+        or_replace: bool,
+        /// Keep a view of that name without an error.
+        if_not_exists: bool,
+    },
+    /// `CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS]`.
+    CreateMacro {
+        /// Its name.
+        name: ObjectName,
+        /// What it is.
+        definition: Arc<MacroDefinition>,
+        /// Replace a macro of that name.
+        or_replace: bool,
+        /// Keep a macro of that name without an error.
+        if_not_exists: bool,
+    },
+    /// `CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS]`.
+    CreateType {
+        /// Its name.
+        name: ObjectName,
+        /// What it is.
+        definition: Arc<TypeDefinition>,
+        /// Replace a type of that name.
+        or_replace: bool,
+        /// Keep a type of that name without an error.
+        if_not_exists: bool,
+    },
+    /// `DROP MACRO [IF EXISTS] a, b`, without those that may be missing and are.
+    DropMacro {
+        /// Which.
+        names: Vec<ObjectName>,
+    },
+    /// `DROP TYPE [IF EXISTS] a, b`, without those that may be missing and are.
+    DropType {
+        /// Which.
+        names: Vec<ObjectName>,
+    },
+    /// `DROP VIEW [IF EXISTS] a, b`, without those that may be missing and are.
+    DropView {
+        /// Which.
+        names: Vec<ObjectName>,
     },
     /// `DROP TABLE [IF EXISTS] a, b`, without those that may be missing and are.
     DropTable {
@@ -163,55 +274,26 @@ pub enum Statement {
         /// Which.
         names: Vec<ObjectName>,
     },
-    /// `ATTACH 'file' AS name (READ_ONLY)`.
-    Attach(AttachPlan),
-    /// `DETACH name`.
-    Detach {
-        /// Which database.
-        name: String,
-        /// A missing one is no error.
-        if_exists: bool,
-    },
-    /// `EXPORT DATABASE 'folder' (options)`.
-    Export {
-        /// The folder.
-        folder: String,
-        /// As those of COPY.
-        options: Vec<CopyOption>,
-    },
-    /// `IMPORT DATABASE 'folder'`.
-    Import {
-        /// The folder.
-        folder: String,
-    },
-    /// `USE s`, `SET schema = s`, `SET search_path = 'a, b'`.
-    Use {
-        /// Where names without a schema are looked for; the first is where things are made.
-        path: Vec<Place>,
-    },
-    /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
-    Write(WritePlan),
-    /// `INSERT INTO t VALUES …`, of rows that are there already.
-    InsertRows {
-        /// The table.
-        table: ObjectName,
-        /// How many.
-        rows: usize,
-        /// All columns of the table.
-        columns: ListedRows,
-    },
-    /// `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`, as far as rows stay.
-    Alter(AlterPlan),
     /// What was asked for is so already.
     Nothing,
-    /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`.
-    Transaction(TransactionStep),
-    /// `CHECKPOINT`, `VACUUM`.
-    Checkpoint,
-    /// `MERGE DELTA OF t`.
-    MergeDelta {
-        /// The table.
-        table: ObjectName,
+}
+
+/// What is about the session, or the upkeep of databases.
+#[derive(Debug, Clone)]
+pub enum SessionStatement {
+    /// `PREPARE name [(types)] AS statement`.
+    Prepare {
+        /// What it is to be called.
+        name: String,
+        /// What is prepared.
+        statement: Box<ParsedStatement>,
+        /// Types of the first parameters, by number.
+        types: Vec<SqlType>,
+    },
+    /// `DEALLOCATE name`, `DEALLOCATE ALL`.
+    Deallocate {
+        /// Which; `None` for all.
+        name: Option<String>,
     },
     /// `SET name = value`, `PRAGMA name = value`.
     Set {
@@ -229,5 +311,26 @@ pub enum Statement {
     Show {
         /// Name of the setting; `None` for all.
         name: Option<String>,
+    },
+    /// `USE s`, `SET schema = s`, `SET search_path = 'a, b'`.
+    Use {
+        /// Where names without a schema are looked for; the first is where things are made.
+        path: Vec<Place>,
+    },
+    /// `ATTACH 'file' AS name (READ_ONLY)`.
+    Attach(AttachPlan),
+    /// `DETACH name`.
+    Detach {
+        /// Which database.
+        name: String,
+        /// A missing one is no error.
+        if_exists: bool,
+    },
+    /// `CHECKPOINT`, `VACUUM`.
+    Checkpoint,
+    /// `MERGE DELTA OF t`.
+    MergeDelta {
+        /// The table.
+        table: ObjectName,
     },
 }

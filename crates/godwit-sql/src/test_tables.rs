@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
+use godwit_catalog::{
+    Catalog, ColumnStatistics, Namespace, ROW_ID, TableDefinition, TableFunction, TableFunctions, TableResolver,
+    TableRules, TableStatistics, WritableTable,
+};
 use godwit_common::Result;
 use godwit_vector::ValueRange;
 
-use crate::{
-    Catalog, ColumnStatistics, Namespace, Planner, ROW_ID, TableDefinition, TableFunction, TableFunctions,
-    TableResolver, TableRules, TableStatistics, WritableTable,
-};
+use crate::Planner;
 
 /// Type, smallest and largest value (unscaled, days), distinct values, average bytes of strings.
 type ColumnSketch = (&'static str, DataType, i128, i128, Option<u64>, f64);
@@ -172,7 +173,7 @@ struct Range;
 
 impl TableFunction for Range {
     fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
-        let [ScalarValue::Int64(Some(rows))] = arguments else {
+        let [ScalarValue::Int32(Some(rows))] = arguments else {
             return Err(godwit_common::Error::user(format!("{name} takes one number")));
         };
         let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, false)]));

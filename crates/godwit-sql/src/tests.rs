@@ -1,14 +1,18 @@
 //! Statements and errors from the user's side.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_schema::DataType;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::{Expr, LogicalPlan};
+use godwit_catalog::ObjectName;
 use godwit_common::{Error, ErrorKind, Position};
+use godwit_plan::{Node, Plan};
+use godwit_types::SqlType;
 
 use crate::test_tables::{tpch_planner, tpch_query};
-use crate::{ExplainOptions, Planner, Statement, TransactionStep, table_of};
+use crate::{
+    Definition, ExplainOptions, Planner, QueryStatement, SessionStatement, Statement, TransactionStep, WriteStatement,
+};
 
 fn plan(planner: &Planner, sql: &str) -> Result<Statement, Error> {
     let parsed = planner.parse(sql)?;
@@ -16,21 +20,18 @@ fn plan(planner: &Planner, sql: &str) -> Result<Statement, Error> {
     planner.plan(&parsed[0])
 }
 
-fn query(sql: &str) -> LogicalPlan {
+fn query(sql: &str) -> Arc<Plan> {
     tpch_planner().plan_query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-fn columns(sql: &str) -> Vec<String> {
-    query(sql).schema().fields().iter().map(|field| field.name().clone()).collect()
+fn names(plan: &Plan) -> Vec<String> {
+    plan.output.iter().map(|column| column.name.clone()).collect()
 }
 
-/// The names that the user sees.
-fn result_names(sql: &str) -> Vec<String> {
+/// The names of a query's columns.
+fn columns(sql: &str) -> Vec<String> {
     match plan(&tpch_planner(), sql) {
-        Ok(Statement::Query { plan, column_names }) => {
-            assert_eq!(plan.schema().fields().len(), column_names.len(), "{sql}");
-            column_names
-        }
+        Ok(Statement::Query(QueryStatement::Rows { plan })) => names(&plan),
         other => panic!("{sql}: {other:?}"),
     }
 }
@@ -38,7 +39,7 @@ fn result_names(sql: &str) -> Vec<String> {
 fn error(sql: &str) -> Error {
     let planner = tpch_planner();
     match planner.parse(sql).and_then(|parsed| planner.plan(&parsed[0]).map(|_| ())) {
-        Ok(()) => panic!("no error: {sql}"),
+        Ok(()) => panic!("no error: {}", &sql[..sql.len().min(200)]),
         Err(error) => {
             let text = error.to_string();
             for leak in ["DataFusion", "Schema error", "Error during planning", "bug in", "backtrace", "sqlparser"] {
@@ -53,16 +54,10 @@ fn error(sql: &str) -> Error {
 fn all_tpch_queries_are_planned_without_correlation() {
     for number in 1..=22 {
         let plan = query(&tpch_query(number));
-        plan.apply_with_subqueries(|node| {
-            node.apply_expressions(|expr| {
-                let has = expr.exists(|part| {
-                    Ok(matches!(part, Expr::OuterReferenceColumn(..) | Expr::Exists(_) | Expr::InSubquery(_)))
-                })?;
-                assert!(!has, "Q{number}: {expr}");
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-        .unwrap();
+        let root = plan.root.expect("a planned query has a root");
+        assert!(plan.free_columns(root).is_empty(), "Q{number}");
+        let text = plan.display();
+        assert!(!text.contains("dependent"), "Q{number}: {text}");
     }
 }
 
@@ -90,10 +85,10 @@ fn planning_is_fast() {
 #[test]
 fn filters_and_columns_move_into_the_scan() {
     let plan = query("SELECT l_orderkey FROM lineitem WHERE l_quantity > 3 AND l_shipmode = 'AIR'");
-    let LogicalPlan::TableScan(scan) = &plan else { panic!("{plan}") };
-    assert_eq!(scan.filters.len(), 2);
-    assert_eq!(scan.projection, Some(vec![0]));
-    assert_eq!(table_of(&scan.source).unwrap().name, "lineitem");
+    let root = plan.root.expect("a planned query has a root");
+    let Node::Scan(scan) = plan.node(root) else { panic!("{}", plan.display()) };
+    assert_eq!((scan.filters.len(), scan.relation.name()), (2, "lineitem"));
+    assert_eq!(plan.output.len(), 1);
 }
 
 #[test]
@@ -116,7 +111,8 @@ fn duckdb_syntax_works() {
     assert_eq!(columns("VALUES (1, 'a'), (2, 'b')").len(), 2);
     assert_eq!(columns("FROM range(10)"), ["range"]);
     assert_eq!(columns("SELECT 0.1 + 0.2 AS d"), ["d"]);
-    assert!(query("SELECT 0.1 + 0.2 AS d").schema().field(0).data_type().is_decimal());
+    let sum = query("SELECT 0.1 + 0.2 AS d");
+    assert!(matches!(sum.column(sum.output[0].column).ty, SqlType::Decimal { .. }));
 }
 
 #[test]
@@ -132,42 +128,66 @@ fn other_statements_are_recognized() {
         ("EXPLAIN (FORMAT text, ANALYZE) SELECT 1", true, false),
     ] {
         let expected = ExplainOptions { analyze, json };
-        assert!(matches!(plan(sql), Statement::Explain { options, .. } if options == expected), "{sql}");
+        assert!(
+            matches!(plan(sql), Statement::Query(QueryStatement::Explain { options, .. }) if options == expected),
+            "{sql}"
+        );
     }
-    assert!(
-        matches!(plan("SET memory_limit = '2GB'"), Statement::Set { name, value } if name == "memory_limit" && value == "2GB")
-    );
-    assert!(matches!(plan("SET threads TO 4"), Statement::Set { name, value } if name == "threads" && value == "4"));
-    assert!(matches!(plan("SET SESSION x = -1.5"), Statement::Set { value, .. } if value == "-1.5"));
-    assert!(matches!(plan("RESET threads"), Statement::Reset { name: Some(name) } if name == "threads"));
-    assert!(matches!(plan("RESET ALL"), Statement::Reset { name: None }));
-    assert!(matches!(plan("SHOW threads"), Statement::Show { name: Some(_) }));
-    assert!(matches!(plan("SHOW ALL"), Statement::Show { name: None }));
-    for sql in ["SHOW TABLES", "DESCRIBE region", "DESCRIBE SELECT 1", "SUMMARIZE region", "DESC 'orders.parquet'"] {
-        assert!(matches!(plan(sql), Statement::Query { .. }), "{sql}");
-    }
-    assert!(matches!(plan("CHECKPOINT"), Statement::Checkpoint));
-    let create = plan("CREATE OR REPLACE TABLE T (a INT NOT NULL, b VARCHAR)");
-    assert!(matches!(create, Statement::CreateTable { name, schema, or_replace: true, rows: None, .. }
-            if name.name == "t" && !schema.field(0).is_nullable() && *schema.field(1).data_type() == DataType::Utf8View));
-    let insert = plan("INSERT INTO region (r_name, r_regionkey) SELECT 1.5, n_nationkey FROM nation");
-    let columns = |write: &Statement| match write {
-        Statement::Write(plan) => plan.rows.schema().field_names(),
-        other => panic!("{other:?}"),
+    let session = |sql| match plan(sql) {
+        Statement::Session(session) => session,
+        other => panic!("{sql}: {other:?}"),
     };
-    assert_eq!(columns(&insert), ["r_regionkey", "r_name", "r_comment"]);
-    let id = crate::ROW_ID;
-    assert_eq!(columns(&plan("DELETE FROM region USING nation WHERE r_regionkey = n_regionkey")).len(), 1);
-    let update = plan("UPDATE region SET r_name = 'x' RETURNING r_regionkey * 2");
-    assert_eq!(columns(&update).len(), 5);
-    assert!(columns(&update)[0].contains(id));
-    assert!(
-        matches!(plan("ROLLBACK TO SAVEPOINT a"), Statement::Transaction(TransactionStep::RollbackTo(name)) if name == "a")
-    );
-    assert!(matches!(plan("START TRANSACTION"), Statement::Transaction(TransactionStep::Begin)));
-    let named = |names: &[crate::ObjectName]| names.iter().map(|name| name.name.clone()).collect::<Vec<_>>();
-    assert!(matches!(plan("DROP TABLE a, B"), Statement::DropTable { names } if named(&names) == ["a", "b"]));
-    assert!(matches!(plan("DROP VIEW IF EXISTS a, B"), Statement::DropView { names } if names.is_empty()));
+    let set = |sql| match session(sql) {
+        SessionStatement::Set { name, value } => format!("{name}={value}"),
+        other => panic!("{sql}: {other:?}"),
+    };
+    assert_eq!(set("SET memory_limit = '2GB'"), "memory_limit=2GB");
+    assert_eq!(set("SET threads TO 4"), "threads=4");
+    assert_eq!(set("SET SESSION x = -1.5"), "x=-1.5");
+    assert!(matches!(session("RESET threads"), SessionStatement::Reset { name: Some(name) } if name == "threads"));
+    assert!(matches!(session("RESET ALL"), SessionStatement::Reset { name: None }));
+    assert!(matches!(session("SHOW threads"), SessionStatement::Show { name: Some(_) }));
+    assert!(matches!(session("SHOW ALL"), SessionStatement::Show { name: None }));
+    assert!(matches!(session("CHECKPOINT"), SessionStatement::Checkpoint));
+    for sql in ["SHOW TABLES", "DESCRIBE region", "DESCRIBE SELECT 1", "SUMMARIZE region", "DESC 'orders.parquet'"] {
+        assert!(matches!(plan(sql), Statement::Query(QueryStatement::Rows { .. })), "{sql}");
+    }
+    let step = |sql| match plan(sql) {
+        Statement::Transaction(step) => step,
+        other => panic!("{sql}: {other:?}"),
+    };
+    assert_eq!(step("ROLLBACK TO SAVEPOINT a"), TransactionStep::RollbackTo("a".to_owned()));
+    assert_eq!(step("START TRANSACTION"), TransactionStep::Begin);
+}
+
+#[test]
+fn writes_have_a_column_for_each_of_the_table() {
+    let planner = tpch_planner();
+    let columns = |sql: &str| match plan(&planner, sql) {
+        Ok(Statement::Write(WriteStatement::Planned(write))) => names(&write.rows),
+        other => panic!("{sql}: {other:?}"),
+    };
+    let insert = columns("INSERT INTO region (r_name, r_regionkey) SELECT 1.5, n_nationkey FROM nation");
+    assert_eq!(insert, ["r_regionkey", "r_name", "r_comment"]);
+    assert_eq!(columns("DELETE FROM region USING nation WHERE r_regionkey = n_regionkey").len(), 1);
+    let update = columns("UPDATE region SET r_name = 'x' RETURNING r_regionkey * 2");
+    assert_eq!(update.len(), 5, "a row id, three columns, RETURNING");
+}
+
+#[test]
+fn definitions_are_recognized() {
+    let planner = tpch_planner();
+    let definition = |sql| match plan(&planner, sql) {
+        Ok(Statement::Definition(definition)) => definition,
+        other => panic!("{sql}: {other:?}"),
+    };
+    let create = definition("CREATE OR REPLACE TABLE T (a INT NOT NULL, b VARCHAR)");
+    assert!(matches!(create, Definition::CreateTable { name, schema, or_replace: true, rows: None, .. }
+            if name.name == "t" && !schema.field(0).is_nullable() && *schema.field(1).data_type() == DataType::Utf8View));
+    let named = |names: &[ObjectName]| names.iter().map(|name| name.name.clone()).collect::<Vec<_>>();
+    let drop = definition("DROP TABLE a, B");
+    assert!(matches!(drop, Definition::DropTable { names } if named(&names) == ["a", "b"]));
+    assert!(matches!(definition("DROP VIEW IF EXISTS a, B"), Definition::DropView { names } if names.is_empty()));
 }
 
 #[test]
@@ -185,7 +205,9 @@ fn views_are_bound_anew() {
     let planner = tpch_planner();
     let catalog = planner.namespace().catalog("tpch").unwrap();
     let create = |sql: &str| match plan(&planner, sql) {
-        Ok(Statement::CreateView { view, or_replace, .. }) => catalog.create_view(view, or_replace),
+        Ok(Statement::Definition(Definition::CreateView { view, or_replace, .. })) => {
+            catalog.create_view(view, or_replace)
+        }
         Ok(other) => panic!("{other:?}"),
         Err(error) => Err(error),
     };
@@ -195,7 +217,7 @@ fn views_are_bound_anew() {
     assert!(create("CREATE VIEW asia AS SELECT 1").unwrap_err().message().contains("exists already"));
     assert!(create("CREATE VIEW region AS SELECT 1").unwrap_err().message().contains("is a table"));
     create("CREATE OR REPLACE VIEW asia AS SELECT 1 AS one").unwrap();
-    assert_eq!(planner.plan_query("FROM asia").unwrap().schema().field(0).name(), "one");
+    assert_eq!(names(&planner.plan_query("FROM asia").unwrap()), ["one"]);
     // A view may come to use itself only through a replacement; binding it ends with an error.
     create("CREATE OR REPLACE VIEW files AS FROM asia").unwrap();
     create("CREATE OR REPLACE VIEW asia AS FROM files").unwrap();
@@ -218,7 +240,7 @@ fn syntax_errors_name_the_place() {
     let found = error("SELECT 1; SELECT 2 3");
     assert_eq!(found.position(), Some(Position { line: 1, column: 20 }), "{found}");
     let found = error("SET threads");
-    assert!(found.message().contains("SET name = value"), "{found}");
+    assert!(found.message().contains("expected = or TO"), "{found}");
 }
 
 #[test]
@@ -239,11 +261,11 @@ fn unknown_names_are_placed_and_corrected() {
     assert_eq!((found.position(), found.hint()), (Some(Position { line: 2, column: 3 }), Some("did you mean upper?")));
 
     let found = error("SELECT n.r_name FROM region r");
-    assert_eq!(found.message(), "no table or alias named n in FROM");
+    assert_eq!(found.message(), "no table named n in FROM");
     assert_eq!(found.position(), Some(Position { line: 1, column: 8 }), "{found}");
 
     let found = error("SELECT n_name FROM nation a, nation b");
-    assert!(found.message().contains("more than one table"), "{found}");
+    assert_eq!((found.message(), found.hint()), ("column n_name is in a and in b", Some("qualify it: a.n_name")));
     assert_eq!(found.position(), Some(Position { line: 1, column: 8 }), "{found}");
 
     let found = error("FROM 'missing.parquet'");
@@ -258,7 +280,7 @@ fn other_mistakes_are_told_in_plain_words() {
     assert_eq!(error("CREATE TABLE t AS SELECT 1 AS a, 2 AS A").kind(), ErrorKind::User);
     assert_eq!(error("INSERT INTO region VALUES (1)").kind(), ErrorKind::User);
     assert_eq!(error("INSERT INTO regoin VALUES (1)").hint(), Some("did you mean region?"));
-    assert_eq!(error("DELETE FROM region ORDER BY 1").kind(), ErrorKind::Unsupported);
+    assert_eq!(error("DELETE FROM region ORDER BY 1").kind(), ErrorKind::User);
     assert!(error("DELETE FROM nation").message().contains("is a file"));
     assert_eq!(error("SELECT sum(r_name) FROM region").kind(), ErrorKind::User);
     assert_eq!(error("SELECT r_name, count(*) FROM region").kind(), ErrorKind::User);
@@ -272,13 +294,11 @@ fn deep_statements_are_planned_or_refused() {
         let terms: Vec<String> = (0..terms).map(|at| format!("r_regionkey + {at} > n_nationkey")).collect();
         format!("SELECT count(*) FROM region, nation WHERE {}", terms.join(" OR "))
     };
-    planner.plan_query(&chain(300)).unwrap();
-    let found = error(&chain(5_000));
-    assert!(found.message().contains("levels deep"), "{found}");
+    planner.plan_query(&chain(5_000)).unwrap();
     let parentheses = format!("SELECT {}1{}", "(".repeat(10_000), ")".repeat(10_000));
     assert_eq!(error(&parentheses).kind(), ErrorKind::User);
     let parentheses = format!("SELECT {}1{}", "(".repeat(1_000), ")".repeat(1_000));
-    assert_eq!(error(&parentheses).message(), "the statement is nested too deep");
+    assert_eq!(error(&parentheses).message(), "the statement is nested deeper than 1000 levels");
     let list: Vec<String> = (0..20_000).map(|at| at.to_string()).collect();
     planner.plan_query(&format!("FROM region WHERE r_regionkey IN ({})", list.join(", "))).unwrap();
 }
@@ -286,68 +306,37 @@ fn deep_statements_are_planned_or_refused() {
 #[test]
 fn columns_are_named_as_written() {
     let aggregates = "SELECT count(*), avg(l_quantity), sum(l_tax) AS tax, 1 / 2 FROM lineitem ORDER BY count(*)";
-    assert_eq!(result_names(aggregates), ["count(*)", "avg(l_quantity)", "tax", "1 / 2"]);
-    assert_eq!(result_names("SELECT 1, 1"), ["1", "1"]);
-    assert_eq!(result_names("SELECT R_NAME, region.r_name, r_name FROM region"), ["r_name", "r_name", "r_name"]);
-    assert_eq!(result_names("SELECT 1 AS x, 2 AS x UNION ALL SELECT 3, 3"), ["x", "x"]);
-    assert_eq!(result_names("(SELECT 1 + 1) UNION SELECT 2 LIMIT 1"), ["1 + 1"]);
+    assert_eq!(columns(aggregates), ["count(*)", "avg(l_quantity)", "tax", "1 / 2"]);
+    assert_eq!(columns("SELECT 1, 1"), ["1", "1"]);
+    assert_eq!(columns("SELECT R_NAME, region.r_name, r_name FROM region"), ["r_name", "r_name", "r_name"]);
+    assert_eq!(columns("SELECT 1 AS x, 2 AS x UNION ALL SELECT 3, 3"), ["x", "x"]);
+    assert_eq!(columns("(SELECT 1 + 1) UNION SELECT 2 LIMIT 1"), ["1 + 1"]);
     assert_eq!(
-        result_names("SELECT 1 + 1, *, upper(r_name), r_name FROM region ORDER BY r_name"),
+        columns("SELECT 1 + 1, *, upper(r_name), r_name FROM region ORDER BY r_name"),
         ["1 + 1", "r_regionkey", "r_name", "r_comment", "upper(r_name)", "r_name"]
     );
-    assert_eq!(
-        result_names("SELECT DISTINCT r_regionkey + 1 FROM region ORDER BY r_regionkey + 1")[0],
-        "r_regionkey + 1"
-    );
-    assert_eq!(result_names("DESCRIBE region"), ["column_name", "column_type", "null"]);
-    assert_eq!(result_names("SHOW TABLES"), ["name", "kind"]);
-    assert_eq!(result_names("SUMMARIZE region")[..3], ["column_name", "column_type", "min"]);
-}
-
-#[test]
-fn constant_arithmetic_never_wraps() {
-    let plan_text = |sql: &str| query(sql).display_indent().to_string();
-    let overflows = [
-        "SELECT 9223372036854775807 + 1 AS x",
-        "SELECT -9223372036854775807 - 2 AS x",
-        "SELECT 9223372036854775807 * 2 AS x",
-        "SELECT -(-9223372036854775808) AS x",
-        "SELECT a + 1 AS x FROM (SELECT 9223372036854775807 AS a)",
-        "SELECT CASE WHEN true THEN 9223372036854775807 ELSE r_regionkey END + 1 AS x FROM region",
-        "SELECT CAST(100 AS TINYINT) + CAST(100 AS TINYINT) AS x",
-        "SELECT 99999999999999999999999999999999999999 + 1 AS x",
-        "SELECT r_name FROM region WHERE r_regionkey < 9223372036854775807 + 1",
-    ];
-    for sql in overflows {
-        let text = plan_text(sql);
-        // Left for the executor, as a call that is an error or an addition that it checks itself.
-        let is_left = text.contains("overflow()") || text.contains("Int64(9223372036854775807) + Int64(1)");
-        assert!(is_left, "{sql}: {text}");
-    }
-    assert!(plan_text("SELECT 9223372036854775806 + 1 AS x").contains("Int64(9223372036854775807)"));
-    assert!(plan_text("SELECT 1.5 * 1.5 - 0.25 AS x").contains("Decimal128(2.00,"));
-    let untaken = plan_text("SELECT CASE WHEN false THEN 9223372036854775807 + 1 ELSE 0 END AS x");
-    assert!(untaken.contains("Int64(0) AS x"), "{untaken}");
+    assert_eq!(columns("SELECT DISTINCT r_regionkey + 1 FROM region ORDER BY r_regionkey + 1")[0], "r_regionkey + 1");
+    assert_eq!(columns("DESCRIBE region"), ["column_name", "column_type", "null"]);
+    assert_eq!(columns("SHOW TABLES"), ["name", "kind"]);
+    assert_eq!(columns("SUMMARIZE region")[..3], ["column_name", "column_type", "min"]);
 }
 
 #[test]
 fn ungrouped_columns_are_named() {
     let found = error("SELECT r_name, count(*) FROM region");
-    assert_eq!(found.message(), "column r_name must appear in GROUP BY or inside an aggregate function");
+    assert_eq!(found.message(), "column r_name must be in GROUP BY or inside of an aggregate");
     assert_eq!(found.position(), Some(Position { line: 1, column: 8 }));
 }
 
 #[test]
 fn calls_of_other_dialects_are_understood() {
     assert_eq!(
-        result_names("SELECT year(o_orderdate), strpos('a', 'b'), instr('a', 'b') FROM orders")[0],
+        columns("SELECT year(o_orderdate), strpos('a', 'b'), instr('a', 'b') FROM orders")[0],
         "year(o_orderdate)"
     );
-    let text = query("SELECT year(o_orderdate) AS y FROM orders").display_indent().to_string();
-    assert!(text.contains("date_part(Utf8(\"year\")"), "{text}");
     assert_eq!(
-        result_names("SELECT if(r_regionkey > 1, 'a', 'b'), count_if(r_regionkey > 1) FROM region GROUP BY ALL").len(),
+        columns("SELECT if(r_regionkey > 1, 'a', 'b'), count_if(r_regionkey > 1) FROM region GROUP BY ALL").len(),
         2
     );
-    assert_eq!(result_names("SELECT approx_count_distinct(r_name) FROM region"), ["approx_count_distinct(r_name)"]);
+    assert_eq!(columns("SELECT approx_count_distinct(r_name) FROM region"), ["approx_count_distinct(r_name)"]);
 }

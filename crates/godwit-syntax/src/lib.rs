@@ -21,14 +21,13 @@ mod lex;
 mod parse;
 mod print;
 mod script;
-mod stack;
 mod walk;
 
+pub use godwit_common::with_stack;
 pub use script::{
     Parameters, ParsedStatement, Script, is_complete, parse_data_type, parse_expression, parse_query, parse_script,
     split_script,
 };
-pub use stack::with_stack;
 pub use walk::Child;
 
 /// Levels of the deepest tree. More deeply nested statements are refused. See [`with_stack`] for the stack that

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use godwit_common::{Error, Result, Span, SqlState};
+use godwit_common::{Error, INLINE_LEVELS_MAX, Result, Span, SqlState, with_stack};
 
 use crate::ast::{DataType, Expr, Parameter, Query, Statement};
 use crate::lex::{Lexer, Symbol, Token, TokenKind};
 use crate::parse::Parser;
-use crate::stack;
+
 use crate::{DEPTH_MAX, TEXT_BYTES_MAX};
 
 /// A statement of a script.
@@ -159,8 +159,8 @@ fn parse<'a, T: Send>(
         let (is_too_deep, depth) = (parser.is_too_deep, parser.height());
         (parsed.map(|parsed| (parsed, parser.parameters, depth)), is_too_deep)
     };
-    match run(stack::INLINE_DEPTH_MAX) {
-        (_, true) => stack::with_large_stack(|| run(DEPTH_MAX).0),
+    match run(INLINE_LEVELS_MAX) {
+        (_, true) => with_stack(DEPTH_MAX, || run(DEPTH_MAX).0),
         (parsed, false) => parsed,
     }
 }

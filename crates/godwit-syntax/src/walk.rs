@@ -18,8 +18,8 @@
 
 use crate::ast::{
     Call, CteBody, DescribeTarget, Distinct, Expr, ExprKind, FrameBound, GroupBy, GroupingElement, GroupingElementKind,
-    JoinConstraint, OrderBy, OrderByExpr, Over, Pivot, PivotValues, Quantified, Query, Select, SelectItem, SetExpr,
-    SetExprKind, Statement, TableFactor, TableFactorKind, TableWithJoins, Unpivot, WindowSpec,
+    JoinConstraint, ObjectName, OrderBy, OrderByExpr, Over, Pivot, PivotValues, Quantified, Query, Select, SelectItem,
+    SetExpr, SetExprKind, Statement, TableFactor, TableFactorKind, TableWithJoins, Unpivot, WindowSpec,
 };
 
 /// A node below another.
@@ -173,6 +173,22 @@ impl Query {
         self.limit.iter().for_each(|limit| visit(Child::Expr(&limit.count)));
         self.offset.iter().for_each(|one| visit(Child::Expr(one)));
     }
+
+    /// Calls `visit` for the names that stand for tables, subqueries included; common table expressions may be among
+    /// them.
+    pub fn for_each_table<'a>(&'a self, visit: &mut dyn FnMut(&'a ObjectName)) {
+        self.body.for_each_table(visit);
+        self.for_each_child(&mut |child| tables_in(child, visit));
+    }
+}
+
+/// The tables of the queries in a child.
+fn tables_in<'a>(child: Child<'a>, visit: &mut dyn FnMut(&'a ObjectName)) {
+    match child {
+        Child::Expr(expr) => expr.for_each_child(&mut |child| tables_in(child, visit)),
+        Child::Query(query) => query.for_each_table(visit),
+        Child::Write(_) => {}
+    }
 }
 
 impl SetExpr {
@@ -193,6 +209,27 @@ impl SetExpr {
                 DescribeTarget::Query(query) => visit(Child::Query(query)),
             },
             SetExprKind::Table(_) | SetExprKind::Show(_) => {}
+        }
+    }
+}
+
+impl SetExpr {
+    fn for_each_table<'a>(&'a self, visit: &mut dyn FnMut(&'a ObjectName)) {
+        match &self.kind {
+            SetExprKind::Select(select) => select.from.iter().for_each(|tables| tables.for_each_table(visit)),
+            SetExprKind::Operations(operations) => {
+                operations.first.for_each_table(visit);
+                operations.steps.iter().for_each(|step| step.right.for_each_table(visit));
+            }
+            SetExprKind::Table(name) => visit(name),
+            SetExprKind::Pivot(pivot) => pivot.source.for_each_table(visit),
+            SetExprKind::Unpivot(unpivot) => unpivot.source.for_each_table(visit),
+            SetExprKind::Describe(describe) | SetExprKind::Summarize(describe) => {
+                if let DescribeTarget::Table(factor) = &describe.target {
+                    factor.for_each_table(visit);
+                }
+            }
+            SetExprKind::Query(_) | SetExprKind::Values(_) | SetExprKind::Show(_) => {}
         }
     }
 }
@@ -228,7 +265,24 @@ impl TableWithJoins {
     }
 }
 
+impl TableWithJoins {
+    fn for_each_table<'a>(&'a self, visit: &mut dyn FnMut(&'a ObjectName)) {
+        self.relation.for_each_table(visit);
+        self.joins.iter().for_each(|join| join.relation.for_each_table(visit));
+    }
+}
+
 impl TableFactor {
+    fn for_each_table<'a>(&'a self, visit: &mut dyn FnMut(&'a ObjectName)) {
+        match &self.kind {
+            TableFactorKind::Table(name) => visit(name),
+            TableFactorKind::Nested(tables) => tables.for_each_table(visit),
+            TableFactorKind::Pivot(pivot) => pivot.source.for_each_table(visit),
+            TableFactorKind::Unpivot(unpivot) => unpivot.source.for_each_table(visit),
+            TableFactorKind::File(_) | TableFactorKind::Function { .. } | TableFactorKind::Subquery { .. } => {}
+        }
+    }
+
     /// Calls `visit` for each expression and query directly below.
     pub fn for_each_child<'a>(&'a self, visit: Visit<'_, 'a>) {
         match &self.kind {

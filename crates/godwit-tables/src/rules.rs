@@ -9,8 +9,8 @@
 //! ```
 
 use arrow_schema::Field;
+use godwit_catalog::{CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, ReferenceRule, TableRules};
 use godwit_common::{Error, Result};
-use godwit_sql::{CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, ReferenceRule, TableRules};
 use godwit_storage::table::{read_fields, write_fields};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 

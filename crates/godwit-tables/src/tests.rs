@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arrow_schema::{DataType, Field};
+use godwit_catalog::{Catalog, KeyRule, TableRules};
 use godwit_common::Result;
 use godwit_io::{DiskFault, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
-use godwit_sql::{Catalog, KeyRule, TableRules};
 use godwit_vector::{Flat, StrColumn, Vector};
 use proptest::prelude::*;
 

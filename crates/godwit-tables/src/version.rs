@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
+use godwit_catalog::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
 use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::{TextDomain, scalar_from_integer};
 use godwit_memory::BufferManager;
-use godwit_sql::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
 use godwit_storage::table::{ColumnSummary, Main, stored_type};
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
@@ -391,7 +391,7 @@ impl TableVersion {
         let statistics = Arc::new(self.statistics());
         let definition = TableDefinition::new(&self.name, self.schema.clone(), statistics, handle);
         let stored_rows = self.main.rows() + self.delta.rows() as u64;
-        let sample = SampledTable::new(table, &definition.schema, stored_rows, &self.memory);
+        let sample = SampledTable::new(table, stored_rows, &self.memory);
         Arc::new(definition.with_writable(Arc::new(Writable(self.clone()))).with_sample(Arc::new(sample)))
     }
 

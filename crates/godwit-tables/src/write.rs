@@ -18,7 +18,7 @@ use godwit_exec::metrics::OperatorMetrics;
 use godwit_exec::pipeline::{Sink, SinkVerdict, SinkWorker};
 use godwit_exec::{QueryContext, ResultCollector};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_sql::WriteKind;
+use godwit_plan::WriteKind;
 use godwit_storage::table::{Load, LoadWorker};
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::concatenate::concatenated;

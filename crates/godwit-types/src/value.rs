@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::SqlType;
+
 /// A value whose [`SqlType`](crate::SqlType) its holder knows.
 ///
 /// Equality here is identity of the representation, for comparing plans: `-0.0` and `0.0` differ, NaN equals itself. What
@@ -57,9 +59,66 @@ impl Value {
         Value::Text(text.into())
     }
 
+    /// The type that a value has by itself, for who gives one without a type: the widest of its kind. Text and NULL take
+    /// the type that is asked of them; nested values have none but that of their parts.
+    pub fn natural_type(&self) -> SqlType {
+        match self {
+            Value::Null | Value::Text(_) => SqlType::Varchar,
+            Value::Boolean(_) => SqlType::Boolean,
+            Value::Integer(number) if i64::try_from(*number).is_ok() => SqlType::BigInt,
+            Value::Integer(_) => SqlType::HugeInt,
+            Value::UHuge(_) => SqlType::UHugeInt,
+            Value::Float(_) => SqlType::Double,
+            Value::Blob(_) => SqlType::Blob,
+            Value::Date(_) => SqlType::Date,
+            Value::Time(_) => SqlType::Time,
+            Value::Timestamp(_) => SqlType::Timestamp,
+            Value::Interval(_) => SqlType::Interval,
+            Value::Uuid(_) => SqlType::Uuid,
+            Value::List(values) => SqlType::list_of(values.first().map_or(SqlType::Varchar, Value::natural_type)),
+            Value::Struct(_) | Value::Map(_) => SqlType::Varchar,
+        }
+    }
+
     /// True for NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Boolean(value)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Value::Integer(value.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Integer(value.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::text(value)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
     }
 }
 

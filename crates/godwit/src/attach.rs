@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use godwit_catalog::{Catalog, SCHEMA, TEMPORARY};
 use godwit_common::{Error, Result};
-use godwit_sql::{AttachPlan, Catalog, INFORMATION_SCHEMA, SCHEMA, TEMPORARY};
+use godwit_sql::{AttachPlan, INFORMATION_SCHEMA};
 use godwit_tables::Store;
 
 use crate::connection::Inner;

@@ -2,70 +2,126 @@
 
 use std::sync::Arc;
 
-use godwit_common::{Error, Result};
-use godwit_sql::{ObjectName, Planner, Statement};
+use godwit_catalog::{ObjectName, macro_key, type_key};
+use godwit_common::{Error, Result, SqlState};
+use godwit_sql::{Definition, Planner, SessionStatement};
+use godwit_tables::NewTable;
 
 use crate::connection::Inner;
 use crate::execution::text_result;
+use crate::prepared::{PREPARED_MAX, ParameterValues};
 use crate::result::QueryResult;
 use crate::settings;
 use crate::transactions::{NamedStore, Scope};
 
 impl Inner {
-    /// Makes or drops what there is besides tables with rows.
-    pub(crate) fn define_planned(
+    /// Makes, alters and drops.
+    pub(crate) fn run_definition(
         self: &Arc<Self>,
-        planned: Statement,
+        sql: &str,
+        definition: Definition,
+        values: &ParameterValues,
         planner: &Planner,
         scope: Scope,
     ) -> Result<QueryResult> {
-        match planned {
-            Statement::CreateView { name, view, or_replace, if_not_exists } => {
+        match definition {
+            Definition::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows } => {
+                let fields = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+                let table = NewTable { name: name.name, fields, rules, sequences, or_replace };
+                self.create_table(sql, &name.database, table, if_not_exists, rows, values, scope)
+            }
+            Definition::Alter(alter) => self.alter(&alter, scope),
+            Definition::CreateView { name, view, or_replace, if_not_exists } => {
                 self.define(scope, |scope| match if_not_exists && planner.namespace().get(&name).is_some() {
                     true => Ok(()),
                     false => scope.transaction_of(&name.database)?.create_view(view, or_replace),
                 })
             }
-            Statement::DropView { names } => self.define(scope, |scope| {
+            Definition::CreateMacro { name, definition, or_replace, if_not_exists } => self.define(scope, |scope| {
+                let is_there = catalog_has(planner, &name.database, &macro_key(&name.name));
+                match if_not_exists && is_there {
+                    true => Ok(()),
+                    false => scope.transaction_of(&name.database)?.create_macro(definition, or_replace),
+                }
+            }),
+            Definition::CreateType { name, definition, or_replace, if_not_exists } => self.define(scope, |scope| {
+                let is_there = catalog_has(planner, &name.database, &type_key(&name.name));
+                match if_not_exists && is_there {
+                    true => Ok(()),
+                    false => scope.transaction_of(&name.database)?.create_type(definition, or_replace),
+                }
+            }),
+            Definition::DropMacro { names } => self.define(scope, |scope| {
+                names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_macro(&name.name))
+            }),
+            Definition::DropType { names } => self.define(scope, |scope| {
+                names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_type(&name.name))
+            }),
+            Definition::DropView { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_view(&name.name))
             }),
-            Statement::DropTable { names } => self.define(scope, |scope| {
+            Definition::DropTable { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_table(&name.name))
             }),
-            Statement::CreateSchema { place, if_not_exists } => self.define(scope, |scope| {
+            Definition::CreateSchema { place, if_not_exists } => self.define(scope, |scope| {
                 let catalog = planner.namespace().catalog(&place.database);
                 match if_not_exists && catalog.is_some_and(|catalog| catalog.has_schema(&place.schema)) {
                     true => Ok(()),
                     false => scope.transaction_of(&place.database)?.create_schema(&place.schema),
                 }
             }),
-            Statement::DropSchema { places, cascade } => self.define(scope, |scope| {
+            Definition::DropSchema { places, cascade } => self.define(scope, |scope| {
                 let mut places = places.iter();
                 places.try_for_each(|place| scope.transaction_of(&place.database)?.drop_schema(&place.schema, cascade))
             }),
-            Statement::CreateSequence { name, definition, or_replace, if_not_exists } => {
+            Definition::CreateSequence { name, definition, or_replace, if_not_exists } => {
                 self.define(scope, |scope| match if_not_exists && planner.namespace().get(&name).is_some() {
                     true => Ok(()),
                     false => scope.transaction_of(&name.database)?.create_sequence(definition, or_replace),
                 })
             }
-            Statement::DropSequence { names } => self.define(scope, |scope| {
+            Definition::DropSequence { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_sequence(&name.name))
             }),
-            other => self.run_command(other, planner, &scope),
+            Definition::Nothing => Ok(QueryResult::empty()),
         }
     }
 
-    fn run_command(&self, planned: Statement, planner: &Planner, scope: &Scope) -> Result<QueryResult> {
-        match planned {
-            Statement::Attach(plan) => self.attach(&plan),
-            Statement::Detach { name, if_exists } => self.detach(&name, if_exists),
-            Statement::Use { path } => {
+    /// Runs what is about the session, or the upkeep of databases.
+    pub(crate) fn run_session_statement(
+        &self,
+        statement: SessionStatement,
+        planner: &Planner,
+        scope: &Scope,
+    ) -> Result<QueryResult> {
+        match statement {
+            SessionStatement::Prepare { name, statement, types } => {
+                let prepared = Arc::new(self.prepared(*statement, types)?);
+                let mut all = self.prepared.lock();
+                if all.len() >= PREPARED_MAX && !all.contains_key(&name) {
+                    let message =
+                        format!("the connection has {PREPARED_MAX} prepared statements, and may have no more");
+                    return Err(Error::user(message).with_hint("DEALLOCATE those that aren't needed"));
+                }
+                all.insert(name, prepared);
+                Ok(QueryResult::empty())
+            }
+            SessionStatement::Deallocate { name: None } => {
+                self.prepared.lock().clear();
+                Ok(QueryResult::empty())
+            }
+            SessionStatement::Deallocate { name: Some(name) } => match self.prepared.lock().remove(&name) {
+                Some(_) => Ok(QueryResult::empty()),
+                None => Err(Error::user(format!("no prepared statement named {name}"))
+                    .with_code(SqlState::INVALID_SQL_STATEMENT_NAME)),
+            },
+            SessionStatement::Attach(plan) => self.attach(&plan),
+            SessionStatement::Detach { name, if_exists } => self.detach(&name, if_exists),
+            SessionStatement::Use { path } => {
                 self.session().change(|own| own.path = path);
                 Ok(QueryResult::empty())
             }
-            Statement::Nothing => Ok(QueryResult::empty()),
-            Statement::Checkpoint => match scope.is_open() {
+            SessionStatement::Checkpoint => match scope.is_open() {
                 false => {
                     let current = &planner.namespace().current().database;
                     let stores = self.stores();
@@ -74,19 +130,18 @@ impl Inner {
                 }
                 true => Err(Error::user("a checkpoint can't be made within a transaction").with_hint("COMMIT first")),
             },
-            Statement::MergeDelta { table } => self.merge_delta(&table, scope),
-            Statement::Set { name, value } => {
+            SessionStatement::MergeDelta { table } => self.merge_delta(&table, scope),
+            SessionStatement::Set { name, value } => {
                 settings::set(&self.session(), &name, &value).map(|()| QueryResult::empty())
             }
-            Statement::Reset { name } => {
+            SessionStatement::Reset { name } => {
                 settings::reset(&self.session(), name.as_deref()).map(|()| QueryResult::empty())
             }
-            Statement::Show { name } => {
+            SessionStatement::Show { name } => {
                 let rows = settings::show(&self.session(), name.as_deref())?;
                 let column = |index: usize| rows.iter().map(|row| row[index].clone()).collect();
                 text_result(&settings::COLUMNS, (0..settings::COLUMNS.len()).map(column).collect())
             }
-            _ => unreachable!("all other statements were handled before"),
         }
     }
 
@@ -99,4 +154,9 @@ impl Inner {
         let store = store.ok_or_else(|| Error::user(format!("{} was detached", table.database)))?;
         store.store.merge_delta(&table.name).map(|()| QueryResult::empty())
     }
+}
+
+/// True if a database has an entry under a key.
+fn catalog_has(planner: &Planner, database: &str, key: &str) -> bool {
+    planner.namespace().catalog(database).is_some_and(|catalog| catalog.get(key).is_some())
 }

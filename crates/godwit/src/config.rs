@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use godwit_common::{Error, Result, parse_bytes};
 use godwit_io::{ReadFaults, SimulatedFiles};
 use godwit_memory::RequestFaults;
-use godwit_sql::FrontEnd;
 
 /// Limits and places of a database. `Config::default()` takes 80 % of the memory that the process may use and all cores.
 #[derive(Debug, Clone, Default)]
@@ -39,8 +38,6 @@ pub struct DebugOptions {
     pub spill_files: Option<SimulatedFiles>,
     /// Requests for memory that fail.
     pub request_faults: Option<RequestFaults>,
-    /// Who plans queries; the default is what `SET front_end` is by default.
-    pub front_end: FrontEnd,
     /// Reads that fail of files which a query names by path.
     pub read_faults: Option<ReadFaults>,
 }

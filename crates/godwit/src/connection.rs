@@ -1,12 +1,14 @@
 //! A connection runs statements.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
 use godwit_common::{Error, Result};
 use godwit_exec::CancelToken;
 use godwit_memory::{BufferManager, OwnerCounters};
-use godwit_sql::{Access, Catalog, Namespace, Planner, Statement, TEMPORARY, TakenNumbers};
+use godwit_sql::{Access, Planner, QueryStatement, Statement, WriteStatement};
 use godwit_tables::Store;
 use parking_lot::Mutex;
 
@@ -14,6 +16,7 @@ pub use godwit_sql::ParsedStatement;
 
 use crate::database::Database;
 use crate::execution::result_schema;
+use crate::prepared::{ParameterValues, Prepared};
 use crate::result::QueryResult;
 use crate::session::{OwnSettings, Session};
 use crate::transactions::{CurrentTransaction, NamedStore, Scope, StatementEnd};
@@ -37,6 +40,8 @@ pub(crate) struct Inner {
     temporary: NamedStore,
     /// Numbers of sequences that its statements took.
     taken: TakenNumbers,
+    /// Statements that were prepared by name.
+    pub(crate) prepared: Mutex<HashMap<String, Arc<Prepared>>>,
     settings: Mutex<OwnSettings>,
 }
 
@@ -48,8 +53,23 @@ impl Connection {
         let (current, transaction) = (Mutex::default(), CurrentTransaction::default());
         let store = Store::in_memory(Arc::new(Catalog::new()), &database.0.memory);
         let temporary = NamedStore { name: TEMPORARY.into(), store };
-        let taken = TakenNumbers::default();
-        Self(Arc::new(Inner { database, id, owner, memory, current, transaction, temporary, taken, settings }))
+        let (taken, prepared) = (TakenNumbers::default(), Mutex::default());
+        Self(Arc::new(Inner {
+            database,
+            id,
+            owner,
+            memory,
+            current,
+            transaction,
+            temporary,
+            taken,
+            prepared,
+            settings,
+        }))
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.0
     }
 
     /// Number of the connection, as in [`QueryInfo::connection`](crate::QueryInfo::connection).
@@ -83,7 +103,7 @@ impl Connection {
 
     /// Splits a script into statements.
     pub fn parse(&self, sql: &str) -> Result<Vec<ParsedStatement>> {
-        self.0.database.0.planner.parse_by(sql, self.0.session().own().front_end)
+        self.0.database.0.planner.parse(sql)
     }
 
     /// Runs a parsed statement.
@@ -116,22 +136,49 @@ impl Inner {
 
     pub(crate) fn run(self: &Arc<Self>, statement: &ParsedStatement) -> Result<QueryResult> {
         let shared = &self.database.0;
+        self.begin_statement();
         if statement.access() == Access::Control {
-            return match shared.planner.plan(statement)? {
-                Statement::Transaction(step) => self.transaction_step(&step),
-                Statement::Import { folder } => self.import(&folder),
-                _ => unreachable!("it is about transactions"),
+            match shared.planner.plan(statement)? {
+                Statement::Transaction(step) => self.transaction_step(&step)?,
+                Statement::Import { folder } => self.import(&folder)?,
+                Statement::Execute { name, arguments } => return self.execute(&name, arguments),
+                Statement::Query(_) | Statement::Write(_) | Statement::Definition(_) | Statement::Session(_) => {
+                    unreachable!("it controls transactions")
+                }
             }
-            .map(|()| QueryResult::empty());
+            return Ok(QueryResult::empty());
         }
+        let plan = |planner: Planner| planner.plan(statement).map(|planned| (planned, planner));
+        self.run_in_scope(statement, &ParameterValues::default(), plan)
+    }
+
+    /// Runs a statement as it is planned among the names of its scope.
+    pub(crate) fn run_in_scope(
+        self: &Arc<Self>,
+        statement: &ParsedStatement,
+        values: &ParameterValues,
+        plan: impl FnOnce(Planner) -> Result<(Statement, Planner)>,
+    ) -> Result<QueryResult> {
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
-        let planner = shared.planner.on(self.namespace(&scope)).with_join_order(self.session().own().join_order);
-        let planned = planner.plan(statement)?;
-        let result = self.run_planned(statement, planned, &planner, scope);
+        let (planned, planner) = plan(self.planner(&scope))?;
+        let result = self.run_planned(statement, planned, &values.at(scope.now()), &planner, scope);
         if result.is_err() {
             self.transaction.abort();
         }
         result
+    }
+
+    /// What stops the statement that begins now.
+    pub(crate) fn begin_statement(&self) {
+        *self.current.lock() = CancelToken::with_timeout(self.session().own().statement_timeout);
+    }
+
+    /// A planner for statements of a scope.
+    pub(crate) fn planner(&self, scope: &Scope) -> Planner {
+        let cancel = self.current.lock().clone();
+        let interrupt = move || cancel.check();
+        let planner = self.database.0.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
+        planner.with_join_order(self.session().own().join_order)
     }
 
     /// All databases that the connection sees, temporary tables last.
@@ -155,34 +202,48 @@ impl Inner {
         self: &Arc<Self>,
         statement: &ParsedStatement,
         planned: Statement,
+        values: &ParameterValues,
         planner: &Planner,
         scope: Scope,
     ) -> Result<QueryResult> {
         let sql = statement.text();
         match planned {
-            Statement::Query { plan, column_names } => {
-                let schema = result_schema(&plan, Some(&column_names));
-                let (result, _) = self.start(sql, &plan, schema, false, |_, rows| Ok(rows))?;
+            Statement::Query(query) => self.run_query(sql, query, values, planner, &scope),
+            Statement::Write(WriteStatement::Planned(plan)) => self.write(sql, plan, values, scope, false),
+            Statement::Write(WriteStatement::Listed { table, rows, columns }) => {
+                self.insert_rows(&table, &columns.0, rows, &scope)
+            }
+            Statement::Definition(definition) => self.run_definition(sql, definition, values, planner, scope),
+            Statement::Session(statement) => self.run_session_statement(statement, planner, &scope),
+            Statement::Transaction(_) | Statement::Execute { .. } | Statement::Import { .. } => {
+                unreachable!("they have no scope")
+            }
+        }
+    }
+
+    fn run_query(
+        self: &Arc<Self>,
+        sql: &str,
+        query: QueryStatement,
+        values: &ParameterValues,
+        planner: &Planner,
+        scope: &Scope,
+    ) -> Result<QueryResult> {
+        match query {
+            QueryStatement::Rows { plan } => {
+                let schema = result_schema(&plan)?;
+                let (result, _) = self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?;
                 Ok(match scope.is_open() {
                     true => result.ending_with(StatementEnd::of_read(self.clone())),
                     false => result,
                 })
             }
-            Statement::Copy { plan, column_names, path, options } => {
-                self.copy(sql, &plan, &column_names, &path, &options)
+            QueryStatement::Copy { plan, path, options } => self.copy(sql, &plan, values, &path, &options),
+            QueryStatement::Explain { options, plan } if options.analyze => {
+                self.analyze(sql, &plan, values, options.json)
             }
-            Statement::Explain { options, plan } if options.analyze => self.analyze(sql, &plan, options.json),
-            Statement::Explain { options, plan } => self.explain(&plan, options.json),
-            Statement::Write(plan) => self.write(sql, plan, scope, false),
-            Statement::InsertRows { table, rows, columns } => self.insert_rows(&table, &columns.0, rows, &scope),
-            Statement::CreateTable { name, schema, rules, sequences, or_replace, if_not_exists, rows } => {
-                let fields = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
-                let table = godwit_tables::NewTable { name: name.name, fields, rules, sequences, or_replace };
-                self.create_table(sql, &name.database, table, if_not_exists, rows, scope)
-            }
-            Statement::Alter(alter) => self.alter(&alter, scope),
-            Statement::Export { folder, options } => self.export(sql, planner, &folder, &options),
-            other => self.define_planned(other, planner, scope),
+            QueryStatement::Explain { options, plan } => self.explain(&plan, options.json),
+            QueryStatement::Export { folder, options } => self.export(sql, planner, &folder, &options),
         }
     }
 }

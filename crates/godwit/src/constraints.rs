@@ -13,12 +13,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
+use godwit_catalog::{Catalog, CatalogEntry, KeyRule, Namespace, ReferenceRule, quoted_text, sql_of_name};
 use godwit_common::{Error, Result};
-use godwit_sql::{Catalog, CatalogEntry, KeyRule, Namespace, ReferenceRule, quoted_text, sql_of_name};
 use godwit_tables::{TableVersion, Verification};
 
 use crate::connection::Inner;
 use crate::execution::result_schema;
+use crate::prepared::ParameterValues;
 
 /// Names for the rows that are looked at; they can't be spelled in SQL.
 const ALL: &str = "\u{1}all";
@@ -43,7 +44,9 @@ impl Inner {
         };
         let catalog = LazyCell::new(|| {
             let catalog = catalog.snapshot();
-            let entry = |table: &Arc<TableVersion>| Some(CatalogEntry::Table(table.definition()));
+            // A plan that took the keys for granted would find no duplicate.
+            let entry =
+                |table: &Arc<TableVersion>| Some(CatalogEntry::Table(Arc::new(table.definition().without_rules())));
             catalog.put_all([(ALL.to_owned(), entry(after)), (ADDED.to_owned(), entry(&added))]);
             Arc::new(catalog)
         });
@@ -194,7 +197,8 @@ impl Inner {
     /// The first row of a query, as text.
     fn first_row(&self, catalog: &Arc<Catalog>, sql: &str) -> Result<Option<RecordBatch>> {
         let plan = self.database.0.planner.on(Namespace::of("checked", catalog.clone())).plan_query(sql)?;
-        let (mut result, _) = self.start(sql, &plan, result_schema(&plan, None), false, |_, rows| Ok(rows))?;
+        let (mut result, _) =
+            self.start(sql, &plan, &ParameterValues::default(), result_schema(&plan)?, false, |_, rows| Ok(rows))?;
         result.find(|batch| batch.as_ref().map_or(true, |batch| batch.num_rows() > 0)).transpose()
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use godwit_catalog::{Catalog, Namespace, TEMPORARY};
 use godwit_common::{Named, Result};
 use godwit_exec::{COMPRESS_FROM_BYTES, WorkerPool};
 use godwit_files::FileResolver;
@@ -11,7 +12,7 @@ use godwit_memory::{
     BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
     minimum_memory_limit, resident_process_bytes,
 };
-use godwit_sql::{Catalog, Namespace, Planner, TEMPORARY};
+use godwit_sql::Planner;
 use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
 

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion_expr::LogicalPlan;
-use godwit_common::{Error, Result, format_bytes};
+use godwit_catalog::CopyOption;
+use godwit_common::{Error, Result, format_bytes, with_stack};
 use godwit_exec::pipeline::Sink;
 use godwit_exec::{CancelToken, Json, PhysicalPlan, QueryContext, ResultCollector, plan_query};
+use godwit_expression::PlanContext;
 use godwit_files::{CopySink, FileFormat};
+use godwit_functions::arrow_type;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
-use godwit_sql::{CopyOption, Estimates};
+use godwit_plan::{OutputColumn, Plan};
 
 use crate::connection::Inner;
+use crate::prepared::ParameterValues;
 use crate::result::{AwaitedCompletion, Completion, QueryResult, RunningQuery};
 
 impl Inner {
@@ -20,18 +23,18 @@ impl Inner {
     pub(crate) fn copy(
         &self,
         sql: &str,
-        plan: &LogicalPlan,
-        column_names: &[String],
+        plan: &Plan,
+        values: &ParameterValues,
         path: &str,
         options: &[CopyOption],
     ) -> Result<QueryResult> {
         let format = FileFormat::of(path, options)?;
-        let rows = result_schema(plan, Some(column_names));
+        let rows = result_schema(plan)?;
         let sink = |query: &QueryContext, count| {
             let sink: Arc<dyn Sink> = CopySink::create(path, &format, &rows, query, count)?;
             Ok(sink)
         };
-        self.start(sql, plan, count_schema(), false, sink).map(|(result, _)| result)
+        self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result)
     }
 
     /// Plans a query and starts it as soon as the memory that it can't do without is free. Its rows end in the sink that
@@ -39,15 +42,15 @@ impl Inner {
     pub(crate) fn start(
         &self,
         sql: &str,
-        plan: &LogicalPlan,
+        plan: &Plan,
+        values: &ParameterValues,
         schema: SchemaRef,
         profile: bool,
         sink_of: impl FnOnce(&QueryContext, Arc<ResultCollector>) -> Result<Arc<dyn Sink>>,
     ) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
         let shared = &self.database.0;
         let pool = shared.pool();
-        let cancel = CancelToken::default();
-        *self.current.lock() = cancel.clone();
+        let cancel = self.current.lock().clone();
         let owner = OwnerCounters::new();
         owner.set_memory_limit_bytes(shared.query_limits.of_query());
         self.owner.set_memory_limit_bytes(shared.query_limits.of_connection());
@@ -58,7 +61,9 @@ impl Inner {
         let registered = shared.queries.enter(self.id, sql, query.clone(), owner.clone());
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
         let sink = sink_of(&query, collector.clone())?;
-        let PhysicalPlan { pipelines, explain } = plan_query(plan, &query, &Estimates::for_query(plan), sink)?;
+        let context = values.context(plan)?;
+        let physical = with_stack(plan.levels().iter().sum(), || plan_query(plan, &query, context, sink))?;
+        let PhysicalPlan { pipelines, explain } = physical;
         registered.set_operators(explain.operators());
         let completion = Completion::default();
         let keeps_no_rows = pipelines.len() == 1;
@@ -96,13 +101,14 @@ impl Inner {
         Ok((QueryResult::running(schema, running), explain))
     }
 
-    pub(crate) fn explain(&self, plan: &LogicalPlan, json: bool) -> Result<QueryResult> {
+    pub(crate) fn explain(&self, plan: &Plan, json: bool) -> Result<QueryResult> {
         let shared = &self.database.0;
         let workers = shared.pool().workers();
         let settings = self.session().query_settings(workers, false);
         let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
-        let (collector, _stream) = ResultCollector::new(result_schema(plan, None), &query, "Result");
-        let physical = plan_query(plan, &query, &Estimates::for_query(plan), collector)?;
+        let (collector, _stream) = ResultCollector::new(result_schema(plan)?, &query, "Result");
+        let physical =
+            with_stack(plan.levels().iter().sum(), || plan_query(plan, &query, PlanContext::default(), collector))?;
         let pinned = physical.pinned_bytes(workers);
         let least = minimum_memory_limit(workers).max(minimum_memory_limit(0) + pinned);
         let PhysicalPlan { pipelines, explain } = physical;
@@ -125,10 +131,10 @@ impl Inner {
     }
 
     /// Runs a query, drops its rows, and shows what happened.
-    pub(crate) fn analyze(&self, sql: &str, plan: &LogicalPlan, json: bool) -> Result<QueryResult> {
+    pub(crate) fn analyze(&self, sql: &str, plan: &Plan, values: &ParameterValues, json: bool) -> Result<QueryResult> {
         let started = std::time::Instant::now();
-        let schema = result_schema(plan, None);
-        let (mut result, explain) = self.start(sql, plan, schema, true, |_, rows| Ok(rows))?;
+        let schema = result_schema(plan)?;
+        let (mut result, explain) = self.start(sql, plan, values, schema, true, |_, rows| Ok(rows))?;
         let mut rows = 0;
         for batch in &mut result {
             rows += batch?.num_rows();
@@ -149,18 +155,14 @@ impl Inner {
     }
 }
 
-/// The columns of a plan's result, renamed if names are given. All may hold NULL: what the planner crates derive isn't
-/// always so (an empty scalar subquery).
-pub(crate) fn result_schema(plan: &LogicalPlan, column_names: Option<&[String]>) -> SchemaRef {
-    let schema = plan.schema().as_arrow();
-    let names: Vec<&str> = match column_names {
-        Some(names) => names.iter().map(String::as_str).collect(),
-        None => schema.fields().iter().map(|field| field.name().as_str()).collect(),
+/// The columns of a plan's result. All may hold NULL, whatever the plan knows: whoever reads it relies on nothing.
+pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
+    let field = |column: &OutputColumn| {
+        let data_type = arrow_type(&plan.column(column.column).ty)?;
+        Ok(Field::new(&column.name, data_type, true))
     };
-    assert_eq!(names.len(), schema.fields().len(), "a name for each column");
-    let renamed = |(field, name): (&Arc<Field>, &str)| field.as_ref().clone().with_name(name).with_nullable(true);
-    let fields: Vec<Field> = schema.fields().iter().zip(names).map(renamed).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    let fields = plan.output.iter().map(field).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Schema::new(fields)))
 }
 
 /// The result of statements that write rows: how many.

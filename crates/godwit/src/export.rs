@@ -13,10 +13,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use godwit_catalog::{CopyOption, literal_text, quoted_text, split_name, sql_of_name};
 use godwit_common::{Error, Result};
-use godwit_sql::{CopyOption, Planner, TransactionStep, literal_text, quoted_text, split_name, sql_of_name};
+use godwit_sql::{Planner, TransactionStep};
 
 use crate::connection::Inner;
+use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
 
 const SCHEMA_FILE: &str = "schema.sql";
@@ -50,7 +52,7 @@ impl Inner {
             let columns = table.columns.iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ");
             let of_table = sql_of_name(&table.name);
             let plan = planner.plan_query(&format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database)))?;
-            let written = self.copy(sql, &plan, &table.columns, &path, &options)?;
+            let written = self.copy(sql, &plan, &ParameterValues::default(), &path, &options)?;
             written.into_iter().try_for_each(|batch| batch.map(drop))?;
             load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", literal_text(&path), text_of(&options)));
         }

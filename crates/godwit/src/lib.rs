@@ -27,6 +27,7 @@ mod constraints;
 mod database;
 mod execution;
 mod export;
+mod prepared;
 mod queries;
 mod result;
 mod session;
@@ -42,7 +43,9 @@ pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_
 pub use godwit_exec::CancelToken;
 pub use godwit_io::{Fault, ReadFault, ReadFaults, SimulatedFiles};
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
-pub use godwit_sql::FrontEnd;
+pub use godwit_plan::ParameterInfo;
 pub use godwit_tables::CheckReport;
+pub use godwit_types::{SqlType, Value};
+pub use prepared::PreparedStatement;
 pub use queries::{QueryInfo, QueryRegistry, QueryState};
 pub use result::{QueryMemory, QueryProgress, QueryResult};

@@ -1,7 +1,10 @@
 //! What `SET` changes for one connection only.
 
+use std::time::Duration;
+
+use godwit_catalog::Place;
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
-use godwit_sql::{FrontEnd, JoinOrder, Place};
+use godwit_sql::JoinOrder;
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
@@ -15,7 +18,8 @@ pub(crate) struct OwnSettings {
     pub join_filters: bool,
     pub join_load_factor: f64,
     pub join_order: JoinOrder,
-    pub front_end: FrontEnd,
+    /// How long a statement may take.
+    pub statement_timeout: Option<Duration>,
     /// Where names without a schema are looked for; empty: in main.
     pub path: Vec<Place>,
 }
@@ -29,7 +33,7 @@ impl OwnSettings {
             join_filters: true,
             join_load_factor: JOIN_LOAD_FACTOR,
             join_order: JoinOrder::default(),
-            front_end: shared.debug.front_end,
+            statement_timeout: None,
             path: Vec::new(),
         }
     }

@@ -1,11 +1,13 @@
 //! `SET`, `SHOW`, `RESET`: the settings by name.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use godwit_catalog::{Place, SCHEMA};
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
-use godwit_sql::{FrontEnd, JoinOrder, Place, SCHEMA};
+use godwit_sql::JoinOrder;
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_vector::CHUNK_ROWS;
 
@@ -178,22 +180,6 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        name: "front_end",
-        description: "Who parses, binds and optimizes queries: 'planner_crates', or 'own' for the front end that takes their \
-                      place, and doesn't know all functions yet; of this connection",
-        default: || FrontEnd::default().name().into(),
-        get: |session| session.own().front_end.name().into(),
-        set: |session, value| {
-            let front_end = named("front_end", value)?;
-            session.change(|own| own.front_end = front_end);
-            Ok(())
-        },
-        reset: |session| {
-            session.change(|own| own.front_end = session.shared.debug.front_end);
-            Ok(())
-        },
-    },
-    Setting {
         name: "force_encoding",
         description: "How rows are stored that come into tables from now on: 'auto', or, where the type allows it, 'plain', \
                       'packed', 'run_length', 'symbols' or 'dictionary'",
@@ -308,6 +294,24 @@ const SETTINGS: &[Setting] = &[
         reset: |session| session.shared.memory.set_io_method(IoMethod::default()),
     },
     Setting {
+        name: "statement_timeout",
+        description: "How long a statement may take, as in '10s', '500ms' or '2min', or 'unlimited'; of this connection",
+        default: || UNLIMITED.into(),
+        get: |session| match session.own().statement_timeout {
+            None => UNLIMITED.into(),
+            Some(timeout) => format!("{}ms", timeout.as_millis()),
+        },
+        set: |session, value| {
+            let timeout = timeout_of(value)?;
+            session.change(|own| own.statement_timeout = timeout);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.statement_timeout = None);
+            Ok(())
+        },
+    },
+    Setting {
         name: "temp_directory",
         description: "Where intermediates go that don't fit into memory",
         default: || std::env::temp_dir().display().to_string(),
@@ -355,6 +359,23 @@ fn parse_bool(setting: &str, value: &str) -> Result<bool> {
         "false" | "off" => Ok(false),
         _ => Err(Error::user(format!("{setting} can't be '{value}'")).with_hint("use true or false")),
     }
+}
+
+/// A time: a number of milliseconds, or of the unit behind it. None, or 0, is no limit.
+fn timeout_of(value: &str) -> Result<Option<Duration>> {
+    let text = value.trim().to_lowercase();
+    if text == UNLIMITED {
+        return Ok(None);
+    }
+    let units = [("ms", 1), ("min", 60_000), ("s", 1_000), ("h", 3_600_000), ("", 1)];
+    let milliseconds = units.into_iter().find_map(|(unit, milliseconds)| {
+        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        number.checked_mul(milliseconds)
+    });
+    let milliseconds = milliseconds.ok_or_else(|| {
+        Error::user(format!("'{value}' is no time")).with_hint("write '10s', '500ms', '2min' or 'unlimited'")
+    })?;
+    Ok((milliseconds > 0).then(|| Duration::from_millis(milliseconds)))
 }
 
 fn limit_text(bytes: Option<u64>) -> String {

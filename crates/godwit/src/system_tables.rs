@@ -17,9 +17,9 @@ use std::sync::{Arc, Weak};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
 use datafusion_common::ScalarValue;
+use godwit_catalog::{TableDefinition, TableFunction, TableFunctions};
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_exec::{ComputedTable, Series};
-use godwit_sql::{TableDefinition, TableFunction, TableFunctions};
 use godwit_tables::TableVersion;
 use parking_lot::Mutex;
 

@@ -14,9 +14,11 @@
 //! different disks, so only one of those may change; temporary tables are nobody else's, and their commit can't fail.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use godwit_catalog::{Catalog, ObjectName, TEMPORARY};
 use godwit_common::{Error, Result};
-use godwit_sql::{Access, Catalog, ObjectName, TEMPORARY, TransactionStep};
+use godwit_sql::{Access, TransactionStep};
 use godwit_tables::{Store, TableVersion, Transaction, Verification};
 use parking_lot::Mutex;
 
@@ -42,8 +44,8 @@ enum Phase {
     Aborted(Arc<Unit>),
 }
 
-/// A transaction of each database.
-pub(crate) struct Unit(Vec<(Arc<str>, Arc<Transaction>)>);
+/// A transaction of each database, and when they began, in microseconds since 1970.
+pub(crate) struct Unit(Vec<(Arc<str>, Arc<Transaction>)>, i64);
 
 /// Where a statement runs.
 pub(crate) struct Scope {
@@ -59,6 +61,11 @@ impl Scope {
     /// True if it is part of a transaction that goes on.
     pub(crate) fn is_open(&self) -> bool {
         self.unit.is_some() && !self.ends
+    }
+
+    /// What `now()` is: the moment in which the transaction began, in microseconds since 1970.
+    pub(crate) fn now(&self) -> i64 {
+        self.unit.as_ref().map_or_else(micros_now, |unit| unit.1)
     }
 
     /// The transaction in which a database may be changed.
@@ -93,10 +100,16 @@ impl Scope {
     }
 }
 
+/// Microseconds since 1970; a clock before that is at its beginning.
+fn micros_now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
 impl Unit {
     fn begin(stores: &[NamedStore]) -> Arc<Self> {
         let parts = stores.iter().map(|NamedStore { name, store }| (name.clone(), Arc::new(store.begin())));
-        Arc::new(Self(parts.collect()))
+        Arc::new(Self(parts.collect(), micros_now()))
     }
 
     /// The databases in the order of stores: temporary tables come last.

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
-use datafusion_expr::LogicalPlan;
+use godwit_catalog::{AlterPlan, ObjectName};
 use godwit_common::{Error, Result};
 use godwit_exec::QueryContext;
-use godwit_sql::{AlterPlan, ObjectName, WriteKind, WritePlan};
+use godwit_plan::{Plan, WriteKind};
+use godwit_sql::WritePlan;
 use godwit_tables::{NewTable, TableVersion, WriteSink, WriteTask};
 use godwit_vector::Vector;
 
 use crate::connection::Inner;
 use crate::execution::{count_schema, result_schema};
+use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
 use crate::transactions::{Scope, StatementEnd, WriteEnd};
 
@@ -22,6 +24,7 @@ impl Inner {
         self: &Arc<Self>,
         sql: &str,
         plan: WritePlan,
+        values: &ParameterValues,
         scope: Scope,
         is_bulk: bool,
     ) -> Result<QueryResult> {
@@ -30,12 +33,12 @@ impl Inner {
         let before = Some(table.clone());
         let end = WriteEnd { transaction: transaction.clone(), ends: scope.ends, table: name.name, before };
         let schema = match &returning {
-            Some(names) => returned_schema(&rows, names),
+            Some(names) => returned_schema(&rows, names)?,
             None => count_schema(),
         };
         let returns_rows = returning.is_some();
         let task = WriteTask { transaction, table, kind, checks, returns_rows, is_bulk };
-        self.run_write(sql, &rows, schema, task, end)
+        self.run_write(sql, &rows, values, schema, task, end)
     }
 
     /// Adds rows that need no query. The result is their number.
@@ -62,7 +65,8 @@ impl Inner {
         database: &str,
         table: NewTable,
         if_not_exists: bool,
-        rows: Option<LogicalPlan>,
+        rows: Option<Arc<Plan>>,
+        values: &ParameterValues,
         scope: Scope,
     ) -> Result<QueryResult> {
         let transaction = scope.transaction_of(database)?;
@@ -77,19 +81,20 @@ impl Inner {
             WriteEnd { transaction: transaction.clone(), ends: scope.ends, table: table.name.clone(), before: None };
         let (kind, checks) = (WriteKind::Insert, Vec::new());
         let task = WriteTask { transaction, table: version, kind, checks, returns_rows: false, is_bulk: true };
-        self.run_write(sql, &rows, count_schema(), task, end)
+        self.run_write(sql, &rows, values, count_schema(), task, end)
     }
 
     fn run_write(
         self: &Arc<Self>,
         sql: &str,
-        rows: &LogicalPlan,
+        rows: &Plan,
+        values: &ParameterValues,
         schema: SchemaRef,
         task: WriteTask,
         end: WriteEnd,
     ) -> Result<QueryResult> {
         let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)?.into_sink());
-        let (result, _) = self.start(sql, rows, schema, false, sink)?;
+        let (result, _) = self.start(sql, rows, values, schema, false, sink)?;
         Ok(result.ending_with(StatementEnd::of_write(self.clone(), end)))
     }
 
@@ -115,10 +120,10 @@ impl Inner {
 }
 
 /// The columns of RETURNING: the last ones of the query.
-fn returned_schema(rows: &LogicalPlan, names: &[String]) -> SchemaRef {
-    let all = result_schema(rows, None);
+fn returned_schema(rows: &Plan, names: &[String]) -> Result<SchemaRef> {
+    let all = result_schema(rows)?;
     let width = all.fields().len();
     let first = width - names.len();
     let fields = all.fields()[first..].iter().zip(names).map(|(field, name)| field.as_ref().clone().with_name(name));
-    Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>()))
+    Ok(Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<_>>())))
 }

@@ -2,9 +2,9 @@
 
 mod support;
 
-use godwit::{Config, DebugOptions, FrontEnd, minimum_memory_limit};
+use godwit::{Config, DebugOptions, minimum_memory_limit};
+use support::run_corpus;
 use support::stored::run_stored;
-use support::{run_corpus, run_corpus_but};
 
 /// Enough that workers get into each other's way, on any machine.
 const THREADS: usize = 4;
@@ -73,23 +73,4 @@ fn forced_encodings() {
     for encoding in ["plain", "packed", "run_length", "symbols", "dictionary"] {
         run_stored(&config(), Some(encoding));
     }
-}
-
-/// Files with a record that our own front end doesn't answer as it should yet, or answers in other words.
-const NOT_YET_OWN: [&str; 7] = [
-    "aggregates/values.slt",
-    "errors/messages.slt",
-    "expressions/duckdb_functions.slt",
-    "joins/subquery_values.slt",
-    "joins/using.slt",
-    "select/table_functions.slt",
-    "transactions/attach.slt",
-];
-
-/// Queries are parsed, bound and optimized by our own front end.
-#[test]
-fn own_front_end() {
-    let debug = DebugOptions { front_end: FrontEnd::Own, ..DebugOptions::default() };
-    let passed = run_corpus_but("own_front_end", &Config { debug, ..config() }, &NOT_YET_OWN);
-    assert!(passed > 40, "only {passed} files pass");
 }

@@ -168,7 +168,8 @@ fn notes(folder: &Path) -> BTreeMap<i64, Noted> {
 /// Batch, rows that are there, rows that it has, version.
 fn batches(connection: &Connection, table: &str) -> BTreeMap<i64, (i64, i64, i64)> {
     let sql = format!(
-        "SELECT batch, count(DISTINCT n), min(rows), max(rows), count(s), min(version), max(version) FROM {table} GROUP BY batch"
+        "SELECT batch::BIGINT, count(DISTINCT n), min(rows)::BIGINT, max(rows)::BIGINT, count(s), min(version)::BIGINT, \
+         max(version)::BIGINT FROM {table} GROUP BY batch"
     );
     let mut found = BTreeMap::new();
     for batch in connection.query(&sql).unwrap() {

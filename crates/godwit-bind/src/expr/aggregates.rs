@@ -1,8 +1,8 @@
 //! Calls of aggregates. They are set aside for the node that computes them; the expression has its column.
 //!
 //! What stands in the arguments belongs to the rows before grouping, so there may be no aggregate and no window
-//! function in it. An aggregate belongs to the innermost query that it uses a column of; one of an outer query isn't
-//! supported.
+//! function in it. An aggregate belongs to the innermost query that it uses a column of, which may be one around the
+//! query that it stands in; without columns it belongs to that. Source: PostgreSQL's documentation, "Aggregate Expressions".
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnSet, Expr, ExprKind, SortKey};
@@ -10,7 +10,6 @@ use godwit_syntax::ast::{self, NullTreatment};
 
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
-use crate::scope::Scope;
 
 /// What stands in the parentheses of an aggregate, and behind them.
 pub(super) struct AggregateParts {
@@ -29,9 +28,6 @@ impl Binder {
         span: Span,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
-        if !cx.clause.allows_aggregates() {
-            return Err(misplaced_aggregate(name, cx.clause).at_span(call.name.span));
-        }
         let mut inside = Collected::default();
         let (scope, clause) = (cx.scope, Clause::AggregateArgument);
         let mut arguments = ExprContext { scope, clause, collected: &mut inside, windows: &[] };
@@ -57,18 +53,28 @@ impl Binder {
     }
 
     /// The column of an aggregate, which is new or that of an equal call.
-    fn collect_aggregate(&mut self, name: &str, call: AggregateCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        self.check_level(name, &call, cx)?;
-        let (ty, nullable, span) = (call.ty.clone(), call.nullable, call.span);
-        let is_volatile = call.exprs().any(Expr::is_volatile);
-        let is_same = |known: &AggregateCall| AggregateCall { span, ..known.clone() } == call;
-        let known = cx.collected.aggregates.iter().find(|(_, known)| !is_volatile && is_same(known));
-        let column = known.map(|&(column, _)| column).unwrap_or_else(|| {
-            let column = self.plan.add_column(name, ty.clone(), nullable);
-            cx.collected.aggregates.push((column, call));
-            column
-        });
-        Ok(Expr::new(ExprKind::Column(column), ty, nullable))
+    fn collect_aggregate(&mut self, name: &str, mut call: AggregateCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let level = self.level_of(name, &call, cx)?;
+        let (ty, nullable) = (call.ty.clone(), call.nullable);
+        let column = |column| Ok(Expr::new(ExprKind::Column(column), ty.clone(), nullable));
+        let collected = match level {
+            Some(level) => &mut self.enclosing[level].aggregates,
+            None => &mut cx.collected.aggregates,
+        };
+        if !call.exprs().any(Expr::is_volatile) {
+            // Equal calls are equal but for their places.
+            let span = call.span;
+            for (known, other) in collected.iter() {
+                call.span = other.span;
+                if *other == call {
+                    return column(*known);
+                }
+            }
+            call.span = span;
+        }
+        let made = self.plan.add_column(name, ty.clone(), nullable);
+        collected.push((made, call));
+        column(made)
     }
 
     fn find_aggregate(&self, name: &str, args: &[Expr], order_by: &[SortKey], span: Span) -> Result<AggregateMatch> {
@@ -118,33 +124,41 @@ impl Binder {
         Ok(AggregateParts { found, args, filter, order_by, distinct })
     }
 
-    /// Refuses an aggregate of what isn't a value of this query's rows.
-    fn check_level(&self, name: &str, call: &AggregateCall, cx: &ExprContext<'_>) -> Result<()> {
+    /// The query that an aggregate belongs to: one of [`Binder::enclosing`], or the one that it stands in.
+    fn level_of(&self, name: &str, call: &AggregateCall, cx: &ExprContext<'_>) -> Result<Option<usize>> {
         let exprs: Vec<&Expr> = call.exprs().collect();
         let used = self.used_columns(&exprs);
-        if cx.collected.aggregates.iter().any(|&(column, _)| used.contains(column)) {
-            return Err(misplaced_aggregate(name, Clause::AggregateArgument));
-        }
         if cx.collected.windows.iter().any(|&(column, _)| used.contains(column)) {
             let error = Error::user("a window function can't stand in the arguments of an aggregate");
             return Err(error.with_code(SqlState::WINDOWING_ERROR));
         }
         self.check_no_lambda_parameter(&exprs, name, cx)?;
         let own = cx.scope.of_query();
-        let is_outer = |column| {
-            let mut scope: Option<&Scope<'_>> = own.outer;
-            std::iter::from_fn(|| {
-                let next = scope?;
-                scope = next.outer;
-                Some(next)
-            })
-            .any(|outer| outer.has_column(column))
+        let is_outer = !used.is_empty() && used.is_disjoint(&own.own_columns());
+        let level = self.enclosing.iter().rposition(|query| is_outer && !used.is_disjoint(&query.columns));
+        let (clause, aggregates) = match level {
+            Some(level) => (self.enclosing[level].clause, &self.enclosing[level].aggregates),
+            // Tables left of LATERAL aren't grouped before it.
+            None if is_outer && own.around().any(|scope| !used.is_disjoint(&scope.own_columns())) => {
+                return Err(misplaced_aggregate(name, Clause::From));
+            }
+            None => (cx.clause, &cx.collected.aggregates),
         };
-        if !used.iter().any(|column| own.has_column(column)) && used.iter().any(is_outer) {
-            let error = Error::unsupported(format!("{name} of columns of an outer query only"));
-            return Err(error.with_hint("compute the aggregate in the outer query"));
+        if aggregates.iter().any(|&(column, _)| used.contains(column)) {
+            return Err(misplaced_aggregate(name, Clause::AggregateArgument));
         }
-        Ok(())
+        if !clause.allows_aggregates() {
+            return Err(misplaced_aggregate(name, clause));
+        }
+        if let Some(level) = level {
+            // What is left over are columns of a query in between, such as the tables left of LATERAL.
+            let mut inside = used;
+            self.enclosing[..=level].iter().for_each(|query| inside.subtract(&query.columns));
+            if !inside.is_empty() {
+                return Err(Error::unsupported(format!("{name} of columns of several outer queries")));
+            }
+        }
+        Ok(level)
     }
 
     /// Refuses columns that exist only while a list's elements are visited.

@@ -10,6 +10,11 @@ use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
 
 impl Binder {
+    /// The value of an expression without columns, outside of a query, and its type.
+    pub fn constant_value(&mut self, expr: &ast::Expr) -> Result<(Value, SqlType)> {
+        self.constant(expr, Clause::Alone)
+    }
+
     /// The value of an expression without columns, and its type.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
         let (scope, mut collected) = (Scope::default(), Collected::default());

@@ -9,7 +9,8 @@
 //! subqueries.rs  queries as values, ANY and ALL          nested.rs         structs, lists, maps and their parts
 //! coercion.rs    implicit casts and default types        lambdas.rs        functions as arguments
 //! data_types.rs  types as they are written               constants.rs      what must be known before the query runs
-//! sharing.rs     values that are used more than once     near.rs           names that were probably meant
+//! sharing.rs     values that are used more than once     unnest.rs         lists as rows, structs as columns
+//! near.rs        names that were probably meant
 //! ```
 //!
 //! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until what
@@ -35,6 +36,7 @@ mod special_forms;
 mod subqueries;
 #[cfg(test)]
 mod tests;
+mod unnest;
 mod windows;
 
 use godwit_common::{Error, Result, SqlState};
@@ -91,7 +93,9 @@ impl Binder {
                 "such as list_transform",
             )),
             // A column may have this name, whatever keyword it is.
-            ExprKind::Default => self.path(&[ast::Ident::new("default", expr.span)], cx.scope),
+            ExprKind::Default => self.path(&[ast::Ident::new("default", expr.span)], cx.scope).map_err(|_| {
+                misplaced("DEFAULT can't stand here", "it may be a value of INSERT, and what UPDATE sets a column to")
+            }),
             _ => self.expr_of_parts(expr, cx),
         };
         bound.map(|bound| bound.at(expr.span)).map_err(|error| error.at_span(expr.span))

@@ -14,9 +14,9 @@ use super::near::{nearest, with_nearest};
 use crate::Binder;
 use crate::scope::{Meaning, Scope};
 
-/// Parts of the largest expression that a name can stand for: aliases of aliases and arguments of macros of macros
+/// Parts of all expressions that names stand for in a statement: aliases of aliases and arguments of macros of macros
 /// would double with each level.
-const SUBSTITUTED_PARTS: usize = 10_000;
+const SUBSTITUTED_PARTS: usize = 100_000;
 
 impl Binder {
     /// The value that a path of names stands for.
@@ -43,7 +43,7 @@ impl Binder {
                             _ => return Err(ambiguous(names[reading.used - 1], &columns, asked)),
                         }
                     }
-                    Meaning::Alias(value) if has_path(&value.ty, fields) => substituted(names[0], value)?,
+                    Meaning::Alias(value) if has_path(&value.ty, fields) => self.substituted(names[0], value)?,
                     Meaning::Alias(_) => continue,
                 };
                 let mut value = value.at(path[0].span.to(path[reading.used - 1].span));
@@ -71,6 +71,21 @@ impl Binder {
             }
         }
         Ok(None)
+    }
+
+    /// The value that an alias or a parameter stands for.
+    fn substituted(&mut self, name: &str, value: &Expr) -> Result<Expr> {
+        if value.is_volatile() {
+            let message = format!("{name} by its name: each use of a volatile value would be another");
+            return Err(Error::unsupported(message).with_hint("compute it in a subquery in FROM"));
+        }
+        value.for_each(&mut |_| self.substituted_parts += 1);
+        if self.substituted_parts > SUBSTITUTED_PARTS {
+            let message = format!("what {name} and other names stand for has more than {SUBSTITUTED_PARTS} parts");
+            let error = Error::user(message).with_code(SqlState::STATEMENT_TOO_COMPLEX);
+            return Err(error.with_hint("compute it in a subquery in FROM"));
+        }
+        Ok(value.clone())
     }
 
     /// `#2`: a column of FROM.
@@ -155,23 +170,6 @@ fn has_path(ty: &SqlType, fields: &[Ident]) -> bool {
 }
 
 /// The value of a SELECT list's alias or of a macro's parameter, once more.
-fn substituted(name: &str, value: &Expr) -> Result<Expr> {
-    if value.is_volatile() {
-        let error = Error::unsupported(format!("{name} by its name: each use of a volatile value would be another"));
-        return Err(error.with_hint("compute it in a subquery in FROM"));
-    }
-    let mut parts = 0;
-    if value.any(|_| {
-        parts += 1;
-        parts > SUBSTITUTED_PARTS
-    }) {
-        let message = format!("the value that {name} stands for has more than {SUBSTITUTED_PARTS} parts");
-        let error = Error::user(message).with_code(SqlState::STATEMENT_TOO_COMPLEX);
-        return Err(error.with_hint("compute it in a subquery in FROM"));
-    }
-    Ok(value.clone())
-}
-
 fn ambiguous(name: &str, columns: &[ColumnId], scope: &Scope<'_>) -> Error {
     let shown = |&column: &ColumnId| scope.table_of(column).unwrap_or_else(|| "the columns of USING".to_owned());
     let mut tables: Vec<String> = columns.iter().map(shown).collect();

@@ -1,4 +1,4 @@
-//! What is written as a call and is none: COALESCE and its kin, GROUPING, UNNEST, and what is known while binding.
+//! What is written as a call and is none: COALESCE and its kin, GROUPING, and what is known while binding.
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind};
@@ -9,7 +9,7 @@ use super::CastContext;
 use super::calls::refuse_clauses;
 use super::sharing::Shared;
 use crate::Binder;
-use crate::binder::{Clause, ExprContext};
+use crate::binder::ExprContext;
 
 /// The names of all forms, for hints.
 pub(super) const SPECIAL_FORMS: [&str; 17] = [
@@ -54,6 +54,9 @@ impl Binder {
         if matches!(name, "grouping" | "grouping_id") {
             return self.grouping(name, call, cx).map(Some);
         }
+        if name == "unnest" {
+            return self.unnest(call, cx).map(Some);
+        }
         let args = self.call_arguments(call, name, cx)?;
         match name {
             "coalesce" => self.coalesce(args, call),
@@ -66,7 +69,6 @@ impl Binder {
             "row" => self.row_of_values(args, span),
             "typeof" | "pg_typeof" => taking(args, call).map(|args| self.type_name(args)),
             "getvariable" => taking(args, call).and_then(|args| self.variable(args)),
-            "unnest" => self.unnest(args, call, cx),
             other => unreachable!("{other} is in the list of special forms"),
         }
         .map(Some)
@@ -150,33 +152,6 @@ impl Binder {
             column
         });
         Ok(Expr::new(ExprKind::Column(column), SqlType::BigInt, false))
-    }
-
-    /// UNNEST in the SELECT list: the elements of a list become rows.
-    fn unnest(&mut self, args: Vec<Expr>, call: &ast::Call, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        if cx.clause != Clause::Select {
-            let error = Error::user(format!("unnest can't stand in {}", cx.clause.name()));
-            let error = error.with_code(SqlState::SYNTAX_ERROR).at_span(call.name.span);
-            return Err(error.with_hint("it makes rows: use it in FROM, or as an item of the SELECT list"));
-        }
-        let [list] = taking(args, call)?;
-        let list = match list.ty {
-            SqlType::Unknown => self.coerce(list, &SqlType::list_of(SqlType::Integer), CastContext::Implicit)?,
-            _ => list,
-        };
-        let Some(element) = list.ty.element().cloned() else {
-            let error = Error::user(format!("unnest takes a list, this is {}", list.ty));
-            return Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(list.span));
-        };
-        self.check_no_lambda_parameter(&[&list], "unnest", cx)?;
-        let list = self.coerce(list, &SqlType::list_of(element.clone()), CastContext::Implicit)?;
-        let known = cx.collected.unnested.iter().find(|(_, known)| *known == list && !list.is_volatile());
-        let column = known.map(|&(column, _)| column).unwrap_or_else(|| {
-            let column = self.plan.add_column("unnest", element.clone(), true);
-            cx.collected.unnested.push((column, list));
-            column
-        });
-        Ok(Expr::new(ExprKind::Column(column), element, true))
     }
 
     /// The name of a value's type.

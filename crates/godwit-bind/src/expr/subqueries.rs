@@ -15,9 +15,9 @@ use super::CastContext;
 use super::operators::{Infix, infix};
 use super::rows::{row_of, row_or_value};
 use super::sharing::Shared;
-use crate::Binder;
-use crate::binder::{Clause, Collected, ExprContext};
+use crate::binder::{Clause, Collected, Enclosing, ExprContext};
 use crate::scope::Scope;
+use crate::{Binder, BoundQuery};
 
 /// A quantified comparison: `op ANY`, `op ALL`.
 #[derive(Clone, Copy)]
@@ -28,8 +28,18 @@ struct Quantification {
 }
 
 impl Binder {
+    /// The rows of a subquery in an expression. Aggregates in it may belong to the query around it.
+    fn subquery_of(&mut self, query: &ast::Query, cx: &mut ExprContext<'_>) -> Result<BoundQuery> {
+        let aggregates = std::mem::take(&mut cx.collected.aggregates);
+        let columns = cx.scope.of_query().own_columns();
+        self.enclosing.push(Enclosing { clause: cx.clause, columns, aggregates });
+        let bound = self.subquery(query, cx.scope);
+        cx.collected.aggregates = self.enclosing.pop().expect("it was pushed").aggregates;
+        bound
+    }
+
     pub(super) fn scalar_subquery(&mut self, query: &ast::Query, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        let bound = self.subquery(query, cx.scope)?;
+        let bound = self.subquery_of(query, cx)?;
         let column = only_column(bound.columns.iter().map(|&(_, column)| column), query.span)?;
         Ok(self.scalar(bound.node, column))
     }
@@ -40,7 +50,7 @@ impl Binder {
     }
 
     pub(super) fn exists(&mut self, query: &ast::Query, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        let bound = self.subquery(query, cx.scope)?;
+        let bound = self.subquery_of(query, cx)?;
         let columns = bound.columns.into_iter().map(|(_, column)| column).collect();
         let subquery = Subquery { kind: SubqueryKind::Exists, plan: bound.node, columns };
         Ok(Expr::new(ExprKind::Subquery(Box::new(subquery)), SqlType::Boolean, false))
@@ -48,7 +58,7 @@ impl Binder {
 
     /// The rows of a query as a list, in their order; an empty one if there are none.
     pub(super) fn array_subquery(&mut self, query: &ast::Query, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        let bound = self.subquery(query, cx.scope)?;
+        let bound = self.subquery_of(query, cx)?;
         let column = only_column(bound.columns.iter().map(|&(_, column)| column), query.span)?;
         let value = self.column(column, &Scope::default());
         let mut collected = Collected::default();
@@ -100,7 +110,7 @@ impl Binder {
         query: &ast::Query,
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
-        let bound = self.subquery(query, cx.scope)?;
+        let bound = self.subquery_of(query, cx)?;
         let columns: Vec<ColumnId> = bound.columns.iter().map(|&(_, column)| column).collect();
         let left = self.exprs(row_or_value(left), cx)?;
         if left.len() != columns.len() {

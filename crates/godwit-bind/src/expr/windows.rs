@@ -60,7 +60,7 @@ impl Binder {
     }
 
     /// The column of a window function, which is new or that of an equal call.
-    fn collect_window(&mut self, name: &str, call: WindowCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
+    fn collect_window(&mut self, name: &str, mut call: WindowCall, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let exprs: Vec<&Expr> = call.exprs().collect();
         self.check_no_lambda_parameter(&exprs, name, cx)?;
         let used = self.used_columns(&exprs);
@@ -68,15 +68,20 @@ impl Binder {
             return Err(misplaced(name, Clause::WindowArgument));
         }
         let (ty, nullable, span) = (call.ty.clone(), call.nullable, call.span);
-        let is_volatile = exprs.iter().any(|expr| expr.is_volatile());
-        let is_same = |known: &WindowCall| WindowCall { span, ..known.clone() } == call;
-        let known = cx.collected.windows.iter().find(|(_, known)| !is_volatile && is_same(known));
-        let column = known.map(|&(column, _)| column).unwrap_or_else(|| {
-            let column = self.plan.add_column(name, ty.clone(), nullable);
-            cx.collected.windows.push((column, call));
-            column
-        });
-        Ok(Expr::new(ExprKind::Column(column), ty, nullable))
+        let column = |column| Ok(Expr::new(ExprKind::Column(column), ty.clone(), nullable));
+        if !call.exprs().any(Expr::is_volatile) {
+            // Equal calls are equal but for their places.
+            for (known, other) in &cx.collected.windows {
+                call.span = other.span;
+                if *other == call {
+                    return column(*known);
+                }
+            }
+            call.span = span;
+        }
+        let made = self.plan.add_column(name, ty.clone(), nullable);
+        cx.collected.windows.push((made, call));
+        column(made)
     }
 
     /// The function with its arguments; the window is still to come.

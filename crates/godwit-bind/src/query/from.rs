@@ -168,6 +168,7 @@ impl Binder {
         let mut seen = Vec::new();
         for (position, column) in relation.columns().iter().enumerate() {
             let id = self.plan.add_column(column.name.as_str(), column.ty.clone(), column.nullable);
+            self.plan.set_table(id, own.clone());
             columns.push((id, position));
             seen.push(VisibleColumn { hidden: column.hidden, ..visible(column.name.as_str(), id, &own) });
         }

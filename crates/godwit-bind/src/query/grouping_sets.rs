@@ -4,10 +4,11 @@
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::Expr;
+use godwit_syntax::Child;
 use godwit_syntax::ast::{self, GroupingElement, GroupingElementKind};
 
 use super::group::Grouping;
-use super::items::Item;
+use super::items::{Item, ItemValue, for_each_part};
 use super::order;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
@@ -28,7 +29,7 @@ impl Binder {
         &mut self,
         elements: &[GroupingElement],
         distinct: bool,
-        items: &[Item<'_>],
+        items: &mut [Item<'_>],
         scope: &Scope<'_>,
     ) -> Result<Grouping> {
         let mut grouping = Grouping::default();
@@ -68,7 +69,7 @@ impl Binder {
         &mut self,
         element: &GroupingElement,
         grouping: &mut Grouping,
-        items: &[Item<'_>],
+        items: &mut [Item<'_>],
         scope: &Scope<'_>,
     ) -> Result<Sets> {
         let mut keys = |binder: &mut Self, exprs: &[ast::Expr]| -> Result<Vec<usize>> {
@@ -109,24 +110,35 @@ impl Binder {
     }
 
     /// A key: an expression over FROM, the position of an item of SELECT, or its alias where FROM has no such name.
-    fn group_key(&mut self, expr: &ast::Expr, items: &[Item<'_>], scope: &Scope<'_>) -> Result<Expr> {
-        let mut collected = Collected::default();
+    fn group_key(&mut self, expr: &ast::Expr, items: &mut [Item<'_>], scope: &Scope<'_>) -> Result<Expr> {
         let named = match &expr.kind {
             ast::ExprKind::Column(path) if path.len() == 1 => {
                 let is_column = scope.visible.iter().any(|column| path[0].is(&column.name));
-                items.iter().find(|item| !is_column && item.is_alias && path[0].is(&item.name))
+                items.iter().position(|item| !is_column && item.is_alias && path[0].is(&item.name))
             }
-            _ => order::position(expr, items.len())?.map(|at| &items[at]),
+            _ if has_subquery(expr) => items.iter().position(|item| is_written_as(item, expr)),
+            _ => order::position(expr, items.len())?,
         };
         let key = match named {
-            Some(item) => self.item(item, scope, Clause::GroupBy, &mut collected, &[])?,
+            Some(at) => self.item_ahead(&mut items[at], scope, Clause::GroupBy)?,
             None => {
-                let clause = Clause::GroupBy;
+                let (clause, mut collected) = (Clause::GroupBy, Collected::default());
                 self.expr(expr, &mut ExprContext { scope, clause, collected: &mut collected, windows: &[] })?
             }
         };
         Ok(self.settle(key))
     }
+}
+
+fn has_subquery(expr: &ast::Expr) -> bool {
+    let mut found = false;
+    for_each_part(expr, &mut |part| part.for_each_child(&mut |child| found |= matches!(child, Child::Query(_))));
+    found
+}
+
+/// Is the item the same text? Only then is a subquery in it that of a key.
+fn is_written_as(item: &Item<'_>, key: &ast::Expr) -> bool {
+    matches!(item.value, ItemValue::Expr(expr) if expr.to_string() == key.to_string())
 }
 
 fn check_count(sets: usize, span: Span) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::ColumnId;
+use godwit_plan::{ColumnId, Expr};
 use godwit_syntax::Child;
 use godwit_syntax::ast::{self, ExprKind};
 use regex::RegexBuilder;
@@ -31,6 +31,8 @@ pub(crate) enum ItemValue<'a> {
     Each(&'a ast::Expr, ColumnId),
     /// A column that `*` stands for.
     Column(ColumnId),
+    /// A value that a clause before SELECT has asked for. It is bound once: two subqueries are never the same.
+    Bound(Expr),
 }
 
 impl Binder {

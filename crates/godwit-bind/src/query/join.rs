@@ -71,7 +71,7 @@ impl Binder {
             joined.relations.retain(|table| table.columns.iter().all(|column| there.contains(column.column)));
             return Ok(joined);
         }
-        self.merge(joined, pairs, join.kind)
+        self.merge(joined, pairs, sides, join.kind)
     }
 
     /// The condition that a pair of USING stands for.
@@ -85,20 +85,34 @@ impl Binder {
     }
 
     /// Puts merged columns in place of pairs, before all others.
-    fn merge(&mut self, mut source: Source, pairs: Vec<MergedPair>, kind: ast::JoinKind) -> Result<Source> {
+    fn merge(
+        &mut self,
+        mut source: Source,
+        pairs: Vec<MergedPair>,
+        sides: (NodeId, NodeId),
+        kind: ast::JoinKind,
+    ) -> Result<Source> {
         let mut merged: Vec<VisibleColumn> = Vec::new();
         let mut made = Vec::new();
+        // A row without a partner has its own side's value, which is NULL only if it was before this join.
+        let nullable_inside = |binder: &Self, left, right| {
+            let (of_left, of_right) = (binder.plan.nullable_columns(sides.0), binder.plan.nullable_columns(sides.1));
+            of_left.contains(left) || of_right.contains(right)
+        };
         for MergedPair { name, left, right } in pairs {
-            source.visible.retain(|column| column.column != left && column.column != right);
+            let is_merged = |column: &VisibleColumn| {
+                (column.column == left || column.column == right) && column.name.eq_ignore_ascii_case(&name)
+            };
+            source.visible.retain(|column| !is_merged(column));
             let scope = Scope { filled: source.filled.clone(), ..Scope::default() };
             let has_same_type = self.plan.column(left).ty == self.plan.column(right).ty;
             let column = match kind {
                 ast::JoinKind::Right if has_same_type => right,
                 ast::JoinKind::Full => {
-                    let sides = [left, right].map(|column| self.column(column, &scope));
-                    let (sides, ty) = self.unify(sides.into(), "the columns of USING")?;
-                    let nullable = sides.iter().all(|side| self.is_nullable_inside(side));
-                    let value = Expr::new(ExprKind::Coalesce(sides), ty.clone(), nullable);
+                    let values = [left, right].map(|column| self.column(column, &scope));
+                    let (values, ty) = self.unify(values.into(), "the columns of USING")?;
+                    let nullable = nullable_inside(self, left, right);
+                    let value = Expr::new(ExprKind::Coalesce(values), ty.clone(), nullable);
                     let column = self.plan.add_column(&*name, ty, nullable);
                     made.push((column, value));
                     column
@@ -123,11 +137,6 @@ impl Binder {
             source.node = self.plan.add(Node::Project(Project { input: source.node, columns }));
         }
         Ok(source)
-    }
-
-    /// May a column be NULL before an outer join fills it up?
-    fn is_nullable_inside(&self, side: &Expr) -> bool {
-        side.columns().iter().any(|column| self.plan.column(column).nullable)
     }
 
     /// ASOF: the one inequality of the condition says which rows are near; with USING it is the last column.
@@ -211,19 +220,17 @@ fn natural_pairs(left: &Source, right: &Source, span: Span) -> Result<Vec<Merged
     Ok(pairs)
 }
 
+/// The columns of a name of USING on both sides. The merged one is called as the left one is.
 fn merged_pair(left: &Source, right: &Source, name: &ast::Ident) -> Result<MergedPair> {
-    Ok(MergedPair {
-        left: only_column(left, name, "left")?,
-        right: only_column(right, name, "right")?,
-        name: name.text.clone(),
-    })
+    let (left, right) = (only_column(left, name, "left")?, only_column(right, name, "right")?);
+    Ok(MergedPair { name: left.name.clone(), left: left.column, right: right.column })
 }
 
 /// The one column that a name of USING means on a side.
-fn only_column(source: &Source, name: &ast::Ident, side: &str) -> Result<ColumnId> {
+fn only_column<'s>(source: &'s Source, name: &ast::Ident, side: &str) -> Result<&'s VisibleColumn> {
     let mut found = source.visible.iter().filter(|column| column.name.eq_ignore_ascii_case(&name.text));
     match (found.next(), found.next()) {
-        (Some(column), None) => Ok(column.column),
+        (Some(column), None) => Ok(column),
         (None, _) => {
             let message = format!("column {} of USING is not on the {side} side of the join", name.text);
             Err(Error::user(message).with_code(SqlState::UNDEFINED_COLUMN).at_span(name.span))

@@ -12,9 +12,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::{
-    Aggregate, ColumnId, Comparison, Expr, Node, NodeId, Project, SortKey, Unnest, UnnestedList, Window,
-};
+use godwit_plan::{Aggregate, ColumnId, Comparison, Expr, Node, NodeId, Project, SortKey, Window};
 use godwit_syntax::ast;
 use godwit_types::SqlType;
 
@@ -60,9 +58,9 @@ impl Binder {
     ) -> Result<BoundQuery> {
         let mut node = source.node;
         let mut scope = source.into_scope(outer);
-        let items = self.items(&select.projection, &scope)?;
+        let mut items = self.items(&select.projection, &scope)?;
         if let Some(filter) = &select.filter {
-            scope.aliases = self.aliases_in(filter, &items, &scope, Clause::Where)?;
+            scope.aliases = self.aliases_in(filter, &mut items, &scope, Clause::Where)?;
             let mut collected = Collected::default();
             let mut context = ExprContext {
                 scope: &scope,
@@ -76,7 +74,7 @@ impl Binder {
         }
         let keys = match &select.group_by {
             Some(ast::GroupBy::Elements { distinct, elements }) => {
-                Some(self.group_elements(elements, *distinct, &items, &scope)?)
+                Some(self.group_elements(elements, *distinct, &mut items, &scope)?)
             }
             Some(ast::GroupBy::All(_)) | None => None,
         };
@@ -99,11 +97,7 @@ impl Binder {
             node = self.plan.add(Node::Window(Window { input: node, calls }));
         }
         node = self.filtered(node, clauses.qualify.take());
-        if !clauses.collected.unnested.is_empty() {
-            let lists = std::mem::take(&mut clauses.collected.unnested);
-            let lists = lists.into_iter().map(|(column, list)| UnnestedList { column, list }).collect();
-            node = self.plan.add(Node::Unnest(Unnest { input: node, lists, ordinality: None, outer: false }));
-        }
+        node = self.unnested_rows(node, std::mem::take(&mut clauses.collected.unnested));
         self.projected(node, clauses, matches!(select.distinct, Some(ast::Distinct::Rows)), select.span)
     }
 
@@ -118,6 +112,15 @@ impl Binder {
         let mut collected = Collected::default();
         let mut values: Vec<(Arc<str>, Expr)> = Vec::with_capacity(items.len());
         for item in items {
+            if let ItemValue::Expr(expr) = &item.value
+                && let Some(call) = self.as_unnest(expr)
+            {
+                let clause = Clause::Select;
+                let (collected, windows) = (&mut collected, &select.windows[..]);
+                let mut context = ExprContext { scope, clause, collected, windows };
+                values.extend(self.unnested_columns(call, item.name.clone(), &mut context)?);
+                continue;
+            }
             let value = self.item(item, scope, Clause::Select, &mut collected, &select.windows)?;
             if item.is_alias {
                 scope.aliases.push((item.name.clone(), value.clone()));
@@ -172,6 +175,7 @@ impl Binder {
     ) -> Result<Expr> {
         match &item.value {
             ItemValue::Column(column) => Ok(self.column(*column, scope).at(item.span)),
+            ItemValue::Bound(value) => Ok(value.clone()),
             ItemValue::Expr(expr) => self.expr(expr, &mut ExprContext { scope, clause, collected, windows }),
             ItemValue::Each(expr, column) => {
                 let scope = Scope { selected: Some(*column), ..scope.copied() };
@@ -180,11 +184,18 @@ impl Binder {
         }
     }
 
+    /// The value of an item that a clause before SELECT uses. SELECT will take the same.
+    pub(super) fn item_ahead(&mut self, item: &mut Item<'_>, scope: &Scope<'_>, clause: Clause) -> Result<Expr> {
+        let value = self.item(item, scope, clause, &mut Collected::default(), &[])?;
+        item.value = ItemValue::Bound(value.clone());
+        Ok(value)
+    }
+
     /// The aliases of SELECT that a clause before it uses, where no column of FROM has the name.
-    pub(super) fn aliases_in(
+    fn aliases_in(
         &mut self,
         expr: &ast::Expr,
-        items: &[Item<'_>],
+        items: &mut [Item<'_>],
         scope: &Scope<'_>,
         clause: Clause,
     ) -> Result<Vec<(Arc<str>, Expr)>> {
@@ -198,11 +209,9 @@ impl Binder {
             }
         });
         let mut aliases = Vec::new();
-        for item in items.iter().filter(|item| item.is_alias) {
+        for item in items.iter_mut().filter(|item| item.is_alias) {
             if names.iter().any(|name| name.eq_ignore_ascii_case(&item.name)) {
-                let mut collected = Collected::default();
-                let value = self.item(item, scope, clause, &mut collected, &[])?;
-                aliases.push((item.name.clone(), value));
+                aliases.push((item.name.clone(), self.item_ahead(item, scope, clause)?));
             }
         }
         Ok(aliases)

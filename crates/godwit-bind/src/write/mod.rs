@@ -35,46 +35,7 @@ use crate::Binder;
 use crate::scope::{ScopeRelation, VisibleColumn};
 
 pub use define::{ColumnOf, RebuiltColumn};
-
-/// What a statement does to rows, and which columns its plan has: in this order
-///
-/// | | row id | is deleted | columns of the table | a BOOLEAN per check | RETURNING |
-/// |---|---|---|---|---|---|
-/// | `Insert` | | | yes | yes | if asked for |
-/// | `Update` | yes | | yes | yes | if asked for |
-/// | `Delete` | yes | | | | if asked for |
-/// | `Upsert` | or NULL | | yes | yes | if asked for |
-/// | `Merge` | or NULL | yes | yes | yes | |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteKind {
-    /// Adds rows.
-    Insert,
-    /// Replaces rows. One that is to be replaced several times is replaced once.
-    Update,
-    /// Removes rows.
-    Delete,
-    /// Replaces rows, or adds those without a row id.
-    Upsert,
-    /// As `Upsert`, or removes them.
-    Merge,
-}
-
-impl WriteKind {
-    /// True if there is a column of row ids.
-    pub fn has_row_ids(self) -> bool {
-        self != WriteKind::Insert
-    }
-
-    /// True if there is a column that tells which rows are removed.
-    pub fn has_deletions(self) -> bool {
-        self == WriteKind::Merge
-    }
-
-    /// True if there are the columns of the table.
-    pub fn has_columns(self) -> bool {
-        self != WriteKind::Delete
-    }
-}
+pub use godwit_plan::WriteKind;
 
 /// The table that a statement changes.
 #[derive(Debug, Clone)]

@@ -407,14 +407,16 @@ impl DirectKey {
             KeyValues::Integers { min } => {
                 let min = *min;
                 if let Data::Constant(value) = vector.data() {
-                    let code = integer_codes(value, min)[0] + first;
+                    let code = integer_codes(value, min)[0].wrapping_add(first);
                     add_codes(slots, validity, stride, |_| code);
                     return true;
                 }
                 match vector.to_flat() {
                     Flat::Bool(values) => add_codes(slots, validity, stride, |row| values[row] as u32 + first),
                     flat => match_integers!(&flat, values => {
-                        add_codes(slots, validity, stride, |row| (values[row] as i64).wrapping_sub(min) as u32 + first)
+                        // What is behind a NULL may be out of bounds.
+                        let code = |row: usize| ((values[row] as i64).wrapping_sub(min) as u32).wrapping_add(first);
+                        add_codes(slots, validity, stride, code)
                     }),
                 }
             }

@@ -14,7 +14,7 @@
 
 use std::cmp::Reverse;
 
-use datafusion_expr::logical_plan::Aggregate;
+use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_rows::RowPtr;
 use godwit_vector::kernels::cast::convert;
@@ -24,6 +24,9 @@ use godwit_vector::{ColumnType, Heaps, PhysicalType, RowType, ValueRange, Vector
 use super::finish::integers;
 use super::groups::LocalGroups;
 use super::{HashAggregate, KeySet};
+
+/// Most keys of grouping sets: a bit each of a BIGINT, below the sign.
+const KEYS_MAX: usize = 63;
 
 /// A grouping set: which keys it has, and its number.
 #[derive(Debug, Clone)]
@@ -54,22 +57,23 @@ pub(super) struct GroupingSets {
 }
 
 impl GroupingSets {
-    /// Numbers the sets as DataFusion does: a bit per key, the last key lowest, set if the set lacks the key; above them,
-    /// which occurrence of the same set it is. All are filled with the input.
+    /// Numbers the sets: a bit per key, the last key lowest, set if the set lacks the key; above them, which occurrence of
+    /// the same set it is. All are filled with the input.
     pub(super) fn new(sets: &[KeySet], keys: usize) -> Result<Self> {
-        if keys >= 64 {
-            return Err(Error::unsupported("grouping sets over 64 or more columns"));
+        if keys > KEYS_MAX {
+            return Err(Error::unsupported(format!("grouping sets over more than {KEYS_MAX} columns")));
         }
         let mut numbered: Vec<GroupingSet> = Vec::new();
-        let mut ordinal_max = 0;
         for set in sets {
             let has_key: Vec<bool> = (0..keys).map(|key| set.keys.contains(&key)).collect();
             let mask = has_key.iter().fold(0u64, |mask, &has| mask << 1 | !has as u64);
             let ordinal = numbered.iter().filter(|known| known.has_key == has_key).count();
-            ordinal_max = ordinal_max.max(ordinal);
+            if ordinal >> (KEYS_MAX - keys) > 0 {
+                return Err(Error::unsupported("so many equal grouping sets over so many columns"));
+            }
             numbered.push(GroupingSet { has_key, id: mask | (ordinal as u64) << keys, parent: None, level: 0 });
         }
-        let id_type = ColumnType::new(Aggregate::grouping_id_type(keys, ordinal_max), false)?;
+        let id_type = ColumnType::new(DataType::Int64, false)?;
         Ok(Self { sets: numbered, id_type })
     }
 

@@ -53,7 +53,7 @@ use godwit_vector::{PhysicalType, RowType, Vector};
 pub(crate) use finish::integers;
 pub(crate) use framed::FramedAggregates;
 
-pub use call::{AggregateCall, AggregateCompiler, AggregateKind, AggregateOrder, PairKind};
+pub use call::{AggregateCall, AggregateKind, AggregateOrder, PairKind};
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
@@ -72,8 +72,8 @@ use source::{AggregateSourceWorker, SharedPhase};
 pub struct HashAggregateSpec {
     /// The group keys; none for one group of all rows.
     pub groups: Vec<Expression>,
-    /// For GROUPING SETS, ROLLUP and CUBE. The output then has a grouping id behind the group keys, as DataFusion's
-    /// `Aggregate` has it.
+    /// For GROUPING SETS, ROLLUP and CUBE. The output then has the number of the row's set behind the group keys: a BIGINT with
+    /// a bit for each key that the set lacks, the last key lowest, and above them which occurrence of the same set it is.
     pub grouping_sets: Option<Vec<KeySet>>,
     /// The aggregates.
     pub aggregates: Vec<AggregateCall>,

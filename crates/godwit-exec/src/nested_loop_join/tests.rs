@@ -1,16 +1,12 @@
 //! The nested-loop join against two loops over vectors of values.
 
-use arrow_schema::{Field, Schema};
-use datafusion_common::{DFSchema, ToDFSchema};
-use datafusion_expr::{Expr, col};
 use godwit_common::ErrorKind;
-use godwit_expression::CompileContext;
 use godwit_vector::Chunk;
 use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{
-    Chunks, Collected, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run,
+    Chunks, Collected, Random, Row, Value, World, column_type, is_less, pipeline, random_vector, rows_of, run,
 };
 
 const KINDS: [JoinKind; 10] = [
@@ -33,15 +29,8 @@ fn side_type() -> RowType {
 
 /// The condition `p0 < b0`, or none.
 fn predicate(compare: bool) -> Option<Predicate> {
-    let fields: Vec<Field> = ["p0", "p1", "b0", "b1"]
-        .iter()
-        .zip(side_type().iter().chain(&side_type()))
-        .map(|(name, ty)| Field::new(*name, ty.logical.clone(), true))
-        .collect();
-    let schema: DFSchema = Schema::new(fields).to_dfschema().unwrap();
     let input: RowType = side_type().into_iter().chain(side_type()).collect();
-    let condition: Expr = col("p0").lt(col("b0"));
-    compare.then(|| Predicate::compile([&condition], &schema, &input, &CompileContext::default()).unwrap())
+    compare.then(|| is_less(0, 2, &input))
 }
 
 fn matches(compare: bool, probe: &Row, build: &Row) -> bool {

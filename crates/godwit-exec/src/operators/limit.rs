@@ -1,20 +1,49 @@
 //! LIMIT and OFFSET.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use godwit_common::Result;
-use godwit_vector::Chunk;
+use godwit_common::{Error, Result, SqlState};
+use godwit_expression::Expression;
+use godwit_vector::{Chunk, PhysicalType};
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
-/// Skips `offset` rows and lets `limit` through, counted over all workers: which rows is up to chance unless the input
-/// is ordered and has one worker. Stops the pipeline when the limit is reached.
+/// Skips some rows and lets some through, counted over all workers: which rows is up to chance unless the input is ordered
+/// and has one worker. Stops the pipeline when the limit is reached.
 pub struct LimitTransform {
-    shared: Arc<Shared>,
+    offset: RowNumber,
+    limit: RowNumber,
+    shared: OnceLock<Arc<Shared>>,
     metrics: Arc<OperatorMetrics>,
+}
+
+/// A number of rows.
+pub enum RowNumber {
+    /// It is known while planning; `None`: there is no such clause.
+    Known(Option<u64>),
+    /// A BIGINT without columns, and the clause that it is in. NULL is as if there were no clause.
+    Computed(Expression, &'static str),
+}
+
+impl RowNumber {
+    /// The number, where all that it depends on has run.
+    pub fn value(&self) -> Result<Option<u64>> {
+        match self {
+            Self::Known(number) => Ok(*number),
+            Self::Computed(number, clause) => {
+                let number = number.with_physical(PhysicalType::I64).evaluate(&Chunk::new(Vec::new(), 1))?;
+                if !number.is_valid(0) {
+                    return Ok(None);
+                }
+                u64::try_from(number.to_flat().values::<i64>()[0]).map(Some).map_err(|_| {
+                    Error::user(format!("{clause} must not be negative")).with_code(SqlState::INVALID_PARAMETER_VALUE)
+                })
+            }
+        }
+    }
 }
 
 struct Shared {
@@ -28,15 +57,28 @@ struct Shared {
 impl LimitTransform {
     /// A limit that `EXPLAIN` shows as `name`. Without `limit`, only the offset is skipped.
     pub fn new(offset: u64, limit: Option<u64>, name: impl Into<String>) -> Arc<Self> {
-        let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
-        let shared = Arc::new(Shared { offset, end, position: AtomicU64::new(0) });
-        Arc::new(Self { shared, metrics: OperatorMetrics::new(name) })
+        Self::of_numbers(RowNumber::Known(Some(offset)), RowNumber::Known(limit), name)
+    }
+
+    /// The same of numbers that may be known only when the rows come.
+    pub fn of_numbers(offset: RowNumber, limit: RowNumber, name: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { offset, limit, shared: OnceLock::new(), metrics: OperatorMetrics::new(name) })
+    }
+
+    fn shared(&self) -> Result<&Arc<Shared>> {
+        if self.shared.get().is_none() {
+            let offset = self.offset.value()?.unwrap_or(0);
+            let end = self.limit.value()?.map_or(u64::MAX, |limit| offset.saturating_add(limit));
+            // Another worker may have been faster.
+            let _ = self.shared.set(Arc::new(Shared { offset, end, position: AtomicU64::new(0) }));
+        }
+        Ok(self.shared.get().expect("it was set a moment ago"))
     }
 }
 
 impl Transform for LimitTransform {
     fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(LimitWorker(self.shared.clone())))
+        Ok(Box::new(LimitWorker(self.shared()?.clone())))
     }
 
     fn effect(&self) -> ChunkEffect {

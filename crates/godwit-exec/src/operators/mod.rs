@@ -1,18 +1,22 @@
 //! The small operators: those that keep no rows.
 
 mod filter;
+mod in_order;
 mod limit;
 mod nothing;
+mod number;
 mod project;
-mod repeat;
+mod sample;
 mod unnest;
 mod values;
 
 pub use filter::FilterTransform;
-pub use limit::LimitTransform;
+pub use in_order::InOrderSource;
+pub use limit::{LimitTransform, RowNumber};
 pub use nothing::NothingSink;
+pub use number::NumberTransform;
 pub use project::ProjectTransform;
-pub use repeat::RepeatTransform;
+pub use sample::SampleTransform;
 pub use unnest::{UnnestColumn, UnnestTransform};
 pub use values::ValuesSource;
 

@@ -25,13 +25,18 @@ pub enum UnnestColumn {
     Elements(usize),
     /// A field of a struct column, repeated.
     Field(usize, usize),
+    /// The position of the elements in their lists, from 1; NULL in a row that has none.
+    Position,
 }
 
 impl UnnestColumn {
-    /// The input column.
-    pub fn input(self) -> usize {
+    /// The input column, if there is one.
+    pub fn input(self) -> Option<usize> {
         match self {
-            UnnestColumn::Repeat(column) | UnnestColumn::Elements(column) | UnnestColumn::Field(column, _) => column,
+            UnnestColumn::Repeat(column) | UnnestColumn::Elements(column) | UnnestColumn::Field(column, _) => {
+                Some(column)
+            }
+            UnnestColumn::Position => None,
         }
     }
 }
@@ -132,12 +137,13 @@ impl Expansion {
     }
 
     fn emit(&self, columns: &[UnnestColumn], rows: &[u32], positions: &[usize]) -> Result<Chunk> {
-        let mut repeated = self.chunk.project(&columns.iter().map(|column| column.input()).collect::<Vec<_>>());
+        let mut repeated = self.chunk.clone();
         repeated.select(rows);
         let mut lists = self.lists.iter();
-        let vectors = columns.iter().enumerate().map(|(index, column)| match *column {
-            UnnestColumn::Repeat(_) => Ok(repeated.dense(index)),
-            UnnestColumn::Field(_, field) => field_of(&repeated.dense(index), field),
+        let vectors = columns.iter().map(|column| match *column {
+            UnnestColumn::Repeat(column) => Ok(repeated.dense(column)),
+            UnnestColumn::Field(column, field) => field_of(&repeated.dense(column), field),
+            UnnestColumn::Position => Ok(self.positions(rows, positions)),
             UnnestColumn::Elements(_) => {
                 let (elements, ranges) = lists.next().expect("a list for each column of elements");
                 let element = |(&row, &position): (&u32, &usize)| {
@@ -151,6 +157,16 @@ impl Expansion {
             }
         });
         Ok(Chunk::new(vectors.collect::<Result<_>>()?, rows.len()))
+    }
+}
+
+impl Expansion {
+    /// The positions of the elements in their lists.
+    fn positions(&self, rows: &[u32], positions: &[usize]) -> Vector {
+        let numbers: Vec<i64> = positions.iter().map(|&position| position as i64 + 1).collect();
+        let has_element =
+            |at: usize| self.lists.iter().any(|(_, ranges)| positions[at] < ranges[rows[at] as usize].len());
+        Vector::from_values(numbers, Some(Bitmap::from_fn(rows.len(), has_element)))
     }
 }
 

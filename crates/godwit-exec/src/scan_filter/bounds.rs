@@ -6,10 +6,11 @@
 use std::cmp::Ordering;
 
 use datafusion_common::ScalarValue;
-use datafusion_expr::expr::{Between, BinaryExpr, InList, Like};
-use datafusion_expr::{Expr, Operator};
 use godwit_expression::scalar_to_integer;
+use godwit_plan::Comparison;
 use godwit_vector::ValueRange;
+
+use super::Condition;
 
 /// What is known of some rows of a column.
 #[derive(Debug, Clone, Default)]
@@ -36,20 +37,20 @@ impl Bounds {
         self.all_null() || min.is_some_and(|min| min > range.max) || max.is_some_and(|max| max < range.min)
     }
 
-    /// True if `value OP literal` is TRUE for no value.
-    fn refutes(&self, operator: Operator, literal: &ScalarValue) -> bool {
+    /// True if `value comparison literal` is TRUE for no value.
+    fn refutes(&self, comparison: Comparison, literal: &ScalarValue) -> bool {
         if self.all_null() || literal.is_null() {
             return true;
         }
         let min = || self.min.as_ref().and_then(|min| compare(min, literal));
         let max = || self.max.as_ref().and_then(|max| compare(max, literal));
-        match operator {
-            Operator::Eq => min() == Some(Ordering::Greater) || max() == Some(Ordering::Less),
-            Operator::NotEq => min() == Some(Ordering::Equal) && max() == Some(Ordering::Equal),
-            Operator::Lt => matches!(min(), Some(Ordering::Greater | Ordering::Equal)),
-            Operator::LtEq => min() == Some(Ordering::Greater),
-            Operator::Gt => matches!(max(), Some(Ordering::Less | Ordering::Equal)),
-            Operator::GtEq => max() == Some(Ordering::Less),
+        match comparison {
+            Comparison::Equal => min() == Some(Ordering::Greater) || max() == Some(Ordering::Less),
+            Comparison::NotEqual => min() == Some(Ordering::Equal) && max() == Some(Ordering::Equal),
+            Comparison::Less => matches!(min(), Some(Ordering::Greater | Ordering::Equal)),
+            Comparison::LessOrEqual => min() == Some(Ordering::Greater),
+            Comparison::Greater => matches!(max(), Some(Ordering::Less | Ordering::Equal)),
+            Comparison::GreaterOrEqual => max() == Some(Ordering::Less),
             _ => false,
         }
     }
@@ -64,54 +65,24 @@ impl Bounds {
     }
 }
 
-/// True if the filter is TRUE for no row, given the bounds of columns by name.
-pub fn refuted(filter: &Expr, bounds: &dyn Fn(&str) -> Option<Bounds>) -> bool {
-    let of = |expr: &Expr| match expr {
-        Expr::Column(column) => bounds(&column.name),
-        _ => None,
-    };
-    match filter {
-        Expr::Literal(value, _) => value.is_null() || *value == ScalarValue::Boolean(Some(false)),
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-            refuted(left, bounds) || refuted(right, bounds)
+/// True if the condition is TRUE for no row, given the bounds of columns.
+pub fn refuted(condition: &Condition, bounds: &dyn Fn(usize) -> Option<Bounds>) -> bool {
+    match condition {
+        Condition::Compare(column, comparison, value) => {
+            bounds(*column).is_some_and(|bounds| bounds.refutes(*comparison, value))
         }
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
-            refuted(left, bounds) && refuted(right, bounds)
+        Condition::OneOf(column, values) => {
+            bounds(*column).is_some_and(|bounds| values.iter().all(|value| bounds.refutes(Comparison::Equal, value)))
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (&**left, &**right) {
-            (column, Expr::Literal(value, _)) => of(column).is_some_and(|bounds| bounds.refutes(*op, value)),
-            (Expr::Literal(value, _), column) => {
-                let mirrored = op.swap();
-                mirrored.is_some_and(|op| of(column).is_some_and(|bounds| bounds.refutes(op, value)))
-            }
-            _ => false,
-        },
-        Expr::Between(Between { expr, negated: false, low, high }) => {
-            let literal = |expr: &Expr| match expr {
-                Expr::Literal(value, _) => Some(value.clone()),
-                _ => None,
-            };
-            of(expr).is_some_and(|bounds| {
-                literal(low).is_some_and(|low| bounds.refutes(Operator::GtEq, &low))
-                    || literal(high).is_some_and(|high| bounds.refutes(Operator::LtEq, &high))
-            })
+        Condition::StartsWith(column, prefix) => {
+            bounds(*column).is_some_and(|bounds| bounds.refutes_prefix(prefix.as_bytes()))
         }
-        Expr::InList(InList { expr, list, negated: false }) => of(expr).is_some_and(|bounds| {
-            list.iter().all(|item| match item {
-                Expr::Literal(value, _) => bounds.refutes(Operator::Eq, value),
-                _ => false,
-            })
-        }),
-        Expr::Like(Like { negated: false, expr, pattern, escape_char: None, case_insensitive: false }) => {
-            let Expr::Literal(pattern, _) = &**pattern else { return false };
-            let prefix = text_of(pattern).and_then(|text| text.split(['%', '_', '\\']).next());
-            prefix.is_some_and(|prefix| {
-                !prefix.is_empty() && of(expr).is_some_and(|bounds| bounds.refutes_prefix(prefix.as_bytes()))
-            })
-        }
-        Expr::IsNull(expr) => of(expr).is_some_and(|bounds| bounds.nulls == Some(0)),
-        Expr::IsNotNull(expr) => of(expr).is_some_and(|bounds| bounds.all_null()),
-        _ => false,
+        Condition::IsNull(column) => bounds(*column).is_some_and(|bounds| bounds.nulls == Some(0)),
+        Condition::IsNotNull(column) => bounds(*column).is_some_and(|bounds| bounds.all_null()),
+        Condition::All(parts) => parts.iter().any(|part| refuted(part, bounds)),
+        Condition::Any(parts) => parts.iter().all(|part| refuted(part, bounds)),
+        Condition::Never => true,
+        Condition::Other => false,
     }
 }
 
@@ -132,7 +103,7 @@ fn text_of(value: &ScalarValue) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion_expr::{col, lit};
+    use Comparison::*;
     use proptest::prelude::*;
 
     use super::*;
@@ -151,25 +122,26 @@ mod tests {
         #[test]
         fn what_is_refuted_has_no_row(values in prop::collection::vec(prop::option::of(-9i64..9), 1..6), a in -12i64..12, b in -12i64..12) {
             let bounds = integers(&values);
-            let known = |_: &str| Some(bounds.clone());
-            let x = || col("x");
+            let known = |_: usize| Some(bounds.clone());
+            let is = |comparison, value| Condition::Compare(0, comparison, ScalarValue::Int64(Some(value)));
             let present = |test: &dyn Fn(i64) -> bool| values.iter().flatten().any(|&v| test(v));
-            let cases: Vec<(Expr, bool)> = vec![
-                (x().eq(lit(a)), present(&|v| v == a)),
-                (x().not_eq(lit(a)), present(&|v| v != a)),
-                (x().lt(lit(a)), present(&|v| v < a)),
-                (x().lt_eq(lit(a)), present(&|v| v <= a)),
-                (lit(a).lt(x()), present(&|v| a < v)),
-                (lit(a).lt_eq(x()), present(&|v| a <= v)),
-                (x().between(lit(a), lit(b)), present(&|v| a <= v && v <= b)),
-                (x().in_list(vec![lit(a), lit(b)], false), present(&|v| v == a || v == b)),
-                (x().gt(lit(a)).and(x().lt(lit(b))), present(&|v| v > a && v < b)),
-                (x().lt(lit(a)).or(x().gt(lit(b))), present(&|v| v < a || v > b)),
-                (x().is_null(), values.contains(&None)),
-                (x().is_not_null(), present(&|_| true)),
+            let either = vec![ScalarValue::Int64(Some(a)), ScalarValue::Int64(Some(b))];
+            let cases: Vec<(Condition, bool)> = vec![
+                (is(Equal, a), present(&|v| v == a)),
+                (is(NotEqual, a), present(&|v| v != a)),
+                (is(Less, a), present(&|v| v < a)),
+                (is(LessOrEqual, a), present(&|v| v <= a)),
+                (is(Greater, a), present(&|v| a < v)),
+                (is(GreaterOrEqual, a), present(&|v| a <= v)),
+                (Condition::OneOf(0, either), present(&|v| v == a || v == b)),
+                (Condition::All(vec![is(Greater, a), is(Less, b)]), present(&|v| v > a && v < b)),
+                (Condition::Any(vec![is(Less, a), is(Greater, b)]), present(&|v| v < a || v > b)),
+                (Condition::IsNull(0), values.contains(&None)),
+                (Condition::IsNotNull(0), present(&|_| true)),
+                (Condition::Other, true),
             ];
-            for (filter, has_row) in cases {
-                prop_assert!(!(refuted(&filter, &known) && has_row), "{filter} on {values:?}");
+            for (condition, has_row) in cases {
+                prop_assert!(!(refuted(&condition, &known) && has_row), "{condition:?} on {values:?}");
             }
             let range = ValueRange { min: a.min(b).into(), max: a.max(b).into() };
             let has_key = present(&|v| a.min(b) <= v && v <= a.max(b));
@@ -185,19 +157,22 @@ mod tests {
             nulls: Some(0),
             rows: 9,
         };
-        let known = |name: &str| (name == "x").then(|| bounds.clone());
-        for (filter, expected) in [
-            (col("x").eq(lit("apple")), true),
-            (col("x").eq(lit("blackberry")), false),
-            (col("x").like(lit("d%")), true),
-            (col("x").like(lit("ba%")), false),
-            (col("x").like(lit("b%")), false),
-            (col("x").like(lit("%a")), false),
-            (col("x").is_null(), true),
-            (col("y").eq(lit("apple")), false),
-            (col("x").eq(lit("apple")).or(col("y").eq(lit(1))), false),
+        let known = |column: usize| (column == 0).then(|| bounds.clone());
+        let is = |column, text: &str| Condition::Compare(column, Equal, ScalarValue::from(text));
+        let starts = |text: &str| Condition::StartsWith(0, text.to_owned());
+        for (condition, expected) in [
+            (is(0, "apple"), true),
+            (is(0, "blackberry"), false),
+            (starts("d"), true),
+            (starts("ba"), false),
+            (starts("b"), false),
+            (Condition::IsNull(0), true),
+            (Condition::Never, true),
+            (is(1, "apple"), false),
+            (Condition::Any(vec![is(0, "apple"), is(1, "x")]), false),
+            (Condition::Any(vec![is(0, "apple"), starts("d")]), true),
         ] {
-            assert_eq!(refuted(&filter, &known), expected, "{filter}");
+            assert_eq!(refuted(&condition, &known), expected, "{condition:?}");
         }
     }
 }

@@ -7,15 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_schema::Schema;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::Expr;
-use datafusion_expr::utils::split_conjunction;
-use godwit_common::{Error, Result};
-use godwit_expression::{CompileContext, Expression, Predicate, PredicateWorker};
+use godwit_common::Result;
+use godwit_expression::{Expression, Predicate, PredicateWorker};
 use godwit_vector::{Chunk, ColumnType, RowType};
 
+use super::{Condition, Conjunct};
 use crate::{KeyFilter, ScanFilter};
 
 /// A filter from a join that keeps more than this share of the rows isn't worth its time.
@@ -35,8 +31,8 @@ pub enum StagePlan {
         columns: Vec<usize>,
         /// Over a chunk of these columns.
         predicate: Predicate,
-        /// What `predicate` was compiled of.
-        conjuncts: Vec<Expr>,
+        /// What is known of the conjuncts of `predicate`; columns are those of the table.
+        conditions: Vec<Condition>,
         /// True if no other stage may be moved behind it.
         can_fail: bool,
     },
@@ -59,36 +55,11 @@ impl StagePlan {
     }
 }
 
-/// The conjuncts of filters, columns without the name of their table.
-pub fn conjuncts(filters: &[Expr]) -> Result<Vec<Expr>> {
-    filters
-        .iter()
-        .flat_map(split_conjunction)
-        .map(|filter| {
-            let unqualified = filter.clone().transform(|expr| {
-                Ok(match expr {
-                    Expr::Column(column) if column.relation.is_some() => {
-                        Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))
-                    }
-                    other => Transformed::no(other),
-                })
-            });
-            unqualified.map(|unqualified| unqualified.data).map_err(|error| Error::internal(error.to_string()))
-        })
-        .collect()
-}
-
-/// Compiles conjuncts over the columns of a table into stages, in an order to begin with.
-fn compile(schema: &Schema, row_type: &RowType, conjuncts: &[Expr]) -> Result<Vec<StagePlan>> {
-    let internal = |error: datafusion_common::DataFusionError| Error::internal(error.to_string());
-    let df_schema = DFSchema::try_from(schema.clone()).map_err(internal)?;
-    let context = CompileContext::default();
+/// Puts conjuncts over the columns of a table into stages, in an order to begin with.
+fn grouped(row_type: &RowType, conjuncts: &[Conjunct]) -> Vec<StagePlan> {
     let mut groups: Vec<Group> = Vec::new();
-    for conjunct in conjuncts {
-        let expression = Expression::compile(conjunct, &df_schema, row_type, &context)?;
-        let mut columns = expression.columns_used();
-        columns.sort_unstable();
-        columns.dedup();
+    for Conjunct { expression, condition } in conjuncts {
+        let columns = expression.columns_used();
         let can_fail = expression.can_fail();
         let same = |group: &&mut Group| group.can_fail == can_fail && (can_fail || group.columns == columns);
         match groups.iter_mut().find(same) {
@@ -96,12 +67,12 @@ fn compile(schema: &Schema, row_type: &RowType, conjuncts: &[Expr]) -> Result<Ve
                 group.columns.extend(columns);
                 group.columns.sort_unstable();
                 group.columns.dedup();
-                group.expressions.push(expression);
-                group.conjuncts.push(conjunct.clone());
+                group.expressions.push(expression.clone());
+                group.conditions.push(condition.clone());
             }
             None => {
-                let (expressions, conjuncts) = (vec![expression], vec![conjunct.clone()]);
-                groups.push(Group { columns, expressions, conjuncts, can_fail });
+                let (expressions, conditions) = (vec![expression.clone()], vec![condition.clone()]);
+                groups.push(Group { columns, expressions, conditions, can_fail });
             }
         }
     }
@@ -112,37 +83,36 @@ fn compile(schema: &Schema, row_type: &RowType, conjuncts: &[Expr]) -> Result<Ve
     groups.sort_by_key(|group| {
         (group.can_fail, group.columns.iter().map(|&column| width(&row_type[column])).sum::<usize>())
     });
-    let stages = groups.into_iter().map(|Group { columns, expressions, conjuncts, can_fail }| {
+    let stages = groups.into_iter().map(|Group { columns, expressions, conditions, can_fail }| {
         let position = |column: usize| columns.binary_search(&column).expect("the columns are those of the conjuncts");
         let predicate = Predicate::new(expressions).remap_columns(&position);
-        StagePlan::Predicate { columns, predicate, conjuncts, can_fail }
+        StagePlan::Predicate { columns, predicate, conditions, can_fail }
     });
-    Ok(stages.collect())
+    stages.collect()
 }
 
 /// Conjuncts of one stage.
 struct Group {
     columns: Vec<usize>,
     expressions: Vec<Expression>,
-    conjuncts: Vec<Expr>,
+    conditions: Vec<Condition>,
     can_fail: bool,
 }
 
 /// All stages of a scan: its filters and, before those that can fail, the filters of joins.
 pub fn plan(
-    schema: &Schema,
     row_type: &RowType,
-    conjuncts: &[Expr],
+    conjuncts: &[Conjunct],
     columns: &[usize],
     join_filters: &[ScanFilter],
-) -> Result<Vec<StagePlan>> {
-    let mut stages = compile(schema, row_type, conjuncts)?;
+) -> Vec<StagePlan> {
+    let mut stages = grouped(row_type, conjuncts);
     let movable =
         stages.iter().take_while(|stage| !matches!(stage, StagePlan::Predicate { can_fail: true, .. })).count();
     let keys = join_filters.iter();
     let keys = keys.map(|filter| StagePlan::Keys { column: columns[filter.column], filter: filter.clone() });
     stages.splice(movable..movable, keys);
-    Ok(stages)
+    stages
 }
 
 /// A stage as one worker runs it.

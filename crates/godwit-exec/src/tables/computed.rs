@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use godwit_catalog::{TableDefinition, TableStatistics};
 use godwit_common::Result;
-use godwit_sql::{TableDefinition, TableStatistics};
 use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
 
 use crate::metrics::OperatorMetrics;

@@ -10,8 +10,8 @@ use arrow_array::timezone::Tz;
 use arrow_array::types::{IntervalMonthDayNano, TimestampNanosecondType};
 use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
 use datafusion_common::ScalarValue;
+use godwit_catalog::{ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
 use godwit_common::{Error, Result};
-use godwit_sql::{ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::metrics::OperatorMetrics;

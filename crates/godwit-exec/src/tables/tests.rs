@@ -1,8 +1,8 @@
 //! Series against a loop that counts.
 
 use datafusion_common::ScalarValue;
+use godwit_catalog::TableFunction;
 use godwit_common::Result;
-use godwit_sql::TableFunction;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,15 +1,13 @@
-//! From the planner's window expressions to window calls.
+//! Window functions as the operator knows them.
 
-use datafusion_common::{DFSchema, ScalarValue};
-use datafusion_expr::expr::{AggregateFunction, NullTreatment, WindowFunction as WindowExpr};
-use datafusion_expr::{Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition};
+use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
-use godwit_expression::{CompileContext, Expression};
-use godwit_vector::{ColumnType, PhysicalType, RowType};
+use godwit_expression::Expression;
+use godwit_vector::{ColumnType, PhysicalType};
 
-use super::frame::{Frame, FrameBound, FrameUnits};
+use super::frame::Frame;
 use super::range::RangeOffset;
-use crate::hash_aggregate::{AggregateCall, AggregateCompiler, AggregateKind};
+use crate::hash_aggregate::{AggregateCall, AggregateKind};
 
 /// What a window function computes for each row.
 #[derive(Debug, Clone)]
@@ -75,144 +73,8 @@ pub struct WindowCall {
     pub output: ColumnType,
 }
 
-/// Compiles window expressions over one input.
-pub struct WindowCompiler<'a> {
-    schema: &'a DFSchema,
-    input: &'a RowType,
-    context: &'a CompileContext,
-    aggregates: AggregateCompiler<'a>,
-}
-
-impl<'a> WindowCompiler<'a> {
-    /// A compiler for expressions over `schema`, whose columns lie in memory as `input` says.
-    pub fn new(schema: &'a DFSchema, input: &'a RowType, context: &'a CompileContext) -> Self {
-        Self { schema, input, context, aggregates: AggregateCompiler::new(schema, input, context) }
-    }
-
-    /// An argument or a key.
-    pub fn expression(&mut self, expr: &Expr) -> Result<Expression> {
-        Expression::compile(expr, self.schema, self.input, self.context)
-    }
-
-    /// A window function; `expr` is the expression that it is the content of.
-    pub fn call(&mut self, expr: &Expr, window: &WindowExpr) -> Result<WindowCall> {
-        let params = &window.params;
-        let ignore_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
-        let frame = frame_of(&params.window_frame)?;
-        let (_, field) = expr.to_field(self.schema).map_err(|error| Error::user(error.strip_backtrace()))?;
-        let mut output = ColumnType::new(field.data_type().clone(), true)?;
-        let name = window.fun.name();
-        let mut arguments = Vec::new();
-        if params.filter.is_some() && matches!(window.fun, WindowFunctionDefinition::WindowUDF(_)) {
-            return Err(Error::unsupported(format!("FILTER with the window function {name}"))
-                .with_hint("only aggregates take a FILTER"));
-        }
-        let function = match name {
-            "row_number" => WindowFunction::RowNumber,
-            "rank" => WindowFunction::Rank,
-            "dense_rank" => WindowFunction::DenseRank,
-            "percent_rank" => WindowFunction::PercentRank,
-            "cume_dist" => WindowFunction::CumeDist,
-            "ntile" => match integer_of(params.args.first())? {
-                Some(buckets) if buckets > 0 => WindowFunction::Ntile(buckets as u64),
-                _ => return Err(Error::user("ntile needs a constant number of buckets above 0")),
-            },
-            "lag" | "lead" => {
-                let offset = match params.args.get(1) {
-                    None => 1,
-                    some => integer_of(some)?
-                        .ok_or_else(|| Error::user(format!("the offset of {name} is not a constant number")))?,
-                };
-                let offset = if name == "lag" { offset.checked_neg() } else { Some(offset) };
-                let offset = offset.ok_or_else(|| Error::user(format!("the offset of {name} is too large")))?;
-                arguments = self.shift_arguments(&params.args, &mut output)?;
-                WindowFunction::Shift { offset, ignore_nulls }
-            }
-            "first_value" | "last_value" | "nth_value" | "any_value" => {
-                let n = match name {
-                    "last_value" => -1,
-                    "nth_value" => match integer_of(params.args.get(1))? {
-                        None | Some(0) => {
-                            return Err(Error::user("nth_value needs a constant number that isn't 0"));
-                        }
-                        Some(n) => n,
-                    },
-                    _ => 1,
-                };
-                let value = self.expression(&params.args[0])?;
-                keep_type(&mut output, value.output());
-                arguments.push(value);
-                WindowFunction::Nth { n, ignore_nulls: ignore_nulls || name == "any_value" }
-            }
-            _ => {
-                let call = self.aggregate(window)?;
-                match listed_kind(&call)? {
-                    Some(kind) => {
-                        let value = self.expression(&filtered(&params.args[0], params.filter.as_deref())?)?;
-                        super::listed::check(&kind, value.output().physical, name)?;
-                        if matches!(kind, ListedKind::Min | ListedKind::Max) {
-                            keep_type(&mut output, value.output());
-                        }
-                        output.nullable = kind != ListedKind::CountDistinct;
-                        arguments.push(value);
-                        WindowFunction::Listed(kind)
-                    }
-                    None => WindowFunction::Aggregate(call),
-                }
-            }
-        };
-        if matches!(
-            function,
-            WindowFunction::RowNumber
-                | WindowFunction::Rank
-                | WindowFunction::DenseRank
-                | WindowFunction::PercentRank
-                | WindowFunction::CumeDist
-                | WindowFunction::Ntile(_)
-        ) {
-            output.nullable = false;
-        }
-        Ok(WindowCall { function, arguments, frame, output })
-    }
-
-    /// The value and the default of LAG and LEAD, in one physical type.
-    fn shift_arguments(&mut self, args: &[Expr], output: &mut ColumnType) -> Result<Vec<Expression>> {
-        let value = self.expression(&args[0].clone().cast_to(&output.logical, self.schema).map_err(not_castable)?)?;
-        let default = match args.get(2) {
-            None | Some(Expr::Literal(ScalarValue::Null, _)) => {
-                keep_type(output, value.output());
-                return Ok(vec![value]);
-            }
-            Some(default) => default.clone().cast_to(&output.logical, self.schema).map_err(not_castable)?,
-        };
-        let default = self.expression(&default)?;
-        output.physical = crate::planner::common_physical(value.output().physical, default.output().physical);
-        output.nullable = true;
-        Ok(vec![value.with_physical(output.physical), default.with_physical(output.physical)])
-    }
-
-    fn aggregate(&mut self, window: &WindowExpr) -> Result<AggregateCall> {
-        let WindowFunctionDefinition::AggregateUDF(function) = &window.fun else {
-            return Err(Error::unsupported(format!("the window function {}", window.fun.name())));
-        };
-        let params = &window.params;
-        let aggregate = Expr::AggregateFunction(AggregateFunction::new_udf(
-            function.clone(),
-            params.args.clone(),
-            params.distinct,
-            params.filter.clone(),
-            Vec::new(),
-            params.null_treatment,
-        ));
-        let mut call = self.aggregates.aggregate(&aggregate)?;
-        // A frame may be empty.
-        call.output.nullable = !matches!(call.kind, AggregateKind::Count | AggregateKind::CountStar);
-        Ok(call)
-    }
-}
-
 /// How an aggregate keeps the values of its frame, if it has to.
-fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
+pub(crate) fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
     let is_text = call.arguments.first().is_some_and(|argument| argument.output().physical == PhysicalType::Str);
     Ok(Some(match &call.kind {
         AggregateKind::Count if call.distinct && call.arguments.len() == 1 => ListedKind::CountDistinct,
@@ -228,66 +90,8 @@ fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
     }))
 }
 
-/// The argument where the filter is true, else NULL.
-fn filtered(argument: &Expr, filter: Option<&Expr>) -> Result<Expr> {
-    match filter {
-        None => Ok(argument.clone()),
-        Some(filter) => datafusion_expr::when(filter.clone(), argument.clone()).end().map_err(not_castable),
-    }
-}
-
-fn not_castable(error: datafusion_common::DataFusionError) -> Error {
-    Error::user(error.strip_backtrace())
-}
-
-/// The result lies in memory like the argument.
-fn keep_type(output: &mut ColumnType, argument: &ColumnType) {
-    output.physical = argument.physical;
-    output.range = argument.range;
-}
-
-/// The number that an expression is; `None` if it is something else.
-fn integer_of(expr: Option<&Expr>) -> Result<Option<i64>> {
-    match expr {
-        Some(Expr::Alias(alias)) => integer_of(Some(&alias.expr)),
-        Some(Expr::Cast(cast)) => integer_of(Some(&cast.expr)),
-        Some(Expr::Negative(inner)) => Ok(integer_of(Some(inner))?.and_then(i64::checked_neg)),
-        Some(Expr::Literal(scalar, _)) => Ok(match scalar.cast_to(&arrow_schema::DataType::Int64) {
-            Ok(ScalarValue::Int64(number)) => number,
-            _ => None,
-        }),
-        _ => Ok(None),
-    }
-}
-
-fn frame_of(frame: &WindowFrame) -> Result<Frame> {
-    let units = match frame.units {
-        WindowFrameUnits::Rows => FrameUnits::Rows,
-        WindowFrameUnits::Groups => FrameUnits::Groups,
-        WindowFrameUnits::Range => FrameUnits::Range,
-    };
-    let shifted = |scalar: &ScalarValue, sign: i64| match units {
-        FrameUnits::Range => Ok(FrameBound::ShiftedValue(distance_of(scalar, sign)?)),
-        _ => match scalar.cast_to(&arrow_schema::DataType::UInt64) {
-            // Nothing is further away than what an i64 counts.
-            Ok(ScalarValue::UInt64(Some(rows))) => {
-                Ok(FrameBound::Shifted(sign * i64::try_from(rows).unwrap_or(i64::MAX / 2).min(i64::MAX / 2)))
-            }
-            _ => Err(Error::user(format!("the frame bound {scalar} is not a number of rows"))),
-        },
-    };
-    let bound = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(offset) if offset.is_null() => Ok(FrameBound::UnboundedPreceding),
-        WindowFrameBound::Following(offset) if offset.is_null() => Ok(FrameBound::UnboundedFollowing),
-        WindowFrameBound::Preceding(offset) => shifted(offset, -1),
-        WindowFrameBound::Following(offset) => shifted(offset, 1),
-        WindowFrameBound::CurrentRow => Ok(FrameBound::CurrentRow),
-    };
-    Ok(Frame { units, start: bound(&frame.start_bound)?, end: bound(&frame.end_bound)? })
-}
-
 /// A distance in value, with a sign.
-fn distance_of(scalar: &ScalarValue, sign: i64) -> Result<RangeOffset> {
+pub(crate) fn distance_of(scalar: &ScalarValue, sign: i64) -> Result<RangeOffset> {
     let integer = match *scalar {
         ScalarValue::Float32(Some(value)) => return not_negative(value as f64, scalar, sign),
         ScalarValue::Float64(Some(value)) => return not_negative(value, scalar, sign),

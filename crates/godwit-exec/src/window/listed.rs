@@ -307,7 +307,7 @@ fn bytes_of(item: &Item) -> usize {
 }
 
 /// An error unless the aggregate can be computed over values of this type.
-pub(super) fn check(kind: &ListedKind, physical: PhysicalType, name: &str) -> Result<()> {
+pub(crate) fn check(kind: &ListedKind, physical: PhysicalType, name: &str) -> Result<()> {
     let is_number = physical.is_integer() || matches!(physical, PhysicalType::F32 | PhysicalType::F64);
     let fits = match kind {
         ListedKind::Min | ListedKind::Max | ListedKind::CountDistinct => physical != PhysicalType::Nested,

@@ -55,8 +55,10 @@ use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
 
-pub use call::{ListedKind, WindowCall, WindowCompiler, WindowFunction};
+pub use call::{ListedKind, WindowCall, WindowFunction};
+pub(crate) use call::{distance_of, listed_kind};
 pub use frame::{Frame, FrameBound, FrameUnits};
+pub(crate) use listed::check as check_listed;
 pub use range::RangeOffset;
 
 use crate::QueryContext;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, parse_bytes};
-use godwit_sql::CopyOption;
 
 use super::parquet::{Compression, ParquetOptions};
 use super::text::{Block, CsvOptions, TextFormat};

@@ -22,7 +22,6 @@ mod worker;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use datafusion_expr::Expr;
 use godwit_common::{Result, format_bytes};
 use godwit_exec::metrics::OperatorMetrics;
 use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
@@ -38,8 +37,6 @@ use worker::ScanWorker;
 pub(crate) struct ParquetScan {
     table: Arc<ParquetTable>,
     request: ScanRequest,
-    /// The filters, split, over unqualified columns.
-    conjuncts: Vec<Expr>,
     stages: Vec<StagePlan>,
     plan: OnceLock<ScanPlan>,
     next_morsel: AtomicUsize,
@@ -60,14 +57,12 @@ struct Counters {
 impl ParquetScan {
     pub(crate) fn new(table: Arc<ParquetTable>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<Self>> {
         query.cancel.check()?;
-        let conjuncts = scan_filter::conjuncts(&request.filters)?;
-        let (schema, columns) = (table.schema(), &request.columns);
-        let stages = scan_filter::plan(schema, table.row_type(), &conjuncts, columns, &request.join_filters)?;
+        let ScanRequest { filters, columns, join_filters, .. } = &request;
+        let stages = scan_filter::plan(table.row_type(), filters, columns, join_filters);
         let metrics = OperatorMetrics::new(request.name.clone());
         Ok(Arc::new(Self {
             table,
             request,
-            conjuncts,
             stages,
             plan: OnceLock::new(),
             next_morsel: AtomicUsize::new(0),
@@ -143,7 +138,7 @@ impl Source for ScanSource {
             .join_filters
             .iter()
             .filter_map(|filter| Some((scan.request.columns[filter.column], filter.range()?)));
-        let pruning = Pruning { filters: &scan.conjuncts, key_ranges: ranges.collect() };
+        let pruning = Pruning { filters: &scan.request.filters, key_ranges: ranges.collect() };
         let plan = plan::plan(&scan.table, &pruning, &scan.columns(), query.settings.workers);
         query.rows_known.fetch_add(plan.rows, Ordering::Relaxed);
         query.rows_done.fetch_add(plan.rows_pruned, Ordering::Relaxed);

@@ -7,8 +7,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::Expr;
 use godwit_vector::ValueRange;
 
 use super::row_group::RowGroupState;
@@ -16,7 +14,7 @@ use crate::config::MORSEL_ROWS;
 use crate::footer::ParquetFile;
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
-use godwit_exec::scan_filter::{Bounds, refuted};
+use godwit_exec::scan_filter::{Bounds, Conjunct, refuted};
 
 /// A piece of work: some rows of a row group.
 pub(crate) struct Morsel {
@@ -42,8 +40,8 @@ pub(crate) struct ScanPlan {
 
 /// What bounds are tested against.
 pub(crate) struct Pruning<'a> {
-    /// Conjuncts over columns by name.
-    pub filters: &'a [Expr],
+    /// Conjuncts over columns of the table.
+    pub filters: &'a [Conjunct],
     /// Columns of the table and the ranges of the keys that joins look for in them.
     pub key_ranges: Vec<(usize, ValueRange)>,
 }
@@ -56,12 +54,12 @@ pub(crate) fn plan(table: &ParquetTable, pruning: &Pruning<'_>, columns: &[usize
         for (row_group, &rows) in file.file.row_group_rows.iter().enumerate() {
             plan.row_groups += 1;
             plan.rows += rows as u64;
-            if rows == 0 || group_refuted(table, file, row_group, pruning) {
+            if rows == 0 || group_refuted(file, row_group, pruning) {
                 plan.row_groups_pruned += 1;
                 plan.rows_pruned += rows as u64;
                 continue;
             }
-            let ranges = page_ranges(table, file, row_group, pruning);
+            let ranges = page_ranges(file, row_group, pruning);
             plan.rows_pruned += (rows - ranges.iter().map(Range::len).sum::<usize>()) as u64;
             let cuts = cuts(file, row_group, columns, all_groups, workers);
             let pieces: Vec<Range<usize>> = ranges.into_iter().flat_map(|range| cut(range, &cuts)).collect();
@@ -77,15 +75,14 @@ pub(crate) fn plan(table: &ParquetTable, pruning: &Pruning<'_>, columns: &[usize
     plan
 }
 
-fn group_refuted(table: &ParquetTable, file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> bool {
+fn group_refuted(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> bool {
     let bounds = |column: usize| file.bounds(column).map(|bounds| bounds.get(row_group));
-    let by_name = |name: &str| bounds(table.schema().index_of(name).ok()?);
-    pruning.filters.iter().any(|filter| refuted(filter, &by_name))
+    pruning.filters.iter().any(|filter| refuted(&filter.condition, &bounds))
         || pruning.key_ranges.iter().any(|&(column, range)| bounds(column).is_some_and(|bounds| bounds.excludes(range)))
 }
 
 /// The rows of a row group whose pages aren't refuted, as ascending ranges.
-fn page_ranges(table: &ParquetTable, file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec<Range<usize>> {
+fn page_ranges(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec<Range<usize>> {
     let rows = file.file.row_group_rows[row_group];
     let mut ranges = vec![Range { start: 0, end: rows }];
     let mut restrict = |column: usize, is_refuted: &dyn Fn(&Bounds) -> bool| {
@@ -95,28 +92,14 @@ fn page_ranges(table: &ParquetTable, file: &TableFile, row_group: usize, pruning
         ranges = intersect(&ranges, kept.map(|(_, (&start, end))| start..end));
     };
     for filter in pruning.filters {
-        if let Some(column) = only_column(filter).and_then(|name| table.schema().index_of(&name).ok()) {
-            restrict(column, &|bounds| refuted(filter, &|_| Some(bounds.clone())));
+        if let [column] = filter.expression.columns_used()[..] {
+            restrict(column, &|bounds| refuted(&filter.condition, &|_| Some(bounds.clone())));
         }
     }
     for &(column, range) in &pruning.key_ranges {
         restrict(column, &|bounds| bounds.excludes(range));
     }
     ranges
-}
-
-/// The name of the column if the filter is about a single one.
-fn only_column(filter: &Expr) -> Option<String> {
-    let mut name: Option<String> = None;
-    let mut is_single = true;
-    let visited = filter.apply(|expr| {
-        if let Expr::Column(column) = expr {
-            is_single &= name.as_ref().is_none_or(|known| *known == column.name);
-            name = Some(column.name.clone());
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    name.filter(|_| is_single && visited.is_ok())
 }
 
 /// What is in a range of both; ranges that touch are joined.

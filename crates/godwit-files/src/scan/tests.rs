@@ -11,12 +11,15 @@ use arrow_array::{
     Float64Array, PrimitiveArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use datafusion_common::ScalarValue;
-use datafusion_expr::{Expr, col, lit};
 use godwit_common::{ErrorKind, Result};
 use godwit_exec::pipeline::SourceVerdict;
+use godwit_exec::scan_filter::Conjunct;
 use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest};
+use godwit_expression::PlanContext;
+use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
+use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match, Plan};
+use godwit_types::{SqlType, Value};
 use godwit_vector::to_arrow;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
@@ -197,14 +200,49 @@ fn expected(batch: &RecordBatch, columns: &[usize], rows: &[usize]) -> Rows {
     rows.iter().map(|&row| printed.iter().map(|column| column[row].clone()).collect()).collect()
 }
 
-fn request(columns: &[usize], filters: &[Expr]) -> ScanRequest {
-    ScanRequest {
-        name: "Scan".into(),
-        columns: columns.to_vec(),
-        filters: filters.to_vec(),
-        join_filters: Vec::new(),
-        limit: None,
+fn request(columns: &[usize]) -> ScanRequest {
+    filtered(columns, Vec::new())
+}
+
+/// The columns of a table in a plan.
+struct Columns<'t> {
+    table: &'t ParquetTable,
+    plan: Plan,
+    ids: Vec<(ColumnId, usize)>,
+}
+
+impl<'t> Columns<'t> {
+    fn of(table: &'t ParquetTable) -> Self {
+        let mut plan = Plan::new();
+        let fields = table.schema().fields().iter().enumerate();
+        let column = |(at, field): (usize, &Arc<Field>)| {
+            // Filters are about columns that SQL has a type for.
+            let ty = sql_type(field.data_type()).unwrap_or(SqlType::Unknown);
+            (plan.add_column(field.name(), ty, true), at)
+        };
+        let ids = fields.map(column).collect();
+        Self { table, plan, ids }
     }
+
+    fn column(&self, name: &str) -> Expr {
+        let id = self.ids[self.table.schema().index_of(name).unwrap()].0;
+        Expr::new(ExprKind::Column(id), self.plan.column(id).ty.clone(), true)
+    }
+
+    /// `name comparison value`.
+    fn compare(&self, name: &str, comparison: Comparison, value: Value) -> Expr {
+        let column = self.column(name);
+        let value = Expr::literal(value, column.ty.clone());
+        Expr::compare(comparison, column, value)
+    }
+
+    fn conjuncts(&self, filters: &[Expr]) -> Vec<Conjunct> {
+        Conjunct::of_plan(filters, &self.ids, self.table.row_type(), &PlanContext::default()).unwrap()
+    }
+}
+
+fn filtered(columns: &[usize], filters: Vec<Conjunct>) -> ScanRequest {
+    ScanRequest { name: "Scan".into(), columns: columns.to_vec(), filters, join_filters: Vec::new(), limit: None }
 }
 
 /// Runs a scan with one worker.
@@ -252,7 +290,7 @@ fn file(directory: &TempDir) -> PathBuf {
 }
 
 /// A filter, and which rows pass it.
-fn filters(batch: &RecordBatch, shape: &Shape, kind: usize) -> (Vec<Expr>, Vec<usize>) {
+fn filters(columns: &Columns<'_>, batch: &RecordBatch, shape: &Shape, kind: usize) -> (Vec<Expr>, Vec<usize>) {
     let threshold = (shape.cardinality / 4) as i32 - 100;
     let integers = batch.column(1).clone();
     let integer = move |row: usize| {
@@ -262,22 +300,25 @@ fn filters(batch: &RecordBatch, shape: &Shape, kind: usize) -> (Vec<Expr>, Vec<u
     let texts = printed(batch.column(7));
     let wanted = text(shape.seed % shape.cardinality);
     let money = printed(batch.column(10));
-    let price = Expr::Literal(ScalarValue::Decimal128(Some(37 - 99), 15, 2), None);
-    let string = |text: &str| Expr::Literal(ScalarValue::Utf8View(Some(text.into())), None);
+    let integers_from = |comparison| columns.compare("i32", comparison, Value::Integer(threshold.into()));
+    let is_wanted = || columns.compare("text", Comparison::Equal, Value::text(wanted.as_str()));
     let (filters, test): (Vec<Expr>, Box<dyn Fn(usize) -> bool>) = match kind {
         0 => (vec![], Box::new(|_| true)),
-        1 => (vec![col("i32").lt(lit(threshold))], Box::new(move |row| integer(row).is_some_and(|v| v < threshold))),
-        2 => {
-            let equal = wanted.clone();
-            (vec![col("text").eq(string(&wanted))], Box::new(move |row| texts[row] == equal))
-        }
-        3 => (
-            vec![col("i32").gt_eq(lit(threshold)).and(col("text").eq(string(&wanted)))],
-            Box::new(move |row| integer(row).is_some_and(|v| v >= threshold) && texts[row] == wanted),
+        1 => (
+            vec![integers_from(Comparison::Less)],
+            Box::new(move |row| integer(row).is_some_and(|value| value < threshold)),
         ),
-        4 => (vec![col("money").eq(price)], Box::new(move |row| money[row] == "-0.62")),
+        2 => (vec![is_wanted()], Box::new(move |row| texts[row] == wanted)),
+        3 => (
+            vec![Expr::and([integers_from(Comparison::GreaterOrEqual), is_wanted()])],
+            Box::new(move |row| integer(row).is_some_and(|value| value >= threshold) && texts[row] == wanted),
+        ),
+        4 => (
+            vec![columns.compare("money", Comparison::Equal, Value::Integer(37 - 99))],
+            Box::new(move |row| money[row] == "-0.62"),
+        ),
         _ => (
-            vec![col("text").is_null(), col("i32").is_not_null()],
+            vec![columns.column("text").is_null(), columns.column("i32").is_null().negated()],
             Box::new(move |row| texts[row] == "NULL" && integer(row).is_some()),
         ),
     };
@@ -300,10 +341,11 @@ proptest! {
         let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
         prop_assert_eq!(table.statistics().rows, shape.rows as u64);
         let all: Vec<usize> = (0..17).collect();
-        let (rows, _) = scan(&table, request(&all, &[]), chunk_rows).unwrap();
+        let (rows, _) = scan(&table, request(&all), chunk_rows).unwrap();
         prop_assert_eq!(rows, expected(&batch, &all, &(0..shape.rows).collect::<Vec<_>>()));
-        let (filters, passing) = filters(&batch, &shape, kind);
-        let (rows, _) = scan(&table, request(&columns, &filters), chunk_rows).unwrap();
+        let known = Columns::of(&table);
+        let (filters, passing) = filters(&known, &batch, &shape, kind);
+        let (rows, _) = scan(&table, filtered(&columns, known.conjuncts(&filters)), chunk_rows).unwrap();
         prop_assert_eq!(rows, expected(&batch, &columns, &passing));
     }
 
@@ -326,7 +368,7 @@ proptest! {
             std::fs::write(&path, damaged).unwrap();
             // It may be read as other values, or refused; it may not panic or take memory without bound.
             if let Err(error) = ParquetTable::open(vec![path.clone()], &memory())
-                .and_then(|table| scan(&table, request(&columns[..table.row_type().len().min(17)], &[]), 100))
+                .and_then(|table| scan(&table, request(&columns[..table.row_type().len().min(17)]), 100))
             {
                 prop_assert!(error.kind() != ErrorKind::Internal, "{error}");
                 prop_assert!(error.message().contains("x.parquet") || error.kind() != ErrorKind::Corrupt, "{error}");
@@ -367,15 +409,19 @@ fn statistics_prune_row_groups_pages_and_dictionaries() {
     assert_eq!((statistics[0].distinct, statistics[1].distinct), (Some(40_000), Some(1)));
     assert_eq!(statistics[0].null_count, Some(0));
 
-    let range = col("x").between(lit(12_300i64), lit(12_400i64));
-    let (rows, notes) = scan(&table, request(&[0, 1], &[range]), 2048).unwrap();
+    let columns = Columns::of(&table);
+    let from = columns.compare("x", Comparison::GreaterOrEqual, Value::Integer(12_300));
+    let to = columns.compare("x", Comparison::LessOrEqual, Value::Integer(12_400));
+    let (rows, notes) = scan(&table, filtered(&[0, 1], columns.conjuncts(&[from, to])), 2048).unwrap();
     assert_eq!(rows, expected(&batch, &[0, 1], &(12_300..=12_400).collect::<Vec<_>>()));
     assert_eq!(note(&notes, "row groups pruned").as_deref(), Some("3 of 4"));
     assert_eq!(note(&notes, "rows pruned").as_deref(), Some("39000 of 40000"));
 
     // "none" is between the bounds of no row group's text, "f" between those of no dictionary.
-    let text = |text: &str| Expr::Literal(ScalarValue::Utf8View(Some(text.into())), None);
-    let (rows, notes) = scan(&table, request(&[0], &[col("s").like(text("%vem%"))]), 2048).unwrap();
+    let (input, pattern) = (columns.column("s"), Expr::literal(Value::text("%vem%"), SqlType::Varchar));
+    let kind = ExprKind::Match { kind: Match::Like, input: Box::new(input), pattern: Box::new(pattern), escape: None };
+    let like = Expr::new(kind, SqlType::Boolean, true);
+    let (rows, notes) = scan(&table, filtered(&[0], columns.conjuncts(&[like])), 2048).unwrap();
     assert!(rows.is_empty());
     assert_eq!(note(&notes, "morsels without matching dictionary entries").as_deref(), Some("4"));
 }
@@ -395,7 +441,7 @@ fn limits_stop_and_cancellation_is_seen() {
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
-    let source = table.scan(ScanRequest { limit: Some(5), ..request(&[0], &[]) }, &query).unwrap();
+    let source = table.scan(ScanRequest { limit: Some(5), ..request(&[0]) }, &query).unwrap();
     source.start(&query).unwrap();
     let mut worker = source.worker(&query).unwrap();
     let mut chunks = 0;
@@ -404,7 +450,7 @@ fn limits_stop_and_cancellation_is_seen() {
     }
     assert!(chunks <= 101, "at most one morsel of 10,000 rows, {chunks}");
 
-    let source = table.scan(request(&[0], &[]), &query).unwrap();
+    let source = table.scan(request(&[0]), &query).unwrap();
     source.start(&query).unwrap();
     let mut worker = source.worker(&query).unwrap();
     query.cancel.cancel();
@@ -418,7 +464,7 @@ fn several_files_are_one_table() {
     let batches: Vec<RecordBatch> = paths.iter().map(|path| sorted_file(path)).collect();
     let table = ParquetTable::open(paths, &memory()).unwrap();
     assert_eq!(table.statistics().rows, 120_000);
-    let (rows, _) = scan(&table, request(&[1, 0], &[]), 2048).unwrap();
+    let (rows, _) = scan(&table, request(&[1, 0]), 2048).unwrap();
     let all: Vec<usize> = (0..40_000).collect();
     let expected: Rows = batches.iter().flat_map(|batch| expected(batch, &[1, 0], &all)).collect();
     assert!(rows == expected);
@@ -439,7 +485,7 @@ fn values_outside_the_statistics_are_refused() {
         }
     }
     std::fs::write(&path, bytes).unwrap();
-    let result = ParquetTable::open(vec![path], &memory()).and_then(|table| scan(&table, request(&[0], &[]), 2048));
+    let result = ParquetTable::open(vec![path], &memory()).and_then(|table| scan(&table, request(&[0]), 2048));
     let error = result.expect_err("the last value is above the maximum");
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.message().contains("outside the statistics"), "{error}");
@@ -464,7 +510,7 @@ fn all_workers_together_read_every_row_once() {
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
-    let source = table.scan(request(&[0, 1], &[]), &query).unwrap();
+    let source = table.scan(request(&[0, 1]), &query).unwrap();
     source.start(&query).unwrap();
     let work = || {
         let mut worker = source.worker(&query).unwrap();

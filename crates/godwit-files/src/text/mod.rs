@@ -25,10 +25,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result};
 use godwit_exec::pipeline::Source;
 use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
-use godwit_sql::{CopyOption, TableDefinition, TableStatistics};
 use godwit_vector::{ColumnType, RowType};
 
 use columns::Formats;
@@ -117,5 +117,5 @@ impl Table for Scannable {
 
 /// A column that may be NULL; text as views, which is what plans carry.
 fn field(name: &str, data_type: &DataType) -> Field {
-    Field::new(name, godwit_sql::as_view_type(data_type), true)
+    Field::new(name, godwit_catalog::as_view_type(data_type), true)
 }

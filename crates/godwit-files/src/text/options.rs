@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result};
-use godwit_sql::CopyOption;
 
 /// What the records of a file look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

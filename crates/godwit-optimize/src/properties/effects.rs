@@ -20,24 +20,30 @@ pub fn is_volatile(plan: &Plan, expr: &Expr) -> bool {
 /// random.
 ///
 /// A shared plan is evaluated once, whoever uses it how often.
-pub fn has_volatile(plan: &Plan, root: NodeId) -> bool {
+fn has_volatile(plan: &Plan, root: NodeId) -> bool {
     let mut open = vec![root];
     while let Some(id) = open.pop() {
         let node = plan.node(id);
-        let mut volatile = matches!(node, Node::Sample(sample) if sample.seed.is_none());
-        node.for_each_expr(&mut |expr| {
-            expr.for_each(&mut |part| match &part.kind {
-                ExprKind::Call(function, _) => volatile |= function.volatility == Volatility::Volatile,
-                ExprKind::Subquery(subquery) => open.push(subquery.plan),
-                _ => {}
-            });
-        });
-        if volatile {
+        if is_volatile_node(node) {
             return true;
         }
+        node.for_each_expr(&mut |expr| {
+            expr.for_each(&mut |part| {
+                if let ExprKind::Subquery(subquery) = &part.kind {
+                    open.push(subquery.plan);
+                }
+            });
+        });
         open.extend(node.inputs());
     }
     false
+}
+
+/// True if a node by itself, whatever its inputs and subqueries are, may give different rows each time.
+pub fn is_volatile_node(node: &Node) -> bool {
+    let mut volatile = matches!(node, Node::Sample(sample) if sample.seed.is_none());
+    node.for_each_expr(&mut |expr| volatile |= expr.is_volatile());
+    volatile
 }
 
 /// Number of operations: what it costs to evaluate it once more, roughly.

@@ -24,9 +24,13 @@ use crate::properties::may_be_null;
 pub(crate) fn simplify_aggregates(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let check = context.check;
     bottom_up(plan, check, &mut |plan, id| {
-        Ok(match plan.node(id).clone() {
-            Node::Aggregate(aggregate) => simplify(plan, context, aggregate),
-            Node::Window(mut window) => {
+        Ok(match plan.node(id) {
+            Node::Aggregate(aggregate) => {
+                let aggregate = aggregate.clone();
+                simplify(plan, context, aggregate)
+            }
+            Node::Window(window) => {
+                let mut window = window.clone();
                 let same = take_repeated(&mut window.calls, |call: &WindowCall| call.exprs().any(Expr::is_volatile));
                 if same.is_empty() {
                     return Ok(id);

@@ -23,17 +23,23 @@ fn is_empty(plan: &Plan, id: NodeId) -> bool {
 }
 
 fn reduce(plan: &mut Plan, context: &mut Context<'_>, id: NodeId) -> NodeId {
-    let nothing = match plan.node(id).clone() {
+    let nothing = match plan.node(id) {
         Node::Project(Project { input, .. }) | Node::Filter { input, .. } | Node::Sort { input, .. } => {
-            is_empty(plan, input)
+            is_empty(plan, *input)
         }
         Node::Window(window) => is_empty(plan, window.input),
         Node::Limit(limit) => is_empty(plan, limit.input),
         Node::Unnest(unnest) => is_empty(plan, unnest.input),
         Node::Sample(sample) => is_empty(plan, sample.input),
-        Node::Aggregate(Aggregate { input, keys, sets: None, .. }) => !keys.is_empty() && is_empty(plan, input),
-        Node::Join(join) => return reduce_join(plan, context, id, &join),
-        Node::SetOperation(operation) => return reduce_set_operation(plan, id, operation),
+        Node::Aggregate(Aggregate { input, keys, sets: None, .. }) => !keys.is_empty() && is_empty(plan, *input),
+        Node::Join(join) if is_empty(plan, join.left) || is_empty(plan, join.right) => {
+            let join = join.clone();
+            return reduce_join(plan, context, id, &join);
+        }
+        Node::SetOperation(operation) if operation.inputs.iter().any(|(input, _)| is_empty(plan, *input)) => {
+            let operation = operation.clone();
+            return reduce_set_operation(plan, id, operation);
+        }
         _ => false,
     };
     if nothing { nothing_in_place_of(plan, id) } else { id }
@@ -46,9 +52,6 @@ fn nothing_in_place_of(plan: &mut Plan, id: NodeId) -> NodeId {
 
 fn reduce_join(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, join: &Join) -> NodeId {
     let (left, right) = (is_empty(plan, join.left), is_empty(plan, join.right));
-    if !left && !right {
-        return id;
-    }
     let nothing = match join.kind {
         JoinKind::Inner | JoinKind::Semi | JoinKind::RightSemi => true,
         JoinKind::Left | JoinKind::Single | JoinKind::Anti | JoinKind::Mark { .. } => left,

@@ -27,9 +27,11 @@ use crate::properties::effects::is_volatile;
 pub(crate) fn use_extremes(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let check = context.check;
     bottom_up(plan, check, &mut |plan, id| {
-        let Node::Join(join) = plan.node(id).clone() else { return Ok(id) };
-        Ok(match join.kind {
-            JoinKind::Semi | JoinKind::Anti => rewrite(plan, context, join).unwrap_or(id),
+        Ok(match plan.node(id) {
+            Node::Join(join) if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) => {
+                let join = join.clone();
+                rewrite(plan, context, join).unwrap_or(id)
+            }
             _ => id,
         })
     })

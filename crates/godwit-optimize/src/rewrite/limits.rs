@@ -12,8 +12,8 @@ use std::collections::HashSet;
 
 use godwit_common::Result;
 use godwit_plan::{
-    Aggregate, ColumnId, ColumnSet, Expr, JoinKind, Limit, Node, NodeId, Plan, Project, SetOperation, SetOperator,
-    SortKey, Window,
+    Aggregate, ColumnId, ColumnSet, Expr, JoinKind, Limit, Node, NodeId, Plan, Project, Scan, SetOperator, SortKey,
+    Window,
 };
 use godwit_types::Value;
 
@@ -53,22 +53,34 @@ impl Pusher<'_, '_> {
     fn push(&mut self, plan: &mut Plan, id: NodeId, wanted: Wanted) -> Result<NodeId> {
         (self.context.check)()?;
         let id = map_subqueries(plan, id, &mut |plan, subquery| self.push(plan, subquery.plan, ALL))?;
-        match plan.node(id).clone() {
-            Node::Limit(limit) => self.push_limit(plan, id, limit, wanted),
-            Node::Sort { input, keys } => self.push_sort(plan, input, keys, wanted),
-            Node::Scan(mut scan) => {
+        match plan.node(id) {
+            Node::Limit(limit) => {
+                let limit = limit.clone();
+                self.push_limit(plan, id, limit, wanted)
+            }
+            Node::Sort { input, keys } => {
+                let (input, keys) = (*input, keys.clone());
+                self.push_sort(plan, input, keys, wanted)
+            }
+            Node::Scan(scan) => {
                 let rows = [wanted.rows, scan.rows_enough].into_iter().flatten().min();
                 if rows == scan.rows_enough {
                     return Ok(id);
                 }
-                scan.rows_enough = rows;
+                let scan = Scan { rows_enough: rows, ..scan.clone() };
                 Ok(plan.add(Node::Scan(scan)))
             }
-            Node::SetOperation(operation) => self.push_into_set_operation(plan, id, &operation, wanted),
+            Node::SetOperation(operation) => {
+                let is_union = operation.operator == SetOperator::Union && operation.all;
+                let rows = wanted.rows.filter(|_| is_union);
+                let wanted = Wanted { rows, order: false };
+                with_inputs(plan, id, &mut |plan, input| self.push_limited(plan, input, wanted))
+            }
             Node::Join(join) => match join.kind {
                 JoinKind::Left => {
-                    let left = self.push_limited(plan, join.left, Wanted { order: false, ..wanted })?;
-                    let right = self.push(plan, join.right, ALL)?;
+                    let (left, right) = (join.left, join.right);
+                    let left = self.push_limited(plan, left, Wanted { order: false, ..wanted })?;
+                    let right = self.push(plan, right, ALL)?;
                     let mut sides = [left, right].into_iter();
                     with_inputs(plan, id, &mut |_, old| Ok(sides.next().unwrap_or(old)))
                 }
@@ -82,10 +94,13 @@ impl Pusher<'_, '_> {
             Node::Project(_) => self.push_all(plan, id, wanted),
             Node::Filter { .. } | Node::Unnest(_) => self.push_all(plan, id, Wanted { rows: None, ..wanted }),
             Node::Window(window) => {
-                let order = wanted.order || has_unordered_call(&window);
+                let order = wanted.order || has_unordered_call(window);
                 self.push_all(plan, id, Wanted { rows: None, order })
             }
-            Node::Aggregate(aggregate) => self.push_all(plan, id, Wanted { rows: None, order: sees_order(&aggregate) }),
+            Node::Aggregate(aggregate) => {
+                let order = sees_order(aggregate);
+                self.push_all(plan, id, Wanted { rows: None, order })
+            }
             Node::Sample(_) => self.push_all(plan, id, Wanted { rows: None, order: true }),
             Node::Recursive(_) | Node::Values(_) | Node::WorkingRows { .. } | Node::Use(_) => {
                 self.push_all(plan, id, ALL)
@@ -154,18 +169,6 @@ impl Pusher<'_, '_> {
         }
         let input = self.push(plan, input, ALL)?;
         Ok(plan.add(Node::Sort { input, keys: kept }))
-    }
-
-    fn push_into_set_operation(
-        &mut self,
-        plan: &mut Plan,
-        id: NodeId,
-        operation: &SetOperation,
-        wanted: Wanted,
-    ) -> Result<NodeId> {
-        let is_union = operation.operator == SetOperator::Union && operation.all;
-        let rows = wanted.rows.filter(|_| is_union);
-        with_inputs(plan, id, &mut |plan, input| self.push_limited(plan, input, Wanted { rows, order: false }))
     }
 
     /// The input with a limit of its own, if so many rows are enough.

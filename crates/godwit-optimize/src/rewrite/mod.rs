@@ -29,6 +29,7 @@ use godwit_plan::{
     ColumnId, ColumnSet, Expr, ExprKind, FunctionRegistry, Node, NodeId, Plan, Project, SharedId, Subquery, Values,
 };
 
+use crate::OptimizerSettings;
 use crate::properties::Properties;
 
 /// What passes have beside the plan.
@@ -42,8 +43,8 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(functions: &'a dyn FunctionRegistry, check: &'a dyn Fn() -> Result<()>) -> Self {
-        Self { functions, check, properties: Properties::default() }
+    pub(crate) fn new(functions: &'a dyn FunctionRegistry, settings: &OptimizerSettings<'a>) -> Self {
+        Self { functions, check: settings.check, properties: Properties::new(settings.trust_keys) }
     }
 }
 

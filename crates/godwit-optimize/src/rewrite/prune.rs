@@ -13,6 +13,7 @@
 //!
 //! Bound: one visit to each node; projections are merged while their expressions don't grow.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use godwit_common::Result;
@@ -21,7 +22,7 @@ use godwit_plan::{
     SetOperator, SharedId, SubqueryKind, Values,
 };
 
-use super::{Context, map_subqueries, no_rows, used_columns, used_shared_plans, with_inputs};
+use super::{Context, map_subqueries, used_columns, used_shared_plans, with_inputs};
 use crate::properties::effects::{is_volatile, weight};
 
 /// Takes out what nobody needs.
@@ -31,7 +32,7 @@ pub(crate) fn prune(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut pruner = Pruner { context, of_shared: HashMap::new() };
     plan.root = Some(pruner.prune(plan, root, &needed)?);
     let used = used_shared_plans(plan);
-    empty_unused(plan, &used);
+    plan.empty_unused_shared_plans();
     // Users come before what they use, so that all that is needed of it is known.
     for shared in used.into_iter().rev() {
         let needed = pruner.of_shared.remove(&shared).unwrap_or_default();
@@ -39,15 +40,6 @@ pub(crate) fn prune(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
         plan.shared_mut(shared).root = root;
     }
     Ok(())
-}
-
-/// Shared plans that nobody uses have no rows: what they were may use columns that go now.
-fn empty_unused(plan: &mut Plan, used: &[SharedId]) {
-    let all: Vec<SharedId> = plan.shared_plans().map(|(shared, _)| shared).collect();
-    for shared in all.into_iter().filter(|shared| !used.contains(shared)) {
-        let columns = plan.outputs(plan.shared(shared).root);
-        plan.shared_mut(shared).root = no_rows(plan, columns);
-    }
 }
 
 struct Pruner<'c, 'a> {
@@ -70,32 +62,25 @@ impl Pruner<'_, '_> {
         let mut exprs = Vec::new();
         plan.node(id).for_each_expr(&mut |expr| exprs.push(expr));
         let used = used_columns(plan, exprs);
-        match plan.node(id).clone() {
+        match plan.node(id) {
             Node::Use(used) => {
                 self.of_shared.entry(used.shared).or_default().extend(used.columns.iter().map(|&(_, inner)| inner));
                 Ok(id)
             }
-            Node::Project(project) => {
-                let input = self.prune(plan, project.input, &used)?;
-                Ok(merge(plan, Project { input, ..project }))
+            &Node::Project(Project { input, .. }) => {
+                let pruned = self.prune(plan, input, &used)?;
+                Ok(merge(plan, id, pruned))
             }
             Node::SetOperation(operation) => {
-                let mut at = 0;
-                with_inputs(plan, id, &mut |plan, input| {
-                    let needed = operation.inputs[at].1.iter().copied().collect();
-                    at += 1;
-                    self.prune(plan, input, &needed)
-                })
+                let needed = operation.inputs.iter().map(|(_, columns)| columns.iter().copied().collect());
+                self.prune_inputs(plan, id, needed.collect())
             }
             Node::Recursive(recursive) => {
-                let mut sides = [&recursive.base, &recursive.step].into_iter();
-                with_inputs(plan, id, &mut |plan, input| {
-                    let columns = sides.next().map(|(_, columns)| columns.iter().copied().collect());
-                    self.prune(plan, input, &columns.unwrap_or_default())
-                })
+                let needed = [&recursive.base, &recursive.step].map(|(_, columns)| columns.iter().copied().collect());
+                self.prune_inputs(plan, id, needed.into())
             }
             Node::Join(join) => {
-                if let Some(kept) = self.without_join(plan, &join, needed) {
+                if let Some(kept) = self.without_join(plan, join, needed) {
                     return self.prune(plan, kept, needed);
                 }
                 let needed = needed.union(&used);
@@ -115,9 +100,24 @@ impl Pruner<'_, '_> {
         }
     }
 
+    /// The node over inputs that have these columns, for each its own.
+    fn prune_inputs(&mut self, plan: &mut Plan, id: NodeId, needed: Vec<ColumnSet>) -> Result<NodeId> {
+        let mut needed = needed.into_iter();
+        with_inputs(plan, id, &mut |plan, input| self.prune(plan, input, &needed.next().unwrap_or_default()))
+    }
+
     /// The node itself without the columns that it makes for nobody.
     fn narrow(&mut self, plan: &mut Plan, id: NodeId, needed: &ColumnSet) -> Result<NodeId> {
         let is_needed = |column: ColumnId| needed.contains(column);
+        let is_whole = match plan.node(id) {
+            Node::Project(project) => project.columns.iter().all(|&(column, _)| is_needed(column)),
+            Node::Aggregate(Aggregate { aggregates, .. }) if aggregates.is_empty() => false,
+            Node::Window(window) if window.calls.is_empty() => false,
+            node => node.made_columns().into_iter().all(is_needed),
+        };
+        if is_whole {
+            return Ok(id);
+        }
         let node = match plan.node(id).clone() {
             Node::Scan(mut scan) => {
                 let used = used_columns(plan, &scan.filters);
@@ -200,17 +200,27 @@ fn narrow_union(operation: SetOperation, is_needed: &impl Fn(ColumnId) -> bool) 
     SetOperation { columns: of_kept(operation.columns), inputs, ..operation }
 }
 
-/// A projection, as one with that below it if there is one; the input itself if it does nothing.
-fn merge(plan: &mut Plan, project: Project) -> NodeId {
-    let mut project = project;
-    while let Node::Project(below) = plan.node(project.input) {
-        match merged(&project, below) {
-            Some(both) => project = both,
+/// A projection over another input, as one with that below it if there is one; the input itself if it does nothing.
+fn merge(plan: &mut Plan, id: NodeId, mut input: NodeId) -> NodeId {
+    let Node::Project(own) = plan.node(id) else { unreachable!("it is called for projections") };
+    let mut above = Cow::Borrowed(own);
+    while let Node::Project(below) = plan.node(input) {
+        match merged(&above, below) {
+            Some(both) => {
+                input = both.input;
+                above = Cow::Owned(both);
+            }
             None => break,
         }
     }
-    let is_identity = project.columns.iter().all(|(column, expr)| expr.as_column() == Some(*column));
-    if is_identity { project.input } else { plan.add(Node::Project(project)) }
+    if above.columns.iter().all(|(column, expr)| expr.as_column() == Some(*column)) {
+        return input;
+    }
+    if matches!(above, Cow::Borrowed(_)) && own.input == input {
+        return id;
+    }
+    let project = Project { input, ..above.into_owned() };
+    plan.add(Node::Project(project))
 }
 
 /// Operations for each column of a projection that takes another one in: expressions aren't made deeper than that.

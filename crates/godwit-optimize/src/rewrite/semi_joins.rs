@@ -26,30 +26,32 @@ use crate::properties::effects::is_volatile;
 /// Puts semi joins in place of joins where that makes no difference.
 pub(crate) fn use_semi_joins(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let check = context.check;
-    bottom_up(plan, check, &mut |plan, id| {
-        let mut exprs = Vec::new();
-        plan.node(id).for_each_expr(&mut |expr| exprs.push(expr));
-        let used = used_columns(plan, exprs);
-        match plan.node(id).clone() {
-            Node::Aggregate(aggregate) if is_of_sets(&aggregate) => {
-                with_inputs(plan, id, &mut |plan, input| reduce(plan, context, input, &used))
-            }
-            Node::SetOperation(operation) if !operation.all => {
-                let mut inputs = operation.inputs.iter();
-                with_inputs(plan, id, &mut |plan, input| {
-                    let wanted = inputs.next().map(|(_, columns)| columns.iter().copied().collect());
-                    reduce(plan, context, input, &wanted.unwrap_or_default())
-                })
-            }
-            Node::Join(Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. }) => {
-                with_inputs(plan, id, &mut |plan, input| match input == left {
-                    true => Ok(input),
-                    false => reduce(plan, context, input, &used),
-                })
-            }
-            _ => Ok(id),
+    bottom_up(plan, check, &mut |plan, id| match plan.node(id) {
+        Node::Aggregate(aggregate) if is_of_sets(aggregate) => {
+            let used = columns_used_by(plan, id);
+            with_inputs(plan, id, &mut |plan, input| reduce(plan, context, input, &used))
         }
+        Node::SetOperation(operation) if !operation.all => {
+            let wanted = operation.inputs.iter().map(|(_, columns)| columns.iter().copied().collect());
+            let mut wanted = wanted.collect::<Vec<ColumnSet>>().into_iter();
+            with_inputs(plan, id, &mut |plan, input| reduce(plan, context, input, &wanted.next().unwrap_or_default()))
+        }
+        &Node::Join(Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. }) => {
+            let used = columns_used_by(plan, id);
+            with_inputs(plan, id, &mut |plan, input| match input == left {
+                true => Ok(input),
+                false => reduce(plan, context, input, &used),
+            })
+        }
+        _ => Ok(id),
     })
+}
+
+/// The columns that the expressions of a node use.
+fn columns_used_by(plan: &Plan, id: NodeId) -> ColumnSet {
+    let mut exprs = Vec::new();
+    plan.node(id).for_each_expr(&mut |expr| exprs.push(expr));
+    used_columns(plan, exprs)
 }
 
 /// True if no aggregate cares how often a row comes.

@@ -5,7 +5,8 @@
 //! as a copy with fresh columns for several.
 //!
 //! Bound: copies are paid from a budget of [`GROWTH_MAX`] nodes, so that views of views of views, each used twice,
-//! don't double a plan at each level.
+//! don't double a plan at each level. What would make a plan deeper than [`DEPTH_MAX`] stays shared, so that a long
+//! chain of common table expressions doesn't become a deep plan.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use godwit_common::Result;
 use godwit_plan::{ColumnId, Node, NodeId, Plan, Project, SharedId, Use};
 
 use super::{Context, bottom_up, column, subquery_plans, used_shared_plans};
-use crate::properties::effects::has_volatile;
+use crate::properties::effects::is_volatile_node;
 
 /// Uses that cheap plans are copied to.
 const USES_MAX: usize = 4;
@@ -24,17 +25,24 @@ const COPIES_MAX: usize = 200;
 /// Nodes that all copies may have together.
 const GROWTH_MAX: usize = 1_000;
 
+/// Levels of a plan that others are put into: passes recurse once for each.
+const DEPTH_MAX: usize = 500;
+
 /// Puts shared plans where they are used.
 pub(crate) fn share(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let uses = count_uses(plan);
     let mut budget = GROWTH_MAX;
     let mut decisions: HashMap<SharedId, Decision> = HashMap::new();
+    let mut measures = Measures::default();
     let check = context.check;
     bottom_up(plan, check, &mut |plan, id| {
-        let Node::Use(used) = plan.node(id).clone() else { return Ok(id) };
+        let Node::Use(used) = plan.node(id) else { return Ok(id) };
+        let used = used.clone();
         // The trees of shared plans come before those of their uses: what is decided on here is rewritten already.
-        let decision =
-            *decisions.entry(used.shared).or_insert_with(|| decide(plan, used.shared, uses[&used.shared], &mut budget));
+        let decision = *decisions.entry(used.shared).or_insert_with(|| {
+            let measure = measures.of(plan, plan.shared(used.shared).root);
+            decide(plan.shared(used.shared).materialized, measure, uses[&used.shared], &mut budget)
+        });
         Ok(match decision {
             Decision::Keep => id,
             Decision::Move => replace_use(plan, context, &used, None),
@@ -43,7 +51,12 @@ pub(crate) fn share(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
                 replace_use(plan, context, &used, Some((root, renamed)))
             }
         })
-    })
+    })?;
+    // What was put elsewhere is there only.
+    if plan.root.is_some() {
+        plan.empty_unused_shared_plans();
+    }
+    Ok(())
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,49 +75,78 @@ struct Uses {
     is_repeated: bool,
 }
 
-fn decide(plan: &Plan, id: SharedId, uses: Uses, budget: &mut usize) -> Decision {
-    let shared = plan.shared(id);
-    let pinned = shared.materialized == Some(true) || uses.is_repeated || has_volatile(plan, shared.root);
-    if pinned {
+fn decide(materialized: Option<bool>, measure: Measure, uses: Uses, budget: &mut usize) -> Decision {
+    let pinned = materialized == Some(true) || uses.is_repeated || measure.is_volatile;
+    if pinned || measure.depth >= DEPTH_MAX {
         return Decision::Keep;
     }
     if uses.count == 1 {
         return Decision::Move;
     }
-    let Some(size) = size_if_cheap(plan, shared.root, shared.materialized == Some(false)) else {
-        return Decision::Keep;
-    };
-    let growth = size * uses.count;
-    let is_asked_for = shared.materialized == Some(false);
-    if growth > *budget || (!is_asked_for && (uses.count > USES_MAX || growth > COPIES_MAX)) {
+    let growth = measure.size.saturating_mul(uses.count);
+    let is_asked_for = materialized == Some(false);
+    let is_worth_it = measure.is_cheap && uses.count <= USES_MAX && growth <= COPIES_MAX;
+    if growth > *budget || !(is_asked_for || is_worth_it) {
         return Decision::Keep;
     }
     *budget -= growth;
     Decision::Copy
 }
 
-/// Number of nodes, if evaluating them again costs about what reading kept rows does, or if that was asked for.
-fn size_if_cheap(plan: &Plan, root: NodeId, is_asked_for: bool) -> Option<usize> {
-    let mut size = 0;
-    let mut open = vec![root];
-    while let Some(id) = open.pop() {
-        size += 1;
-        let node = plan.node(id);
-        let is_cheap = match node {
-            Node::Values(_) | Node::Scan(_) | Node::Project(_) | Node::Filter { .. } | Node::Join(_) | Node::Use(_) => {
-                true
+/// What decides whether a plan is put where it is used.
+#[derive(Debug, Clone, Copy)]
+struct Measure {
+    /// Number of nodes.
+    size: usize,
+    /// Levels.
+    depth: usize,
+    /// Evaluating it again costs about what reading kept rows does.
+    is_cheap: bool,
+    /// Evaluating it again may give other rows.
+    is_volatile: bool,
+}
+
+/// The measures of subtrees, each found once. The plans of subqueries count as parts of theirs.
+#[derive(Default)]
+struct Measures {
+    known: HashMap<NodeId, Measure>,
+}
+
+impl Measures {
+    fn of(&mut self, plan: &Plan, root: NodeId) -> Measure {
+        let mut open = vec![(root, false)];
+        while let Some((id, is_ready)) = open.pop() {
+            if self.known.contains_key(&id) {
+                continue;
             }
-            Node::SetOperation(operation) => operation.all,
-            _ => false,
-        };
-        let subqueries = subquery_plans(node);
-        let is_allowed = is_asked_for || (is_cheap && subqueries.is_empty());
-        if !is_allowed {
-            return None;
+            let node = plan.node(id);
+            let subqueries = subquery_plans(node);
+            let below = node.inputs().into_iter().chain(subqueries.iter().copied());
+            if !is_ready {
+                open.push((id, true));
+                open.extend(below.map(|below| (below, false)));
+                continue;
+            }
+            let is_cheap = subqueries.is_empty() && is_cheap(node);
+            let mut measure = Measure { size: 1, depth: 1, is_cheap, is_volatile: is_volatile_node(node) };
+            for below in below.map(|below| self.known[&below]) {
+                measure.size = measure.size.saturating_add(below.size);
+                measure.depth = measure.depth.max(below.depth + 1);
+                measure.is_cheap &= below.is_cheap;
+                measure.is_volatile |= below.is_volatile;
+            }
+            self.known.insert(id, measure);
         }
-        open.extend(node.inputs().into_iter().chain(subqueries));
+        self.known[&root]
     }
-    Some(size)
+}
+
+fn is_cheap(node: &Node) -> bool {
+    match node {
+        Node::Values(_) | Node::Scan(_) | Node::Project(_) | Node::Filter { .. } | Node::Join(_) | Node::Use(_) => true,
+        Node::SetOperation(operation) => operation.all,
+        _ => false,
+    }
 }
 
 fn count_uses(plan: &Plan) -> HashMap<SharedId, Uses> {

@@ -52,6 +52,7 @@ use std::collections::HashMap;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{ColumnSet, Expr, ExprKind, FunctionRegistry, Node, NodeId, Plan, SharedId};
 
+use crate::OptimizerSettings;
 use facts::Facts;
 
 /// Subqueries and dependent joins inside each other.
@@ -64,20 +65,23 @@ const NODES_MAX: usize = 1_000_000;
 /// # Errors
 /// If subqueries are nested too deep, or if one stands where no join can compute it: inside a lambda, of which it uses
 /// a parameter.
-pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
-    let mut unnester = Unnester::new(plan, functions);
+pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &OptimizerSettings<'_>) -> Result<()> {
+    let mut unnester = Unnester::new(plan, functions, settings.trust_keys);
     if let Some(root) = unnester.plan.root {
         unnester.check_nesting(root)?;
         let root = unnester.walk(root)?;
         unnester.plan.root = Some(root);
     }
-    let mut done = 0;
-    while let Some(id) = unnester.shared_at(done) {
+    // Unnesting makes further ones.
+    let mut open: Vec<SharedId> = unnester.plan.shared_plans().map(|(id, _)| id).collect();
+    let mut known = open.len();
+    while let Some(id) = open.pop() {
         let root = unnester.plan.shared(id).root;
         unnester.check_nesting(root)?;
         let root = unnester.walk(root)?;
         unnester.plan.shared_mut(id).root = root;
-        done += 1;
+        open.extend(unnester.plan.shared_plans().map(|(id, _)| id).skip(known));
+        known = unnester.plan.shared_plans().len();
     }
     order_shared::order_shared(plan);
     Ok(())
@@ -87,18 +91,16 @@ pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
 struct Unnester<'a> {
     plan: &'a mut Plan,
     functions: &'a dyn FunctionRegistry,
+    /// Keys that tables declare count.
+    trust_keys: bool,
     facts: Facts,
     /// The columns of all subqueries that became joins: the plan of an expression that is there twice is copied.
     placed: ColumnSet,
 }
 
 impl<'a> Unnester<'a> {
-    fn new(plan: &'a mut Plan, functions: &'a dyn FunctionRegistry) -> Self {
-        Self { plan, functions, facts: Facts::default(), placed: ColumnSet::new() }
-    }
-
-    fn shared_at(&self, index: usize) -> Option<SharedId> {
-        self.plan.shared_plans().nth(index).map(|(id, _)| id)
+    fn new(plan: &'a mut Plan, functions: &'a dyn FunctionRegistry, trust_keys: bool) -> Self {
+        Self { plan, functions, trust_keys, facts: Facts::default(), placed: ColumnSet::new() }
     }
 
     /// The node without subqueries and dependent joins, all the way down.

@@ -5,11 +5,11 @@
 //! usual way, so that there is one place for errors and one for the meaning of casts.
 
 use arrow_schema::DataType;
-use datafusion_sql::sqlparser::ast::{self, Expr, SetExpr, UnaryOperator, Value};
+use godwit_catalog::{GeneratedKind, TableRules};
+use godwit_syntax::ast::{self, Expr, ExprKind, InsertSource, SetExprKind, UnaryOperator};
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 use super::Target;
-use crate::{GeneratedKind, TableRules};
 
 /// Longer lists are bulk loads.
 const ROWS_MAX: usize = 16_384;
@@ -33,28 +33,31 @@ enum Literal<'a> {
     Text(&'a str),
 }
 
-/// The rows of a query that lists them, whose columns are those at `places`; `None`: they take a query.
-pub(super) fn literal_rows(target: &Target, places: &[usize], source: &ast::Query) -> Option<LiteralRows> {
+/// The rows of an INSERT that lists them, whose columns are those at `places`; `None`: they take a plan.
+pub(super) fn literal_rows(target: &Target, places: &[usize], insert: &ast::Insert) -> Option<LiteralRows> {
     let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _, generated } =
         target.rules();
-    let SetExpr::Values(values) = source.body.as_ref() else { return None };
+    let InsertSource::Query(source) = &insert.source else { return None };
+    let SetExprKind::Values(rows) = &source.body.kind else { return None };
     let is_plain = source.with.is_none()
         && source.order_by.is_none()
-        && source.limit_clause.is_none()
-        && source.fetch.is_none()
-        && source.locks.is_empty()
-        && source.pipe_operators.is_empty();
-    let rows = &values.rows;
+        && source.limit.is_none()
+        && source.offset.is_none()
+        && insert.with.is_none()
+        && insert.policy.is_none()
+        && !insert.by_name
+        && insert.on_conflict.is_none()
+        && insert.returning.is_empty();
     let is_given = generated.iter().all(|column| column.kind == GeneratedKind::Virtual);
     let is_wanted = is_plain && is_given && checks.is_empty() && (1..=ROWS_MAX).contains(&rows.len());
-    if !is_wanted || rows.iter().any(|row| row.content.len() != places.len()) {
+    if !is_wanted || rows.iter().any(|row| row.len() != places.len()) {
         return None;
     }
     let column = |(at, field): (usize, &std::sync::Arc<arrow_schema::Field>)| {
         let mut sources = (0..places.len()).filter(|&source| places[source] == at);
         match (sources.next(), sources.next()) {
             (Some(source), None) => {
-                let literals = rows.iter().map(|row| literal(&row.content[source])).collect::<Option<Vec<_>>>()?;
+                let literals = rows.iter().map(|row| literal(&row[source])).collect::<Option<Vec<_>>>()?;
                 column(field.data_type(), &literals)
             }
             (None, _) if target.rules().default_of(field.name()).is_none() => {
@@ -69,15 +72,12 @@ pub(super) fn literal_rows(target: &Target, places: &[usize], source: &ast::Quer
 }
 
 fn literal(expr: &Expr) -> Option<Literal<'_>> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Null => Some(Literal::Null),
-            Value::Boolean(value) => Some(Literal::Bool(*value)),
-            Value::Number(digits, false) => Some(Literal::Number(digits, false)),
-            Value::SingleQuotedString(text) => Some(Literal::Text(text)),
-            _ => None,
-        },
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match literal(expr)? {
+    match &expr.kind {
+        ExprKind::Literal(ast::Literal::Null) => Some(Literal::Null),
+        ExprKind::Literal(ast::Literal::Boolean(value)) => Some(Literal::Bool(*value)),
+        ExprKind::Literal(ast::Literal::Number(digits)) => Some(Literal::Number(digits, false)),
+        ExprKind::Literal(ast::Literal::String(text)) => Some(Literal::Text(text)),
+        ExprKind::Unary { op: UnaryOperator::Minus, operand } => match literal(operand)? {
             Literal::Number(digits, false) => Some(Literal::Number(digits, true)),
             _ => None,
         },

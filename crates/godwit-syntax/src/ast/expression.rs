@@ -287,7 +287,7 @@ pub enum IntervalUnit {
 }
 
 /// `[q.]* [EXCLUDE (…)] [REPLACE (…)] [RENAME (…)]`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wildcard {
     /// The table (or struct) whose columns are meant.
     pub qualifier: Option<ObjectName>,

@@ -228,7 +228,7 @@ impl Parser<'_> {
     /// The star and what it leaves out or replaces.
     fn wildcard(&mut self, qualifier: Option<ObjectName>, start: Span) -> Result<Expr> {
         self.expect_symbol(Symbol::Star)?;
-        let mut wildcard = Wildcard { qualifier, exclude: Vec::new(), replace: Vec::new(), rename: Vec::new() };
+        let mut wildcard = Wildcard { qualifier, ..Wildcard::default() };
         let has_list = |parser: &Self| parser.symbol_at(1) == Some(Symbol::LeftParen);
         if self.is(K::Exclude) || self.is(K::Except) && has_list(self) && self.is_name_at(2) {
             self.take();

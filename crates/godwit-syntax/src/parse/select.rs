@@ -197,6 +197,6 @@ impl Parser<'_> {
 
 /// The implied `*`.
 fn all_columns() -> SelectItem {
-    let wildcard = Wildcard { qualifier: None, exclude: Vec::new(), replace: Vec::new(), rename: Vec::new() };
+    let wildcard = Wildcard::default();
     SelectItem { expr: Expr { kind: ExprKind::Wildcard(Box::new(wildcard)), span: Span::NONE }, alias: None }
 }

@@ -190,8 +190,7 @@ impl Parser<'_> {
             }
             TokenKind::Symbol(Symbol::Star) if is_alone => {
                 self.take();
-                let wildcard =
-                    Wildcard { qualifier: None, exclude: Vec::new(), replace: Vec::new(), rename: Vec::new() };
+                let wildcard = Wildcard::default();
                 Ok(Expr { kind: ExprKind::Wildcard(Box::new(wildcard)), span: start })
             }
             _ => self.expr(),

@@ -22,7 +22,6 @@ mod worker;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use datafusion_expr::Expr;
 use godwit_common::Result;
 use godwit_exec::metrics::OperatorMetrics;
 use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
@@ -40,8 +39,6 @@ use worker::{ScanWorker, WorkerStage};
 pub(crate) struct TableScan {
     version: Arc<TableVersion>,
     request: ScanRequest,
-    /// The filters, split, over unqualified columns.
-    conjuncts: Vec<Expr>,
     stages: Vec<StagePlan>,
     started: OnceLock<Started>,
     next_morsel: AtomicUsize,
@@ -67,14 +64,12 @@ impl TableScan {
         query: &Arc<QueryContext>,
     ) -> Result<Arc<dyn Source>> {
         query.cancel.check()?;
-        let conjuncts = scan_filter::conjuncts(&request.filters)?;
-        let (schema, row_type) = (version.schema(), version.scan_type());
-        let stages = scan_filter::plan(schema, row_type, &conjuncts, &request.columns, &request.join_filters)?;
+        let row_type = version.scan_type();
+        let stages = scan_filter::plan(row_type, &request.filters, &request.columns, &request.join_filters);
         let metrics = OperatorMetrics::new(request.name.clone());
         Ok(Arc::new(ScanSource(Arc::new(Self {
             version,
             request,
-            conjuncts,
             stages,
             started: OnceLock::new(),
             next_morsel: AtomicUsize::new(0),
@@ -132,7 +127,7 @@ impl Source for ScanSource {
             .join_filters
             .iter()
             .filter_map(|filter| Some((scan.request.columns[filter.column], filter.range()?)));
-        let plan = plan::plan(&scan.version, &scan.conjuncts, &ranges.collect::<Vec<_>>(), &dictionaries);
+        let plan = plan::plan(&scan.version, &scan.request.filters, &ranges.collect::<Vec<_>>(), &dictionaries);
         query.rows_known.fetch_add(plan.rows, Ordering::Relaxed);
         query.rows_done.fetch_add(plan.rows_pruned, Ordering::Relaxed);
         if plan.groups_pruned > 0 {

@@ -4,13 +4,11 @@
 //! single text column is evaluated once per string of the dictionary; the codes of those that pass are a range, too, if
 //! they follow each other, as for comparisons and prefixes.
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::{Between, BinaryExpr};
-use datafusion_expr::{Expr, Operator};
 use godwit_common::{MemoryTag, Result};
-use godwit_exec::scan_filter::{Stage, StagePlan};
+use godwit_exec::scan_filter::{Condition, Stage, StagePlan};
 use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
+use godwit_plan::Comparison;
 use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, PhysicalType, RowType, ValueRange, Vector};
 
 use super::reader::Dictionaries;
@@ -59,13 +57,8 @@ impl PackedFilter {
             return Ok(passing.map(Self::of_passing));
         }
         match stage {
-            StagePlan::Predicate { conjuncts, .. } => {
-                let ranges = conjuncts.iter().map(|conjunct| range_of(conjunct, &row_type[column]));
-                let all: Option<Vec<ValueRange>> = ranges.collect();
-                let range = all.and_then(|ranges| {
-                    ranges.into_iter().reduce(|a, b| ValueRange { min: a.min.max(b.min), max: a.max.min(b.max) })
-                });
-                Ok(range.map(PackedFilter::Range))
+            StagePlan::Predicate { conditions, .. } => {
+                Ok(all_of(conditions, &row_type[column]).map(PackedFilter::Range))
             }
             StagePlan::Keys { .. } => Ok(None),
         }
@@ -139,38 +132,33 @@ fn passes_null(stage: &mut Stage) -> Result<bool> {
     Ok(stage.rows(&null)?.is_none_or(|rows| !rows.is_empty()))
 }
 
-/// The integers for which a conjunct over a column of this type is TRUE, if they are a range.
-fn range_of(conjunct: &Expr, ty: &ColumnType) -> Option<ValueRange> {
-    let of = |operator: Operator, literal: &ScalarValue| {
-        // Integers of different types, as decimals of other scales, don't compare as they are.
-        if literal.data_type() != ty.logical || !(ty.physical.is_integer() && ty.physical != PhysicalType::I128) {
-            return None;
-        }
-        let value = scalar_to_integer(literal)?;
-        let (low, high) = (i64::MIN as i128, u64::MAX as i128);
-        let (min, max) = match operator {
-            Operator::Eq => (value, value),
-            Operator::Lt => (low, value - 1),
-            Operator::LtEq => (low, value),
-            Operator::Gt => (value + 1, high),
-            Operator::GtEq => (value, high),
-            _ => return None,
-        };
-        Some(ValueRange { min, max })
-    };
-    match conjunct {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match (&**left, &**right) {
-            (Expr::Column(_), Expr::Literal(value, _)) => of(*op, value),
-            (Expr::Literal(value, _), Expr::Column(_)) => of(op.swap()?, value),
-            _ => None,
-        },
-        Expr::Between(Between { expr, negated: false, low, high }) => match (&**expr, &**low, &**high) {
-            (Expr::Column(_), Expr::Literal(low, _), Expr::Literal(high, _)) => {
-                let (low, high) = (of(Operator::GtEq, low)?, of(Operator::LtEq, high)?);
-                Some(ValueRange { min: low.min, max: high.max })
+/// The integers for which a condition on a column of this type is TRUE, if they are a range.
+fn range_of(condition: &Condition, ty: &ColumnType) -> Option<ValueRange> {
+    match condition {
+        Condition::Compare(_, comparison, literal) => {
+            // Integers of different types, as decimals of other scales, don't compare as they are.
+            if literal.data_type() != ty.logical || !(ty.physical.is_integer() && ty.physical != PhysicalType::I128) {
+                return None;
             }
-            _ => None,
-        },
+            let value = scalar_to_integer(literal)?;
+            let (low, high) = (i64::MIN as i128, u64::MAX as i128);
+            let (min, max) = match comparison {
+                Comparison::Equal => (value, value),
+                Comparison::Less => (low, value - 1),
+                Comparison::LessOrEqual => (low, value),
+                Comparison::Greater => (value + 1, high),
+                Comparison::GreaterOrEqual => (value, high),
+                Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct => return None,
+            };
+            Some(ValueRange { min, max })
+        }
+        Condition::All(parts) => all_of(parts, ty),
         _ => None,
     }
+}
+
+/// The integers for which all conditions on a column are TRUE, if they are a range.
+fn all_of(conditions: &[Condition], ty: &ColumnType) -> Option<ValueRange> {
+    let ranges: Option<Vec<ValueRange>> = conditions.iter().map(|condition| range_of(condition, ty)).collect();
+    ranges?.into_iter().reduce(|a, b| ValueRange { min: a.min.max(b.min), max: a.max.min(b.max) })
 }

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion_common::ScalarValue;
-use datafusion_expr::Expr;
-use godwit_exec::scan_filter::{Bounds, refuted};
+use godwit_exec::scan_filter::{Bounds, Conjunct, refuted};
 use godwit_expression::scalar_from_integer;
 use godwit_storage::table::RowGroup;
 use godwit_vector::{Chunk, PhysicalType, ValueRange};
@@ -46,7 +45,7 @@ pub(crate) struct ScanPlan {
 /// Plans a scan. `key_ranges` are columns and the ranges of the keys that joins look for in them.
 pub(super) fn plan(
     version: &TableVersion,
-    filters: &[Expr],
+    filters: &[Conjunct],
     key_ranges: &[(usize, ValueRange)],
     dictionaries: &Dictionaries,
 ) -> ScanPlan {
@@ -58,8 +57,7 @@ pub(super) fn plan(
         let rows = group.rows as usize;
         plan.rows += rows as u64;
         let bounds = |column: usize| bounds(version, group, column, dictionaries);
-        let by_name = |name: &str| bounds(version.schema().index_of(name).ok()?);
-        let is_refuted = filters.iter().any(|filter| refuted(filter, &by_name))
+        let is_refuted = filters.iter().any(|filter| refuted(&filter.condition, &bounds))
             || key_ranges.iter().any(|&(column, range)| bounds(column).is_some_and(|bounds| bounds.excludes(range)));
         if is_refuted {
             plan.groups_pruned += 1;

@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use godwit_catalog::{CatalogEntry, SCHEMA, ViewDefinition};
 use godwit_common::{Error, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
-use godwit_sql::{CatalogEntry, Planner, SCHEMA, ViewDefinition};
 use godwit_storage::table::{Load, Main};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
@@ -226,9 +226,8 @@ impl Store {
             put_table(&mut tables, &super::key(&name), Some(version));
         }
         for _ in 0..bytes.u32()? {
-            let (name, statement) = (bytes.text()?, bytes.text()?);
-            let view = Planner::parse_view(name, SCHEMA, statement)
-                .map_err(|error| Error::corrupt(format!("the view {name} can't be read: {}", error.message())))?;
+            let (name, statement) = (bytes.text()?.to_owned(), bytes.text()?.to_owned());
+            let view = ViewDefinition { name, schema: SCHEMA.to_owned(), database: None, statement };
             self.catalog.create_view(Arc::new(view), false)?;
         }
         // Files of format 1 end here.

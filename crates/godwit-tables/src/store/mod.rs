@@ -24,11 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
+use godwit_catalog::{Catalog, CatalogEntry, TableRules, schema_key, split_name};
 use godwit_common::{Error, ErrorKind, Named, Result};
 use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
 use godwit_io::{DiskSystem, FileSystem};
 use godwit_memory::BufferManager;
-use godwit_sql::{Catalog, CatalogEntry, TableRules, schema_key, split_name};
 use godwit_storage::block::Blocks;
 use godwit_storage::file::{DatabaseFile, StreamPointer};
 use godwit_storage::log::{Log, LogEnd};

@@ -20,10 +20,13 @@
 use std::sync::Arc;
 
 use arrow_schema::Field;
+use godwit_catalog::{
+    Catalog, CatalogEntry, GeneratedColumn, MacroDefinition, SCHEMA, Sequence, TableRules, TypeDefinition,
+    ViewDefinition, full_name_of_key, schema_of_key,
+};
 use godwit_common::{Error, Result};
 use godwit_encoding::{EncodingChoice, Part, PartHeader, ROW_GROUP_ROWS, encode};
 use godwit_memory::BufferManager;
-use godwit_sql::{Catalog, CatalogEntry, GeneratedColumn, Planner, SCHEMA, Sequence, TableRules, schema_of_key};
 use godwit_storage::block::Blocks;
 use godwit_storage::table::{Main, read_fields, write_fields};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
@@ -56,6 +59,12 @@ enum Kind {
         statement: String,
     },
     DropView,
+    /// A macro, by the statement that made it; it replaces another one.
+    CreateMacro(String),
+    DropMacro,
+    /// A type, by what it is; it replaces another one.
+    CreateType(String),
+    DropType,
     CreateSchema,
     DropSchema,
     CreateSequence(Arc<Sequence>),
@@ -101,12 +110,16 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
                 push(Kind::CreateView { schema: view.schema.clone(), statement: view.statement.clone() });
             }
             (Some(CatalogEntry::View(_)), None) => push(Kind::DropView),
+            (_, Some(CatalogEntry::Macro(definition))) => push(Kind::CreateMacro(definition.statement.clone())),
+            (Some(CatalogEntry::Macro(_)), None) => push(Kind::DropMacro),
+            (_, Some(CatalogEntry::Type(definition))) => push(Kind::CreateType(definition.sql.clone())),
+            (Some(CatalogEntry::Type(_)), None) => push(Kind::DropType),
             (Some(CatalogEntry::Schema(_)), Some(CatalogEntry::Schema(_))) => {}
             (_, Some(CatalogEntry::Schema(_))) => push(Kind::CreateSchema),
             (Some(CatalogEntry::Schema(_)), None) => push(Kind::DropSchema),
             (_, Some(CatalogEntry::Sequence(sequence))) => push(Kind::CreateSequence(sequence.clone())),
             (Some(CatalogEntry::Sequence(_)), None) => push(Kind::DropSequence),
-            _ => {}
+            (_, Some(CatalogEntry::Table(_))) | (Some(CatalogEntry::Table(_)) | None, None) => {}
         }
     }
     Ok(changes)
@@ -127,6 +140,8 @@ pub(super) fn rest_of<'a>(
                 let kind = Kind::CreateView { schema: view.schema.clone(), statement: view.statement.clone() };
                 (view.name.clone(), kind)
             }
+            CatalogEntry::Macro(definition) => (key, Kind::CreateMacro(definition.statement.clone())),
+            CatalogEntry::Type(definition) => (key, Kind::CreateType(definition.sql.clone())),
             CatalogEntry::View(_) | CatalogEntry::Table(_) => continue,
         };
         changes.push(Change { name, kind });
@@ -216,10 +231,20 @@ impl Change {
             }
             Kind::DropTable => known().map(|_| Slot::default())?,
             Kind::CreateView { schema, statement } => {
-                let view = Arc::new(Planner::parse_view(&name, &schema, &statement)?);
-                Slot { table: None, entry: Some(CatalogEntry::View(view)) }
+                let view = ViewDefinition { name, schema, database: None, statement };
+                Slot { table: None, entry: Some(CatalogEntry::View(Arc::new(view))) }
             }
-            Kind::DropView | Kind::DropSchema | Kind::DropSequence => Slot::default(),
+            Kind::CreateMacro(statement) => {
+                let definition = MacroDefinition { name: full_name_of_key(&name).to_owned(), statement };
+                Slot { table: None, entry: Some(CatalogEntry::Macro(Arc::new(definition))) }
+            }
+            Kind::CreateType(sql) => {
+                let definition = TypeDefinition { name: full_name_of_key(&name).to_owned(), sql };
+                Slot { table: None, entry: Some(CatalogEntry::Type(Arc::new(definition))) }
+            }
+            Kind::DropView | Kind::DropMacro | Kind::DropType | Kind::DropSchema | Kind::DropSequence => {
+                Slot::default()
+            }
             Kind::CreateSequence(sequence) => Slot::of_sequence(sequence),
             Kind::SetNext(next) => match entry {
                 Some(CatalogEntry::Sequence(sequence)) => {
@@ -267,6 +292,16 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
                 put_bytes(&mut out, statement.as_bytes());
             }
             Kind::DropView => begin(&mut out, 6, name),
+            Kind::CreateMacro(statement) => {
+                begin(&mut out, 17, name);
+                put_bytes(&mut out, statement.as_bytes());
+            }
+            Kind::DropMacro => begin(&mut out, 18, name),
+            Kind::CreateType(sql) => {
+                begin(&mut out, 19, name);
+                put_bytes(&mut out, sql.as_bytes());
+            }
+            Kind::DropType => begin(&mut out, 20, name),
             Kind::CreateSchema => begin(&mut out, 10, name),
             Kind::DropSchema => begin(&mut out, 11, name),
             Kind::CreateSequence(sequence) => {
@@ -334,6 +369,10 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
             14 => Kind::DropSequence,
             15 => Kind::SetNext(read_next(&mut bytes)?),
             16 => Kind::SetGenerated(read_generated(&mut bytes)?),
+            17 => Kind::CreateMacro(bytes.text()?.to_owned()),
+            18 => Kind::DropMacro,
+            19 => Kind::CreateType(bytes.text()?.to_owned()),
+            20 => Kind::DropType,
             _ => return Err(Error::corrupt("the log has a change of an unknown kind")),
         };
         changes.push(Change { name, kind });

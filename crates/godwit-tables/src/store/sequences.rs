@@ -10,8 +10,8 @@
 
 use std::sync::{Arc, Weak};
 
+use godwit_catalog::{CatalogEntry, Sequence, SequenceDefinition, SequenceKeeper};
 use godwit_common::{Error, Result};
-use godwit_sql::{CatalogEntry, Sequence, SequenceDefinition, SequenceKeeper};
 use godwit_storage::wire::{Reader, put_u64};
 
 use super::{Store, key, record};

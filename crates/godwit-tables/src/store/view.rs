@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use godwit_sql::{Catalog, CatalogEntry, SchemaDefinition, Sequence};
+use godwit_catalog::{Catalog, CatalogEntry, SchemaDefinition, Sequence};
 
 use crate::version::TableVersion;
 
@@ -48,6 +48,8 @@ impl Slot {
             (None, None, Some(CatalogEntry::Table(a)), Some(CatalogEntry::Table(b))) => Arc::ptr_eq(a, b),
             (None, None, Some(CatalogEntry::Sequence(a)), Some(CatalogEntry::Sequence(b))) => Arc::ptr_eq(a, b),
             (None, None, Some(CatalogEntry::Schema(a)), Some(CatalogEntry::Schema(b))) => Arc::ptr_eq(a, b),
+            (None, None, Some(CatalogEntry::Macro(a)), Some(CatalogEntry::Macro(b))) => Arc::ptr_eq(a, b),
+            (None, None, Some(CatalogEntry::Type(a)), Some(CatalogEntry::Type(b))) => Arc::ptr_eq(a, b),
             (None, None, None, None) => true,
             _ => false,
         }

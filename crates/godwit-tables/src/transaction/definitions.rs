@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_schema::Field;
+use godwit_catalog::{
+    AlterPlan, CatalogEntry, GeneratedKind, MacroDefinition, SCHEMA, Sequence, SequenceDefinition, TableRules,
+    TypeDefinition, ViewDefinition, full_name_of_key, macro_key, schema_key, sequences_in, split_name, type_key,
+};
 use godwit_common::{Error, Named, Result};
 use godwit_encoding::EncodingChoice;
-use godwit_sql::{
-    AlterPlan, CatalogEntry, GeneratedKind, SCHEMA, Sequence, SequenceDefinition, TableRules, ViewDefinition,
-    schema_key, sequences_in, split_name,
-};
 use godwit_storage::table::Main;
 
 use super::{Own, Slot, Transaction, key};
@@ -132,7 +132,7 @@ impl Transaction {
         }
         let entries = view.catalog.entries().into_iter().map(|(full, _)| full);
         let inside: Vec<String> =
-            entries.filter(|full| full != &schema_key(name) && split_name(full).0 == name).collect();
+            entries.filter(|full| full != &schema_key(name) && split_name(full_name_of_key(full)).0 == name).collect();
         if let Some(first) = inside.first().filter(|_| !cascade) {
             return Err(Error::user(format!("the schema {name} isn't empty: it has {first}"))
                 .with_hint(format!("DROP SCHEMA {name} CASCADE drops what is in it, too")));
@@ -189,6 +189,50 @@ impl Transaction {
         enter_schema(&mut state.own, &view.name)?;
         state.own.view.catalog.snapshot().create_view(view.clone(), or_replace)?;
         state.own.put(key, Slot { table: None, entry: Some(CatalogEntry::View(view)) });
+        Ok(())
+    }
+
+    /// Makes a macro.
+    pub fn create_macro(&self, definition: Arc<MacroDefinition>, or_replace: bool) -> Result<()> {
+        let name = definition.name.clone();
+        self.create_text(&name, macro_key(&name), CatalogEntry::Macro(definition), or_replace)
+    }
+
+    /// Makes a type.
+    pub fn create_type(&self, definition: Arc<TypeDefinition>, or_replace: bool) -> Result<()> {
+        let name = definition.name.clone();
+        self.create_text(&name, type_key(&name), CatalogEntry::Type(definition), or_replace)
+    }
+
+    /// Removes a macro.
+    pub fn drop_macro(&self, name: &str) -> Result<()> {
+        self.drop_text("macro", name, &macro_key(name))
+    }
+
+    /// Removes a type. Whoever uses it has a copy.
+    pub fn drop_type(&self, name: &str) -> Result<()> {
+        self.drop_text("type", name, &type_key(name))
+    }
+
+    fn create_text(&self, name: &str, as_key: String, entry: CatalogEntry, or_replace: bool) -> Result<()> {
+        let mut state = self.changeable()?;
+        enter_schema(&mut state.own, name)?;
+        let key = key(&as_key);
+        if !or_replace && state.own.view.get(&key).entry.is_some() {
+            return Err(Error::user(format!("{name} exists already"))
+                .with_hint("use CREATE OR REPLACE to replace it, or choose another name"));
+        }
+        state.own.put(key, Slot { table: None, entry: Some(entry) });
+        Ok(())
+    }
+
+    fn drop_text(&self, kind: &str, name: &str, as_key: &str) -> Result<()> {
+        let mut state = self.changeable()?;
+        let key = key(as_key);
+        if state.own.view.get(&key).entry.is_none() {
+            return Err(Error::user(format!("no {kind} named {name}")));
+        }
+        state.own.put(key, Slot::default());
         Ok(())
     }
 

@@ -21,9 +21,9 @@ mod merge;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use godwit_catalog::Catalog;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
-use godwit_sql::Catalog;
 use godwit_storage::table::Load;
 use godwit_vector::Vector;
 use parking_lot::{Mutex, MutexGuard};

@@ -49,26 +49,6 @@ pub fn run_corpus(label: &str, config: &Config) -> Evidence {
     evidence
 }
 
-/// Runs all files as [`run_corpus`] does; those in `not_yet`, and no others, fail. Gives the number of files that pass.
-#[allow(dead_code, reason = "not every test program has this world")]
-pub fn run_corpus_but(label: &str, config: &Config, not_yet: &[&str]) -> usize {
-    let data = data::Folder::new();
-    let mut evidence = Evidence::default();
-    let (mut passed, mut failures, mut mended) = (0, Vec::new(), Vec::new());
-    for (name, text) in corpus_files() {
-        let script = text.replace("$data", &data.path().display().to_string());
-        match (run_file(label, config, &name, &script, &mut evidence), not_yet.contains(&name.as_str())) {
-            (Ok(()), false) => passed += 1,
-            (Err(_), true) => {}
-            (Ok(()), true) => mended.push(name),
-            (Err(failure), false) => failures.push(failure),
-        }
-    }
-    assert!(failures.is_empty(), "{} files failed in the world '{label}':\n{}", failures.len(), failures.join("\n"));
-    assert!(mended.is_empty(), "these files pass in the world '{label}' now: {mended:?}");
-    passed
-}
-
 /// Runs one file on a new database; afterwards nothing may be left in its folder for intermediates.
 fn run_file(label: &str, config: &Config, name: &str, script: &str, evidence: &mut Evidence) -> Result<(), String> {
     let temp_directory = tempfile::tempdir().expect("a temporary folder can be made");

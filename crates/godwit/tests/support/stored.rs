@@ -18,7 +18,8 @@ const TABLES: [&str; 3] = ["numbers", "types", "empty"];
 /// Where they are.
 const SCHEMA: &str = "stored";
 /// How statements begin that change the connection only, or end with it.
-const STATEFUL: [&str; 7] = ["SET ", "BEGIN", "START ", "USE ", "ATTACH ", "CREATE TEMP", "CREATE OR REPLACE TEMP"];
+const STATEFUL: [&str; 8] =
+    ["SET ", "BEGIN", "START ", "USE ", "ATTACH ", "CREATE TEMP", "CREATE OR REPLACE TEMP", "PREPARE "];
 
 /// Runs the files that have rows in a database, stored as `encoding` says where types allow it, or else as Godwit chooses.
 pub fn run_stored(config: &Config, encoding: Option<&str>) {

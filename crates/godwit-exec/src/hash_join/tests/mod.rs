@@ -4,11 +4,9 @@ mod naive;
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema};
-use datafusion_common::DFSchema;
-use datafusion_expr::col;
+use arrow_schema::DataType;
 use godwit_common::Result;
-use godwit_expression::{CompileContext, Expression, Predicate};
+use godwit_expression::{Expression, Predicate};
 use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, Vector};
 use proptest::prelude::*;
@@ -19,7 +17,7 @@ use super::*;
 use crate::operators::NothingSink;
 use crate::pipeline::Pipeline;
 use crate::testing::{
-    COLLISIONS, Chunks, Collected, ForEachChunk, Random, Row, World, column_type, pipeline, random_vector, run,
+    COLLISIONS, Chunks, Collected, ForEachChunk, Random, Row, World, column_type, is_less, pipeline, random_vector, run,
 };
 use naive::{NaiveJoin, sorted};
 
@@ -147,17 +145,9 @@ impl Case {
 
     /// Number of the probe row < number of the build row.
     fn residual(&self) -> Option<Predicate> {
-        let row_type = self.row_type();
-        let fields = ["p", "b"].into_iter().flat_map(|side| {
-            let field = move |(i, ty): (usize, &ColumnType)| Field::new(format!("{side}{i}"), ty.logical.clone(), true);
-            row_type.iter().enumerate().map(field).collect::<Vec<_>>()
-        });
-        let schema = DFSchema::try_from(Schema::new(fields.collect::<Vec<_>>())).unwrap();
-        let number = self.key_types.len();
-        let expr = col(format!("p{number}")).lt(col(format!("b{number}")));
+        let (row_type, number) = (self.row_type(), self.key_types.len());
         let input: RowType = row_type.iter().chain(&row_type).cloned().collect();
-        let compiled = Expression::compile(&expr, &schema, &input, &CompileContext::default()).unwrap();
-        self.residual.then(|| Predicate::new(vec![compiled]))
+        self.residual.then(|| is_less(number, row_type.len() + number, &input))
     }
 
     fn is_valid(&self) -> bool {

@@ -66,11 +66,24 @@ impl Pusher<'_, '_> {
             return Ok(no_rows(plan, columns));
         }
         let id = map_subqueries(plan, id, &mut |plan, subquery| self.push(plan, subquery.plan, Conditions::default()))?;
-        match plan.node(id).clone() {
-            Node::Filter { input, conditions } => self.push_into_filter(plan, input, conditions, all, rejected),
-            Node::Project(project) => self.push_through_project(plan, project, all, &rejected),
-            Node::Join(join) => self.push_into_join(plan, join, Conditions { all, rejected }),
-            Node::Scan(scan) => Ok(self.push_into_scan(plan, id, scan, all)),
+        match plan.node(id) {
+            Node::Filter { input, conditions } => {
+                let (input, conditions) = (*input, conditions.clone());
+                self.push_into_filter(plan, input, conditions, all, rejected)
+            }
+            Node::Project(project) if !all.is_empty() || !rejected.is_empty() => {
+                let project = project.clone();
+                self.push_through_project(plan, project, all, &rejected)
+            }
+            Node::Join(join) => {
+                let join = join.clone();
+                self.push_into_join(plan, join, Conditions { all, rejected })
+            }
+            Node::Scan(_) if all.is_empty() => Ok(id),
+            Node::Scan(scan) => {
+                let scan = scan.clone();
+                Ok(self.push_into_scan(plan, id, scan, all))
+            }
             Node::Sort { .. } => {
                 let mut carried = Some(Conditions { all, rejected });
                 with_inputs(plan, id, &mut |plan, input| self.push(plan, input, carried.take().unwrap_or_default()))
@@ -148,6 +161,9 @@ impl Pusher<'_, '_> {
 
     /// Into each input what uses only columns that pass through the node; the rest stays above.
     fn push_by_columns(&mut self, plan: &mut Plan, id: NodeId, conditions: Vec<Expr>) -> Result<NodeId> {
+        if conditions.is_empty() {
+            return with_inputs(plan, id, &mut |plan, input| self.push(plan, input, Conditions::default()));
+        }
         let passage = self.passage(plan, id);
         let (below, above): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|condition| {
             let used = used_columns(plan, [condition]);

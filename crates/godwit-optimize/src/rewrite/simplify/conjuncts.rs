@@ -15,27 +15,47 @@ use crate::properties::Ranges;
 
 /// The same conjuncts without those that others imply; FALSE alone if they contradict each other.
 pub(crate) fn simplify_conjuncts(conjuncts: Vec<Expr>, ranges: &Ranges) -> Vec<Expr> {
-    let mut seen = HashSet::new();
-    let is_new = |conjunct: &Expr| conjunct.is_volatile() || seen.insert(conjunct.clone());
-    let conjuncts: Vec<Expr> = conjuncts.into_iter().flat_map(Expr::into_conjuncts).filter(is_new).collect();
-    let mut bounds: HashMap<&Expr, Bounds<'_>> = HashMap::new();
-    for (position, conjunct) in conjuncts.iter().enumerate() {
-        if let Some((value, test)) = test_of(conjunct) {
-            bounds.entry(value).or_default().tests.push((position, test));
-        }
-    }
-    let mut kept: Vec<Option<Expr>> = conjuncts.iter().cloned().map(Some).collect();
-    for (value, bounds) in &bounds {
-        let proven = value.as_column().and_then(|column| ranges.get(column));
-        if !bounds.apply(value, proven, &mut kept) {
-            return vec![Expr::boolean(false)];
-        }
-    }
-    let kept: Vec<Expr> = kept.into_iter().flatten().collect();
+    let conjuncts: Vec<Expr> = conjuncts.into_iter().flat_map(Expr::into_conjuncts).collect();
+    let Some(verdicts) = verdicts(&conjuncts, ranges) else { return vec![Expr::boolean(false)] };
+    let kept = conjuncts.into_iter().zip(verdicts).filter_map(|(conjunct, verdict)| match verdict {
+        Verdict::Keep => Some(conjunct),
+        Verdict::Drop => None,
+        Verdict::Replace(other) => Some(other),
+    });
+    let kept: Vec<Expr> = kept.collect();
     match kept.iter().any(|conjunct| matches!(conjunct.kind, ExprKind::Literal(_))) {
         true => vec![Expr::boolean(false)],
         false => kept,
     }
+}
+
+/// What becomes of a conjunct.
+enum Verdict {
+    Keep,
+    Drop,
+    Replace(Expr),
+}
+
+/// A verdict for each conjunct; `None` if no row passes all.
+fn verdicts(conjuncts: &[Expr], ranges: &Ranges) -> Option<Vec<Verdict>> {
+    let mut verdicts = Vec::with_capacity(conjuncts.len());
+    let mut seen = HashSet::new();
+    let mut bounds: HashMap<&Expr, Bounds<'_>> = HashMap::new();
+    for (position, conjunct) in conjuncts.iter().enumerate() {
+        if conjuncts.len() > 1 && !conjunct.is_volatile() && !seen.insert(conjunct) {
+            verdicts.push(Verdict::Drop);
+            continue;
+        }
+        verdicts.push(Verdict::Keep);
+        if let Some((value, test)) = test_of(conjunct) {
+            bounds.entry(value).or_default().tests.push((position, test));
+        }
+    }
+    let passes = bounds.iter().all(|(value, bounds)| {
+        let proven = value.as_column().and_then(|column| ranges.get(column));
+        bounds.apply(value, proven, &mut verdicts)
+    });
+    passes.then_some(verdicts)
 }
 
 /// What a conjunct asks of a value.
@@ -67,11 +87,10 @@ struct Bounds<'e> {
 
 impl Bounds<'_> {
     /// Takes out what is implied; false if no value passes all tests.
-    fn apply(&self, value: &Expr, proven: Option<ValueRange>, kept: &mut [Option<Expr>]) -> bool {
-        let ty = &value.ty;
-        match self.candidates(ty) {
-            Some((position, candidates)) => self.apply_candidates(value, position, candidates, kept),
-            None => self.apply_range(value, proven, kept),
+    fn apply(&self, value: &Expr, proven: Option<ValueRange>, verdicts: &mut [Verdict]) -> bool {
+        match self.candidates(&value.ty) {
+            Some((position, candidates)) => self.apply_candidates(value, position, candidates, verdicts),
+            None => self.apply_range(value, proven, verdicts),
         }
     }
 
@@ -82,27 +101,41 @@ impl Bounds<'_> {
             Test::In(list) => Some((*position, list.clone())),
             Test::Compare(..) => None,
         });
-        let (position, list) = lists.min_by_key(|(_, list)| list.len())?;
-        let passes = |value: &&Value| self.tests.iter().all(|(_, test)| test.passes(value, ty));
-        Some((position, list.into_iter().filter(passes).collect()))
+        let (at, list) = lists.min_by_key(|(_, list)| list.len())?;
+        let low = self.tightest([Comparison::Greater, Comparison::GreaterOrEqual], Ordering::Greater, ty);
+        let high = self.tightest([Comparison::Less, Comparison::LessOrEqual], Ordering::Less, ty);
+        let is_inside = |value: &Value| {
+            let bounds = low.iter().chain(&high);
+            bounds.into_iter().all(|(_, comparison, bound)| holds(*comparison, compare_values(value, bound, ty)))
+        };
+        let others: Vec<Sorted<'_>> =
+            self.tests.iter().filter(|(position, _)| *position != at).filter_map(|(_, test)| test.sorted(ty)).collect();
+        let excluded = self.tests.iter().filter_map(|(_, test)| match test {
+            Test::Compare(Comparison::NotEqual, value) => Some(*value),
+            _ => None,
+        });
+        let excluded = Sorted::new(excluded.collect(), ty);
+        let passes = |value: &&Value| {
+            is_inside(value) && !excluded.contains(value) && others.iter().all(|list| list.contains(value))
+        };
+        Some((at, list.into_iter().filter(passes).collect()))
     }
 
-    fn apply_candidates(&self, value: &Expr, at: usize, candidates: Vec<&Value>, kept: &mut [Option<Expr>]) -> bool {
+    fn apply_candidates(&self, value: &Expr, at: usize, candidates: Vec<&Value>, verdicts: &mut [Verdict]) -> bool {
         if candidates.is_empty() {
             return false;
         }
         let literal = |constant: &&Value| Expr::literal((*constant).clone(), value.ty.clone());
-        let unchanged = match kept[at].as_ref().map(|conjunct| &conjunct.kind) {
-            Some(ExprKind::InList(_, list)) => list.len() == candidates.len(),
-            _ => true,
-        };
-        for (position, _) in &self.tests {
-            if *position != at {
-                kept[*position] = None;
+        let mut before = 0;
+        for (position, test) in &self.tests {
+            match test {
+                _ if *position != at => verdicts[*position] = Verdict::Drop,
+                Test::In(list) => before = list.len(),
+                Test::Compare(..) => before = 1,
             }
         }
-        if !unchanged {
-            kept[at] = Some(match candidates.as_slice() {
+        if candidates.len() < before {
+            verdicts[at] = Verdict::Replace(match candidates.as_slice() {
                 [one] => Expr::compare(Comparison::Equal, value.clone(), literal(one)),
                 _ => {
                     let list = candidates.iter().map(literal).collect();
@@ -114,7 +147,7 @@ impl Bounds<'_> {
     }
 
     /// Keeps the tightest bound of each side.
-    fn apply_range(&self, value: &Expr, proven: Option<ValueRange>, kept: &mut [Option<Expr>]) -> bool {
+    fn apply_range(&self, value: &Expr, proven: Option<ValueRange>, verdicts: &mut [Verdict]) -> bool {
         let ty = &value.ty;
         let low = self.tightest([Comparison::Greater, Comparison::GreaterOrEqual], Ordering::Greater, ty);
         let high = self.tightest([Comparison::Less, Comparison::LessOrEqual], Ordering::Less, ty);
@@ -133,13 +166,16 @@ impl Bounds<'_> {
                 _ => &None,
             };
             if best.as_ref().is_some_and(|(best, _, _)| best != position) {
-                kept[*position] = None;
+                verdicts[*position] = Verdict::Drop;
                 continue;
             }
             match proven.and_then(|range| decide(*comparison, constant, range)) {
                 Some(false) => return false,
                 Some(true) => {
-                    kept[*position] = value.nullable.then(|| value.clone().is_null().negated());
+                    verdicts[*position] = match value.nullable {
+                        true => Verdict::Replace(value.clone().is_null().negated()),
+                        false => Verdict::Drop,
+                    };
                 }
                 None => {}
             }
@@ -172,12 +208,34 @@ impl Bounds<'_> {
     }
 }
 
-impl Test<'_> {
-    fn passes(&self, value: &Value, ty: &SqlType) -> bool {
+impl<'e> Test<'e> {
+    /// The only values that pass, if they are listed.
+    fn sorted<'t>(&self, ty: &'t SqlType) -> Option<Sorted<'t>>
+    where
+        'e: 't,
+    {
         match self {
-            Test::Compare(comparison, constant) => holds(*comparison, compare_values(value, constant, ty)),
-            Test::In(list) => list.iter().any(|item| compare_values(value, item, ty).is_eq()),
+            Test::Compare(Comparison::Equal, value) => Some(Sorted::new(vec![*value], ty)),
+            Test::In(list) => Some(Sorted::new(list.clone(), ty)),
+            Test::Compare(..) => None,
         }
+    }
+}
+
+/// Values of a type, to be searched.
+struct Sorted<'t> {
+    values: Vec<&'t Value>,
+    ty: &'t SqlType,
+}
+
+impl<'t> Sorted<'t> {
+    fn new(mut values: Vec<&'t Value>, ty: &'t SqlType) -> Self {
+        values.sort_by(|a, b| compare_values(a, b, ty));
+        Self { values, ty }
+    }
+
+    fn contains(&self, value: &Value) -> bool {
+        self.values.binary_search_by(|known| compare_values(known, value, self.ty)).is_ok()
     }
 }
 

@@ -103,8 +103,13 @@ fn simplify_node(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, ranges:
         return id;
     }
     let mut simplifier = Simplifier::over_inputs(plan, context, id);
-    let node = plan.node(id).clone();
-    let node = match node {
+    let node = plan.node(id);
+    if let Node::Filter { .. } | Node::Scan(_) | Node::Join(_) = node {
+        // Conditions are looked at together.
+    } else if simplifier.is_simple_node(node) {
+        return id;
+    }
+    let node = match node.clone() {
         Node::Filter { input, conditions } => {
             let conditions = simplifier.conditions(conditions, ranges);
             if conditions.is_empty() {
@@ -163,6 +168,23 @@ impl<'a> Simplifier<'a> {
         Self { functions: context.functions, known, nullable, bound: HashMap::new() }
     }
 
+    /// Does no rule change an expression of the node?
+    fn is_simple_node(&self, node: &Node) -> bool {
+        let mut is_simple = true;
+        node.for_each_expr(&mut |expr| is_simple = is_simple && self.is_simple(expr));
+        is_simple
+    }
+
+    /// Is it what [`Self::simplify`] makes of it?
+    fn is_simple(&self, expr: &Expr) -> bool {
+        !expr.any(|part| match part.kind {
+            ExprKind::Literal(_) | ExprKind::Parameter(_) => false,
+            // A value with a name has to be seen before what it is used in.
+            ExprKind::Let { .. } => true,
+            _ => self.nullability(part) != part.nullable || self.simpler(part).is_some(),
+        })
+    }
+
     /// The simplest form of an expression.
     pub(crate) fn simplify(&mut self, expr: Expr) -> Expr {
         let expr = self.with_simple_parts(expr);
@@ -172,13 +194,19 @@ impl<'a> Simplifier<'a> {
 
     fn apply_rules(&mut self, mut expr: Expr) -> Expr {
         for _ in 0..ROUNDS_MAX {
-            let simpler = fold(&expr, self.functions).or_else(|| RULES.iter().find_map(|(_, apply)| apply(&expr)));
-            match simpler {
+            match self.simpler(&expr) {
                 Some(simpler) => expr = simpler.at(expr.span),
                 None => break,
             }
         }
         expr
+    }
+
+    fn simpler(&self, expr: &Expr) -> Option<Expr> {
+        if let ExprKind::Column(_) | ExprKind::Literal(_) | ExprKind::Parameter(_) = expr.kind {
+            return None;
+        }
+        fold(expr, self.functions).or_else(|| RULES.iter().find_map(|(_, apply)| apply(expr)))
     }
 
     fn with_simple_parts(&mut self, expr: Expr) -> Expr {
@@ -192,12 +220,16 @@ impl<'a> Simplifier<'a> {
     }
 
     fn with_nullability(&self, expr: Expr) -> Expr {
-        let nullable = match &expr.kind {
+        Expr { nullable: self.nullability(&expr), ..expr }
+    }
+
+    /// May the value be NULL, by what is known of its parts?
+    fn nullability(&self, expr: &Expr) -> bool {
+        match &expr.kind {
             ExprKind::Column(column) if self.known.contains(*column) => self.nullable.contains(*column),
             ExprKind::Column(column) => self.bound.get(column).copied().unwrap_or(expr.nullable),
-            _ => nullable_by(&expr, &mut |part| part.nullable),
-        };
-        Expr { nullable, ..expr }
+            _ => nullable_by(expr, &mut |part| part.nullable),
+        }
     }
 
     /// The conjuncts of a condition: none if it is TRUE for all rows, FALSE alone if it is for none.

@@ -16,7 +16,7 @@ use godwit_types::{SqlType, Value};
 
 use super::Context;
 use crate::passes::run;
-use crate::{JoinOrder, Pass};
+use crate::{JoinOrder, OptimizerSettings, Pass};
 
 /// A plan in the making. All columns are INTEGERs.
 #[derive(Default)]
@@ -169,7 +169,7 @@ fn after(plan: &Plan, passes: &[Pass]) -> String {
 
 fn rewritten(plan: &Plan, passes: &[Pass]) -> Plan {
     let mut rewritten = plan.clone();
-    let mut context = Context::new(&TestFunctions, &|| Ok(()));
+    let mut context = Context::new(&TestFunctions, &OptimizerSettings::default());
     for &pass in passes {
         run(pass, &mut rewritten, &mut context, JoinOrder::default()).unwrap();
     }

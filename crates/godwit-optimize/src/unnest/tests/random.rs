@@ -3,6 +3,7 @@
 use godwit_common::ErrorKind;
 use godwit_reference::{TestFunctions, agree, evaluate, random_plan, validate};
 
+use crate::OptimizerSettings;
 use crate::unnest::check::nested;
 use crate::unnest::unnest;
 
@@ -16,7 +17,7 @@ fn random_plans_keep_their_rows() {
     for seed in 0..seeds {
         let before = random_plan(seed);
         let mut after = before.clone();
-        match unnest(&mut after, &TestFunctions) {
+        match unnest(&mut after, &TestFunctions, &OptimizerSettings::default()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 unsupported += 1;

@@ -1,0 +1,209 @@
+//! The names that one database knows: schemas, tables, views and sequences.
+//!
+//! Names are full names (`names.rs`), case-insensitive (kept in lower case), as unquoted SQL names are. A view is
+//! kept as text and bound anew at each use, so it follows its tables. Safe to share between threads.
+//!
+//! A [snapshot](Catalog::snapshot) costs nothing until one of both changes: statements are planned with one, transactions
+//! have one of their own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use godwit_common::{Error, Result};
+use parking_lot::RwLock;
+
+use crate::names::{SCHEMA, nearest, schema_key, schema_of_key};
+use crate::{Sequence, TableDefinition};
+
+/// What a database knows, by full name.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    entries: RwLock<Arc<Entries>>,
+}
+
+type Entries = BTreeMap<String, CatalogEntry>;
+
+/// What a name stands for.
+#[derive(Debug, Clone)]
+pub enum CatalogEntry {
+    /// A table.
+    Table(Arc<TableDefinition>),
+    /// A view.
+    View(Arc<ViewDefinition>),
+    /// A macro, under its [`macro_key`](crate::names::macro_key).
+    Macro(Arc<MacroDefinition>),
+    /// A type, under its [`type_key`](crate::names::type_key).
+    Type(Arc<TypeDefinition>),
+    /// A sequence.
+    Sequence(Arc<Sequence>),
+    /// A schema other than main, under its [`schema_key`].
+    Schema(Arc<SchemaDefinition>),
+}
+
+/// A schema. What is in it is known by its name.
+#[derive(Debug)]
+pub struct SchemaDefinition {
+    /// The name.
+    pub name: String,
+}
+
+/// A named expression or query with parameters. It sees the names of the database in which it is, as they are in main.
+#[derive(Debug)]
+pub struct MacroDefinition {
+    /// The full name.
+    pub name: String,
+    /// The statement that made it.
+    pub statement: String,
+}
+
+/// A named type.
+#[derive(Debug)]
+pub struct TypeDefinition {
+    /// The full name.
+    pub name: String,
+    /// The type as SQL.
+    pub sql: String,
+}
+
+/// A named query.
+#[derive(Debug)]
+pub struct ViewDefinition {
+    /// The full name.
+    pub name: String,
+    /// The schema in which the query's names are looked for first: the current one when the view was made.
+    pub schema: String,
+    /// The database of that schema, for a temporary view; others see their own database.
+    pub database: Option<Arc<str>>,
+    /// The statement that made it. Its query is bound anew by each statement that names the view.
+    pub statement: String,
+}
+
+impl Catalog {
+    /// A catalog without any name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The entry of that name.
+    pub fn get(&self, name: &str) -> Option<CatalogEntry> {
+        self.entries.read().get(&name.to_lowercase()).cloned()
+    }
+
+    /// Adds a table under its own name, replacing a table or view of that name if `or_replace`.
+    pub fn create_table(&self, table: Arc<TableDefinition>, or_replace: bool) -> Result<()> {
+        let name = table.name.clone();
+        self.create(&name, CatalogEntry::Table(table), or_replace)
+    }
+
+    /// Adds a view under its own name, replacing a view of that name if `or_replace`.
+    pub fn create_view(&self, view: Arc<ViewDefinition>, or_replace: bool) -> Result<()> {
+        let name = view.name.clone();
+        self.create(&name, CatalogEntry::View(view), or_replace)
+    }
+
+    /// A catalog with the same entries, that changes for itself.
+    pub fn snapshot(&self) -> Catalog {
+        Self { entries: RwLock::new(self.entries.read().clone()) }
+    }
+
+    /// True if no entry of one differs from the other's, because neither changed since one was made of the other.
+    pub fn is_same(&self, other: &Catalog) -> bool {
+        Arc::ptr_eq(&self.entries.read().clone(), &other.entries.read())
+    }
+
+    /// Replaces or removes entries, all at once.
+    pub fn put_all(&self, changes: impl IntoIterator<Item = (String, Option<CatalogEntry>)>) {
+        let mut entries = self.entries.write();
+        let entries = Arc::make_mut(&mut entries);
+        for (name, entry) in changes {
+            match entry {
+                Some(entry) => entries.insert(name.to_lowercase(), entry),
+                None => entries.remove(&name.to_lowercase()),
+            };
+        }
+    }
+
+    /// Removes a table; an error if there is none of that name.
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        let mut entries = self.entries.write();
+        match entries.get(&name.to_lowercase()) {
+            Some(CatalogEntry::Table(_)) => {
+                Arc::make_mut(&mut entries).remove(&name.to_lowercase());
+                Ok(())
+            }
+            Some(CatalogEntry::View(_)) => {
+                Err(Error::user(format!("{name} is a view, not a table")).with_hint("use DROP VIEW"))
+            }
+            _ => Err(missing("table", name, &entries, |entry| matches!(entry, CatalogEntry::Table(_)))),
+        }
+    }
+
+    /// Removes a view; an error if there is none of that name.
+    pub fn drop_view(&self, name: &str) -> Result<()> {
+        let mut entries = self.entries.write();
+        match entries.get(&name.to_lowercase()) {
+            Some(CatalogEntry::View(_)) => {
+                Arc::make_mut(&mut entries).remove(&name.to_lowercase());
+                Ok(())
+            }
+            Some(CatalogEntry::Table(_)) => Err(Error::user(format!("{name} is a table, not a view"))),
+            _ => Err(missing("view", name, &entries, |entry| matches!(entry, CatalogEntry::View(_)))),
+        }
+    }
+
+    /// The names of all schemas.
+    pub fn schemas(&self) -> Vec<String> {
+        let others = self.entries.read().keys().filter_map(|key| schema_of_key(key)).collect::<Vec<_>>();
+        std::iter::once(SCHEMA.to_owned()).chain(others).collect()
+    }
+
+    /// True if there is such a schema.
+    pub fn has_schema(&self, schema: &str) -> bool {
+        schema.eq_ignore_ascii_case(SCHEMA) || self.get(&schema_key(schema)).is_some()
+    }
+
+    /// All entries, by name.
+    pub fn entries(&self) -> Vec<(String, CatalogEntry)> {
+        self.entries.read().iter().map(|(name, entry)| (name.clone(), entry.clone())).collect()
+    }
+
+    fn create(&self, name: &str, entry: CatalogEntry, or_replace: bool) -> Result<()> {
+        let mut entries = self.entries.write();
+        let key = name.to_lowercase();
+        match (entries.get(&key), &entry) {
+            (Some(CatalogEntry::Table(_)), CatalogEntry::View(_)) => {
+                Err(Error::user(format!("{name} is a table already")).with_hint("choose another name for the view"))
+            }
+            (
+                Some(
+                    CatalogEntry::Sequence(_)
+                    | CatalogEntry::Schema(_)
+                    | CatalogEntry::Macro(_)
+                    | CatalogEntry::Type(_),
+                ),
+                _,
+            ) => Err(Error::user(format!("{name} is a sequence already")).with_hint("choose another name")),
+            (Some(_), _) if !or_replace => Err(Error::user(format!("{name} exists already"))
+                .with_hint("use CREATE OR REPLACE to replace it, or choose another name")),
+            _ => {
+                Arc::make_mut(&mut entries).insert(key, entry);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The error that there is no such name among the entries of a kind.
+fn missing(
+    kind: &str,
+    name: &str,
+    entries: &BTreeMap<String, CatalogEntry>,
+    is_of_kind: impl Fn(&CatalogEntry) -> bool,
+) -> Error {
+    let names = entries.iter().filter(|(_, entry)| is_of_kind(entry)).map(|(name, _)| name.as_str());
+    let error = Error::user(format!("no {kind} named {name}"));
+    match nearest(name, names) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error,
+    }
+}

@@ -1,0 +1,93 @@
+//! Generated columns: their values follow from the other columns of the row.
+//!
+//! | kind | in the table | value |
+//! |---|---|---|
+//! | virtual | no | computed by a projection above each scan |
+//! | stored | yes | computed by a projection below each change of rows |
+//! | identity | yes | taken from a sequence of the column's own, as a default that can't be replaced |
+//!
+//! Expressions are kept as text over the columns that the table has; virtual columns in them are replaced by what they
+//! stand for when the column is made.
+
+use arrow_schema::{DataType, Field, Schema};
+use godwit_common::{Error, Result};
+
+use crate::TableRules;
+use crate::stored::mentions;
+
+/// How a generated column comes by its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GeneratedKind {
+    /// When it is read.
+    Virtual,
+    /// When its row is written.
+    Stored,
+    /// From a sequence.
+    Identity,
+}
+
+/// A column whose values nobody can write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneratedColumn {
+    /// Name and type.
+    pub field: Field,
+    /// Where a virtual column is among all columns, from 0.
+    pub position: usize,
+    /// What it is, over the columns of the table.
+    pub expression: String,
+    /// How it comes by its values.
+    pub kind: GeneratedKind,
+}
+
+impl GeneratedColumn {
+    /// A column whose values are those of `next`.
+    pub fn identity(name: &str, next: String) -> Self {
+        let field = Field::new(name, DataType::Int64, false);
+        Self { field, position: 0, expression: next, kind: GeneratedKind::Identity }
+    }
+}
+
+impl TableRules {
+    /// The rule of a generated column.
+    pub fn generated_column(&self, name: &str) -> Option<&GeneratedColumn> {
+        self.generated.iter().find(|column| column.field.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The columns as statements see them, given those that are stored.
+    pub fn visible(&self, stored: &Schema) -> Vec<Field> {
+        let mut columns: Vec<Field> = stored.fields().iter().map(|field| field.as_ref().clone()).collect();
+        let mut computed: Vec<_> =
+            self.generated.iter().filter(|column| column.kind == GeneratedKind::Virtual).collect();
+        computed.sort_by_key(|column| column.position);
+        for column in computed {
+            columns.insert(column.position.min(columns.len()), column.field.clone());
+        }
+        columns
+    }
+
+    /// Forgets that a column is generated, before it is dropped. True if there is nothing more of it.
+    pub fn forget_generated(&mut self, name: &str, stored: &Schema) -> bool {
+        let visible = self.visible(stored);
+        let place = visible.iter().position(|field| field.name().eq_ignore_ascii_case(name));
+        let is_virtual = self.generated_column(name).is_some_and(|column| column.kind == GeneratedKind::Virtual);
+        self.generated.retain(|column| !column.field.name().eq_ignore_ascii_case(name));
+        for column in &mut self.generated {
+            if place.is_some_and(|place| column.position > place) {
+                column.position -= 1;
+            }
+        }
+        is_virtual
+    }
+
+    /// An error if an expression needs a column.
+    pub fn check_unused(&self, column: &str) -> Result<()> {
+        for generated in &self.generated {
+            if generated.kind != GeneratedKind::Identity && mentions(&generated.expression, column)? {
+                let name = generated.field.name();
+                return Err(Error::user(format!("the generated column {name} needs {column}"))
+                    .with_hint(format!("drop {name} first")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! What names mean to a statement: the databases that it sees, and where names without a schema are looked for.
+//!
+//! ```text
+//! t        temp.main, then the search path, then main of the current database
+//! a.t      schema a of the current database, else schema main of the database a
+//! a.b.t    schema b of the database a
+//! ```
+//!
+//! What is made without a schema is made in the first place of the search path.
+
+use std::sync::Arc;
+
+use godwit_common::{Error, Result};
+
+use crate::names::{ObjectName, SCHEMA, WrittenName, full_name, macro_key, nearest, split_name, type_key};
+use crate::{Catalog, CatalogEntry, MacroDefinition, TakenNumbers, TypeDefinition};
+
+/// The database of a connection's temporary tables.
+pub const TEMPORARY: &str = "temp";
+
+/// A schema of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the database.
+    pub database: Arc<str>,
+    /// Name of the schema.
+    pub schema: String,
+}
+
+/// The databases that a statement sees, as they are for it, and the search path.
+#[derive(Debug, Clone)]
+pub struct Namespace {
+    databases: Vec<(Arc<str>, Arc<Catalog>)>,
+    path: Vec<Place>,
+    /// Temporary tables hide others.
+    sees_temporary: bool,
+    taken: TakenNumbers,
+}
+
+impl Namespace {
+    /// The first database is the one that a connection begins with; an empty path is its schema main.
+    pub fn new(databases: Vec<(Arc<str>, Arc<Catalog>)>, path: &[Place]) -> Self {
+        let (first, _) = databases.first().expect("there is a database");
+        let path = match path {
+            [] => vec![Place { database: first.clone(), schema: SCHEMA.to_owned() }],
+            path => path.to_vec(),
+        };
+        Self { databases, path, sees_temporary: true, taken: TakenNumbers::default() }
+    }
+
+    /// One database.
+    pub fn of(database: &str, catalog: Arc<Catalog>) -> Self {
+        Self::new(vec![(database.into(), catalog)], &[])
+    }
+
+    /// The same databases as a view sees them.
+    pub fn within(&self, place: Place, sees_temporary: bool) -> Self {
+        let (databases, taken) = (self.databases.clone(), self.taken.clone());
+        Self { databases, path: vec![place], sees_temporary, taken }
+    }
+
+    /// The same names for a connection that took these numbers of sequences.
+    #[must_use]
+    pub fn with_taken(self, taken: TakenNumbers) -> Self {
+        Self { taken, ..self }
+    }
+
+    /// The numbers of sequences that the connection took.
+    pub fn taken(&self) -> &TakenNumbers {
+        &self.taken
+    }
+
+    /// Where things are made whose name has no schema.
+    pub fn current(&self) -> &Place {
+        &self.path[0]
+    }
+
+    /// The search path.
+    pub fn path(&self) -> &[Place] {
+        &self.path
+    }
+
+    /// The databases.
+    pub fn databases(&self) -> &[(Arc<str>, Arc<Catalog>)] {
+        &self.databases
+    }
+
+    /// The names of a database.
+    pub fn catalog(&self, database: &str) -> Option<&Arc<Catalog>> {
+        let found = self.databases.iter().find(|(known, _)| known.eq_ignore_ascii_case(database));
+        found.map(|(_, catalog)| catalog)
+    }
+
+    /// True if all names mean the same as in another namespace, versions of tables included.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let mut both = self.databases.iter().zip(&other.databases);
+        self.databases.len() == other.databases.len()
+            && both.all(|(own, others)| own.0 == others.0 && own.1.is_same(&others.1))
+            && self.path == other.path
+            && self.sees_temporary == other.sees_temporary
+    }
+
+    /// What a name stands for.
+    pub fn get(&self, name: &ObjectName) -> Option<CatalogEntry> {
+        self.catalog(&name.database)?.get(&name.name)
+    }
+
+    /// What a name means, and what that is.
+    pub fn find<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, CatalogEntry)> {
+        self.meanings(parts).into_iter().find_map(|name| {
+            let entry = self.get(&name)?;
+            Some((name, entry))
+        })
+    }
+
+    /// The macro that a name means, and its database.
+    pub fn find_macro<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, Arc<MacroDefinition>)> {
+        self.meanings(parts).into_iter().find_map(|name| {
+            match self.catalog(&name.database)?.get(&macro_key(&name.name)) {
+                Some(CatalogEntry::Macro(definition)) => Some((name, definition)),
+                _ => None,
+            }
+        })
+    }
+
+    /// The type that a name means, and its database.
+    pub fn find_type<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, Arc<TypeDefinition>)> {
+        self.meanings(parts).into_iter().find_map(|name| {
+            match self.catalog(&name.database)?.get(&type_key(&name.name)) {
+                Some(CatalogEntry::Type(definition)) => Some((name, definition)),
+                _ => None,
+            }
+        })
+    }
+
+    /// What a name may mean, in the order in which it is looked up.
+    fn meanings<S: AsRef<str>>(&self, parts: &[S]) -> Vec<ObjectName> {
+        let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+        let current = &self.current().database;
+        let object = |database: &str, schema: &str, name: &str| {
+            let (database, _) = self.databases.iter().find(|(known, _)| known.eq_ignore_ascii_case(database))?;
+            Some(ObjectName { database: database.clone(), name: full_name(&schema.to_lowercase(), name) })
+        };
+        let meanings = match parts[..] {
+            [name] => {
+                let path = self.path.iter().map(|place| object(&place.database, &place.schema, name));
+                let temporary = if self.sees_temporary { object(TEMPORARY, SCHEMA, name) } else { None };
+                let path = std::iter::once(temporary).chain(path);
+                path.chain([object(current, SCHEMA, name)]).collect()
+            }
+            [schema, name] => vec![object(current, schema, name), object(schema, SCHEMA, name)],
+            [database, schema, name] => vec![object(database, schema, name)],
+            _ => Vec::new(),
+        };
+        meanings.into_iter().flatten().collect()
+    }
+
+    /// The name of what is about to be made.
+    pub fn new_name(&self, written: &WrittenName, is_temporary: bool) -> Result<ObjectName> {
+        let place = match written.parts() {
+            [_] if is_temporary => self.place(&[TEMPORARY])?,
+            [_] => self.current().clone(),
+            [place @ .., _] => self.place(place)?,
+            [] => unreachable!("names have a part"),
+        };
+        if is_temporary && &*place.database != TEMPORARY {
+            return Err(Error::user(format!("{written} would be temporary, and in another schema than temp")));
+        }
+        Ok(ObjectName { database: place.database, name: full_name(&place.schema, written.last()) })
+    }
+
+    /// The schema that `schema`, `database` or `database.schema` means. An error if there is none.
+    pub fn place<S: AsRef<str>>(&self, parts: &[S]) -> Result<Place> {
+        let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+        let current = &self.current().database;
+        let place = |database: &str, schema: &str| {
+            let (database, catalog) = self.databases.iter().find(|(known, _)| known.eq_ignore_ascii_case(database))?;
+            let place = Place { database: database.clone(), schema: schema.to_lowercase() };
+            catalog.has_schema(schema).then_some(place)
+        };
+        let found = match parts[..] {
+            [one] => place(current, one).or_else(|| place(one, SCHEMA)),
+            [database, schema] => place(database, schema),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let name = parts.join(".");
+            let error = Error::user(format!("no schema or database named {name}"));
+            let schemas = self.catalog(current).map(|catalog| catalog.schemas()).unwrap_or_default();
+            let known = schemas.iter().map(String::as_str).chain(self.databases.iter().map(|(name, _)| &**name));
+            match nearest(&name, known) {
+                Some(near) => error.with_hint(format!("did you mean {near}?")),
+                None => error.with_hint(format!("CREATE SCHEMA {name} makes one")),
+            }
+        })
+    }
+
+    /// All that a name without a schema may mean, for hints.
+    pub fn near_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (database, catalog) in &self.databases {
+            for (full, entry) in catalog.entries() {
+                let (schema, name) = split_name(&full);
+                let is_near = |place: &Place| place.database == *database && place.schema == schema;
+                match entry {
+                    CatalogEntry::Sequence(_)
+                    | CatalogEntry::Schema(_)
+                    | CatalogEntry::Macro(_)
+                    | CatalogEntry::Type(_) => {}
+                    _ if schema == SCHEMA && *database == self.current().database => names.push(name),
+                    _ if &**database == TEMPORARY || self.path.iter().any(is_near) => names.push(name),
+                    _ => names.push(full),
+                }
+            }
+        }
+        names
+    }
+}

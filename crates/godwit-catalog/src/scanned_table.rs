@@ -1,0 +1,130 @@
+//! Tables as the relations of plans.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use godwit_common::Result;
+use godwit_functions::{sql_type, value_of_scalar};
+use godwit_plan::{
+    ColumnStatistics, ComputedColumn, Relation, RelationColumn, TableSample, TableStatistics, ValueRange,
+};
+
+use crate::{GeneratedKind, ROW_ID, TableDefinition, TableRules};
+
+/// A table that scans of a plan read.
+pub struct ScannedTable {
+    table: Arc<TableDefinition>,
+    columns: Vec<RelationColumn>,
+    keys: Vec<Vec<usize>>,
+    computed: Vec<ComputedColumn>,
+    /// Converted when they are first asked for.
+    statistics: OnceLock<TableStatistics>,
+}
+
+impl ScannedTable {
+    /// The table as a relation; an error if a column has a type that SQL doesn't know.
+    pub fn new(table: Arc<TableDefinition>) -> Result<Self> {
+        match table.rules().cloned() {
+            Some(rules) => Self::with_rules(table, &rules),
+            None => Self::with_rules(table, &TableRules::default()),
+        }
+    }
+
+    /// The table with these rules, which may be those of another view of its rows.
+    pub fn with_rules(table: Arc<TableDefinition>, rules: &TableRules) -> Result<Self> {
+        let column = |field: &arrow_schema::FieldRef| {
+            Ok(RelationColumn {
+                name: field.name().clone(),
+                ty: sql_type(field.data_type())?,
+                nullable: field.is_nullable(),
+                hidden: field.name() == ROW_ID,
+            })
+        };
+        let columns = table.schema.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
+        let position = |name: &String| columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+        let keys = rules.keys.iter().filter_map(|key| key.columns.iter().map(position).collect()).collect();
+        let computed = |column: &&crate::GeneratedColumn| column.kind == GeneratedKind::Virtual;
+        let mut computed: Vec<&crate::GeneratedColumn> = rules.generated.iter().filter(computed).collect();
+        computed.sort_by_key(|column| column.position);
+        let computed = computed.into_iter().map(|column| {
+            Ok(ComputedColumn {
+                name: column.field.name().clone(),
+                ty: sql_type(column.field.data_type())?,
+                position: column.position,
+                expression: column.expression.clone(),
+            })
+        });
+        let computed = computed.collect::<Result<_>>()?;
+        Ok(Self { table, columns, keys, computed, statistics: OnceLock::new() })
+    }
+
+    /// The table.
+    pub fn definition(&self) -> &Arc<TableDefinition> {
+        &self.table
+    }
+
+    fn converted_statistics(&self) -> TableStatistics {
+        let of_column = |(column, known): (&RelationColumn, &crate::ColumnStatistics)| ColumnStatistics {
+            range: known.range.map(|range| ValueRange { min: range.min, max: range.max }),
+            min: known
+                .min
+                .as_ref()
+                .and_then(|least| value_of_scalar(least, &column.ty).ok())
+                .filter(|least| !least.is_null()),
+            max: known
+                .max
+                .as_ref()
+                .and_then(|greatest| value_of_scalar(greatest, &column.ty).ok())
+                .filter(|most| !most.is_null()),
+            null_count: known.null_count,
+            distinct: known.distinct,
+            average_bytes: known.average_bytes,
+        };
+        let statistics = &self.table.statistics;
+        TableStatistics {
+            rows: statistics.rows,
+            rows_exact: statistics.rows_exact,
+            columns: self.columns.iter().zip(&statistics.columns).map(of_column).collect(),
+        }
+    }
+}
+
+impl std::fmt::Debug for ScannedTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.table.fmt(f)
+    }
+}
+
+impl Relation for ScannedTable {
+    fn name(&self) -> &str {
+        &self.table.name
+    }
+
+    fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    fn statistics(&self) -> &TableStatistics {
+        self.statistics.get_or_init(|| self.converted_statistics())
+    }
+
+    fn keys(&self) -> &[Vec<usize>] {
+        &self.keys
+    }
+
+    fn computed(&self) -> &[ComputedColumn] {
+        &self.computed
+    }
+
+    fn evaluates_filters(&self) -> bool {
+        self.table.evaluates_filters
+    }
+
+    fn sample(&self) -> Option<&dyn TableSample> {
+        self.table.sample.as_deref()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

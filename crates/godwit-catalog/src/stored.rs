@@ -1,0 +1,222 @@
+//! Expressions that catalogs keep as SQL text: defaults, checks, generated columns.
+//!
+//! They change with what they name: a column gets another name, a virtual column is replaced by what it stands for,
+//! sequences get full names. The text is edited at the places that its tree tells; all else stays as it was written.
+
+use std::collections::HashMap;
+
+use godwit_common::{Error, Result, Span};
+use godwit_syntax::Child;
+use godwit_syntax::ast::{Expr, ExprKind, Ident, Literal};
+
+use crate::names::{literal_text, quoted_text, sql_of_name};
+
+/// An expression of a catalog.
+pub fn expression(text: &str) -> Result<Expr> {
+    godwit_syntax::parse_expression(text).map_err(|error| {
+        Error::corrupt(format!("the expression {text} of the catalog can't be read: {}", error.message()))
+    })
+}
+
+/// The column of a name as an expression.
+pub fn column(name: &str) -> Expr {
+    let ident = Ident { text: name.into(), quoted: true, span: Span::NONE };
+    Expr { kind: ExprKind::Column(vec![ident]), span: Span::NONE }
+}
+
+/// True if an expression has a column in it.
+pub fn mentions(text: &str, column: &str) -> Result<bool> {
+    let mut found = false;
+    for_each_part(&expression(text)?, &mut |part| {
+        if let ExprKind::Column(path) = &part.kind {
+            found |= path.iter().any(|name| name.is(column));
+        }
+    });
+    Ok(found)
+}
+
+/// An expression with another name for a column.
+pub fn with_renamed(text: &str, from: &str, to: &str) -> Result<String> {
+    let mut edits = Vec::new();
+    for_each_part(&expression(text)?, &mut |part| {
+        if let ExprKind::Column(path) = &part.kind {
+            // Behind the column may be fields of its value, before it the table.
+            let at = path.iter().take(2).position(|name| name.is(from));
+            edits.extend(at.map(|at| (path[at].span, quoted_text(to))));
+        }
+    });
+    Ok(edited(text, edits))
+}
+
+/// An expression in which columns are replaced by what they stand for: texts by names in lower case.
+pub fn with_values(text: &str, values: &HashMap<String, String>) -> Result<String> {
+    expanded(text, values, 0)
+}
+
+fn expanded(text: &str, values: &HashMap<String, String>, depth: usize) -> Result<String> {
+    if depth > values.len() {
+        return Err(Error::user("generated columns are made of each other"));
+    }
+    let mut found: Vec<(Span, &str)> = Vec::new();
+    for_each_part(&expression(text)?, &mut |part| {
+        if let ExprKind::Column(path) = &part.kind
+            && let [name] = &path[..]
+            && let Some(value) = values.get(&name.text.to_lowercase())
+        {
+            found.push((name.span, value));
+        }
+    });
+    let edits = found.into_iter().map(|(span, value)| Ok((span, format!("({})", expanded(value, values, depth + 1)?))));
+    Ok(edited(text, edits.collect::<Result<_>>()?))
+}
+
+/// An expression with other names for the sequences in it: the constant arguments of `nextval` and `currval`.
+pub fn with_sequences(text: &str, mut rename: impl FnMut(&str) -> Result<String>) -> Result<String> {
+    let mut edits = Vec::new();
+    for (span, name) in sequence_names(&expression(text)?) {
+        edits.push((span, literal_text(&rename(&name)?)));
+    }
+    Ok(edited(text, edits))
+}
+
+/// The full names of the sequences that an expression of the catalog takes numbers of.
+pub fn sequences_in(text: &str) -> Vec<String> {
+    match expression(text) {
+        Ok(expr) => sequence_names(&expr).into_iter().map(|(_, name)| name).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// An expression of the catalog of a database, with names of sequences that mean them whatever the search path.
+pub fn stored_expression(database: &str, text: &str) -> Result<Expr> {
+    let qualified = |full: &str| Ok(format!("{}.{}", quoted_text(database), sql_of_name(full)));
+    expression(&with_sequences(text, qualified)?)
+}
+
+fn sequence_names(expr: &Expr) -> Vec<(Span, String)> {
+    let mut names = Vec::new();
+    for_each_part(expr, &mut |part| {
+        if let ExprKind::Call(call) = &part.kind
+            && call.name.single().is_some_and(|name| name.is("nextval") || name.is("currval"))
+            && let [argument] = &call.args[..]
+            && let ExprKind::Literal(Literal::String(name)) = &argument.value.kind
+        {
+            names.push((argument.value.span, name.to_string()));
+        }
+    });
+    names
+}
+
+/// Calls `visit` for an expression and all that it is made of, from the left to the right.
+fn for_each_part(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
+    visit(expr);
+    expr.for_each_child(&mut |child| match child {
+        Child::Expr(child) => for_each_part(child, visit),
+        Child::Query(query) => query.for_each_child(&mut |child| {
+            if let Child::Expr(child) = child {
+                for_each_part(child, visit);
+            }
+        }),
+        Child::Write(_) => {}
+    });
+}
+
+/// The text with other texts at some places.
+fn edited(text: &str, mut edits: Vec<(Span, String)>) -> String {
+    edits.sort_by_key(|(span, _)| span.start);
+    let (mut result, mut end) = (String::with_capacity(text.len()), 0);
+    for (span, new) in edits {
+        result.push_str(&text[end..span.start as usize]);
+        result.push_str(&new);
+        end = span.end as usize;
+    }
+    result.push_str(&text[end..]);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_edited_where_names_stand() {
+        assert_eq!(
+            with_renamed("a + t.A * \"a\".x || 'a'", "a", "b c").unwrap(),
+            r#""b c" + t."b c" * "b c".x || 'a'"#
+        );
+        assert!(mentions("f(x) > (y)", "Y").unwrap() && !mentions("f(x) > 'y'", "y").unwrap());
+        let values = [("v", "a + 1"), ("w", "v * 2")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        assert_eq!(with_values("W - V", &values).unwrap(), "((a + 1) * 2) - (a + 1)");
+        let circle = [("v", "w"), ("w", "v")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        assert!(with_values("v", &circle).unwrap_err().message().contains("made of each other"));
+        assert_eq!(sequences_in("nextval('s.t') + currval('u') + f('x')"), ["s.t", "u"]);
+        let stored = stored_expression("d", "nextval('s')").unwrap();
+        assert_eq!(stored.to_string(), r#"nextval('"d"."main"."s"')"#);
+    }
+
+    /// Database files have texts that the `sqlparser` crate printed.
+    #[test]
+    fn texts_of_older_files_are_read() {
+        let texts = [
+            "a > 0 AND b < 10",
+            "CAST(a AS BIGINT) + 1",
+            "a::VARCHAR || 'x'",
+            "CASE WHEN a > 1 THEN 'x' ELSE 'y' END",
+            "CASE a WHEN 1 THEN 2 END",
+            "a BETWEEN 1 AND 3",
+            "a NOT BETWEEN 1 AND 3",
+            "a IN ('x', 'y')",
+            "a NOT IN (1, 2)",
+            "a IS NOT NULL",
+            "(a IS NOT FALSE) IS TRUE",
+            "a IS DISTINCT FROM b",
+            "NOT a",
+            "-a",
+            "a LIKE 'x%'",
+            "a NOT ILIKE 'x\\_%' ESCAPE '\\'",
+            "EXTRACT(YEAR FROM d)",
+            "SUBSTRING(a FROM 1 FOR 2)",
+            "SUBSTRING(a, 1, 2)",
+            "POSITION('x' IN a)",
+            "TRIM(BOTH ' ' FROM a)",
+            "TRIM(a)",
+            "CEIL(a)",
+            "FLOOR(a)",
+            "INTERVAL '1' DAY",
+            "INTERVAL '1 day'",
+            "DATE '2020-01-01'",
+            "TIMESTAMP '2020-01-01 00:00:00'",
+            "current_timestamp",
+            "CURRENT_DATE",
+            "now()",
+            "nextval('s')",
+            "[1, 2, 3]",
+            "{'a': 1, 'b': 'x'}",
+            "struct_pack(a := 1)",
+            "a[1]",
+            "\"quoted name\" + 1",
+            "coalesce(a, 0)",
+            "a % 2 = 0",
+            "a || b",
+            "length(a) <= 3",
+            "TRUE",
+            "NULL",
+            "'it''s'",
+            "1.5",
+            "1e10",
+            "TRY_CAST(a AS INTEGER)",
+            "a AT TIME ZONE 'UTC'",
+            "(a, b) = (1, 2)",
+            "CAST(a AS DECIMAL(10,2))",
+            "CAST(a AS TIMESTAMP WITH TIME ZONE)",
+            "CAST(a AS INTEGER[])",
+            "CAST(a AS DOUBLE PRECISION)",
+            "a ~ 'x.*'",
+            "a ^ 2",
+            "a // 2",
+        ];
+        let unread: Vec<String> =
+            texts.iter().filter_map(|text| expression(text).err().map(|error| error.to_string())).collect();
+        assert!(unread.is_empty(), "{unread:#?}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Tables as the planner sees them: a schema, statistics, and an opaque handle that the executor knows how to scan.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use godwit_common::{Error, Result};
+use godwit_plan::TableSample;
+
+use crate::{TableRules, TableStatistics};
+
+/// A table that can be scanned.
+pub struct TableDefinition {
+    /// Name for plans and messages: a table's name or a path.
+    pub name: String,
+    /// Columns. [`TableDefinition::new`] makes all strings `Utf8View` and all binaries `BinaryView`.
+    pub schema: SchemaRef,
+    /// Statistics; one column entry per field of the schema.
+    pub statistics: Arc<TableStatistics>,
+    /// What the executor scans; it knows the type behind it.
+    pub handle: Arc<dyn Any + Send + Sync>,
+    /// Scans of the table evaluate filters; those of other tables get none.
+    pub evaluates_filters: bool,
+    /// For tables whose rows can be changed.
+    pub writable: Option<Arc<dyn WritableTable>>,
+    /// Some of its rows, to try filters on.
+    pub sample: Option<Arc<dyn TableSample>>,
+}
+
+/// Name of the column that [`WritableTable::with_row_ids`] adds. It can't be spelled in SQL.
+pub const ROW_ID: &str = "\u{1}row id";
+
+/// A table of the database's own, whose rows can be changed.
+pub trait WritableTable: Send + Sync {
+    /// The same table with one more column at the end, [`ROW_ID`]: BIGINTs that say where rows are.
+    fn with_row_ids(&self) -> Arc<TableDefinition>;
+
+    /// Defaults and constraints.
+    fn rules(&self) -> &TableRules;
+}
+
+impl TableDefinition {
+    /// Defaults and constraints, of tables whose rows can be changed.
+    pub fn rules(&self) -> Option<&TableRules> {
+        self.writable.as_ref().map(|writable| writable.rules())
+    }
+
+    /// A table; strings and binaries of the schema become view types, the only ones that plans carry.
+    pub fn new(
+        name: impl Into<String>,
+        schema: SchemaRef,
+        statistics: Arc<TableStatistics>,
+        handle: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        assert_eq!(
+            statistics.columns.len(),
+            schema.fields().len(),
+            "statistics of every column, in the schema's order"
+        );
+        let fields: Vec<Field> = schema
+            .fields()
+            .iter()
+            .map(|field| {
+                let data_type = as_view_type(field.data_type());
+                Field::new(field.name(), data_type, field.is_nullable())
+            })
+            .collect();
+        let schema = Arc::new(Schema::new(fields));
+        Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None, sample: None }
+    }
+
+    /// The same table, with what it takes to change its rows.
+    #[must_use]
+    pub fn with_writable(mut self, writable: Arc<dyn WritableTable>) -> Self {
+        self.writable = Some(writable);
+        self
+    }
+
+    /// The same table, whose scans leave filters to the operators above.
+    #[must_use]
+    pub fn without_filters(mut self) -> Self {
+        self.evaluates_filters = false;
+        self
+    }
+
+    /// The same rows without what is demanded of them: for whoever checks that.
+    pub fn without_rules(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            schema: self.schema.clone(),
+            statistics: self.statistics.clone(),
+            handle: self.handle.clone(),
+            evaluates_filters: self.evaluates_filters,
+            writable: None,
+            sample: self.sample.clone(),
+        }
+    }
+
+    /// The same table with a sample.
+    #[must_use]
+    pub fn with_sample(mut self, sample: Arc<dyn TableSample>) -> Self {
+        self.sample = Some(sample);
+        self
+    }
+}
+
+impl fmt::Debug for TableDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableDefinition({}, {} rows)", self.name, self.statistics.rows)
+    }
+}
+
+/// The view type of strings and binaries, every other type unchanged.
+pub fn as_view_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Dictionary(_, values) => as_view_type(values),
+        other => other.clone(),
+    }
+}
+
+/// Finds tables by path: `FROM 'data/*.parquet'`, `read_parquet('x.parquet')`, `read_csv('x.csv')`.
+pub trait TableResolver: Send + Sync {
+    /// The table behind a path or glob; `None` if the text doesn't look like one that this resolver serves.
+    ///
+    /// Called each time the name is bound, so it should remember what it read of a file that didn't change.
+    fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
+
+    /// The table in a CSV or JSON file, read as options say. `expected` are the columns that are wanted of it, for those who
+    /// fill a table.
+    fn text_table(
+        &self,
+        path: &str,
+        options: &[CopyOption],
+        expected: Option<&Schema>,
+    ) -> Result<Arc<TableDefinition>> {
+        let _ = (options, expected);
+        Err(Error::unsupported(format!("reading '{path}' as text")))
+    }
+}
+
+/// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyOption {
+    /// The name.
+    pub name: String,
+    /// The value's text, without quotes.
+    pub value: Option<String>,
+}
+
+impl CopyOption {
+    /// The value of an option that needs one.
+    pub fn text(&self) -> Result<&str> {
+        self.value.as_deref().ok_or_else(|| Error::user(format!("the option {} needs a value", self.name)))
+    }
+}

@@ -1,0 +1,41 @@
+//! Functions that stand in FROM for a table: `range(10)`, `godwit_settings()`.
+//!
+//! Whoever opens a database registers them by name. A call is bound like a table: its arguments are folded to constants,
+//! and the function answers with the definition of a table, which is scanned as any other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion_common::ScalarValue;
+use godwit_common::Result;
+
+use crate::TableDefinition;
+
+/// Makes a table of constant arguments.
+pub trait TableFunction: Send + Sync {
+    /// The table that a call stands for. `name` is the name that it was called by, in lower case.
+    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>>;
+}
+
+/// Table functions by name.
+#[derive(Default, Clone)]
+pub struct TableFunctions(BTreeMap<&'static str, Arc<dyn TableFunction>>);
+
+impl TableFunctions {
+    /// Adds a function under a name in lower case.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, function: Arc<dyn TableFunction>) -> Self {
+        self.0.insert(name, function);
+        self
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
+    }
+
+    /// The function of that name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn TableFunction>> {
+        self.0.get(name)
+    }
+}

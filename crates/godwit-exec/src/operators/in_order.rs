@@ -1,0 +1,49 @@
+//! Sources whose rows must come in their order: those that are numbered.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{ChunkEffect, Source, SourceWorker};
+
+/// A source that is read by one worker: it hands out its pieces one after the other.
+pub struct InOrderSource(Arc<dyn Source>);
+
+impl InOrderSource {
+    /// The rows of a source, in its order.
+    pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
+        Arc::new(Self(source))
+    }
+}
+
+impl Source for InOrderSource {
+    fn start(&self, query: &Arc<QueryContext>) -> Result<()> {
+        self.0.start(query)
+    }
+
+    fn parallelism(&self) -> usize {
+        1
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        self.0.effect()
+    }
+
+    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        self.0.worker(query)
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        self.0.metrics()
+    }
+
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        self.0.pinned_bytes(1)
+    }
+}

@@ -1,0 +1,484 @@
+//! Joins: hash join on equalities, nested loops without.
+//!
+//! ```text
+//! build child ─▶ build sink │ table source ─▶ (nothing) │ probe child ─▶ probe ─▶ downstream
+//!                                                       │ rest ─▶ downstream          (after the probe)
+//! ```
+//!
+//! The left child of a join is the probe side and the right child the build side. Filters made of the build keys travel down
+//! the probe side to a scan; filters from joins above travel through this one to whichever side their column comes from.
+//!
+//! Text keys that come as codes on both sides meet as codes of the build side ([`KeyCodes`]); filters made of them are
+//! about codes, too.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use godwit_common::{Error, Result};
+use godwit_expression::{Expression, KeyCodes, Layout, Predicate, arrow_type};
+use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Join, JoinKind as PlanKind};
+use godwit_types::SqlType;
+use godwit_vector::{ColumnType, PhysicalType, RowType};
+
+use super::join_conditions::{Conditions, is_null_aware};
+use super::stored::{
+    Compressed, CompressedColumns, as_stored, key_compression, nested_columns, stored_keys, unify_keys, without,
+};
+use super::stream::Stream;
+use super::{Branch, JoinTable, Needs, PhysicalPlanner, WantedFilter, columns_of};
+use crate::explain::ExplainNode;
+use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
+use crate::key_filter::KeyFilter;
+use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
+use crate::pipeline::{Source, Transform};
+
+/// A build side that is expected to take more than this share of the memory limit will probably be spilled, and with it
+/// rows of the probe side.
+const SPILL_SHARE: f64 = 0.5;
+
+/// Rows of both sides for each code that would be translated: with 8 a join of two dictionaries of a million values took 1.5
+/// times as long as on strings (one worker translates), with 800 it took half as long.
+const ROWS_PER_TRANSLATED_CODE: f64 = 12.0;
+
+/// A join about to be planned.
+struct Joining<'p> {
+    join: &'p Join,
+    kind: JoinKind,
+    /// The column that a mark join adds.
+    mark: Option<ColumnId>,
+    /// The mark is NULL where the only key is.
+    null_aware: bool,
+    conditions: Conditions,
+    /// What each side has, what the parent wants of it, and what the residual condition reads.
+    probe: Side,
+    build: Side,
+}
+
+struct Side {
+    columns: ColumnSet,
+    wanted: ColumnSet,
+    filtered: ColumnSet,
+}
+
+impl Side {
+    /// All columns of the side that are used, those of its keys included.
+    fn used<'e>(&self, keys: impl Iterator<Item = &'e Expr>) -> ColumnSet {
+        self.wanted.union(&self.filtered).union(&columns_of(keys))
+    }
+}
+
+/// Indices reserved for the pipelines of the build side.
+struct JoinPipelines {
+    build: Vec<usize>,
+    /// The one that builds a hash join's table, and fills the filters made of its keys.
+    table: Option<usize>,
+}
+
+/// The keys of both sides, in pairs.
+struct JoinKeys {
+    probe: Vec<Expression>,
+    build: Vec<Expression>,
+}
+
+/// For each equality of a join: the codes by which its text keys are compared, if they are.
+type CodesOfKeys = Vec<Option<Arc<KeyCodes>>>;
+
+/// For each equality of a join: where the filter of its build keys will be.
+type Slots = Vec<Arc<OnceLock<Arc<KeyFilter>>>>;
+
+/// What was compressed, by column of each side; empty for a side on which nothing was.
+struct CompressedSides {
+    probe: CompressedColumns,
+    build: CompressedColumns,
+}
+
+impl CompressedSides {
+    /// The same by column of the output.
+    fn of_output(&self, has_mark: bool, probe_output: &[usize], build_output: &[usize]) -> CompressedColumns {
+        let of = |columns: &CompressedColumns, column: usize| columns.get(column).cloned().flatten();
+        let probe = probe_output.iter().map(|&column| of(&self.probe, column));
+        let build = build_output.iter().map(|&column| of(&self.build, column));
+        probe.chain(build).chain(has_mark.then_some(None)).collect()
+    }
+}
+
+/// The roles of either join operator on the probe side.
+struct ProbeRoles {
+    probe: Arc<dyn Transform>,
+    rest: Option<Arc<dyn Source>>,
+    output: RowType,
+    /// Pipelines that must be complete before the probe starts.
+    ready: Vec<usize>,
+    /// The one that builds a hash join's table.
+    table: Option<usize>,
+}
+
+impl PhysicalPlanner<'_> {
+    pub(super) fn plan_join(&mut self, join: &Join, needs: Needs) -> Result<Stream> {
+        let joining = self.joining(join, &needs.columns)?;
+        let keys = || joining.conditions.keys.iter();
+        let build_columns = joining.build.used(keys().map(|key| &key.build));
+        let probe_columns = joining.probe.used(keys().map(|key| &key.probe));
+
+        let build_filters = match joining.kind {
+            JoinKind::Inner | JoinKind::Right | JoinKind::BuildSemi | JoinKind::BuildAnti => {
+                needs.filters_on(&joining.build.columns)
+            }
+            _ => Vec::new(),
+        };
+        let mut build = self.plan_node(join.right, Needs::new(build_columns, build_filters))?;
+        // The probe side's pipelines may have to wait for the build side's before these are closed.
+        let pipelines = JoinPipelines {
+            build: self.pipelines.reserve(build.branches.len()),
+            table: keys().next().map(|_| self.pipelines.reserve(1)[0]),
+        };
+        let build_keys = self.compile_all(keys().map(|key| &key.build), &mut build)?;
+
+        let slots: Slots = keys().map(|_| Arc::default()).collect();
+        let table = pipelines.table.filter(|_| self.query.settings.join_filters);
+        let codes = self.codes_of_keys(&joining)?;
+        let filters = self.probe_filters(&joining, &needs, &slots, &codes, table)?;
+        let mut probe = self.plan_node(join.left, Needs::new(probe_columns, filters))?;
+        let probe_keys = self.compile_all(keys().map(|key| &key.probe), &mut probe)?;
+        let residual = self.compile_residual(&joining, &mut probe, &build)?;
+        let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
+        let mut keys = JoinKeys { probe: probe_keys, build: build_keys };
+        let compressed = self.compress_join(&joining, &codes, &mut keys, &mut probe, &mut build)?;
+
+        let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
+        let probe_output = probe.positions(&joining.probe.wanted);
+        let build_output = build.positions(&joining.build.wanted);
+        let compressed = compressed.of_output(joining.mark.is_some(), &probe_output, &build_output);
+        let from_probe = probe_output.iter().map(|&at| probe.columns[at]);
+        let from_build = build_output.iter().map(|&at| build.columns[at]);
+        let columns: Vec<ColumnId> = from_probe.chain(from_build).chain(joining.mark).collect();
+        let kind = joining.kind;
+        let (roles, mut build_explain) = if pipelines.table.is_none() {
+            let spec =
+                NestedLoopJoinSpec { kind, probe_type, build_type, predicate: residual, probe_output, build_output };
+            self.close_nested_loop_join(spec, &joining, build, pipelines)?
+        } else {
+            let spec = HashJoinSpec {
+                kind,
+                probe_keys: keys.probe,
+                build_keys: keys.build,
+                probe_type,
+                build_type,
+                residual,
+                nulls_equal: joining.conditions.nulls_equal,
+                null_aware: joining.null_aware,
+                probe_output,
+                build_output,
+                estimated_build_rows: Some(self.estimates.rows(self.plan, join.right) as u64),
+                filter_slots: slots,
+            };
+            let note = if codes.iter().any(Option::is_some) { " (codes)" } else { "" };
+            self.close_hash_join(spec, &joining, note, build, pipelines)?
+        };
+        build_explain.role = Some("build");
+        let mut stream = probe_stream(probe, roles, columns);
+        stream.explain.children.push(build_explain);
+        self.decompress_stream(&mut stream, &compressed);
+        Ok(stream)
+    }
+
+    fn joining<'p>(&self, join: &'p Join, wanted: &ColumnSet) -> Result<Joining<'p>> {
+        let (probe, build) = (self.plan.output_set(join.left), self.plan.output_set(join.right));
+        let (kind, mark, compare) = match &join.kind {
+            PlanKind::Inner => (JoinKind::Inner, None, &[][..]),
+            PlanKind::Left => (JoinKind::Left, None, &[][..]),
+            PlanKind::Right => (JoinKind::Right, None, &[][..]),
+            PlanKind::Full => (JoinKind::Full, None, &[][..]),
+            PlanKind::Semi => (JoinKind::ProbeSemi, None, &[][..]),
+            PlanKind::Anti => (JoinKind::ProbeAnti, None, &[][..]),
+            PlanKind::RightSemi => (JoinKind::BuildSemi, None, &[][..]),
+            PlanKind::RightAnti => (JoinKind::BuildAnti, None, &[][..]),
+            PlanKind::Mark { mark, compare } => (JoinKind::Mark, Some(*mark), &compare[..]),
+            PlanKind::Single => (JoinKind::Single, None, &[][..]),
+            PlanKind::AsOf { .. } | PlanKind::Positional => {
+                return Err(Error::internal("a join that was not lowered"));
+            }
+        };
+        let null_aware = is_null_aware(&join.conditions, compare, &probe, &build);
+        if compare.iter().any(|condition| condition.nullable) && !null_aware {
+            return Err(Error::internal("a mark that was not lowered"));
+        }
+        let conditions = Conditions::split(join.conditions.iter().chain(compare), &probe, &build);
+        let filtered = columns_of(&conditions.residual);
+        let emits_probe = !matches!(kind, JoinKind::BuildSemi | JoinKind::BuildAnti);
+        let emits_build = !matches!(kind, JoinKind::ProbeSemi | JoinKind::ProbeAnti | JoinKind::Mark);
+        let side = |columns: ColumnSet, is_emitted: bool| Side {
+            wanted: if is_emitted { wanted.intersection(&columns) } else { ColumnSet::new() },
+            filtered: filtered.intersection(&columns),
+            columns,
+        };
+        let (probe, build) = (side(probe, emits_probe), side(build, emits_build));
+        Ok(Joining { join, kind, mark, null_aware, conditions, probe, build })
+    }
+
+    /// Which equalities compare text that comes as codes on both sides. The build side's column must serve nothing else
+    /// in the condition: it becomes codes for good.
+    fn codes_of_keys(&self, joining: &Joining<'_>) -> Result<CodesOfKeys> {
+        let keys = &joining.conditions.keys;
+        let build_columns: Vec<ColumnSet> = keys.iter().map(|key| key.build.columns()).collect();
+        let is_used_once = |column: ColumnId| {
+            let keys = build_columns.iter().filter(|columns| columns.contains(column)).count();
+            keys == 1 && !joining.build.filtered.contains(column)
+        };
+        let codes = keys.iter().map(|key| match (key.probe.as_column(), key.build.as_column()) {
+            (Some(probe), Some(build)) if is_used_once(build) => self.codes_of_key(joining.join, probe, build),
+            _ => Ok(None),
+        });
+        codes.collect()
+    }
+
+    /// The codes of a pair of columns, if translating those of one side costs less than it saves.
+    fn codes_of_key(&self, join: &Join, probe: ColumnId, build: ColumnId) -> Result<Option<Arc<KeyCodes>>> {
+        let Some(domain) = self.text_codes(join.right, build)? else { return Ok(None) };
+        let Some(others) = self.text_codes(join.left, probe)? else { return Ok(None) };
+        let rows = self.estimates.rows(self.plan, join.left) + self.estimates.rows(self.plan, join.right);
+        let is_same = domain.dictionary().id() == others.dictionary().id();
+        let is_worth_it = is_same || domain.len().min(others.len()) as f64 * ROWS_PER_TRANSLATED_CODE <= rows;
+        Ok(is_worth_it.then(|| KeyCodes::new(domain, &self.query.memory)))
+    }
+
+    /// Compresses the build side if it is large, and the probe side if it will probably be spilled; text that comes as
+    /// codes in any case. Columns that a key or the residual computes with stay what they are; keys that are columns get
+    /// narrower on both sides.
+    fn compress_join(
+        &self,
+        joining: &Joining<'_>,
+        codes: &CodesOfKeys,
+        keys: &mut JoinKeys,
+        probe: &mut Stream,
+        build: &mut Stream,
+    ) -> Result<CompressedSides> {
+        let join = joining.join;
+        let there = build.columns.iter().copied().collect();
+        let is_worth_it = self.is_worth_compressing(self.bytes_of(join.right, &there, f64::INFINITY));
+        let build_columns = self.compressions_of(join.right, build, is_worth_it)?;
+        let mut sides = CompressedSides { probe: Vec::new(), build: build_columns };
+        let is_compressed = sides.build.iter().chain(&nested_columns(&probe.row_type)).any(Option::is_some);
+        if !is_compressed && codes.iter().all(Option::is_none) {
+            keys.probe.iter_mut().chain(&mut keys.build).for_each(|key| *key = as_stored(key));
+            return Ok(sides);
+        }
+        self.compress_build(joining, codes, keys, &mut sides, build, is_worth_it);
+        self.compress_probe(joining, codes, keys, &mut sides, probe)?;
+        Ok(sides)
+    }
+
+    fn compress_build(
+        &self,
+        joining: &Joining<'_>,
+        codes: &CodesOfKeys,
+        keys: &mut JoinKeys,
+        sides: &mut CompressedSides,
+        build: &mut Stream,
+        is_worth_it: bool,
+    ) {
+        let filtered: BTreeSet<usize> = build.positions(&joining.build.filtered).into_iter().collect();
+        let mut fixed = filtered.clone();
+        fixed.extend(keys.build.iter().flat_map(Expression::columns_used));
+        sides.build = without(std::mem::take(&mut sides.build), &fixed);
+        for index in 0..keys.build.len() {
+            let Some(column) = keys.build[index].column_index() else { continue };
+            let original = build.row_type[column].clone();
+            if let Some(codes) = &codes[index] {
+                keys.probe[index] = codes.of_probe(&keys.probe[index]);
+                sides.build[column] = Some(Compressed { compression: codes.compression().clone(), original });
+                continue;
+            }
+            let mut others = keys.build.iter().enumerate().filter(|(other, _)| *other != index);
+            let is_used_elsewhere =
+                filtered.contains(&column) || others.any(|(_, key)| key.columns_used().contains(&column));
+            let compression = key_compression(keys.probe[index].output(), keys.build[index].output());
+            if let Some(compression) = compression.filter(|_| is_worth_it && !is_used_elsewhere) {
+                keys.probe[index] = compression.compress(&keys.probe[index]);
+                sides.build[column] = Some(Compressed { compression, original });
+            }
+        }
+        add_nested(&mut sides.build, build, &filtered);
+        let computed = stored_keys(&mut keys.build, &mut sides.build, true);
+        self.compress_stream(build, &sides.build, computed);
+        for key in &mut keys.build {
+            if let Some(column) = key.column_index() {
+                *key = build.column(column);
+            }
+        }
+    }
+
+    fn compress_probe(
+        &self,
+        joining: &Joining<'_>,
+        codes: &CodesOfKeys,
+        keys: &mut JoinKeys,
+        sides: &mut CompressedSides,
+        probe: &mut Stream,
+    ) -> Result<()> {
+        // The condition besides the keys counts the columns of both sides.
+        let may_append = joining.conditions.residual.is_empty();
+        let join = joining.join;
+        let expected = self.estimates.of(self.plan, join.right);
+        let is_spilled = expected.rows * expected.row_bytes() > self.query.memory.memory_limit() as f64 * SPILL_SHARE;
+        let filtered: BTreeSet<usize> = probe.positions(&joining.probe.filtered).into_iter().collect();
+        // Keys that are computed before their columns are compressed don't need them.
+        let needing = keys.probe.iter().zip(codes).filter(|(_, codes)| !may_append || codes.is_none());
+        let mut fixed = filtered.clone();
+        fixed.extend(needing.flat_map(|(key, _)| key.columns_used()));
+        sides.probe = match is_spilled {
+            true => {
+                let there = probe.columns.iter().copied().collect();
+                let bytes = self.bytes_of(join.left, &there, f64::INFINITY);
+                without(self.compressions_of(join.left, probe, self.is_worth_compressing(bytes))?, &fixed)
+            }
+            false => vec![None; probe.row_type.len()],
+        };
+        add_nested(&mut sides.probe, probe, &filtered);
+        let computed = stored_keys(&mut keys.probe, &mut sides.probe, may_append);
+        if sides.probe.iter().any(Option::is_some) {
+            self.compress_stream(probe, &sides.probe, computed);
+        }
+        Ok(())
+    }
+
+    fn close_nested_loop_join(
+        &mut self,
+        spec: NestedLoopJoinSpec,
+        joining: &Joining<'_>,
+        build: Stream,
+        pipelines: JoinPipelines,
+    ) -> Result<(ProbeRoles, ExplainNode)> {
+        let operator = NestedLoopJoin::new(spec, self.query, self.join_name("NestedLoopJoin", joining))?;
+        let explain = self.close_as(&pipelines.build, build, &operator.build_sink());
+        let (probe, rest, output) = (operator.probe(), operator.rest(), operator.output_type());
+        Ok((ProbeRoles { probe, rest, output, ready: pipelines.build, table: None }, explain))
+    }
+
+    fn close_hash_join(
+        &mut self,
+        spec: HashJoinSpec,
+        joining: &Joining<'_>,
+        note: &str,
+        build: Stream,
+        pipelines: JoinPipelines,
+    ) -> Result<(ProbeRoles, ExplainNode)> {
+        let operator = HashJoin::new(spec, self.query, self.join_name("HashJoin", joining) + note)?;
+        let explain = self.close_as(&pipelines.build, build, &operator.build_sink());
+        let table = pipelines.table.expect("hash joins build a table");
+        self.pipelines.add_table(JoinTable { table, builds: pipelines.build.clone() });
+        self.pipelines.close_alone(table, operator.table_source(), pipelines.build);
+        let (probe, rest, output) = (operator.probe(), operator.rest(), operator.output_type());
+        Ok((ProbeRoles { probe, rest, output, ready: vec![table], table: Some(table) }, explain))
+    }
+
+    /// What must hold besides the equalities, over the probe side's columns followed by the build side's.
+    fn compile_residual(
+        &mut self,
+        joining: &Joining<'_>,
+        probe: &mut Stream,
+        build: &Stream,
+    ) -> Result<Option<Predicate>> {
+        if joining.conditions.residual.is_empty() {
+            return Ok(None);
+        }
+        let columns: Vec<ColumnId> = probe.columns.iter().chain(&build.columns).copied().collect();
+        let types: RowType = probe.row_type.iter().chain(&build.row_type).cloned().collect();
+        let layout = Layout { columns: &columns, types: &types };
+        let predicate = Predicate::compile(&joining.conditions.residual, layout, &self.context)?;
+        self.run_subqueries_before(probe)?;
+        Ok(Some(predicate))
+    }
+
+    /// What the scans of the probe side may drop rows by: filters from above, and the ones that this join will fill.
+    fn probe_filters(
+        &self,
+        joining: &Joining<'_>,
+        needs: &Needs,
+        slots: &Slots,
+        codes: &CodesOfKeys,
+        table: Option<usize>,
+    ) -> Result<Vec<WantedFilter>> {
+        let kind = joining.kind;
+        let mut filters = match kind {
+            JoinKind::Inner
+            | JoinKind::Left
+            | JoinKind::ProbeSemi
+            | JoinKind::ProbeAnti
+            | JoinKind::Mark
+            | JoinKind::Single => needs.filters_on(&joining.probe.columns),
+            _ => Vec::new(),
+        };
+        if table.is_some() && drops_unmatched_probe_rows(kind) && !joining.conditions.nulls_equal {
+            for ((key, slot), codes) in joining.conditions.keys.iter().zip(slots).zip(codes) {
+                let Some(column) = filterable_column(&key.probe) else { continue };
+                let ty = ColumnType::new(arrow_type(&self.plan.column(column).ty)?, true)?;
+                // A filter of bytes that stand for a nested value is of no use to a scan.
+                if ty.physical != PhysicalType::Nested {
+                    let key = codes.as_ref().map(|codes| codes.of_probe(&Expression::column(0, ty)));
+                    filters.push(WantedFilter { column, key, slot: slot.clone(), filled_by: table });
+                }
+            }
+        }
+        Ok(filters)
+    }
+
+    fn join_name(&self, operator: &str, joining: &Joining<'_>) -> String {
+        let keys = joining
+            .conditions
+            .keys
+            .iter()
+            .map(|key| format!("{} = {}", self.show_one(&key.probe), self.show_one(&key.build)));
+        let residual = joining.conditions.residual.iter().map(|condition| self.show_one(condition));
+        let conditions: Vec<String> = keys.chain(residual).collect();
+        format!("{operator} {:?} {}", joining.kind, conditions.join(" AND ")).trim_end().to_owned()
+    }
+}
+
+/// Puts the probe on every branch of the probe side, and the rest behind all of them.
+fn probe_stream(mut probe: Stream, roles: ProbeRoles, columns: Vec<ColumnId>) -> Stream {
+    probe.wait_for(roles.ready.iter().copied());
+    probe.explain_above(ExplainNode::of_transform(&roles.probe));
+    for branch in &mut probe.branches {
+        branch.transforms.push(roles.probe.clone());
+    }
+    roles.table.inspect(|&table| probe.note_table(table));
+    if let Some(rest) = roles.rest {
+        let mut branch = Branch::new(rest, roles.ready);
+        branch.follows = (0..probe.branches.len()).collect();
+        probe.branches.push(branch);
+    }
+    assert_eq!(columns.len(), roles.output.len());
+    (probe.columns, probe.row_type) = (columns, roles.output);
+    probe
+}
+
+/// Adds the columns of nested values, but for those that the residual computes with.
+fn add_nested(columns: &mut CompressedColumns, stream: &Stream, filtered: &BTreeSet<usize>) {
+    for (position, nested) in nested_columns(&stream.row_type).into_iter().enumerate() {
+        if nested.is_some() && !filtered.contains(&position) {
+            columns[position] = nested;
+        }
+    }
+}
+
+/// True if a probe row without a match leaves no trace in the output, so that the scan may drop it.
+fn drops_unmatched_probe_rows(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Inner | JoinKind::Right | JoinKind::ProbeSemi | JoinKind::BuildSemi | JoinKind::BuildAnti)
+}
+
+/// The probe-side column on which a filter of the build keys may be evaluated: the key itself, or what it widens.
+fn filterable_column(key: &Expr) -> Option<ColumnId> {
+    match &key.kind {
+        ExprKind::Column(column) => Some(*column),
+        ExprKind::Cast { input, lenient: false } if is_plain_integer(&key.ty) && is_plain_integer(&input.ty) => {
+            input.as_column()
+        }
+        _ => None,
+    }
+}
+
+/// True for integers that Arrow has as integers.
+fn is_plain_integer(ty: &SqlType) -> bool {
+    ty.is_integer() && !matches!(ty, SqlType::HugeInt | SqlType::UHugeInt)
+}

@@ -1,0 +1,89 @@
+//! The conditions of a join, as its operators want them.
+//!
+//! ```text
+//! a = b, each of one side         a key; without NULLs
+//! a IS NOT DISTINCT FROM b        a key; then NULL = NULL for all keys, and equalities that may meet NULLs are NOT NULL
+//!                                 besides
+//! everything else                 the residual condition
+//! ```
+
+use godwit_plan::{ColumnSet, Comparison, Expr, ExprKind};
+
+/// Conditions over the two sides of a join.
+pub(super) struct Conditions {
+    pub keys: Vec<Key>,
+    /// NULL keys are equal to each other.
+    pub nulls_equal: bool,
+    /// What must hold besides.
+    pub residual: Vec<Expr>,
+}
+
+/// A pair of keys.
+pub(super) struct Key {
+    pub probe: Expr,
+    pub build: Expr,
+    /// NULL is equal to NULL.
+    pub null_safe: bool,
+}
+
+impl Conditions {
+    pub(super) fn split<'e>(
+        conditions: impl IntoIterator<Item = &'e Expr>,
+        probe: &ColumnSet,
+        build: &ColumnSet,
+    ) -> Self {
+        let (mut keys, mut residual) = (Vec::new(), Vec::new());
+        for condition in conditions {
+            match Key::of(condition, probe, build) {
+                Some(key) => keys.push(key),
+                None => residual.push(condition.clone()),
+            }
+        }
+        let nulls_equal = keys.iter().any(|key| key.null_safe);
+        if nulls_equal {
+            // One of the two sides is enough: what NULL is equal to is NULL.
+            let not_null = keys.iter().filter(|key| key.may_meet_nulls() && !key.null_safe);
+            residual.extend(not_null.map(|key| key.probe.clone().is_null().negated()));
+        }
+        Self { keys, nulls_equal, residual }
+    }
+}
+
+impl Key {
+    /// The condition as a pair of keys, if it compares a value of one side with one of the other.
+    pub(super) fn of(condition: &Expr, probe: &ColumnSet, build: &ColumnSet) -> Option<Self> {
+        let ExprKind::Compare(comparison, a, b) = &condition.kind else { return None };
+        let null_safe = match comparison {
+            Comparison::Equal => false,
+            // Where one side is never NULL, NULLs are equal to nothing.
+            Comparison::NotDistinct => a.nullable && b.nullable,
+            _ => return None,
+        };
+        let (of_a, of_b) = (a.columns(), b.columns());
+        if of_a.is_empty() || of_b.is_empty() || condition.has_subquery() || condition.is_volatile() {
+            return None;
+        }
+        let pair = |probe: &Expr, build: &Expr| Self { probe: probe.clone(), build: build.clone(), null_safe };
+        if of_a.is_subset(probe) && of_b.is_subset(build) {
+            Some(pair(a, b))
+        } else if of_b.is_subset(probe) && of_a.is_subset(build) {
+            Some(pair(b, a))
+        } else {
+            None
+        }
+    }
+
+    /// May both sides be NULL?
+    fn may_meet_nulls(&self) -> bool {
+        self.probe.nullable && self.build.nullable
+    }
+}
+
+/// Can a join operator make this mark, whose comparison may be NULL, by itself? A hash join can if a single equality is all
+/// that there is.
+pub(super) fn is_null_aware(conditions: &[Expr], compare: &[Expr], probe: &ColumnSet, build: &ColumnSet) -> bool {
+    match (conditions, compare) {
+        ([], [only]) => only.nullable && Key::of(only, probe, build).is_some_and(|key| !key.null_safe),
+        _ => false,
+    }
+}

@@ -1,0 +1,117 @@
+//! UNION, INTERSECT and EXCEPT.
+//!
+//! With ALL it matters how often a row comes: equal rows of each side are numbered, and the n-th of one side meets the n-th
+//! of the other.
+
+use godwit_plan::{
+    ColumnId, Comparison, Expr, Join, JoinKind, Node, NodeId, Plan, SetOperation, SetOperator, Values, Window,
+};
+use godwit_types::SqlType;
+
+use super::{Lowering, numbering};
+
+/// Do several inputs list constants?
+pub(super) fn has_lists(plan: &Plan, operation: &SetOperation) -> bool {
+    operation.inputs.iter().filter(|(input, columns)| listed(plan, *input, columns).is_some()).nth(1).is_some()
+}
+
+/// The rows of a node that lists constants.
+fn listed(plan: &Plan, node: NodeId, columns: &[ColumnId]) -> Option<Vec<Vec<Expr>>> {
+    let constant = |expr: &Expr| expr.as_literal().is_some().then(|| expr.clone());
+    match plan.node(node) {
+        Node::Values(values) => {
+            let place = |column: &ColumnId| values.columns.iter().position(|known| known == column);
+            let places: Vec<usize> = columns.iter().map(place).collect::<Option<_>>()?;
+            values.rows.iter().map(|row| places.iter().map(|&place| constant(&row[place])).collect()).collect()
+        }
+        Node::Project(project) => {
+            let Node::Values(values) = plan.node(project.input) else { return None };
+            let value = |column: &ColumnId| project.columns.iter().find(|(known, _)| known == column);
+            let row: Vec<Expr> = columns.iter().map(|column| constant(&value(column)?.1)).collect::<Option<_>>()?;
+            Some(vec![row; values.rows.len()])
+        }
+        _ => None,
+    }
+}
+
+impl Lowering {
+    pub(super) fn union(&mut self, node: &Node) -> NodeId {
+        let Node::SetOperation(operation) = node else { unreachable!("the rewrite of another node") };
+        let all = self.merged(operation);
+        self.distinct(all)
+    }
+
+    /// UNION ALL of inputs that list constants, which become one list: `SELECT 1 UNION ALL SELECT 2` and so on.
+    pub(super) fn union_all(&mut self, node: &Node) -> NodeId {
+        let Node::SetOperation(operation) = node else { unreachable!("the rewrite of another node") };
+        self.merged(operation)
+    }
+
+    /// The rows of all inputs.
+    fn merged(&mut self, operation: &SetOperation) -> NodeId {
+        let (mut rows, mut inputs) = (Vec::new(), Vec::new());
+        for (input, columns) in &operation.inputs {
+            match listed(&self.plan, *input, columns) {
+                Some(listed) => rows.extend(listed),
+                None => inputs.push((*input, columns.clone())),
+            }
+        }
+        if inputs.is_empty() {
+            return self.plan.add(Node::Values(Values { columns: operation.columns.clone(), rows }));
+        }
+        if !rows.is_empty() {
+            let columns: Vec<ColumnId> =
+                operation.columns.iter().map(|&column| self.plan.copy_column(column)).collect();
+            inputs.push((self.plan.add(Node::Values(Values { columns: columns.clone(), rows })), columns));
+        }
+        self.plan.add(Node::SetOperation(SetOperation { all: true, inputs, ..operation.clone() }))
+    }
+
+    /// INTERSECT and EXCEPT.
+    pub(super) fn common_rows(&mut self, node: &Node) -> NodeId {
+        let Node::SetOperation(operation) = node else { unreachable!("the rewrite of another node") };
+        let [(left, left_columns), (right, right_columns)] = &operation.inputs[..] else {
+            panic!("INTERSECT and EXCEPT have two inputs")
+        };
+        let below = self.columns(*left);
+        let of = |column: &ColumnId| {
+            let (_, expr) = below.iter().find(|(id, _)| id == column).expect("columns of inputs are there");
+            expr.clone()
+        };
+        let renamed = operation.columns.iter().copied().zip(left_columns.iter().map(of)).collect();
+        let left = self.project(*left, renamed);
+        let equal = operation.columns.iter().zip(right_columns);
+        let mut conditions: Vec<Expr> = equal
+            .map(|(&left, &right)| Expr::compare(Comparison::NotDistinct, self.column(left), self.column(right)))
+            .collect();
+        let (left, right) = match operation.all {
+            true => {
+                let (left, left_number) = self.numbered(left, &operation.columns);
+                let (right, right_number) = self.numbered(*right, right_columns);
+                let numbers = (self.column(left_number), self.column(right_number));
+                conditions.push(Expr::compare(Comparison::Equal, numbers.0, numbers.1));
+                (left, right)
+            }
+            false => (self.distinct(left), *right),
+        };
+        let kind = match operation.operator {
+            SetOperator::Except => JoinKind::Anti,
+            SetOperator::Union | SetOperator::Intersect => JoinKind::Semi,
+        };
+        let rows = self.plan.add(Node::Join(Join { kind, left, right, conditions }));
+        if !operation.all {
+            return rows;
+        }
+        let columns = self.columns(rows).into_iter().filter(|(column, _)| operation.columns.contains(column));
+        let columns = columns.collect();
+        self.project(rows, columns)
+    }
+
+    /// The rows with a number of each among those that are equal to it.
+    fn numbered(&mut self, input: NodeId, columns: &[ColumnId]) -> (NodeId, ColumnId) {
+        let number = self.plan.add_column("number", SqlType::BigInt, false);
+        let partition_by = columns.iter().map(|&column| self.column(column)).collect();
+        let calls = vec![(number, numbering("row_number", partition_by, Vec::new()))];
+        (self.plan.add(Node::Window(Window { input, calls })), number)
+    }
+}

@@ -1,0 +1,175 @@
+//! The pipelines of a query in the making: indices are given out before what they stand for is complete.
+//!
+//! Tables of hash joins that are probed in one pipeline are built when the build rows of all of them are there. Build rows
+//! lie in pages that can be evicted; tables pin memory. So all joins of a pipeline can say how much they could use before
+//! the first of them is granted anything, and the memory is divided with all sizes known.
+//!
+//! ```text
+//! build A ──┬─▶ table A ─┐
+//!           ╳            ├─▶ probe A ─▶ probe B
+//! build B ──┴─▶ table B ─┘
+//! ```
+//!
+//! A build that itself waits for a table, because its scan uses a filter of that join's keys, can't be waited for by it.
+//!
+//! Source: external-hash-join paper, section 6 ("Dynamic Assignments").
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::Compaction;
+use crate::compaction::insert_compactors;
+use crate::explain::ExplainNode;
+use crate::operators::NothingSink;
+use crate::pipeline::{Pipeline, Sink, Source, Transform};
+
+/// Most tables of one pipeline that wait for each other's builds. More are granted memory in the order in which they come:
+/// looking for circles takes time by the cube of their number.
+const TOGETHER_MAX: usize = 16;
+
+/// Pipelines in dependency order, and the tree that `EXPLAIN` shows.
+pub struct PhysicalPlan {
+    /// What the scheduler runs.
+    pub pipelines: Vec<Pipeline>,
+    /// The operators as a tree.
+    pub explain: ExplainNode,
+}
+
+impl PhysicalPlan {
+    /// The least memory in which the plan is expected to finish: what the pipeline that takes most pins where memory is
+    /// short. Pipelines run one after the other then, and what they leave for each other can be evicted. A quarter is added
+    /// for what is held for moments, between two pages.
+    pub fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.pipelines.iter().map(|pipeline| pipeline.pinned_bytes(workers)).max().map_or(0, |most| most + most / 4)
+    }
+}
+
+/// One open pipeline.
+pub(super) struct Branch {
+    pub(super) source: Arc<dyn Source>,
+    pub(super) transforms: Vec<Arc<dyn Transform>>,
+    /// Closed pipelines that must be complete first.
+    pub(super) depends_on: BTreeSet<usize>,
+    /// The pipelines that build the tables of the hash joins that are probed here.
+    pub(super) tables: Vec<usize>,
+    /// Branches of the same stream, by index, that must be complete first.
+    pub(super) follows: Vec<usize>,
+}
+
+impl Branch {
+    pub(super) fn new(source: Arc<dyn Source>, depends_on: impl IntoIterator<Item = usize>) -> Self {
+        Self {
+            source,
+            transforms: Vec::new(),
+            depends_on: depends_on.into_iter().collect(),
+            tables: Vec::new(),
+            follows: Vec::new(),
+        }
+    }
+}
+
+/// The pipelines around the table of a hash join.
+pub(super) struct JoinTable {
+    /// The one that builds the table.
+    pub(super) table: usize,
+    /// Those that collect its rows.
+    pub(super) builds: Vec<usize>,
+}
+
+/// All pipelines of a query, by index.
+#[derive(Default)]
+pub(super) struct Pipelines {
+    /// `None` where an index is reserved for a pipeline that is still open.
+    slots: Vec<Option<Pipeline>>,
+    tables: Vec<JoinTable>,
+    /// The tables that a closed pipeline probes, if they are several.
+    probed_together: BTreeSet<Vec<usize>>,
+}
+
+impl Pipelines {
+    /// Indices for pipelines that others may already wait for.
+    pub(super) fn reserve(&mut self, count: usize) -> Vec<usize> {
+        let first = self.slots.len();
+        self.slots.resize_with(first + count, || None);
+        (first..first + count).collect()
+    }
+
+    /// Ends branches in `sink`, one reserved index each.
+    pub(super) fn close(
+        &mut self,
+        indices: &[usize],
+        branches: Vec<Branch>,
+        sink: &Arc<dyn Sink>,
+        compaction: Compaction,
+    ) {
+        assert_eq!(indices.len(), branches.len());
+        for (&index, branch) in indices.iter().zip(branches) {
+            if (2..=TOGETHER_MAX).contains(&branch.tables.len()) {
+                self.probed_together.insert(branch.tables);
+            }
+            let follows = branch.follows.iter().map(|&earlier| indices[earlier]);
+            self.slots[index] = Some(Pipeline {
+                depends_on: branch.depends_on.into_iter().chain(follows).collect(),
+                transforms: insert_compactors(&branch.source, branch.transforms, compaction),
+                source: branch.source,
+                sink: sink.clone(),
+            });
+        }
+    }
+
+    /// A pipeline of work that yields no rows, such as building a table.
+    pub(super) fn close_alone(&mut self, index: usize, source: Arc<dyn Source>, depends_on: Vec<usize>) {
+        let sink = NothingSink::new("Nothing");
+        self.slots[index] = Some(Pipeline { source, transforms: Vec::new(), sink, depends_on });
+    }
+
+    /// Notes the table of a hash join.
+    pub(super) fn add_table(&mut self, table: JoinTable) {
+        self.tables.push(table);
+    }
+
+    /// All pipelines, when each is closed.
+    pub(super) fn finish(mut self) -> Vec<Pipeline> {
+        self.order_tables();
+        self.slots.into_iter().map(|slot| slot.expect("every reserved pipeline is closed")).collect()
+    }
+
+    /// Makes tables wait for the builds of the tables beside them.
+    fn order_tables(&mut self) {
+        for tables in std::mem::take(&mut self.probed_together) {
+            for &table in &tables {
+                for &other in tables.iter().filter(|&&other| other != table) {
+                    for build in self.builds_of(other) {
+                        if !self.waits_for(build, table) {
+                            self.closed(table).push(build);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn builds_of(&self, table: usize) -> Vec<usize> {
+        self.tables.iter().filter(|join| join.table == table).flat_map(|join| join.builds.iter().copied()).collect()
+    }
+
+    /// The dependencies of a pipeline.
+    fn closed(&mut self, index: usize) -> &mut Vec<usize> {
+        &mut self.slots[index].as_mut().expect("all pipelines are closed").depends_on
+    }
+
+    /// Does pipeline `index` start only after `earlier` is complete, or is it the same?
+    fn waits_for(&self, index: usize, earlier: usize) -> bool {
+        let mut is_known = vec![false; self.slots.len()];
+        let mut open = vec![index];
+        while let Some(index) = open.pop() {
+            if index == earlier {
+                return true;
+            }
+            if !std::mem::replace(&mut is_known[index], true) {
+                open.extend(self.slots[index].iter().flat_map(|pipeline| pipeline.depends_on.iter().copied()));
+            }
+        }
+        false
+    }
+}

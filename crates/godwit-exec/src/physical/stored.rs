@@ -1,0 +1,159 @@
+//! Columns as rows hold them: compressed, or as bytes of the same order.
+
+use std::collections::BTreeSet;
+
+use godwit_expression::{Compression, Expression};
+use godwit_vector::{ColumnType, PhysicalType, ValueRange};
+
+use crate::hash_aggregate::AggregateKind;
+
+/// A column that was compressed: how, and its type before.
+#[derive(Clone)]
+pub(super) struct Compressed {
+    pub(super) compression: Compression,
+    pub(super) original: ColumnType,
+}
+
+/// Per column of a stream: what was done to it.
+pub(super) type CompressedColumns = Vec<Option<Compressed>>;
+
+impl Compressed {
+    fn is_nested(&self) -> bool {
+        self.original.physical == PhysicalType::Nested
+    }
+}
+
+/// How a column of nested values gets into rows; `None` for others.
+pub(super) fn nested(ty: &ColumnType) -> Option<Compressed> {
+    Compression::of_nested(ty).map(|compression| Compressed { compression, original: ty.clone() })
+}
+
+/// How the columns of a stream get into rows that must be compressed for that.
+pub(super) fn nested_columns(types: &[ColumnType]) -> CompressedColumns {
+    types.iter().map(nested).collect()
+}
+
+/// A value as rows hold it.
+pub(super) fn as_stored(value: &Expression) -> Expression {
+    Compression::of_nested(value.output()).map_or_else(|| value.clone(), |compression| compression.compress(value))
+}
+
+/// Makes keys ready for columns of which some are compressed: a key that is one that becomes bytes is the column; others
+/// that use compressed columns are computed before, as columns behind those that there are. If there may be none, the
+/// columns that such keys use stay what they are.
+pub(super) fn stored_keys(
+    keys: &mut [Expression],
+    columns: &mut CompressedColumns,
+    may_append: bool,
+) -> Vec<Expression> {
+    let becomes_bytes =
+        |columns: &CompressedColumns, column: usize| columns[column].as_ref().is_some_and(Compressed::is_nested);
+    for key in keys.iter().filter(|key| !may_append && key.column_index().is_none()) {
+        key.columns_used().into_iter().for_each(|column| columns[column] = None);
+    }
+    let mut computed = Vec::new();
+    for key in keys {
+        let stored = as_stored(key);
+        *key = match key.column_index() {
+            Some(column) if becomes_bytes(columns, column) => Expression::column(column, stored.output().clone()),
+            None if stored.columns_used().into_iter().any(|column| columns[column].is_some()) => {
+                computed.push(stored.clone());
+                Expression::column(columns.len() + computed.len() - 1, stored.output().clone())
+            }
+            _ => stored,
+        };
+    }
+    computed
+}
+
+/// How both keys of an equality get narrower, if their bounds allow it and values can stay what they are: filters made
+/// of the build keys are applied to columns that aren't compressed.
+pub(super) fn key_compression(probe: &ColumnType, build: &ColumnType) -> Option<Compression> {
+    let (a, b) = (probe.range?, build.range?);
+    let both = ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) };
+    Compression::of_key(&ColumnType { range: Some(both), ..build.clone() })
+}
+
+/// The columns of `columns` but those at `positions`.
+pub(super) fn without(mut columns: CompressedColumns, positions: &BTreeSet<usize>) -> CompressedColumns {
+    positions.iter().for_each(|&position| columns[position] = None);
+    columns
+}
+
+/// Bytes of a value in a row.
+pub(super) fn width_of(ty: &ColumnType) -> usize {
+    if ty.physical == PhysicalType::Nested { 0 } else { ty.physical.width_bytes() }
+}
+
+/// Is the result of an aggregate one of the values that it collects?
+pub(super) fn gives_collected_value(kind: &AggregateKind) -> bool {
+    use AggregateKind as K;
+    match kind {
+        K::FirstValue { .. } | K::LastValue { .. } | K::ArgMin | K::ArgMax | K::Mode => true,
+        K::Quantile { interpolated, as_list, .. } => !interpolated && !as_list,
+        _ => false,
+    }
+}
+
+/// ` (codes)`, for the name of an operator that works on codes of one of these columns.
+pub(super) fn codes_note<'c>(columns: impl IntoIterator<Item = &'c Option<Compressed>>) -> &'static str {
+    let is_codes = |column: &Option<Compressed>| column.as_ref().is_some_and(|column| column.compression.is_codes());
+    if columns.into_iter().any(is_codes) { " (codes)" } else { "" }
+}
+
+/// What `EXPLAIN` calls the projection that compresses columns of these names, or gives them back.
+pub(super) fn describe<'n>(
+    what: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    columns: &CompressedColumns,
+) -> String {
+    let named = names.into_iter().zip(columns).filter_map(|(name, compressed)| {
+        let Compressed { compression, original } = compressed.as_ref()?;
+        let (wide, narrow) = (width_of(original), compression.physical().width_bytes());
+        Some(match what {
+            "Compress" if wide == 0 => format!("{name} to text"),
+            "Compress" if compression.is_codes() => format!("{name} {wide}→{narrow} (codes)"),
+            "Compress" => format!("{name} {wide}→{narrow}"),
+            _ => name.to_owned(),
+        })
+    });
+    let named: Vec<String> = named.collect();
+    format!("{what} {}{}", named.join(", "), if what == "Compress" { " bytes" } else { "" })
+}
+
+/// The narrowest physical type that holds the values of both integer types; types of one kind only.
+pub(super) fn common_physical(a: PhysicalType, b: PhysicalType) -> PhysicalType {
+    use PhysicalType::*;
+    if a == b {
+        return a;
+    }
+    let (Some(ra), Some(rb)) = (ValueRange::of_type(a), ValueRange::of_type(b)) else {
+        // A NULL literal is Bool: the other type wins.
+        return if a == Bool { b } else { a };
+    };
+    let both = ValueRange { min: ra.min.min(rb.min), max: ra.max.max(rb.max) };
+    [I8, U8, I16, U16, I32, U32, I64, U64, I128].into_iter().find(|&t| both.fits(t)).unwrap_or(I128)
+}
+
+/// A type for each column that all inputs can be cast to without loss.
+pub(super) fn common_row_type(inputs: &[Vec<ColumnType>]) -> Vec<ColumnType> {
+    let mut common = inputs[0].clone();
+    for input in &inputs[1..] {
+        for (mine, theirs) in common.iter_mut().zip(input) {
+            mine.nullable |= theirs.nullable;
+            mine.range =
+                mine.range.zip(theirs.range).map(|(a, b)| ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) });
+            mine.physical = common_physical(mine.physical, theirs.physical);
+        }
+    }
+    common
+}
+
+/// Gives both sides of each equality one physical type.
+pub(super) fn unify_keys(probe: Vec<Expression>, build: Vec<Expression>) -> (Vec<Expression>, Vec<Expression>) {
+    let unified = probe.into_iter().zip(build).map(|(probe, build)| {
+        let common = common_physical(probe.output().physical, build.output().physical);
+        (probe.with_physical(common), build.with_physical(common))
+    });
+    unified.unzip()
+}

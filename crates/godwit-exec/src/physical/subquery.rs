@@ -1,0 +1,105 @@
+//! Uncorrelated scalar subqueries: run first, their value becomes a parameter of the expressions that use it.
+
+use std::sync::Arc;
+
+use datafusion_common::ScalarValue;
+use godwit_common::{Error, Result, SqlState};
+use godwit_expression::{Parameter, PlanSubquery};
+use godwit_vector::{Chunk, ColumnType, to_arrow};
+use parking_lot::Mutex;
+
+use super::stream::Stream;
+use super::{Needs, PhysicalPlanner};
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
+
+impl PhysicalPlanner<'_> {
+    /// Plans the subqueries that were met since the last call, unless they are planned, and makes the stream wait for them.
+    pub(super) fn run_subqueries_before(&mut self, stream: &mut Stream) -> Result<()> {
+        let subqueries = self.context.take_subqueries();
+        self.run_before(subqueries, stream)
+    }
+
+    /// Plans subqueries, unless they are planned, and makes the stream wait for them.
+    pub(super) fn run_before(&mut self, subqueries: Vec<PlanSubquery>, stream: &mut Stream) -> Result<()> {
+        for subquery in subqueries {
+            if let Some(pipelines) = self.subqueries.get(&subquery.number) {
+                stream.wait_for(pipelines.clone());
+                continue;
+            }
+            let mut rows = self.plan_node(subquery.plan, Needs::columns([subquery.column].into_iter().collect()))?;
+            let value = rows.column(rows.position(subquery.column)?);
+            rows.project(vec![subquery.column], vec![value]);
+            let sink = ScalarSink::new(subquery.result, rows.row_type[0].clone());
+            let (pipelines, mut explain) = self.close(rows, sink);
+            explain.role = Some("subquery");
+            stream.explain.children.push(explain);
+            self.subqueries.insert(subquery.number, pipelines.clone());
+            stream.wait_for(pipelines);
+        }
+        Ok(())
+    }
+}
+
+/// Takes the one value of a scalar subquery.
+pub(super) struct ScalarSink {
+    parameter: Parameter,
+    column: ColumnType,
+    value: Arc<Mutex<Option<ScalarValue>>>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl ScalarSink {
+    /// For rows of one column.
+    pub(super) fn new(parameter: Parameter, column: ColumnType) -> Arc<Self> {
+        let metrics = OperatorMetrics::new("Scalar subquery");
+        Arc::new(Self { parameter, column, value: Arc::default(), metrics })
+    }
+}
+
+impl Sink for ScalarSink {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(ScalarWorker { value: self.value.clone(), column: self.column.clone() }))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        // No row is NULL.
+        let value = match self.value.lock().take() {
+            Some(value) => value,
+            None => ScalarValue::try_from(&self.column.logical).map_err(internal)?,
+        };
+        self.parameter.set(&value)
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct ScalarWorker {
+    value: Arc<Mutex<Option<ScalarValue>>>,
+    column: ColumnType,
+}
+
+impl SinkWorker for ScalarWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        let mut value = self.value.lock();
+        if value.is_some() || chunk.len() > 1 {
+            return Err(Error::user("a subquery that is used as a value returned more than one row")
+                .with_code(SqlState::CARDINALITY_VIOLATION)
+                .with_hint("add an aggregate such as max(...), or LIMIT 1"));
+        }
+        let array = to_arrow(&chunk.dense(0), &self.column.logical)?;
+        *value = Some(ScalarValue::try_from_array(&array, 0).map_err(internal)?);
+        Ok(SinkVerdict::NeedInput)
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn internal(error: datafusion_common::DataFusionError) -> Error {
+    Error::internal(format!("the value of a subquery: {}", error.strip_backtrace()))
+}

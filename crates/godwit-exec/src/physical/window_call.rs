@@ -1,0 +1,249 @@
+//! From the plan's window calls to those of the operator. Functions are known by their names.
+
+use datafusion_common::ScalarValue;
+use godwit_common::{Error, Result, SqlState};
+use godwit_expression::{Expression, Layout, PlanContext, column_type};
+use godwit_plan::{
+    AggregateCall as PlanAggregate, AggregateFunction, Expr, Frame as PlanFrame, FrameBound as PlanBound,
+    FrameExclusion, FrameUnits as PlanUnits, WindowCall as Planned, WindowTarget,
+};
+use godwit_types::Value;
+use godwit_vector::{Chunk, ColumnType, to_arrow};
+
+use super::aggregate_call::AggregateCompiler;
+use super::stored::common_physical;
+use crate::hash_aggregate::{AggregateCall, AggregateKind};
+use crate::window::{
+    Frame, FrameBound, FrameUnits, ListedKind, WindowCall, WindowFunction, check_listed, distance_of, listed_kind,
+};
+
+/// No columns: what constants see.
+const NOTHING: Layout<'_> = Layout { columns: &[], types: &[] };
+
+/// Compiles window calls over one input.
+pub(super) struct WindowCompiler<'a> {
+    layout: Layout<'a>,
+    context: &'a PlanContext,
+    aggregates: AggregateCompiler<'a>,
+}
+
+impl<'a> WindowCompiler<'a> {
+    pub(super) fn new(layout: Layout<'a>, context: &'a PlanContext) -> Self {
+        Self { layout, context, aggregates: AggregateCompiler::new(layout, context) }
+    }
+
+    /// An argument or a key.
+    pub(super) fn expression(&mut self, expr: &Expr) -> Result<Expression> {
+        Expression::compile(expr, self.layout, self.context)
+    }
+
+    /// A window function.
+    pub(super) fn call(&mut self, call: &Planned) -> Result<WindowCall> {
+        self.call_of(call).map_err(|error| error.at_span(call.span))
+    }
+
+    fn call_of(&mut self, call: &Planned) -> Result<WindowCall> {
+        if !call.argument_order.is_empty() && call.argument_order != call.order_by {
+            return Err(Error::unsupported("an order of arguments inside a window")
+                .with_hint("aggregate in that order in a subquery, or order the window"));
+        }
+        let frame = self.frame(&call.frame)?;
+        let mut output = column_type(&call.ty, true)?;
+        let (function, arguments) = match &call.function {
+            WindowTarget::Aggregate(function) if !picks_a_row(&function.name) => {
+                self.aggregate(call, function, &mut output)?
+            }
+            _ if call.filter.is_some() => {
+                return Err(Error::unsupported(format!("FILTER with the window function {}", call.name()))
+                    .with_hint("only aggregates take a FILTER"));
+            }
+            _ => self.positional(call, &mut output)?,
+        };
+        Ok(WindowCall { function, arguments, frame, output })
+    }
+
+    /// A function that depends on where a row is, or takes the value of another row.
+    fn positional(&mut self, call: &Planned, output: &mut ColumnType) -> Result<(WindowFunction, Vec<Expression>)> {
+        let ignore_nulls = call.ignore_nulls;
+        let ranking = match call.name() {
+            "row_number" => Some(WindowFunction::RowNumber),
+            "rank" => Some(WindowFunction::Rank),
+            "dense_rank" => Some(WindowFunction::DenseRank),
+            "percent_rank" => Some(WindowFunction::PercentRank),
+            "cume_dist" => Some(WindowFunction::CumeDist),
+            "ntile" => match self.integer(call.args.first())? {
+                Some(buckets) if buckets > 0 => Some(WindowFunction::Ntile(buckets as u64)),
+                _ => {
+                    return Err(Error::user("ntile needs a constant number of buckets above 0")
+                        .with_code(SqlState::INVALID_PARAMETER_VALUE));
+                }
+            },
+            _ => None,
+        };
+        if let Some(ranking) = ranking {
+            output.nullable = false;
+            return Ok((ranking, Vec::new()));
+        }
+        match call.name() {
+            name @ ("lag" | "lead") => {
+                let wrong = |what: &str| Error::user(format!("the offset of {name} is {what}"));
+                let offset = match call.args.get(1) {
+                    None => 1,
+                    some => self.integer(some)?.ok_or_else(|| wrong("not a constant number"))?,
+                };
+                let offset = if name == "lag" { offset.checked_neg() } else { Some(offset) };
+                let offset = offset.ok_or_else(|| wrong("too large"))?;
+                let arguments = self.shift_arguments(&call.args, output)?;
+                Ok((WindowFunction::Shift { offset, ignore_nulls }, arguments))
+            }
+            name @ ("first_value" | "last_value" | "nth_value" | "any_value") => {
+                let n = match name {
+                    "last_value" => -1,
+                    "nth_value" => match self.integer(call.args.get(1))? {
+                        None | Some(0) => {
+                            return Err(Error::user("nth_value needs a constant number that isn't 0")
+                                .with_code(SqlState::INVALID_PARAMETER_VALUE));
+                        }
+                        Some(n) => n,
+                    },
+                    _ => 1,
+                };
+                let value = self.expression(&call.args[0])?;
+                keep_type(output, value.output());
+                Ok((WindowFunction::Nth { n, ignore_nulls: ignore_nulls || name == "any_value" }, vec![value]))
+            }
+            name => Err(Error::unsupported(format!("the window function {name}"))),
+        }
+    }
+
+    /// The value and the default of LAG and LEAD, in one physical type.
+    fn shift_arguments(&mut self, args: &[Expr], output: &mut ColumnType) -> Result<Vec<Expression>> {
+        let value = self.expression(&args[0])?;
+        let default = match args.get(2) {
+            None => None,
+            Some(default) if default.as_literal().is_some_and(Value::is_null) => None,
+            Some(default) => Some(self.expression(default)?),
+        };
+        let Some(default) = default else {
+            keep_type(output, value.output());
+            return Ok(vec![value]);
+        };
+        output.physical = common_physical(value.output().physical, default.output().physical);
+        output.nullable = true;
+        Ok(vec![value.with_physical(output.physical), default.with_physical(output.physical)])
+    }
+
+    /// An aggregate over the frame.
+    fn aggregate(
+        &mut self,
+        call: &Planned,
+        function: &AggregateFunction,
+        output: &mut ColumnType,
+    ) -> Result<(WindowFunction, Vec<Expression>)> {
+        let mut compiled = self.aggregates.aggregate(&PlanAggregate {
+            function: function.clone(),
+            args: call.args.clone(),
+            distinct: call.distinct,
+            filter: call.filter.clone(),
+            order_by: Vec::new(),
+            ignore_nulls: call.ignore_nulls,
+            ty: call.ty.clone(),
+            nullable: call.nullable,
+            span: call.span,
+        })?;
+        // A frame may be empty.
+        compiled.output.nullable = !matches!(compiled.kind, AggregateKind::Count | AggregateKind::CountStar);
+        let Some(kind) = listed_kind(&compiled)? else {
+            return Ok((WindowFunction::Aggregate(compiled), Vec::new()));
+        };
+        let value = self.filtered(call, &compiled)?;
+        check_listed(&kind, value.output().physical, call.name())?;
+        if matches!(kind, ListedKind::Min | ListedKind::Max) {
+            keep_type(output, value.output());
+        }
+        output.nullable = kind != ListedKind::CountDistinct;
+        Ok((WindowFunction::Listed(kind), vec![value]))
+    }
+
+    /// The argument of an aggregate where its filter is TRUE, else NULL.
+    fn filtered(&mut self, call: &Planned, compiled: &AggregateCall) -> Result<Expression> {
+        let Some(filter) = &call.filter else { return Ok(compiled.arguments[0].clone()) };
+        let argument = call.args[0].clone();
+        let ty = argument.ty.clone();
+        let kind = godwit_plan::ExprKind::Case { branches: vec![(filter.clone(), argument)], otherwise: None };
+        self.expression(&Expr::new(kind, ty, true))
+    }
+
+    /// The value of an expression that depends on no row.
+    fn constant(&self, expr: &Expr) -> Result<ScalarValue> {
+        let is_constant = expr.columns().is_empty() && !expr.has_subquery() && !expr.is_volatile();
+        if !is_constant {
+            return Err(Error::unsupported("a bound or an offset of a window that isn't constant").at_span(expr.span));
+        }
+        let value = Expression::compile(expr, NOTHING, self.context)?;
+        let array = to_arrow(&value.evaluate(&Chunk::new(Vec::new(), 1))?, &value.output().logical)?;
+        ScalarValue::try_from_array(&array, 0).map_err(|error| Error::internal(error.strip_backtrace()))
+    }
+
+    /// The number that an argument is; `None` if it is NULL or there is none.
+    fn integer(&self, expr: Option<&Expr>) -> Result<Option<i64>> {
+        let Some(expr) = expr else { return Ok(None) };
+        match self.constant(expr)?.cast_to(&arrow_schema::DataType::Int64) {
+            Ok(ScalarValue::Int64(number)) => Ok(number),
+            _ => Ok(None),
+        }
+    }
+
+    fn frame(&self, frame: &PlanFrame) -> Result<Frame> {
+        if frame.exclude != FrameExclusion::NoOthers {
+            return Err(Error::unsupported("EXCLUDE in a window frame"));
+        }
+        let units = match frame.units {
+            PlanUnits::Rows => FrameUnits::Rows,
+            PlanUnits::Groups => FrameUnits::Groups,
+            PlanUnits::Range => FrameUnits::Range,
+        };
+        Ok(Frame { units, start: self.bound(&frame.start, units)?, end: self.bound(&frame.end, units)? })
+    }
+
+    fn bound(&self, bound: &PlanBound, units: FrameUnits) -> Result<FrameBound> {
+        match bound {
+            PlanBound::UnboundedPreceding => Ok(FrameBound::UnboundedPreceding),
+            PlanBound::CurrentRow => Ok(FrameBound::CurrentRow),
+            PlanBound::UnboundedFollowing => Ok(FrameBound::UnboundedFollowing),
+            PlanBound::Preceding(distance) => self.shifted(distance, units, -1),
+            PlanBound::Following(distance) => self.shifted(distance, units, 1),
+        }
+    }
+
+    fn shifted(&self, distance: &Expr, units: FrameUnits, sign: i64) -> Result<FrameBound> {
+        let scalar = self.constant(distance)?;
+        let wrong = |what| {
+            let error = Error::user(format!("the bound of a frame is {what}")).at_span(distance.span);
+            error.with_code(SqlState::INVALID_PARAMETER_VALUE)
+        };
+        if scalar.is_null() {
+            return Err(wrong("NULL"));
+        }
+        if units == FrameUnits::Range {
+            return Ok(FrameBound::ShiftedValue(distance_of(&scalar, sign)?));
+        }
+        match scalar.cast_to(&arrow_schema::DataType::Int64) {
+            // Nothing is further away than what an i64 counts.
+            Ok(ScalarValue::Int64(Some(rows))) if rows >= 0 => Ok(FrameBound::Shifted(sign * rows.min(i64::MAX / 2))),
+            Ok(ScalarValue::Int64(Some(_))) => Err(wrong("negative")),
+            _ => Err(wrong("not a number of rows")),
+        }
+    }
+}
+
+/// Aggregates that, with OVER, take the value of one row of the frame.
+fn picks_a_row(name: &str) -> bool {
+    matches!(name, "first_value" | "last_value" | "nth_value" | "any_value")
+}
+
+/// The result lies in memory like the argument.
+fn keep_type(output: &mut ColumnType, argument: &ColumnType) {
+    output.physical = argument.physical;
+    output.range = argument.range;
+}

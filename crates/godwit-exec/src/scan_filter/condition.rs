@@ -1,0 +1,119 @@
+//! The filters of a scan, compiled, and what readers may know of them besides.
+
+use godwit_common::Result;
+use godwit_expression::{Expression, Layout, PlanContext, scalar_of_value};
+use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match};
+use godwit_types::Value;
+use godwit_vector::{ColumnType, RowType};
+
+use datafusion_common::ScalarValue;
+
+/// A filter of a scan.
+#[derive(Clone)]
+pub struct Conjunct {
+    /// Over the table's columns; rows for which it is TRUE come out.
+    pub expression: Expression,
+    /// The same as far as bounds and dictionaries can tell something of it.
+    pub condition: Condition,
+}
+
+/// What a filter asks of columns of the table, by their positions. Whatever isn't understood is [`Condition::Other`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Condition {
+    /// `column op constant`.
+    Compare(usize, Comparison, ScalarValue),
+    /// The column is equal to one of these.
+    OneOf(usize, Vec<ScalarValue>),
+    /// The column is text that begins so.
+    StartsWith(usize, String),
+    /// The column is NULL.
+    IsNull(usize),
+    /// The column isn't NULL.
+    IsNotNull(usize),
+    /// All of them.
+    All(Vec<Condition>),
+    /// One of them.
+    Any(Vec<Condition>),
+    /// TRUE for no row.
+    Never,
+    /// Anything.
+    Other,
+}
+
+impl Conjunct {
+    /// Conditions over the rows of a scan. `columns` tells where their columns are in a table of such columns.
+    pub fn of_plan(
+        filters: &[Expr],
+        columns: &[(ColumnId, usize)],
+        row_type: &RowType,
+        context: &PlanContext,
+    ) -> Result<Vec<Self>> {
+        let (ids, positions): (Vec<ColumnId>, Vec<usize>) = columns.iter().copied().unzip();
+        let types: Vec<ColumnType> = positions.iter().map(|&at| row_type[at].clone()).collect();
+        let layout = Layout { columns: &ids, types: &types };
+        let conjuncts = filters.iter().cloned().flat_map(Expr::into_conjuncts);
+        let compiled = conjuncts.map(|filter| {
+            let expression = Expression::compile(&filter, layout, context)?.remap_columns(&|at| positions[at]);
+            Ok(Self { expression, condition: Condition::of_plan(&filter, columns) })
+        });
+        compiled.collect()
+    }
+}
+
+impl Condition {
+    /// What is known of a condition of a plan.
+    pub fn of_plan(filter: &Expr, columns: &[(ColumnId, usize)]) -> Self {
+        let all = |parts: &[Expr]| parts.iter().map(|part| Self::of_plan(part, columns)).collect();
+        let position = |expr: &Expr| {
+            let column = expr.as_column()?;
+            columns.iter().find(|(id, _)| *id == column).map(|&(_, at)| at)
+        };
+        let known = match &filter.kind {
+            ExprKind::Literal(Value::Null | Value::Boolean(false)) => Some(Self::Never),
+            ExprKind::And(parts) => Some(Self::All(all(parts))),
+            ExprKind::Or(parts) => Some(Self::Any(all(parts))),
+            ExprKind::Compare(comparison, a, b) => match (position(a), position(b)) {
+                (Some(column), None) => Self::compared(column, *comparison, b),
+                (None, Some(column)) => Self::compared(column, comparison.swapped(), a),
+                _ => None,
+            },
+            ExprKind::InList(value, list) => position(value).and_then(|column| {
+                let items: Option<Vec<ScalarValue>> = list.iter().map(constant).collect();
+                Some(Self::OneOf(column, items?.into_iter().filter(|item| !item.is_null()).collect()))
+            }),
+            ExprKind::Match { kind: Match::Like, input, pattern, escape } => {
+                position(input).zip(prefix(pattern, *escape)).map(|(column, prefix)| Self::StartsWith(column, prefix))
+            }
+            ExprKind::IsNull(value) => position(value).map(Self::IsNull),
+            ExprKind::Not(inner) => match &inner.kind {
+                ExprKind::IsNull(value) => position(value).map(Self::IsNotNull),
+                _ => None,
+            },
+            _ => None,
+        };
+        known.unwrap_or(Self::Other)
+    }
+
+    fn compared(column: usize, comparison: Comparison, value: &Expr) -> Option<Self> {
+        let value = constant(value)?;
+        Some(match (comparison, value.is_null()) {
+            (Comparison::NotDistinct, true) => Self::IsNull(column),
+            (Comparison::Distinct, true) => Self::IsNotNull(column),
+            (_, true) => Self::Never,
+            (Comparison::NotDistinct, false) => Self::Compare(column, Comparison::Equal, value),
+            (Comparison::Distinct, false) => return None,
+            (_, false) => Self::Compare(column, comparison, value),
+        })
+    }
+}
+
+fn constant(expr: &Expr) -> Option<ScalarValue> {
+    scalar_of_value(expr.as_literal()?, &expr.ty).ok()
+}
+
+/// What all texts that match a pattern begin with, if it is more than nothing.
+fn prefix(pattern: &Expr, escape: Option<char>) -> Option<String> {
+    let Value::Text(pattern) = pattern.as_literal()? else { return None };
+    let is_special = |c: char| matches!(c, '%' | '_' | '\\') || Some(c) == escape;
+    pattern.split(is_special).next().filter(|prefix| !prefix.is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,319 @@
+//! Casts, with the meaning of [`cast_value`].
+//!
+//! Between numbers they cost nothing where the proven range fits the new type. What is checked is checked by kernels, one
+//! comparison a value; TRY_CAST makes NULL of what doesn't pass. Text is read and written by `godwit-types`. Nested values
+//! are cast row by row.
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_functions::arrow_type;
+use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of, ticks_per_second};
+use godwit_types::{SqlType, Value, cast_kind, cast_value, format_value, parse_value};
+use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
+use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vector};
+
+use super::checked::Checked;
+use super::rows::RowFunction;
+use super::types::{column_type, exact_limit, is_held_as_text};
+use super::values::{Reader, literal, text_at, vector_of};
+use crate::arithmetic::{Target, compile_exact, integer_literal, shortened};
+use crate::cast::{ExactType, does_not_fit, exact_to_exact, relabelled, to_boolean, to_float, to_physical, unfailing};
+use crate::expression::Kernel;
+use crate::{Expression, range};
+
+/// Digits that an `i64` holds in any case.
+const SHORT_DIGITS: usize = 18;
+
+/// Compiles `CAST(argument AS to)`, or TRY_CAST if `lenient`.
+pub(super) fn compile(
+    argument: Expression,
+    from: &SqlType,
+    to: &SqlType,
+    lenient: bool,
+    text: &str,
+) -> Result<Expression> {
+    if from == to {
+        return Ok(argument);
+    }
+    if matches!(argument.as_literal(), Some((_, true))) {
+        return literal(&Value::Null, to);
+    }
+    // Quoted text that nothing gave a type is text.
+    let from = if *from == SqlType::Unknown { &SqlType::Varchar } else { from };
+    if from != to && cast_kind(from, to).is_none() {
+        let error = Error::user(format!("there is no cast from {from} to {to}"));
+        return Err(error.with_code(SqlState::CANNOT_COERCE));
+    }
+    let cast = Cast { from, to, lenient, text };
+    let is_number = |ty: &SqlType| ty.is_numeric() || *ty == SqlType::Boolean;
+    match (from, to) {
+        _ if from == to => Ok(argument),
+        _ if is_number(from) && is_number(to) => cast.number(argument),
+        (SqlType::Date, _) if to.is_timestamp() => cast.midnight(argument),
+        _ if from.is_timestamp() && to.is_timestamp() => cast.timestamp(argument),
+        (_, SqlType::Date) if from.is_timestamp() => cast.day(argument),
+        (_, SqlType::Time) if from.is_timestamp() => cast.time_of_day(argument),
+        (_, SqlType::Varchar) if is_held_as_text(from) => Ok(argument),
+        (_, SqlType::Varchar) => cast.written(argument),
+        (SqlType::Varchar, _) => cast.read(argument),
+        _ if is_held_as_text(from) => cast.read(argument),
+        _ => cast.by_rows(argument),
+    }
+}
+
+/// The first moment of a date, as a kind of timestamp.
+pub(super) fn midnight(date: Expression, to: &SqlType, text: &str) -> Result<Expression> {
+    compile(date, &SqlType::Date, to, false, text)
+}
+
+struct Cast<'t> {
+    from: &'t SqlType,
+    to: &'t SqlType,
+    lenient: bool,
+    /// For messages.
+    text: &'t str,
+}
+
+impl Cast<'_> {
+    /// The error for a value that the type doesn't hold.
+    fn failure(&self) -> Error {
+        let error = does_not_fit(&shortened(self.text), &self.to.to_string());
+        if self.to.is_numeric() { error } else { error.with_code(SqlState::DATETIME_FIELD_OVERFLOW) }
+    }
+
+    /// A kernel that checks each value; `proven` holds all results.
+    fn checked<A: Native, R: Native>(
+        &self,
+        argument: Expression,
+        proven: Option<ValueRange>,
+        can_fail: bool,
+        convert: impl Fn(A) -> Option<R> + Send + Sync + 'static,
+    ) -> Result<Expression> {
+        let argument = to_physical(&argument, A::PHYSICAL);
+        let nullable = argument.output().nullable || (self.lenient && can_fail);
+        let output = ColumnType { logical: arrow_type(self.to)?, physical: R::PHYSICAL, nullable, range: proven };
+        let kernel = Checked::new(convert, self.failure()).lenient(self.lenient).failing(can_fail);
+        Ok(Expression::strict(kernel, vec![argument], output))
+    }
+
+    fn number(&self, argument: Expression) -> Result<Expression> {
+        let logical = arrow_type(self.to)?;
+        match (self.from, self.to) {
+            (_, SqlType::Boolean) => Ok(to_boolean(argument)),
+            (SqlType::Double, SqlType::Real) => self.checked(argument, None, true, |value: f64| {
+                let single = value as f32;
+                (single.is_finite() || !value.is_finite()).then_some(single)
+            }),
+            (_, SqlType::Real | SqlType::Double) => Ok(to_float(argument, &logical)),
+            (SqlType::Real | SqlType::Double, _) => self.exact_of_float(argument),
+            _ => {
+                let limit = exact_limit(self.to).expect("an integer or decimal");
+                let to = ExactType { logical: &logical, limit, name: self.to.to_string() };
+                match self.lenient && exact_to_exact(unfailing(&argument), &to, self.text)?.can_fail() {
+                    true => self.lenient_exact(argument, limit),
+                    false => exact_to_exact(argument, &to, self.text),
+                }
+            }
+        }
+    }
+
+    /// Between integers and decimals, with NULL for what doesn't fit.
+    fn lenient_exact(&self, argument: Expression, limit: ValueRange) -> Result<Expression> {
+        let scale = |ty: &SqlType| ty.decimal_digits().map_or(0, |(_, scale)| i32::from(scale));
+        let digits = scale(self.to) - scale(self.from);
+        let cast = self.checked(argument, Some(limit), true, move |value: i128| {
+            let scaled = match digits {
+                0.. => value.checked_mul(10i128.checked_pow(digits.unsigned_abs())?)?,
+                _ => match 10i128.checked_pow(digits.unsigned_abs()) {
+                    Some(divisor) => range::divide_rounded(value, divisor),
+                    None => 0,
+                },
+            };
+            (limit.min <= scaled && scaled <= limit.max).then_some(scaled)
+        })?;
+        self.narrowed(&cast)
+    }
+
+    /// In the natural physical type of the result, which holds all values.
+    fn narrowed(&self, cast: &Expression) -> Result<Expression> {
+        Ok(to_physical(cast, column_type(self.to, true)?.physical))
+    }
+
+    /// To an integer half to even; to a decimal as its shortest text reads, half away from zero.
+    fn exact_of_float(&self, argument: Expression) -> Result<Expression> {
+        const BEYOND: f64 = (1u128 << 127) as f64;
+        let limit = exact_limit(self.to).expect("an integer or decimal");
+        let inside = move |value: i128| (limit.min <= value && value <= limit.max).then_some(value);
+        let whole = |value: f64| (-BEYOND..BEYOND).contains(&value).then_some(value as i128);
+        let cast = match self.to {
+            SqlType::Decimal { scale, .. } => {
+                let factor = 10f64.powi(i32::from(*scale));
+                let (from, to) = (self.from.clone(), self.to.clone());
+                let precision = if from == SqlType::Real { f64::from(f32::EPSILON) } else { f64::EPSILON };
+                self.checked(argument, Some(limit), true, move |value: f64| {
+                    let scaled = value * factor;
+                    // The product is off by some units in the last place: that matters only next to a half.
+                    let from_half = (scaled.fract().abs() - 0.5).abs();
+                    if from_half > 4.0 * precision * scaled.abs() {
+                        return inside(whole(scaled.round())?);
+                    }
+                    match cast_value(&Value::Float(value), &from, &to) {
+                        Ok(Value::Integer(value)) => Some(value),
+                        _ => None,
+                    }
+                })
+            }
+            _ => self.checked(argument, Some(limit), true, move |value: f64| inside(whole(value.round_ties_even())?)),
+        };
+        self.narrowed(&cast?)
+    }
+
+    fn midnight(&self, argument: Expression) -> Result<Expression> {
+        let logical = arrow_type(self.to)?;
+        let per_day = SECONDS_PER_DAY * ticks_per_second(self.to);
+        let limit = ValueRange::of_type(PhysicalType::I64).expect("an integer type");
+        let target = Target { logical: &logical, limit, what: "timestamp" };
+        let ticks = integer_literal(per_day.into(), &logical);
+        let multiplied = |days| compile_exact(Operator::Multiply, days, ticks.clone(), &target, self.text);
+        match self.lenient && multiplied(unfailing(&argument))?.can_fail() {
+            true => self.checked(argument, None, true, move |days: i64| days.checked_mul(per_day)),
+            false => multiplied(argument),
+        }
+    }
+
+    /// Between units: to coarser ones half away from zero.
+    fn timestamp(&self, argument: Expression) -> Result<Expression> {
+        let (from, to) = (ticks_per_second(self.from), ticks_per_second(self.to));
+        if from == to {
+            return Ok(relabelled(&argument, &arrow_type(self.to)?));
+        }
+        if to > from {
+            let factor = to / from;
+            return self.checked(argument, None, true, move |ticks: i64| ticks.checked_mul(factor));
+        }
+        let divisor = i128::from(from / to);
+        self.checked(argument, None, false, move |ticks: i64| {
+            i64::try_from(range::divide_rounded(ticks.into(), divisor)).ok()
+        })
+    }
+
+    fn day(&self, argument: Expression) -> Result<Expression> {
+        let per_day = SECONDS_PER_DAY * ticks_per_second(self.from);
+        let fits = i64::MAX / per_day < i64::from(i32::MAX);
+        let day = move |ticks: i128| ticks.div_euclid(per_day.into());
+        let of_type = ValueRange::of_type(PhysicalType::I32).expect("an integer type");
+        let proven = argument.output().range.map(|bound| range::monotonic(bound, day));
+        let proven = proven.filter(|proven| range::contains(of_type, *proven));
+        let can_fail = !fits && proven.is_none();
+        self.checked(argument, proven, can_fail, move |ticks: i64| date_of(ticks.div_euclid(per_day)))
+    }
+
+    fn time_of_day(&self, argument: Expression) -> Result<Expression> {
+        let per_second = ticks_per_second(self.from);
+        let per_day = SECONDS_PER_DAY * per_second;
+        let proven = range::new(0, i128::from(MICROS_PER_DAY) - 1);
+        self.checked(argument, Some(proven), false, move |ticks: i64| {
+            let micros = i128::from(ticks.rem_euclid(per_day)) * i128::from(MICROS_PER_DAY);
+            let micros = range::divide_rounded(micros, per_day.into());
+            i64::try_from(micros).ok().map(|micros| micros % MICROS_PER_DAY)
+        })
+    }
+
+    fn written(&self, argument: Expression) -> Result<Expression> {
+        let output = column_type(self.to, argument.output().nullable)?;
+        Ok(Expression::strict(Write { from: self.from.clone() }, vec![argument], output))
+    }
+
+    fn read(&self, argument: Expression) -> Result<Expression> {
+        let output = column_type(self.to, argument.output().nullable || self.lenient)?;
+        let kernel = Read { to: self.to.clone(), integers: self.to.integer_range(), is_lenient: self.lenient };
+        Ok(Expression::strict(kernel, vec![argument], output))
+    }
+
+    fn by_rows(&self, argument: Expression) -> Result<Expression> {
+        let (from, to, lenient) = (self.from.clone(), self.to.clone(), self.lenient);
+        let nullable = argument.output().nullable || lenient;
+        let function = RowFunction {
+            ty: to.clone(),
+            is_strict: true,
+            can_fail: !lenient,
+            is_volatile: false,
+            compute: {
+                let from = from.clone();
+                move |values: &[Value]| match cast_value(&values[0], &from, &to) {
+                    Err(_) if lenient => Ok(Value::Null),
+                    cast => cast,
+                }
+            },
+        };
+        function.call(vec![(argument, from)], nullable)
+    }
+}
+
+/// Values as text.
+struct Write {
+    from: SqlType,
+}
+
+impl Kernel for Write {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let reader = Reader::new(&arguments[0], &self.from)?;
+        let text = |row| match reader.value(row)? {
+            Value::Null => Ok(String::new()),
+            value => Ok(format_value(&value, &self.from)),
+        };
+        let texts = (0..rows).map(text).collect::<Result<Vec<_>>>()?;
+        let flat = godwit_vector::Flat::Str(StrColumn::from_strings(texts));
+        Ok(Vector::flat(flat, None).with_validity(arguments[0].validity().cloned()))
+    }
+}
+
+/// Text as values.
+struct Read {
+    to: SqlType,
+    /// Least and greatest value of an integer type.
+    integers: Option<(i128, i128)>,
+    is_lenient: bool,
+}
+
+impl Read {
+    fn value(&self, text: &str) -> Result<Value> {
+        if let Some((min, max)) = self.integers
+            && let Some(value) = short_integer(text)
+            && (min..=max).contains(&value)
+        {
+            return Ok(Value::Integer(value));
+        }
+        match parse_value(text, &self.to) {
+            Err(_) if self.is_lenient => Ok(Value::Null),
+            parsed => parsed.map_err(|error| match error.hint() {
+                Some(_) => error,
+                None => error.with_hint("use TRY_CAST to get NULL for values that can't be converted"),
+            }),
+        }
+    }
+}
+
+impl Kernel for Read {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let texts = arguments[0].to_flat();
+        let value = |row| match arguments[0].is_valid(row) {
+            true => self.value(text_at(&texts, row)?),
+            false => Ok(Value::Null),
+        };
+        vector_of(&(0..rows).map(value).collect::<Result<Vec<_>>>()?, &self.to)
+    }
+
+    fn can_fail(&self) -> bool {
+        !self.is_lenient
+    }
+}
+
+/// The integer, if the text is nothing but a sign and few digits.
+fn short_integer(text: &str) -> Option<i128> {
+    let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    if digits.is_empty() || digits.len() > SHORT_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let value = digits.bytes().fold(0i64, |value, digit| value * 10 + i64::from(digit - b'0'));
+    Some(i128::from(if is_negative { -value } else { value }))
+}

@@ -1,0 +1,197 @@
+//! Functions that take a lambda: the body is evaluated on the elements of all lists of a chunk at once.
+//!
+//! ```text
+//! list      captured            elements  captured
+//! [1, 2]    10                  1         10
+//! []        20          ─►      2         10         ─► body ─► results, cut into lists again
+//! [3]       30                  3         30
+//! ```
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
+use godwit_common::{Error, Result};
+use godwit_functions::{LambdaForm, arrow_type};
+use godwit_plan::{ColumnId, Expr, ExprKind};
+use godwit_types::SqlType;
+use godwit_vector::{CHUNK_ROWS, Chunk, Data, Flat, Vector, from_arrow, to_arrow};
+
+use super::types::column_type;
+use super::{Compiler, Layout};
+use crate::Expression;
+use crate::expression::Kernel;
+use crate::literal::Literal;
+
+impl Compiler<'_> {
+    pub(super) fn lambda_call(&mut self, form: LambdaForm, args: &[Expr], expr: &Expr) -> Result<Expression> {
+        let unsupported = || Error::internal(format!("{expr} calls something else with a lambda"));
+        let [list, Expr { kind: ExprKind::Lambda(parameters, body), .. }] = args else { return Err(unsupported()) };
+        let element = list.ty.element().ok_or_else(unsupported)?;
+        let parameter_types = [column_type(element, true)?, column_type(&SqlType::BigInt, false)?];
+        if parameters.len() > parameter_types.len() {
+            return Err(unsupported());
+        }
+        let captured: Vec<ColumnId> = {
+            let mut used = body.columns();
+            parameters.iter().for_each(|&parameter| used.remove(parameter));
+            used.iter().collect()
+        };
+        let mut arguments = vec![self.compile(list)?];
+        for &column in &captured {
+            let ty = captured_type(body, column)?;
+            arguments.push(self.column(column, &Expr::new(ExprKind::Column(column), ty.clone(), true))?);
+        }
+        let columns: Vec<ColumnId> = parameters.iter().copied().chain(captured).collect();
+        let types = parameter_types[..parameters.len()].iter();
+        let types: Vec<_> = types.chain(arguments[1..].iter().map(Expression::output)).cloned().collect();
+        let mut inner = Compiler::new(Layout { columns: &columns, types: &types }, self.context);
+        inner.depth = self.depth;
+        let body_type = &body.ty;
+        let body = inner.compile(body)?;
+        let logical = arrow_type(body_type)?;
+        let output = column_type(&expr.ty, arguments[0].output().nullable)?;
+        let kernel =
+            LambdaCall { form, body, body_type: logical, has_position: parameters.len() > 1, output: expr.ty.clone() };
+        Ok(Expression::strict(kernel, arguments, output))
+    }
+}
+
+/// The type of a column, as the body says where it uses it.
+fn captured_type(body: &Expr, column: ColumnId) -> Result<SqlType> {
+    let mut ty = None;
+    body.for_each(&mut |part| {
+        if part.as_column() == Some(column) {
+            ty = Some(part.ty.clone());
+        }
+    });
+    ty.ok_or_else(|| Error::internal(format!("column {column} isn't used where it is captured")))
+}
+
+struct LambdaCall {
+    form: LambdaForm,
+    /// Over the element, maybe its position, and what is captured.
+    body: Expression,
+    body_type: DataType,
+    has_position: bool,
+    output: SqlType,
+}
+
+/// The elements of all lists that aren't NULL.
+struct Elements {
+    values: ArrayRef,
+    /// Of each element: its place in `values`, its row, its position in the list.
+    places: Vec<u32>,
+    rows: Vec<u32>,
+    positions: Vec<i64>,
+}
+
+impl Elements {
+    fn of(lists: &ArrayRef, is_valid: impl Fn(usize) -> bool) -> Self {
+        let (values, bounds): (ArrayRef, Box<dyn Fn(usize) -> std::ops::Range<usize>>) = match lists.data_type() {
+            DataType::FixedSizeList(_, length) => {
+                let length = *length as usize;
+                (lists.as_fixed_size_list().values().clone(), Box::new(move |row| row * length..(row + 1) * length))
+            }
+            _ => {
+                let lists = lists.as_list::<i32>();
+                let offsets = lists.offsets().clone();
+                (lists.values().clone(), Box::new(move |row| offsets[row] as usize..offsets[row + 1] as usize))
+            }
+        };
+        let (mut places, mut rows, mut positions) = (Vec::new(), Vec::new(), Vec::new());
+        for row in (0..lists.len()).filter(|&row| is_valid(row)) {
+            for (place, position) in bounds(row).zip(1..) {
+                places.push(place as u32);
+                rows.push(row as u32);
+                positions.push(position);
+            }
+        }
+        Self { values, places, rows, positions }
+    }
+
+    /// The chunk of elements `from..to`, with what their rows have captured.
+    fn chunk(&self, from: usize, to: usize, with_position: bool, captured: &[Vector]) -> Result<Chunk> {
+        let places = UInt32Array::from(self.places[from..to].to_vec());
+        let taken = arrow_select::take::take(&self.values, &places, None).map_err(|error| internal(&error))?;
+        let mut columns = vec![from_arrow(&taken)?];
+        if with_position {
+            columns.push(Vector::from_values(self.positions[from..to].to_vec(), None));
+        }
+        columns.extend(captured.iter().map(|vector| vector.take(&self.rows[from..to])));
+        Ok(Chunk::new(columns, to - from))
+    }
+}
+
+impl Kernel for LambdaCall {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let Flat::Nested(lists) = arguments[0].to_flat() else { unreachable!("lists are nested") };
+        let elements = Elements::of(&lists, |row| arguments[0].is_valid(row));
+        let (mut lengths, mut parts) = (vec![0; rows], Vec::new());
+        for from in (0..elements.places.len()).step_by(CHUNK_ROWS) {
+            let to = elements.places.len().min(from + CHUNK_ROWS);
+            let chunk = elements.chunk(from, to, self.has_position, &arguments[1..])?;
+            let results = self.body.evaluate(&chunk)?;
+            let kept: Vec<usize> = match self.form {
+                LambdaForm::Transform => (from..to).collect(),
+                LambdaForm::Filter => (from..to).filter(|&at| is_true(&results, at - from)).collect(),
+            };
+            kept.iter().for_each(|&at| lengths[elements.rows[at] as usize] += 1);
+            parts.push(match self.form {
+                LambdaForm::Transform => to_arrow(&results, &self.body_type)?,
+                LambdaForm::Filter => {
+                    let places: UInt32Array = kept.iter().map(|&at| Some(elements.places[at])).collect();
+                    arrow_select::take::take(&elements.values, &places, None).map_err(|error| internal(&error))?
+                }
+            });
+        }
+        let valid: NullBuffer = (0..rows).map(|row| arguments[0].is_valid(row)).collect();
+        self.lists(&lengths, &parts, valid)
+            .map(|flat| Vector::flat(flat, None).with_validity(arguments[0].validity().cloned()))
+    }
+
+    fn can_fail(&self) -> bool {
+        self.body.can_fail()
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.body.is_volatile()
+    }
+}
+
+impl LambdaCall {
+    /// Lists of these lengths, whose elements are the parts one after the other.
+    fn lists(&self, lengths: &[usize], parts: &[ArrayRef], valid: NullBuffer) -> Result<Flat> {
+        let DataType::List(field) = arrow_type(&self.output)? else {
+            return Err(Error::internal(format!("{} is no list", self.output)));
+        };
+        let arrays: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        let elements = match arrays.is_empty() {
+            true => arrow_array::new_empty_array(field.data_type()),
+            false => arrow_select::concat::concat(&arrays).map_err(|error| internal(&error))?,
+        };
+        let elements = match elements.data_type() == field.data_type() {
+            true => elements,
+            false => arrow_cast::cast(&elements, field.data_type()).map_err(|error| internal(&error))?,
+        };
+        let field: Arc<Field> = field;
+        let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
+        let lists = arrow_array::ListArray::try_new(field, offsets, elements, Some(valid));
+        Ok(Flat::Nested(Arc::new(lists.map_err(|error| internal(&error))?)))
+    }
+}
+
+fn is_true(results: &Vector, row: usize) -> bool {
+    let value = match results.data() {
+        Data::Constant(value) => value.bools()[0],
+        Data::Flat(values) => values.bools()[row],
+        Data::Dictionary(..) => Literal::of_vector(&results.slice(row, 1)).value.bools()[0],
+    };
+    value != 0 && results.is_valid(row)
+}
+
+fn internal(error: &arrow_schema::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

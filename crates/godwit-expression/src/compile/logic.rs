@@ -1,0 +1,109 @@
+//! What is decided rather than computed: AND, OR, NOT, IS NULL, CASE, COALESCE, IN, patterns.
+
+use godwit_common::Result;
+use godwit_functions::arrow_type;
+use godwit_plan::{Comparison, Expr, ExprKind, Match};
+use godwit_types::SqlType;
+
+use super::types::is_held_as_text;
+use super::{Compiler, comparisons, values};
+use crate::compare::{Test, compile_test};
+use crate::expression::Operation;
+use crate::like::Syntax;
+use crate::{Expression, branches, like, set};
+
+impl Compiler<'_> {
+    pub(super) fn conjunction(&mut self, all: &[Expr]) -> Result<Expression> {
+        Ok(branches::conjunction(self.compile_all(all)?))
+    }
+
+    pub(super) fn disjunction(&mut self, all: &[Expr]) -> Result<Expression> {
+        Ok(branches::disjunction(self.compile_all(all)?))
+    }
+
+    /// Tests are negated by themselves.
+    pub(super) fn not(&mut self, input: &Expr) -> Result<Expression> {
+        match &input.kind {
+            ExprKind::IsNull(input) => self.is_null(input, true),
+            ExprKind::InList(value, list) => self.in_list(value, list, true, &super::text_of(input)),
+            ExprKind::Match { kind, input, pattern, escape } => self.matches(*kind, input, pattern, *escape, true),
+            _ => Ok(compile_test(Test::Not, self.compile(input)?)),
+        }
+    }
+
+    pub(super) fn is_null(&mut self, input: &Expr, negated: bool) -> Result<Expression> {
+        Ok(compile_test(Test::Null { negated }, self.compile(input)?))
+    }
+
+    pub(super) fn case(
+        &mut self,
+        branches: &[(Expr, Expr)],
+        otherwise: Option<&Expr>,
+        ty: &SqlType,
+    ) -> Result<Expression> {
+        let conditions = self.compile_all(branches.iter().map(|(condition, _)| condition))?;
+        let mut results = self.compile_all(branches.iter().map(|(_, value)| value))?;
+        results.push(match otherwise {
+            Some(value) => self.compile(value)?,
+            None => values::literal(&godwit_types::Value::Null, ty)?,
+        });
+        let (mut results, output) = branches::unified(results, &arrow_type(ty)?)?;
+        let otherwise = results.pop().expect("it was just pushed");
+        let pairs = conditions.into_iter().zip(results).flat_map(|(condition, value)| [condition, value]);
+        let arguments = pairs.chain([otherwise]).collect();
+        Ok(Expression::new(Operation::Case, arguments, output).folded())
+    }
+
+    pub(super) fn coalesce(&mut self, all: &[Expr], ty: &SqlType) -> Result<Expression> {
+        let (values, mut output) = branches::unified(self.compile_all(all)?, &arrow_type(ty)?)?;
+        output.nullable = values.iter().all(|value| value.output().nullable);
+        Ok(Expression::new(Operation::Coalesce, values, output).folded())
+    }
+
+    /// Against constants, one look into a set; otherwise one comparison after the other with a value computed once.
+    pub(super) fn in_list(&mut self, value: &Expr, list: &[Expr], negated: bool, text: &str) -> Result<Expression> {
+        let ty = &value.ty;
+        let sought = self.compile(value)?;
+        let list = self.compile_all(list)?;
+        let are_constant = list.iter().all(|value| value.as_literal().is_some());
+        let found = |sought: Expression| {
+            if comparisons::is_by_rows(ty) {
+                let equal = |value| comparisons::compile(Comparison::Equal, sought.clone(), value, ty, text);
+                return Ok(branches::disjunction(list.into_iter().map(equal).collect::<Result<_>>()?));
+            }
+            let list = list.into_iter().map(|value| comparisons::comparable(value, ty, Comparison::Equal));
+            let list = list.collect::<Result<Vec<_>>>()?;
+            set::compile(comparisons::comparable(sought, ty, Comparison::Equal)?, list, false, text)
+        };
+        let found = match are_constant && !sought.is_volatile() && !comparisons::is_by_rows(ty) {
+            true => found(sought)?,
+            false => self.with_value(sought, |_, sought| found(sought))?,
+        };
+        Ok(if negated { compile_test(Test::Not, found) } else { found })
+    }
+
+    pub(super) fn matches(
+        &mut self,
+        kind: Match,
+        input: &Expr,
+        pattern: &Expr,
+        escape: Option<char>,
+        negated: bool,
+    ) -> Result<Expression> {
+        debug_assert!(input.ty == SqlType::Varchar || is_held_as_text(&input.ty), "patterns match text");
+        let syntax = match kind {
+            Match::Like => Syntax::Like { escape, ignore_case: false },
+            Match::ILike => Syntax::Like { escape, ignore_case: true },
+            Match::Similar => Syntax::Similar { escape },
+            Match::Glob => Syntax::Glob,
+            Match::Regex => Syntax::Regex { ignore_case: false },
+            Match::IRegex => Syntax::Regex { ignore_case: true },
+        };
+        let (input, pattern) = (self.compile(input)?, self.compile(pattern)?);
+        let is_null = |expression: &Expression| matches!(expression.as_literal(), Some((_, true)));
+        if is_null(&input) || is_null(&pattern) {
+            return values::literal(&godwit_types::Value::Null, &SqlType::Boolean);
+        }
+        Ok(like::compile(input, pattern, syntax, negated))
+    }
+}

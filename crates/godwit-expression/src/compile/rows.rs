@@ -1,0 +1,66 @@
+//! Kernels that compute row by row on values: the meaning of `godwit-types`, for what is seldom or costs more than the way
+//! there.
+
+use godwit_common::Result;
+use godwit_types::{SqlType, Value};
+use godwit_vector::Vector;
+
+use super::types::column_type;
+use super::values::{Reader, vector_of};
+use crate::Expression;
+use crate::expression::Kernel;
+
+/// A function of the values of a row.
+pub(super) struct RowFunction<F> {
+    /// Its value's type.
+    pub(super) ty: SqlType,
+    /// It isn't asked for rows with a NULL: they give NULL.
+    pub(super) is_strict: bool,
+    /// Some rows make it fail.
+    pub(super) can_fail: bool,
+    /// Equal rows may give different values.
+    pub(super) is_volatile: bool,
+    /// The value.
+    pub(super) compute: F,
+}
+
+impl<F: Fn(&[Value]) -> Result<Value> + Send + Sync + 'static> RowFunction<F> {
+    /// A call; the value is never NULL unless `nullable`.
+    pub(super) fn call(self, arguments: Vec<(Expression, SqlType)>, nullable: bool) -> Result<Expression> {
+        let output = column_type(&self.ty, nullable)?;
+        let (arguments, types): (Vec<Expression>, Vec<SqlType>) = arguments.into_iter().unzip();
+        Ok(Expression::strict(RowKernel { function: self, types }, arguments, output))
+    }
+}
+
+struct RowKernel<F> {
+    function: RowFunction<F>,
+    /// Of the arguments.
+    types: Vec<SqlType>,
+}
+
+impl<F: Fn(&[Value]) -> Result<Value> + Send + Sync> Kernel for RowKernel<F> {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let readers = arguments.iter().zip(&self.types).map(|(argument, ty)| Reader::new(argument, ty));
+        let readers = readers.collect::<Result<Vec<_>>>()?;
+        let mut results = Vec::with_capacity(rows);
+        let mut values = Vec::with_capacity(readers.len());
+        for row in 0..rows {
+            values.clear();
+            for reader in &readers {
+                values.push(reader.value(row)?);
+            }
+            let is_null = self.function.is_strict && values.iter().any(Value::is_null);
+            results.push(if is_null { Value::Null } else { (self.function.compute)(&values)? });
+        }
+        vector_of(&results, &self.function.ty)
+    }
+
+    fn can_fail(&self) -> bool {
+        self.function.can_fail
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.function.is_volatile
+    }
+}

@@ -1,0 +1,36 @@
+//! How the values of SQL's types lie in vectors.
+//!
+//! | SQL | vector |
+//! |---|---|
+//! | integers, REAL, DOUBLE | the same |
+//! | HUGEINT, DECIMAL | the narrowest of 32, 64, 128 bits |
+//! | VARCHAR, UUID, JSON, BIT, ENUM, BLOB | strings |
+//! | DATE, TIME, timestamps | 32 or 64 bits |
+//! | INTERVAL, lists, structs, maps | Arrow arrays |
+
+use godwit_common::Result;
+use godwit_functions::arrow_type;
+use godwit_types::SqlType;
+use godwit_vector::{ColumnType, ValueRange};
+
+/// A column of which nothing but the SQL type is known.
+pub fn column_type(ty: &SqlType, nullable: bool) -> Result<ColumnType> {
+    ColumnType::new(arrow_type(ty)?, nullable)
+}
+
+/// The values inside that an integer or decimal type allows.
+pub(super) fn exact_limit(ty: &SqlType) -> Option<ValueRange> {
+    let (min, max) = match ty {
+        SqlType::Decimal { precision, .. } => {
+            let greatest = 10i128.pow(u32::from(*precision)) - 1;
+            (-greatest, greatest)
+        }
+        _ => ty.integer_range()?,
+    };
+    Some(ValueRange { min, max })
+}
+
+/// True for types whose values are strings in vectors, though each is more than VARCHAR.
+pub(super) fn is_held_as_text(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Bit | SqlType::Uuid | SqlType::Json | SqlType::Enum(_))
+}

@@ -1,0 +1,50 @@
+//! Functions of DataFusion for which there are kernels here.
+
+use arrow_schema::DataType;
+use godwit_common::Result;
+use godwit_vector::PhysicalType;
+use godwit_vector::kernels::compare::Comparison;
+
+use crate::branches::unified;
+use crate::expression::Operation;
+use crate::{Expression, arithmetic, compare, range, temporal, text};
+
+/// The function of a name as kernels, if there are some for these arguments. What it gives may have another integer type
+/// than `logical`.
+pub(crate) fn compile(
+    name: &str,
+    arguments: &[Expression],
+    logical: &DataType,
+    shown: &str,
+) -> Result<Option<Expression>> {
+    Ok(match (name, arguments) {
+        ("date_part", [field, argument]) => {
+            constant_text(field).and_then(|field| temporal::date_part(&field, argument))
+        }
+        ("date_trunc", [unit, argument]) => constant_text(unit).and_then(|unit| temporal::date_trunc(&unit, argument)),
+        ("abs", [argument]) if argument.output().logical.is_integer() || argument.output().logical.is_decimal() => {
+            absolute(argument, shown)?
+        }
+        _ => text::compile(name, arguments, logical),
+    })
+}
+
+fn constant_text(argument: &Expression) -> Option<String> {
+    match argument.as_literal() {
+        Some((flat, false)) if flat.physical() == PhysicalType::Str => {
+            Some(String::from_utf8_lossy(flat.strings().get(0)).into_owned())
+        }
+        _ => None,
+    }
+}
+
+/// |argument| as a CASE over its sign.
+fn absolute(argument: &Expression, text: &str) -> Result<Option<Expression>> {
+    let zero = arithmetic::integer_literal(0, &argument.output().logical);
+    let negative = compare::compile(Comparison::Less, argument.clone(), zero, text)?;
+    let negated = arithmetic::compile_negation(argument.clone(), text);
+    let (values, mut output) = unified(vec![negated, argument.clone()], &argument.output().logical)?;
+    output.range = argument.output().bound().and_then(range::absolute);
+    let [negated, argument]: [Expression; 2] = values.try_into().expect("two values");
+    Ok(Some(Expression::new(Operation::Case, vec![negative, negated, argument], output).folded()))
+}

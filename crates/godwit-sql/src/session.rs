@@ -1,0 +1,141 @@
+//! Statements about the session and its transactions: no rows, no definitions.
+
+use godwit_common::{Error, Result, Span};
+use godwit_syntax::ast::{self, Expr, ExprKind, Literal, PragmaValue, Show, StatementOption};
+
+use godwit_catalog::CopyOption;
+use godwit_catalog::names::{WrittenName, plain};
+
+use crate::queries::query_of;
+use crate::{AttachPlan, ParsedStatement, Planner, QueryStatement, SessionStatement, Statement, TransactionStep};
+
+impl Planner {
+    pub(crate) fn show(&self, show: &Show) -> Result<Statement> {
+        match show {
+            Show::Settings => session(SessionStatement::Show { name: None }),
+            Show::Name(name) => session(SessionStatement::Show { name: Some(name.to_string().to_lowercase()) }),
+            Show::Tables { .. } | Show::Databases | Show::Schemas => {
+                let kind = ast::SetExprKind::Show(Box::new(show.clone()));
+                Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(&query_of(kind, Span::NONE))? }))
+            }
+        }
+    }
+
+    pub(crate) fn set(&self, set: &ast::Set, parsed: &ParsedStatement) -> Result<Statement> {
+        let name = set.name.to_string().to_lowercase();
+        let value = match &set.values[..] {
+            [] => return session(SessionStatement::Reset { name: Some(name) }),
+            [value] => setting_text(value, parsed),
+            _ => written(set.value_span, parsed).to_owned(),
+        };
+        if name == "schema" || name == "search_path" {
+            let places = value.split(',').map(|place| WrittenName::of_text(place.trim()));
+            return self.use_places(&places.collect::<Result<Vec<_>>>()?);
+        }
+        session(SessionStatement::Set { name, value })
+    }
+
+    pub(crate) fn use_places(&self, places: &[WrittenName]) -> Result<Statement> {
+        let path = places.iter().map(|place| self.namespace().place(place.parts())).collect::<Result<_>>()?;
+        session(SessionStatement::Use { path })
+    }
+}
+
+fn session(statement: SessionStatement) -> Result<Statement> {
+    Ok(Statement::Session(statement))
+}
+
+pub(crate) fn pragma_setting(pragma: &ast::Pragma, parsed: &ParsedStatement) -> Result<Statement> {
+    match &pragma.value {
+        PragmaValue::Set(value) => {
+            session(SessionStatement::Set { name: pragma.name.text.to_lowercase(), value: setting_text(value, parsed) })
+        }
+        PragmaValue::None | PragmaValue::Call(_) => {
+            let error = Error::unsupported(format!("PRAGMA {} without a value", pragma.name.text));
+            Err(error.at_span(pragma.span).with_hint("settings are set by PRAGMA name = value"))
+        }
+    }
+}
+
+/// The value of a setting: a text without its quotes, or what was written.
+fn setting_text(value: &Expr, parsed: &ParsedStatement) -> String {
+    match &value.kind {
+        ExprKind::Literal(Literal::String(text)) => text.to_string(),
+        _ => written(value.span, parsed).to_owned(),
+    }
+}
+
+fn written(span: Span, parsed: &ParsedStatement) -> &str {
+    &parsed.script[span.start as usize..span.end as usize]
+}
+
+pub(crate) fn attach_plan(attach: &ast::Attach) -> Result<Statement> {
+    if attach.or_replace {
+        return Err(Error::unsupported("ATTACH OR REPLACE").at_span(attach.span));
+    }
+    let mut is_read_only = false;
+    for option in &attach.options {
+        let value = option.value.as_ref().and_then(option_text).map(|text| text.to_lowercase());
+        match (&*option.name.text.to_lowercase(), value.as_deref(), &option.value) {
+            ("read_only", None, None) | ("read_only", Some("true" | "1" | "on"), _) => is_read_only = true,
+            ("read_only", Some("false" | "0" | "off"), _) | ("read_write", None, None) => is_read_only = false,
+            _ => {
+                let error = Error::unsupported(format!("ATTACH with the option {}", option.name.text));
+                return Err(error.at_span(option.name.span).with_hint("there is READ_ONLY"));
+            }
+        }
+    }
+    session(SessionStatement::Attach(AttachPlan {
+        path: attach.path.to_string(),
+        name: attach.name.as_ref().map(plain),
+        is_read_only,
+        if_not_exists: attach.if_not_exists,
+    }))
+}
+
+pub(crate) fn export_plan(export: &ast::ExportDatabase) -> Result<Statement> {
+    let options = copy_options(&export.options)?;
+    Ok(Statement::Query(QueryStatement::Export { folder: export.folder.to_string(), options }))
+}
+
+pub(crate) fn begin_transaction(begin: &ast::Begin) -> Result<Statement> {
+    match begin.modes.first() {
+        None => Ok(Statement::Transaction(TransactionStep::Begin)),
+        Some((_, span)) => Err(Error::unsupported("modes of transactions").at_span(*span)),
+    }
+}
+
+pub(crate) fn reset_setting(reset: &ast::Reset) -> Result<Statement> {
+    if reset.is_variable {
+        return Err(unsupported("RESET VARIABLE"));
+    }
+    session(SessionStatement::Reset { name: reset.name.as_ref().map(|name| name.to_string().to_lowercase()) })
+}
+
+/// The options of COPY and EXPORT.
+pub(crate) fn copy_options(options: &[StatementOption]) -> Result<Vec<CopyOption>> {
+    let option = |option: &StatementOption| {
+        let value = match &option.value {
+            None => None,
+            Some(value) => Some(option_text(value).ok_or_else(|| {
+                Error::user(format!("the option {} has a value that isn't one", option.name.text)).at_span(value.span)
+            })?),
+        };
+        Ok(CopyOption { name: option.name.text.to_lowercase(), value })
+    };
+    options.iter().map(option).collect()
+}
+
+/// The value of an option as text.
+pub(crate) fn option_text(value: &Expr) -> Option<String> {
+    match &value.kind {
+        ExprKind::Literal(Literal::Number(digits)) => Some(digits.to_string()),
+        ExprKind::Literal(Literal::Boolean(is_set)) => Some(is_set.to_string()),
+        _ => value.as_word().map(|word| word.to_string()),
+    }
+}
+
+/// Statements that are understood and not run.
+pub(crate) fn unsupported(what: &str) -> Error {
+    Error::unsupported(format!("{what} statements")).with_hint("docs/sql.md tells which statements there are")
+}

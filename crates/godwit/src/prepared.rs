@@ -1,0 +1,208 @@
+//! Prepared statements: parsed once, planned once while what they see stays as it is, run with values.
+//!
+//! ```text
+//! PREPARE ──► Prepared ── EXECUTE, PreparedStatement::run ──► values + plan ──► rows
+//!               │  the plan is kept while every catalog that it was made for has its entries, and the settings their values
+//!               └─ else it is made anew: a table that somebody changed is another version
+//! ```
+
+use std::sync::Arc;
+
+use godwit_catalog::{Namespace, ScannedTable};
+use godwit_common::{Error, Result, SqlState};
+use godwit_expression::PlanContext;
+use godwit_plan::{ParameterInfo, Plan};
+use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, Statement};
+use godwit_types::{SqlType, Value, cast_value};
+use parking_lot::Mutex;
+
+use crate::connection::{Connection, Inner};
+use crate::result::QueryResult;
+
+/// Most statements that a connection keeps prepared by name.
+pub(crate) const PREPARED_MAX: usize = 10_000;
+
+/// A statement that runs with other values each time.
+///
+/// ```
+/// # fn main() -> godwit::Result<()> {
+/// # let connection = godwit::Database::open(":memory:")?.connect();
+/// let squares = connection.prepare("SELECT $1::BIGINT * $1 AS square")?;
+/// for number in 1..=3_i64 {
+///     let rows: usize = squares.run(&[number.into()])?.map(|batch| batch.map_or(0, |batch| batch.num_rows())).sum();
+///     assert_eq!(rows, 1);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct PreparedStatement {
+    connection: Arc<Inner>,
+    prepared: Arc<Prepared>,
+}
+
+/// What is kept of it.
+pub(crate) struct Prepared {
+    statement: ParsedStatement,
+    types: Vec<SqlType>,
+    parameters: Vec<ParameterInfo>,
+    kept: Mutex<Option<Kept>>,
+}
+
+/// A plan, and what it was made for.
+struct Kept {
+    namespace: Namespace,
+    join_order: JoinOrder,
+    planned: Statement,
+}
+
+/// The values of a plan's parameters, and what `now()` is.
+#[derive(Default, Clone)]
+pub(crate) struct ParameterValues {
+    values: Arc<Vec<(Value, SqlType)>>,
+    /// In microseconds since 1970; `None`: the moment in which the query starts.
+    now: Option<i64>,
+}
+
+impl ParameterValues {
+    /// The same values at another moment.
+    pub(crate) fn at(&self, now: i64) -> Self {
+        Self { values: self.values.clone(), now: Some(now) }
+    }
+
+    /// What compilation needs of them.
+    pub(crate) fn context(&self, plan: &Plan) -> Result<PlanContext> {
+        let mut context = PlanContext::default();
+        if let Some(now) = self.now {
+            context = context.with_now(now);
+        }
+        for (at, (value, ty)) in self.values.iter().enumerate() {
+            context = context.with_value(plan.parameter_at(at), value, ty)?;
+        }
+        Ok(context)
+    }
+}
+
+impl Connection {
+    /// Prepares a statement: `?`, `$1` and `$name` are parameters.
+    pub fn prepare(&self, sql: &str) -> Result<PreparedStatement> {
+        let mut parsed = self.parse(sql)?;
+        match (parsed.pop(), parsed.is_empty()) {
+            (Some(statement), true) => {
+                let prepared = Arc::new(self.inner().prepared(statement, Vec::new())?);
+                Ok(PreparedStatement { connection: self.inner().clone(), prepared })
+            }
+            (None, _) => Err(Error::user("there is no statement in the text")),
+            (Some(_), false) => Err(Error::user("one statement is prepared at a time")),
+        }
+    }
+}
+
+impl PreparedStatement {
+    /// The parameters, in the order in which [`run`](Self::run) takes their values.
+    pub fn parameters(&self) -> &[ParameterInfo] {
+        &self.prepared.parameters
+    }
+
+    /// Runs it. Values are cast to the types of their parameters; text is read as one.
+    pub fn run(&self, values: &[Value]) -> Result<QueryResult> {
+        let arguments = values
+            .iter()
+            .map(|value| Argument { name: None, value: value.clone(), ty: value.natural_type() })
+            .collect();
+        self.connection.run_prepared(&self.prepared, arguments)
+    }
+}
+
+impl Inner {
+    /// Plans a statement once, to tell its errors and its parameters.
+    pub(crate) fn prepared(&self, statement: ParsedStatement, types: Vec<SqlType>) -> Result<Prepared> {
+        statement.check_preparable()?;
+        let scope = self.transaction.scope(&self.stores(), statement.access())?;
+        let planner = self.planner(&scope).with_parameter_types(&types);
+        let planned = planner.plan(&statement)?;
+        let parameters = planned.parameters().to_vec();
+        Ok(Prepared { statement, types, parameters, kept: Mutex::new(kept(planned, &planner)) })
+    }
+
+    /// `EXECUTE`.
+    pub(crate) fn execute(self: &Arc<Self>, name: &str, arguments: Vec<Argument>) -> Result<QueryResult> {
+        let prepared = self.prepared.lock().get(name).cloned();
+        let prepared = prepared.ok_or_else(|| {
+            Error::user(format!("no prepared statement named {name}"))
+                .with_code(SqlState::INVALID_SQL_STATEMENT_NAME)
+                .with_hint(format!("PREPARE {name} AS … makes one"))
+        })?;
+        self.run_prepared(&prepared, arguments)
+    }
+
+    fn run_prepared(self: &Arc<Self>, prepared: &Prepared, arguments: Vec<Argument>) -> Result<QueryResult> {
+        self.begin_statement();
+        let values = prepared.values(arguments)?;
+        let statement = &prepared.statement;
+        self.run_in_scope(statement, &values, |planner| prepared.plan(planner))
+    }
+}
+
+impl Prepared {
+    /// The statement as it is to run among the names of a planner.
+    fn plan(&self, planner: Planner) -> Result<(Statement, Planner)> {
+        let known = self.kept.lock().as_ref().and_then(|kept| kept.for_planner(&planner));
+        if let Some(planned) = known {
+            return Ok((planned, planner));
+        }
+        let planner = planner.with_parameter_types(&self.types);
+        let planned = planner.plan(&self.statement)?;
+        if planned.parameters() != self.parameters {
+            return Err(Error::user("the types of the statement's parameters have changed since it was prepared")
+                .with_hint("prepare it anew"));
+        }
+        *self.kept.lock() = kept(planned.clone(), &planner);
+        Ok((planned, planner))
+    }
+
+    /// The values in the order of the parameters, as their types.
+    fn values(&self, arguments: Vec<Argument>) -> Result<ParameterValues> {
+        if arguments.len() != self.parameters.len() {
+            let (given, wanted) = (arguments.len(), self.parameters.len());
+            let message = format!("the prepared statement takes {wanted} values, {given} were given");
+            return Err(Error::user(message).with_code(SqlState::SYNTAX_ERROR));
+        }
+        let mut values: Vec<Option<(Value, SqlType)>> = vec![None; arguments.len()];
+        for (number, argument) in (1..).zip(arguments) {
+            let name = argument.name.unwrap_or_else(|| number.to_string());
+            let at = self.parameters.iter().position(|parameter| parameter.name.eq_ignore_ascii_case(&name));
+            let at = at.ok_or_else(|| {
+                let known: Vec<String> = self.parameters.iter().map(|known| format!("${}", known.name)).collect();
+                Error::user(format!("the prepared statement has no parameter ${name}"))
+                    .with_hint(format!("it has {}", known.join(", ")))
+            })?;
+            let ty = self.parameters[at].ty.clone();
+            values[at] = Some((cast_value(&argument.value, &argument.ty, &ty)?, ty));
+        }
+        let values: Option<Vec<_>> = values.into_iter().collect();
+        values
+            .map(|values| ParameterValues { values: Arc::new(values), now: None })
+            .ok_or_else(|| Error::user("a parameter has two values"))
+    }
+}
+
+impl Kept {
+    fn for_planner(&self, planner: &Planner) -> Option<Statement> {
+        let is_same = self.join_order == planner.join_order() && self.namespace.is_same(planner.namespace());
+        is_same.then(|| self.planned.clone())
+    }
+}
+
+/// The plan of a statement that reads nothing but tables of its catalogs: whether files have changed isn't known.
+fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
+    let plan = planned.plan()?;
+    let (namespace, join_order) = (planner.namespace().clone(), planner.join_order());
+    reads_own_tables_only(plan).then(|| Kept { namespace, join_order, planned })
+}
+
+fn reads_own_tables_only(plan: &Plan) -> bool {
+    plan.relations().all(|relation| {
+        let table = relation.as_any().downcast_ref::<ScannedTable>();
+        table.is_some_and(|table| table.definition().writable.is_some())
+    })
+}

@@ -1,0 +1,79 @@
+//! What a connection keeps from statement to statement: prepared statements and their plans, a time limit.
+
+use std::time::{Duration, Instant};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use godwit::{Connection, Database, ErrorKind, SqlType, Value};
+
+fn connect() -> Connection {
+    Database::open(":memory:").unwrap().connect()
+}
+
+/// The integers of the first column.
+fn integers(rows: godwit::QueryResult) -> Vec<i64> {
+    let of_batch = |batch: godwit::Result<arrow_array::RecordBatch>| {
+        batch.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec()
+    };
+    rows.flat_map(of_batch).collect()
+}
+
+#[test]
+fn prepared_statements_see_what_has_changed() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t (k BIGINT, v VARCHAR)").unwrap();
+    let add = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
+    let types: Vec<&SqlType> = add.parameters().iter().map(|parameter| &parameter.ty).collect();
+    assert_eq!(types, [&SqlType::BigInt, &SqlType::Varchar]);
+    let count = connection.prepare("SELECT count(*) FROM t WHERE k >= $1").unwrap();
+    for number in 0..5_i64 {
+        assert_eq!(integers(add.run(&[number.into(), "x".into()]).unwrap()), [1]);
+        assert_eq!(integers(count.run(&[1_i64.into()]).unwrap()), [number]);
+    }
+    // The plan is kept now, and gives the same as one that isn't.
+    assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [2]);
+    assert_eq!(integers(count.run(&["3".into()]).unwrap()), [2]);
+    assert_eq!(integers(count.run(&[Value::Null]).unwrap()), [0]);
+    connection.execute("DELETE FROM t WHERE k = 4").unwrap();
+    assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [1]);
+    // Within a transaction its own rows are seen; others' plans aren't taken for its own.
+    connection.execute("BEGIN").unwrap();
+    add.run(&[9_i64.into(), Value::Null]).unwrap().for_each(drop);
+    assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [2]);
+    connection.execute("ROLLBACK").unwrap();
+    assert_eq!(integers(count.run(&[3_i64.into()]).unwrap()), [1]);
+    connection.execute("ALTER TABLE t ADD COLUMN w INTEGER").unwrap();
+    let error = add.run(&[1_i64.into(), "x".into()]).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::User, "{error}");
+    connection.execute("DROP TABLE t").unwrap();
+    assert!(count.run(&[1_i64.into()]).map(drop).unwrap_err().message().contains("no table or view named t"));
+}
+
+#[test]
+fn prepared_statements_refuse_what_they_cannot_take() {
+    let connection = connect();
+    let twice = connection.prepare("SELECT $1::BIGINT * 2").unwrap();
+    assert_eq!(integers(twice.run(&[21_i64.into()]).unwrap()), [42]);
+    assert!(twice.run(&[]).map(drop).unwrap_err().message().contains("takes 1 values, 0 were given"));
+    assert!(twice.run(&["many".into()]).map(drop).unwrap_err().message().contains("many"));
+    assert!(connection.prepare("SELECT 1; SELECT 2").map(drop).is_err());
+    assert!(connection.prepare("COMMIT").map(drop).unwrap_err().message().contains("can't be prepared"));
+    assert!(connection.query("SELECT $1").map(drop).unwrap_err().message().contains("parameter"));
+}
+
+#[test]
+fn statements_end_with_their_time() {
+    let connection = connect();
+    connection.execute("SET statement_timeout = '100ms'").unwrap();
+    let started = Instant::now();
+    let ended = connection
+        .query("SELECT count(*) FROM range(100000000000) a(x) WHERE x * 7 % 13 = 5")
+        .and_then(|mut rows| rows.try_for_each(|batch| batch.map(drop)));
+    let error = ended.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    assert!(error.message().contains("statement_timeout"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(connection.execute("SET statement_timeout = 'soon'").unwrap_err().message().contains("'soon' is no time"));
+    connection.execute("SET statement_timeout = 'unlimited'").unwrap();
+    assert_eq!(integers(connection.query("SELECT count(*) FROM range(1000)").unwrap()), [1000]);
+}
