@@ -12,6 +12,8 @@ Row = tuple[Any, ...]
 # A query of these tests takes seconds; one that takes this long hangs.
 TIMEOUT_SECONDS = 120
 
+MARK = "godwit_mark"
+
 
 class GodwitError(Exception):
     """What the shell wrote to standard error."""
@@ -46,6 +48,28 @@ class Godwit:
         if run.returncode != 0:
             raise GodwitError(run.stderr.strip() or f"exit status {run.returncode}")
         return run.stdout
+
+    def answers(self, setup: list[str], queries: list[str], script: Path) -> list["list[Row] | GodwitError"]:
+        """Rows of queries that one process runs after `setup`, up to the first that fails, whose error is the last."""
+        # What stands between two queries' rows; no query has a column of this name.
+        marked = [f"{sql};\nSELECT 1 AS {MARK}" for sql in queries]
+        script.write_text(";\n".join([*setup, f"SELECT 1 AS {MARK}", *marked]) + ";\n")
+        command = [self.program, self.database, *self.options, "--format", "jsonlines", "--file", script]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+            output, error = run.stdout, run.returncode and GodwitError(run.stderr.strip() or f"exit status {run.returncode}")
+        except subprocess.TimeoutExpired as expired:
+            output, error = (expired.stdout or b"").decode(), GodwitError(f"no result after {TIMEOUT_SECONDS} s")
+        parts = [[]]
+        for line in output.splitlines():
+            if line == f'{{"{MARK}":1}}':
+                parts.append([])
+            else:
+                parts[-1].append(line)
+        if len(parts) == 1:
+            raise GodwitError(f"the tables can't be made: {error}")
+        rows = [rows_of(lines)[1] for lines in parts[1:-1]]
+        return [*rows, error] if error else rows
 
 
 def rows_of(lines: list[str]) -> tuple[list[str], list[Row]]:

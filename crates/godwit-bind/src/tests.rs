@@ -125,6 +125,7 @@ pub(crate) fn answer(sql: &str) -> String {
         let query = godwit_syntax::parse_query(sql)?;
         let mut binder = Binder::new(Arc::new(Names(World::new())));
         binder.query(&query)?;
+        godwit_reference::validate(&binder.plan)?;
         let rows = godwit_reference::evaluate(&binder.plan, &[])?;
         let types: Vec<SqlType> =
             binder.plan.output.iter().map(|column| binder.plan.column(column.column).ty.clone()).collect();
@@ -270,6 +271,11 @@ fn queries_mean_what_they_say() {
         ("SELECT (WITH c AS (SELECT a + 1 AS x) SELECT x FROM c) FROM t", "2, 3, 4"),
         // LATERAL and functions in FROM.
         ("SELECT a, x FROM t, LATERAL (SELECT t.a + 1 AS x) WHERE a < 3", "1 2, 2 3"),
+        ("SELECT a, x FROM t LEFT JOIN LATERAL (SELECT t.a AS x FROM g WHERE t.a = 2) ON TRUE WHERE a < 2", "1 NULL"),
+        ("SELECT a, x FROM t, LATERAL (SELECT t.a AS x UNION SELECT t.a) WHERE a < 3", "1 1, 2 2"),
+        ("SELECT a, x FROM t, LATERAL (VALUES (t.a)) u(x) WHERE a < 3", "1 1, 2 2"),
+        ("SELECT t.a, u.a FROM t, LATERAL (SELECT DISTINCT t.* FROM g) u WHERE t.a < 3", "1 1, 2 2"),
+        ("SELECT t.a, u.a FROM t, LATERAL (SELECT t.a FROM g GROUP BY t.a) u WHERE t.a < 3", "1 1, 2 2"),
         ("SELECT a, x FROM t, unnest([a, b]) u(x) WHERE a = 1", "1 1, 1 10"),
         ("SELECT x, o FROM unnest([7, 8]) WITH ORDINALITY u(x, o)", "7 1, 8 2"),
         ("SELECT unnest([1, 2]), a FROM t WHERE a = 3", "1 3, 2 3"),

@@ -133,16 +133,13 @@ pub struct OptimizerSettings<'a> {
     pub disabled: Passes,
     /// Who chooses the order of joins.
     pub join_order: JoinOrder,
-    /// Keys that tables declare hold. They don't yet for the query that checks one: `GROUP BY k HAVING count(*) > 1`
-    /// is empty by the key itself.
-    pub trust_keys: bool,
     /// Asked between passes and inside of loops; fails when the statement is cancelled.
     pub check: &'a dyn Fn() -> Result<()>,
 }
 
 impl Default for OptimizerSettings<'_> {
     fn default() -> Self {
-        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), trust_keys: true, check: &|| Ok(()) }
+        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), check: &|| Ok(()) }
     }
 }
 
@@ -179,7 +176,7 @@ pub fn optimize(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &Op
     for step in STEPS {
         (settings.check)()?;
         match step {
-            Step::Unnest => unnest(plan, functions, settings)?,
+            Step::Unnest => unnest(plan, functions)?,
             Step::Pass(pass) if settings.disabled.contains(pass) => {}
             Step::Pass(pass) => run(pass, plan, &mut context, settings.join_order)?,
         }

@@ -6,17 +6,11 @@ mod tpch;
 mod volatile;
 
 use godwit_plan::{ExprKind, Node, Plan};
-use godwit_reference::{TestFunctions, agree, evaluate, random_plan, shrink};
+use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, shrink};
 
 use crate::passes::run;
 use crate::rewrite::Context;
 use crate::{JoinOrder, OptimizerSettings, Pass, Passes, optimize};
-
-/// Plans that are tried in a test; `GODWIT_SEEDS` for more.
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    let factor: u64 = std::env::var("GODWIT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    0..count * factor
-}
 
 /// Has it no subqueries in expressions and no dependent joins?
 fn is_flat(plan: &Plan) -> bool {
@@ -71,7 +65,7 @@ fn one_pass(pass: Pass, plan: &mut Plan) -> godwit_common::Result<()> {
 /// Plans as they come to most passes: without subqueries and dependent joins.
 fn flat_plan(seed: u64) -> Option<Plan> {
     let mut plan = random_plan(seed);
-    crate::unnest::unnest(&mut plan, &TestFunctions, &OptimizerSettings::default()).ok()?;
+    crate::unnest::unnest(&mut plan, &TestFunctions).ok()?;
     is_flat(&plan).then_some(plan)
 }
 

@@ -55,6 +55,6 @@ pub use agree::{agree, difference, same_rows};
 pub use environment::{Environment, Row, Rows};
 pub use evaluator::{evaluate, evaluate_expr, evaluate_node};
 pub use functions::TestFunctions;
-pub use random::{Generator, random_plan, shrink};
+pub use random::{Generator, random_plan, seeds, shrink};
 pub use table::MemoryTable;
 pub use validate::validate;

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::{Aggregate, ColumnId, Comparison, Expr, Node, NodeId, Project, SortKey, Window};
+use godwit_plan::{Aggregate, ColumnId, ColumnSet, Comparison, Expr, Node, NodeId, Project, SortKey, Window};
 use godwit_syntax::ast;
 use godwit_types::SqlType;
 
@@ -267,7 +267,7 @@ impl Binder {
                 *value = self.settle(std::mem::replace(value, Expr::boolean(false)));
             }
         }
-        let mut made: Vec<(ColumnId, Expr)> = Vec::new();
+        let mut made = MadeColumns { input: self.plan.output_set(input), columns: Vec::new() };
         let mut columns: Vec<(Arc<str>, ColumnId)> = Vec::new();
         for (name, value) in values {
             let column = if value.ty == SqlType::Unknown {
@@ -279,7 +279,7 @@ impl Binder {
             };
             columns.push((name, column));
         }
-        let selected = made.len();
+        let selected = made.columns.len();
         let mut keys = Vec::new();
         for key in order {
             // The order by a constant is none.
@@ -287,7 +287,7 @@ impl Binder {
                 continue;
             }
             let column = self.projected_column("key", key.expr.clone(), &mut made, true);
-            if distinct && made.len() > selected {
+            if distinct && made.columns.len() > selected {
                 let message = "with SELECT DISTINCT, ORDER BY can use only what is in the SELECT list";
                 let error = Error::user(message).with_code(SqlState::INVALID_COLUMN_REFERENCE);
                 return Err(error.at_span(key.expr.span).at_span(span));
@@ -303,6 +303,7 @@ impl Binder {
             };
             exprs.into_iter().map(column).collect()
         });
+        let made = made.columns;
         let mut node = self.plan.add(Node::Project(Project { input, columns: made.clone() }));
         if distinct {
             let keys = made.into_iter().map(|(column, value)| {
@@ -326,22 +327,26 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
-    /// The column of a value in a projection. A column of the input keeps its id; with `reuse` an equal value that is there
-    /// already is taken.
-    fn projected_column(&mut self, name: &str, value: Expr, made: &mut Vec<(ColumnId, Expr)>, reuse: bool) -> ColumnId {
-        if let Some(column) = value.as_column() {
-            if !made.iter().any(|(known, _)| *known == column) {
-                made.push((column, value));
-            }
-            return column;
-        }
-        if let Some((column, _)) = made.iter().find(|(_, known)| reuse && *known == value) {
+    /// The column of a value in a projection. A column of the input keeps its id, one of an outer query doesn't: below an
+    /// outer join the subquery's may be NULL where the outer one isn't. With `reuse` an equal value that is there already
+    /// is taken.
+    fn projected_column(&mut self, name: &str, value: Expr, made: &mut MadeColumns, reuse: bool) -> ColumnId {
+        let own = value.as_column().filter(|column| made.input.contains(*column));
+        let known = made.columns.iter().find(|(column, known)| own == Some(*column) || reuse && *known == value);
+        if let Some((column, _)) = known {
             return *column;
         }
-        let column = self.plan.add_column(name, value.ty.clone(), value.nullable);
-        made.push((column, value));
+        let column = own.unwrap_or_else(|| self.plan.add_column(name, value.ty.clone(), value.nullable));
+        made.columns.push((column, value));
         column
     }
+}
+
+/// The columns of a projection in the making.
+struct MadeColumns {
+    /// Those of its input.
+    input: ColumnSet,
+    columns: Vec<(ColumnId, Expr)>,
 }
 
 /// The item of the SELECT list that a key names by its position or its name.

@@ -50,7 +50,6 @@ impl Properties {
     fn find_keys(&mut self, plan: &Plan, id: NodeId) -> Vec<ColumnSet> {
         match plan.node(id) {
             Node::Values(values) if values.rows.len() <= 1 => vec![ColumnSet::new()],
-            Node::Scan(_) if !self.trust_keys => Vec::new(),
             Node::Scan(scan) => {
                 let info = scan.relation.columns();
                 let keys = scan.relation.keys().iter().filter(|key| key.iter().all(|&at| !info[at].nullable));

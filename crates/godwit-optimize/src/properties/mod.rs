@@ -35,21 +35,14 @@ pub use nulls::{may_be_null, rejects_nulls};
 pub use ranges::Ranges;
 
 /// What was asked for so far, by node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Properties {
-    /// Keys that tables declare count.
-    trust_keys: bool,
     outputs: HashMap<NodeId, Rc<ColumnSet>>,
     nullable: HashMap<(NodeId, Basis), Rc<ColumnSet>>,
     keys: HashMap<NodeId, Rc<[ColumnSet]>>,
 }
 
 impl Properties {
-    /// Nothing is known yet.
-    pub fn new(trust_keys: bool) -> Self {
-        Self { trust_keys, outputs: HashMap::new(), nullable: HashMap::new(), keys: HashMap::new() }
-    }
-
     /// The columns of a node's rows.
     pub fn outputs(&mut self, plan: &Plan, id: NodeId) -> Rc<ColumnSet> {
         if let Some(known) = self.outputs.get(&id) {

@@ -50,7 +50,7 @@ fn keys_of_joins() {
         let (right, b) = table(&mut plan, "u");
         let conditions = vec![equal(&a[left_at], &b[right_at])];
         let join = plan.add(Node::Join(Join { kind: kind.clone(), left, right, conditions }));
-        let keys = Properties::new(true).keys(&plan, join);
+        let keys = Properties::default().keys(&plan, join);
         let found: Vec<Vec<usize>> =
             keys.iter().map(|key| key.iter().map(godwit_plan::ColumnId::index).collect()).collect();
         assert_eq!(found, expected, "{kind:?} {left_at} {right_at}");
@@ -62,7 +62,7 @@ fn a_key_that_is_a_constant_leaves_one_row() {
     let mut plan = Plan::new();
     let (input, a) = table(&mut plan, "t");
     let filter = plan.add(Node::Filter { input, conditions: vec![equal(&a[0], &constant(1))] });
-    let mut properties = Properties::new(true);
+    let mut properties = Properties::default();
     assert!(properties.is_unique(&plan, filter, &ColumnSet::new()));
     assert!(!properties.is_unique(&plan, input, &ColumnSet::new()));
 }
@@ -105,7 +105,7 @@ fn nulls_come_with_outer_joins_and_go_with_conditions() {
     let conditions = vec![equal(&a[0], &b[0])];
     let join = plan.add(Node::Join(Join { kind: JoinKind::Left, left, right, conditions }));
     let filter = plan.add(Node::Filter { input: join, conditions: vec![equal(&a[1], &b[1])] });
-    let mut properties = Properties::new(true);
+    let mut properties = Properties::default();
     assert_eq!(*properties.nullable(&plan, join), set([&a[1], &b[0], &b[1]]));
     assert_eq!(*properties.nullable(&plan, filter), set([&a[1], &b[0], &b[1]]));
     assert_eq!(*properties.nullable_behind_conditions(&plan, filter), set([&b[0]]));

@@ -44,7 +44,7 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(functions: &'a dyn FunctionRegistry, settings: &OptimizerSettings<'a>) -> Self {
-        Self { functions, check: settings.check, properties: Properties::new(settings.trust_keys) }
+        Self { functions, check: settings.check, properties: Properties::default() }
     }
 }
 

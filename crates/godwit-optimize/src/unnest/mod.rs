@@ -52,7 +52,6 @@ use std::collections::HashMap;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{ColumnSet, Expr, ExprKind, FunctionRegistry, Node, NodeId, Plan, SharedId};
 
-use crate::OptimizerSettings;
 use facts::Facts;
 
 /// Subqueries and dependent joins inside each other.
@@ -65,8 +64,8 @@ const NODES_MAX: usize = 1_000_000;
 /// # Errors
 /// If subqueries are nested too deep, or if one stands where no join can compute it: inside a lambda, of which it uses
 /// a parameter.
-pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &OptimizerSettings<'_>) -> Result<()> {
-    let mut unnester = Unnester::new(plan, functions, settings.trust_keys);
+pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
+    let mut unnester = Unnester::new(plan, functions);
     if let Some(root) = unnester.plan.root {
         unnester.check_nesting(root)?;
         let root = unnester.walk(root)?;
@@ -91,16 +90,14 @@ pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &Opti
 struct Unnester<'a> {
     plan: &'a mut Plan,
     functions: &'a dyn FunctionRegistry,
-    /// Keys that tables declare count.
-    trust_keys: bool,
     facts: Facts,
     /// The columns of all subqueries that became joins: the plan of an expression that is there twice is copied.
     placed: ColumnSet,
 }
 
 impl<'a> Unnester<'a> {
-    fn new(plan: &'a mut Plan, functions: &'a dyn FunctionRegistry, trust_keys: bool) -> Self {
-        Self { plan, functions, trust_keys, facts: Facts::default(), placed: ColumnSet::new() }
+    fn new(plan: &'a mut Plan, functions: &'a dyn FunctionRegistry) -> Self {
+        Self { plan, functions, facts: Facts::default(), placed: ColumnSet::new() }
     }
 
     /// The node without subqueries and dependent joins, all the way down.

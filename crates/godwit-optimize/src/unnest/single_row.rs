@@ -14,7 +14,6 @@ impl Unnester<'_> {
     fn is_single_row_of(&mut self, id: NodeId, bound: &ColumnSet) -> bool {
         match self.plan.node(id).clone() {
             Node::Values(values) => values.rows.len() <= 1,
-            Node::Scan(_) if !self.trust_keys => false,
             Node::Scan(scan) => scan.relation.keys().iter().any(|key| {
                 let own = |&at: &usize| scan.columns.iter().any(|&(id, position)| position == at && bound.contains(id));
                 key.iter().all(own)

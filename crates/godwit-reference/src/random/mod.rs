@@ -34,6 +34,12 @@ const NODES_MAX: usize = 40;
 /// More columns than these are cut.
 const COLUMNS_MAX: usize = 7;
 
+/// Seeds of a test that usually tries `count` of them; the environment variable `GODWIT_SEEDS` is how many times as many.
+pub fn seeds(count: u64) -> std::ops::Range<u64> {
+    let factor: u64 = std::env::var("GODWIT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    0..count * factor
+}
+
 /// The plan of a seed, always the same.
 pub fn random_plan(seed: u64) -> Plan {
     plan_over(seed, |table| table)

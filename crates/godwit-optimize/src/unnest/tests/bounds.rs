@@ -5,7 +5,6 @@ use godwit_plan::{Comparison, Expr, NodeId};
 use godwit_reference::TestFunctions;
 
 use super::query::{Query, compare, equal, exists};
-use crate::OptimizerSettings;
 use crate::unnest::check::assert_unnested;
 use crate::unnest::{NESTING_MAX, unnest};
 
@@ -38,7 +37,7 @@ fn subqueries_nest_deep_but_not_without_end() {
         with_stack(|| {
             let mut query = Query::default();
             query.plan.root = Some(nested(&mut query, depth));
-            match unnest(&mut query.plan, &TestFunctions, &OptimizerSettings::default()) {
+            match unnest(&mut query.plan, &TestFunctions) {
                 Ok(()) => {
                     assert!(fits, "{depth}");
                     assert_unnested(&query.plan);
@@ -67,7 +66,7 @@ fn many_subqueries_of_a_node_share_its_rows() {
                 values.push(super::query::scalar(counted, &value));
             }
             query.plan.root = Some(query.project(t.node, values).0);
-            unnest(&mut query.plan, &TestFunctions, &OptimizerSettings::default()).expect("it can be unnested");
+            unnest(&mut query.plan, &TestFunctions).expect("it can be unnested");
             assert_unnested(&query.plan);
             query.plan.node_count()
         })

@@ -377,8 +377,7 @@ fn volatile_subqueries_run_for_each_row() {
     query.plan.root = Some(root);
     let column = output[0].as_column().expect("a column");
     query.plan.output = vec![godwit_plan::OutputColumn { name: "c".into(), column }];
-    crate::unnest::unnest(&mut query.plan, &TestFunctions, &crate::OptimizerSettings::default())
-        .expect("it can be unnested");
+    crate::unnest::unnest(&mut query.plan, &TestFunctions).expect("it can be unnested");
     crate::unnest::check::assert_unnested(&query.plan);
     let rows = godwit_reference::evaluate(&query.plan, &[]).expect("it can be evaluated");
     for (index, row) in rows.iter().enumerate() {
@@ -399,8 +398,7 @@ fn more_than_one_row_is_an_error_only_where_the_value_is_used() {
         query.plan.root = Some(root);
         let column = output[0].as_column().expect("a column");
         query.plan.output = vec![godwit_plan::OutputColumn { name: "c".into(), column }];
-        crate::unnest::unnest(&mut query.plan, &TestFunctions, &crate::OptimizerSettings::default())
-            .expect("it can be unnested");
+        crate::unnest::unnest(&mut query.plan, &TestFunctions).expect("it can be unnested");
         let found = godwit_reference::evaluate(&query.plan, &[]);
         assert_eq!(found.is_err(), fails, "{found:?}");
     }

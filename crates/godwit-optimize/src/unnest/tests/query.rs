@@ -9,7 +9,6 @@ use godwit_plan::{
 use godwit_reference::{MemoryTable, TestFunctions, difference, evaluate, validate};
 use godwit_types::{SqlType, Value};
 
-use crate::OptimizerSettings;
 use crate::unnest::check::assert_unnested;
 use crate::unnest::unnest;
 
@@ -103,7 +102,7 @@ impl Query {
         self.plan.output = output.iter().map(named).collect();
         validate(&self.plan).expect("the plan is right before");
         let expected = evaluate(&self.plan, &[]).expect("the plan can be evaluated before");
-        unnest(&mut self.plan, &TestFunctions, &OptimizerSettings::default()).expect("the plan can be unnested");
+        unnest(&mut self.plan, &TestFunctions).expect("the plan can be unnested");
         assert_unnested(&self.plan);
         let text = self.plan.display();
         validate(&self.plan).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -1,23 +1,21 @@
 //! Random plans mean the same after unnesting.
 
 use godwit_common::ErrorKind;
-use godwit_reference::{TestFunctions, agree, evaluate, random_plan, validate};
+use godwit_reference::{TestFunctions, agree, evaluate, random_plan, seeds, validate};
 
-use crate::OptimizerSettings;
 use crate::unnest::check::nested;
 use crate::unnest::unnest;
 
-/// Seeds that are tried; `UNNEST_SEEDS` sets another number.
+/// Seeds that are tried.
 const SEEDS: u64 = 2_000;
 
 #[test]
 fn random_plans_keep_their_rows() {
-    let seeds = std::env::var("UNNEST_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(SEEDS);
     let (mut compared, mut unsupported) = (0, 0);
-    for seed in 0..seeds {
+    for seed in seeds(SEEDS) {
         let before = random_plan(seed);
         let mut after = before.clone();
-        match unnest(&mut after, &TestFunctions, &OptimizerSettings::default()) {
+        match unnest(&mut after, &TestFunctions) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 unsupported += 1;
@@ -38,7 +36,8 @@ fn random_plans_keep_their_rows() {
         }
         compared += u64::from(expected.is_ok() && found.is_ok());
     }
-    println!("{compared} of {seeds} compared, {unsupported} unsupported");
-    assert!(compared > seeds * 9 / 10, "only {compared} of {seeds} plans have a result");
-    assert!(unsupported <= seeds / 100, "{unsupported} of {seeds} plans aren't supported");
+    let tried = seeds(SEEDS).end;
+    println!("{compared} of {tried} compared, {unsupported} unsupported");
+    assert!(compared > tried * 9 / 10, "only {compared} of {tried} plans have a result");
+    assert!(unsupported <= tried / 100, "{unsupported} of {tried} plans aren't supported");
 }

@@ -1,0 +1,1 @@
+"""Random queries that have one right answer, and the tables they read."""
