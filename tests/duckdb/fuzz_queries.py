@@ -1,6 +1,6 @@
 """Random queries over random tables, in Godwit and in DuckDB.
 
-    python fuzz_queries.py GODWIT [--seconds 60] [--seed 1] [--queries N]
+    python fuzz_queries.py GODWIT [--seconds 600] [--seed 1] [--queries N]
 
 Each round makes three tables (files, own tables, own tables with changes that aren't checkpointed), and asks both engines
 the same queries; Godwit runs with a random number of threads, memory limit and settings. Rows have to be equal, and what
@@ -42,7 +42,7 @@ ORDER_DEPENDENT = ("out of range", "Out of Range", "Overflow", "overflow", "Conv
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("godwit", type=Path, help="the shell's program")
-    parser.add_argument("--seconds", type=float, default=60, help="no round starts after this time [60]")
+    parser.add_argument("--seconds", type=float, default=600, help="no round starts after this time [600]")
     parser.add_argument("--rounds", type=int, default=10**9, help="the most rounds")
     parser.add_argument("--queries", type=int, default=10**9, help="no round starts after so many queries")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each round adds one [1]")

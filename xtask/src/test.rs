@@ -1,5 +1,5 @@
-//! `cargo xtask test`: the Rust tests; the TPC-H queries and the benchmark suites' queries against DuckDB; the
-//! benchmark driver on tiny data.
+//! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries and the benchmark suites' queries against
+//! DuckDB; the benchmark driver on tiny data.
 //!
 //! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
 //! environment next to the build, and so does the data.
@@ -14,6 +14,9 @@ use std::time::Instant;
 const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
 const COMPARE: &str = "tests/duckdb/compare_tpch.py";
 const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
+const FUZZ_QUERIES: &str = "tests/duckdb/fuzz_queries.py";
+/// Enough to see every form of query; always the same, so that a run fails only by what was changed.
+const FUZZED_QUERIES: &str = "1000";
 /// Programs of the benchmarks, with what to measure.
 const BENCHES: [&[&str]; 4] = [
     &["bench/run.py", "all", "--engines", "godwit,duckdb"],
@@ -30,9 +33,10 @@ type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let build = build_folder();
-    let steps: [(&str, &dyn Fn() -> Outcome); 4] = [
+    let steps: [(&str, &dyn Fn() -> Outcome); 5] = [
         ("Rust tests", &|| rust_tests(root)),
         ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build)),
+        ("random queries", &|| fuzz_queries(root, &build)),
         ("suites under budgets", &|| compare_budgets(root, &build)),
         ("suites, smoke", &|| smoke_suites(root, &build)),
     ];
@@ -100,6 +104,11 @@ fn compare_with_duckdb(root: &Path, build: &Path) -> Outcome {
     let mut demo = Command::new(shell(build));
     succeed(demo.args(["demo", "--scale", SCALE, "--directory"]).arg(&data).stdout(Stdio::null()))?;
     run_script(python(root, build)?.arg(root.join(COMPARE)).arg(shell(build)).arg(&data))
+}
+
+fn fuzz_queries(root: &Path, build: &Path) -> Outcome {
+    let mut fuzz = python(root, build)?;
+    run_script(fuzz.arg(root.join(FUZZ_QUERIES)).arg(shell(build)).args(["--queries", FUZZED_QUERIES]))
 }
 
 fn compare_budgets(root: &Path, build: &Path) -> Outcome {

@@ -120,7 +120,8 @@ class QueryMaker(Expressions):
         if kinds:
             positions = ", ".join(str(number + 1) for number in range(len(keys)))
             columns = all("." in key and key.replace(".", "").isalnum() for key in keys) and len(set(keys)) == len(keys)
-            forms = [positions, "ALL"]
+            # DuckDB takes keys of nothing but outer columns for none.
+            forms = [positions] if outer else [positions, "ALL"]
             if columns:
                 listed = ", ".join(keys)
                 forms += [listed, f"ROLLUP ({listed})", f"CUBE ({listed})", f"GROUPING SETS (({listed}), ({keys[0]}), ())"]
