@@ -498,6 +498,9 @@ impl Planner {
         if set.kind.is_sorted_by_value() {
             // WITHIN GROUP (ORDER BY value DESC) counts from the largest.
             let descending = call.order_by.first().is_some_and(|order| order.descending);
+            if let CollectedKind::Mode { by_arrival } = &mut set.kind {
+                *by_arrival = !call.order_by.first().is_some_and(|order| order.expression.is_same(&call.arguments[0]));
+            }
             set.columns.truncate(1);
             set.types.truncate(1);
             set.order = vec![CollectedOrder { column: 0, descending, nulls_first: false }];
@@ -546,7 +549,7 @@ fn collected_kind(kind: &AggregateKind) -> CollectedKind {
         AggregateKind::Best { rows, .. } => CollectedKind::Best { rows: *rows },
         AggregateKind::StringAgg(separator) => CollectedKind::Text { separator: separator.clone() },
         AggregateKind::List => CollectedKind::List,
-        AggregateKind::Mode => CollectedKind::Mode,
+        AggregateKind::Mode => CollectedKind::Mode { by_arrival: true },
         AggregateKind::Histogram => CollectedKind::Histogram,
         AggregateKind::Entropy => CollectedKind::Entropy,
         AggregateKind::Quantile { fractions, interpolated, as_list } => {

@@ -51,8 +51,11 @@ pub(super) enum CollectedKind {
     },
     /// Their median distance to their median; they are floats.
     MedianDeviation,
-    /// The one that occurs most often; of several, the one that came first.
-    Mode,
+    /// The one that occurs most often; of several, the one that came first, or that is first in the order.
+    Mode {
+        /// The order of the values doesn't matter.
+        by_arrival: bool,
+    },
     /// A map from each value to how often it occurs.
     Histogram,
     /// The entropy of their distribution, in bits.
@@ -80,13 +83,16 @@ impl CollectedKind {
 
     /// Does it take the values from the smallest to the largest, whatever order was asked for?
     pub(super) fn is_sorted_by_value(&self) -> bool {
-        matches!(self, Self::Quantile { .. } | Self::MedianDeviation | Self::Mode | Self::Histogram | Self::Entropy)
+        matches!(
+            self,
+            Self::Quantile { .. } | Self::MedianDeviation | Self::Mode { .. } | Self::Histogram | Self::Entropy
+        )
     }
 
     /// Is the result one of the values, in memory as they are?
     pub(super) fn keeps_type(&self) -> bool {
         match self {
-            Self::First | Self::Last | Self::Mode => true,
+            Self::First | Self::Last | Self::Mode { .. } => true,
             Self::Quantile { interpolated, as_list, .. } => !interpolated && !as_list,
             _ => false,
         }
@@ -94,7 +100,7 @@ impl CollectedKind {
 
     /// Must it be known when a value came?
     pub(super) fn needs_arrival(&self) -> bool {
-        *self == Self::Mode
+        matches!(self, Self::Mode { by_arrival: true })
     }
 
     /// For messages.
@@ -107,7 +113,7 @@ impl CollectedKind {
             Self::List => "list",
             Self::Best { .. } => "a list of the best values",
             Self::MedianDeviation => "mad",
-            Self::Mode => "mode",
+            Self::Mode { .. } => "mode",
             Self::Histogram => "histogram",
             Self::Entropy => "entropy",
         }
@@ -135,7 +141,7 @@ impl<'a> Results<'a> {
                 Self::Lists(Lists::new(counts, kind.rows_max(), item_of(ty)?))
             }
             CollectedKind::MedianDeviation => Self::Deviations(Deviations::new(counts)),
-            CollectedKind::Mode | CollectedKind::Histogram | CollectedKind::Entropy => {
+            CollectedKind::Mode { .. } | CollectedKind::Histogram | CollectedKind::Entropy => {
                 Self::Runs(Runs::new(&set.kind, value, counts, ty))
             }
         })

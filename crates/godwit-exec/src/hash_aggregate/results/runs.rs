@@ -55,7 +55,7 @@ impl<'a> Runs<'a> {
     pub(super) fn new(kind: &CollectedKind, value: &ColumnType, counts: &'a [u64], ty: &'a ColumnType) -> Self {
         let groups = counts.len();
         let content = match kind {
-            CollectedKind::Mode => {
+            CollectedKind::Mode { .. } => {
                 Content::Modes { best: vec![Run::default(); groups], values: Scatter::new(value.physical, groups) }
             }
             CollectedKind::Histogram => {
