@@ -238,13 +238,17 @@ impl Expression {
 
     /// The same expression over a chunk whose column `remap(i)` is what column `i` was.
     pub fn remap_columns(&self, remap: &dyn Fn(usize) -> usize) -> Expression {
+        self.with_columns(&|index, ty| Self::column(remap(index), ty.clone()))
+    }
+
+    /// The same expression with `column(i, type)` in the place of column `i`, of the same type.
+    pub fn with_columns(&self, column: &dyn Fn(usize, &ColumnType) -> Expression) -> Expression {
         let node = &*self.0;
-        let operation = match &node.operation {
-            Operation::Column(index) => Operation::Column(remap(*index)),
-            other => other.clone(),
-        };
-        let arguments = node.arguments.iter().map(|argument| argument.remap_columns(remap)).collect();
-        self.rebuilt(operation, arguments, node.output.clone(), node.span)
+        if let Operation::Column(index) = node.operation {
+            return column(index, &node.output);
+        }
+        let arguments = node.arguments.iter().map(|argument| argument.with_columns(column)).collect();
+        self.rebuilt(node.operation.clone(), arguments, node.output.clone(), node.span)
     }
 
     /// The same values in another integer type: what both sides of a join key, or the inputs of a union, agree on.

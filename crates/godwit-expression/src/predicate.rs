@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use godwit_common::Result;
 use godwit_vector::kernels::select::{select_bits, select_true};
-use godwit_vector::{Chunk, Data, Vector};
+use godwit_vector::{Chunk, ColumnType, Data, Vector};
 
 use crate::Expression;
 use crate::batch::Batch;
@@ -69,6 +69,11 @@ impl Predicate {
     /// The same predicate over a chunk whose column `remap(i)` is what column `i` was.
     pub fn remap_columns(&self, remap: &dyn Fn(usize) -> usize) -> Predicate {
         Predicate(self.0.iter().map(|conjunct| conjunct.remap_columns(remap)).collect())
+    }
+
+    /// The same predicate with `column(i, type)` in the place of column `i`, of the same type.
+    pub fn with_columns(&self, column: &dyn Fn(usize, &ColumnType) -> Expression) -> Predicate {
+        Predicate(self.0.iter().map(|conjunct| conjunct.with_columns(column)).collect())
     }
 
     /// The state of one worker.

@@ -100,6 +100,23 @@ impl CompressedSides {
         let build = build_output.iter().map(|&column| of(&self.build, column));
         probe.chain(build).chain(has_mark.then_some(None)).collect()
     }
+
+    /// A condition over the columns of both sides as they were, of which the probe side had `probe_width`: over the columns
+    /// as they are.
+    fn decompressed(&self, condition: &Predicate, probe_width: usize, probe: &Stream, build: &Stream) -> Predicate {
+        condition.with_columns(&|column, ty| {
+            let (stored, types, at, before) = match column.checked_sub(probe_width) {
+                None => (&self.probe, &probe.row_type, column, 0),
+                Some(column) => (&self.build, &build.row_type, column, probe.row_type.len()),
+            };
+            match stored.get(at).and_then(Option::as_ref) {
+                None => Expression::column(before + at, ty.clone()),
+                Some(Compressed { compression, original }) => {
+                    compression.decompress(&Expression::column(before + at, types[at].clone()), original)
+                }
+            }
+        })
+    }
 }
 
 /// The roles of either join operator on the probe side.
@@ -143,7 +160,9 @@ impl PhysicalPlanner<'_> {
         let residual = self.compile_residual(&joining, &mut probe, &build)?;
         let (probe_keys, build_keys) = unify_keys(probe_keys, build_keys);
         let mut keys = JoinKeys { probe: probe_keys, build: build_keys };
+        let probe_width = probe.row_type.len();
         let compressed = self.compress_join(&joining, &codes, &mut keys, &mut probe, &mut build)?;
+        let residual = residual.map(|residual| compressed.decompressed(&residual, probe_width, &probe, &build));
 
         let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
         let probe_output = probe.positions(&joining.probe.wanted);
@@ -243,8 +262,8 @@ impl PhysicalPlanner<'_> {
     }
 
     /// Compresses the build side if it is large, and the probe side if it will probably be spilled; text that comes as
-    /// codes in any case. Columns that a key or the residual computes with stay what they are; keys that are columns get
-    /// narrower on both sides.
+    /// codes in any case. Columns that a key or the residual computes with stay what they are, unless they are nested; keys
+    /// that are columns get narrower on both sides.
     fn compress_join(
         &self,
         joining: &Joining<'_>,
@@ -298,8 +317,8 @@ impl PhysicalPlanner<'_> {
                 sides.build[column] = Some(Compressed { compression, original });
             }
         }
-        add_nested(&mut sides.build, build, &filtered);
-        let computed = stored_keys(&mut keys.build, &mut sides.build, true);
+        add_nested(&mut sides.build, build);
+        let computed = stored_keys(&mut keys.build, &sides.build);
         self.compress_stream(build, &sides.build, computed);
         for key in &mut keys.build {
             if let Some(column) = key.column_index() {
@@ -316,15 +335,12 @@ impl PhysicalPlanner<'_> {
         sides: &mut CompressedSides,
         probe: &mut Stream,
     ) -> Result<()> {
-        // The condition besides the keys counts the columns of both sides.
-        let may_append = joining.conditions.residual.is_empty();
         let join = joining.join;
         let expected = self.estimates.of(self.plan, join.right);
         let is_spilled = expected.rows * expected.row_bytes() > self.query.memory.memory_limit() as f64 * SPILL_SHARE;
-        let filtered: BTreeSet<usize> = probe.positions(&joining.probe.filtered).into_iter().collect();
         // Keys that are computed before their columns are compressed don't need them.
-        let needing = keys.probe.iter().zip(codes).filter(|(_, codes)| !may_append || codes.is_none());
-        let mut fixed = filtered.clone();
+        let needing = keys.probe.iter().zip(codes).filter(|(_, codes)| codes.is_none());
+        let mut fixed: BTreeSet<usize> = probe.positions(&joining.probe.filtered).into_iter().collect();
         fixed.extend(needing.flat_map(|(key, _)| key.columns_used()));
         sides.probe = match is_spilled {
             true => {
@@ -334,8 +350,8 @@ impl PhysicalPlanner<'_> {
             }
             false => vec![None; probe.row_type.len()],
         };
-        add_nested(&mut sides.probe, probe, &filtered);
-        let computed = stored_keys(&mut keys.probe, &mut sides.probe, may_append);
+        add_nested(&mut sides.probe, probe);
+        let computed = stored_keys(&mut keys.probe, &sides.probe);
         if sides.probe.iter().any(Option::is_some) {
             self.compress_stream(probe, &sides.probe, computed);
         }
@@ -453,12 +469,10 @@ fn probe_stream(mut probe: Stream, roles: ProbeRoles, columns: Vec<ColumnId>) ->
     probe
 }
 
-/// Adds the columns of nested values, but for those that the residual computes with.
-fn add_nested(columns: &mut CompressedColumns, stream: &Stream, filtered: &BTreeSet<usize>) {
-    for (position, nested) in nested_columns(&stream.row_type).into_iter().enumerate() {
-        if nested.is_some() && !filtered.contains(&position) {
-            columns[position] = nested;
-        }
+/// Adds the columns of nested values.
+fn add_nested(columns: &mut CompressedColumns, stream: &Stream) {
+    for (column, nested) in columns.iter_mut().zip(nested_columns(&stream.row_type)) {
+        *column = nested.or(column.take());
     }
 }
 

@@ -39,23 +39,14 @@ pub(super) fn as_stored(value: &Expression) -> Expression {
 }
 
 /// Makes keys ready for columns of which some are compressed: a key that is one that becomes bytes is the column; others
-/// that use compressed columns are computed before, as columns behind those that there are. If there may be none, the
-/// columns that such keys use stay what they are.
-pub(super) fn stored_keys(
-    keys: &mut [Expression],
-    columns: &mut CompressedColumns,
-    may_append: bool,
-) -> Vec<Expression> {
-    let becomes_bytes =
-        |columns: &CompressedColumns, column: usize| columns[column].as_ref().is_some_and(Compressed::is_nested);
-    for key in keys.iter().filter(|key| !may_append && key.column_index().is_none()) {
-        key.columns_used().into_iter().for_each(|column| columns[column] = None);
-    }
+/// that use compressed columns are computed before, as columns behind those that there are.
+pub(super) fn stored_keys(keys: &mut [Expression], columns: &CompressedColumns) -> Vec<Expression> {
+    let becomes_bytes = |column: usize| columns[column].as_ref().is_some_and(Compressed::is_nested);
     let mut computed = Vec::new();
     for key in keys {
         let stored = as_stored(key);
         *key = match key.column_index() {
-            Some(column) if becomes_bytes(columns, column) => Expression::column(column, stored.output().clone()),
+            Some(column) if becomes_bytes(column) => Expression::column(column, stored.output().clone()),
             None if stored.columns_used().into_iter().any(|column| columns[column].is_some()) => {
                 computed.push(stored.clone());
                 Expression::column(columns.len() + computed.len() - 1, stored.output().clone())
