@@ -3,7 +3,7 @@
 use godwit_common::Result;
 use godwit_expression::{Expression, column_type};
 use godwit_plan::{ColumnId, ColumnSet, Expr, NodeId, Window, WindowCall, WindowTarget};
-use godwit_vector::ColumnType;
+use godwit_vector::{ColumnType, PhysicalType};
 
 use super::stored::{Compressed, CompressedColumns, as_stored, codes_note, nested};
 use super::stream::Stream;
@@ -73,7 +73,9 @@ impl PhysicalPlanner<'_> {
         let stored = self.compress_window(input, &stream, &mut spec)?;
         self.run_subqueries_before(&mut stream)?;
         // Results come after the columns that are passed on, as rows hold these.
-        let passed: CompressedColumns = output.iter().map(|&at| stored[at].clone()).collect();
+        let passed = output.iter().map(|&at| Ok(stored[at].clone()));
+        let results = spec.calls.iter().map(|call| nested_result(&call.output));
+        let stored_output = passed.chain(results).collect::<Result<CompressedColumns>>()?;
         let mut columns: Vec<ColumnId> = output.iter().map(|&at| stream.columns[at]).collect();
         columns.extend(group.iter().map(|&&(column, _)| column));
 
@@ -91,9 +93,9 @@ impl PhysicalPlanner<'_> {
         let mut stream = Stream::new(columns, operator.output_type(), Branch::new(source, done), explain);
         let expressions = (0..stream.columns.len()).map(|at| {
             let column = stream.column(at);
-            match passed.get(at) {
-                Some(Some(stored)) => stored.compression.decompress(&column, &stored.original),
-                _ => column,
+            match &stored_output[at] {
+                Some(stored) => stored.compression.decompress(&column, &stored.original),
+                None => column,
             }
         });
         let expressions = expressions.collect();
@@ -149,6 +151,12 @@ impl PhysicalPlanner<'_> {
         let functions: Vec<&str> = group.iter().map(|(_, call)| call.name()).collect();
         format!("{name}: {}", functions.join(", "))
     }
+}
+
+/// How the result of a call that lies in memory as bytes becomes the nested value that it is.
+fn nested_result(output: &ColumnType) -> Result<Option<Compressed>> {
+    let natural = ColumnType::new(output.logical.clone(), output.nullable)?;
+    Ok(nested(&natural).filter(|_| output.physical == PhysicalType::Str))
 }
 
 fn used_by(calls: &[Call<'_>]) -> ColumnSet {

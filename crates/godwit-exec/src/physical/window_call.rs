@@ -1,4 +1,7 @@
 //! From the plan's window calls to those of the operator. Functions are known by their names.
+//!
+//! Nested values are bytes inside of the operator: a result of them has the type of nested values, but lies in memory as
+//! strings.
 
 use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result, SqlState};
@@ -8,10 +11,10 @@ use godwit_plan::{
     FrameExclusion, FrameUnits as PlanUnits, WindowCall as Planned, WindowTarget,
 };
 use godwit_types::Value;
-use godwit_vector::{Chunk, ColumnType, to_arrow};
+use godwit_vector::{Chunk, ColumnType, PhysicalType, to_arrow};
 
 use super::aggregate_call::AggregateCompiler;
-use super::stored::common_physical;
+use super::stored::{as_stored, common_physical};
 use crate::hash_aggregate::{AggregateCall, AggregateKind};
 use crate::window::{
     Frame, FrameBound, FrameUnits, ListedKind, WindowCall, WindowFunction, check_listed, distance_of, listed_kind,
@@ -85,17 +88,7 @@ impl<'a> WindowCompiler<'a> {
             return Ok((ranking, Vec::new()));
         }
         match call.name() {
-            name @ ("lag" | "lead") => {
-                let wrong = |what: &str| Error::user(format!("the offset of {name} is {what}"));
-                let offset = match call.args.get(1) {
-                    None => 1,
-                    some => self.integer(some)?.ok_or_else(|| wrong("not a constant number"))?,
-                };
-                let offset = if name == "lag" { offset.checked_neg() } else { Some(offset) };
-                let offset = offset.ok_or_else(|| wrong("too large"))?;
-                let arguments = self.shift_arguments(&call.args, output)?;
-                Ok((WindowFunction::Shift { offset, ignore_nulls }, arguments))
-            }
+            "lag" | "lead" => self.shift(call, output),
             name @ ("first_value" | "last_value" | "nth_value" | "any_value") => {
                 let n = match name {
                     "last_value" => -1,
@@ -108,7 +101,7 @@ impl<'a> WindowCompiler<'a> {
                     },
                     _ => 1,
                 };
-                let value = self.expression(&call.args[0])?;
+                let value = as_stored(&self.expression(&call.args[0])?);
                 keep_type(output, value.output());
                 Ok((WindowFunction::Nth { n, ignore_nulls: ignore_nulls || name == "any_value" }, vec![value]))
             }
@@ -116,13 +109,39 @@ impl<'a> WindowCompiler<'a> {
         }
     }
 
+    /// LAG or LEAD.
+    fn shift(&mut self, call: &Planned, output: &mut ColumnType) -> Result<(WindowFunction, Vec<Expression>)> {
+        let (ignore_nulls, backwards) = (call.ignore_nulls, call.name() == "lag");
+        let mut arguments = self.shift_arguments(&call.args, output)?;
+        let wrong = |what: &str| {
+            let error = Error::user(format!("the offset of {} is {what}", call.name()));
+            error.with_code(SqlState::INVALID_PARAMETER_VALUE)
+        };
+        let offset = match call.args.get(1) {
+            None => 1,
+            Some(offset) if is_constant(offset) => {
+                self.integer(Some(offset))?.ok_or_else(|| wrong("not a constant number"))?
+            }
+            Some(_) if ignore_nulls => {
+                return Err(Error::unsupported(format!("{} with IGNORE NULLS and an offset of each row", call.name())));
+            }
+            Some(offset) => {
+                arguments.insert(1, self.expression(offset)?.with_physical(PhysicalType::I64));
+                return Ok((WindowFunction::ShiftByColumn { backwards }, arguments));
+            }
+        };
+        let offset = if backwards { offset.checked_neg() } else { Some(offset) };
+        let offset = offset.ok_or_else(|| wrong("too large"))?;
+        Ok((WindowFunction::Shift { offset, ignore_nulls }, arguments))
+    }
+
     /// The value and the default of LAG and LEAD, in one physical type.
     fn shift_arguments(&mut self, args: &[Expr], output: &mut ColumnType) -> Result<Vec<Expression>> {
-        let value = self.expression(&args[0])?;
+        let value = as_stored(&self.expression(&args[0])?);
         let default = match args.get(2) {
             None => None,
             Some(default) if default.as_literal().is_some_and(Value::is_null) => None,
-            Some(default) => Some(self.expression(default)?),
+            Some(default) => Some(as_stored(&self.expression(default)?)),
         };
         let Some(default) = default else {
             keep_type(output, value.output());
@@ -151,6 +170,7 @@ impl<'a> WindowCompiler<'a> {
             nullable: call.nullable,
             span: call.span,
         })?;
+        compiled.arguments.iter_mut().for_each(|argument| *argument = as_stored(argument));
         // A frame may be empty.
         compiled.output.nullable = !matches!(compiled.kind, AggregateKind::Count | AggregateKind::CountStar);
         let Some(kind) = listed_kind(&compiled)? else {
@@ -171,13 +191,12 @@ impl<'a> WindowCompiler<'a> {
         let argument = call.args[0].clone();
         let ty = argument.ty.clone();
         let kind = godwit_plan::ExprKind::Case { branches: vec![(filter.clone(), argument)], otherwise: None };
-        self.expression(&Expr::new(kind, ty, true))
+        Ok(as_stored(&self.expression(&Expr::new(kind, ty, true))?))
     }
 
     /// The value of an expression that depends on no row.
     fn constant(&self, expr: &Expr) -> Result<ScalarValue> {
-        let is_constant = expr.columns().is_empty() && !expr.has_subquery() && !expr.is_volatile();
-        if !is_constant {
+        if !is_constant(expr) {
             return Err(Error::unsupported("a bound or an offset of a window that isn't constant").at_span(expr.span));
         }
         let value = Expression::compile(expr, NOTHING, self.context)?;
@@ -235,6 +254,11 @@ impl<'a> WindowCompiler<'a> {
             _ => Err(wrong("not a number of rows")),
         }
     }
+}
+
+/// Does it depend on no row?
+fn is_constant(expr: &Expr) -> bool {
+    expr.columns().is_empty() && !expr.has_subquery() && !expr.is_volatile()
 }
 
 /// Aggregates that, with OVER, take the value of one row of the frame.

@@ -32,6 +32,12 @@ pub enum WindowFunction {
         /// Rows whose value is NULL don't count.
         ignore_nulls: bool,
     },
+    /// Likewise, as far behind as the second argument says, or before; NULL where that is NULL. The third argument, if any,
+    /// is the value where there is no such row.
+    ShiftByColumn {
+        /// Before rather than behind.
+        backwards: bool,
+    },
     /// The n-th value of the frame, from 1 on; from its end, if negative.
     Nth {
         /// Never 0.

@@ -60,9 +60,19 @@ impl Positional {
             WindowFunction::Shift { offset, .. } => {
                 let sources = match &mut self.valid_rows {
                     Some(valid_rows) => valid_rows.shifted(rows, step)?,
-                    None => shifted(step, offset),
+                    None => shifted(step, |_| Some(offset)),
                 };
-                self.values_of(rows, step, &sources)
+                self.values_of(rows, step, &sources, self.arguments.get(1))
+            }
+            WindowFunction::ShiftByColumn { backwards } => {
+                let offsets = rows.gather(&rows.pin(step.rows())?, self.arguments[1]);
+                let flat = offsets.to_flat();
+                let distances = flat.values::<i64>();
+                let distance = |i: usize| if backwards { distances[i].checked_neg() } else { Some(distances[i]) };
+                let sources = shifted(step, |i| if offsets.is_valid(i) { distance(i) } else { None });
+                let values = self.values_of(rows, step, &sources, self.arguments.get(2))?;
+                let is_valid = |i: usize| offsets.is_valid(i) && values.is_valid(i);
+                Ok(Vector::flat(values.to_flat(), Some(Bitmap::from_fn(step.len(), is_valid))))
             }
             WindowFunction::Nth { n, .. } => {
                 self.cursor.advance(rows, step, &mut self.bounds)?;
@@ -70,7 +80,7 @@ impl Positional {
                     Some(valid_rows) => valid_rows.of_frames(rows, &self.bounds)?,
                     None => nth(&self.bounds, n),
                 };
-                self.values_of(rows, step, &sources)
+                self.values_of(rows, step, &sources, None)
             }
             WindowFunction::Aggregate(_) | WindowFunction::Listed(_) => unreachable!("aggregates have no position"),
         }
@@ -86,15 +96,21 @@ impl Positional {
         }
     }
 
-    /// The first argument in other rows, and where there is none, the second argument in the row itself.
-    fn values_of(&self, rows: &Ordered, step: &Step, sources: &[Option<usize>]) -> Result<Vector> {
+    /// The first argument in other rows, and where there is none, the value of the column `default` in the row itself.
+    fn values_of(
+        &self,
+        rows: &Ordered,
+        step: &Step,
+        sources: &[Option<usize>],
+        default: Option<&usize>,
+    ) -> Result<Vector> {
         // Where there is no other row, any row will do: the current one is at hand.
         let pinned = rows.pin_each(sources.iter().zip(step.rows()).map(|(source, row)| source.unwrap_or(row)))?;
         let values = rows.gather(&pinned, self.arguments[0]);
         if sources.iter().all(Option::is_some) {
             return Ok(values);
         }
-        let Some(&default) = self.arguments.get(1) else {
+        let Some(&default) = default else {
             let is_valid = |i: usize| sources[i].is_some() && values.is_valid(i);
             return Ok(Vector::flat(values.to_flat(), Some(Bitmap::from_fn(step.len(), is_valid))));
         };
@@ -114,10 +130,10 @@ fn bucket(row: u64, rows: u64, buckets: u64) -> u64 {
     if row < in_large { row / (small + 1) + 1 } else { large_buckets + (row - in_large) / small + 1 }
 }
 
-/// The rows this far behind, in the same partition.
-fn shifted(step: &Step, offset: i64) -> Vec<Option<usize>> {
+/// The rows so far behind as `offset` says for each row of the step, in the same partition.
+fn shifted(step: &Step, offset: impl Fn(usize) -> Option<i64>) -> Vec<Option<usize>> {
     let source = |(i, row): (usize, usize)| {
-        let source = usize::try_from((row as i64).checked_add(offset)?).ok()?;
+        let source = usize::try_from((row as i64).checked_add(offset(i)?)?).ok()?;
         (step.partition_begins[i]..step.partition_ends[i]).contains(&source).then_some(source)
     };
     step.rows().enumerate().map(source).collect()
