@@ -13,10 +13,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_expression::{Expression, OrderedKey, ordered_value};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_vector::{Chunk, RowType};
+use godwit_vector::Chunk;
 use parking_lot::Mutex;
 
 use crate::metrics::OperatorMetrics;
@@ -181,14 +182,12 @@ pub(crate) struct NewRows {
 }
 
 impl NewRows {
-    /// For rows of such columns, at least one, none of them nested.
-    pub(crate) fn new(types: &RowType, seen: Arc<SeenRows>) -> Arc<Self> {
-        let column = |at: usize| Expression::column(at, types[at].clone());
-        let (last, before) = (types.len() - 1, 0..types.len() - 1);
-        let key = |at| OrderedKey { expression: column(at), descending: false, nulls_first: false, required: false };
-        let keys: Vec<OrderedKey> = before.map(key).collect();
-        let key = ordered_value(&keys, &column(last), false);
-        Arc::new(Self { key, seen, metrics: OperatorMetrics::new("New rows") })
+    /// For rows that are equal where these keys are, none of which is nested.
+    pub(crate) fn new(keys: Vec<Expression>, seen: Arc<SeenRows>) -> Result<Arc<Self>> {
+        let key = |expression| OrderedKey { expression, descending: false, nulls_first: false, required: false };
+        let nothing = Expression::literal(&ScalarValue::Boolean(None))?;
+        let key = ordered_value(&keys.into_iter().map(key).collect::<Vec<_>>(), &nothing, false);
+        Ok(Arc::new(Self { key, seen, metrics: OperatorMetrics::new("New rows") }))
     }
 }
 

@@ -23,9 +23,9 @@ const SUM_DIGITS: u8 = 10;
 enum Form {
     /// A value, or none; how many rows there are in which it isn't NULL.
     Count,
-    /// A number; the sum in a type with more room.
+    /// A number; the sum in a type with more room. Or an INTERVAL.
     Sum,
-    /// A number as it is; a DOUBLE.
+    /// A number as it is; a DOUBLE. Or an INTERVAL.
     Mean,
     /// A truth value; one.
     Truth,
@@ -192,6 +192,7 @@ impl Form {
         Some(match (self, arguments) {
             (Form::Count, [] | [_]) => (any(), SqlType::BigInt),
             (Form::Sum, [value]) => sum_types(value.ty)?,
+            (Form::Mean, [value]) if *value.ty == SqlType::Interval => same(SqlType::Interval),
             (Form::Mean, [value]) => (vec![averaged(value.ty)?], SqlType::Double),
             (Form::Truth, [value]) if matches!(value.ty, SqlType::Boolean | SqlType::Unknown) => same(SqlType::Boolean),
             (Form::Bits, [value]) if *value.ty == SqlType::Unknown => same(SqlType::BigInt),
@@ -219,7 +220,8 @@ impl Form {
     fn signatures(self, name: &str) -> Vec<String> {
         let forms: &[&str] = match self {
             Form::Count => &["*", "value"],
-            Form::Sum | Form::Mean | Form::Doubles(1) => &["number"],
+            Form::Sum | Form::Mean => &["number", "INTERVAL"],
+            Form::Doubles(1) => &["number"],
             Form::Doubles(_) | Form::CountOfPairs => &["number, number"],
             Form::Truth => &["BOOLEAN"],
             Form::Bits => &["integer"],
@@ -240,6 +242,7 @@ fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
         ty if ty.is_signed_integer() => SqlType::BigInt,
         SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger | SqlType::UBigInt => SqlType::UBigInt,
         SqlType::Real | SqlType::Double | SqlType::Unknown => SqlType::Double,
+        SqlType::Interval => SqlType::Interval,
         SqlType::Decimal { precision, scale } => {
             let room = (precision + SUM_DIGITS).min(SqlType::DECIMAL_PRECISION_MAX);
             return Some((vec![value.clone()], SqlType::decimal(room, *scale)));

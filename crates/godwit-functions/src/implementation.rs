@@ -33,6 +33,8 @@ pub enum ScalarImplementation {
     Clock,
     /// A function of the values of a row.
     Values(ValueFunction),
+    /// The key by which the argument is ordered ([`godwit_types::order_key`]).
+    OrderKey,
 }
 
 impl ScalarImplementation {

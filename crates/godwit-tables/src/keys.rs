@@ -45,7 +45,7 @@ struct Search<'a> {
 
 impl TableVersion {
     /// True if the rows that came since `before`, which are those of `added`, have other keys than each other and than all
-    /// rows; false: maybe not. `None`: that's too much to look for. With the rows of `checked` they were compared before.
+    /// rows; false: maybe not. `None`: that can't be looked for. With the rows of `checked` they were compared before.
     pub fn keeps_key(
         &self,
         before: &TableVersion,
@@ -91,10 +91,14 @@ impl TableVersion {
         Ok(Some(!found.contains(&false)))
     }
 
+    /// Where columns are; `None` if their values can't be looked for: nested ones may be equal though their bytes differ.
     fn places_of(&self, columns: &[String]) -> Option<Vec<usize>> {
-        let place =
-            |name: &String| self.schema().fields().iter().position(|field| field.name().eq_ignore_ascii_case(name));
-        columns.iter().map(place).collect()
+        let fields = self.schema().fields();
+        let place = |name: &String| fields.iter().position(|field| field.name().eq_ignore_ascii_case(name));
+        let is_nested = |at: usize| {
+            PhysicalType::natural(fields[at].data_type()).is_ok_and(|physical| physical == PhysicalType::Nested)
+        };
+        columns.iter().map(|name| place(name).filter(|&at| !is_nested(at))).collect()
     }
 
     /// The keys of all rows; `None` if they aren't few, or not in memory.

@@ -10,6 +10,7 @@
 //!             text/           reads and writes it as PostgreSQL does
 //!             convert.rs      casts it
 //!             compare.rs      puts it in order
+//!             order_key.rs    what stands for it where representations are compared
 //!             literal.rs      numbers of a statement
 //!             interval.rs     arithmetic with intervals, on the days of calendar.rs
 //! ```
@@ -27,6 +28,7 @@ mod exact;
 pub mod interval;
 mod literal;
 mod names;
+mod order_key;
 mod sql_type;
 mod text;
 mod unify;
@@ -41,6 +43,7 @@ pub use compare::{compare_floats, compare_values, sql_compare, sql_equals};
 pub use convert::cast_value;
 pub use interval::IntervalUnit;
 pub use literal::number_literal;
+pub use order_key::{equality_key_type, order_key, order_key_type};
 pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
 pub use text::{format_value, parse_value};

@@ -10,10 +10,11 @@ use datafusion_common::ScalarValue;
 use godwit_common::Result;
 use godwit_expression::{Expression, column_type};
 use godwit_optimize::Estimates;
-use godwit_plan::{ColumnId, NodeId, Plan, Recursive};
+use godwit_plan::{ColumnId, Expr, ExprKind, NodeId, Plan, Recursive};
 use godwit_vector::RowType;
 
-use super::stored::{CompressedColumns, nested_columns};
+use super::lower::equality_key;
+use super::stored::{CompressedColumns, as_stored, nested_columns};
 use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner, Pipelines};
 use crate::QueryContext;
@@ -122,20 +123,33 @@ impl PhysicalPlanner<'_> {
             .map(|(at, ty)| stream.column(at).with_physical(ty.physical));
         let values = values.collect();
         stream.project(columns.clone(), values);
+        let new_rows = match &kept.seen {
+            Some(seen) => Some(NewRows::new(self.equality_keys(columns, &mut stream)?, seen.clone())?),
+            None => None,
+        };
         let constant = match columns.is_empty() {
             // Rows have a column at least.
             true => vec![Expression::literal(&ScalarValue::Boolean(Some(true)))?],
             false => Vec::new(),
         };
+        if let Some(new_rows) = new_rows {
+            stream.transform(new_rows);
+        }
         if !constant.is_empty() || kept.compressed.iter().any(Option::is_some) {
             self.compress_stream(&mut stream, &kept.compressed, constant);
-        }
-        if let Some(seen) = &kept.seen {
-            stream.transform(NewRows::new(&stream.row_type, seen.clone()));
         }
         let physical: Vec<_> = stream.row_type.iter().map(|column| column.physical).collect();
         let rows = SharedRows::kept(&physical, self.query, "Rows of the round before".to_owned())?;
         Ok((stream, rows))
+    }
+
+    /// What is equal where the values of columns are, none of it nested.
+    fn equality_keys(&mut self, columns: &[ColumnId], stream: &mut Stream) -> Result<Vec<Expression>> {
+        let key = |&column: &ColumnId| {
+            let value = Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true);
+            Ok(as_stored(&self.compile(&equality_key(value), stream)?))
+        };
+        columns.iter().map(key).collect()
     }
 }
 

@@ -20,7 +20,7 @@ use godwit_vector::{ColumnType, Flat, Vector, from_arrow, to_arrow};
 
 use super::rows::RowFunction;
 use super::types::column_type;
-use super::{Compiler, casts, conform, text_of, values};
+use super::{Compiler, casts, comparisons, conform, text_of, values};
 use crate::arrow_call::ArrowFunction;
 use crate::expression::Kernel;
 use crate::{Expression, bits, cast, native, text};
@@ -66,6 +66,7 @@ impl Compiler<'_> {
                 let types = args.iter().map(|arg| arg.ty.clone());
                 row_function.call(arguments.into_iter().zip(types).collect(), true)?
             }
+            (ScalarImplementation::OrderKey, [input]) => comparisons::order_key(arguments[0].clone(), &input.ty)?,
             _ => return Err(unknown()),
         };
         conform(result, &expr.ty)

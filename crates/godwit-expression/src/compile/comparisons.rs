@@ -1,21 +1,19 @@
 //! Comparisons, in the order that `godwit-types` gives values.
 //!
-//! Most values compare as they lie in vectors. An interval compares as its length with months of 30 days, a label of an
-//! ENUM by its place. Nested values compare as bytes that keep their order; those with intervals or labels inside, row by
-//! row.
+//! Most values compare as they lie in vectors, intervals and labels of ENUMs by their keys ([`godwit_types::order_key`]).
+//! Nested values compare as bytes that keep their order; those with intervals or labels inside, as the bytes of their keys.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_plan::Comparison;
-use godwit_types::{EnumType, Interval, SqlType, Value, compare_values};
+use godwit_types::{EnumType, Interval, SqlType, Value, equality_key_type, order_key as key_of, order_key_type};
 use godwit_vector::kernels::compare::Comparison as Order;
-use godwit_vector::{ColumnType, PhysicalType, Vector};
+use godwit_vector::{ColumnType, Vector};
 
 use super::rows::RowFunction;
+use super::types::column_type;
 use super::values::intervals;
 use crate::compare::{compile as compile_order, compile_distinct};
 use crate::expression::Kernel;
@@ -29,11 +27,11 @@ pub(super) fn compile(
     ty: &SqlType,
     text: &str,
 ) -> Result<Expression> {
-    if is_by_rows(ty) {
-        return by_rows(comparison, a, b, ty);
-    }
-    let (a, b) = (comparable(a, ty, comparison)?, comparable(b, ty, comparison)?);
-    match order_of(comparison) {
+    let order = order_of(comparison);
+    let is_equality = matches!(order, None | Some(Order::Equal | Order::NotEqual));
+    let comparable = if is_equality { equality_key } else { order_key };
+    let (a, b) = (comparable(a, ty)?, comparable(b, ty)?);
+    match order {
         Some(order) => compile_order(order, a, b, text),
         None => compile_distinct(a, b, comparison == Comparison::NotDistinct, text),
     }
@@ -52,64 +50,34 @@ fn order_of(comparison: Comparison) -> Option<Order> {
     })
 }
 
-/// Something that compares as the value does, where kernels don't compare it right.
-pub(super) fn comparable(value: Expression, ty: &SqlType, comparison: Comparison) -> Result<Expression> {
-    let is_equality = !matches!(
-        comparison,
-        Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual
-    );
-    let nullable = value.output().nullable;
+/// What is equal where the values are.
+pub(super) fn equality_key(value: Expression, ty: &SqlType) -> Result<Expression> {
+    if equality_key_type(ty).is_some() { order_key(value, ty) } else { Ok(value) }
+}
+
+/// What is ordered as the values are: their keys, or themselves where kernels compare them right.
+pub(super) fn order_key(value: Expression, ty: &SqlType) -> Result<Expression> {
+    let Some(key) = order_key_type(ty) else { return Ok(value) };
+    let output = column_type(&key, value.output().nullable)?;
     Ok(match ty {
-        SqlType::Interval => {
-            let logical = DataType::Decimal128(SqlType::DECIMAL_PRECISION_MAX, 0);
-            let output = ColumnType { logical, physical: PhysicalType::I128, nullable, range: None };
-            Expression::strict(Length, vec![value], output)
-        }
-        SqlType::Enum(definition) if !is_equality => {
+        SqlType::Interval => Expression::strict(Length, vec![value], output),
+        SqlType::Enum(definition) => {
             let last = definition.labels.len().max(1) as i128 - 1;
-            let proven = Some(range::new(0, last));
-            let output = ColumnType { logical: DataType::Int64, physical: PhysicalType::I64, nullable, range: proven };
+            let output = ColumnType { range: Some(range::new(0, last)), ..output };
             Expression::strict(Place::new(definition), vec![value], output)
         }
-        _ => value,
-    })
-}
-
-/// True for nested types whose bytes don't compare as the values do.
-pub(super) fn is_by_rows(ty: &SqlType) -> bool {
-    fn has_own_order(ty: &SqlType) -> bool {
-        match ty {
-            SqlType::Interval | SqlType::Enum(_) => true,
-            SqlType::List(element) | SqlType::Array(element, _) => has_own_order(element),
-            SqlType::Struct(fields) => fields.iter().any(|field| has_own_order(&field.ty)),
-            SqlType::Map(entry) => has_own_order(&entry.0) || has_own_order(&entry.1),
-            _ => false,
+        _ => {
+            let function = RowFunction {
+                ty: key,
+                is_strict: true,
+                can_fail: false,
+                is_volatile: false,
+                compute: |values: &[Value]| Ok(key_of(&values[0])),
+            };
+            let nullable = value.output().nullable;
+            function.call(vec![(value, ty.clone())], nullable)?
         }
-    }
-    ty.is_nested() && has_own_order(ty)
-}
-
-fn by_rows(comparison: Comparison, a: Expression, b: Expression, ty: &SqlType) -> Result<Expression> {
-    let nullable = !comparison.is_null_safe() && (a.output().nullable || b.output().nullable);
-    let compared = ty.clone();
-    let function = RowFunction {
-        ty: SqlType::Boolean,
-        is_strict: !comparison.is_null_safe(),
-        can_fail: false,
-        is_volatile: false,
-        compute: move |values: &[Value]| {
-            Ok(Value::Boolean(holds(comparison, compare_values(&values[0], &values[1], &compared))))
-        },
-    };
-    function.call(vec![(a, ty.clone()), (b, ty.clone())], nullable)
-}
-
-fn holds(comparison: Comparison, order: Ordering) -> bool {
-    match comparison {
-        Comparison::Distinct => order.is_ne(),
-        Comparison::NotDistinct => order.is_eq(),
-        _ => order_of(comparison).expect("the others have an order").holds(order),
-    }
+    })
 }
 
 /// Intervals as microseconds, a month as 30 days.

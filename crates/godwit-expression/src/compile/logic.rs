@@ -2,7 +2,7 @@
 
 use godwit_common::Result;
 use godwit_functions::arrow_type;
-use godwit_plan::{Comparison, Expr, ExprKind, Match};
+use godwit_plan::{Expr, ExprKind, Match};
 use godwit_types::SqlType;
 
 use super::types::is_held_as_text;
@@ -67,15 +67,11 @@ impl Compiler<'_> {
         let list = self.compile_all(list)?;
         let are_constant = list.iter().all(|value| value.as_literal().is_some());
         let found = |sought: Expression| {
-            if comparisons::is_by_rows(ty) {
-                let equal = |value| comparisons::compile(Comparison::Equal, sought.clone(), value, ty, text);
-                return Ok(branches::disjunction(list.into_iter().map(equal).collect::<Result<_>>()?));
-            }
-            let list = list.into_iter().map(|value| comparisons::comparable(value, ty, Comparison::Equal));
+            let list = list.into_iter().map(|value| comparisons::equality_key(value, ty));
             let list = list.collect::<Result<Vec<_>>>()?;
-            set::compile(comparisons::comparable(sought, ty, Comparison::Equal)?, list, false, text)
+            set::compile(comparisons::equality_key(sought, ty)?, list, false, text)
         };
-        let found = match are_constant && !sought.is_volatile() && !comparisons::is_by_rows(ty) {
+        let found = match are_constant && !sought.is_volatile() {
             true => found(sought)?,
             false => self.with_value(sought, |_, sought| found(sought))?,
         };

@@ -72,7 +72,7 @@ impl Lowering {
         let (right, renamed) = self.use_of(shared);
         let equal = Expr::compare(Comparison::Equal, self.column(found_number), self.column(renamed[&number]));
         let kind = if as_of.outer { JoinKind::Left } else { JoinKind::Inner };
-        let joined = self.plan.add(Node::Join(Join { kind, left: found, right, conditions: vec![equal] }));
+        let joined = self.add(Node::Join(Join { kind, left: found, right, conditions: vec![equal] }));
         if as_of.outer {
             self.plan.outputs(as_of.right).into_iter().for_each(|column| self.plan.make_nullable(column));
         }
@@ -109,12 +109,12 @@ impl Lowering {
         let columns: Vec<ColumnId> = types.into_iter().map(|ty| self.plan.add_column("asof", ty, true)).collect();
         let (operator, inputs) = (SetOperator::Union, vec![left, right]);
         let operation = SetOperation { operator, all: true, columns: columns.clone(), inputs };
-        let both = self.plan.add(Node::SetOperation(operation));
+        let both = self.add(Node::SetOperation(operation));
 
         let own = self.column(columns[keys.len() + 1]);
         let found = self.plan.add_column("found", SqlType::BigInt, true);
         let call = self.last_number(as_of, &columns[..=keys.len() + 1]);
-        let windowed = self.plan.add(Node::Window(Window { input: both, calls: vec![(found, call)] }));
+        let windowed = self.add(Node::Window(Window { input: both, calls: vec![(found, call)] }));
         let of_left = self.filter(windowed, vec![own.is_null()]);
         let passed = columns[keys.len() + 2..].iter();
         let mut output: Vec<(ColumnId, Expr)> =
@@ -163,7 +163,7 @@ impl Lowering {
         let is_partner = Expr::compare(as_of.comparison, values.0, values.1);
         let conditions = as_of.conditions.iter().cloned().chain([is_partner]).collect();
         let kind = if as_of.outer { JoinKind::Left } else { JoinKind::Inner };
-        let input = self.plan.add(Node::Join(Join { kind, left, right, conditions }));
+        let input = self.add(Node::Join(Join { kind, left, right, conditions }));
         let ascends = matches!(as_of.comparison, Comparison::Less | Comparison::LessOrEqual);
         // Of an outer join they may be NULL.
         let order_by = [(as_of.right_value.clone(), !ascends), (self.column(right_number), false)];
@@ -173,7 +173,7 @@ impl Lowering {
         });
         let place = self.plan.add_column("place", SqlType::BigInt, false);
         let calls = vec![(place, numbering("row_number", vec![self.column(number)], order_by.to_vec()))];
-        let placed = self.plan.add(Node::Window(Window { input, calls }));
+        let placed = self.add(Node::Window(Window { input, calls }));
         let is_nearest = Expr::compare(Comparison::Equal, self.column(place), Expr::bigint(1));
         let nearest = self.filter(placed, vec![is_nearest]);
         self.project(nearest, columns)

@@ -55,14 +55,14 @@ impl Lowering {
                 conditions.push(within(behind, rows, Expr::bigint(1), limit, count));
             }
         }
-        let numbered = self.plan.add(Node::Window(Window { input, calls }));
+        let numbered = self.add(Node::Window(Window { input, calls }));
         let kept = self.filter(numbered, conditions);
         let rows = self.project(kept, columns);
         self.in_order(rows, keys)
     }
 
     fn in_order(&mut self, input: NodeId, keys: Vec<SortKey>) -> NodeId {
-        if keys.is_empty() { input } else { self.plan.add(Node::Sort { input, keys }) }
+        if keys.is_empty() { input } else { self.add(Node::Sort { input, keys }) }
     }
 }
 

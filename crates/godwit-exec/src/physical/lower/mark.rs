@@ -39,7 +39,7 @@ impl Lowering {
         let rename = |column| renamed.get(&column).copied().unwrap_or(column);
         let conditions = conditions.into_iter().map(|condition| condition.map_columns(&rename)).collect();
         let kind = JoinKind::Mark { mark, compare: Vec::new() };
-        (self.plan.add(Node::Join(Join { kind, left, right: *right, conditions })), mark)
+        (self.add(Node::Join(Join { kind, left, right: *right, conditions })), mark)
     }
 
     /// The same rows under two sets of fresh columns. They are computed once, unless they are others in each round of a

@@ -10,6 +10,8 @@
 //!   with ties
 //! ASOF join                   a window over the rows of both sides, and a join by numbers    as_of.rs
 //! POSITIONAL join             a full join of numbered rows                                   positional.rs
+//! keys of intervals and       keys that are compared as they lie in rows                     order_keys.rs
+//!   labels of ENUMs
 //! ```
 //!
 //! The result has the columns that there were. Nothing depends on how rows are computed, so that each rewrite is tested by
@@ -18,6 +20,7 @@
 mod as_of;
 mod limit;
 mod mark;
+mod order_keys;
 mod positional;
 mod set_operations;
 
@@ -32,6 +35,8 @@ use godwit_plan::{
 use godwit_types::SqlType;
 
 use super::join_conditions::is_null_aware;
+
+pub(super) use order_keys::equality_key;
 
 /// The plan without nodes that no operator is for; itself if it has none.
 pub(super) fn lower(plan: &Plan) -> Cow<'_, Plan> {
@@ -68,7 +73,7 @@ type Rewrite = fn(&mut Lowering, &Node) -> NodeId;
 
 /// What makes another node of this one, if it has to be another.
 fn rewrite_of(plan: &Plan, node: &Node) -> Option<Rewrite> {
-    match node {
+    let rewrite: Option<Rewrite> = match node {
         Node::SetOperation(operation) if operation.operator != SetOperator::Union => Some(Lowering::common_rows),
         Node::SetOperation(operation) if !operation.all => Some(Lowering::union),
         Node::SetOperation(operation) if set_operations::has_lists(plan, operation) => Some(Lowering::union_all),
@@ -86,7 +91,8 @@ fn rewrite_of(plan: &Plan, node: &Node) -> Option<Rewrite> {
             Some(Lowering::numbered_sets)
         }
         _ => None,
-    }
+    };
+    rewrite.or_else(|| order_keys::rewrite_of(node))
 }
 
 /// A plan whose nodes are being replaced.
@@ -116,10 +122,14 @@ impl Lowering {
                 part
             })
         });
+        if is_changed || rewrite_of(&self.plan, &node).is_some() { self.add(node) } else { id }
+    }
+
+    /// Adds a node, or what it has to be.
+    fn add(&mut self, node: Node) -> NodeId {
         match rewrite_of(&self.plan, &node) {
             Some(rewrite) => rewrite(self, &node),
-            None if is_changed => self.plan.add(node),
-            None => id,
+            None => self.plan.add(node),
         }
     }
 
@@ -139,7 +149,7 @@ impl Lowering {
     /// Each row once.
     fn distinct(&mut self, input: NodeId) -> NodeId {
         let keys = self.columns(input);
-        self.plan.add(Node::Aggregate(Aggregate { input, keys, sets: None, grouping_id: None, aggregates: Vec::new() }))
+        self.add(Node::Aggregate(Aggregate { input, keys, sets: None, grouping_id: None, aggregates: Vec::new() }))
     }
 
     fn project(&mut self, input: NodeId, columns: Vec<(ColumnId, Expr)>) -> NodeId {
@@ -153,7 +163,7 @@ impl Lowering {
     fn numbered_sets(&mut self, node: &Node) -> NodeId {
         let Node::Aggregate(aggregate) = node else { unreachable!("the rewrite of another node") };
         let number = self.plan.add_column("grouping", SqlType::BigInt, false);
-        self.plan.add(Node::Aggregate(Aggregate { grouping_id: Some(number), ..aggregate.clone() }))
+        self.add(Node::Aggregate(Aggregate { grouping_id: Some(number), ..aggregate.clone() }))
     }
 }
 

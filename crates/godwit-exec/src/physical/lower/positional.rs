@@ -13,10 +13,10 @@ impl Lowering {
         let (right, right_number) = self.numbered_in_order(*right);
         let numbers = [left_number, right_number].map(|number| Expr { nullable: true, ..self.column(number) });
         let equal = Expr::compare(Comparison::Equal, numbers[0].clone(), numbers[1].clone());
-        let input = self.plan.add(Node::Join(Join { kind: JoinKind::Full, left, right, conditions: vec![equal] }));
+        let input = self.add(Node::Join(Join { kind: JoinKind::Full, left, right, conditions: vec![equal] }));
         let number = Expr::new(ExprKind::Coalesce(numbers.to_vec()), SqlType::BigInt, false);
         let keys = vec![SortKey { expr: number, descending: false, nulls_first: false }];
-        let sorted = self.plan.add(Node::Sort { input, keys });
+        let sorted = self.add(Node::Sort { input, keys });
         self.project(sorted, columns)
     }
 
@@ -30,6 +30,6 @@ impl Lowering {
     pub(super) fn numbered_in_order(&mut self, input: NodeId) -> (NodeId, ColumnId) {
         let number = self.plan.add_column("number", SqlType::BigInt, false);
         let calls = vec![(number, numbering("row_number", Vec::new(), Vec::new()))];
-        (self.plan.add(Node::Window(Window { input, calls })), number)
+        (self.add(Node::Window(Window { input, calls })), number)
     }
 }

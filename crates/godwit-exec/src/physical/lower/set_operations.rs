@@ -64,7 +64,7 @@ impl Lowering {
                 operation.columns.iter().map(|&column| self.plan.copy_column(column)).collect();
             inputs.push((self.plan.add(Node::Values(Values { columns: columns.clone(), rows })), columns));
         }
-        self.plan.add(Node::SetOperation(SetOperation { all: true, inputs, ..operation.clone() }))
+        self.add(Node::SetOperation(SetOperation { all: true, inputs, ..operation.clone() }))
     }
 
     /// INTERSECT and EXCEPT.
@@ -98,7 +98,7 @@ impl Lowering {
             SetOperator::Except => JoinKind::Anti,
             SetOperator::Union | SetOperator::Intersect => JoinKind::Semi,
         };
-        let rows = self.plan.add(Node::Join(Join { kind, left, right, conditions }));
+        let rows = self.add(Node::Join(Join { kind, left, right, conditions }));
         if !operation.all {
             return rows;
         }
@@ -112,6 +112,6 @@ impl Lowering {
         let number = self.plan.add_column("number", SqlType::BigInt, false);
         let partition_by = columns.iter().map(|&column| self.column(column)).collect();
         let calls = vec![(number, numbering("row_number", partition_by, Vec::new()))];
-        (self.plan.add(Node::Window(Window { input, calls })), number)
+        (self.add(Node::Window(Window { input, calls })), number)
     }
 }
