@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn keys_compare_as_values_do() {
-        let labels = SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: vec!["b".into(), "a".into()].into() }));
+        let labels = SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: vec!["b".into(), "a".into()] }));
         let cases: [(SqlType, &[&str]); 4] = [
             (SqlType::Interval, &["-1 month", "1 day", "24 hours", "29 days", "30 days", "1 month", "750 hours"]),
             (labels.clone(), &["a", "b"]),
@@ -90,7 +90,7 @@ mod tests {
     fn most_types_have_none() {
         let nested = SqlType::list_of(SqlType::struct_of([("a", SqlType::Integer)]));
         assert_eq!([order_key_type(&nested), order_key_type(&SqlType::Varchar)], [None, None]);
-        let labels = SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: vec!["a".into()].into() }));
+        let labels = SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: vec!["a".into()] }));
         assert_eq!(equality_key_type(&SqlType::list_of(labels)), None);
     }
 }
