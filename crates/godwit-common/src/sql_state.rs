@@ -22,6 +22,8 @@ impl SqlState {
     pub const DATETIME_FIELD_OVERFLOW: SqlState = SqlState("22008");
     /// A divisor of zero.
     pub const DIVISION_BY_ZERO: SqlState = SqlState("22012");
+    /// A distance in a window frame that is NULL or negative.
+    pub const INVALID_PRECEDING_OR_FOLLOWING_SIZE: SqlState = SqlState("22013");
     /// A value that a function doesn't take.
     pub const INVALID_PARAMETER_VALUE: SqlState = SqlState("22023");
     /// A pattern that isn't a regular expression.

@@ -6,8 +6,8 @@ use std::fmt::{self, Display, Write};
 use godwit_types::{SqlType, Value, format_value};
 
 use crate::{
-    AggregateCall, ColumnId, Expr, ExprKind, FrameBound, FrameUnits, JoinKind, Node, NodeId, Plan, SetOperator,
-    SortKey, SubqueryKind, WindowCall, WindowTarget,
+    AggregateCall, ColumnId, Expr, ExprKind, FrameBound, FrameExclusion, FrameUnits, JoinKind, Node, NodeId, Plan,
+    SetOperator, SortKey, SubqueryKind, WindowCall, WindowTarget,
 };
 
 impl Plan {
@@ -207,7 +207,13 @@ impl Plan {
             FrameUnits::Range => "RANGE",
             FrameUnits::Groups => "GROUPS",
         };
-        text + &format!("{units} {} TO {})", self.bound(&call.frame.start), self.bound(&call.frame.end))
+        let exclude = match call.frame.exclude {
+            FrameExclusion::NoOthers => "",
+            FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+            FrameExclusion::Group => " EXCLUDE GROUP",
+            FrameExclusion::Ties => " EXCLUDE TIES",
+        };
+        text + &format!("{units} {} TO {}{exclude})", self.bound(&call.frame.start), self.bound(&call.frame.end))
     }
 
     fn window_function(&self, call: &WindowCall) -> String {

@@ -196,7 +196,7 @@ impl Evaluator<'_> {
         let zero = cast_value(&Value::text("0"), &SqlType::Varchar, &expr.ty)?;
         if value.is_null() || compare_values(&value, &zero, &expr.ty).is_lt() {
             let error = Error::user("the distance of a frame's bound must not be NULL or negative");
-            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE));
+            return Err(error.with_code(SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE));
         }
         Ok((value, expr.ty.clone()))
     }

@@ -177,8 +177,7 @@ impl Binder {
             }
         };
         if let Some(negative) = distances.iter().find(|distance| is_negative(distance)) {
-            let error = Error::user("a distance in a frame must not be negative");
-            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(negative.span));
+            return Err(invalid_distance("negative", negative.span));
         }
         let mut distances = distances.into_iter();
         let (start, end) = (bound(&frame.start, &mut distances), bound(&frame.end, &mut distances));
@@ -191,16 +190,11 @@ impl Binder {
         Ok(Frame { units, start, end, exclude })
     }
 
-    /// How far a frame reaches: the same for all rows.
+    /// How far a frame reaches; of one that depends on the row it is seen when it runs whether it is NULL or negative.
     fn distance(&mut self, distance: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = self.expr(distance, cx)?;
-        if !self.used_columns(&[&bound]).is_empty() {
-            let error = Error::unsupported("a distance in a frame that depends on the row");
-            return Err(error.at_span(distance.span));
-        }
         if bound.as_literal().is_some_and(Value::is_null) {
-            let error = Error::user("a distance in a frame must not be NULL");
-            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(distance.span));
+            return Err(invalid_distance("NULL", distance.span));
         }
         Ok(bound)
     }
@@ -308,6 +302,11 @@ fn holds(ty: &SqlType, constant: &Expr) -> bool {
     let Some(value) = constant.as_literal() else { return false };
     let there = cast_value(value, &constant.ty, ty);
     there.and_then(|there| cast_value(&there, ty, &constant.ty)).is_ok_and(|back| back == *value)
+}
+
+fn invalid_distance(what: &str, span: Span) -> Error {
+    let error = Error::user(format!("a distance in a frame must not be {what}"));
+    error.with_code(SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE).at_span(span)
 }
 
 fn is_negative(distance: &Expr) -> bool {

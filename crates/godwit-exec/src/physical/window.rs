@@ -69,7 +69,9 @@ impl PhysicalPlanner<'_> {
         let order_by = keys.collect::<Result<_>>()?;
         let passed = output.iter().map(|&at| stream.column(at)).collect();
         let rows = self.estimates.rows(self.plan, input);
-        let mut spec = WindowSpec { partition_by, order_by, calls, passed, estimated_rows: Some(rows as u64) };
+        let distances = compiler.distances;
+        let estimated_rows = Some(rows as u64);
+        let mut spec = WindowSpec { partition_by, order_by, calls, distances, passed, estimated_rows };
         let stored = self.compress_window(input, &stream, &mut spec)?;
         self.run_subqueries_before(&mut stream)?;
         // Results come after the columns that are passed on, as rows hold these.

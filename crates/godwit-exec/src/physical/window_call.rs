@@ -8,7 +8,7 @@ use godwit_common::{Error, Result, SqlState};
 use godwit_expression::{Expression, Layout, PlanContext, column_type};
 use godwit_plan::{
     AggregateCall as PlanAggregate, AggregateFunction, Expr, Frame as PlanFrame, FrameBound as PlanBound,
-    FrameExclusion, FrameUnits as PlanUnits, WindowCall as Planned, WindowTarget,
+    FrameUnits as PlanUnits, WindowCall as Planned, WindowTarget,
 };
 use godwit_types::Value;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, to_arrow};
@@ -17,7 +17,8 @@ use super::aggregate_call::AggregateCompiler;
 use super::stored::{as_stored, common_physical};
 use crate::hash_aggregate::{AggregateCall, AggregateKind};
 use crate::window::{
-    Frame, FrameBound, FrameUnits, ListedKind, WindowCall, WindowFunction, check_listed, distance_of, listed_kind,
+    Frame, FrameBound, FrameUnits, ListedKind, WindowCall, WindowFunction, check_listed, distance_of, invalid_distance,
+    listed_kind,
 };
 
 /// No columns: what constants see.
@@ -28,11 +29,13 @@ pub(super) struct WindowCompiler<'a> {
     layout: Layout<'a>,
     context: &'a PlanContext,
     aggregates: AggregateCompiler<'a>,
+    /// Distances that depend on the row, of all calls.
+    pub(super) distances: Vec<Expression>,
 }
 
 impl<'a> WindowCompiler<'a> {
     pub(super) fn new(layout: Layout<'a>, context: &'a PlanContext) -> Self {
-        Self { layout, context, aggregates: AggregateCompiler::new(layout, context) }
+        Self { layout, context, aggregates: AggregateCompiler::new(layout, context), distances: Vec::new() }
     }
 
     /// An argument or a key.
@@ -194,56 +197,58 @@ impl<'a> WindowCompiler<'a> {
         Ok(as_stored(&self.expression(&Expr::new(kind, ty, true))?))
     }
 
-    /// The value of an expression that depends on no row.
-    fn constant(&self, expr: &Expr) -> Result<ScalarValue> {
+    /// The value of an expression that depends on no row; `None` for others.
+    fn constant(&self, expr: &Expr) -> Result<Option<ScalarValue>> {
         if !is_constant(expr) {
-            return Err(Error::unsupported("a bound or an offset of a window that isn't constant").at_span(expr.span));
+            return Ok(None);
         }
         let value = Expression::compile(expr, NOTHING, self.context)?;
         let array = to_arrow(&value.evaluate(&Chunk::new(Vec::new(), 1))?, &value.output().logical)?;
-        ScalarValue::try_from_array(&array, 0).map_err(|error| Error::internal(error.strip_backtrace()))
+        let scalar = ScalarValue::try_from_array(&array, 0);
+        Ok(Some(scalar.map_err(|error| Error::internal(error.strip_backtrace()))?))
     }
 
     /// The number that an argument is; `None` if it is NULL or there is none.
     fn integer(&self, expr: Option<&Expr>) -> Result<Option<i64>> {
         let Some(expr) = expr else { return Ok(None) };
-        match self.constant(expr)?.cast_to(&arrow_schema::DataType::Int64) {
+        let constant = self.constant(expr)?.ok_or_else(|| {
+            Error::unsupported("an argument of a window function that isn't constant").at_span(expr.span)
+        })?;
+        match constant.cast_to(&arrow_schema::DataType::Int64) {
             Ok(ScalarValue::Int64(number)) => Ok(number),
             _ => Ok(None),
         }
     }
 
-    fn frame(&self, frame: &PlanFrame) -> Result<Frame> {
-        if frame.exclude != FrameExclusion::NoOthers {
-            return Err(Error::unsupported("EXCLUDE in a window frame"));
-        }
+    fn frame(&mut self, frame: &PlanFrame) -> Result<Frame> {
         let units = match frame.units {
             PlanUnits::Rows => FrameUnits::Rows,
             PlanUnits::Groups => FrameUnits::Groups,
             PlanUnits::Range => FrameUnits::Range,
         };
-        Ok(Frame { units, start: self.bound(&frame.start, units)?, end: self.bound(&frame.end, units)? })
+        let (start, end) = (self.bound(&frame.start, units)?, self.bound(&frame.end, units)?);
+        Ok(Frame { units, start, end, exclude: frame.exclude })
     }
 
-    fn bound(&self, bound: &PlanBound, units: FrameUnits) -> Result<FrameBound> {
+    fn bound(&mut self, bound: &PlanBound, units: FrameUnits) -> Result<FrameBound> {
         match bound {
             PlanBound::UnboundedPreceding => Ok(FrameBound::UnboundedPreceding),
             PlanBound::CurrentRow => Ok(FrameBound::CurrentRow),
             PlanBound::UnboundedFollowing => Ok(FrameBound::UnboundedFollowing),
-            PlanBound::Preceding(distance) => self.shifted(distance, units, -1),
-            PlanBound::Following(distance) => self.shifted(distance, units, 1),
+            PlanBound::Preceding(distance) => self.distant(distance, units, false),
+            PlanBound::Following(distance) => self.distant(distance, units, true),
         }
     }
 
-    fn shifted(&self, distance: &Expr, units: FrameUnits, sign: i64) -> Result<FrameBound> {
-        let scalar = self.constant(distance)?;
-        let wrong = |what| {
-            let error = Error::user(format!("the bound of a frame is {what}")).at_span(distance.span);
-            error.with_code(SqlState::INVALID_PARAMETER_VALUE)
+    fn distant(&mut self, distance: &Expr, units: FrameUnits, is_following: bool) -> Result<FrameBound> {
+        let Some(scalar) = self.constant(distance)? else {
+            return Ok(FrameBound::Varying { distance: self.distance(distance)?, is_following });
         };
+        let wrong = |what| invalid_distance(what).at_span(distance.span);
         if scalar.is_null() {
             return Err(wrong("NULL"));
         }
+        let sign = if is_following { 1 } else { -1 };
         if units == FrameUnits::Range {
             return Ok(FrameBound::ShiftedValue(distance_of(&scalar, sign)?));
         }
@@ -251,8 +256,18 @@ impl<'a> WindowCompiler<'a> {
             // Nothing is further away than what an i64 counts.
             Ok(ScalarValue::Int64(Some(rows))) if rows >= 0 => Ok(FrameBound::Shifted(sign * rows.min(i64::MAX / 2))),
             Ok(ScalarValue::Int64(Some(_))) => Err(wrong("negative")),
-            _ => Err(wrong("not a number of rows")),
+            _ => Err(Error::internal(format!("a number of rows is a BIGINT, not {scalar}"))),
         }
+    }
+
+    /// The number of a distance that depends on the row.
+    fn distance(&mut self, distance: &Expr) -> Result<usize> {
+        let compiled = self.expression(distance)?;
+        let known = self.distances.iter().position(|known| known.is_same(&compiled) && !compiled.is_volatile());
+        Ok(known.unwrap_or_else(|| {
+            self.distances.push(compiled);
+            self.distances.len() - 1
+        }))
     }
 }
 

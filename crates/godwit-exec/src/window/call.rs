@@ -7,6 +7,7 @@ use godwit_vector::{ColumnType, PhysicalType};
 
 use super::frame::Frame;
 use super::range::RangeOffset;
+use super::varying::invalid_distance;
 use crate::hash_aggregate::{AggregateCall, AggregateKind};
 
 /// What a window function computes for each row.
@@ -98,40 +99,29 @@ pub(crate) fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
 
 /// A distance in value, with a sign.
 pub(crate) fn distance_of(scalar: &ScalarValue, sign: i64) -> Result<RangeOffset> {
-    let integer = match *scalar {
-        ScalarValue::Float32(Some(value)) => return not_negative(value as f64, scalar, sign),
-        ScalarValue::Float64(Some(value)) => return not_negative(value, scalar, sign),
+    let distance = match *scalar {
+        ScalarValue::Float32(Some(value)) => RangeOffset::Float(value as f64),
+        ScalarValue::Float64(Some(value)) => RangeOffset::Float(value),
         ScalarValue::IntervalMonthDayNano(Some(interval)) => {
-            return Ok(RangeOffset::Interval {
-                months: sign as i32 * interval.months,
-                days: sign as i32 * interval.days,
-                nanoseconds: sign * interval.nanoseconds,
-            });
+            RangeOffset::Interval { months: interval.months, days: interval.days, nanoseconds: interval.nanoseconds }
         }
-        ScalarValue::Int8(Some(value)) => value as i128,
-        ScalarValue::Int16(Some(value)) => value as i128,
-        ScalarValue::Int32(Some(value)) => value as i128,
-        ScalarValue::Int64(Some(value)) => value as i128,
-        ScalarValue::UInt8(Some(value)) => value as i128,
-        ScalarValue::UInt16(Some(value)) => value as i128,
-        ScalarValue::UInt32(Some(value)) => value as i128,
-        ScalarValue::UInt64(Some(value)) => value as i128,
-        ScalarValue::Decimal32(Some(value), _, _) => value as i128,
-        ScalarValue::Decimal64(Some(value), _, _) => value as i128,
-        ScalarValue::Decimal128(Some(value), _, _) => value,
+        ScalarValue::Int8(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::Int16(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::Int32(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::Int64(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::UInt8(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::UInt16(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::UInt32(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::UInt64(Some(value)) => RangeOffset::Integer(value as i128),
+        ScalarValue::Decimal32(Some(value), _, _) => RangeOffset::Integer(value as i128),
+        ScalarValue::Decimal64(Some(value), _, _) => RangeOffset::Integer(value as i128),
+        ScalarValue::Decimal128(Some(value), _, _) => RangeOffset::Integer(value),
         _ => return Err(Error::unsupported(format!("RANGE with the offset {scalar}"))),
     };
-    if integer < 0 {
-        return Err(negative(scalar));
+    match distance.is_negative() {
+        true => Err(invalid_distance("negative")
+            .with_hint("swap PRECEDING and FOLLOWING, and give the distance without a sign")),
+        false if sign < 0 => Ok(distance.reversed()),
+        false => Ok(distance),
     }
-    Ok(RangeOffset::Integer(sign as i128 * integer))
-}
-
-fn not_negative(value: f64, scalar: &ScalarValue, sign: i64) -> Result<RangeOffset> {
-    if value >= 0.0 { Ok(RangeOffset::Float(sign as f64 * value)) } else { Err(negative(scalar)) }
-}
-
-fn negative(scalar: &ScalarValue) -> Error {
-    Error::user(format!("the frame bound {scalar} is negative"))
-        .with_hint("swap PRECEDING and FOLLOWING, and give the distance without a sign")
 }

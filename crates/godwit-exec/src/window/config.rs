@@ -26,6 +26,13 @@ pub(super) const BLOCK_ROWS: usize = godwit_vector::CHUNK_ROWS;
 pub(super) const REGION_ROWS_MAX: usize = 1 << 14;
 /// Rows whose aggregate is kept, for frames that are longer than a region.
 pub(super) const GRAIN_ROWS: usize = 1 << 10;
+/// The same for frames that may be anywhere: a state of 24 bytes takes a byte per row then, and a frame reads as many rows
+/// by themselves as it combines states.
+pub(super) const SMALL_GRAIN_ROWS: usize = 32;
+/// Rows from anywhere that are pinned at a time: each may be on a page of its own.
+pub(super) const SCATTERED_ROWS: usize = 16;
+/// The same for rows that lie together by small grains.
+pub(super) const SCATTERED_GRAINS: usize = 16;
 /// Totals of grains that have a total of their own one level above.
 pub(super) const TREE_FANOUT: usize = 8;
 /// Reservations that follow the data grow in steps of this many bytes.

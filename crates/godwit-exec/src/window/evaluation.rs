@@ -5,28 +5,13 @@ use godwit_memory::BufferManager;
 use godwit_vector::{Chunk, Vector};
 
 use super::call::{WindowCall, WindowFunction};
+use super::framed::Framed;
 use super::functions::Positional;
-use super::growing::Growing;
 use super::listed::Listed;
 use super::ordered::Ordered;
-use super::plan::{FramedSet, Output, Plan};
-use super::sliding::Sliding;
+use super::plan::{Output, Plan};
 use super::step::Step;
-
-/// Aggregates over one frame.
-enum Framed {
-    Growing(Box<Growing>),
-    Sliding(Box<Sliding>),
-}
-
-impl Framed {
-    fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
-        Ok(match set.frame.only_grows() {
-            true => Framed::Growing(Box::new(Growing::new(plan, set, memory)?)),
-            false => Framed::Sliding(Box::new(Sliding::new(plan, set, memory)?)),
-        })
-    }
-}
+use crate::CancelToken;
 
 /// A call that isn't computed together with others.
 enum Single {
@@ -35,12 +20,12 @@ enum Single {
 }
 
 impl Single {
-    fn new(plan: &Plan, call: &(WindowCall, Vec<usize>), memory: &BufferManager) -> Result<Self> {
+    fn new(plan: &Plan, call: &(WindowCall, Vec<usize>), memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
         Ok(match &call.0.function {
             WindowFunction::Listed(kind) => {
-                Single::Listed(Box::new(Listed::new(plan, &call.0, kind, call.1[0], memory)?))
+                Single::Listed(Box::new(Listed::new(plan, &call.0, kind, call.1[0], memory, cancel)?))
             }
-            _ => Single::Positional(Box::new(Positional::new(plan, call))),
+            _ => Single::Positional(Box::new(Positional::new(plan, call, memory)?)),
         })
     }
 }
@@ -53,12 +38,14 @@ pub(super) struct Evaluation {
 }
 
 impl Evaluation {
-    pub(super) fn new(plan: &Plan, rows: Ordered, memory: &BufferManager) -> Result<Self> {
+    pub(super) fn new(plan: &Plan, rows: Ordered, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
+        let calls = plan.calls.iter().map(|call| Single::new(plan, call, memory, cancel));
+        let sets = plan.sets.iter().map(|set| Framed::new(plan, set, memory, cancel));
         Ok(Self {
             rows,
             step: Step::default(),
-            calls: plan.calls.iter().map(|call| Single::new(plan, call, memory)).collect::<Result<_>>()?,
-            sets: plan.sets.iter().map(|set| Framed::new(plan, set, memory)).collect::<Result<_>>()?,
+            calls: calls.collect::<Result<_>>()?,
+            sets: sets.collect::<Result<_>>()?,
         })
     }
 
@@ -75,10 +62,7 @@ impl Evaluation {
             Single::Listed(call) => call.compute(ordered, step),
         });
         let calls = calls.collect::<Result<Vec<Vector>>>()?;
-        let sets = self.sets.iter_mut().map(|set| match set {
-            Framed::Growing(growing) => growing.compute(ordered, step),
-            Framed::Sliding(sliding) => sliding.compute(ordered, step),
-        });
+        let sets = self.sets.iter_mut().map(|set| set.compute(ordered, step));
         let sets = sets.collect::<Result<Vec<Vec<Vector>>>>()?;
         let pinned = ordered.pin(step.rows())?;
         let passed = plan.passed.iter().map(|&column| ordered.gather(&pinned, column));

@@ -1,12 +1,21 @@
 //! Frames: which rows of its partition a row's result is made of.
 //!
-//! Bounds never go back from one row to the next, so that each is a cursor that moves forward over the sorted rows.
+//! Bounds at a distance that is the same for all rows never go back from one row to the next, so that each is a cursor that
+//! moves forward over the sorted rows. Those at a distance that depends on the row may be anywhere (varying.rs).
+//!
+//! What an exclusion leaves of a frame is up to three ranges of rows, its [`Part`]s. If the frames never go back, neither do
+//! those of a part: each part is computed like a frame of its own.
+
+use std::ops::Range;
 
 use godwit_common::Result;
+pub use godwit_plan::FrameExclusion;
 
 use super::ordered::Ordered;
-use super::range::{RangeCursor, RangeKey, RangeOffset};
+use super::plan::Plan;
+use super::range::{RangeCursor, RangeOffset};
 use super::step::Step;
+use super::varying::VaryingEdge;
 
 /// What bounds are counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +39,13 @@ pub enum FrameBound {
     Shifted(i64),
     /// So much behind the value of the current row in the direction of the order; before it, if negative.
     ShiftedValue(RangeOffset),
+    /// As far as a distance of the row says.
+    Varying {
+        /// Which of the operator's distances.
+        distance: usize,
+        /// Behind the current row, not before it.
+        is_following: bool,
+    },
     /// The last row of the partition.
     UnboundedFollowing,
 }
@@ -43,17 +59,61 @@ pub struct Frame {
     pub start: FrameBound,
     /// The last row.
     pub end: FrameBound,
+    /// What is left out.
+    pub exclude: FrameExclusion,
 }
 
 impl Frame {
     /// All rows of the partition.
-    pub const WHOLE: Frame =
-        Frame { units: FrameUnits::Rows, start: FrameBound::UnboundedPreceding, end: FrameBound::UnboundedFollowing };
+    pub const WHOLE: Frame = Frame {
+        units: FrameUnits::Rows,
+        start: FrameBound::UnboundedPreceding,
+        end: FrameBound::UnboundedFollowing,
+        exclude: FrameExclusion::NoOthers,
+    };
+
+    /// True if the frame of a row may begin or end before that of an earlier row.
+    pub(super) fn jumps(&self) -> bool {
+        [self.start, self.end].iter().any(|bound| matches!(bound, FrameBound::Varying { .. }))
+    }
+
+    /// True if no row that came into the frame leaves it before the partition's end.
+    pub(super) fn only_grows(&self) -> bool {
+        self.begins_with_partition() && self.parts().len() == 1 && !self.jumps()
+    }
 
     /// True if the frame begins where its partition begins.
-    pub(super) fn only_grows(&self) -> bool {
+    pub(super) fn begins_with_partition(&self) -> bool {
         self.start == FrameBound::UnboundedPreceding
     }
+
+    /// True if a bound is measured in the value of the order's key.
+    pub(super) fn measures_values(&self) -> bool {
+        let is_distance = |bound| matches!(bound, FrameBound::ShiftedValue(_) | FrameBound::Varying { .. });
+        self.units == FrameUnits::Range && (is_distance(self.start) || is_distance(self.end))
+    }
+
+    /// What the exclusion leaves, in the order of rows.
+    pub(super) fn parts(&self) -> &'static [Part] {
+        match self.exclude {
+            FrameExclusion::NoOthers => &[Part::All],
+            FrameExclusion::CurrentRow => &[Part::BeforeRow, Part::AfterRow],
+            FrameExclusion::Group => &[Part::BeforePeers, Part::AfterPeers],
+            FrameExclusion::Ties => &[Part::BeforePeers, Part::Row, Part::AfterPeers],
+        }
+    }
+}
+
+/// Rows of a frame that lie side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    BeforeRow,
+    AfterRow,
+    BeforePeers,
+    AfterPeers,
+    /// The current row.
+    Row,
 }
 
 /// The frames of the rows of a step: `begins[i] .. ends[i]` of row i, empty if they are equal.
@@ -63,6 +123,29 @@ pub(super) struct Bounds {
     pub(super) ends: Vec<usize>,
 }
 
+impl Bounds {
+    /// The part of the i-th frame.
+    pub(super) fn part(&self, part: Part, step: &Step, i: usize) -> Range<usize> {
+        let (begin, end, row) = (self.begins[i], self.ends[i], step.begin + i);
+        let (begin, end) = match part {
+            Part::All => (begin, end),
+            Part::BeforeRow => (begin, end.min(row)),
+            Part::AfterRow => (begin.max(row + 1), end),
+            Part::BeforePeers => (begin, end.min(step.peer_begins[i])),
+            Part::AfterPeers => (begin.max(step.peer_ends[i]), end),
+            Part::Row => (begin.max(row), end.min(row + 1)),
+        };
+        begin..end.max(begin)
+    }
+
+    /// The parts of all frames.
+    pub(super) fn parts(&self, part: Part, step: &Step) -> Bounds {
+        let (begins, ends) =
+            (0..step.len()).map(|i| self.part(part, step, i)).map(|part| (part.start, part.end)).unzip();
+        Bounds { begins, ends }
+    }
+}
+
 /// Computes the frames of one sequence of rows, step by step.
 pub(super) struct FrameCursor {
     frame: Frame,
@@ -70,27 +153,21 @@ pub(super) struct FrameCursor {
     end: EdgeCursor,
 }
 
-/// What a bound remembers from one row to the next.
+/// What a bound needs and remembers from one row to the next.
 enum EdgeCursor {
     Stateless,
-    /// The beginning of a group of peers: its number in the partition, and its first row.
-    Group {
-        partition: usize,
-        number: u64,
-        row: usize,
-    },
     Range(RangeCursor),
+    Varying(VaryingEdge),
 }
 
 impl FrameCursor {
-    /// `key` is needed by bounds that are given by a distance in value.
-    pub(super) fn new(frame: Frame, key: Option<&RangeKey>) -> Self {
-        let edge = |bound: FrameBound| match (frame.units, bound) {
-            (FrameUnits::Groups, FrameBound::Shifted(_)) => {
-                EdgeCursor::Group { partition: usize::MAX, number: 0, row: 0 }
-            }
-            (_, FrameBound::ShiftedValue(offset)) => {
-                EdgeCursor::Range(RangeCursor::new(key.expect("a RANGE has a key"), offset))
+    pub(super) fn new(frame: Frame, plan: &Plan) -> Self {
+        let key = || plan.range_key.as_ref().expect("a RANGE with distances has a key");
+        let edge = |bound: FrameBound| match bound {
+            FrameBound::ShiftedValue(offset) => EdgeCursor::Range(RangeCursor::new(key(), offset)),
+            FrameBound::Varying { distance, is_following } => {
+                let key = (frame.units == FrameUnits::Range).then(|| key().clone());
+                EdgeCursor::Varying(VaryingEdge::new(plan.distances[distance].clone(), is_following, frame.units, key))
             }
             _ => EdgeCursor::Stateless,
         };
@@ -127,30 +204,13 @@ impl EdgeCursor {
             (FrameBound::CurrentRow, _) => {
                 edges.extend_from_slice(if is_end { &step.peer_ends } else { &step.peer_begins });
             }
-            (FrameBound::Shifted(offset), EdgeCursor::Group { partition, number, row }) => {
-                for i in 0..step.len() {
-                    let (begin, end) = (step.partition_begins[i], step.partition_ends[i]);
-                    if *partition != begin {
-                        (*partition, *number, *row) = (begin, 0, begin);
-                    }
-                    let wanted = step.groups[i] as i64 + offset.saturating_add(is_end as i64);
-                    while (*number as i64) < wanted && *row < end {
-                        *row = rows.peers().next(*row + 1).min(end);
-                        *number += 1;
-                    }
-                    edges.push(if wanted <= 0 { begin } else { *row });
-                }
-            }
-            (FrameBound::Shifted(offset), _) => {
-                let shift = |row: usize| (row as i64).saturating_add(offset).saturating_add(is_end as i64).max(0);
-                edges.extend(
-                    step.rows()
-                        .enumerate()
-                        .map(|(i, row)| (shift(row) as usize).clamp(step.partition_begins[i], step.partition_ends[i])),
-                );
-            }
+            (FrameBound::Shifted(offset), _) => match frame.units {
+                FrameUnits::Groups => edges.extend((0..step.len()).map(|i| step.group_edge(rows, i, offset, is_end))),
+                _ => edges.extend((0..step.len()).map(|i| step.row_edge(i, offset, is_end))),
+            },
             (FrameBound::ShiftedValue(_), EdgeCursor::Range(cursor)) => cursor.advance(rows, step, is_end, edges)?,
-            (FrameBound::ShiftedValue(_), _) => unreachable!("a distance in value has a cursor"),
+            (FrameBound::Varying { .. }, EdgeCursor::Varying(edge)) => edge.advance(rows, step, is_end, edges)?,
+            (FrameBound::ShiftedValue(_) | FrameBound::Varying { .. }, _) => unreachable!("these bounds have a cursor"),
         }
         Ok(())
     }

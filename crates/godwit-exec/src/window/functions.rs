@@ -1,6 +1,9 @@
 //! Functions that depend on where a row is, and those that take the value of another row.
 
+use std::ops::Range;
+
 use godwit_common::Result;
+use godwit_memory::BufferManager;
 use godwit_vector::kernels::scatter::Scatter;
 use godwit_vector::{Bitmap, PhysicalType, Vector};
 
@@ -23,15 +26,16 @@ pub(super) struct Positional {
 }
 
 impl Positional {
-    pub(super) fn new(plan: &Plan, call: &(WindowCall, Vec<usize>)) -> Self {
+    pub(super) fn new(plan: &Plan, call: &(WindowCall, Vec<usize>), memory: &BufferManager) -> Result<Self> {
         let (call, arguments) = call.clone();
         let valid_rows = match call.function {
-            WindowFunction::Shift { offset, ignore_nulls: true } => Some(ValidRows::new(arguments[0], offset)),
-            WindowFunction::Nth { n, ignore_nulls: true } => Some(ValidRows::new(arguments[0], n)),
+            WindowFunction::Shift { ignore_nulls: true, .. } | WindowFunction::Nth { ignore_nulls: true, .. } => {
+                Some(ValidRows::new(arguments[0], memory)?)
+            }
             _ => None,
         };
-        let cursor = FrameCursor::new(call.frame, plan.range_key.as_ref());
-        Self { call, arguments, cursor, bounds: Bounds::default(), valid_rows }
+        let cursor = FrameCursor::new(call.frame, plan);
+        Ok(Self { call, arguments, cursor, bounds: Bounds::default(), valid_rows })
     }
 
     /// The results of a step.
@@ -58,10 +62,11 @@ impl Positional {
                 shares(&|i| (step.peer_ends[i] - step.partition_begins[i]) as f64 / partition_rows(i) as f64)
             }
             WindowFunction::Shift { offset, .. } => {
-                let sources = match &mut self.valid_rows {
-                    Some(valid_rows) => valid_rows.shifted(rows, step)?,
-                    None => shifted(step, |_| Some(offset)),
-                };
+                if let Some(valid_rows) = &mut self.valid_rows {
+                    valid_rows.reach(rows, step.partition_ends.last().copied().unwrap_or(0))?;
+                }
+                let source = |i| shifted(step, i, offset, self.valid_rows.as_ref());
+                let sources: Vec<_> = (0..step.len()).map(source).collect();
                 self.values_of(rows, step, &sources, self.arguments.get(1))
             }
             WindowFunction::ShiftByColumn { backwards } => {
@@ -69,17 +74,23 @@ impl Positional {
                 let flat = offsets.to_flat();
                 let distances = flat.values::<i64>();
                 let distance = |i: usize| if backwards { distances[i].checked_neg() } else { Some(distances[i]) };
-                let sources = shifted(step, |i| if offsets.is_valid(i) { distance(i) } else { None });
+                let source = |i| offsets.is_valid(i).then(|| distance(i)).flatten();
+                let sources: Vec<_> = (0..step.len()).map(|i| shifted(step, i, source(i)?, None)).collect();
                 let values = self.values_of(rows, step, &sources, self.arguments.get(2))?;
                 let is_valid = |i: usize| offsets.is_valid(i) && values.is_valid(i);
                 Ok(Vector::flat(values.to_flat(), Some(Bitmap::from_fn(step.len(), is_valid))))
             }
             WindowFunction::Nth { n, .. } => {
                 self.cursor.advance(rows, step, &mut self.bounds)?;
-                let sources = match &mut self.valid_rows {
-                    Some(valid_rows) => valid_rows.of_frames(rows, &self.bounds)?,
-                    None => nth(&self.bounds, n),
+                if let Some(valid_rows) = &mut self.valid_rows {
+                    valid_rows.reach(rows, self.bounds.ends.iter().max().copied().unwrap_or(0))?;
+                }
+                let (parts, bounds) = (self.call.frame.parts(), &self.bounds);
+                let source = |i| {
+                    let parts = parts.iter().map(|&part| bounds.part(part, step, i));
+                    nth(parts, n, self.valid_rows.as_ref())
                 };
+                let sources: Vec<_> = (0..step.len()).map(source).collect();
                 self.values_of(rows, step, &sources, None)
             }
             WindowFunction::Aggregate(_) | WindowFunction::Listed(_) => unreachable!("aggregates have no position"),
@@ -130,21 +141,32 @@ fn bucket(row: u64, rows: u64, buckets: u64) -> u64 {
     if row < in_large { row / (small + 1) + 1 } else { large_buckets + (row - in_large) / small + 1 }
 }
 
-/// The rows so far behind as `offset` says for each row of the step, in the same partition.
-fn shifted(step: &Step, offset: impl Fn(usize) -> Option<i64>) -> Vec<Option<usize>> {
-    let source = |(i, row): (usize, usize)| {
-        let source = usize::try_from((row as i64).checked_add(offset(i)?)?).ok()?;
-        (step.partition_begins[i]..step.partition_ends[i]).contains(&source).then_some(source)
-    };
-    step.rows().enumerate().map(source).collect()
+/// The row this far behind row i of the step, in the same partition.
+fn shifted(step: &Step, i: usize, offset: i64, valid_rows: Option<&ValidRows>) -> Option<usize> {
+    let row = step.begin + i;
+    let (before, behind) = (step.partition_begins[i]..row, row + 1..step.partition_ends[i]);
+    match offset {
+        0 => Some(row),
+        1.. => nth(std::iter::once(behind), offset, valid_rows),
+        _ => nth(std::iter::once(before), offset, valid_rows),
+    }
 }
 
-/// The n-th rows of frames.
-fn nth(bounds: &Bounds, n: i64) -> Vec<Option<usize>> {
-    let distance = n.unsigned_abs() as usize;
-    let source = |(&begin, &end): (&usize, &usize)| {
-        let row = if n > 0 { begin.checked_add(distance - 1)? } else { end.checked_sub(distance)? };
-        (begin..end).contains(&row).then_some(row)
-    };
-    bounds.begins.iter().zip(&bounds.ends).map(source).collect()
+/// The n-th of these rows, from 1 on; from their end, if negative. `valid_rows` has reached them, if only rows with a
+/// value count.
+fn nth(
+    mut parts: impl DoubleEndedIterator<Item = Range<usize>>,
+    n: i64,
+    valid_rows: Option<&ValidRows>,
+) -> Option<usize> {
+    let mut before = usize::try_from(n.unsigned_abs()).ok()?.checked_sub(1)?;
+    loop {
+        let part = if n > 0 { parts.next() } else { parts.next_back() }?;
+        let count = valid_rows.map_or(part.len(), |valid_rows| valid_rows.count(&part));
+        if before < count {
+            let before = if n > 0 { before } else { count - 1 - before };
+            return Some(valid_rows.map_or(part.start + before, |valid_rows| valid_rows.nth(&part, before)));
+        }
+        before -= count;
+    }
 }

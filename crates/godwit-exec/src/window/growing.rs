@@ -13,69 +13,58 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_rows::RowPtr;
-use godwit_vector::Vector;
 
 use super::config::BLOCK_ROWS;
-use super::frame::{Bounds, FrameCursor};
+use super::frame::Bounds;
 use super::ordered::Ordered;
-use super::plan::{FramedSet, Plan};
+use super::plan::FramedSet;
 use super::states::{Pairs, Slots, add_rows};
-use super::step::Step;
 use crate::hash_aggregate::FramedAggregates;
 
 /// A set of aggregates over one sequence of rows.
 pub(super) struct Growing {
     aggregates: Arc<FramedAggregates>,
     inputs: Vec<usize>,
-    cursor: FrameCursor,
-    bounds: Bounds,
     /// The prefix before the block, then those of the block's rows.
     prefixes: Slots,
     block_begin: usize,
     block_end: usize,
-    results: Slots,
     pairs: Pairs,
 }
 
 impl Growing {
-    pub(super) fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+    pub(super) fn new(set: &FramedSet, memory: &BufferManager) -> Result<Self> {
         let layout = set.aggregates.layout();
         let mut prefixes = Slots::new(layout, memory)?;
         prefixes.clear(1)?;
         Ok(Self {
             aggregates: set.aggregates.clone(),
             inputs: set.inputs.clone(),
-            cursor: FrameCursor::new(set.frame, plan.range_key.as_ref()),
-            bounds: Bounds::default(),
             prefixes,
             block_begin: 0,
             block_end: 0,
-            results: Slots::new(layout, memory)?,
             pairs: Pairs::default(),
         })
     }
 
-    /// The results of a step, a vector per aggregate.
-    pub(super) fn compute(&mut self, rows: &Ordered, step: &Step) -> Result<Vec<Vector>> {
-        self.cursor.advance(rows, step, &mut self.bounds)?;
-        self.results.grow(step.len())?;
-        let mut sources: Vec<RowPtr> = Vec::with_capacity(step.len());
+    /// Adds the frames to the states of empty frames at `results`.
+    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: &[RowPtr]) -> Result<()> {
+        let mut sources: Vec<RowPtr> = Vec::with_capacity(results.len());
         let mut done = 0;
         loop {
             // The rows whose frames end in the block.
             sources.clear();
-            let frames = self.bounds.begins.iter().zip(&self.bounds.ends).skip(done);
+            let frames = bounds.begins.iter().zip(&bounds.ends).skip(done);
             for (&begin, &end) in frames.take_while(|(begin, end)| end <= begin || **end <= self.block_end) {
                 sources.push(match end > begin {
                     true => self.prefixes.get(end - self.block_begin),
                     false => self.prefixes.empty(),
                 });
             }
-            let results = &self.results.first(step.len())[done..done + sources.len()];
-            self.aggregates.layout().copy(results, &sources);
+            self.aggregates.layout().copy(&results[done..done + sources.len()], &sources);
             done += sources.len();
-            if done == step.len() {
-                return self.aggregates.results(self.results.first(done));
+            if done == results.len() {
+                return Ok(());
             }
             self.next_block(rows)?;
         }

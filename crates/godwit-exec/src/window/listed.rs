@@ -1,41 +1,26 @@
 //! Aggregates without states of a fixed size: minima and maxima of strings, distinct values, quantiles, joined strings.
 //!
-//! The values of the current frame are kept as the aggregate needs them: rows that the frame reaches are added, rows that
-//! it leaves are taken out. A minimum keeps only values that can still become the result, and only one if the frame never
-//! leaves a row. The other aggregates take memory, which is reserved, for all values of a frame.
+//! The values of the current frame are kept as the aggregate needs them (content.rs): rows that the frame reaches are added,
+//! rows that it leaves are taken out, whether at its ends or where an exclusion moves through it. If frames never go back,
+//! each row comes and goes once for each part of them. A minimum keeps only values that can still become the result, and
+//! only one if the frame never leaves a row. The other aggregates take memory, which is reserved, for all values of a frame.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::ops::Range;
 
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, Vector, match_flat};
 
 use super::call::{ListedKind, WindowCall};
-use super::config::{BLOCK_ROWS, GROWTH_BYTES, LISTED_VALUE_BYTES};
-use super::frame::{Bounds, FrameCursor};
+use super::config::{BLOCK_ROWS, GROWTH_BYTES};
+use super::content::{Content, Item};
+use super::frame::{Bounds, FrameCursor, Part};
 use super::ordered::Ordered;
 use super::plan::Plan;
 use super::range::ordered_float;
 use super::step::Step;
-
-/// A value that isn't NULL. Integers are themselves, floats are integers of the same order.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Item {
-    Number(i128),
-    Text(Vec<u8>),
-}
-
-/// The values of a frame.
-enum Content {
-    /// Each is better than all behind it; the best is first.
-    Extreme(VecDeque<(usize, Item)>),
-    /// How often each value occurs.
-    Distinct(HashMap<Item, u64>),
-    /// In order.
-    Sorted(Vec<i128>),
-    /// As the rows are.
-    Texts,
-}
+use crate::CancelToken;
 
 /// A call over one sequence of rows.
 pub(super) struct Listed {
@@ -45,14 +30,19 @@ pub(super) struct Listed {
     cursor: FrameCursor,
     bounds: Bounds,
     content: Content,
-    /// The values of the frame by row, if rows may leave it or their order counts.
+    /// The frame, with what is excluded.
+    frame: Range<usize>,
+    /// The rows whose values are in the content, in order, none of them empty.
+    parts: Vec<Range<usize>>,
+    /// The values of the frame by row, if rows may leave it, or are the result.
     values: VecDeque<(usize, Item)>,
-    begin: usize,
-    end: usize,
+    keeps_values: bool,
     bytes: usize,
     reservation: Reservation,
-    block_begin: usize,
-    block: Vec<Option<Item>>,
+    /// Values that were read before they are needed, and the first row that they are of.
+    ahead: VecDeque<Option<Item>>,
+    ahead_begin: usize,
+    cancel: CancelToken,
 }
 
 impl Listed {
@@ -62,27 +52,26 @@ impl Listed {
         kind: &ListedKind,
         column: usize,
         memory: &BufferManager,
+        cancel: &CancelToken,
     ) -> Result<Self> {
-        let content = match kind {
-            ListedKind::Min | ListedKind::Max => Content::Extreme(VecDeque::new()),
-            ListedKind::CountDistinct => Content::Distinct(HashMap::new()),
-            ListedKind::Quantile(_) => Content::Sorted(Vec::new()),
-            ListedKind::StringAgg(_) => Content::Texts,
-        };
+        let rows_leave = !call.frame.only_grows();
+        let content = Content::new(kind, rows_leave, call.frame.jumps() || call.frame.parts().len() > 1);
         Ok(Self {
             call: call.clone(),
             kind: kind.clone(),
             column,
-            cursor: FrameCursor::new(call.frame, plan.range_key.as_ref()),
+            cursor: FrameCursor::new(call.frame, plan),
             bounds: Bounds::default(),
+            keeps_values: matches!(content, Content::Rows) || rows_leave && !content.forgets_by_itself(),
             content,
+            frame: 0..0,
+            parts: Vec::new(),
             values: VecDeque::new(),
-            begin: 0,
-            end: 0,
             bytes: 0,
             reservation: memory.reserve(0, MemoryTag::Other)?,
-            block_begin: 0,
-            block: Vec::new(),
+            ahead: VecDeque::new(),
+            ahead_begin: 0,
+            cancel: cancel.clone(),
         })
     }
 
@@ -92,11 +81,13 @@ impl Listed {
         self.cursor.advance(rows, step, &mut bounds)?;
         let mut results: Vec<Option<Item>> = Vec::with_capacity(step.len());
         let mut result_bytes = 0;
-        for (i, (&begin, &end)) in bounds.begins.iter().zip(&bounds.ends).enumerate() {
-            if i > 0 && begin == self.begin && end == self.end {
+        for i in 0..step.len() {
+            let parts = self.call.frame.parts().iter().map(|&part| bounds.part(part, step, i));
+            let parts: Vec<Range<usize>> = parts.filter(|part| !part.is_empty()).collect();
+            if i > 0 && parts == self.parts {
                 results.push(results[i - 1].clone());
             } else {
-                self.move_to(rows, begin, end)?;
+                self.move_to(rows, bounds.part(Part::All, step, i), parts)?;
                 results.push(self.result());
             }
             if let Some(Some(Item::Text(text))) = results.last() {
@@ -118,115 +109,93 @@ impl Listed {
         Ok(())
     }
 
-    fn keeps_rows(&self) -> bool {
-        !self.call.frame.only_grows() || matches!(self.content, Content::Texts)
+    fn move_to(&mut self, rows: &Ordered, frame: Range<usize>, parts: Vec<Range<usize>>) -> Result<()> {
+        self.cancel.check()?;
+        let is_apart = frame.start >= self.frame.end || frame.end <= self.frame.start;
+        if is_apart || (self.call.frame.only_grows() && frame.start != self.frame.start) {
+            self.values.clear();
+            self.content.clear();
+            self.parts.clear();
+            self.bytes = 0;
+            self.frame = frame.start..frame.start;
+        }
+        for range in without(&self.parts, &parts) {
+            let leaving = self.values.partition_point(|(row, _)| *row < range.start);
+            for (_, item) in self.values.range(leaving..).take_while(|(row, _)| *row < range.end) {
+                self.bytes -= self.content.remove(item);
+            }
+        }
+        self.bytes -= self.content.leave(frame.start);
+        if self.keeps_values {
+            self.keep(rows, &frame)?;
+        }
+        for range in without(&parts, &self.parts) {
+            match self.keeps_values {
+                true => self.add_kept(range)?,
+                false => self.add_read(rows, range)?,
+            }
+        }
+        (self.frame, self.parts) = (frame, parts);
+        Ok(())
     }
 
-    fn move_to(&mut self, rows: &Ordered, begin: usize, end: usize) -> Result<()> {
-        if begin >= self.end || (self.call.frame.only_grows() && begin != self.begin) {
-            self.clear();
-            self.end = self.end.max(begin);
+    /// Keeps the values of these rows, and no others.
+    fn keep(&mut self, rows: &Ordered, new: &Range<usize>) -> Result<()> {
+        while let Some((_, item)) = self.values.pop_front_if(|(row, _)| *row < new.start) {
+            self.bytes -= item.bytes();
         }
-        for row in self.end..end {
-            if let Some(item) = self.read(rows, row)? {
-                self.add(row, item)?;
-            }
+        while let Some((_, item)) = self.values.pop_back_if(|(row, _)| *row >= new.end) {
+            self.bytes -= item.bytes();
         }
-        self.begin = begin;
-        self.end = self.end.max(end);
-        if let Content::Extreme(best) = &mut self.content {
-            while best.front().is_some_and(|(row, _)| *row < begin) {
-                let (_, item) = best.pop_front().expect("there is a first one");
-                self.bytes -= bytes_of(&item);
-            }
+        let old = self.frame.clone();
+        for begin in (new.start..old.start).step_by(BLOCK_ROWS).collect::<Vec<_>>().into_iter().rev() {
+            let mut items = self.read(rows, begin..old.start.min(begin + BLOCK_ROWS))?;
+            self.bytes += items.iter().map(|(_, item)| item.bytes()).sum::<usize>();
+            self.account(0)?;
+            items.drain(..).rev().for_each(|item| self.values.push_front(item));
         }
-        while self.values.front().is_some_and(|(row, _)| *row < begin) {
-            let (_, item) = self.values.pop_front().expect("there is a first one");
-            self.remove(item);
+        for begin in (old.end..new.end).step_by(BLOCK_ROWS) {
+            let items = self.read(rows, begin..new.end.min(begin + BLOCK_ROWS))?;
+            self.bytes += items.iter().map(|(_, item)| item.bytes()).sum::<usize>();
+            self.account(0)?;
+            self.values.extend(items);
         }
         Ok(())
     }
 
-    fn clear(&mut self) {
-        self.values.clear();
-        self.bytes = 0;
-        match &mut self.content {
-            Content::Extreme(best) => best.clear(),
-            Content::Distinct(counts) => counts.clear(),
-            Content::Sorted(values) => values.clear(),
-            Content::Texts => {}
-        }
-    }
-
-    fn add(&mut self, row: usize, item: Item) -> Result<()> {
-        let keeps_rows = self.keeps_rows();
-        let is_min = matches!(self.kind, ListedKind::Min);
-        match &mut self.content {
-            Content::Extreme(best) => {
-                let is_better = |a: &Item, b: &Item| if is_min { a < b } else { a > b };
-                if !keeps_rows && best.front().is_some_and(|(_, known)| !is_better(&item, known)) {
-                    return Ok(());
-                }
-                while best.back().is_some_and(|(_, known)| !is_better(known, &item)) {
-                    let (_, beaten) = best.pop_back().expect("there is a last one");
-                    self.bytes -= bytes_of(&beaten);
-                }
-                self.bytes += bytes_of(&item);
-                best.push_back((row, item));
-                return self.account(0);
-            }
-            Content::Distinct(counts) => {
-                if !counts.contains_key(&item) {
-                    self.bytes += bytes_of(&item);
-                }
-                *counts.entry(item.clone()).or_insert(0) += 1;
-            }
-            Content::Sorted(values) => {
-                let Item::Number(number) = item else { panic!("quantiles are of numbers") };
-                values.insert(values.partition_point(|&known| known <= number), number);
-                self.bytes += size_of::<i128>();
-            }
-            Content::Texts => {}
-        }
-        if keeps_rows {
-            self.bytes += bytes_of(&item);
-            self.values.push_back((row, item));
+    /// Adds rows whose values are kept to the content.
+    fn add_kept(&mut self, range: Range<usize>) -> Result<()> {
+        let coming = self.values.partition_point(|(row, _)| *row < range.start);
+        for (row, item) in self.values.range(coming..).take_while(|(row, _)| *row < range.end) {
+            let (more, fewer) = self.content.add(*row, item);
+            self.bytes = self.bytes + more - fewer;
         }
         self.account(0)
     }
 
-    fn remove(&mut self, item: Item) {
-        self.bytes -= bytes_of(&item);
-        match (&mut self.content, &item) {
-            (Content::Distinct(counts), _) => {
-                let count = counts.get_mut(&item).expect("the value was counted");
-                *count -= 1;
-                if *count == 0 {
-                    counts.remove(&item);
-                    self.bytes -= bytes_of(&item);
-                }
+    /// Adds rows whose values aren't kept to the content.
+    fn add_read(&mut self, rows: &Ordered, range: Range<usize>) -> Result<()> {
+        for begin in range.clone().step_by(BLOCK_ROWS) {
+            for (row, item) in self.read(rows, begin..range.end.min(begin + BLOCK_ROWS))? {
+                let (more, fewer) = self.content.add(row, &item);
+                self.bytes = self.bytes + more - fewer;
             }
-            (Content::Sorted(values), Item::Number(number)) => {
-                values.remove(values.partition_point(|known| known < number));
-                self.bytes -= size_of::<i128>();
-            }
-            _ => {}
+            self.account(0)?;
         }
+        Ok(())
     }
 
     fn result(&self) -> Option<Item> {
-        if self.begin >= self.end {
-            return matches!(self.kind, ListedKind::CountDistinct).then_some(Item::Number(0));
-        }
         match (&self.content, &self.kind) {
-            (Content::Extreme(best), _) => best.front().map(|(_, item)| item.clone()),
             (Content::Distinct(counts), _) => Some(Item::Number(counts.len() as i128)),
             (Content::Sorted(values), ListedKind::Quantile(fraction)) => self.quantile(values, *fraction),
             (_, ListedKind::StringAgg(separator)) => {
-                let texts: Vec<&[u8]> = self.values.iter().map(|(_, item)| text_of(item)).collect();
+                let is_in_frame = |row: &usize| self.parts.iter().any(|part| part.contains(row));
+                let texts = self.values.iter().filter(|(row, _)| is_in_frame(row)).map(|(_, item)| item.text());
+                let texts: Vec<&[u8]> = texts.collect();
                 (!texts.is_empty()).then(|| Item::Text(texts.join(separator.as_bytes())))
             }
-            _ => unreachable!("quantiles are sorted"),
+            _ => self.content.best(),
         }
     }
 
@@ -254,7 +223,7 @@ impl Listed {
         };
         let flat = match self.call.output.physical {
             PhysicalType::Str => {
-                let text = |item: &'_ Option<Item>| item.as_ref().map_or(Vec::new(), |item| text_of(item).to_vec());
+                let text = |item: &'_ Option<Item>| item.as_ref().map_or(Vec::new(), |item| item.text().to_vec());
                 Flat::Str(StrColumn::from_strings(results.iter().map(text)))
             }
             PhysicalType::F64 => {
@@ -268,12 +237,18 @@ impl Listed {
         Vector::flat(flat, Some(validity))
     }
 
-    /// The value of a row; rows are read in order.
+    /// The values of some rows but for NULLs. Where frames never go back, rows are read in order, a block at a time.
     #[allow(clippy::unnecessary_cast, reason = "compiled for every integer type")]
-    fn read(&mut self, rows: &Ordered, row: usize) -> Result<Option<Item>> {
-        if !(self.block_begin..self.block_begin + self.block.len()).contains(&row) {
-            let end = rows.len().min(row + BLOCK_ROWS);
-            let column = rows.gather(&rows.pin(row..end)?, self.column);
+    fn read(&mut self, rows: &Ordered, range: Range<usize>) -> Result<Vec<(usize, Item)>> {
+        if self.ahead_begin != range.start {
+            self.ahead.clear();
+            self.ahead_begin = range.start;
+        }
+        let block_rows = if self.call.frame.jumps() { 1 } else { BLOCK_ROWS };
+        while self.ahead_begin + self.ahead.len() < range.end {
+            let begin = self.ahead_begin + self.ahead.len();
+            let end = rows.len().min(range.end.max(begin + block_rows));
+            let column = rows.gather(&rows.pin(begin..end)?, self.column);
             let flat = column.to_flat();
             let item = |i: usize| match &flat {
                 Flat::F32(values) => Item::Number(ordered_float(values[i] as f64)),
@@ -282,28 +257,35 @@ impl Listed {
                     match_flat!(flat, values => Item::Number(values[i] as i128), strings => Item::Text(strings.get(i).to_vec()), _a => unreachable!("rows hold no lists"))
                 }
             };
-            self.block_begin = row;
-            self.block = (0..column.len()).map(|i| column.is_valid(i).then(|| item(i))).collect();
+            self.ahead.extend((0..column.len()).map(|i| column.is_valid(i).then(|| item(i))));
         }
-        Ok(self.block[row - self.block_begin].take())
+        self.ahead_begin = range.end;
+        let items = range.clone().zip(self.ahead.drain(..range.len()));
+        Ok(items.filter_map(|(row, item)| item.map(|item| (row, item))).collect())
     }
 }
 
-fn text_of(item: &Item) -> &[u8] {
-    match item {
-        Item::Text(text) => text,
-        Item::Number(_) => panic!("a number among strings"),
+/// The rows of some ranges that are in none of the others; both are in order.
+fn without(parts: &[Range<usize>], others: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut left = Vec::new();
+    for part in parts {
+        let mut begin = part.start;
+        for other in others.iter().filter(|other| other.start < part.end && other.end > part.start) {
+            if begin < other.start {
+                left.push(begin..other.start);
+            }
+            begin = begin.max(other.end);
+        }
+        if begin < part.end {
+            left.push(begin..part.end);
+        }
     }
+    left
 }
 
 /// The float that became this integer.
 fn float_of(ordered: i128) -> f64 {
     f64::from_bits(ordered.unsigned_abs() as u64 | if ordered < 0 { 1 << 63 } else { 0 })
-}
-
-/// What a value takes, with its place in a list.
-fn bytes_of(item: &Item) -> usize {
-    LISTED_VALUE_BYTES + if let Item::Text(text) = item { text.len() } else { 0 }
 }
 
 /// An error unless the aggregate can be computed over values of this type.

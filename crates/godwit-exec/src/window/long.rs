@@ -7,8 +7,7 @@
 //!                  a grain             totals         a grain
 //! ```
 //!
-//! Totals of grains are kept from the first to the last that a frame needed, and totals of several of them above, as a
-//! tree: some bytes for a thousand rows. The suffixes and prefixes are those of one grain at a time.
+//! The tree (totals.rs) takes some bytes for a thousand rows. The suffixes and prefixes are those of one grain at a time.
 
 use std::sync::Arc;
 
@@ -16,18 +15,18 @@ use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_rows::RowPtr;
 
-use super::config::{GRAIN_ROWS, TREE_FANOUT};
+use super::config::GRAIN_ROWS;
 use super::ordered::Ordered;
 use super::plan::FramedSet;
 use super::states::{Pairs, Slots, add_rows};
+use super::totals::Totals;
+use crate::CancelToken;
 use crate::hash_aggregate::FramedAggregates;
 
 pub(super) struct LongFrames {
     aggregates: Arc<FramedAggregates>,
     inputs: Vec<usize>,
-    memory: BufferManager,
-    /// Totals of grains, then of [`TREE_FANOUT`] nodes of the level below each: the slots, and how many are complete.
-    levels: Vec<(Slots, usize)>,
+    totals: Totals,
     /// Rows of the grain that the heads or tails of some frames lie in.
     grain: Slots,
     /// The grains between head and tail of the last frame, and their total.
@@ -37,13 +36,12 @@ pub(super) struct LongFrames {
 }
 
 impl LongFrames {
-    pub(super) fn new(set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+    pub(super) fn new(set: &FramedSet, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
         let layout = set.aggregates.layout();
         Ok(Self {
             aggregates: set.aggregates.clone(),
             inputs: set.inputs.clone(),
-            memory: memory.clone(),
-            levels: Vec::new(),
+            totals: Totals::new(set, GRAIN_ROWS, memory, cancel),
             grain: Slots::new(layout, memory)?,
             middle: (0, 0),
             middle_total: Slots::new(layout, memory)?,
@@ -107,56 +105,11 @@ impl LongFrames {
     /// Computes the total of grains `begin .. end`.
     fn set_middle(&mut self, rows: &Ordered, middle: (usize, usize)) -> Result<()> {
         let layout = self.aggregates.layout().clone();
-        self.complete_grains(rows, middle.1)?;
+        self.totals.complete(rows, middle.1)?;
         self.middle = middle;
         self.middle_total.clear(1)?;
-        let total = self.middle_total.get(0);
-        let ((mut begin, mut end), mut level) = (middle, 0);
-        while begin < end {
-            let (nodes, _) = &self.levels[level];
-            let mut add = |node: usize| self.pairs.push(total, nodes.get(node));
-            while begin < end && !begin.is_multiple_of(TREE_FANOUT) {
-                add(begin);
-                begin += 1;
-            }
-            while begin < end && !end.is_multiple_of(TREE_FANOUT) {
-                end -= 1;
-                add(end);
-            }
-            (begin, end, level) = (begin / TREE_FANOUT, end / TREE_FANOUT, level + 1);
-        }
+        self.totals.add(middle.0..middle.1, self.middle_total.get(0), &mut self.pairs);
         self.pairs.combine(&layout)
-    }
-
-    /// Makes the totals of the first `grains` grains, and all nodes above them whose children are complete.
-    fn complete_grains(&mut self, rows: &Ordered, grains: usize) -> Result<()> {
-        let layout = self.aggregates.layout().clone();
-        let mut wanted = grains;
-        let mut level = 0;
-        while wanted > 0 {
-            if self.levels.len() == level {
-                self.levels.push((Slots::new(&layout, &self.memory)?, 0));
-            }
-            let known = self.levels[level].1;
-            for node in known..wanted {
-                self.levels[level].0.grow(node + 1)?;
-                let target = self.levels[level].0.get(node);
-                layout.copy(&[target], &[self.levels[level].0.empty()]);
-                if level == 0 {
-                    let grain = self.read_grain(rows, node)?;
-                    self.grain.first(grain.len()).iter().for_each(|&row| self.pairs.push(target, row));
-                } else {
-                    let (below, _) = &self.levels[level - 1];
-                    let children = node * TREE_FANOUT..(node + 1) * TREE_FANOUT;
-                    children.for_each(|child| self.pairs.push(target, below.get(child)));
-                }
-                self.pairs.combine(&layout)?;
-            }
-            self.levels[level].1 = known.max(wanted);
-            wanted /= TREE_FANOUT;
-            level += 1;
-        }
-        Ok(())
     }
 }
 

@@ -7,8 +7,10 @@
 //!
 //! sorted rows ─▶ step: a chunk of rows, their partitions and peers                              (step.rs)
 //!                  ├─▶ positions: row_number, rank, lag, first_value, …        (functions.rs, valid_rows.rs)
-//!                  ├─▶ frames: first and last row for each row                         (frame.rs, range.rs)
-//!                  └─▶ aggregates: running (growing.rs), sliding (sliding.rs, long.rs), of kept values (listed.rs)
+//!                  ├─▶ frames: first and last row for each row             (frame.rs, range.rs, varying.rs)
+//!                  └─▶ aggregates                                                            (framed.rs)
+//!                        running (growing.rs), sliding (sliding.rs, long.rs), anywhere (jumping.rs),
+//!                        of kept values (listed.rs, content.rs)
 //! ```
 //!
 //! - *Sorted rows* ([`ordered::Ordered`]) are accessed by number, and have a bit each that says whether a partition, or
@@ -16,8 +18,9 @@
 //!   pages of the rows in use are pinned, so that a partition may be larger than memory.
 //! - *Morsels* are sorted in place if they fit into a worker's share. Larger ones are split by more bits of the hash, and a
 //!   partition that can't be split goes through the sort operator.
-//! - *Frames* never go back from one row to the next. Nothing is subtracted, so that all aggregates slide; each row is
-//!   added a constant number of times, whatever the length of the frames.
+//! - *Frames* never go back from one row to the next, unless their distances depend on the row. Nothing is subtracted, so
+//!   that all aggregates slide; each row is added a constant number of times, whatever the length of the frames. With
+//!   EXCLUDE, each of the parts that are left slides. Frames that may be anywhere are put together from a tree of totals.
 //! - *Memory* that isn't pages: a list of addresses for rows in place, 2 bits per row for paged ones, and states for a
 //!   region of some thousand rows.
 //!
@@ -26,10 +29,13 @@
 
 mod call;
 mod config;
+mod content;
 mod evaluation;
 mod frame;
+mod framed;
 mod functions;
 mod growing;
+mod jumping;
 mod listed;
 mod long;
 mod marks;
@@ -44,7 +50,9 @@ mod states;
 mod step;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod valid_rows;
+mod varying;
 
 use std::sync::Arc;
 
@@ -57,9 +65,10 @@ use parking_lot::Mutex;
 
 pub use call::{ListedKind, WindowCall, WindowFunction};
 pub(crate) use call::{distance_of, listed_kind};
-pub use frame::{Frame, FrameBound, FrameUnits};
+pub use frame::{Frame, FrameBound, FrameExclusion, FrameUnits};
 pub(crate) use listed::check as check_listed;
 pub use range::RangeOffset;
+pub(crate) use varying::invalid_distance;
 
 use crate::QueryContext;
 use crate::metrics::OperatorMetrics;
@@ -81,6 +90,8 @@ pub struct WindowSpec {
     pub order_by: Vec<SortKey>,
     /// The functions.
     pub calls: Vec<WindowCall>,
+    /// Distances of frames' bounds that depend on the row.
+    pub distances: Vec<Expression>,
     /// What is passed on of the input, before the results.
     pub passed: Vec<Expression>,
     /// The planner's guess of the number of rows.
@@ -120,8 +131,7 @@ pub struct Window {
 impl WindowSpec {
     /// True if some frame is measured in distances from the value of the order's key.
     pub fn has_value_offsets(&self) -> bool {
-        let is_offset = |bound: &FrameBound| matches!(bound, FrameBound::ShiftedValue(_));
-        self.calls.iter().any(|call| is_offset(&call.frame.start) || is_offset(&call.frame.end))
+        self.calls.iter().any(|call| call.frame.measures_values())
     }
 }
 

@@ -11,6 +11,7 @@ use super::WindowSpec;
 use super::call::{WindowCall, WindowFunction};
 use super::frame::{Frame, FrameBound};
 use super::range::RangeKey;
+use super::varying::{Distance, kind_of};
 use crate::hash_aggregate::FramedAggregates;
 use crate::sort::SortKey;
 
@@ -51,6 +52,8 @@ pub(super) struct Plan {
     pub(super) output_type: RowType,
     /// What distances in value are measured in, if some frame has one.
     pub(super) range_key: Option<RangeKey>,
+    /// Distances that depend on the row.
+    pub(super) distances: Vec<Distance>,
 }
 
 /// The distinct columns of the rows.
@@ -90,6 +93,8 @@ impl Plan {
                 .with_hint("partition and order by a part of them"));
         }
         let range_key = range_key(spec, &mut columns)?;
+        let distances =
+            spec.distances.iter().map(|distance| Distance::new(distance, |stored| columns.add(stored))).collect();
         let passed: Vec<usize> = spec.passed.iter().map(|value| columns.add(value)).collect();
         let (calls, sets, outputs, call_types) = computations(spec, &mut columns)?;
 
@@ -120,6 +125,7 @@ impl Plan {
             sets,
             outputs,
             range_key,
+            distances,
         })
     }
 }
@@ -131,18 +137,23 @@ fn sort_key(columns: &[Expression], column: usize, descending: bool, nulls_first
 /// The order's key, if a frame measures distances in it.
 fn range_key(spec: &WindowSpec, columns: &mut Columns) -> Result<Option<RangeKey>> {
     let mut range_key = None;
-    for call in &spec.calls {
-        for bound in [call.frame.start, call.frame.end] {
-            let FrameBound::ShiftedValue(offset) = bound else { continue };
-            let [key] = &spec.order_by[..] else {
-                return Err(Error::user("RANGE with an offset needs an ORDER BY of exactly one key")
-                    .with_hint("order by one key, or count ROWS or GROUPS"));
-            };
-            let ty = key.expression.output();
-            let known = RangeKey::new(columns.add(&key.expression), ty, key.descending);
-            known.check(&offset, ty)?;
-            range_key = Some(known);
+    for frame in spec.calls.iter().map(|call| &call.frame).filter(|frame| frame.measures_values()) {
+        let [key] = &spec.order_by[..] else {
+            return Err(Error::user("RANGE with an offset needs an ORDER BY of exactly one key")
+                .with_hint("order by one key, or count ROWS or GROUPS"));
+        };
+        let ty = key.expression.output();
+        let known = RangeKey::new(columns.add(&key.expression), ty, key.descending, key.nulls_first);
+        for bound in [frame.start, frame.end] {
+            match bound {
+                FrameBound::ShiftedValue(offset) => known.check(&offset, ty)?,
+                FrameBound::Varying { distance, .. } => {
+                    known.check(&kind_of(spec.distances[distance].output())?, ty)?
+                }
+                _ => {}
+            }
         }
+        range_key = Some(known);
     }
     Ok(range_key)
 }

@@ -1,4 +1,4 @@
-//! Frames whose bounds are a distance in value from the current row.
+//! Frames whose bounds are a distance in value from the current row, the same for all rows.
 //!
 //! Values become integers that grow along the order, whatever its direction: floats by their bits, descending ones
 //! inverted. NULLs are each other's peers, and out of reach of any value.
@@ -29,11 +29,39 @@ pub enum RangeOffset {
     },
 }
 
+impl RangeOffset {
+    pub(super) fn is_negative(&self) -> bool {
+        match *self {
+            RangeOffset::Integer(value) => value < 0,
+            RangeOffset::Float(value) => value < 0.0 || value.is_nan(),
+            // A month counts as thirty days, as where intervals are compared.
+            RangeOffset::Interval { months, days, nanoseconds } => {
+                let days = months as i128 * 30 + days as i128;
+                days * NANOSECONDS_PER_DAY as i128 + (nanoseconds as i128) < 0
+            }
+        }
+    }
+
+    /// As far in the other direction.
+    pub(super) fn reversed(self) -> Self {
+        match self {
+            RangeOffset::Integer(value) => RangeOffset::Integer(value.saturating_neg()),
+            RangeOffset::Float(value) => RangeOffset::Float(-value),
+            RangeOffset::Interval { months, days, nanoseconds } => RangeOffset::Interval {
+                months: months.saturating_neg(),
+                days: days.saturating_neg(),
+                nanoseconds: nanoseconds.saturating_neg(),
+            },
+        }
+    }
+}
+
 /// The column that distances are measured in.
 #[derive(Debug, Clone)]
 pub(super) struct RangeKey {
     pub(super) column: usize,
     pub(super) descending: bool,
+    pub(super) nulls_first: bool,
     pub(super) unit: RangeUnit,
 }
 
@@ -50,7 +78,7 @@ pub(super) enum RangeUnit {
 }
 
 impl RangeKey {
-    pub(super) fn new(column: usize, ty: &ColumnType, descending: bool) -> Self {
+    pub(super) fn new(column: usize, ty: &ColumnType, descending: bool, nulls_first: bool) -> Self {
         use arrow_schema::DataType;
         let unit = match &ty.logical {
             DataType::Date32 => RangeUnit::Day,
@@ -59,7 +87,7 @@ impl RangeKey {
             }
             _ => RangeUnit::Number,
         };
-        Self { column, descending, unit }
+        Self { column, descending, nulls_first, unit }
     }
 
     /// An error unless distances like this one can be measured in the column.
@@ -75,6 +103,49 @@ impl RangeKey {
         }
         Err(Error::unsupported(format!("RANGE with an offset over values of type {}", ty.logical))
             .with_hint("order by one number, date or timestamp, or count ROWS"))
+    }
+
+    /// The key at the offset from the value of row i of the column, comparable with [`key_at`](Self::key_at).
+    pub(super) fn target(&self, flat: &Flat, i: usize, offset: &RangeOffset) -> i128 {
+        let sign = if self.descending { -1 } else { 1 };
+        match *offset {
+            RangeOffset::Float(offset) => {
+                let offset = sign as f64 * offset;
+                directed(self.descending, ordered_float(float_at(flat, i) + offset))
+            }
+            RangeOffset::Integer(offset) => {
+                directed(self.descending, integer_at(flat, i).saturating_add(sign * offset))
+            }
+            RangeOffset::Interval { months, days, nanoseconds } => {
+                let value = integer_at(flat, i) as i64;
+                let sign = sign as i64;
+                let (months, days) = (sign * months as i64, sign * days as i64);
+                let shifted = match self.unit {
+                    RangeUnit::Tick { nanoseconds: tick } => {
+                        let ticks_per_day = NANOSECONDS_PER_DAY / tick;
+                        let (day, rest) = (value.div_euclid(ticks_per_day), value.rem_euclid(ticks_per_day));
+                        let day = add_months(day, months) + days;
+                        (day as i128 * ticks_per_day as i128 + rest as i128) * tick as i128
+                    }
+                    _ => (add_months(value, months) + days) as i128 * NANOSECONDS_PER_DAY as i128,
+                };
+                let shifted = shifted + (sign * nanoseconds) as i128;
+                directed(self.descending, shifted)
+            }
+        }
+    }
+
+    /// The key of row i of the column, which is not NULL.
+    pub(super) fn key_at(&self, flat: &Flat, i: usize) -> i128 {
+        let value = match flat {
+            Flat::F32(_) | Flat::F64(_) => ordered_float(float_at(flat, i)),
+            _ => match self.unit {
+                RangeUnit::Number => integer_at(flat, i),
+                RangeUnit::Day => integer_at(flat, i) * NANOSECONDS_PER_DAY as i128,
+                RangeUnit::Tick { nanoseconds } => integer_at(flat, i) * nanoseconds as i128,
+            },
+        };
+        directed(self.descending, value)
     }
 }
 
@@ -109,7 +180,7 @@ impl RangeCursor {
                 edges.push(if is_end { step.peer_ends[i] } else { step.peer_begins[i] });
                 continue;
             }
-            let target = self.target(&flat, i);
+            let target = self.key.target(&flat, i, &self.offset);
             while self.row < end
                 && let Some(key) = self.reader.get(rows, &self.key, self.row)?
                 && (key < target || (is_end && key == target))
@@ -119,36 +190,6 @@ impl RangeCursor {
             edges.push(self.row);
         }
         Ok(())
-    }
-
-    /// The key at the distance from row i of the column.
-    fn target(&self, flat: &Flat, i: usize) -> i128 {
-        let sign = if self.key.descending { -1 } else { 1 };
-        match self.offset {
-            RangeOffset::Float(offset) => {
-                let offset = sign as f64 * offset;
-                directed(self.key.descending, ordered_float(float_at(flat, i) + offset))
-            }
-            RangeOffset::Integer(offset) => {
-                directed(self.key.descending, integer_at(flat, i).saturating_add(sign * offset))
-            }
-            RangeOffset::Interval { months, days, nanoseconds } => {
-                let value = integer_at(flat, i) as i64;
-                let sign = sign as i64;
-                let (months, days) = (sign * months as i64, sign * days as i64);
-                let shifted = match self.key.unit {
-                    RangeUnit::Tick { nanoseconds: tick } => {
-                        let ticks_per_day = NANOSECONDS_PER_DAY / tick;
-                        let (day, rest) = (value.div_euclid(ticks_per_day), value.rem_euclid(ticks_per_day));
-                        let day = add_months(day, months) + days;
-                        (day as i128 * ticks_per_day as i128 + rest as i128) * tick as i128
-                    }
-                    _ => (add_months(value, months) + days) as i128 * NANOSECONDS_PER_DAY as i128,
-                };
-                let shifted = shifted + (sign * nanoseconds) as i128;
-                directed(self.key.descending, shifted)
-            }
-        }
     }
 }
 
@@ -169,23 +210,10 @@ impl KeyReader {
             let flat = column.to_flat();
             self.begin = row;
             self.keys.clear();
-            self.keys.extend((0..column.len()).map(|i| column.is_valid(i).then(|| key_at(&flat, i, key))));
+            self.keys.extend((0..column.len()).map(|i| column.is_valid(i).then(|| key.key_at(&flat, i))));
         }
         Ok(self.keys[row - self.begin])
     }
-}
-
-/// The key of row i, comparable with targets.
-fn key_at(flat: &Flat, i: usize, key: &RangeKey) -> i128 {
-    let value = match flat {
-        Flat::F32(_) | Flat::F64(_) => ordered_float(float_at(flat, i)),
-        _ => match key.unit {
-            RangeUnit::Number => integer_at(flat, i),
-            RangeUnit::Day => integer_at(flat, i) * NANOSECONDS_PER_DAY as i128,
-            RangeUnit::Tick { nanoseconds } => integer_at(flat, i) * nanoseconds as i128,
-        },
-    };
-    directed(key.descending, value)
 }
 
 fn directed(descending: bool, key: i128) -> i128 {
@@ -193,11 +221,11 @@ fn directed(descending: bool, key: i128) -> i128 {
 }
 
 #[allow(clippy::unnecessary_cast, reason = "compiled for every integer type")]
-fn integer_at(flat: &Flat, i: usize) -> i128 {
+pub(super) fn integer_at(flat: &Flat, i: usize) -> i128 {
     match_flat!(flat, values => values[i] as i128, _s => 0, _a => 0)
 }
 
-fn float_at(flat: &Flat, i: usize) -> f64 {
+pub(super) fn float_at(flat: &Flat, i: usize) -> f64 {
     match flat {
         Flat::F32(values) => values[i] as f64,
         Flat::F64(values) => values[i],

@@ -19,74 +19,63 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_vector::Vector;
+use godwit_rows::RowPtr;
 
 use super::config::{BLOCK_ROWS, REGION_ROWS_MAX};
-use super::frame::{Bounds, FrameCursor};
+use super::frame::Bounds;
 use super::long::LongFrames;
 use super::ordered::Ordered;
-use super::plan::{FramedSet, Plan};
+use super::plan::FramedSet;
 use super::states::{Pairs, Slots, add_rows};
-use super::step::Step;
+use crate::CancelToken;
 use crate::hash_aggregate::FramedAggregates;
 
 /// A set of aggregates over one sequence of rows.
 pub(super) struct Sliding {
     aggregates: Arc<FramedAggregates>,
     inputs: Vec<usize>,
-    cursor: FrameCursor,
-    bounds: Bounds,
     prefixes: Slots,
     suffixes: Slots,
     long: LongFrames,
-    results: Slots,
     chain: Pairs,
     parts: Pairs,
 }
 
 impl Sliding {
-    pub(super) fn new(plan: &Plan, set: &FramedSet, memory: &BufferManager) -> Result<Self> {
+    pub(super) fn new(set: &FramedSet, memory: &BufferManager, cancel: &CancelToken) -> Result<Self> {
         let layout = set.aggregates.layout();
         Ok(Self {
             aggregates: set.aggregates.clone(),
             inputs: set.inputs.clone(),
-            cursor: FrameCursor::new(set.frame, plan.range_key.as_ref()),
-            bounds: Bounds::default(),
             prefixes: Slots::new(layout, memory)?,
             suffixes: Slots::new(layout, memory)?,
-            long: LongFrames::new(set, memory)?,
-            results: Slots::new(layout, memory)?,
+            long: LongFrames::new(set, memory, cancel)?,
             chain: Pairs::default(),
             parts: Pairs::default(),
         })
     }
 
-    /// The results of a step, a vector per aggregate.
-    pub(super) fn compute(&mut self, rows: &Ordered, step: &Step) -> Result<Vec<Vector>> {
-        self.cursor.advance(rows, step, &mut self.bounds)?;
-        self.results.clear(step.len())?;
+    /// Adds the frames to the states of empty frames at `results`.
+    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: &[RowPtr]) -> Result<()> {
+        let Bounds { begins, ends } = bounds;
         let mut first = 0;
-        while first < step.len() {
-            let region_begin = self.bounds.begins[first];
-            let end = self.bounds.ends[first..].partition_point(|&end| end <= region_begin + REGION_ROWS_MAX) + first;
+        while first < results.len() {
+            let region_begin = begins[first];
+            let mut end = ends[first..].partition_point(|&end| end <= region_begin + REGION_ROWS_MAX) + first;
             if end > first {
-                self.short_frames(rows, first, end)?;
-                first = end;
+                self.short_frames(rows, &begins[first..end], &ends[first..end], &results[first..end])?;
             } else {
-                let is_long = |i: &usize| self.bounds.ends[*i] > self.bounds.begins[*i] + REGION_ROWS_MAX / 2;
-                let end = (first..step.len()).find(|i| !is_long(i)).unwrap_or(step.len());
-                let (begins, ends) = (&self.bounds.begins[first..end], &self.bounds.ends[first..end]);
-                self.long.compute(rows, begins, ends, &self.results.first(step.len())[first..end])?;
-                first = end;
+                let is_long = |i: &usize| ends[*i] > begins[*i] + REGION_ROWS_MAX / 2;
+                end = (first..results.len()).find(|i| !is_long(i)).unwrap_or(results.len());
+                self.long.compute(rows, &begins[first..end], &ends[first..end], &results[first..end])?;
             }
+            first = end;
         }
-        self.aggregates.results(self.results.first(step.len()))
+        Ok(())
     }
 
-    /// Rows `first .. end` of the step, whose frames lie in one region.
-    fn short_frames(&mut self, rows: &Ordered, first: usize, end: usize) -> Result<()> {
-        let begins = &self.bounds.begins[first..end];
-        let ends = &self.bounds.ends[first..end];
+    /// Frames that lie in one region.
+    fn short_frames(&mut self, rows: &Ordered, begins: &[usize], ends: &[usize], results: &[RowPtr]) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let (region_begin, region_end) = (begins[0], ends[ends.len() - 1]);
         let region_rows = region_end.saturating_sub(region_begin);
@@ -102,7 +91,6 @@ impl Sliding {
             (|row| self.prefixes.get(row - region_begin), |row| self.suffixes.get(row - region_begin));
         // The last pivot, and how far its prefixes go.
         let (mut pivot, mut reached) = (region_begin, region_begin);
-        let results = &self.results.first(end)[first..];
         for ((&begin, &end), &result) in begins.iter().zip(ends).zip(results) {
             if begin >= end {
                 continue;

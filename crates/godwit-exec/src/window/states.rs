@@ -81,6 +81,10 @@ impl Pairs {
         self.sources.push(source);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.targets.len()
+    }
+
     /// Adds them, and forgets them.
     pub(super) fn combine(&mut self, layout: &StateLayout) -> Result<()> {
         layout.combine(0, &self.targets, 0, &self.sources)?;

@@ -22,6 +22,8 @@ const ID: usize = 0;
 const GROUP: usize = 1;
 const KEY: usize = 2;
 const VALUE: usize = 3;
+/// How far the frame of the row reaches.
+const DISTANCE: usize = 4;
 
 fn types() -> RowType {
     vec![
@@ -29,6 +31,7 @@ fn types() -> RowType {
         column_type(PhysicalType::U8, true),
         column_type(PhysicalType::I16, true),
         column_type(PhysicalType::I32, true),
+        column_type(PhysicalType::I32, false),
     ]
 }
 
@@ -81,6 +84,7 @@ impl Case {
             self.aggregate(AggregateKind::Max, vec![column(VALUE)], value.clone()),
             call(WindowFunction::Listed(ListedKind::Max), vec![column(VALUE)], &value),
             call(WindowFunction::Listed(ListedKind::CountDistinct), vec![column(VALUE)], &integer),
+            call(WindowFunction::Listed(ListedKind::Quantile(0.0)), vec![column(VALUE)], &value),
         ];
         if self.is_total {
             let ignore_nulls = self.ignore_nulls;
@@ -101,7 +105,14 @@ impl Case {
             order_by.push(key(ID, false, false));
         }
         let partition_by = if self.is_partitioned { vec![column(GROUP)] } else { Vec::new() };
-        WindowSpec { partition_by, order_by, calls: self.calls(), passed: vec![column(ID)], estimated_rows: None }
+        WindowSpec {
+            partition_by,
+            order_by,
+            calls: self.calls(),
+            distances: vec![column(DISTANCE)],
+            passed: vec![column(ID)],
+            estimated_rows: None,
+        }
     }
 
     fn compare(&self, a: &Row, b: &Row) -> Ordering {
@@ -155,6 +166,7 @@ impl Case {
             optional(values.iter().max().copied()),
             optional(values.iter().max().copied()),
             integer(values.iter().collect::<HashSet<_>>().len()),
+            optional(values.iter().min().copied()),
         ];
         if self.is_total {
             let large = len % 3 * (len / 3 + 1);
@@ -177,24 +189,41 @@ impl Case {
 
     fn is_in_frame(&self, rows: &[Row], groups: &[i64], i: usize, j: usize) -> bool {
         // How far row j is behind row i in the frame's units, against how far the bound is.
+        let at_value = |offset: i128| match (as_integer(&rows[j][KEY]), as_integer(&rows[i][KEY])) {
+            (Some(there), Some(here)) if self.descending => (here - offset).cmp(&there),
+            (Some(there), Some(here)) => there.cmp(&(here + offset)),
+            _ => groups[j].cmp(&groups[i]),
+        };
+        let (there, here) = match self.frame.units {
+            FrameUnits::Rows => (j as i64, i as i64),
+            _ => (groups[j], groups[i]),
+        };
         let distance = |bound: FrameBound| -> Option<Ordering> {
-            let by_rows = self.frame.units == FrameUnits::Rows;
-            let (there, here) = if by_rows { (j as i64, i as i64) } else { (groups[j], groups[i]) };
             Some(match bound {
                 FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => return None,
                 FrameBound::CurrentRow => there.cmp(&here),
                 FrameBound::Shifted(offset) => there.cmp(&(here + offset)),
-                FrameBound::ShiftedValue(RangeOffset::Integer(offset)) => {
-                    match (as_integer(&rows[j][KEY]), as_integer(&rows[i][KEY])) {
-                        (Some(there), Some(here)) if self.descending => (here - offset).cmp(&there),
-                        (Some(there), Some(here)) => there.cmp(&(here + offset)),
-                        _ => groups[j].cmp(&groups[i]),
+                FrameBound::ShiftedValue(RangeOffset::Integer(offset)) => at_value(offset),
+                FrameBound::ShiftedValue(other) => panic!("{other:?}"),
+                FrameBound::Varying { is_following, .. } => {
+                    let distance = as_integer(&rows[i][DISTANCE]).expect("no distance is NULL");
+                    let offset = if is_following { distance } else { -distance };
+                    match self.frame.units {
+                        FrameUnits::Range => at_value(offset),
+                        _ => there.cmp(&(here + offset as i64)),
                     }
                 }
-                FrameBound::ShiftedValue(other) => panic!("{other:?}"),
             })
         };
-        distance(self.frame.start).is_none_or(Ordering::is_ge) && distance(self.frame.end).is_none_or(Ordering::is_le)
+        let is_excluded = match self.frame.exclude {
+            FrameExclusion::NoOthers => false,
+            FrameExclusion::CurrentRow => i == j,
+            FrameExclusion::Group => groups[i] == groups[j],
+            FrameExclusion::Ties => i != j && groups[i] == groups[j],
+        };
+        !is_excluded
+            && distance(self.frame.start).is_none_or(Ordering::is_ge)
+            && distance(self.frame.end).is_none_or(Ordering::is_le)
     }
 }
 
@@ -208,6 +237,7 @@ fn as_integer(value: &Value) -> Option<i128> {
 /// Rows of random groups, keys and values.
 fn chunks(seed: u64, rows: usize, chunk_rows: usize, groups: u64, keys: u64) -> Vec<Chunk> {
     let mut random = Random(seed);
+    let random_distance = 1 + random.below(rows as u64 + 1);
     let mut first = 0;
     let mut chunks = Vec::new();
     while first < rows {
@@ -219,6 +249,7 @@ fn chunks(seed: u64, rows: usize, chunk_rows: usize, groups: u64, keys: u64) -> 
             random_vector(&mut random, &types[GROUP], len, groups),
             random_vector(&mut random, &types[KEY], len, keys),
             random_vector(&mut random, &types[VALUE], len, 1 << 40),
+            Vector::from_values((0..len).map(|_| random.below(random_distance) as i32).collect::<Vec<i32>>(), None),
         ];
         chunks.push(Chunk::new(columns, len));
         first += len;
@@ -270,20 +301,30 @@ fn any_frame(has_one_key: bool) -> impl Strategy<Value = Frame> {
         vec![FrameUnits::Rows, FrameUnits::Rows, FrameUnits::Groups]
     };
     let position = || prop_oneof![-3i64..4, -900i64..900];
-    (prop::sample::select(units), 0..3, 0..3, position(), position()).prop_map(move |(units, first, last, a, b)| {
-        Frame {
-            units,
-            start: match first {
-                0 => FrameBound::UnboundedPreceding,
-                1 => FrameBound::CurrentRow,
-                _ => bound(a.min(b), units),
-            },
-            end: match last {
-                0 => FrameBound::UnboundedFollowing,
-                1 => FrameBound::CurrentRow,
-                _ => bound(a.max(b), units),
-            },
-        }
+    let exclude = [
+        FrameExclusion::NoOthers,
+        FrameExclusion::NoOthers,
+        FrameExclusion::CurrentRow,
+        FrameExclusion::Group,
+        FrameExclusion::Ties,
+    ];
+    let exclude = prop::sample::select(exclude.to_vec());
+    let frame = (prop::sample::select(units), 0..4, 0..4, position(), position(), exclude);
+    frame.prop_map(move |(units, first, last, a, b, exclude)| Frame {
+        units,
+        start: match first {
+            0 => FrameBound::UnboundedPreceding,
+            1 => FrameBound::CurrentRow,
+            2 => FrameBound::Varying { distance: 0, is_following: a > 400 },
+            _ => bound(a.min(b), units),
+        },
+        end: match last {
+            0 => FrameBound::UnboundedFollowing,
+            1 => FrameBound::CurrentRow,
+            2 => FrameBound::Varying { distance: 0, is_following: b > -400 },
+            _ => bound(a.max(b), units),
+        },
+        exclude,
     })
 }
 

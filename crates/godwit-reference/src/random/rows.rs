@@ -133,7 +133,7 @@ impl Planner {
                 let mut call = TestFunctions.window_call(name, args, partition_by, order_by);
                 call.ignore_nulls = name != "row_number" && self.numbers.chance(30);
                 if name == "last_value" {
-                    call.frame = self.frame(FrameUnits::Rows);
+                    call.frame = self.frame(FrameUnits::Rows, visible);
                 }
                 call
             }
@@ -148,7 +148,7 @@ impl Planner {
                 let mut call = TestFunctions.window_call(name, vec![value], partition_by, order_by);
                 let has_key = call.order_by.len() == 1;
                 if units != FrameUnits::Range || has_key {
-                    call.frame = self.frame(units);
+                    call.frame = self.frame(units, visible);
                 }
                 if self.numbers.chance(20) {
                     call.filter = Some(self.condition(1, visible));
@@ -158,10 +158,10 @@ impl Planner {
         }
     }
 
-    fn frame(&mut self, units: FrameUnits) -> Frame {
+    fn frame(&mut self, units: FrameUnits, visible: Visible<'_>) -> Frame {
         let ty = if units == FrameUnits::Range { SqlType::Integer } else { SqlType::BigInt };
-        let distance = Box::new(Expr::literal(Value::Integer(self.numbers.below(3) as i128), ty));
-        let (before, behind) = (FrameBound::Preceding(distance.clone()), FrameBound::Following(distance));
+        let before = FrameBound::Preceding(Box::new(self.distance(&ty, visible)));
+        let behind = FrameBound::Following(Box::new(self.distance(&ty, visible)));
         let start = self.numbers.pick(&[FrameBound::UnboundedPreceding, before, FrameBound::CurrentRow]).clone();
         let end = self.numbers.pick(&[FrameBound::CurrentRow, behind, FrameBound::UnboundedFollowing]).clone();
         let exclusions = [
@@ -172,6 +172,17 @@ impl Planner {
             FrameExclusion::Ties,
         ];
         Frame { units, start, end, exclude: *self.numbers.pick(&exclusions) }
+    }
+
+    /// How far a frame reaches, the same for all rows or not.
+    fn distance(&mut self, ty: &SqlType, visible: Visible<'_>) -> Expr {
+        let number = |planner: &mut Self| Expr::literal(Value::Integer(planner.numbers.below(3) as i128), ty.clone());
+        if self.numbers.chance(50) {
+            return number(self);
+        }
+        let branches = vec![(self.condition(1, visible), number(self))];
+        let otherwise = Some(Box::new(number(self)));
+        Expr::new(godwit_plan::ExprKind::Case { branches, otherwise }, ty.clone(), false)
     }
 
     /// A counter ends it: the first column grows in each round, up to 2.

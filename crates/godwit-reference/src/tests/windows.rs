@@ -1,11 +1,12 @@
 //! Window functions: ranks, shifts, frames with ties, NULLs and exclusions.
 
 use godwit_plan::{
-    Expr, Frame, FrameBound, FrameExclusion, FrameUnits, Node, NodeId, Plan, SortKey, Window, WindowCall,
+    Arithmetic, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnits, Node, NodeId, Plan, SortKey, Window,
+    WindowCall,
 };
 use godwit_types::{SqlType, Value};
 
-use super::{NULL, ascending, descending, int, list, result, rows_of, table};
+use super::{NULL, ascending, descending, error, int, list, result, rows_of, table};
 use crate::TestFunctions;
 
 /// The values of calls, behind the columns of the input.
@@ -127,6 +128,28 @@ fn exclusions() {
     assert_eq!(frames(&values, ascending, all(FrameExclusion::CurrentRow)), "223 123 123 122");
     assert_eq!(frames(&values, ascending, all(FrameExclusion::Group)), "223 13 13 122");
     assert_eq!(frames(&values, ascending, all(FrameExclusion::Ties)), "1223 123 123 1223");
+}
+
+#[test]
+fn distances_may_depend_on_the_row() {
+    let mut plan = Plan::new();
+    let (input, a) = list(&mut plan, &[Some(1), Some(2), Some(0), Some(-1)]);
+    let frame = |units, distance: &Expr| Frame {
+        units,
+        start: FrameBound::Preceding(Box::new(distance.clone())),
+        end: FrameBound::CurrentRow,
+        exclude: FrameExclusion::NoOthers,
+    };
+    let call = TestFunctions.window_call("count", vec![], vec![], vec![ascending(&a)]);
+    let square = ExprKind::Arithmetic(Arithmetic::Multiply, Box::new(a.clone()), Box::new(a.clone()));
+    let square = Expr::new(square, SqlType::Integer, true);
+    let rows = WindowCall { frame: frame(FrameUnits::Rows, &square.clone().cast_to(&SqlType::BigInt)), ..call.clone() };
+    let range = WindowCall { frame: frame(FrameUnits::Range, &square), ..call.clone() };
+    let node = window(&mut plan, input, vec![rows, range]);
+    assert_eq!(result(&plan, node), "1, 2, 2 | 2, 4, 4 | 0, 1, 1 | -1, 1, 1");
+
+    let node = window(&mut plan, input, vec![WindowCall { frame: frame(FrameUnits::Range, &a), ..call }]);
+    assert_eq!(error(&plan, node), "the distance of a frame's bound must not be NULL or negative");
 }
 
 #[test]

@@ -235,8 +235,11 @@ fn aggregates_and_windows_where_none_may_be() {
         ],
     );
     check(
-        SqlState::INVALID_PARAMETER_VALUE,
-        &[("sum(a) OVER (ORDER BY a ROWS -1 PRECEDING)", "-1", "a distance in a frame must not be negative", "")],
+        SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE,
+        &[
+            ("sum(a) OVER (ORDER BY a ROWS -1 PRECEDING)", "-1", "a distance in a frame must not be negative", ""),
+            ("sum(a) OVER (ORDER BY a GROUPS NULL PRECEDING)", "NULL", "a distance in a frame must not be NULL", ""),
+        ],
     );
 }
 

@@ -1,0 +1,110 @@
+//! Totals of grains, which are so many consecutive rows each, and of several of them above, as a tree.
+//!
+//! They are made from the first grain to the last that a frame needed, so that a range of grains is a few nodes of each
+//! level.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_rows::RowPtr;
+
+use super::config::{BLOCK_ROWS, TREE_FANOUT};
+use super::ordered::Ordered;
+use super::plan::FramedSet;
+use super::states::{Pairs, Slots, add_rows};
+use crate::CancelToken;
+use crate::hash_aggregate::FramedAggregates;
+
+pub(super) struct Totals {
+    aggregates: Arc<FramedAggregates>,
+    inputs: Vec<usize>,
+    grain_rows: usize,
+    memory: BufferManager,
+    cancel: CancelToken,
+    /// Totals of grains, then of [`TREE_FANOUT`] nodes of the level below each: the slots, and how many are complete.
+    levels: Vec<(Slots, usize)>,
+    pairs: Pairs,
+}
+
+impl Totals {
+    pub(super) fn new(set: &FramedSet, grain_rows: usize, memory: &BufferManager, cancel: &CancelToken) -> Self {
+        Self {
+            aggregates: set.aggregates.clone(),
+            inputs: set.inputs.clone(),
+            grain_rows,
+            memory: memory.clone(),
+            cancel: cancel.clone(),
+            levels: Vec::new(),
+            pairs: Pairs::default(),
+        }
+    }
+
+    /// Has the totals that make up those of a range of complete grains added to a state.
+    pub(super) fn add(&self, grains: Range<usize>, target: RowPtr, pairs: &mut Pairs) {
+        let (Range { mut start, mut end }, mut level) = (grains, 0);
+        while start < end {
+            let (nodes, _) = &self.levels[level];
+            while start < end && !start.is_multiple_of(TREE_FANOUT) {
+                pairs.push(target, nodes.get(start));
+                start += 1;
+            }
+            while start < end && !end.is_multiple_of(TREE_FANOUT) {
+                end -= 1;
+                pairs.push(target, nodes.get(end));
+            }
+            (start, end, level) = (start / TREE_FANOUT, end / TREE_FANOUT, level + 1);
+        }
+    }
+
+    /// Completes the first `grains` grains, all rows of which are there, and all nodes above whose children are complete.
+    pub(super) fn complete(&mut self, rows: &Ordered, grains: usize) -> Result<()> {
+        let layout = self.aggregates.layout().clone();
+        let mut wanted = grains;
+        let mut level = 0;
+        while wanted > 0 {
+            if self.levels.len() == level {
+                self.levels.push((Slots::new(&layout, &self.memory)?, 0));
+            }
+            let known = self.levels[level].1;
+            if known < wanted {
+                let nodes = &mut self.levels[level].0;
+                nodes.grow(wanted)?;
+                let new = &nodes.first(wanted)[known..];
+                layout.copy(new, &vec![nodes.empty(); new.len()]);
+                match level {
+                    0 => self.add_grains(rows, known..wanted)?,
+                    _ => self.add_children(level, known..wanted)?,
+                }
+                self.levels[level].1 = wanted;
+            }
+            wanted /= TREE_FANOUT;
+            level += 1;
+        }
+        Ok(())
+    }
+
+    fn add_grains(&mut self, rows: &Ordered, grains: Range<usize>) -> Result<()> {
+        let (nodes, _) = &self.levels[0];
+        let (begin, end) = (grains.start * self.grain_rows, grains.end * self.grain_rows);
+        for block in (begin..end).step_by(BLOCK_ROWS) {
+            self.cancel.check()?;
+            let states = (block..end.min(block + BLOCK_ROWS)).map(|row| nodes.get(row / self.grain_rows));
+            add_rows(&self.aggregates, &self.inputs, rows, block, &states.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    fn add_children(&mut self, level: usize, nodes: Range<usize>) -> Result<()> {
+        let ((below, _), (own, _)) = (&self.levels[level - 1], &self.levels[level]);
+        for node in nodes {
+            let children = node * TREE_FANOUT..(node + 1) * TREE_FANOUT;
+            children.for_each(|child| self.pairs.push(own.get(node), below.get(child)));
+            if self.pairs.len() >= BLOCK_ROWS {
+                self.pairs.combine(self.aggregates.layout())?;
+            }
+        }
+        self.pairs.combine(self.aggregates.layout())
+    }
+}
