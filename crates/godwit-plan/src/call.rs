@@ -129,6 +129,26 @@ pub enum FrameExclusion {
     Ties,
 }
 
+impl WindowCall {
+    /// A function without arguments over partitions in an order, with the frame of a window that states none.
+    pub fn over(function: WindowTarget, ty: SqlType, partition_by: Vec<Expr>, order_by: Vec<SortKey>) -> Self {
+        Self {
+            function,
+            args: Vec::new(),
+            distinct: false,
+            filter: None,
+            argument_order: Vec::new(),
+            ignore_nulls: false,
+            partition_by,
+            frame: Frame::default_of(!order_by.is_empty()),
+            order_by,
+            ty,
+            nullable: false,
+            span: Span::NONE,
+        }
+    }
+}
+
 impl Frame {
     /// The frame of a window that states none: up to the current row's peers; all rows where there is no order.
     pub fn default_of(is_ordered: bool) -> Self {

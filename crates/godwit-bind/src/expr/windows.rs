@@ -93,19 +93,13 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<WindowCall> {
         let is_aggregate = self.environment.functions().kind(name) == Some(FunctionKind::Aggregate);
+        let ignore_nulls = call.nulls == Some(NullTreatment::Ignore);
         let of = |function, args, ty, nullable| WindowCall {
-            function,
             args,
-            distinct: false,
-            filter: None,
-            argument_order: Vec::new(),
-            ignore_nulls: call.nulls == Some(NullTreatment::Ignore),
-            partition_by: Vec::new(),
-            order_by: Vec::new(),
-            frame: Frame::default_of(false),
-            ty,
+            ignore_nulls,
             nullable,
             span,
+            ..WindowCall::over(function, ty, Vec::new(), Vec::new())
         };
         if is_aggregate {
             if !call.within_group.is_empty() {

@@ -6,9 +6,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
-use godwit_plan::{
-    ColumnId, Expr, Frame, Node, NodeId, Project, Unnest, UnnestedList, Window, WindowCall, WindowTarget,
-};
+use godwit_plan::{ColumnId, Expr, Node, NodeId, Project, Unnest, UnnestedList, Window, WindowCall, WindowTarget};
 use godwit_syntax::ast;
 use godwit_types::SqlType;
 
@@ -153,20 +151,8 @@ impl Binder {
         let found = self.environment.functions().window("row_number", &[]);
         let found = found.map_err(|_| Error::internal("there is no function row_number").at_span(span))?;
         let column = self.plan.add_column("row_number", found.ty.clone(), false);
-        let call = WindowCall {
-            function: WindowTarget::Window(found.function),
-            args: Vec::new(),
-            distinct: false,
-            filter: None,
-            argument_order: Vec::new(),
-            ignore_nulls: false,
-            partition_by,
-            frame: Frame::default_of(!order_by.is_empty()),
-            order_by,
-            ty: found.ty,
-            nullable: false,
-            span,
-        };
+        let function = WindowTarget::Window(found.function);
+        let call = WindowCall { span, ..WindowCall::over(function, found.ty, partition_by, order_by) };
         Ok((self.plan.add(Node::Window(Window { input, calls: vec![(column, call)] })), column))
     }
 

@@ -2,7 +2,7 @@
 
 use godwit_common::{Error, Result, Span};
 use godwit_plan::{
-    AggregateCall, ArgumentType, ColumnId, Comparison, Expr, ExprKind, Frame, Node, NodeId, Project, SortKey, Values,
+    AggregateCall, ArgumentType, ColumnId, Comparison, Expr, ExprKind, Node, NodeId, Project, SortKey, Values,
     WindowCall, WindowTarget,
 };
 use godwit_types::{SqlType, Value};
@@ -83,41 +83,15 @@ impl Unnester<'_> {
     ) -> Result<(ColumnId, WindowCall)> {
         let found = self.functions.window(name, &[]).map_err(|_| missing(name))?;
         let column = self.plan.add_column(name, found.ty.clone(), found.nullable);
-        let call = WindowCall {
-            function: WindowTarget::Window(found.function),
-            args: Vec::new(),
-            distinct: false,
-            filter: None,
-            argument_order: Vec::new(),
-            ignore_nulls: false,
-            partition_by,
-            frame: Frame::default_of(!order_by.is_empty()),
-            order_by,
-            ty: found.ty,
-            nullable: found.nullable,
-            span: Span::NONE,
-        };
-        Ok((column, call))
+        let call = WindowCall::over(WindowTarget::Window(found.function), found.ty, partition_by, order_by);
+        Ok((column, WindowCall { nullable: found.nullable, ..call }))
     }
 
     /// The number of rows of each partition.
     pub(super) fn partition_size(&mut self, partition_by: Vec<Expr>) -> Result<(ColumnId, WindowCall)> {
         let (column, count) = self.aggregate_call("count", Vec::new())?;
-        let call = WindowCall {
-            function: WindowTarget::Aggregate(count.function),
-            args: Vec::new(),
-            distinct: false,
-            filter: None,
-            argument_order: Vec::new(),
-            ignore_nulls: false,
-            partition_by,
-            frame: Frame::default_of(false),
-            order_by: Vec::new(),
-            ty: count.ty,
-            nullable: count.nullable,
-            span: Span::NONE,
-        };
-        Ok((column, call))
+        let call = WindowCall::over(WindowTarget::Aggregate(count.function), count.ty, partition_by, Vec::new());
+        Ok((column, WindowCall { nullable: count.nullable, ..call }))
     }
 
     pub(super) fn aggregate_call(&mut self, name: &str, args: Vec<Expr>) -> Result<(ColumnId, AggregateCall)> {

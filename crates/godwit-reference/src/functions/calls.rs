@@ -1,9 +1,7 @@
 //! Calls of these functions as plans have them: the shortest way to an expression in a test.
 
 use godwit_common::Span;
-use godwit_plan::{
-    AggregateCall, ArgumentType, Expr, ExprKind, Frame, FunctionRegistry, SortKey, WindowCall, WindowTarget,
-};
+use godwit_plan::{AggregateCall, ArgumentType, Expr, ExprKind, FunctionRegistry, SortKey, WindowCall, WindowTarget};
 
 use super::TestFunctions;
 
@@ -56,20 +54,8 @@ impl TestFunctions {
                 (WindowTarget::Aggregate(found.function), found.argument_types, found.ty, found.nullable)
             }
         };
-        WindowCall {
-            function,
-            args: args.into_iter().zip(&argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect(),
-            distinct: false,
-            filter: None,
-            argument_order: Vec::new(),
-            ignore_nulls: false,
-            partition_by,
-            frame: Frame::default_of(!order_by.is_empty()),
-            order_by,
-            ty,
-            nullable,
-            span: Span::NONE,
-        }
+        let args = args.into_iter().zip(&argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect();
+        WindowCall { args, nullable, ..WindowCall::over(function, ty, partition_by, order_by) }
     }
 }
 

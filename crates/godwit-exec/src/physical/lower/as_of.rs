@@ -144,14 +144,8 @@ impl Lowering {
         };
         let partition_by = keys.iter().map(|&key| self.column(key)).collect();
         let function = WindowFunction { name: "last_value".into(), uses_frame: true, implementation: Arc::new(()) };
-        WindowCall {
-            function: WindowTarget::Window(function),
-            args: vec![number],
-            ignore_nulls: true,
-            frame,
-            nullable: true,
-            ..numbering("last_value", partition_by, order_by)
-        }
+        let call = WindowCall::over(WindowTarget::Window(function), SqlType::BigInt, partition_by, order_by);
+        WindowCall { args: vec![number], ignore_nulls: true, frame, nullable: true, ..call }
     }
 
     /// All pairs, of which the nearest of each left row is kept.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use godwit_functions::Registry;
 use godwit_plan::{
     AggregateFunction, ArgumentType, Arithmetic, Comparison, Expr, ExprKind, FunctionRegistry, Limit, Node, NodeId,
-    SortKey, Window, WindowTarget,
+    SortKey, Window, WindowCall, WindowTarget,
 };
 use godwit_types::{SqlType, Value};
 
@@ -80,7 +80,7 @@ fn number_of(number: f64) -> Expr {
 }
 
 /// `count(*) OVER ()`
-fn total_rows() -> godwit_plan::WindowCall {
+fn total_rows() -> WindowCall {
     let function = AggregateFunction {
         name: "count".into(),
         of_empty: Value::Integer(0),
@@ -88,10 +88,7 @@ fn total_rows() -> godwit_plan::WindowCall {
         depends_on_order: false,
         implementation: Arc::new(()),
     };
-    godwit_plan::WindowCall {
-        function: WindowTarget::Aggregate(function),
-        ..numbering("count", Vec::new(), Vec::new())
-    }
+    WindowCall::over(WindowTarget::Aggregate(function), SqlType::BigInt, Vec::new(), Vec::new())
 }
 
 /// A number of rows, which must not be negative.

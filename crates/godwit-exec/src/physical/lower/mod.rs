@@ -27,10 +27,9 @@ mod set_operations;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use godwit_common::Span;
 use godwit_plan::{
-    Aggregate, Arithmetic, ColumnId, Expr, ExprKind, Frame, JoinKind, Node, NodeId, Plan, Project, SetOperator,
-    SortKey, WindowCall, WindowFunction, WindowTarget,
+    Aggregate, Arithmetic, ColumnId, Expr, ExprKind, JoinKind, Node, NodeId, Plan, Project, SetOperator, SortKey,
+    WindowCall, WindowFunction, WindowTarget,
 };
 use godwit_types::SqlType;
 
@@ -176,18 +175,5 @@ fn arithmetic(op: Arithmetic, left: Expr, right: Expr) -> Expr {
 /// `name() OVER (PARTITION BY … ORDER BY …)`: a number of each row.
 fn numbering(name: &str, partition_by: Vec<Expr>, order_by: Vec<SortKey>) -> WindowCall {
     let function = WindowFunction { name: name.into(), uses_frame: false, implementation: Arc::new(()) };
-    WindowCall {
-        function: WindowTarget::Window(function),
-        args: Vec::new(),
-        distinct: false,
-        filter: None,
-        argument_order: Vec::new(),
-        ignore_nulls: false,
-        partition_by,
-        frame: Frame::default_of(!order_by.is_empty()),
-        order_by,
-        ty: SqlType::BigInt,
-        nullable: false,
-        span: Span::NONE,
-    }
+    WindowCall::over(WindowTarget::Window(function), SqlType::BigInt, partition_by, order_by)
 }

@@ -12,25 +12,45 @@ use super::{Lowering, numbering};
 
 /// Do several inputs list constants?
 pub(super) fn has_lists(plan: &Plan, operation: &SetOperation) -> bool {
-    operation.inputs.iter().filter(|(input, columns)| listed(plan, *input, columns).is_some()).nth(1).is_some()
+    operation.inputs.iter().filter(|(input, columns)| List::of(plan, *input, columns).is_some()).nth(1).is_some()
 }
 
-/// The rows of a node that lists constants.
-fn listed(plan: &Plan, node: NodeId, columns: &[ColumnId]) -> Option<Vec<Vec<Expr>>> {
-    let constant = |expr: &Expr| expr.as_literal().is_some().then(|| expr.clone());
-    match plan.node(node) {
-        Node::Values(values) => {
-            let place = |column: &ColumnId| values.columns.iter().position(|known| known == column);
-            let places: Vec<usize> = columns.iter().map(place).collect::<Option<_>>()?;
-            values.rows.iter().map(|row| places.iter().map(|&place| constant(&row[place])).collect()).collect()
+/// A node that lists constants.
+enum List<'p> {
+    /// Some places of each row.
+    Rows(&'p Values, Vec<usize>),
+    /// A row so many times.
+    Same(Vec<&'p Expr>, usize),
+}
+
+impl<'p> List<'p> {
+    fn of(plan: &'p Plan, node: NodeId, columns: &[ColumnId]) -> Option<Self> {
+        let is_constant = |expr: &Expr| expr.as_literal().is_some();
+        match plan.node(node) {
+            Node::Values(values) => {
+                let place = |column: &ColumnId| values.columns.iter().position(|known| known == column);
+                let places: Vec<usize> = columns.iter().map(place).collect::<Option<_>>()?;
+                let has_constants = |row: &Vec<Expr>| places.iter().all(|&place| is_constant(&row[place]));
+                values.rows.iter().all(has_constants).then_some(List::Rows(values, places))
+            }
+            Node::Project(project) => {
+                let Node::Values(values) = plan.node(project.input) else { return None };
+                let value = |column: &ColumnId| project.columns.iter().find(|(known, _)| known == column);
+                let row = columns.iter().map(|column| Some(&value(column)?.1).filter(|expr| is_constant(expr)));
+                Some(List::Same(row.collect::<Option<_>>()?, values.rows.len()))
+            }
+            _ => None,
         }
-        Node::Project(project) => {
-            let Node::Values(values) = plan.node(project.input) else { return None };
-            let value = |column: &ColumnId| project.columns.iter().find(|(known, _)| known == column);
-            let row: Vec<Expr> = columns.iter().map(|column| constant(&value(column)?.1)).collect::<Option<_>>()?;
-            Some(vec![row; values.rows.len()])
+    }
+
+    fn rows(&self) -> Vec<Vec<Expr>> {
+        match self {
+            List::Rows(values, places) => {
+                let row = |row: &Vec<Expr>| places.iter().map(|&place| row[place].clone()).collect();
+                values.rows.iter().map(row).collect()
+            }
+            List::Same(row, times) => vec![row.iter().map(|&expr| expr.clone()).collect(); *times],
         }
-        _ => None,
     }
 }
 
@@ -51,8 +71,8 @@ impl Lowering {
     fn merged(&mut self, operation: &SetOperation) -> NodeId {
         let (mut rows, mut inputs) = (Vec::new(), Vec::new());
         for (input, columns) in &operation.inputs {
-            match listed(&self.plan, *input, columns) {
-                Some(listed) => rows.extend(listed),
+            match List::of(&self.plan, *input, columns) {
+                Some(list) => rows.extend(list.rows()),
                 None => inputs.push((*input, columns.clone())),
             }
         }

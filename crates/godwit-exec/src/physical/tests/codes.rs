@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use godwit_plan::{
-    Aggregate, Comparison, Expr, Frame, JoinKind, Node, NodeId, SortKey, Window, WindowCall, WindowFunction,
-    WindowTarget,
+    Aggregate, Comparison, Expr, JoinKind, Node, NodeId, SortKey, Window, WindowCall, WindowFunction, WindowTarget,
 };
 use godwit_reference::MemoryTable;
 use godwit_types::{SqlType, Value};
@@ -73,20 +72,12 @@ fn plans_say_what_works_on_codes() {
                 let rank = builder.0.add_column("rank", SqlType::BigInt, false);
                 let implementation = Arc::new(());
                 let function = WindowFunction { name: "rank".into(), uses_frame: false, implementation };
-                let call = WindowCall {
-                    function: WindowTarget::Window(function),
-                    args: vec![],
-                    distinct: false,
-                    filter: None,
-                    argument_order: vec![],
-                    ignore_nulls: false,
-                    partition_by: vec![columns[1].clone()],
-                    order_by: vec![key(columns[0].clone())],
-                    frame: Frame::default_of(true),
-                    ty: SqlType::BigInt,
-                    nullable: false,
-                    span: godwit_common::Span::NONE,
-                };
+                let call = WindowCall::over(
+                    WindowTarget::Window(function),
+                    SqlType::BigInt,
+                    vec![columns[1].clone()],
+                    vec![key(columns[0].clone())],
+                );
                 builder.0.add(Node::Window(Window { input, calls: vec![(rank, call)] }))
             }),
         ),
