@@ -39,6 +39,11 @@ pub trait Environment: Send + Sync {
     /// What SHOW lists.
     fn listed(&self, show: &ast::Show) -> Result<Rows>;
 
+    /// What the write in WITH at this place returns; `None` if none may stand there.
+    fn written(&self, _cte: Span) -> Option<Written> {
+        None
+    }
+
     /// Names of table functions, for hints.
     fn table_function_names(&self) -> Vec<String>;
 }
@@ -51,6 +56,15 @@ pub enum Named {
     View(Arc<View>),
     /// Rows that the environment knows of itself: `information_schema`. With their full name.
     Rows(Rows, Vec<String>),
+}
+
+/// What a write in WITH has for the other parts of the statement.
+#[derive(Clone)]
+pub enum Written {
+    /// The rows of RETURNING.
+    Rows(Arc<dyn Relation>),
+    /// Nothing: it has no RETURNING.
+    Nothing,
 }
 
 /// Rows of constants.

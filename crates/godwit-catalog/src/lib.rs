@@ -37,5 +37,5 @@ pub use scanned_table::ScannedTable;
 pub use sequence::{Sequence, SequenceDefinition, SequenceKeeper, TakenNumbers};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use stored::sequences_in;
-pub use table::{CopyOption, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type};
+pub use table::{CopyOption, LateHandle, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type};
 pub use table_function::{TableFunction, TableFunctions};

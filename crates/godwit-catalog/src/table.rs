@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_common::{Error, Result};
@@ -18,7 +18,7 @@ pub struct TableDefinition {
     pub schema: SchemaRef,
     /// Statistics; one column entry per field of the schema.
     pub statistics: Arc<TableStatistics>,
-    /// What the executor scans; it knows the type behind it.
+    /// What the executor scans; it knows the type behind it. Or a [`LateHandle`] to that.
     pub handle: Arc<dyn Any + Send + Sync>,
     /// Scans of the table evaluate filters; those of other tables get none.
     pub evaluates_filters: bool,
@@ -26,6 +26,26 @@ pub struct TableDefinition {
     pub writable: Option<Arc<dyn WritableTable>>,
     /// Some of its rows, to try filters on.
     pub sample: Option<Arc<dyn TableSample>>,
+}
+
+/// What the executor scans of a table whose rows come after the plan was made, and before it runs.
+#[derive(Default)]
+pub struct LateHandle(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+impl LateHandle {
+    /// Gives the table its rows.
+    ///
+    /// # Panics
+    /// If it has some.
+    pub fn set(&self, handle: Arc<dyn Any + Send + Sync>) {
+        assert!(self.0.set(handle).is_ok(), "rows come once");
+    }
+}
+
+impl fmt::Debug for LateHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LateHandle({})", if self.0.get().is_some() { "set" } else { "empty" })
+    }
 }
 
 /// Name of the column that [`WritableTable::with_row_ids`] adds. It can't be spelled in SQL.
@@ -68,6 +88,14 @@ impl TableDefinition {
             .collect();
         let schema = Arc::new(Schema::new(fields));
         Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None, sample: None }
+    }
+
+    /// What the executor scans, if it is of this type and there already.
+    pub fn handle<T: 'static>(&self) -> Option<&T> {
+        match self.handle.downcast_ref::<LateHandle>() {
+            Some(late) => late.0.get()?.downcast_ref(),
+            None => self.handle.downcast_ref(),
+        }
     }
 
     /// The same table, with what it takes to change its rows.

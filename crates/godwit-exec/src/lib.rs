@@ -47,5 +47,5 @@ pub use physical::{PhysicalPlan, plan_query};
 pub use scan::{ScanFilter, ScanRequest, Table, TableHandle};
 pub use scheduler::WorkerPool;
 pub use table_sample::{SampledRows, SampledTable, pick_sample, sampled_values};
-pub use tables::{ComputedTable, Series};
+pub use tables::{ComputedTable, ReturnedRows, Series};
 pub use top_bound::TopBound;

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, View};
+use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, View, Written};
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
     CatalogEntry, CopyOption, Namespace, ObjectName, Place, ScannedTable, TEMPORARY, TableDefinition, TableFunctions,
     TableResolver, ViewDefinition, split_name,
 };
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, Span};
 use godwit_functions::{Registry, scalar_of_value};
 use godwit_plan::{FunctionKind, FunctionRegistry, Relation};
 use godwit_syntax::ast;
@@ -40,12 +40,19 @@ pub(crate) struct StatementNames {
     resolver: Arc<dyn TableResolver>,
     table_functions: TableFunctions,
     functions: Registry,
+    /// What writes in the statement's WITH return, by their places.
+    written: Vec<(Span, Written)>,
 }
 
 impl StatementNames {
     pub(crate) fn new(namespace: Namespace, resolver: Arc<dyn TableResolver>, table_functions: TableFunctions) -> Self {
         let functions = sequence::functions(&namespace).into_iter().fold(Registry::default(), Registry::with_function);
-        Self { namespace, resolver, table_functions, functions }
+        Self { namespace, resolver, table_functions, functions, written: Vec::new() }
+    }
+
+    /// The same names, and what writes in WITH return.
+    pub(crate) fn with_written(self, written: &[(Span, Written)]) -> Self {
+        Self { written: written.to_vec(), ..self }
     }
 
     fn scanned(table: Arc<TableDefinition>) -> Result<Arc<dyn Relation>> {
@@ -157,6 +164,11 @@ impl Environment for StatementNames {
         let scalars = arguments.iter().map(|argument| scalar_of_value(&argument.value, &argument.ty));
         let table = scalars.collect::<Result<Vec<_>>>().and_then(|scalars| function.table(name, &scalars));
         Some(table.and_then(Self::scanned))
+    }
+
+    fn written(&self, cte: Span) -> Option<Written> {
+        let (_, written) = self.written.iter().find(|(place, _)| *place == cte)?;
+        Some(written.clone())
     }
 
     fn functions(&self) -> &dyn FunctionRegistry {

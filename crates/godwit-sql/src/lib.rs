@@ -47,7 +47,7 @@ pub use parse::{Access, ParsedStatement};
 pub use planner::{Interrupt, Planner};
 pub use statement::{
     Argument, AttachPlan, Definition, ListedRows, QueryStatement, SessionStatement, Statement, TransactionStep,
-    WriteStatement,
+    WritePart, WriteStatement,
 };
 pub use type_name::sql_name;
 pub use write::WritePlan;

@@ -8,6 +8,8 @@ use godwit_common::{Error, Result, Span};
 use godwit_syntax::TEXT_BYTES_MAX;
 use godwit_syntax::ast::{CopyDirection, CopyPath, Statement};
 
+use crate::write::writes;
+
 /// One statement of a script.
 #[derive(Debug, Clone)]
 pub struct ParsedStatement {
@@ -34,6 +36,7 @@ impl ParsedStatement {
     pub fn access(&self) -> Access {
         match &self.statement {
             Statement::Copy(copy) if copy.direction == CopyDirection::To => Access::Read,
+            query @ Statement::Query(_) if writes(query) => Access::Change,
             Statement::Copy(_)
             | Statement::Insert(_)
             | Statement::Update(_)

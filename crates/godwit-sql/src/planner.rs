@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment};
+use godwit_bind::{Binder, Environment, Written};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{Namespace, ObjectName, TableFunctions, TableResolver};
-use godwit_common::{Error, Result, with_stack};
+use godwit_common::{Error, Result, Span, with_stack};
 use godwit_plan::Plan;
 use godwit_syntax::ast::{self, SetExprKind};
 use godwit_types::SqlType;
@@ -17,6 +17,7 @@ use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting
 use crate::{Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, Statement, TransactionStep};
 
 /// Plans statements against the names that they see. Cheap to make and safe to share; a plan is a snapshot of them.
+#[derive(Clone)]
 pub struct Planner {
     namespace: Namespace,
     pub(crate) resolver: Arc<dyn TableResolver>,
@@ -26,6 +27,8 @@ pub struct Planner {
     parameter_types: Vec<SqlType>,
     /// Fails once the statement is cancelled.
     pub(crate) interrupt: Interrupt,
+    /// What writes in the statement's WITH return, by their places.
+    pub(crate) written: Vec<(Span, Written)>,
 }
 
 /// Asked while a statement is planned; fails once it is cancelled.
@@ -46,6 +49,7 @@ impl Planner {
             join_order: JoinOrder::default(),
             parameter_types: Vec::new(),
             interrupt: uninterrupted(),
+            written: Vec::new(),
         }
     }
 
@@ -61,7 +65,7 @@ impl Planner {
     pub fn on(&self, namespace: Namespace) -> Self {
         let (resolver, functions) = (self.resolver.clone(), self.functions.clone());
         let (join_order, interrupt) = (self.join_order, self.interrupt.clone());
-        Self { namespace, resolver, functions, join_order, parameter_types: Vec::new(), interrupt }
+        Self { namespace, resolver, functions, join_order, parameter_types: Vec::new(), interrupt, written: Vec::new() }
     }
 
     /// The same planner with joins in another order.
@@ -117,8 +121,13 @@ impl Planner {
 
     fn plan_on_stack(&self, parsed: &ParsedStatement) -> Result<Statement> {
         use ast::Statement as Tree;
+        if let Some(parts) = self.with_writes(&parsed.statement)? {
+            return Ok(parts);
+        }
         match &parsed.statement {
-            Tree::Query(query) => self.query(query),
+            Tree::Query(_) | Tree::Insert(_) | Tree::Update(_) | Tree::Delete(_) | Tree::Merge(_) => {
+                self.rows_statement(&parsed.statement)
+            }
             Tree::Describe(describe) => self.query(&query_of(SetExprKind::Describe(describe.clone()), describe.span)),
             Tree::Summarize(describe) => self.query(&query_of(SetExprKind::Summarize(describe.clone()), describe.span)),
             Tree::Show(show) => self.show(show),
@@ -126,10 +135,6 @@ impl Planner {
             Tree::Copy(copy) => self.copy(copy),
             Tree::ExportDatabase(export) => export_plan(export),
             Tree::ImportDatabase(import) => Ok(Statement::Import { folder: import.folder.to_string() }),
-            Tree::Insert(insert) => self.insert(insert),
-            Tree::Update(update) => self.update(update),
-            Tree::Delete(delete) => self.delete(delete),
-            Tree::Merge(merge) => self.merge(merge),
             Tree::Truncate(truncate) => self.truncate(truncate),
             Tree::CreateTable(table) => self.create_table(table),
             Tree::CreateView(view) => self.create_view(view, parsed),
@@ -170,6 +175,19 @@ impl Planner {
                 Ok(Statement::Session(SessionStatement::Deallocate { name: deallocate.name.as_ref().map(plain) }))
             }
             Tree::Call(call) => self.query(&query_of_call(call)),
+        }
+    }
+
+    /// A statement that may begin with WITH.
+    pub(crate) fn rows_statement(&self, statement: &ast::Statement) -> Result<Statement> {
+        use ast::Statement as Tree;
+        match statement {
+            Tree::Query(query) => self.query(query),
+            Tree::Insert(insert) => self.insert(insert),
+            Tree::Update(update) => self.update(update),
+            Tree::Delete(delete) => self.delete(delete),
+            Tree::Merge(merge) => self.merge(merge),
+            _ => Err(Error::internal("a statement that has no WITH")),
         }
     }
 

@@ -24,7 +24,7 @@ impl Planner {
     /// What names mean to the statements that our binder binds.
     pub(crate) fn statement_names(&self) -> Arc<StatementNames> {
         let (namespace, resolver) = (self.namespace().clone(), self.resolver.clone());
-        Arc::new(StatementNames::new(namespace, resolver, self.functions.clone()))
+        Arc::new(StatementNames::new(namespace, resolver, self.functions.clone()).with_written(&self.written))
     }
 
     /// The optimized plan of a query.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use godwit_catalog::{
-    AlterPlan, CopyOption, MacroDefinition, ObjectName, Place, SequenceDefinition, TableRules, TypeDefinition,
-    ViewDefinition,
+    AlterPlan, CopyOption, LateHandle, MacroDefinition, ObjectName, Place, SequenceDefinition, TableRules,
+    TypeDefinition, ViewDefinition,
 };
 use godwit_plan::{ParameterInfo, Plan};
 use godwit_types::{SqlType, Value};
@@ -93,7 +93,7 @@ impl Statement {
             ) => Some(plan),
             Statement::Query(QueryStatement::Export { .. }) => None,
             Statement::Write(WriteStatement::Planned(write)) => Some(&write.rows),
-            Statement::Write(WriteStatement::Listed { .. }) => None,
+            Statement::Write(WriteStatement::Listed { .. } | WriteStatement::Parts { .. }) => None,
             Statement::Definition(Definition::CreateTable { rows, .. }) => rows.as_ref(),
             Statement::Definition(_)
             | Statement::Session(_)
@@ -167,6 +167,22 @@ pub enum WriteStatement {
         /// All columns of the table.
         columns: ListedRows,
     },
+    /// A statement that begins with a WITH that writes. All parts are planned with what there was before.
+    Parts {
+        /// The writes, in their order.
+        writes: Vec<WritePart>,
+        /// The statement itself: a query or a write.
+        last: Box<Statement>,
+    },
+}
+
+/// A write in WITH.
+#[derive(Debug, Clone)]
+pub struct WritePart {
+    /// What it does.
+    pub write: WriteStatement,
+    /// Where the rows of RETURNING go, which the parts behind it read.
+    pub rows: Option<Arc<LateHandle>>,
 }
 
 /// What makes, alters and drops.

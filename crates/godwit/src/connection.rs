@@ -8,7 +8,7 @@ use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
 use godwit_common::{Error, Result};
 use godwit_exec::CancelToken;
 use godwit_memory::{BufferManager, OwnerCounters};
-use godwit_sql::{Access, Planner, QueryStatement, Statement, WriteStatement};
+use godwit_sql::{Access, Planner, QueryStatement, Statement};
 use godwit_tables::Store;
 use parking_lot::Mutex;
 
@@ -209,10 +209,7 @@ impl Inner {
         let sql = statement.text();
         match planned {
             Statement::Query(query) => self.run_query(sql, query, values, planner, &scope),
-            Statement::Write(WriteStatement::Planned(plan)) => self.write(sql, plan, values, scope, false),
-            Statement::Write(WriteStatement::Listed { table, rows, columns }) => {
-                self.insert_rows(&table, &columns.0, rows, &scope)
-            }
+            Statement::Write(write) => self.write(sql, write, values, scope),
             Statement::Definition(definition) => self.run_definition(sql, definition, values, planner, scope),
             Statement::Session(statement) => self.run_session_statement(statement, planner, &scope),
             Statement::Transaction(_) | Statement::Execute { .. } | Statement::Import { .. } => {

@@ -225,15 +225,16 @@ impl Inner {
 /// What comes when the query of a statement has ended. If it isn't reached, the statement has failed.
 pub(crate) struct StatementEnd {
     connection: Arc<Inner>,
-    write: Option<WriteEnd>,
+    /// The tables that were changed.
+    writes: Vec<WriteEnd>,
+    /// Where it ran, of a statement that writes.
+    scope: Option<Scope>,
     is_reached: bool,
 }
 
-/// The end of a statement that changed a table.
+/// The end of changes of a table.
 pub(crate) struct WriteEnd {
     pub transaction: Arc<Transaction>,
-    /// The transaction ends with the statement.
-    pub ends: bool,
     /// The table that was changed, and what it was before; `None`: it is new.
     pub table: String,
     pub before: Option<Arc<TableVersion>>,
@@ -242,27 +243,27 @@ pub(crate) struct WriteEnd {
 impl StatementEnd {
     /// Of a query in an open transaction.
     pub(crate) fn of_read(connection: Arc<Inner>) -> Self {
-        Self { connection, write: None, is_reached: false }
+        Self { connection, writes: Vec::new(), scope: None, is_reached: false }
     }
 
-    pub(crate) fn of_write(connection: Arc<Inner>, write: WriteEnd) -> Self {
-        Self { connection, write: Some(write), is_reached: false }
+    pub(crate) fn of_writes(connection: Arc<Inner>, writes: Vec<WriteEnd>, scope: Scope) -> Self {
+        Self { connection, writes, scope: Some(scope), is_reached: false }
     }
 
     /// True if rows count only if the end is good.
     pub(crate) fn holds_rows(&self) -> bool {
-        self.write.is_some()
+        self.scope.is_some()
     }
 
     /// The query succeeded: checks constraints, and commits if that is due.
     pub(crate) fn reach(mut self) -> Result<()> {
-        if let Some(WriteEnd { transaction, ends, table, before }) = self.write.take() {
+        for WriteEnd { transaction, table, before } in std::mem::take(&mut self.writes) {
             if let Some(after) = transaction.table(&table) {
                 self.connection.verify(&transaction.verification(before, after))?;
             }
-            if ends {
-                transaction.commit(&self.connection.verifier())?;
-            }
+        }
+        if let Some(scope) = self.scope.take() {
+            scope.finish(&self.connection.verifier())?;
         }
         self.is_reached = true;
         Ok(())

@@ -6,11 +6,10 @@ use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use godwit_catalog::{AlterPlan, ObjectName};
 use godwit_common::{Error, Result};
-use godwit_exec::QueryContext;
+use godwit_exec::{QueryContext, ReturnedRows};
 use godwit_plan::{Plan, WriteKind};
-use godwit_sql::WritePlan;
-use godwit_tables::{NewTable, TableVersion, WriteSink, WriteTask};
-use godwit_vector::Vector;
+use godwit_sql::{QueryStatement, Statement, WritePart, WritePlan, WriteStatement};
+use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
 
 use crate::connection::Inner;
 use crate::execution::{count_schema, result_schema};
@@ -23,39 +22,60 @@ impl Inner {
     pub(crate) fn write(
         self: &Arc<Self>,
         sql: &str,
-        plan: WritePlan,
+        write: WriteStatement,
         values: &ParameterValues,
         scope: Scope,
-        is_bulk: bool,
     ) -> Result<QueryResult> {
-        let WritePlan { table: name, kind, rows, checks, returning } = plan;
-        let (transaction, table) = scope.table_to_change(&name)?;
-        let before = Some(table.clone());
-        let end = WriteEnd { transaction: transaction.clone(), ends: scope.ends, table: name.name, before };
-        let schema = match &returning {
-            Some(names) => returned_schema(&rows, names)?,
-            None => count_schema(),
-        };
-        let returns_rows = returning.is_some();
-        let task = WriteTask { transaction, table, kind, checks, returns_rows, is_bulk };
-        self.run_write(sql, &rows, values, schema, task, end)
+        let mut changed = Vec::new();
+        let result = self.start_write(sql, write, values, &scope, &mut changed)?;
+        Ok(result.ending_with(StatementEnd::of_writes(self.clone(), changed, scope)))
     }
 
-    /// Adds rows that need no query. The result is their number.
-    pub(crate) fn insert_rows(
+    /// Begins to change rows; `changed` are the tables that the statement has changed.
+    fn start_write(
         self: &Arc<Self>,
-        name: &ObjectName,
-        columns: &[Vector],
-        rows: usize,
+        sql: &str,
+        write: WriteStatement,
+        values: &ParameterValues,
         scope: &Scope,
+        changed: &mut Vec<WriteEnd>,
     ) -> Result<QueryResult> {
-        let (transaction, table) = scope.table_to_change(name)?;
-        transaction.insert(&table, columns, rows)?;
-        let end = WriteEnd { transaction, ends: scope.ends, table: name.name.clone(), before: Some(table) };
-        let count = Arc::new(Int64Array::from(vec![rows as i64]));
-        let batch = RecordBatch::try_new(count_schema(), vec![count]);
-        let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
-        Ok(QueryResult::of_batch(batch).ending_with(StatementEnd::of_write(self.clone(), end)))
+        match write {
+            WriteStatement::Planned(WritePlan { table, kind, rows, checks, returning }) => {
+                let (transaction, table) = table_before(scope, &table, changed)?;
+                let schema = match &returning {
+                    Some(names) => returned_schema(&rows, names)?,
+                    None => count_schema(),
+                };
+                let returns_rows = returning.is_some();
+                let task = WriteTask { transaction, table, kind, checks, returns_rows, is_bulk: false };
+                self.run_write(sql, &rows, values, schema, task)
+            }
+            WriteStatement::Listed { table, rows, columns } => {
+                let (transaction, table) = table_before(scope, &table, changed)?;
+                transaction.insert(&table, &columns.0, rows)?;
+                let count = Arc::new(Int64Array::from(vec![rows as i64]));
+                let batch = RecordBatch::try_new(count_schema(), vec![count]);
+                Ok(QueryResult::of_batch(batch.map_err(|error| Error::internal(error.to_string()))?))
+            }
+            WriteStatement::Parts { writes, last } => {
+                for WritePart { write, rows } in writes {
+                    let mut result = self.start_write(sql, write, values, scope, changed)?;
+                    let batches = result.by_ref().collect::<Result<Vec<_>>>()?;
+                    if let Some(rows) = rows {
+                        rows.set(ReturnedRows::handle(result.schema(), &batches)?);
+                    }
+                }
+                match *last {
+                    Statement::Write(write) => self.start_write(sql, write, values, scope, changed),
+                    Statement::Query(QueryStatement::Rows { plan }) => {
+                        let schema = result_schema(&plan)?;
+                        Ok(self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?.0)
+                    }
+                    _ => Err(Error::internal("a statement with WITH is a query or a write")),
+                }
+            }
+        }
     }
 
     /// Makes a table, with the rows of a query if there is one.
@@ -77,11 +97,11 @@ impl Inner {
             return self.define(scope, |_| transaction.create_table(&table).map(drop));
         };
         let version: Arc<TableVersion> = transaction.create_table(&table)?;
-        let end =
-            WriteEnd { transaction: transaction.clone(), ends: scope.ends, table: table.name.clone(), before: None };
+        let end = WriteEnd { transaction: transaction.clone(), table: table.name.clone(), before: None };
         let (kind, checks) = (WriteKind::Insert, Vec::new());
         let task = WriteTask { transaction, table: version, kind, checks, returns_rows: false, is_bulk: true };
-        self.run_write(sql, &rows, values, count_schema(), task, end)
+        let result = self.run_write(sql, &rows, values, count_schema(), task)?;
+        Ok(result.ending_with(StatementEnd::of_writes(self.clone(), vec![end], scope)))
     }
 
     fn run_write(
@@ -91,11 +111,9 @@ impl Inner {
         values: &ParameterValues,
         schema: SchemaRef,
         task: WriteTask,
-        end: WriteEnd,
     ) -> Result<QueryResult> {
         let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)?.into_sink());
-        let (result, _) = self.start(sql, rows, values, schema, false, sink)?;
-        Ok(result.ending_with(StatementEnd::of_write(self.clone(), end)))
+        Ok(self.start(sql, rows, values, schema, false, sink)?.0)
     }
 
     /// Gives a table other names and rules, which its rows must keep.
@@ -117,6 +135,22 @@ impl Inner {
         scope.finish(&self.verifier())?;
         Ok(QueryResult::empty())
     }
+}
+
+/// A table whose rows are to be changed, as it was before the statement, and the transaction for it.
+fn table_before(
+    scope: &Scope,
+    name: &ObjectName,
+    changed: &mut Vec<WriteEnd>,
+) -> Result<(Arc<Transaction>, Arc<TableVersion>)> {
+    let (transaction, table) = scope.table_to_change(name)?;
+    let is_same = |end: &&WriteEnd| Arc::ptr_eq(&end.transaction, &transaction) && end.table == name.name;
+    if let Some(before) = changed.iter().find(is_same).and_then(|end| end.before.clone()) {
+        return Ok((transaction, before));
+    }
+    let end = WriteEnd { transaction: transaction.clone(), table: name.name.clone(), before: Some(table.clone()) };
+    changed.push(end);
+    Ok((transaction, table))
 }
 
 /// The columns of RETURNING: the last ones of the query.

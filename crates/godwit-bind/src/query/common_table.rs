@@ -10,7 +10,7 @@ use godwit_types::SqlType;
 use super::source::{Source, visible};
 use crate::expr::CastContext;
 use crate::scope::Scope;
-use crate::{Binder, BoundQuery};
+use crate::{Binder, BoundQuery, Written};
 
 /// A common table expression that is in sight.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ enum CommonRows {
     Shared(SharedId),
     /// A plan that uses columns of the query around it: each use has a copy.
     Correlated(NodeId),
+    /// A write without RETURNING: there are none.
+    None,
     /// The recursion that is being bound; whether its step has used it.
     Working { of: ColumnId, is_used: bool },
 }
@@ -43,7 +45,9 @@ impl Binder {
             let query = match &cte.body {
                 CteBody::Query(query) => query,
                 CteBody::Write(_) => {
-                    return Err(Error::unsupported("INSERT, UPDATE, DELETE and MERGE in WITH").at_span(cte.span));
+                    let table = self.written_table(cte)?;
+                    self.common_tables.push(table);
+                    continue;
                 }
             };
             let bound = match recursive_parts(query).filter(|_| with.recursive) {
@@ -64,6 +68,24 @@ impl Binder {
         Ok(())
     }
 
+    /// What a write returns. It runs before what is bound here does.
+    fn written_table(&mut self, cte: &ast::Cte) -> Result<CommonTable> {
+        let name = cte.name.text.clone();
+        let relation = match self.environment.written(cte.span) {
+            Some(Written::Rows(relation)) => relation,
+            Some(Written::Nothing) => return Ok(CommonTable { name, columns: Vec::new(), rows: CommonRows::None }),
+            None => {
+                let error = Error::unsupported("a write in a WITH that isn't that of the whole statement");
+                return Err(error.at_span(cte.span).with_hint("put it into the WITH that the statement begins with"));
+            }
+        };
+        let source = self.scan(&relation, vec![name.clone()])?;
+        let columns = source.visible.iter().map(|column| (column.name.clone(), column.column)).collect();
+        let columns = renamed(columns, cte)?;
+        let shared = SharedPlan { name: name.to_string(), root: source.node, materialized: Some(false) };
+        Ok(CommonTable { name, columns, rows: CommonRows::Shared(self.plan.add_shared(shared)) })
+    }
+
     /// Number of common table expressions in sight, for [`Self::forget_common_tables`].
     pub(super) fn common_tables_in_sight(&self) -> usize {
         self.common_tables.len()
@@ -81,6 +103,10 @@ impl Binder {
         };
         let CommonTable { columns, rows, .. } = self.common_tables[at].clone();
         let (node, ids) = match rows {
+            CommonRows::None => {
+                let error = Error::user(format!("{name} has no RETURNING, so there are no rows of it to read"));
+                return Err(error.with_code(SqlState::FEATURE_NOT_SUPPORTED));
+            }
             CommonRows::Shared(shared) => self.use_of(shared, &columns),
             CommonRows::Correlated(node) => {
                 let (copy, fresh) = self.plan.copy_subtree(node);

@@ -69,7 +69,7 @@ impl PhysicalPlanner<'_> {
 /// What scans of a relation read.
 pub(super) fn table_of(relation: &dyn Relation) -> Result<Arc<dyn Table>> {
     let scanned = relation.as_any().downcast_ref::<ScannedTable>();
-    let handle = scanned.and_then(|scanned| scanned.definition().handle.downcast_ref::<TableHandle>());
+    let handle = scanned.and_then(|scanned| scanned.definition().handle::<TableHandle>());
     let handle = handle.ok_or_else(|| Error::internal(format!("table {} can't be scanned", relation.name())))?;
     Ok(handle.0.clone())
 }

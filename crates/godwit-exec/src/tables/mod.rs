@@ -1,12 +1,15 @@
-//! Tables that are made while a query runs: series of numbers and instants, and rows that a function computes.
+//! Tables that are made while a query runs: series of numbers and instants, rows that a function computes, and those that
+//! another part of the statement returned.
 //!
 //! Their scans take no filters ([`godwit_catalog::TableDefinition::without_filters`]); those of joins, which may be ignored,
 //! are.
 
 mod computed;
+mod returned;
 mod series;
 
 pub use computed::ComputedTable;
+pub use returned::ReturnedRows;
 pub use series::Series;
 
 #[cfg(test)]

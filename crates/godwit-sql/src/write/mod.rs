@@ -2,6 +2,9 @@
 //! change and what its rules are.
 
 mod literal_rows;
+mod with;
+
+pub(crate) use with::writes;
 
 use std::sync::Arc;
 
