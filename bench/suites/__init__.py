@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from suites import aggregation, cliff, concurrency, job_like, join, pipeline, tpcds, tpch
+from suites import aggregation, cliff, concurrency, job_like, join, pipeline, skew, tpcds, tpch
 from suites.base import Options, Panel, Suite
 
 SUITES: dict[str, Callable[[Options], Suite]] = {
@@ -13,6 +13,7 @@ SUITES: dict[str, Callable[[Options], Suite]] = {
     "job-like": job_like.suite,
     "cliff": cliff.suite,
     "concurrency": concurrency.suite,
+    "skew": skew.suite,
     "tpcds": tpcds.suite,
 }
 

@@ -39,6 +39,7 @@ mod gather;
 mod group_table;
 mod integer_key;
 mod join_table;
+mod key_extremes;
 mod layout;
 mod match_rows;
 mod page_walk;
@@ -65,6 +66,7 @@ pub use columns::{ColumnBlock, ColumnCollection, ColumnLayout, ColumnScan, Parti
 pub use group_table::GroupTable;
 pub use integer_key::IntegerKey;
 pub use join_table::{DirectTable, JoinHashTable, LookupScratch, RowLinks};
+pub use key_extremes::{Extreme, KeyExtremes};
 pub use layout::{RowLayout, RowLayoutOptions};
 pub use paged::PagedRows;
 pub use partition::PartitionedRows;

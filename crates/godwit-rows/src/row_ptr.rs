@@ -71,6 +71,16 @@ impl RowPtr {
         self.atomic_u64(offset).store(value, Ordering::Relaxed);
     }
 
+    /// Raises the 64-bit field at `offset`, a multiple of 8 in the extra area, to `value` if it is lower. Called in
+    /// parallel; reading first keeps the line shared when little is new.
+    #[inline(always)]
+    pub(crate) fn raise_u64(self, offset: usize, value: u64) {
+        let field = self.atomic_u64(offset);
+        if field.load(Ordering::Relaxed) < value {
+            field.fetch_max(value, Ordering::Relaxed);
+        }
+    }
+
     /// Asks the processor to load the cache line at `offset`.
     #[inline(always)]
     pub fn prefetch(self, offset: usize) {

@@ -16,6 +16,10 @@
 //! *Probe* (prober.rs): pairs of probe position and build row are enumerated chain step by chain step, filtered by the
 //! residual predicate, then emitted: probe columns under a selection, build columns gathered.
 //!
+//! *Extremes* (extremes.rs): where the residual of a semi or anti join that emits build rows compares a probe column with
+//! build columns, a key's least and greatest value of it decide. Probe rows leave them at the heads of the chains, and
+//! build rows are compared with them at the end: no pairs are made, however many rows of both sides have the same key.
+//!
 //! *Too large for memory* (rounds.rs): a partition that doesn't fit is refined by more bits of the hash; one that has
 //! only few keys is joined in chunks of its build rows, each against all its probe rows, which have a flag for whether they
 //! have had a match.
@@ -30,6 +34,7 @@
 
 mod build;
 mod config;
+mod extremes;
 mod plan;
 mod probe;
 mod prober;
@@ -105,6 +110,10 @@ pub struct HashJoinSpec {
     pub build_type: RowType,
     /// What must hold for a match besides equal keys, over the probe columns followed by the build columns.
     pub residual: Option<Predicate>,
+    /// The only column of the probe side that the residual reads, if the residual is TRUE for a build row and some probe
+    /// row of a key exactly if it is with the least or with the greatest value that the column has for the key. For
+    /// `BuildSemi` and `BuildAnti`, and types of which [`KeyExtremes`](godwit_rows::KeyExtremes) are kept.
+    pub extremes: Option<usize>,
     /// NULL keys match each other (`IS NOT DISTINCT FROM`, INTERSECT, EXCEPT).
     pub nulls_equal: bool,
     /// `NOT IN` and `IN`: a NULL key on either side makes "no match" unknown. For `ProbeAnti`, `BuildAnti` and `Mark`

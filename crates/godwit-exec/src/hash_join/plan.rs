@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use godwit_common::{Result, bail};
 use godwit_expression::{Expression, Predicate};
-use godwit_rows::{ColumnLayout, RowLayout, RowLayoutOptions, RowLinks};
+use godwit_rows::{ColumnLayout, KeyExtremes, RowLayout, RowLayoutOptions, RowLinks};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
 
 use super::{HashJoinSpec, JoinKind};
 
 /// Extra bytes of build rows: the link of the chain.
-const EXTRA_BYTES: usize = 8;
+const LINK_BYTES: usize = 8;
 
 /// The immutable part of a join.
 pub(super) struct JoinPlan {
@@ -32,6 +32,8 @@ pub(super) struct JoinPlan {
     pub build_output: Vec<usize>,
     pub probe_output: Vec<usize>,
     pub residual: Option<Residual>,
+    /// The residual is decided by the least and the greatest value that its only probe column has for a key.
+    pub extremes: Option<Extremes>,
     /// Columns of the probe side that are spilled.
     pub spill_columns: Vec<usize>,
     /// These, and where it matters a flag: whether a row has had a match. An error if a column can't be spilled.
@@ -39,6 +41,13 @@ pub(super) struct JoinPlan {
     pub output_type: RowType,
     /// Rows per entry of its hash tables, at most.
     pub load_factor: f64,
+}
+
+/// The probe column whose least and greatest value for a key decide the residual, and where build rows keep them.
+pub(super) struct Extremes {
+    pub column: usize,
+    pub physical: PhysicalType,
+    pub kept: KeyExtremes,
 }
 
 /// A predicate over probe columns followed by columns of build rows.
@@ -72,7 +81,12 @@ impl JoinPlan {
         spill_columns.dedup();
         let spilled: Vec<PhysicalType> = spill_columns.iter().map(|&column| spec.probe_type[column].physical).collect();
         let notes_matches = extends_probe_rows(spec.kind) || stops_at_first_match(spec.kind);
-        let build_layout = rows.layout()?;
+        let build_layout = rows.layout(if spec.extremes.is_some() { KeyExtremes::EXTRA_BYTES } else { LINK_BYTES })?;
+        let extremes = spec.extremes.map(|column| Extremes {
+            column,
+            physical: spec.probe_type[column].physical,
+            kept: KeyExtremes::new(&build_layout),
+        });
         Ok(Self {
             kind: spec.kind,
             nulls_equal: spec.nulls_equal,
@@ -86,6 +100,7 @@ impl JoinPlan {
             build_output,
             probe_output: spec.probe_output,
             residual,
+            extremes,
             spill_columns,
             spill_layout: ColumnLayout::new(&spilled, notes_matches),
             output_type,
@@ -178,6 +193,15 @@ fn check(spec: &HashJoinSpec) -> Result<()> {
         JoinKind::BuildSemi | JoinKind::BuildAnti => assert!(spec.probe_output.is_empty()),
         _ => {}
     }
+    if let Some(column) = spec.extremes {
+        let reads_it_alone = |residual: &Predicate| {
+            let width = spec.probe_type.len();
+            residual.columns_used().into_iter().filter(|&used| used < width).eq([column])
+        };
+        assert!(matches!(spec.kind, JoinKind::BuildSemi | JoinKind::BuildAnti));
+        assert!(spec.residual.as_ref().is_some_and(reads_it_alone));
+        assert!(KeyExtremes::supports(spec.probe_type[column].physical));
+    }
     let is_null_aware = matches!(spec.kind, JoinKind::ProbeAnti | JoinKind::BuildAnti | JoinKind::Mark);
     if spec.null_aware && !(is_null_aware && spec.probe_keys.len() == 1 && spec.residual.is_none()) {
         bail!(Unsupported, "NOT IN over several columns or with a correlated condition");
@@ -236,7 +260,7 @@ impl BuildRows {
         self.keys.len() + position
     }
 
-    fn layout(&self) -> Result<Arc<RowLayout>> {
-        RowLayout::new(&self.types, RowLayoutOptions { hash: true, extra_bytes: EXTRA_BYTES })
+    fn layout(&self, extra_bytes: usize) -> Result<Arc<RowLayout>> {
+        RowLayout::new(&self.types, RowLayoutOptions { hash: true, extra_bytes })
     }
 }

@@ -50,9 +50,9 @@ pub(super) struct Prober {
 
 /// Probe positions and their build rows.
 #[derive(Default)]
-struct Pairs {
-    rows: Vec<u32>,
-    build: Vec<RowPtr>,
+pub(super) struct Pairs {
+    pub rows: Vec<u32>,
+    pub build: Vec<RowPtr>,
 }
 
 /// The chunk being joined.
@@ -190,6 +190,10 @@ impl Prober {
                 }
                 Lookup::Empty | Lookup::Existence => {}
             }
+        }
+        if let Some(extremes) = &plan.extremes {
+            extremes.note(plan, &active.chunk, found);
+            return;
         }
         if plan.residual.is_some() {
             return;
@@ -334,12 +338,12 @@ impl Cursor {
 }
 
 impl Pairs {
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.build.clear();
     }
 
-    fn retain(&mut self, keep: impl Fn(u32, RowPtr) -> bool) {
+    pub(super) fn retain(&mut self, keep: impl Fn(u32, RowPtr) -> bool) {
         let mut kept = 0;
         for i in 0..self.rows.len() {
             let (row, build) = (self.rows[i], self.build[i]);

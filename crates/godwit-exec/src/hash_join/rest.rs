@@ -10,6 +10,7 @@ use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, Heaps, PhysicalType, Vector
 use parking_lot::Mutex;
 
 use super::HashJoin;
+use super::extremes::Matched;
 use super::prober::{Pass, Prober};
 use super::rounds::{PassKind, Rounds, Task};
 use super::table::InsertScratch;
@@ -64,6 +65,7 @@ impl Source for RestSource {
         Ok(Box::new(RestWorker {
             tasks: Tasks { join: self.join.clone(), state: self.state.clone(), holds_one: false },
             prober: Prober::new(&self.join)?,
+            matched: Matched::new(&self.join),
             scratch: InsertScratch::default(),
             task: None,
             probed: None,
@@ -157,6 +159,7 @@ struct RestWorker {
     tasks: Tasks,
     task: Option<Task>,
     prober: Prober,
+    matched: Matched,
     scratch: InsertScratch,
     /// Spilled probe rows for the prober.
     probed: Option<ColumnBlock>,
@@ -191,7 +194,8 @@ impl SourceWorker for RestWorker {
                     Taken::Finished => return Ok(SourceVerdict::Done),
                 },
                 Some(task) => {
-                    if !Self::step(task, &self.join, &mut self.scratch, &mut self.probed, &mut self.pending)? {
+                    let Self { join, matched, scratch, probed, pending, .. } = self;
+                    if !Self::step(task, join, matched, scratch, probed, pending)? {
                         self.task = None;
                         self.tasks.finish();
                         return Ok(SourceVerdict::Worked);
@@ -207,6 +211,7 @@ impl RestWorker {
     fn step(
         task: &mut Task,
         join: &HashJoin,
+        matched: &mut Matched,
         scratch: &mut InsertScratch,
         probed: &mut Option<ColumnBlock>,
         pending: &mut Option<PendingRows>,
@@ -233,7 +238,7 @@ impl RestWorker {
                 let Some(number) = morsel.take() else { return Ok(false) };
                 let mut pointers = Vec::new();
                 table.pointers(number, &mut pointers);
-                pointers.retain(|&row| join.plan.links.is_found(row) == *found);
+                matched.retain(table, &mut pointers, *found)?;
                 *pending = Some(PendingRows { pointers, position: 0, heaps: table.heaps.clone(), _block: None });
                 Ok(true)
             }

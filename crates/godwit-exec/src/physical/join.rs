@@ -16,11 +16,11 @@ use std::sync::{Arc, OnceLock};
 
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, KeyCodes, Layout, Predicate, arrow_type};
-use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Join, JoinKind as PlanKind};
-use godwit_types::SqlType;
+use godwit_plan::{ColumnId, ColumnSet, Expr, Join, JoinKind as PlanKind};
+use godwit_rows::KeyExtremes;
 use godwit_vector::{ColumnType, PhysicalType, RowType};
 
-use super::join_conditions::{Conditions, is_null_aware};
+use super::join_conditions::{Conditions, is_null_aware, widened_column};
 use super::stored::{
     Compressed, CompressedColumns, as_stored, key_compression, nested_columns, stored_keys, unify_keys, without,
 };
@@ -164,6 +164,7 @@ impl PhysicalPlanner<'_> {
         let compressed = self.compress_join(&joining, &codes, &mut keys, &mut probe, &mut build)?;
         let residual = residual.map(|residual| compressed.decompressed(&residual, probe_width, &probe, &build));
 
+        let extremes = extreme_column(&joining, &probe, &compressed, residual.as_ref());
         let (probe_type, build_type) = (probe.row_type.clone(), build.row_type.clone());
         let probe_output = probe.positions(&joining.probe.wanted);
         let build_output = build.positions(&joining.build.wanted);
@@ -184,6 +185,7 @@ impl PhysicalPlanner<'_> {
                 probe_type,
                 build_type,
                 residual,
+                extremes,
                 nulls_equal: joining.conditions.nulls_equal,
                 null_aware: joining.null_aware,
                 probe_output,
@@ -191,8 +193,9 @@ impl PhysicalPlanner<'_> {
                 estimated_build_rows: Some(self.estimates.rows(self.plan, join.right) as u64),
                 filter_slots: slots,
             };
-            let note = if codes.iter().any(Option::is_some) { " (codes)" } else { "" };
-            self.close_hash_join(spec, &joining, note, build, pipelines)?
+            let by_codes = if codes.iter().any(Option::is_some) { " (codes)" } else { "" };
+            let by_extremes = if extremes.is_some() { " (least and greatest)" } else { "" };
+            self.close_hash_join(spec, &joining, &format!("{by_codes}{by_extremes}"), build, pipelines)?
         };
         build_explain.role = Some("build");
         let mut stream = probe_stream(probe, roles, columns);
@@ -427,7 +430,8 @@ impl PhysicalPlanner<'_> {
         };
         if table.is_some() && drops_unmatched_probe_rows(kind) && !joining.conditions.nulls_equal {
             for ((key, slot), codes) in joining.conditions.keys.iter().zip(slots).zip(codes) {
-                let Some(column) = filterable_column(&key.probe) else { continue };
+                // The key itself, or what it widens.
+                let Some(column) = widened_column(&key.probe) else { continue };
                 let ty = ColumnType::new(arrow_type(&self.plan.column(column).ty)?, true)?;
                 // A filter of bytes that stand for a nested value is of no use to a scan.
                 if ty.physical != PhysicalType::Nested {
@@ -469,6 +473,23 @@ fn probe_stream(mut probe: Stream, roles: ProbeRoles, columns: Vec<ColumnId>) ->
     probe
 }
 
+/// The probe column whose least and greatest value for a key decide the residual of a join that emits build rows.
+fn extreme_column(
+    joining: &Joining<'_>,
+    probe: &Stream,
+    compressed: &CompressedSides,
+    residual: Option<&Predicate>,
+) -> Option<usize> {
+    let emits_build_rows = matches!(joining.kind, JoinKind::BuildSemi | JoinKind::BuildAnti);
+    let column = joining.conditions.extreme_column(&joining.probe.columns, &joining.build.columns)?;
+    let at = probe.columns.iter().position(|&there| there == column)?;
+    // What is known of values may have decided the comparison.
+    let is_compared = residual?.columns_used().contains(&at);
+    let is_plain = compressed.probe.get(at).is_none_or(Option::is_none);
+    let is_decided = emits_build_rows && is_compared && is_plain;
+    (is_decided && KeyExtremes::supports(probe.row_type[at].physical)).then_some(at)
+}
+
 /// Adds the columns of nested values.
 fn add_nested(columns: &mut CompressedColumns, stream: &Stream) {
     for (column, nested) in columns.iter_mut().zip(nested_columns(&stream.row_type)) {
@@ -479,20 +500,4 @@ fn add_nested(columns: &mut CompressedColumns, stream: &Stream) {
 /// True if a probe row without a match leaves no trace in the output, so that the scan may drop it.
 fn drops_unmatched_probe_rows(kind: JoinKind) -> bool {
     matches!(kind, JoinKind::Inner | JoinKind::Right | JoinKind::ProbeSemi | JoinKind::BuildSemi | JoinKind::BuildAnti)
-}
-
-/// The probe-side column on which a filter of the build keys may be evaluated: the key itself, or what it widens.
-fn filterable_column(key: &Expr) -> Option<ColumnId> {
-    match &key.kind {
-        ExprKind::Column(column) => Some(*column),
-        ExprKind::Cast { input, lenient: false } if is_plain_integer(&key.ty) && is_plain_integer(&input.ty) => {
-            input.as_column()
-        }
-        _ => None,
-    }
-}
-
-/// True for integers that Arrow has as integers.
-fn is_plain_integer(ty: &SqlType) -> bool {
-    ty.is_integer() && !matches!(ty, SqlType::HugeInt | SqlType::UHugeInt)
 }

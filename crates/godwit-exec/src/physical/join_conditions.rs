@@ -6,8 +6,11 @@
 //!                                 besides
 //! everything else                 the residual condition
 //! ```
+//!
+//! A residual condition of one comparison, `x < y`, may be decided by the least and the greatest `x` of a key.
 
-use godwit_plan::{ColumnSet, Comparison, Expr, ExprKind};
+use godwit_plan::{ColumnId, ColumnSet, Comparison, Expr, ExprKind};
+use godwit_types::SqlType;
 
 /// Conditions over the two sides of a join.
 pub(super) struct Conditions {
@@ -47,6 +50,25 @@ impl Conditions {
         }
         Self { keys, nulls_equal, residual }
     }
+
+    /// The column of the probe side whose least and greatest value for a key decide the residual condition: there is a
+    /// value that it holds for if it holds for one of the two.
+    pub(super) fn extreme_column(&self, probe: &ColumnSet, build: &ColumnSet) -> Option<ColumnId> {
+        let [condition] = &self.residual[..] else { return None };
+        let ExprKind::Compare(comparison, a, b) = &condition.kind else { return None };
+        let is_decided = match comparison {
+            Comparison::NotEqual => true,
+            Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => true,
+            Comparison::Equal | Comparison::Distinct | Comparison::NotDistinct => false,
+        };
+        if !is_decided || condition.has_subquery() || condition.is_volatile() {
+            return None;
+        }
+        let (value, other) = if a.columns().is_subset(build) { (b, a) } else { (a, b) };
+        // A wider type keeps the order.
+        let column = widened_column(value)?;
+        (probe.contains(column) && other.columns().is_subset(build)).then_some(column)
+    }
 }
 
 impl Key {
@@ -77,6 +99,22 @@ impl Key {
     fn may_meet_nulls(&self) -> bool {
         self.probe.nullable && self.build.nullable
     }
+}
+
+/// The column that a value is, or of which it is the same number as a wider integer.
+pub(super) fn widened_column(value: &Expr) -> Option<ColumnId> {
+    match &value.kind {
+        ExprKind::Column(column) => Some(*column),
+        ExprKind::Cast { input, lenient: false } if is_plain_integer(&value.ty) && is_plain_integer(&input.ty) => {
+            input.as_column()
+        }
+        _ => None,
+    }
+}
+
+/// True for integers that Arrow has as integers.
+fn is_plain_integer(ty: &SqlType) -> bool {
+    ty.is_integer() && !matches!(ty, SqlType::HugeInt | SqlType::UHugeInt)
 }
 
 /// Can a join operator make this mark, whose comparison may be NULL, by itself? A hash join can if a single equality is all

@@ -58,6 +58,8 @@ struct Case {
     build_rows: usize,
     probe_rows: usize,
     residual: bool,
+    /// The residual may be decided by least and greatest numbers.
+    extremes: bool,
     nulls_equal: bool,
     null_aware: bool,
     keys: Keys,
@@ -76,6 +78,7 @@ impl Case {
             build_rows,
             probe_rows,
             residual: false,
+            extremes: true,
             nulls_equal: false,
             null_aware: false,
             keys: Keys::Dense,
@@ -150,6 +153,10 @@ impl Case {
         self.residual.then(|| is_less(number, row_type.len() + number, &input))
     }
 
+    fn decides_by_extremes(&self) -> bool {
+        self.extremes && self.residual && matches!(self.kind, JoinKind::BuildSemi | JoinKind::BuildAnti)
+    }
+
     fn is_valid(&self) -> bool {
         use JoinKind::*;
         let null_aware = matches!(self.kind, ProbeAnti | BuildAnti | Mark) && self.key_types.len() == 1;
@@ -170,6 +177,7 @@ impl Case {
             probe_type: self.row_type(),
             build_type: self.row_type(),
             residual: self.residual(),
+            extremes: self.decides_by_extremes().then_some(self.key_types.len()),
             nulls_equal: self.nulls_equal,
             null_aware: self.null_aware,
             probe_output: probe,
@@ -247,13 +255,13 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     let shape = (prop::sample::select(KINDS.to_vec()), key_types, any::<bool>(), 0usize..400, 0usize..400);
     let keys = prop::sample::select(vec![Keys::Dense, Keys::Sparse, Keys::Random]);
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), keys, any::<u64>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), keys, any::<u64>());
     let distinct = prop_oneof![Just(1u64), Just(10), Just(300), Just(100_000)];
     let grant = prop_oneof![3 => Just(u64::MAX), 2 => Just(0u64), 2 => Just(3u64 << 20)];
     let world = (prop_oneof![Just(1usize), Just(3), Just(100), Just(2048)], any::<bool>(), 1usize..4);
     (shape, flags, distinct, grant, world).prop_map(|(shape, flags, distinct, grant_bytes, world)| {
         let (kind, key_types, nullable, build_rows, probe_rows) = shape;
-        let (residual, nulls_equal, null_aware, keys, seed) = flags;
+        let (residual, extremes, nulls_equal, null_aware, keys, seed) = flags;
         let (chunk_rows, force_spill, workers) = world;
         let world = World { memory_limit: 256 << 20, force_spill, chunk_rows, workers };
         let mut case = Case {
@@ -264,6 +272,7 @@ fn cases() -> impl Strategy<Value = Case> {
             build_rows,
             probe_rows,
             residual,
+            extremes,
             nulls_equal,
             null_aware,
             keys,
@@ -320,10 +329,10 @@ fn the_table_fits_the_keys() {
 fn agrees_on_disk() {
     let _no_collisions = COLLISIONS.read();
     for kind in KINDS {
-        for residual in [false, true] {
+        for (residual, extremes) in [(false, false), (true, false), (true, true)] {
             let single = kind == JoinKind::Single;
             let world = World { memory_limit: 64 << 20, force_spill: true, chunk_rows: 2048, workers: 2 };
-            let plain = Case { world, residual, nullable: true, ..Case::plain(kind, 40_000, 30_000) };
+            let plain = Case { world, residual, extremes, nullable: true, ..Case::plain(kind, 40_000, 30_000) };
             let distinct = if single { 1 << 40 } else { 60_000 };
             for grant_bytes in [5 << 20, 200 << 10, 0] {
                 let join = Case { distinct, keys: Keys::Sparse, grant_bytes, ..plain.clone() }.check();

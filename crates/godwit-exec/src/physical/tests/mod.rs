@@ -5,6 +5,7 @@
 mod by_order;
 mod codes;
 mod engine;
+mod extremes;
 mod random;
 mod recursion;
 

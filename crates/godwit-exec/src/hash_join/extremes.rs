@@ -1,0 +1,118 @@
+//! Matches by the least and the greatest value of a key: for semi and anti joins that emit build rows, with one
+//! comparison besides the keys.
+//!
+//! ```text
+//! probe row (k, x)   head of k's chain: least, greatest ← x           whatever the length of the chain
+//! build row (k, y)   matches if `x op y` for x = least or x = greatest of the head of k's chain
+//! ```
+//!
+//! As a join by pairs it would take the product of the rows that both sides have of a key. NULLs among the `x` compare
+//! with nothing, and are left out.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_expression::PredicateWorker;
+use godwit_rows::{Extreme, LookupScratch, RowPtr};
+use godwit_vector::{Chunk, Vector};
+
+use super::HashJoin;
+use super::plan::{Extremes, JoinPlan};
+use super::prober::Pairs;
+use super::table::{JoinTable, Lookup};
+
+impl Extremes {
+    /// Leaves the values of probe rows at the heads that were found for them.
+    pub(super) fn note(&self, plan: &JoinPlan, chunk: &Chunk, found: &mut Pairs) {
+        let values = chunk.dense(self.column);
+        if let Some(validity) = values.validity() {
+            found.retain(|row, _| validity.get(row as usize));
+        }
+        self.kept.include(&found.build, &values.take(&found.rows));
+        plan.links.mark_found(&found.build);
+        found.clear();
+    }
+}
+
+/// A worker's state for telling which build rows have had a match.
+pub(super) struct Matched {
+    join: Arc<HashJoin>,
+    /// If extremes decide.
+    residual: Option<PredicateWorker>,
+    hashes: Vec<u64>,
+    lookup: LookupScratch,
+    heads: Pairs,
+}
+
+impl Matched {
+    pub(super) fn new(join: &Arc<HashJoin>) -> Self {
+        let residual = join.plan.residual.as_ref().filter(|_| join.plan.extremes.is_some());
+        Self {
+            residual: residual.map(|residual| residual.predicate.worker()),
+            hashes: Vec::new(),
+            lookup: LookupScratch::default(),
+            heads: Pairs::default(),
+            join: join.clone(),
+        }
+    }
+
+    /// Keeps the rows of a table that have had a match, or the others.
+    pub(super) fn retain(&mut self, table: &JoinTable, rows: &mut Vec<RowPtr>, matched: bool) -> Result<()> {
+        let join = self.join.clone();
+        let Some(extremes) = &join.plan.extremes else {
+            rows.retain(|&row| join.plan.links.is_found(row) == matched);
+            return Ok(());
+        };
+        let mut kept = Vec::new();
+        for part in rows.chunks(join.chunk_rows) {
+            let matches = self.compare(table, extremes, part)?;
+            kept.extend(part.iter().zip(matches).filter(|(_, matches)| *matches == matched).map(|(&row, _)| row));
+        }
+        *rows = kept;
+        Ok(())
+    }
+
+    /// Which of the rows match their key's extremes?
+    fn compare(&mut self, table: &JoinTable, extremes: &Extremes, rows: &[RowPtr]) -> Result<Vec<bool>> {
+        let plan = &self.join.plan;
+        find_heads(plan, table, rows, &mut self.hashes, &mut self.lookup, &mut self.heads);
+        self.heads.retain(|_, head| plan.links.is_found(head));
+        let mut matches = vec![false; rows.len()];
+        let (Some(residual), Some(worker)) = (&plan.residual, &mut self.residual) else { return Ok(matches) };
+        let own: Vec<RowPtr> = self.heads.rows.iter().map(|&row| rows[row as usize]).collect();
+        let gather = |&column: &usize| plan.build_layout.gather(&own, column, &table.heaps);
+        let of_rows: Vec<Vector> = residual.row_columns.iter().map(gather).collect();
+        for which in [Extreme::Least, Extreme::Greatest] {
+            let extreme = extremes.kept.gather(&self.heads.build, which, extremes.physical);
+            let input = [extreme].into_iter().chain(of_rows.iter().cloned()).collect();
+            match worker.rows(&Chunk::new(input, own.len()))? {
+                None => self.heads.rows.iter().for_each(|&row| matches[row as usize] = true),
+                Some(kept) => kept.iter().for_each(|&at| matches[self.heads.rows[at as usize] as usize] = true),
+            }
+        }
+        Ok(matches)
+    }
+}
+
+/// The heads of the chains that rows of a table are in.
+fn find_heads(
+    plan: &JoinPlan,
+    table: &JoinTable,
+    rows: &[RowPtr],
+    hashes: &mut Vec<u64>,
+    lookup: &mut LookupScratch,
+    heads: &mut Pairs,
+) {
+    let layout = &plan.build_layout;
+    let keys: Vec<Vector> =
+        (0..plan.build_keys.len()).map(|column| layout.gather(rows, column, &table.heaps)).collect();
+    let all: Vec<u32> = (0..rows.len() as u32).collect();
+    match &table.lookup {
+        Lookup::Hash(table) => {
+            layout.hashes(rows, hashes);
+            table.look_up(hashes, &keys, &all, lookup, &mut heads.rows, &mut heads.build);
+        }
+        Lookup::Direct(table) => table.look_up(&keys[0].to_flat(), &all, &mut heads.rows, &mut heads.build),
+        Lookup::Empty | Lookup::Existence => heads.clear(),
+    }
+}

@@ -1,0 +1,80 @@
+//! The least and the greatest of the values that were met with a key, in the head of the key's chain in a join table.
+//!
+//! ```text
+//! extra area of a row   | link 8 | least 8 | greatest 8 |
+//! ```
+//!
+//! Both are kept as distances, of `i64::MAX` down to the least and of `i64::MIN` up to the greatest: words that are 0
+//! in a new row and only grow. Whether a value was met at all is the *found* bit of the head's link
+//! ([`RowLinks`](crate::RowLinks)).
+//!
+//! Heads are those that lookups tell after all rows were inserted. Values are met by all workers at once; they are read
+//! when no more come.
+
+use godwit_vector::{PhysicalType, Vector};
+
+use crate::{IntegerKey, RowLayout, RowPtr, match_integers};
+
+/// Where rows keep the least and the greatest value of their key.
+#[derive(Clone)]
+pub struct KeyExtremes {
+    least: usize,
+    greatest: usize,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extreme {
+    /// The least value.
+    Least,
+    /// The greatest value.
+    Greatest,
+}
+
+impl KeyExtremes {
+    /// Size of the extra area of rows that keep them, the link included.
+    pub const EXTRA_BYTES: usize = 24;
+
+    /// In the extra area of the layout's rows, behind the link.
+    pub fn new(layout: &RowLayout) -> Self {
+        assert!(layout.extra_bytes() >= Self::EXTRA_BYTES, "rows have room for a link and two words");
+        Self { least: layout.extra_offset() + 8, greatest: layout.extra_offset() + 16 }
+    }
+
+    /// True for integers of which each fits into 64 bits with a sign.
+    pub fn supports(physical: PhysicalType) -> bool {
+        physical.is_integer() && !matches!(physical, PhysicalType::U64 | PhysicalType::I128)
+    }
+
+    /// Notes a value for each of these heads: value `i` of a vector without NULLs for head `i`.
+    ///
+    /// # Panics
+    /// If the values are of a type that isn't supported: a bug in the plan.
+    pub fn include(&self, heads: &[RowPtr], values: &Vector) {
+        assert!(Self::supports(values.physical()) && heads.len() == values.len());
+        match_integers!(&values.to_flat(), values => for (head, value) in heads.iter().zip(values) {
+            let distance = value.offset_from(i64::MIN);
+            head.raise_u64(self.greatest, distance);
+            head.raise_u64(self.least, !distance);
+        });
+    }
+
+    /// The least or greatest value of each of these heads, which all have met one.
+    pub fn gather(&self, heads: &[RowPtr], which: Extreme, physical: PhysicalType) -> Vector {
+        let distance = |head: &RowPtr| match which {
+            Extreme::Least => !head.load_u64(self.least),
+            Extreme::Greatest => head.load_u64(self.greatest),
+        };
+        let values = heads.iter().map(|head| i64::MIN.wrapping_add_unsigned(distance(head)));
+        match physical {
+            PhysicalType::I8 => Vector::from_values(values.map(|value| value as i8).collect(), None),
+            PhysicalType::I16 => Vector::from_values(values.map(|value| value as i16).collect(), None),
+            PhysicalType::I32 => Vector::from_values(values.map(|value| value as i32).collect(), None),
+            PhysicalType::I64 => Vector::from_values(values.collect(), None),
+            PhysicalType::U8 => Vector::from_values(values.map(|value| value as u8).collect(), None),
+            PhysicalType::U16 => Vector::from_values(values.map(|value| value as u16).collect(), None),
+            PhysicalType::U32 => Vector::from_values(values.map(|value| value as u32).collect(), None),
+            other => panic!("no extremes are kept of {other:?}"),
+        }
+    }
+}
