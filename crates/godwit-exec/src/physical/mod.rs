@@ -109,6 +109,8 @@ struct Needs {
     filters: Vec<WantedFilter>,
     /// So many rows are enough: the first ones of a sort, any ones of others; `None`: all are wanted.
     rows_enough: Option<u64>,
+    /// Columns with numbers above which nobody wants rows.
+    largest_wanted: Vec<(ColumnId, u64)>,
 }
 
 /// A join's filter on its way to the scan below its probe side.
@@ -129,7 +131,7 @@ impl Needs {
     }
 
     fn new(columns: ColumnSet, filters: Vec<WantedFilter>) -> Self {
-        Self { columns, filters, rows_enough: None }
+        Self { columns, filters, rows_enough: None, largest_wanted: Vec::new() }
     }
 
     /// The filters on columns for which `column_below` knows the column of the child.

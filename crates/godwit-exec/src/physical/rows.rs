@@ -2,7 +2,8 @@
 
 use godwit_common::Result;
 use godwit_expression::Predicate;
-use godwit_plan::{ColumnId, Expr, NodeId, Project};
+use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, NodeId, Project};
+use godwit_types::Value;
 
 use super::stream::Stream;
 use super::{Needs, PhysicalPlanner, columns_of};
@@ -26,7 +27,8 @@ impl PhysicalPlanner<'_> {
 
     pub(super) fn plan_filter(&mut self, input: NodeId, conditions: &[Expr], needs: Needs) -> Result<Stream> {
         let columns = needs.columns.union(&columns_of(conditions));
-        let stream = self.plan_node(input, Needs::new(columns, needs.filters))?;
+        let largest_wanted = conditions.iter().filter_map(largest_wanted).collect();
+        let stream = self.plan_node(input, Needs { largest_wanted, ..Needs::new(columns, needs.filters) })?;
         self.filter_stream(conditions, stream)
     }
 
@@ -39,4 +41,21 @@ impl PhysicalPlanner<'_> {
         }
         Ok(stream)
     }
+}
+
+/// The column that a condition bounds from above, and by what, if that is a number of rows.
+fn largest_wanted(condition: &Expr) -> Option<(ColumnId, u64)> {
+    let ExprKind::Compare(comparison, a, b) = &condition.kind else { return None };
+    let (column, comparison, limit) = match (a.as_column(), b.as_column()) {
+        (Some(column), None) => (column, *comparison, b),
+        (None, Some(column)) => (column, comparison.swapped(), a),
+        _ => return None,
+    };
+    let Some(&Value::Integer(limit)) = limit.as_literal() else { return None };
+    let largest = match comparison {
+        Comparison::Equal | Comparison::LessOrEqual => limit,
+        Comparison::Less => limit.checked_sub(1)?,
+        _ => return None,
+    };
+    Some((column, u64::try_from(largest).ok()?))
 }

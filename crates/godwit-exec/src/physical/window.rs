@@ -12,7 +12,10 @@ use super::{Branch, Needs, PhysicalPlanner, columns_of};
 use crate::explain::ExplainNode;
 use crate::operators::{NumberTransform, ProjectTransform};
 use crate::sort::SortKey;
-use crate::window::{Window as WindowOperator, WindowInput, WindowSpec};
+use crate::window::{FirstRows, Window as WindowOperator, WindowInput, WindowSpec};
+
+/// Most first rows of a partition that are looked for before the sort: a heap of as many strings is kept for each.
+const FIRST_ROWS_MAX: usize = 4096;
 
 /// A call, and the column that it gives.
 type Call<'p> = &'p (ColumnId, WindowCall);
@@ -42,7 +45,8 @@ impl PhysicalPlanner<'_> {
             // What is still needed: by the parent, or by the groups to come.
             let mut needed = needs.columns.clone();
             groups[done + 1..].iter().for_each(|later| needed.union_with(&used_by(later)));
-            stream = self.window_stream(stream, window.input, group, &needed)?;
+            let first_rows = if groups.len() == 1 { first_rows(group, &needs) } else { None };
+            stream = self.window_stream(stream, window.input, group, &needed, first_rows)?;
         }
         Ok(stream)
     }
@@ -53,6 +57,7 @@ impl PhysicalPlanner<'_> {
         input: NodeId,
         group: &[Call<'_>],
         needed: &ColumnSet,
+        first_rows: Option<(usize, bool)>,
     ) -> Result<Stream> {
         if group.iter().all(|(_, call)| numbers_all_rows(call)) {
             return self.numbered_stream(stream, group);
@@ -74,6 +79,9 @@ impl PhysicalPlanner<'_> {
         let mut spec = WindowSpec { partition_by, order_by, calls, distances, passed, estimated_rows };
         let stored = self.compress_window(input, &stream, &mut spec)?;
         self.run_subqueries_before(&mut stream)?;
+        if let Some((rows, with_ties)) = first_rows {
+            stream.transform(FirstRows::new(&spec, rows, with_ties, self.query)?);
+        }
         // Results come after the columns that are passed on, as rows hold these.
         let passed = output.iter().map(|&at| Ok(stored[at].clone()));
         let results = spec.calls.iter().map(|call| nested_result(&call.output));
@@ -163,6 +171,24 @@ fn nested_result(output: &ColumnType) -> Result<Option<Compressed>> {
 
 fn used_by(calls: &[Call<'_>]) -> ColumnSet {
     columns_of(calls.iter().flat_map(|(_, call)| call.exprs()))
+}
+
+/// How many rows of each partition are wanted, and whether those that are equal to the last of them are, too: if all
+/// calls number rows, and nobody wants larger numbers.
+fn first_rows(group: &[Call<'_>], needs: &Needs) -> Option<(usize, bool)> {
+    let numbers_rows = |call: &WindowCall| {
+        let is_number = matches!(call.name(), "row_number" | "rank" | "dense_rank");
+        is_number && matches!(call.function, WindowTarget::Window(_)) && !call.exprs().any(Expr::is_volatile)
+    };
+    if !group.iter().all(|(_, call)| numbers_rows(call)) {
+        return None;
+    }
+    let wanted = group.iter().flat_map(|(column, call)| {
+        let of_call = needs.largest_wanted.iter().filter(move |(bounded, _)| bounded == column);
+        of_call.map(move |&(_, rows)| (usize::try_from(rows).unwrap_or(usize::MAX), call.name()))
+    });
+    let first = wanted.filter(|(_, name)| *name != "dense_rank").min()?;
+    (1..=FIRST_ROWS_MAX).contains(&first.0).then_some((first.0, first.1 == "rank"))
 }
 
 /// Is it `row_number() OVER ()`?

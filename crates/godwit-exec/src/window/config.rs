@@ -39,3 +39,13 @@ pub(super) const TREE_FANOUT: usize = 8;
 pub(super) const GROWTH_BYTES: usize = 1 << 16;
 /// What a kept value takes besides its bytes: its place in a list or map.
 pub(super) const LISTED_VALUE_BYTES: usize = 64;
+
+/// What a worker that drops rows before they are sorted may remember of partitions: what stays in caches.
+pub(super) const BOUNDS_BYTES_MAX: usize = 4 << 20;
+/// What a remembered string takes besides its bytes, about: its place in a map or heap, and that of the allocator.
+pub(super) const BOUND_BYTES: usize = 48;
+/// After so many rows it is judged whether dropping rows is worth it: looking at one costs about as much as keeping and
+/// sorting a fraction of one.
+pub(super) const TRIAL_ROWS: usize = 1 << 16;
+/// The share of rows that must have been dropped by then.
+pub(super) const DROPPED_SHARE_MIN: f64 = 0.25;

@@ -1,6 +1,7 @@
 //! Window functions, larger than memory.
 //!
 //! ```text
+//! <= n asked:    chunks ─▶ those that may be among the first n of their partition           (first_rows.rs)
 //! PARTITION BY:  chunks ─▶ rows in spillable pages, by hash of the partition keys               (sink.rs)
 //!                morsels of whole partitions ─▶ sorted by (partition, order)       (source.rs, sort_rows.rs)
 //! else:          chunks ─▶ sort operator ─▶ rows in order, in spillable pages                   (sink.rs)
@@ -31,6 +32,7 @@ mod call;
 mod config;
 mod content;
 mod evaluation;
+mod first_rows;
 mod frame;
 mod framed;
 mod functions;
@@ -65,6 +67,7 @@ use parking_lot::Mutex;
 
 pub use call::{ListedKind, WindowCall, WindowFunction};
 pub(crate) use call::{distance_of, listed_kind};
+pub use first_rows::FirstRows;
 pub use frame::{Frame, FrameBound, FrameExclusion, FrameUnits};
 pub(crate) use listed::check as check_listed;
 pub use range::RangeOffset;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::hash_aggregate::{AggregateCall, AggregateKind};
 use crate::operators::{NothingSink, ProjectTransform};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Transform};
 use crate::sort::Sort;
 use crate::testing::{
     COLLISIONS, Chunks, Collected, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run,
@@ -435,4 +435,99 @@ fn one_of_the_partitions_larger_than_memory() {
 #[test]
 fn one_partition_larger_than_memory() {
     check_large(200, false, None);
+}
+
+/// What of the chunks a worker lets through, and how many rows that are.
+fn first_rows(spec: &WindowSpec, rows: usize, with_ties: bool, chunks: Vec<Chunk>) -> (Vec<Row>, u64) {
+    let query = World { memory_limit: 64 * MIB, force_spill: false, chunk_rows: CHUNK_ROWS, workers: 1 }.query();
+    let (first, passed) = (FirstRows::new(spec, rows, with_ties, &query).unwrap(), Collected::new(&query));
+    run(&query, vec![pipeline(Chunks::new(chunks), vec![first.clone()], passed.clone(), &[])]).unwrap();
+    let metrics = Transform::metrics(&*first);
+    (passed.rows(), metrics.output().rows)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    /// What passes has the same first rows as all rows have; with ties among them.
+    #[test]
+    fn first_rows_pass(
+        seed: u64,
+        flags: [bool; 4],
+        rows in 1usize..5,
+        groups in prop::sample::select(vec![1u64, 5, 200]),
+        keys in prop::sample::select(vec![3u64, 60, 100_000]),
+    ) {
+        let [is_partitioned, descending, nulls_first, with_ties] = flags;
+        let case = Case { is_partitioned, is_total: !with_ties, descending, nulls_first, frame: Frame::WHOLE, n: 1, ignore_nulls: false };
+        let number = if with_ties { WindowFunction::Rank } else { WindowFunction::RowNumber };
+        let call = WindowCall { function: number, arguments: vec![], frame: Frame::WHOLE, output: column_type(PhysicalType::U64, false) };
+        let spec = WindowSpec { calls: vec![call], passed: (0..4).map(column).collect(), ..case.spec() };
+        let chunks = chunks(seed, 900, 100, groups, keys);
+        let first = |input: Vec<Chunk>| {
+            let query = World { memory_limit: 64 * MIB, force_spill: false, chunk_rows: CHUNK_ROWS, workers: 1 }.query();
+            let (mut found, _) = evaluate(&spec, input, &query);
+            found.retain(|row| row[4] <= Value::Integer(rows as i128));
+            found
+        };
+        let (passed, _) = first_rows(&spec, rows, with_ties, chunks.clone());
+        let all: Vec<Row> = chunks.iter().flat_map(rows_of).collect();
+        let kept: Vec<Chunk> = chunks.iter().map(|chunk| {
+            let mut chunk = chunk.clone();
+            let is_kept = |row: &Row| passed.contains(row);
+            let rows: Vec<u32> = rows_of(&chunk).iter().enumerate().filter(|(_, row)| is_kept(row)).map(|(at, _)| at as u32).collect();
+            chunk.select(&rows);
+            chunk
+        }).filter(|chunk| !chunk.is_empty()).collect();
+        prop_assert!(passed.len() <= all.len());
+        prop_assert_eq!(first(kept), first(chunks));
+    }
+}
+
+/// Of many rows in few partitions few are sorted; where that would be of no use, all pass.
+#[test]
+fn few_rows_of_large_partitions_pass() {
+    let case = Case {
+        is_partitioned: true,
+        is_total: false,
+        descending: true,
+        nulls_first: false,
+        frame: Frame::WHOLE,
+        n: 1,
+        ignore_nulls: false,
+    };
+    let rows = 200_000;
+    let numbers = |f: &dyn Fn(usize) -> i64| Vector::from_values((0..rows).map(f).collect::<Vec<i64>>(), None);
+    let spec_of = |partition_by: Vec<Expression>| WindowSpec {
+        partition_by,
+        order_by: vec![SortKey {
+            expression: Expression::column(1, column_type(PhysicalType::I64, false)),
+            descending: true,
+            nulls_first: false,
+        }],
+        ..case.spec()
+    };
+    let group = |physical| Expression::column(0, column_type(physical, false));
+    let input = |groups: i64, f: &dyn Fn(usize) -> i64| {
+        let columns = vec![numbers(&|row| row as i64 % groups), numbers(f)];
+        let whole = Chunk::new(columns, rows);
+        (0..rows)
+            .step_by(CHUNK_ROWS)
+            .map(|start| {
+                let mut chunk = whole.clone();
+                chunk.select(&(start as u32..rows.min(start + CHUNK_ROWS) as u32).collect::<Vec<_>>());
+                chunk
+            })
+            .collect::<Vec<_>>()
+    };
+    let scattered = |row: usize| (row as i64).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64) >> 20;
+    let spec = spec_of(vec![group(PhysicalType::I64)]);
+    let (_, passed) = first_rows(&spec, 3, false, input(10, &scattered));
+    assert!((30..2_000).contains(&passed), "{passed} rows");
+    // In the opposite order each row is the first so far; with a partition for each row there is nothing to drop.
+    for (groups, order) in [(10, &(|row: usize| row as i64) as &dyn Fn(usize) -> i64), (rows as i64, &scattered)] {
+        assert_eq!(first_rows(&spec, 3, false, input(groups, order)).1, rows as u64);
+    }
+    // Falling orders are dropped from the fourth on.
+    assert_eq!(first_rows(&spec, 3, true, input(10, &|row| -(row as i64))).1, 30);
+    assert_eq!(first_rows(&spec_of(Vec::new()), 3, true, input(10, &|row| -(row as i64))).1, 3);
 }

@@ -173,7 +173,7 @@ fn arithmetic(op: Arithmetic, left: Expr, right: Expr) -> Expr {
 }
 
 /// `name() OVER (PARTITION BY … ORDER BY …)`: a number of each row.
-fn numbering(name: &str, partition_by: Vec<Expr>, order_by: Vec<SortKey>) -> WindowCall {
+pub(super) fn numbering(name: &str, partition_by: Vec<Expr>, order_by: Vec<SortKey>) -> WindowCall {
     let function = WindowFunction { name: name.into(), uses_frame: false, implementation: Arc::new(()) };
     WindowCall::over(WindowTarget::Window(function), SqlType::BigInt, partition_by, order_by)
 }

@@ -6,6 +6,7 @@ mod by_order;
 mod codes;
 mod engine;
 mod extremes;
+mod first_rows;
 mod random;
 mod recursion;
 

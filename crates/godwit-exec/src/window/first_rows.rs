@@ -1,0 +1,178 @@
+//! Drops rows that can't be among the first of their partition, before a window operator keeps and sorts them.
+//!
+//! ```text
+//! rank() OVER (PARTITION BY p ORDER BY o) <= 3
+//!
+//! p ─▶ the 3 smallest o so far      a row with a larger o than the last of these has 3 rows before it: it goes
+//! ```
+//!
+//! Partitions and orders are strings of the same order ([`ordered_value`]). Each worker knows its own rows only, and what
+//! it passes on may turn out to be no first row: the operator behind numbers what comes. Memory is bounded: rows of
+//! partitions for which there is no room pass. So do all rows once few are dropped, because partitions are small or
+//! their rows come in falling order.
+
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use datafusion_common::ScalarValue;
+use godwit_common::{MemoryTag, Result};
+use godwit_expression::{Expression, OrderedKey, ordered_value};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::Chunk;
+
+use super::WindowSpec;
+use super::config::{BOUND_BYTES, BOUNDS_BYTES_MAX, DROPPED_SHARE_MIN, GROWTH_BYTES, TRIAL_ROWS};
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
+
+/// Lets the rows through that may be among the first of their partition.
+pub struct FirstRows {
+    keys: Keys,
+    memory: BufferManager,
+    metrics: Arc<OperatorMetrics>,
+}
+
+#[derive(Clone)]
+struct Keys {
+    /// A string for each row; equal ones in a partition.
+    partition: Expression,
+    /// A string for each row, in the order of the rows.
+    order: Expression,
+    /// How many rows are the first, at least one.
+    rows: usize,
+    /// Rows that are equal to the last of them are, too.
+    with_ties: bool,
+}
+
+impl FirstRows {
+    /// For the partitions and the order of a window operator.
+    pub fn new(spec: &WindowSpec, rows: usize, with_ties: bool, query: &QueryContext) -> Result<Arc<Self>> {
+        assert!(rows > 0, "there is a first row");
+        let end = Expression::literal(&ScalarValue::Boolean(Some(true)))?;
+        let key = |expression: &Expression, descending: bool, nulls_first: bool| OrderedKey {
+            expression: expression.clone(),
+            descending,
+            nulls_first,
+            required: false,
+        };
+        let partition_by: Vec<OrderedKey> = spec.partition_by.iter().map(|by| key(by, false, false)).collect();
+        let order_by: Vec<OrderedKey> =
+            spec.order_by.iter().map(|by| key(&by.expression, by.descending, by.nulls_first)).collect();
+        let keys = Keys {
+            partition: ordered_value(&partition_by, &end, false),
+            order: ordered_value(&order_by, &end, false),
+            rows,
+            with_ties,
+        };
+        let metrics = OperatorMetrics::new(format!("First {rows} of each partition"));
+        let memory = query.memory.scoped(metrics.memory().clone());
+        Ok(Arc::new(Self { keys, memory, metrics }))
+    }
+}
+
+impl Transform for FirstRows {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(FirstRowsWorker {
+            keys: self.keys.clone(),
+            bounds: Some(Bounds::new(&self.memory)?),
+            tried: 0,
+            dropped: 0,
+        }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Reduces
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+struct FirstRowsWorker {
+    keys: Keys,
+    /// `None` once it wasn't worth it.
+    bounds: Option<Bounds>,
+    /// Rows of the current trial, and how many of them were dropped.
+    tried: usize,
+    dropped: usize,
+}
+
+impl TransformWorker for FirstRowsWorker {
+    fn push(&mut self, mut chunk: Chunk) -> Result<TransformVerdict> {
+        let Some(bounds) = &mut self.bounds else { return Ok(TransformVerdict::LastChunk(chunk)) };
+        let partitions = self.keys.partition.evaluate(&chunk)?.to_flat();
+        let orders = self.keys.order.evaluate(&chunk)?.to_flat();
+        let (partitions, orders) = (partitions.strings(), orders.strings());
+        let mut kept = Vec::with_capacity(chunk.len());
+        for row in 0..chunk.len() {
+            if bounds.may_be_first(&self.keys, partitions.get(row), orders.get(row)) {
+                kept.push(row as u32);
+            }
+        }
+        self.tried += chunk.len();
+        self.dropped += chunk.len() - kept.len();
+        if self.tried >= TRIAL_ROWS {
+            if (self.dropped as f64) < self.tried as f64 * DROPPED_SHARE_MIN {
+                self.bounds = None;
+            }
+            (self.tried, self.dropped) = (0, 0);
+        }
+        if kept.is_empty() {
+            return Ok(TransformVerdict::NeedInput);
+        }
+        if kept.len() < chunk.len() {
+            chunk.select(&kept);
+        }
+        Ok(TransformVerdict::LastChunk(chunk))
+    }
+}
+
+/// The smallest orders of partitions, as many as are first rows; the largest of these is at hand.
+struct Bounds {
+    partitions: HashMap<Box<[u8]>, BinaryHeap<Box<[u8]>>>,
+    bytes: usize,
+    reservation: Reservation,
+}
+
+impl Bounds {
+    fn new(memory: &BufferManager) -> Result<Self> {
+        Ok(Self { partitions: HashMap::new(), bytes: 0, reservation: memory.reserve(0, MemoryTag::Sort)? })
+    }
+
+    /// False if so many rows of the partition come before this one. A row that isn't remembered for lack of room makes
+    /// later ones pass that needn't.
+    fn may_be_first(&mut self, keys: &Keys, partition: &[u8], order: &[u8]) -> bool {
+        let Some(smallest) = self.partitions.get_mut(partition) else {
+            if grow(&mut self.bytes, &mut self.reservation, partition.len() + order.len() + 2 * BOUND_BYTES) {
+                self.partitions.insert(partition.into(), BinaryHeap::from([order.into()]));
+            }
+            return true;
+        };
+        if smallest.len() < keys.rows {
+            if grow(&mut self.bytes, &mut self.reservation, order.len() + BOUND_BYTES) {
+                smallest.push(order.into());
+            }
+            return true;
+        }
+        let Some(mut largest) = smallest.peek_mut() else { return true };
+        if order >= &**largest {
+            return keys.with_ties && order == &**largest;
+        }
+        let more = order.len().saturating_sub(largest.len());
+        if grow(&mut self.bytes, &mut self.reservation, more) {
+            *largest = order.into();
+        }
+        true
+    }
+}
+
+/// Is there room for so many bytes more?
+fn grow(bytes: &mut usize, reservation: &mut Reservation, more: usize) -> bool {
+    let wanted = *bytes + more;
+    let fits = wanted <= reservation.bytes()
+        || wanted <= BOUNDS_BYTES_MAX && reservation.resize(wanted.next_multiple_of(GROWTH_BYTES)).is_ok();
+    *bytes += if fits { more } else { 0 };
+    fits
+}
