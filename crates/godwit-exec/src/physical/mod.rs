@@ -17,6 +17,7 @@
 mod aggregate;
 mod aggregate_call;
 mod compress;
+mod invariant;
 mod join;
 mod join_conditions;
 mod limit;
@@ -39,13 +40,13 @@ mod values;
 mod window;
 mod window_call;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, PlanContext};
 use godwit_optimize::Estimates;
-use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan, SharedId};
+use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan};
 
 use crate::QueryContext;
 use crate::explain::ExplainNode;
@@ -53,7 +54,7 @@ use crate::key_filter::KeyFilter;
 use crate::pipeline::Sink;
 use pipelines::{Branch, JoinTable, Pipelines};
 use recursive::Round;
-use shared::SharedResult;
+use shared::{Kept, SharedResult};
 use stream::Stream;
 
 pub use pipelines::PhysicalPlan;
@@ -77,6 +78,7 @@ pub fn plan_query(
         shared: HashMap::new(),
         subqueries: HashMap::new(),
         rounds: Vec::new(),
+        invariant: Arc::default(),
     };
     let columns: Vec<ColumnId> = plan.output.iter().map(|output| output.column).collect();
     let mut stream = planner.plan_node(root, Needs::columns(columns.iter().copied().collect()))?;
@@ -93,12 +95,14 @@ struct PhysicalPlanner<'a> {
     estimates: Estimates,
     context: PlanContext,
     pipelines: Pipelines,
-    /// The shared plans that were met.
-    shared: HashMap<SharedId, SharedResult>,
+    /// What is computed once, as far as it was met.
+    shared: HashMap<Kept, SharedResult>,
     /// The pipelines that compute a scalar subquery, by its number.
     subqueries: HashMap<usize, Vec<usize>>,
     /// The recursions in whose steps this is, the innermost last.
     rounds: Vec<Round>,
+    /// What is kept from round to round of the innermost.
+    invariant: Arc<HashSet<Kept>>,
 }
 
 /// What a parent wants of a node's rows.
@@ -150,6 +154,13 @@ impl Needs {
 
 impl PhysicalPlanner<'_> {
     fn plan_node(&mut self, id: NodeId, needs: Needs) -> Result<Stream> {
+        match self.invariant.contains(&Kept::Node(id)) {
+            true => self.plan_kept(id, &needs),
+            false => self.plan_anew(id, needs),
+        }
+    }
+
+    fn plan_anew(&mut self, id: NodeId, needs: Needs) -> Result<Stream> {
         let plan = self.plan;
         let mut stream = match plan.node(id) {
             Node::Values(values) => self.plan_values(values, &needs)?,

@@ -1,19 +1,23 @@
 //! Recursive common table expressions.
 //!
 //! The rows of all rounds have the natural types of their columns: what a round's values are proven to be says nothing of the
-//! next one's. The step is planned when a round runs, over the rows that are known then.
+//! next one's. The step is planned when a round runs, over the rows that are known then. What is the same in all rounds
+//! (invariant.rs) is computed by the first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use datafusion_common::ScalarValue;
 use godwit_common::Result;
-use godwit_expression::{Expression, column_type};
+use godwit_expression::{Expression, PlanContext, column_type};
 use godwit_optimize::Estimates;
 use godwit_plan::{ColumnId, Expr, ExprKind, NodeId, Plan, Recursive};
 use godwit_vector::RowType;
+use parking_lot::Mutex;
 
+use super::invariant::invariants;
 use super::lower::equality_key;
+use super::shared::{Kept, SharedResult};
 use super::stored::{CompressedColumns, as_stored, nested_columns};
 use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner, Pipelines};
@@ -59,14 +63,17 @@ impl PhysicalPlanner<'_> {
             kept: kept.clone(),
             query: query.clone(),
             rounds: self.rounds.clone(),
+            invariant: Arc::new(invariants(self.plan, recursive.step.0)),
+            results: Mutex::default(),
         };
         let context = self.context.again();
         // What the step is can be shown, and told to be unsupported, before there is a round.
-        let (_, _, mut shown) = step.plan(&first, &context)?;
+        let mut shown = step.plan(&first, &context)?.explain;
         shown.role = Some("step");
         let plan_round = move |rows: &Arc<SharedRows>| {
-            let (pipelines, next, _) = step.plan(rows, &context)?;
-            Ok((pipelines, next))
+            let round = step.plan(rows, &context)?;
+            step.keep(round.results);
+            Ok((round.pipelines, round.rows))
         };
         let wanted: Vec<usize> =
             (0..recursive.columns.len()).filter(|&at| needs.columns.contains(recursive.columns[at])).collect();
@@ -162,15 +169,25 @@ struct Step {
     query: Arc<QueryContext>,
     /// Of the recursions around.
     rounds: Vec<Round>,
+    /// What is the same in all rounds.
+    invariant: Arc<HashSet<Kept>>,
+    /// Its rows, once a round has been started that computes them.
+    results: Mutex<HashMap<Kept, SharedResult>>,
+}
+
+/// A round that can be run.
+struct PlannedRound {
+    pipelines: Vec<Pipeline>,
+    /// Where they leave their rows.
+    rows: Arc<SharedRows>,
+    explain: ExplainNode,
+    /// What they keep, and what they read of earlier rounds.
+    results: HashMap<Kept, SharedResult>,
 }
 
 impl Step {
-    /// The pipelines of a round over these rows, where they leave theirs, and what they are.
-    fn plan(
-        &self,
-        rows: &Arc<SharedRows>,
-        context: &godwit_expression::PlanContext,
-    ) -> Result<(Vec<Pipeline>, Arc<SharedRows>, ExplainNode)> {
+    /// A round over these rows.
+    fn plan(&self, rows: &Arc<SharedRows>, context: &PlanContext) -> Result<PlannedRound> {
         let round = Round { of: self.of, rows: rows.clone(), kept: self.kept.clone() };
         let mut planner = PhysicalPlanner {
             plan: &self.plan,
@@ -178,12 +195,19 @@ impl Step {
             estimates: Estimates::new(&self.plan),
             context: context.again(),
             pipelines: Pipelines::default(),
-            shared: HashMap::new(),
+            shared: self.results.lock().clone(),
             subqueries: HashMap::new(),
             rounds: self.rounds.iter().cloned().chain([round]).collect(),
+            invariant: self.invariant.clone(),
         };
-        let (stream, next) = planner.round(&self.step, &self.kept)?;
-        let (_, explain) = planner.close(stream, next.sink());
-        Ok((planner.pipelines.finish(), next, explain))
+        let (stream, rows) = planner.round(&self.step, &self.kept)?;
+        let (_, explain) = planner.close(stream, rows.sink());
+        Ok(PlannedRound { pipelines: planner.pipelines.finish(), rows, explain, results: planner.shared })
+    }
+
+    /// Keeps for later rounds what is the same in them. They start when the round that computes it has ended.
+    fn keep(&self, results: HashMap<Kept, SharedResult>) {
+        let kept = results.into_iter().filter(|(kept, _)| self.invariant.contains(kept));
+        *self.results.lock() = kept.map(|(kept, result)| (kept, result.complete())).collect();
     }
 }

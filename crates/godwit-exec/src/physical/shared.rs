@@ -1,4 +1,5 @@
-//! Shared plans: their rows are computed once, kept in pages, and read by each use.
+//! Shared plans: their rows are computed once, kept in pages, and read by each use; so are those of what is the same in all
+//! rounds of a recursion.
 //!
 //! What is worth sharing was decided before: a [`godwit_plan::Use`] that is there is one that is kept.
 
@@ -16,7 +17,16 @@ use super::{Branch, Needs, PhysicalPlanner};
 use crate::explain::ExplainNode;
 use crate::shared_rows::SharedRows;
 
-/// The rows of a shared plan.
+/// What is computed once though it is read several times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kept {
+    /// A shared plan.
+    Shared(SharedId),
+    /// A part of a recursion's step.
+    Node(NodeId),
+}
+
+/// Rows that are kept.
 #[derive(Clone)]
 pub(super) struct SharedResult {
     rows: Arc<SharedRows>,
@@ -29,16 +39,36 @@ pub(super) struct SharedResult {
     compressed: CompressedColumns,
 }
 
+impl SharedResult {
+    /// The same rows, read by other pipelines after those that compute them have ended.
+    pub(super) fn complete(self) -> Self {
+        Self { pipelines: Vec::new(), ..self }
+    }
+}
+
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_use(&mut self, shared: &Use, needs: &Needs) -> Result<Stream> {
-        let below = match self.shared.contains_key(&shared.shared) {
-            true => None,
-            false => Some(self.compute_shared(shared.shared)?),
-        };
-        let result = self.shared[&shared.shared].clone();
+        let (result, below) = self.kept(Kept::Shared(shared.shared))?;
         let wanted = shared.columns.iter().filter(|(fresh, _)| needs.columns.contains(*fresh));
         let (fresh, inner): (Vec<ColumnId>, Vec<ColumnId>) = wanted.copied().unzip();
         self.read_shared(&result, &fresh, &inner, below)
+    }
+
+    /// The rows of a node that is the same in all rounds of a recursion.
+    pub(super) fn plan_kept(&mut self, id: NodeId, needs: &Needs) -> Result<Stream> {
+        let (result, below) = self.kept(Kept::Node(id))?;
+        let columns: Vec<ColumnId> =
+            result.columns.iter().copied().filter(|&column| needs.columns.contains(column)).collect();
+        self.read_shared(&result, &columns, &columns, below)
+    }
+
+    /// The rows of what is computed once, and, if that is yet to be done, what computes them.
+    fn kept(&mut self, kept: Kept) -> Result<(SharedResult, Option<ExplainNode>)> {
+        let below = match self.shared.contains_key(&kept) {
+            true => None,
+            false => Some(self.compute_kept(kept)?),
+        };
+        Ok((self.shared[&kept].clone(), below))
     }
 
     /// Reads the columns `inner` of rows that are kept, under the ids `fresh`.
@@ -63,10 +93,13 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    fn compute_shared(&mut self, shared: SharedId) -> Result<ExplainNode> {
-        let root = self.plan.shared(shared).root;
+    fn compute_kept(&mut self, kept: Kept) -> Result<ExplainNode> {
+        let root = match kept {
+            Kept::Shared(shared) => self.plan.shared(shared).root,
+            Kept::Node(id) => id,
+        };
         let columns: ColumnSet = self.plan.output_set(root);
-        let mut stream = self.plan_node(root, Needs::columns(columns.clone()))?;
+        let mut stream = self.plan_anew(root, Needs::columns(columns.clone()))?;
         let compressed = self.compress_kept_rows(root, &mut stream, &columns)?;
         if stream.columns.is_empty() {
             // Rows have a column at least.
@@ -75,10 +108,14 @@ impl PhysicalPlanner<'_> {
         }
         let physical: Vec<_> = stream.row_type.iter().map(|column| column.physical).collect();
         let name = format!("SharedRows {}", self.shared.len() + 1);
-        let rows = SharedRows::new(&physical, self.query, name)?;
+        let rows = match self.rounds.is_empty() {
+            true => SharedRows::new(&physical, self.query, name)?,
+            // Later rounds may read them.
+            false => SharedRows::kept(&physical, self.query, name)?,
+        };
         let (columns, stored) = (stream.columns.clone(), stream.row_type.clone());
         let (pipelines, below) = self.close(stream, rows.sink());
-        self.shared.insert(shared, SharedResult { rows, pipelines, columns, stored, compressed });
+        self.shared.insert(kept, SharedResult { rows, pipelines, columns, stored, compressed });
         Ok(below)
     }
 

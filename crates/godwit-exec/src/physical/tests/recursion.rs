@@ -1,15 +1,19 @@
 //! Recursive common table expressions.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use godwit_common::ErrorKind;
 use godwit_plan::{
-    Aggregate, Arithmetic, ColumnId, Comparison, Expr, ExprKind, Node, NodeId, Plan, Project, Recursive,
+    Aggregate, Arithmetic, ColumnId, Comparison, Expr, ExprKind, JoinKind, Node, NodeId, Plan, Project, Recursive,
+    Sample, SampleSize, SharedPlan, Use,
 };
 use godwit_reference::MemoryTable;
 use godwit_types::{SqlType, Value};
 
+use super::super::invariant::invariants;
+use super::super::shared::Kept;
 use super::{Builder, check, engine_rows, explained, int, query};
 use crate::testing::World;
 
@@ -97,6 +101,69 @@ fn the_step_is_shown() {
     let root = recursive(&mut builder, &table(1, 1, 1), true, |value| value, |value| is_less(value, 0));
     let text = explained(&builder.finish(root), &query());
     assert!(text.contains("Recursion") && text.contains("step") && text.contains("Filter n < 0"), "{text}");
+}
+
+/// `WITH RECURSIVE r AS (SELECT n, s FROM t UNION ALL SELECT r.n + 1, r.s FROM r JOIN g ON r.n = g.n)`, where g is a node
+/// over another table that `of_table` makes. The plan, the step and that node.
+fn joined(of_table: impl Fn(&mut Builder, NodeId) -> NodeId) -> (Plan, NodeId, NodeId) {
+    let mut builder = Builder::default();
+    let base = builder.scan(&table(3, 1, 5));
+    let base_columns = builder.0.outputs(base);
+    let copies = |builder: &mut Builder| base_columns.iter().map(|&column| builder.0.copy_column(column)).collect();
+    let (columns, of_round): (Vec<ColumnId>, Vec<ColumnId>) = (copies(&mut builder), copies(&mut builder));
+    let working = builder.0.add_column("r", SqlType::Integer, false);
+    let read = builder.0.add(Node::WorkingRows { of: working, columns: of_round });
+    let rows = (0..6).map(|number| vec![int(number)]).collect();
+    let others = builder.scan(&Arc::new(MemoryTable::new("o", &[("n", SqlType::Integer)], rows)));
+    let group = of_table(&mut builder, others);
+    let (left, right) = (builder.columns(read), builder.columns(group));
+    let equal = Expr::compare(Comparison::Equal, left[0].clone(), right[0].clone());
+    let input = builder.join(JoinKind::Inner, read, group, vec![equal]);
+    let next = builder.0.add_column("n", SqlType::Integer, true);
+    let text = left[1].as_column().unwrap();
+    let made = vec![(next, arithmetic(Arithmetic::Add, left[0].clone(), 1)), (text, left[1].clone())];
+    let step = builder.0.add(Node::Project(Project { input, columns: made }));
+    let (base, recursion_step) = ((base, base_columns), (step, vec![next, text]));
+    let recursive = Recursive { working, columns, base, step: recursion_step, all: true };
+    let root = builder.0.add(Node::Recursive(recursive));
+    (builder.finish(root), step, group)
+}
+
+/// Each number once.
+fn grouped(builder: &mut Builder, input: NodeId) -> NodeId {
+    let number = builder.columns(input).remove(0);
+    let keys = vec![(number.as_column().unwrap(), number)];
+    let aggregate = Aggregate { input, keys, sets: None, grouping_id: None, aggregates: Vec::new() };
+    builder.0.add(Node::Aggregate(aggregate))
+}
+
+#[test]
+fn what_is_the_same_in_all_rounds_is_kept() {
+    let (plan, step, group) = joined(grouped);
+    assert_eq!(invariants(&plan, step), HashSet::from([Kept::Node(group)]));
+    check(&plan);
+
+    let (plan, step, group) = joined(|builder, input| {
+        let root = grouped(builder, input);
+        let inner = builder.0.outputs(root)[0];
+        let own = builder.0.copy_column(inner);
+        let shared = builder.0.add_shared(SharedPlan { name: "g".to_owned(), root, materialized: None });
+        builder.0.add(Node::Use(Use { shared, columns: vec![(own, inner)] }))
+    });
+    let Node::Use(used) = plan.node(group) else { panic!("{}", plan.display()) };
+    assert_eq!(invariants(&plan, step), HashSet::from([Kept::Shared(used.shared)]));
+    check(&plan);
+    assert!(explained(&plan, &query()).contains("SharedRows"));
+
+    // The rows of a table are read again; a sample is another one in each round.
+    let (plan, step, _) = joined(|_, input| input);
+    assert_eq!(invariants(&plan, step), HashSet::new());
+    check(&plan);
+    let (plan, step, _) = joined(|builder, input| {
+        let input = builder.0.add(Node::Sample(Sample { input, size: SampleSize::Rows(3), seed: None }));
+        grouped(builder, input)
+    });
+    assert_eq!(invariants(&plan, step), HashSet::new());
 }
 
 #[test]
