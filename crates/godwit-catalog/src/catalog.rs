@@ -21,7 +21,31 @@ pub struct Catalog {
     entries: RwLock<Arc<Entries>>,
 }
 
-type Entries = BTreeMap<String, CatalogEntry>;
+#[derive(Debug, Clone, Default)]
+struct Entries {
+    by_name: BTreeMap<String, CatalogEntry>,
+    /// Another one whenever an entry comes, goes, or becomes more than another version of its table.
+    definitions: Arc<Definitions>,
+}
+
+/// What the entries are but for the rows of tables, told apart by its address.
+#[derive(Debug, Default)]
+struct Definitions;
+
+impl Entries {
+    fn insert(&mut self, key: String, entry: CatalogEntry) {
+        let before = self.by_name.get(&key);
+        if !before.is_some_and(|before| before.has_same_definition(&entry)) {
+            self.definitions = Arc::default();
+        }
+        self.by_name.insert(key, entry);
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.by_name.remove(key);
+        self.definitions = Arc::default();
+    }
+}
 
 /// What a name stands for.
 #[derive(Debug, Clone)]
@@ -38,6 +62,16 @@ pub enum CatalogEntry {
     Sequence(Arc<Sequence>),
     /// A schema other than main, under its [`schema_key`].
     Schema(Arc<SchemaDefinition>),
+}
+
+impl CatalogEntry {
+    /// True if both are versions of one table that nobody has altered in between.
+    fn has_same_definition(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Table(a), Self::Table(b)) => a.has_same_definition(b),
+            _ => false,
+        }
+    }
 }
 
 /// A schema. What is in it is known by its name.
@@ -86,7 +120,7 @@ impl Catalog {
 
     /// The entry of that name.
     pub fn get(&self, name: &str) -> Option<CatalogEntry> {
-        self.entries.read().get(&name.to_lowercase()).cloned()
+        self.entries.read().by_name.get(&name.to_lowercase()).cloned()
     }
 
     /// Adds a table under its own name, replacing a table or view of that name if `or_replace`.
@@ -111,6 +145,11 @@ impl Catalog {
         Arc::ptr_eq(&self.entries.read().clone(), &other.entries.read())
     }
 
+    /// True if the entries of both mean the same to whoever binds a statement: only rows of tables may differ.
+    pub fn has_same_definitions(&self, other: &Catalog) -> bool {
+        Arc::ptr_eq(&self.entries.read().definitions.clone(), &other.entries.read().definitions)
+    }
+
     /// Replaces or removes entries, all at once.
     pub fn put_all(&self, changes: impl IntoIterator<Item = (String, Option<CatalogEntry>)>) {
         let mut entries = self.entries.write();
@@ -119,14 +158,14 @@ impl Catalog {
             match entry {
                 Some(entry) => entries.insert(name.to_lowercase(), entry),
                 None => entries.remove(&name.to_lowercase()),
-            };
+            }
         }
     }
 
     /// Removes a table; an error if there is none of that name.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let mut entries = self.entries.write();
-        match entries.get(&name.to_lowercase()) {
+        match entries.by_name.get(&name.to_lowercase()) {
             Some(CatalogEntry::Table(_)) => {
                 Arc::make_mut(&mut entries).remove(&name.to_lowercase());
                 Ok(())
@@ -141,7 +180,7 @@ impl Catalog {
     /// Removes a view; an error if there is none of that name.
     pub fn drop_view(&self, name: &str) -> Result<()> {
         let mut entries = self.entries.write();
-        match entries.get(&name.to_lowercase()) {
+        match entries.by_name.get(&name.to_lowercase()) {
             Some(CatalogEntry::View(_)) => {
                 Arc::make_mut(&mut entries).remove(&name.to_lowercase());
                 Ok(())
@@ -153,7 +192,7 @@ impl Catalog {
 
     /// The names of all schemas.
     pub fn schemas(&self) -> Vec<String> {
-        let others = self.entries.read().keys().filter_map(|key| schema_of_key(key)).collect::<Vec<_>>();
+        let others = self.entries.read().by_name.keys().filter_map(|key| schema_of_key(key)).collect::<Vec<_>>();
         std::iter::once(SCHEMA.to_owned()).chain(others).collect()
     }
 
@@ -164,13 +203,13 @@ impl Catalog {
 
     /// All entries, by name.
     pub fn entries(&self) -> Vec<(String, CatalogEntry)> {
-        self.entries.read().iter().map(|(name, entry)| (name.clone(), entry.clone())).collect()
+        self.entries.read().by_name.iter().map(|(name, entry)| (name.clone(), entry.clone())).collect()
     }
 
     fn create(&self, name: &str, entry: CatalogEntry, or_replace: bool) -> Result<()> {
         let mut entries = self.entries.write();
         let key = name.to_lowercase();
-        match (entries.get(&key), &entry) {
+        match (entries.by_name.get(&key), &entry) {
             (Some(CatalogEntry::Table(_)), CatalogEntry::View(_)) => {
                 Err(Error::user(format!("{name} is a table already")).with_hint("choose another name for the view"))
             }
@@ -194,13 +233,8 @@ impl Catalog {
 }
 
 /// The error that there is no such name among the entries of a kind.
-fn missing(
-    kind: &str,
-    name: &str,
-    entries: &BTreeMap<String, CatalogEntry>,
-    is_of_kind: impl Fn(&CatalogEntry) -> bool,
-) -> Error {
-    let names = entries.iter().filter(|(_, entry)| is_of_kind(entry)).map(|(name, _)| name.as_str());
+fn missing(kind: &str, name: &str, entries: &Entries, is_of_kind: impl Fn(&CatalogEntry) -> bool) -> Error {
+    let names = entries.by_name.iter().filter(|(_, entry)| is_of_kind(entry)).map(|(name, _)| name.as_str());
     let error = Error::user(format!("no {kind} named {name}"));
     match nearest(name, names) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 
 use crate::names::{ObjectName, SCHEMA, WrittenName, full_name, macro_key, nearest, split_name, type_key};
-use crate::{Catalog, CatalogEntry, MacroDefinition, TakenNumbers, TypeDefinition};
+use crate::{Catalog, CatalogEntry, MacroDefinition, TableDefinition, TakenNumbers, TypeDefinition};
 
 /// The database of a connection's temporary tables.
 pub const TEMPORARY: &str = "temp";
@@ -98,6 +98,25 @@ impl Namespace {
             && both.all(|(own, others)| own.0 == others.0 && own.1.is_same(&others.1))
             && self.path == other.path
             && self.sees_temporary == other.sees_temporary
+    }
+
+    /// True if all names mean the same as in another namespace, but for the rows of tables.
+    pub fn has_same_definitions(&self, other: &Self) -> bool {
+        let mut both = self.databases.iter().zip(&other.databases);
+        self.databases.len() == other.databases.len()
+            && both.all(|(own, others)| own.0 == others.0 && own.1.has_same_definitions(&others.1))
+            && self.path == other.path
+            && self.sees_temporary == other.sees_temporary
+    }
+
+    /// The name of a table that is given as one of its versions; `None` if no database has that version.
+    pub fn name_of(&self, table: &Arc<TableDefinition>) -> Option<ObjectName> {
+        let is_there = |catalog: &Catalog| match catalog.get(&table.name) {
+            Some(CatalogEntry::Table(known)) => Arc::ptr_eq(&known, table),
+            _ => false,
+        };
+        let (database, _) = self.databases.iter().find(|(_, catalog)| is_there(catalog))?;
+        Some(ObjectName { database: database.clone(), name: table.name.clone() })
     }
 
     /// What a name stands for.

@@ -66,6 +66,12 @@ impl TableDefinition {
         self.writable.as_ref().map(|writable| writable.rules())
     }
 
+    /// True if both are versions of one table that nobody has altered in between.
+    pub fn has_same_definition(&self, other: &Self) -> bool {
+        // Versions of one history share their rules.
+        self.rules().zip(other.rules()).is_some_and(|(own, others)| std::ptr::eq(own, others))
+    }
+
     /// A table; strings and binaries of the schema become view types, the only ones that plans carry.
     pub fn new(
         name: impl Into<String>,

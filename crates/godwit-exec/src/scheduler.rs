@@ -74,8 +74,11 @@ impl WorkerPool {
         self.threads.len()
     }
 
-    /// Starts a query. `on_done` is called once, by a worker, when the last task has ended and the pipelines, with all
-    /// that they held, are gone.
+    /// Starts a query. `on_done` is called once, by a worker or the calling thread, when the last task has ended and the
+    /// pipelines, with all that they held, are gone.
+    ///
+    /// A query of one pipeline, with work for one task, begins on the calling thread: to wake a worker, and to be woken by
+    /// it, takes longer than a small query. What isn't done after a quantum, or has to wait, goes on in the pool.
     pub fn run(
         &self,
         query: Arc<QueryContext>,
@@ -83,7 +86,10 @@ impl WorkerPool {
         on_done: impl FnOnce(Result<()>) + Send + 'static,
     ) {
         let run = QueryRun::new(self.shared.clone(), query, pipelines, Box::new(on_done));
-        run.launch_ready();
+        match run.pipelines.len() {
+            1 => run.begin_here(),
+            _ => run.launch_ready(),
+        }
     }
 }
 
@@ -215,7 +221,18 @@ impl QueryRun {
         }
     }
 
-    /// Starts the source and makes the tasks.
+    /// Launches the only pipeline on this thread.
+    fn begin_here(self: Arc<Self>) {
+        assert!(self.pipelines[0].depends_on.is_empty(), "there is no other pipeline to wait for");
+        {
+            let mut progress = self.progress.lock();
+            progress.states[0] = State::Running { tasks_left: 1 };
+            progress.running = 1;
+        }
+        self.launch(0);
+    }
+
+    /// Starts the source and makes the tasks. A single one begins here.
     fn launch(self: Arc<Self>, index: usize) {
         let pipeline = &self.pipelines[index];
         let started = catch_unwind(AssertUnwindSafe(|| {
@@ -227,8 +244,10 @@ impl QueryRun {
         match started {
             Ok(tasks) => {
                 self.progress.lock().states[index] = State::Running { tasks_left: tasks };
-                for task in PipelineTask::for_pipeline(&self, index, tasks) {
-                    self.pool.push(Job::Task(Box::new(task)));
+                let made = PipelineTask::for_pipeline(&self, index, tasks).map(Box::new);
+                match tasks {
+                    1 => made.for_each(|task| self.pool.step(task)),
+                    _ => made.for_each(|task| self.pool.push(Job::Task(task))),
                 }
             }
             Err(error) => self.task_ended(index, Err(error)),

@@ -94,11 +94,16 @@ pub fn scalar_to_integer(scalar: &ScalarValue) -> Option<i128> {
 /// The scalar of type `logical` whose value inside is `value`: the inverse of [`scalar_to_integer`]. `None` if the type
 /// has no such values or `value` doesn't fit.
 pub fn scalar_from_integer(value: i128, logical: &DataType) -> Option<ScalarValue> {
-    if let DataType::Decimal128(precision, scale) = logical {
-        return Some(ScalarValue::Decimal128(Some(value), *precision, *scale));
-    }
-    if *logical == DataType::Boolean {
-        return matches!(value, 0 | 1).then_some(ScalarValue::Boolean(Some(value == 1)));
+    // Bounds of row groups are made of these for each scan: they need no array.
+    match logical {
+        DataType::Decimal128(precision, scale) => {
+            return Some(ScalarValue::Decimal128(Some(value), *precision, *scale));
+        }
+        DataType::Boolean => return matches!(value, 0 | 1).then_some(ScalarValue::Boolean(Some(value == 1))),
+        DataType::Int32 => return i32::try_from(value).ok().map(|value| ScalarValue::Int32(Some(value))),
+        DataType::Int64 => return i64::try_from(value).ok().map(|value| ScalarValue::Int64(Some(value))),
+        DataType::Date32 => return i32::try_from(value).ok().map(|value| ScalarValue::Date32(Some(value))),
+        _ => {}
     }
     let physical = PhysicalType::natural(logical).ok()?;
     if !(ValueRange { min: value, max: value }).fits(physical) {

@@ -29,6 +29,12 @@ pub fn scalar_of_value(value: &Value, ty: &SqlType) -> Result<ScalarValue> {
             ScalarValue::Decimal128(Some(*value), *precision, scale)
         }
         (Value::Integer(value), SqlType::HugeInt) => of_type(*value),
+        (Value::Integer(value), SqlType::Integer) => {
+            ScalarValue::Int32(Some(i32::try_from(*value).map_err(|_| misfit(*value, ty))?))
+        }
+        (Value::Integer(value), SqlType::BigInt) => {
+            ScalarValue::Int64(Some(i64::try_from(*value).map_err(|_| misfit(*value, ty))?))
+        }
         (Value::Integer(position), SqlType::Enum(_)) => text(&format_value(&Value::Integer(*position), ty)),
         (Value::Integer(value), _) => of_type(*value).cast_to(&data_type).map_err(|_| misfit(*value, ty))?,
         (Value::Float(value), SqlType::Real) => ScalarValue::Float32(Some(*value as f32)),

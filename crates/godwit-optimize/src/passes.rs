@@ -133,13 +133,15 @@ pub struct OptimizerSettings<'a> {
     pub disabled: Passes,
     /// Who chooses the order of joins.
     pub join_order: JoinOrder,
+    /// The bounds that statistics prove hold. They don't for a plan that will run over later versions of its tables.
+    pub trust_ranges: bool,
     /// Asked between passes and inside of loops; fails when the statement is cancelled.
     pub check: &'a dyn Fn() -> Result<()>,
 }
 
 impl Default for OptimizerSettings<'_> {
     fn default() -> Self {
-        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), check: &|| Ok(()) }
+        Self { disabled: Passes::NONE, join_order: JoinOrder::default(), trust_ranges: true, check: &|| Ok(()) }
     }
 }
 

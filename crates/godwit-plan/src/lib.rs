@@ -24,6 +24,7 @@ mod column_set;
 mod expr;
 mod function;
 mod ids;
+mod instance;
 mod node;
 mod plan;
 mod print;

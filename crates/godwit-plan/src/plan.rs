@@ -197,6 +197,13 @@ impl Plan {
         roots.map(|root| levels[root.index()]).collect()
     }
 
+    /// The same plan of other nodes, each with the id of the one that it is made of.
+    pub(crate) fn map_nodes(&self, map: impl FnMut(Node) -> Node) -> Plan {
+        let mut plan = self.clone();
+        plan.nodes = plan.nodes.into_iter().map(map).collect();
+        plan
+    }
+
     /// What its scans read, of nodes that are no longer reached, too.
     pub fn relations(&self) -> impl Iterator<Item = &Arc<dyn Relation>> {
         self.nodes.iter().filter_map(|node| match node {

@@ -107,3 +107,22 @@ fn right_semi_joins_have_the_columns_of_their_right_side() {
         assert_eq!(plan.nullable_columns(join), [b].into_iter().collect());
     }
 }
+
+#[test]
+fn values_take_the_places_of_parameters() {
+    let mut plan = Plan::new();
+    let (input, a) = rows(&mut plan, "a");
+    let parameter = plan.parameter("1");
+    plan.parameter_info_mut(parameter).ty = SqlType::Integer;
+    let is = |ty| Expr::new(ExprKind::Parameter(parameter), ty, true);
+    let conditions = vec![
+        Expr::compare(Comparison::Equal, column(&plan, a), is(SqlType::Integer)),
+        Expr::compare(Comparison::Equal, column(&plan, a), is(SqlType::BigInt)),
+    ];
+    let filter = plan.add(Node::Filter { input, conditions });
+    plan.root = Some(filter);
+    let bound = plan.with_values(&[godwit_types::Value::Integer(7)]);
+    let Node::Filter { conditions, .. } = bound.node(filter) else { panic!("ids stay") };
+    let is_parameter = |condition: &Expr| condition.any(|part| matches!(part.kind, ExprKind::Parameter(_)));
+    assert_eq!(conditions.iter().map(is_parameter).collect::<Vec<_>>(), [false, true], "a use as another type stays");
+}

@@ -25,6 +25,8 @@ pub struct Planner {
     pub(crate) join_order: JoinOrder,
     /// Types of the first parameters, by number.
     parameter_types: Vec<SqlType>,
+    /// Plans may run over later versions of the tables that they are made for.
+    pub(crate) outlives_rows: bool,
     /// Fails once the statement is cancelled.
     pub(crate) interrupt: Interrupt,
     /// What writes in the statement's WITH return, by their places.
@@ -48,6 +50,7 @@ impl Planner {
             functions: TableFunctions::default(),
             join_order: JoinOrder::default(),
             parameter_types: Vec::new(),
+            outlives_rows: false,
             interrupt: uninterrupted(),
             written: Vec::new(),
         }
@@ -65,7 +68,16 @@ impl Planner {
     pub fn on(&self, namespace: Namespace) -> Self {
         let (resolver, functions) = (self.resolver.clone(), self.functions.clone());
         let (join_order, interrupt) = (self.join_order, self.interrupt.clone());
-        Self { namespace, resolver, functions, join_order, parameter_types: Vec::new(), interrupt, written: Vec::new() }
+        Self {
+            namespace,
+            resolver,
+            functions,
+            join_order,
+            parameter_types: Vec::new(),
+            outlives_rows: false,
+            interrupt,
+            written: Vec::new(),
+        }
     }
 
     /// The same planner with joins in another order.
@@ -91,6 +103,13 @@ impl Planner {
     #[must_use]
     pub fn with_parameter_types(mut self, types: &[SqlType]) -> Self {
         self.parameter_types = types.to_vec();
+        self
+    }
+
+    /// The same planner for plans that stay right when rows come and go, as long as no definition changes.
+    #[must_use]
+    pub fn outliving_rows(mut self) -> Self {
+        self.outlives_rows = true;
         self
     }
 

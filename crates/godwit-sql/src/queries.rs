@@ -45,7 +45,9 @@ impl Planner {
         }
         with_stack(levels.iter().sum(), || {
             let (join_order, check) = (self.join_order, &*self.interrupt);
-            let settings = OptimizerSettings { join_order, check: &|| check(), ..OptimizerSettings::default() };
+            let trust_ranges = !self.outlives_rows;
+            let settings =
+                OptimizerSettings { join_order, trust_ranges, check: &|| check(), ..OptimizerSettings::default() };
             optimize(&mut binder.plan, names.functions(), &settings)
         })?;
         Ok(Arc::new(binder.plan))

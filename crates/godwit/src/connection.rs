@@ -239,7 +239,7 @@ impl Inner {
             QueryStatement::Explain { options, plan } if options.analyze => {
                 self.analyze(sql, &plan, values, options.json)
             }
-            QueryStatement::Explain { options, plan } => self.explain(&plan, options.json),
+            QueryStatement::Explain { options, plan } => self.explain(&plan, values, options.json),
             QueryStatement::Export { folder, options } => self.export(sql, planner, &folder, &options),
         }
     }

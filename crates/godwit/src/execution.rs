@@ -8,7 +8,6 @@ use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, format_bytes, with_stack};
 use godwit_exec::pipeline::Sink;
 use godwit_exec::{CancelToken, Json, PhysicalPlan, QueryContext, ResultCollector, plan_query};
-use godwit_expression::PlanContext;
 use godwit_files::{CopySink, FileFormat};
 use godwit_functions::arrow_type;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
@@ -48,6 +47,7 @@ impl Inner {
         profile: bool,
         sink_of: impl FnOnce(&QueryContext, Arc<ResultCollector>) -> Result<Arc<dyn Sink>>,
     ) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
+        let plan = &*values.bound(plan);
         let shared = &self.database.0;
         let pool = shared.pool();
         let cancel = self.current.lock().clone();
@@ -101,14 +101,15 @@ impl Inner {
         Ok((QueryResult::running(schema, running), explain))
     }
 
-    pub(crate) fn explain(&self, plan: &Plan, json: bool) -> Result<QueryResult> {
+    pub(crate) fn explain(&self, plan: &Plan, values: &ParameterValues, json: bool) -> Result<QueryResult> {
+        let plan = &*values.bound(plan);
         let shared = &self.database.0;
         let workers = shared.pool().workers();
         let settings = self.session().query_settings(workers, false);
         let query = QueryContext::new(shared.memory.clone(), settings, CancelToken::default());
         let (collector, _stream) = ResultCollector::new(result_schema(plan)?, &query, "Result");
-        let physical =
-            with_stack(plan.levels().iter().sum(), || plan_query(plan, &query, PlanContext::default(), collector))?;
+        let context = values.context(plan)?;
+        let physical = with_stack(plan.levels().iter().sum(), || plan_query(plan, &query, context, collector))?;
         let pinned = physical.pinned_bytes(workers);
         let least = minimum_memory_limit(workers).max(minimum_memory_limit(0) + pinned);
         let PhysicalPlan { pipelines, explain } = physical;

@@ -1,18 +1,23 @@
 //! Prepared statements: parsed once, planned once while what they see stays as it is, run with values.
 //!
 //! ```text
-//! PREPARE ──► Prepared ── EXECUTE, PreparedStatement::run ──► values + plan ──► rows
-//!               │  the plan is kept while every catalog that it was made for has its entries, and the settings their values
-//!               └─ else it is made anew: a table that somebody changed is another version
+//! PREPARE ──► Prepared ── EXECUTE, PreparedStatement::run ──► plan ──► with values in place of parameters ──► rows
+//!               │
+//!               ├─ no entry of any catalog has changed: the plan as it is
+//!               ├─ rows came or went: the plan of a query, over the versions of its tables that there are now
+//!               └─ else it is made anew: definitions or settings changed, or a table has twice the rows, or half of them
 //! ```
+//!
+//! So plans that are kept rely on nothing that rows decide: they are made by [`Planner::outliving_rows`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use godwit_catalog::{Namespace, ScannedTable};
+use godwit_catalog::{CatalogEntry, Namespace, ObjectName, ScannedTable, TableDefinition};
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::PlanContext;
-use godwit_plan::{ParameterInfo, Plan};
-use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, Statement};
+use godwit_plan::{ParameterInfo, Plan, Relation};
+use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, QueryStatement, Statement};
 use godwit_types::{SqlType, Value, cast_value};
 use parking_lot::Mutex;
 
@@ -53,6 +58,27 @@ struct Kept {
     namespace: Namespace,
     join_order: JoinOrder,
     planned: Statement,
+    tables: Vec<KeptTable>,
+}
+
+/// A table that a kept plan reads.
+struct KeptTable {
+    name: ObjectName,
+    /// Its rows when joins were ordered.
+    rows: u64,
+    /// The version that is read.
+    version: Arc<TableDefinition>,
+}
+
+/// Tables of fewer rows may grow and shrink at will: any plan does.
+const SMALL_TABLE_ROWS: u64 = 2_048;
+
+impl KeptTable {
+    /// Would another plan do better for a version of so many rows?
+    fn differs_much(&self, rows: u64) -> bool {
+        let (less, more) = (self.rows.min(rows), self.rows.max(rows));
+        more > SMALL_TABLE_ROWS && more > 2 * less
+    }
 }
 
 /// The values of a plan's parameters, and what `now()` is.
@@ -67,6 +93,15 @@ impl ParameterValues {
     /// The same values at another moment.
     pub(crate) fn at(&self, now: i64) -> Self {
         Self { values: self.values.clone(), now: Some(now) }
+    }
+
+    /// A plan with these values in place of its parameters, so that the executor sees constants, and prunes by them.
+    pub(crate) fn bound<'p>(&self, plan: &'p Plan) -> Cow<'p, Plan> {
+        if self.values.is_empty() {
+            return Cow::Borrowed(plan);
+        }
+        let values: Vec<Value> = self.values.iter().map(|(value, _)| value.clone()).collect();
+        Cow::Owned(plan.with_values(&values))
     }
 
     /// What compilation needs of them.
@@ -118,7 +153,7 @@ impl Inner {
     pub(crate) fn prepared(&self, statement: ParsedStatement, types: Vec<SqlType>) -> Result<Prepared> {
         statement.check_preparable()?;
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
-        let planner = self.planner(&scope).with_parameter_types(&types);
+        let planner = self.planner(&scope).with_parameter_types(&types).outliving_rows();
         let planned = planner.plan(&statement)?;
         let parameters = planned.parameters().to_vec();
         Ok(Prepared { statement, types, parameters, kept: Mutex::new(kept(planned, &planner)) })
@@ -146,11 +181,11 @@ impl Inner {
 impl Prepared {
     /// The statement as it is to run among the names of a planner.
     fn plan(&self, planner: Planner) -> Result<(Statement, Planner)> {
-        let known = self.kept.lock().as_ref().and_then(|kept| kept.for_planner(&planner));
+        let known = self.kept.lock().as_mut().map_or(Ok(None), |kept| kept.for_planner(&planner))?;
         if let Some(planned) = known {
             return Ok((planned, planner));
         }
-        let planner = planner.with_parameter_types(&self.types);
+        let planner = planner.with_parameter_types(&self.types).outliving_rows();
         let planned = planner.plan(&self.statement)?;
         if planned.parameters() != self.parameters {
             return Err(Error::user("the types of the statement's parameters have changed since it was prepared")
@@ -187,9 +222,43 @@ impl Prepared {
 }
 
 impl Kept {
-    fn for_planner(&self, planner: &Planner) -> Option<Statement> {
-        let is_same = self.join_order == planner.join_order() && self.namespace.is_same(planner.namespace());
-        is_same.then(|| self.planned.clone())
+    /// The statement for what a planner sees; `None` if it is to be planned anew.
+    fn for_planner(&mut self, planner: &Planner) -> Result<Option<Statement>> {
+        let namespace = planner.namespace();
+        if self.join_order != planner.join_order() {
+            return Ok(None);
+        }
+        if self.namespace.is_same(namespace) {
+            return Ok(Some(self.planned.clone()));
+        }
+        let Statement::Query(QueryStatement::Rows { plan }) = &self.planned else { return Ok(None) };
+        if !self.namespace.has_same_definitions(namespace) {
+            return Ok(None);
+        }
+        let mut versions = Vec::with_capacity(self.tables.len());
+        let mut newer: Vec<(&Arc<TableDefinition>, Arc<dyn Relation>)> = Vec::new();
+        for table in &self.tables {
+            let Some(CatalogEntry::Table(version)) = namespace.get(&table.name) else { return Ok(None) };
+            if table.differs_much(version.statistics.rows) {
+                return Ok(None);
+            }
+            if !Arc::ptr_eq(&table.version, &version) {
+                newer.push((&table.version, Arc::new(ScannedTable::new(version.clone())?)));
+            }
+            versions.push(version);
+        }
+        if !newer.is_empty() {
+            let version = |relation: &Arc<dyn Relation>| {
+                let known = definition_of(&**relation);
+                let is_it = |before: &Arc<TableDefinition>| known.is_some_and(|known| Arc::ptr_eq(known, before));
+                newer.iter().find(|(before, _)| is_it(before)).map_or(relation, |(_, after)| after).clone()
+            };
+            let plan = Arc::new(plan.with_relations(version));
+            self.planned = Statement::Query(QueryStatement::Rows { plan });
+        }
+        self.tables.iter_mut().zip(versions).for_each(|(table, version)| table.version = version);
+        self.namespace = namespace.clone();
+        Ok(Some(self.planned.clone()))
     }
 }
 
@@ -197,12 +266,17 @@ impl Kept {
 fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
     let plan = planned.plan()?;
     let (namespace, join_order) = (planner.namespace().clone(), planner.join_order());
-    reads_own_tables_only(plan).then(|| Kept { namespace, join_order, planned })
+    let mut tables: Vec<KeptTable> = Vec::new();
+    for relation in plan.relations() {
+        let version = definition_of(&**relation).filter(|table| table.writable.is_some())?;
+        if !tables.iter().any(|known| Arc::ptr_eq(&known.version, version)) {
+            let name = namespace.name_of(version)?;
+            tables.push(KeptTable { name, rows: version.statistics.rows, version: version.clone() });
+        }
+    }
+    Some(Kept { namespace, join_order, planned, tables })
 }
 
-fn reads_own_tables_only(plan: &Plan) -> bool {
-    plan.relations().all(|relation| {
-        let table = relation.as_any().downcast_ref::<ScannedTable>();
-        table.is_some_and(|table| table.definition().writable.is_some())
-    })
+fn definition_of(relation: &dyn Relation) -> Option<&Arc<TableDefinition>> {
+    relation.as_any().downcast_ref::<ScannedTable>().map(ScannedTable::definition)
 }

@@ -50,6 +50,50 @@ fn prepared_statements_see_what_has_changed() {
 }
 
 #[test]
+fn kept_plans_rely_on_nothing_that_rows_decide() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t (k BIGINT PRIMARY KEY); INSERT INTO t SELECT range FROM range(5)").unwrap();
+    connection.execute("CREATE TABLE u AS SELECT range AS k FROM range(5000)").unwrap();
+    // All keys are below 100 when it is planned.
+    let below = connection.prepare("SELECT count(*) FROM t WHERE k < 100 AND k >= $1").unwrap();
+    let joined = connection.prepare("SELECT count(*) FROM t JOIN u USING (k) WHERE t.k < 100 AND u.k >= $1").unwrap();
+    for statement in [&below, &joined] {
+        assert_eq!(integers(statement.run(&[1_i64.into()]).unwrap()), [4]);
+    }
+    connection.execute("INSERT INTO t VALUES (50), (200)").unwrap();
+    for statement in [&below, &joined] {
+        assert_eq!(integers(statement.run(&[1_i64.into()]).unwrap()), [5]);
+    }
+    // So many rows that joins are ordered anew.
+    connection.execute("INSERT INTO t SELECT 1000 + range FROM range(20000)").unwrap();
+    connection.execute("DELETE FROM u WHERE k = 3").unwrap();
+    assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [5]);
+    assert_eq!(integers(joined.run(&[1_i64.into()]).unwrap()), [4]);
+    // A table of the same name is another one.
+    connection.execute("DROP TABLE t; CREATE TABLE t (k BIGINT PRIMARY KEY); INSERT INTO t VALUES (7)").unwrap();
+    assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [1]);
+    connection.execute("CREATE TEMPORARY TABLE t AS SELECT 8::BIGINT AS k UNION ALL SELECT 9").unwrap();
+    assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [2]);
+}
+
+#[test]
+fn scans_are_pruned_by_values_of_parameters() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t (k BIGINT PRIMARY KEY); INSERT INTO t SELECT range FROM range(300000)").unwrap();
+    let explain = connection.prepare("EXPLAIN ANALYZE SELECT * FROM t WHERE k = ?").unwrap();
+    let lines: Vec<String> = explain
+        .run(&[200_000_i64.into()])
+        .unwrap()
+        .flat_map(|batch| {
+            let batch = batch.unwrap();
+            batch.column(0).as_string::<i32>().iter().map(|line| line.unwrap().to_owned()).collect::<Vec<_>>()
+        })
+        .collect();
+    let text = lines.join("\n");
+    assert!(text.contains("k = 200000") && text.contains("row groups pruned"), "{text}");
+}
+
+#[test]
 fn prepared_statements_refuse_what_they_cannot_take() {
     let connection = connect();
     let twice = connection.prepare("SELECT $1::BIGINT * 2").unwrap();

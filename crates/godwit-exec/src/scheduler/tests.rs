@@ -59,6 +59,40 @@ impl SinkWorker for MeetingWorker {
     }
 }
 
+/// Remembers the threads that worked for it.
+struct Threads {
+    seen: Mutex<Vec<std::thread::ThreadId>>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+impl Sink for Threads {
+    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        self.seen.lock().push(std::thread::current().id());
+        Ok(Box::new(MeetingWorker { arrived: Arc::default(), expected: 0 }))
+    }
+
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
+#[test]
+fn a_pipeline_of_one_task_runs_on_the_calling_thread() {
+    let query = World { memory_limit: 1 << 30, force_spill: false, chunk_rows: 100, workers: 2 }.query();
+    let chunk = Chunk::new(vec![Vector::from_values(vec![1i64], None)], 1);
+    let sink = Arc::new(Threads { seen: Mutex::default(), metrics: OperatorMetrics::new("Threads") });
+    let source = ValuesSource::new(vec![chunk], &query, "Values");
+    let is_done = Arc::new(AtomicUsize::new(0));
+    let done = is_done.clone();
+    let pool = WorkerPool::new(2).unwrap();
+    pool.run(query, vec![pipeline(source, vec![], sink.clone(), &[])], move |result| {
+        result.unwrap();
+        done.fetch_add(1, SeqCst);
+    });
+    assert_eq!(is_done.load(SeqCst), 1, "it has ended");
+    assert_eq!(*sink.seen.lock(), [std::thread::current().id()]);
+}
+
 #[test]
 fn a_sink_of_several_pipelines_is_finalized_once_even_if_they_end_together() {
     let chunk = Chunk::new(vec![Vector::from_values(vec![1i64], None)], 1);

@@ -40,11 +40,14 @@ pub(crate) struct Context<'a> {
     pub(crate) check: &'a dyn Fn() -> Result<()>,
     /// What is known of nodes.
     pub(crate) properties: Properties,
+    /// Bounds that statistics prove may be relied on.
+    pub(crate) trust_ranges: bool,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(functions: &'a dyn FunctionRegistry, settings: &OptimizerSettings<'a>) -> Self {
-        Self { functions, check: settings.check, properties: Properties::default() }
+        let properties = Properties::default();
+        Self { functions, check: settings.check, properties, trust_ranges: settings.trust_ranges }
     }
 }
 

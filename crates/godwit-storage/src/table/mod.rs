@@ -23,6 +23,7 @@ mod types;
 mod tests;
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::Field;
@@ -213,6 +214,13 @@ impl Segment {
         &self.parts[index - 1]
     }
 
+    /// The parts that have some of these rows of the row group.
+    pub fn parts_of(&self, rows: &Range<usize>) -> &[StoredPart] {
+        let first = self.parts.partition_point(|part| part.first_row as usize <= rows.start);
+        let end = self.parts.partition_point(|part| (part.first_row as usize) < rows.end);
+        &self.parts[first.saturating_sub(1)..end]
+    }
+
     /// Bounds of the integers, or of the codes, of all parts; `None` if there are no values, or of another type.
     pub fn range(&self) -> Option<ValueRange> {
         let ranges = self.parts.iter().filter_map(|part| part.header.range);
@@ -250,7 +258,7 @@ impl OpenPart {
     }
 
     /// Rows of the row group that it has.
-    pub fn rows(&self) -> std::ops::Range<usize> {
+    pub fn rows(&self) -> Range<usize> {
         self.first_row as usize..(self.first_row + self.header.rows) as usize
     }
 }

@@ -56,18 +56,26 @@ pub(super) fn plan(
         }
         let rows = group.rows as usize;
         plan.rows += rows as u64;
-        let bounds = |column: usize| bounds(version, group, column, dictionaries);
-        let is_refuted = filters.iter().any(|filter| refuted(&filter.condition, &bounds))
-            || key_ranges.iter().any(|&(column, range)| bounds(column).is_some_and(|bounds| bounds.excludes(range)));
-        if is_refuted {
+        let is_refuted = |rows: Range<usize>| {
+            let bounds = |column: usize| bounds(version, group, column, &rows, dictionaries);
+            let excludes = |column: usize, range| bounds(column).is_some_and(|bounds| bounds.excludes(range));
+            filters.iter().any(|filter| refuted(&filter.condition, &bounds))
+                || key_ranges.iter().any(|&(column, range)| excludes(column, range))
+        };
+        if is_refuted(0..rows) {
             plan.groups_pruned += 1;
             plan.rows_pruned += rows as u64;
             continue;
         }
-        let starts = (0..rows).step_by(MORSEL_ROWS);
-        plan.morsels.extend(
-            starts.map(|start| Morsel::Main(group.clone(), number as Place, start..rows.min(start + MORSEL_ROWS))),
-        );
+        let morsels = (0..rows).step_by(MORSEL_ROWS).map(|start| start..rows.min(start + MORSEL_ROWS));
+        for morsel in morsels {
+            // Parts have bounds of their own.
+            if morsel.len() < rows && is_refuted(morsel.clone()) {
+                plan.rows_pruned += morsel.len() as u64;
+            } else {
+                plan.morsels.push(Morsel::Main(group.clone(), number as Place, morsel));
+            }
+        }
     }
     let mut first = 0;
     for DeltaChunk { chunk, .. } in version.delta().chunks() {
@@ -78,16 +86,24 @@ pub(super) fn plan(
     plan
 }
 
-/// Bounds of a column in a row group.
-fn bounds(version: &TableVersion, group: &RowGroup, column: usize, dictionaries: &Dictionaries) -> Option<Bounds> {
+/// Bounds of a column in the parts of a row group that have some of these rows.
+fn bounds(
+    version: &TableVersion,
+    group: &RowGroup,
+    column: usize,
+    rows: &Range<usize>,
+    dictionaries: &Dictionaries,
+) -> Option<Bounds> {
     // Row ids have none.
-    let segment = group.segments.get(column)?;
+    let parts = group.segments.get(column)?.parts_of(rows);
     let ty = &version.row_type()[column];
-    let (nulls, rows) = (Some(segment.nulls()), group.rows as u64);
-    let range = segment.range();
+    let nulls = Some(parts.iter().map(|part| part.header.nulls as u64).sum());
+    let rows = parts.iter().map(|part| part.header.rows as u64).sum();
+    let ranges = parts.iter().filter_map(|part| part.header.range);
+    let range = ranges.reduce(|a, b| ValueRange { min: a.min.min(b.min), max: a.max.max(b.max) });
     let (min, max) = match ty.physical {
         PhysicalType::Str => {
-            let all_codes = segment.parts.iter().all(|part| part.has_codes());
+            let all_codes = parts.iter().all(|part| part.has_codes());
             let dictionary = dictionaries.get(column).filter(|_| all_codes);
             let text = |code: i128| {
                 let string = dictionary?.get(u32::try_from(code).ok()?);

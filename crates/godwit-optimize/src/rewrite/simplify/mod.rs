@@ -88,10 +88,12 @@ pub(crate) const RULES: &[Rule] = rules![
 /// Simplifies all expressions of a plan.
 pub(crate) fn simplify(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut ranges = Ranges::default();
-    let check = context.check;
+    let (check, trust_ranges) = (context.check, context.trust_ranges);
     super::bottom_up(plan, check, &mut |plan, id| {
         let id = simplify_node(plan, context, id, &ranges);
-        ranges.add(plan, id);
+        if trust_ranges {
+            ranges.add(plan, id);
+        }
         Ok(id)
     })
 }
