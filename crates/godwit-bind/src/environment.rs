@@ -7,37 +7,51 @@ use godwit_plan::{FunctionRegistry, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, Value};
 
-/// Tables, views, functions and types that a statement sees.
+/// Tables, views, functions and types that a statement sees. Most kinds of them need not be there.
 pub trait Environment: Send + Sync {
     /// The table or view of a name of one to three parts (`database.schema.table`, or less); `None` if there is none.
     fn named(&self, parts: &[&str]) -> Result<Option<Named>>;
 
     /// The rows of files, by path or glob; `None` if the text doesn't look like a path that can be read.
-    fn file(&self, path: &str) -> Option<Result<Arc<dyn Relation>>>;
+    fn file(&self, _path: &str) -> Option<Result<Arc<dyn Relation>>> {
+        None
+    }
 
     /// The rows of a function in FROM, by its name in lower case; `None` if there is none of that name.
-    fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>>;
+    fn table_function(&self, _name: &str, _arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
+        None
+    }
 
     /// Scalar, aggregate and window functions.
     fn functions(&self) -> &dyn FunctionRegistry;
 
     /// A macro, by a name of one to three parts.
-    fn find_macro(&self, parts: &[&str]) -> Option<Arc<Macro>>;
+    fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
+        None
+    }
 
     /// A type that a user has made, by a name of one to three parts.
-    fn named_type(&self, parts: &[&str]) -> Option<SqlType>;
+    fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
+        None
+    }
 
     /// A variable of the session, by its name in lower case.
-    fn variable(&self, name: &str) -> Option<(Value, SqlType)>;
+    fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
+        None
+    }
 
     /// What a function of the session without arguments tells: `current_schema`, `current_database`, `current_user`.
-    fn session_value(&self, name: &str) -> Option<(Value, SqlType)>;
+    fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
+        None
+    }
 
     /// The error of a table that isn't there, with a hint at what is near.
     fn unknown_table(&self, name: &str) -> Error;
 
     /// What SHOW lists.
-    fn listed(&self, show: &ast::Show) -> Result<Rows>;
+    fn listed(&self, _show: &ast::Show) -> Result<Rows> {
+        Err(Error::unsupported("SHOW inside a query"))
+    }
 
     /// What the write in WITH at this place returns; `None` if none may stand there.
     fn written(&self, _cte: Span) -> Option<Written> {
@@ -45,7 +59,9 @@ pub trait Environment: Send + Sync {
     }
 
     /// Names of table functions, for hints.
-    fn table_function_names(&self) -> Vec<String>;
+    fn table_function_names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a name in FROM stands for.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use godwit_plan::{FunctionRegistry, Relation};
 use godwit_reference::{MemoryTable, TestFunctions};
-use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, format_value};
 
-use crate::{Binder, Environment, Macro, Named, Rows, TableArgument, View};
+use crate::{Binder, Environment, Named, TableArgument, View};
 
 /// Some tables under the names `t`, `s1.t` and so on.
 pub(crate) struct World {
@@ -76,10 +75,6 @@ impl Environment for Names {
         }))))
     }
 
-    fn file(&self, _path: &str) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
     fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
         let [TableArgument { value: Value::Integer(end), .. }] = arguments else { return None };
         let rows = (0..*end).map(|value| vec![Value::Integer(value)]).collect();
@@ -90,28 +85,8 @@ impl Environment for Names {
         &self.0.functions
     }
 
-    fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
-        None
-    }
-
-    fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
-        None
-    }
-
-    fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
-    }
-
-    fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
-    }
-
     fn unknown_table(&self, name: &str) -> Error {
         Error::user(format!("no table named {name}"))
-    }
-
-    fn listed(&self, _show: &ast::Show) -> Result<Rows> {
-        Err(Error::unsupported("SHOW"))
     }
 
     fn table_function_names(&self) -> Vec<String> {

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, View};
+use godwit_bind::{Binder, Environment, Named, View};
 use godwit_common::{Error, Result};
 use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_reference::TestFunctions;
-use godwit_syntax::ast;
-use godwit_types::{SqlType, Value};
 
 use crate::test_tables::{TPCH_TABLES, tpch_table};
 use crate::{OptimizerSettings, optimize};
@@ -47,44 +45,12 @@ impl Environment for World {
         }))))
     }
 
-    fn file(&self, _path: &str) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
-    fn table_function(&self, _name: &str, _arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
     fn functions(&self) -> &dyn FunctionRegistry {
         &self.functions
     }
 
-    fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
-        None
-    }
-
-    fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
-        None
-    }
-
-    fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
-    }
-
-    fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
-    }
-
     fn unknown_table(&self, name: &str) -> Error {
         Error::user(format!("no table named {name}"))
-    }
-
-    fn listed(&self, _show: &ast::Show) -> Result<Rows> {
-        Err(Error::unsupported("SHOW"))
-    }
-
-    fn table_function_names(&self) -> Vec<String> {
-        Vec::new()
     }
 }
 

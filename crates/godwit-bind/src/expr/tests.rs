@@ -17,7 +17,7 @@ use godwit_types::{SqlType, Value, format_value};
 
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::{Scope, ScopeRelation, VisibleColumn};
-use crate::{Binder, Environment, Macro, Named, Rows, TableArgument};
+use crate::{Binder, Environment, Macro, Named};
 
 /// A table without rows.
 #[derive(Debug)]
@@ -80,14 +80,6 @@ impl Environment for World {
         Ok(Some(Named::Relation(Arc::new(table), vec!["main".to_owned(), "u".to_owned()])))
     }
 
-    fn file(&self, _path: &str) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
-    fn table_function(&self, _name: &str, _arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
     fn functions(&self) -> &dyn FunctionRegistry {
         &TestFunctions
     }
@@ -120,10 +112,6 @@ impl Environment for World {
 
     fn unknown_table(&self, name: &str) -> Error {
         Error::user(format!("no table or view named {name}"))
-    }
-
-    fn listed(&self, _show: &ast::Show) -> Result<Rows> {
-        Ok(Rows { columns: Vec::new(), rows: Vec::new() })
     }
 
     fn table_function_names(&self) -> Vec<String> {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, Macro, Named, Rows as ListedRows, TableArgument};
+use godwit_bind::{Binder, Environment, Named};
 use godwit_common::{Error, Result};
 use godwit_functions::Registry;
 use godwit_plan::{Expr, FunctionRegistry, Node, Relation};
 use godwit_reference::MemoryTable;
-use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, parse_value};
 
 use crate::rows::Rows;
@@ -56,43 +55,11 @@ impl Environment for World {
         Ok(Some(Named::Relation(Arc::clone(&self.table), vec!["t".to_owned()])))
     }
 
-    fn file(&self, _path: &str) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
-    fn table_function(&self, _name: &str, _arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
-        None
-    }
-
     fn functions(&self) -> &dyn FunctionRegistry {
         &self.functions
     }
 
-    fn find_macro(&self, _parts: &[&str]) -> Option<Arc<Macro>> {
-        None
-    }
-
-    fn named_type(&self, _parts: &[&str]) -> Option<SqlType> {
-        None
-    }
-
-    fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
-    }
-
-    fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
-    }
-
     fn unknown_table(&self, name: &str) -> Error {
         Error::user(format!("no table named {name}"))
-    }
-
-    fn listed(&self, _show: &ast::Show) -> Result<ListedRows> {
-        Err(Error::unsupported("SHOW"))
-    }
-
-    fn table_function_names(&self) -> Vec<String> {
-        Vec::new()
     }
 }
