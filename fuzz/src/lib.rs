@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field};
 use godwit_catalog::{
-    Catalog, CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, Namespace, SCHEMA, SequenceDefinition,
-    TableDefinition, TableResolver, TableRules, ViewDefinition,
+    Catalog, CheckRule, Comments, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, Namespace, SCHEMA,
+    SequenceDefinition, TableDefinition, TableResolver, TableRules, ViewDefinition,
 };
 use godwit_encoding::{EncodingChoice, Part, PartHeader, encode};
 use godwit_io::{DurableFile, FileSystem, OpenMode, SimulatedDisk};
@@ -81,7 +81,7 @@ pub fn sound() -> &'static (Vec<u8>, Vec<u8>) {
 /// Definitions of every kind, for the log.
 fn define_more(store: &Arc<Store>) {
     let transaction = store.begin();
-    transaction.create_schema("other").expect("there is no such schema");
+    transaction.create_schema("other", false).expect("there is no such schema");
     let numbers = |name: &str, is_owned: bool| SequenceDefinition {
         name: name.into(),
         start: 1,
@@ -90,10 +90,12 @@ fn define_more(store: &Arc<Store>) {
         max: 99,
         cycle: true,
         is_owned,
+        comments: Comments::default(),
     };
     transaction.create_sequence(numbers("numbers", false), false).expect("there is no such sequence");
     let statement = "CREATE VIEW v AS SELECT n, s FROM t".to_owned();
-    let view = ViewDefinition { name: "v".to_owned(), schema: SCHEMA.to_owned(), database: None, statement };
+    let comments = Comments { own: Some("a view".to_owned()), columns: vec![("n".to_owned(), "a column".to_owned())] };
+    let view = ViewDefinition { name: "v".to_owned(), schema: SCHEMA.to_owned(), database: None, statement, comments };
     transaction.create_view(Arc::new(view), false).expect("there is no such view");
     let doubled = GeneratedColumn {
         field: Field::new("doubled", DataType::Int64, true),

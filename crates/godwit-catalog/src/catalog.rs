@@ -13,7 +13,7 @@ use godwit_common::{Error, Result};
 use parking_lot::RwLock;
 
 use crate::names::{SCHEMA, nearest, schema_key, schema_of_key};
-use crate::{Sequence, TableDefinition};
+use crate::{Comments, Sequence, TableDefinition};
 
 /// What a database knows, by full name.
 #[derive(Debug, Default)]
@@ -75,32 +75,38 @@ impl CatalogEntry {
 }
 
 /// A schema. What is in it is known by its name.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SchemaDefinition {
     /// The name.
     pub name: String,
+    /// Comments on it.
+    pub comments: Comments,
 }
 
 /// A named expression or query with parameters. It sees the names of the database in which it is, as they are in main.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MacroDefinition {
     /// The full name.
     pub name: String,
     /// The statement that made it.
     pub statement: String,
+    /// Comments on it.
+    pub comments: Comments,
 }
 
 /// A named type.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TypeDefinition {
     /// The full name.
     pub name: String,
     /// The type as SQL.
     pub sql: String,
+    /// Comments on it.
+    pub comments: Comments,
 }
 
 /// A named query.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ViewDefinition {
     /// The full name.
     pub name: String,
@@ -110,6 +116,36 @@ pub struct ViewDefinition {
     pub database: Option<Arc<str>>,
     /// The statement that made it. Its query is bound anew by each statement that names the view.
     pub statement: String,
+    /// Comments on it and its columns.
+    pub comments: Comments,
+}
+
+impl CatalogEntry {
+    /// What COMMENT ON said of it; of a file's table nothing.
+    pub fn comments(&self) -> Comments {
+        match self {
+            Self::Table(table) => table.rules().map(|rules| rules.comments.clone()).unwrap_or_default(),
+            Self::View(view) => view.comments.clone(),
+            Self::Macro(definition) => definition.comments.clone(),
+            Self::Type(definition) => definition.comments.clone(),
+            Self::Sequence(sequence) => sequence.definition().comments.clone(),
+            Self::Schema(schema) => schema.comments.clone(),
+        }
+    }
+
+    /// The same with these comments; `None` of a table, which has them among its rules.
+    pub fn with_comments(&self, comments: Comments) -> Option<Self> {
+        Some(match self {
+            Self::Table(_) => return None,
+            Self::View(view) => Self::View(Arc::new(ViewDefinition { comments, ..view.as_ref().clone() })),
+            Self::Macro(definition) => {
+                Self::Macro(Arc::new(MacroDefinition { comments, ..definition.as_ref().clone() }))
+            }
+            Self::Type(definition) => Self::Type(Arc::new(TypeDefinition { comments, ..definition.as_ref().clone() })),
+            Self::Sequence(sequence) => Self::Sequence(Arc::new(sequence.with_comments(comments))),
+            Self::Schema(schema) => Self::Schema(Arc::new(SchemaDefinition { comments, ..schema.as_ref().clone() })),
+        })
+    }
 }
 
 impl Catalog {

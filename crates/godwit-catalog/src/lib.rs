@@ -13,6 +13,7 @@
 
 mod alter;
 mod catalog;
+mod comments;
 mod generated;
 pub mod names;
 mod namespace;
@@ -26,6 +27,7 @@ mod table_function;
 
 pub use alter::AlterPlan;
 pub use catalog::{Catalog, CatalogEntry, MacroDefinition, SchemaDefinition, TypeDefinition, ViewDefinition};
+pub use comments::Comments;
 pub use generated::{GeneratedColumn, GeneratedKind};
 pub use names::{
     ObjectName, SCHEMA, full_name, full_name_of_key, literal_text, macro_key, quoted_text, schema_key, schema_of_key,

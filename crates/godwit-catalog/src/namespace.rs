@@ -59,6 +59,16 @@ impl Namespace {
         Self { databases, path: vec![place], sees_temporary, taken }
     }
 
+    /// The same names, as they will be when a name stands for this.
+    pub fn with_entry(&self, name: &ObjectName, entry: CatalogEntry) -> Self {
+        let mut changed = self.clone();
+        if let Some((_, catalog)) = changed.databases.iter_mut().find(|(database, _)| *database == name.database) {
+            *catalog = Arc::new(catalog.snapshot());
+            catalog.put_all([(name.name.clone(), Some(entry))]);
+        }
+        changed
+    }
+
     /// The same names for a connection that took these numbers of sequences.
     #[must_use]
     pub fn with_taken(self, taken: TakenNumbers) -> Self {
@@ -134,21 +144,30 @@ impl Namespace {
 
     /// The macro that a name means, and its database.
     pub fn find_macro<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, Arc<MacroDefinition>)> {
-        self.meanings(parts).into_iter().find_map(|name| {
-            match self.catalog(&name.database)?.get(&macro_key(&name.name)) {
-                Some(CatalogEntry::Macro(definition)) => Some((name, definition)),
-                _ => None,
-            }
+        self.find_keyed(parts, macro_key, |entry| match entry {
+            CatalogEntry::Macro(definition) => Some(definition),
+            _ => None,
         })
     }
 
     /// The type that a name means, and its database.
     pub fn find_type<S: AsRef<str>>(&self, parts: &[S]) -> Option<(ObjectName, Arc<TypeDefinition>)> {
+        self.find_keyed(parts, type_key, |entry| match entry {
+            CatalogEntry::Type(definition) => Some(definition),
+            _ => None,
+        })
+    }
+
+    /// What a name means among objects that have keys of their own.
+    fn find_keyed<S: AsRef<str>, T>(
+        &self,
+        parts: &[S],
+        key: fn(&str) -> String,
+        definition: fn(CatalogEntry) -> Option<T>,
+    ) -> Option<(ObjectName, T)> {
         self.meanings(parts).into_iter().find_map(|name| {
-            match self.catalog(&name.database)?.get(&type_key(&name.name)) {
-                Some(CatalogEntry::Type(definition)) => Some((name, definition)),
-                _ => None,
-            }
+            let entry = self.catalog(&name.database)?.get(&key(&name.name))?;
+            Some((name, definition(entry)?))
         })
     }
 

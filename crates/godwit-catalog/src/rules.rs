@@ -1,7 +1,7 @@
 //! What a table demands of its rows besides their types: defaults and constraints. Expressions are kept as SQL text and
 //! bound anew by each statement that needs them.
 
-use crate::GeneratedColumn;
+use crate::{Comments, GeneratedColumn};
 
 /// Defaults and constraints of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct TableRules {
     pub indexes: Vec<IndexRule>,
     /// Columns whose values follow from others.
     pub generated: Vec<GeneratedColumn>,
+    /// Comments on the table and its columns.
+    pub comments: Comments,
 }
 
 /// `CREATE INDEX`.

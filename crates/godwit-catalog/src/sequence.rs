@@ -16,7 +16,7 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use parking_lot::Mutex;
 
-use crate::ObjectName;
+use crate::{Comments, ObjectName};
 
 /// Numbers of the first batch that is noted as taken, and of the largest. Each batch costs a sync, and a crash loses what is
 /// left of one.
@@ -40,6 +40,8 @@ pub struct SequenceDefinition {
     pub cycle: bool,
     /// Made with an IDENTITY column, and dropped with it.
     pub is_owned: bool,
+    /// Comments on it.
+    pub comments: Comments,
 }
 
 /// Notes on the disk which numbers are taken.
@@ -51,7 +53,8 @@ pub trait SequenceKeeper: Send + Sync {
 /// A sequence and where it stands.
 pub struct Sequence {
     definition: SequenceDefinition,
-    state: Mutex<State>,
+    /// Shared with the same sequence under other comments: a number is taken once, whatever a transaction sees.
+    state: Arc<Mutex<State>>,
 }
 
 struct State {
@@ -80,7 +83,18 @@ impl Sequence {
     /// A sequence whose next number is known; `None`: there are no more.
     pub fn new(definition: SequenceDefinition, next: Option<i64>) -> Self {
         let state = State { next, noted: 0, is_noted_to_end: false, batch: 0, keeper: None };
-        Self { definition, state: Mutex::new(state) }
+        Self { definition, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The same sequence with other comments.
+    pub fn with_comments(&self, comments: Comments) -> Self {
+        let definition = SequenceDefinition { comments, ..self.definition.clone() };
+        Self { definition, state: self.state.clone() }
+    }
+
+    /// True if both hand out the same numbers, comments aside.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.state, &other.state)
     }
 
     /// What it is.
@@ -187,7 +201,16 @@ mod tests {
 
     fn definition(increment: i64, min: i64, max: i64, cycle: bool) -> SequenceDefinition {
         let start = if increment > 0 { min } else { max };
-        SequenceDefinition { name: "s".to_owned(), start, increment, min, max, cycle, is_owned: false }
+        SequenceDefinition {
+            name: "s".to_owned(),
+            start,
+            increment,
+            min,
+            max,
+            cycle,
+            is_owned: false,
+            comments: Comments::default(),
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use godwit_common::{Error, Result, Span};
 use godwit_syntax::Child;
-use godwit_syntax::ast::{Expr, ExprKind, Ident, Literal};
+use godwit_syntax::ast::{Expr, ExprKind, Ident, Literal, Statement};
 
 use crate::names::{literal_text, quoted_text, sql_of_name};
 
@@ -16,6 +16,15 @@ pub fn expression(text: &str) -> Result<Expr> {
     godwit_syntax::parse_expression(text).map_err(|error| {
         Error::corrupt(format!("the expression {text} of the catalog can't be read: {}", error.message()))
     })
+}
+
+/// The one statement that a definition is made of.
+pub fn statement(text: &str) -> Result<Statement> {
+    let mut parsed = godwit_syntax::parse_script(text).map_err(|error| error.locate(text))?;
+    match (parsed.pop(), parsed.is_empty()) {
+        (Some(parsed), true) => Ok(parsed.statement),
+        _ => Err(Error::corrupt("a definition of the catalog isn't one statement")),
+    }
 }
 
 /// The column of a name as an expression.

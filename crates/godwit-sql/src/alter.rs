@@ -174,6 +174,7 @@ impl Planner {
     fn drop_column(&self, target: &Target, column: &str) -> Result<Statement> {
         let mut rules = target.rules().clone();
         rules.check_unused(column)?;
+        rules.comments.set_column(column, None);
         if rules.forget_generated(column, target.schema()) {
             return Ok(target.with_rules(rules));
         }
@@ -352,6 +353,9 @@ fn rename_column(plan: &mut AlterPlan, target: &Target, from: &str, to: &str) ->
         return Err(Error::user(format!("{} has a column {to} already", plan.table)));
     }
     let rules = &mut plan.rules;
+    if let Some((name, _)) = rules.comments.columns.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(from)) {
+        to.clone_into(name);
+    }
     for check in &mut rules.checks {
         check.condition = with_renamed(&check.condition, from, to)?;
     }

@@ -11,15 +11,15 @@ use godwit_catalog::{
 };
 use godwit_common::{Error, Result, Span};
 use godwit_functions::{Registry, scalar_of_value};
-use godwit_plan::{FunctionKind, FunctionRegistry, Relation};
+use godwit_plan::{FunctionRegistry, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, Value, format_value};
 
 use crate::built_in_macros::built_in_macro;
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::{bound_macro, bound_type};
-use crate::sequence;
 use crate::views::view_tree;
+use crate::{SessionValues, sequence};
 
 /// Table functions that read Parquet files, by all their names.
 const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
@@ -42,12 +42,18 @@ pub(crate) struct StatementNames {
     functions: Registry,
     /// What writes in the statement's WITH return, by their places.
     written: Vec<(Span, Written)>,
+    session: SessionValues,
 }
 
 impl StatementNames {
-    pub(crate) fn new(namespace: Namespace, resolver: Arc<dyn TableResolver>, table_functions: TableFunctions) -> Self {
+    pub(crate) fn new(
+        namespace: Namespace,
+        resolver: Arc<dyn TableResolver>,
+        table_functions: TableFunctions,
+        session: SessionValues,
+    ) -> Self {
         let functions = sequence::functions(&namespace).into_iter().fold(Registry::default(), Registry::with_function);
-        Self { namespace, resolver, table_functions, functions, written: Vec::new() }
+        Self { namespace, resolver, table_functions, functions, session, written: Vec::new() }
     }
 
     /// The same names, and what writes in WITH return.
@@ -60,7 +66,7 @@ impl StatementNames {
     }
 
     /// The names that the query of a view sees: those of the place where it was made.
-    fn of_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Self {
+    pub(crate) fn of_view(&self, database: &Arc<str>, view: &ViewDefinition) -> Self {
         let (own, schema) = (view.database.is_none(), view.schema.clone());
         let place = Place { database: view.database.as_ref().unwrap_or(database).clone(), schema };
         self.over(self.namespace.within(place, !own))
@@ -72,13 +78,9 @@ impl StatementNames {
         self.over(self.namespace.within(place, true))
     }
 
-    fn over(&self, namespace: Namespace) -> Self {
-        Self::new(namespace, self.resolver.clone(), self.table_functions.clone())
-    }
-
-    /// What kind of built-in function a name is.
-    pub(crate) fn kind_of_function(&self, name: &str) -> Option<FunctionKind> {
-        self.functions.kind(&name.to_lowercase())
+    /// The same around other names.
+    pub(crate) fn over(&self, namespace: Namespace) -> Self {
+        Self::new(namespace, self.resolver.clone(), self.table_functions.clone(), self.session.clone())
     }
 
     fn view(&self, database: &Arc<str>, view: &ViewDefinition, name: String) -> Result<View> {
@@ -190,8 +192,8 @@ impl Environment for StatementNames {
         bound_type(&definition, self.at(&name))
     }
 
-    fn variable(&self, _name: &str) -> Option<(Value, SqlType)> {
-        None
+    fn variable(&self, name: &str) -> Option<(Value, SqlType)> {
+        self.session.variables.get(name).cloned()
     }
 
     fn session_value(&self, name: &str) -> Option<(Value, SqlType)> {

@@ -1,7 +1,7 @@
 //! What a database has, as the statements that make it: for `EXPORT DATABASE`.
 //!
 //! ```text
-//! schemas · sequences · tables, those first that others refer to · indexes · views, those first that others need
+//! schemas · types · macros · sequences · tables · indexes · views · comments: what others need comes first
 //! ```
 //!
 //! Sequences go on where they stand; those of identity columns come with their tables.
@@ -14,10 +14,11 @@ use godwit_common::{Error, Result};
 
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{
-    Catalog, CatalogEntry, GeneratedKind, Place, SCHEMA, Sequence, SequenceDefinition, TableDefinition, TableRules,
-    ViewDefinition, quoted_text, sequences_in, sql_of_name,
+    Catalog, CatalogEntry, Comments, GeneratedKind, MacroDefinition, Place, SCHEMA, Sequence, SequenceDefinition,
+    TableDefinition, TableRules, TypeDefinition, ViewDefinition, full_name_of_key, literal_text, quoted_text,
+    sequences_in, split_name, sql_of_name, stored,
 };
-use godwit_syntax::ast::CreateView;
+use godwit_syntax::ast::{CreateView, DataType, DataTypeKind, MacroOverload, ObjectName, Statement};
 
 use crate::encodings::ENCODING;
 use crate::views::view_tree;
@@ -53,6 +54,14 @@ impl Planner {
         let mut script = ExportScript::default();
         let made = catalog.schemas().into_iter().filter(|schema| schema != SCHEMA);
         script.definitions.extend(made.map(|schema| format!("CREATE SCHEMA {}", quoted_text(&schema))));
+        for named in self.types_in_order(&database, &catalog)? {
+            script.definitions.push(format!("CREATE TYPE {} AS {}", sql_of_name(&named.name), named.sql));
+        }
+        for (_, entry) in catalog.entries() {
+            if let CatalogEntry::Macro(definition) = entry {
+                script.definitions.push(macro_text(&definition)?);
+            }
+        }
         for (full, entry) in catalog.entries() {
             if let CatalogEntry::Sequence(sequence) = entry
                 && !sequence.definition().is_owned
@@ -84,7 +93,30 @@ impl Planner {
             script.definitions.push(format!("CREATE VIEW {}{names} AS {}", sql_of_name(&view.name), tree.query));
         }
         script.definitions.push(format!("USE {SCHEMA}"));
+        script.definitions.extend(catalog.entries().into_iter().flat_map(|(key, entry)| comment_texts(&key, &entry)));
         Ok(script)
+    }
+
+    /// The types of a database, each behind those that it is made of.
+    fn types_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<TypeDefinition>>> {
+        let entries = catalog.entries().into_iter();
+        let types = entries.filter_map(|(_, entry)| match entry {
+            CatalogEntry::Type(definition) => Some((definition.name.to_lowercase(), definition)),
+            _ => None,
+        });
+        let needs = |definition: &TypeDefinition| {
+            let place = Place { database: database.into(), schema: split_name(&definition.name).0 };
+            let namespace = self.namespace().within(place, false);
+            let mut names = Vec::new();
+            let Ok(tree) = godwit_syntax::parse_data_type(&definition.sql) else { return names };
+            for_each_name(&tree, &mut |name| {
+                let found = WrittenName::of(name).ok().and_then(|written| namespace.find_type(written.parts()));
+                let own = found.filter(|(found, _)| &*found.database == database);
+                names.extend(own.map(|(found, _)| found.name.to_lowercase()));
+            });
+            names
+        };
+        in_order(types.collect(), needs).map_err(|named| Error::user(format!("the type {} uses itself", named.name)))
     }
 
     /// The views of a database, each behind those that it is made of.
@@ -109,6 +141,49 @@ impl Planner {
         };
         in_order(views, needs).map_err(|view| Error::user(format!("the view {} uses itself", view.0.name)))
     }
+}
+
+/// `CREATE MACRO` with the full name.
+fn macro_text(definition: &MacroDefinition) -> Result<String> {
+    match stored::statement(&definition.statement)? {
+        Statement::CreateMacro(tree) => {
+            let overloads: Vec<String> = tree.overloads.iter().map(MacroOverload::to_string).collect();
+            Ok(format!("CREATE MACRO {} {}", sql_of_name(&definition.name), overloads.join(", ")))
+        }
+        _ => Err(Error::corrupt(format!("the macro {} is of another statement than CREATE MACRO", definition.name))),
+    }
+}
+
+/// The names of types in a type.
+fn for_each_name(data_type: &DataType, visit: &mut dyn FnMut(&ObjectName)) {
+    match &data_type.kind {
+        DataTypeKind::Named { name, .. } => visit(name),
+        DataTypeKind::Array { of, .. } => for_each_name(of, visit),
+        DataTypeKind::Struct(fields) => fields.iter().for_each(|field| for_each_name(&field.data_type, visit)),
+        DataTypeKind::Map(key, value) => [key, value].into_iter().for_each(|part| for_each_name(part, visit)),
+        DataTypeKind::Enum(_) => {}
+    }
+}
+
+/// `COMMENT ON` for an object and its columns.
+fn comment_texts(key: &str, entry: &CatalogEntry) -> Vec<String> {
+    let name = sql_of_name(full_name_of_key(key));
+    let object = match entry {
+        CatalogEntry::Table(_) => format!("TABLE {name}"),
+        CatalogEntry::View(_) => format!("VIEW {name}"),
+        CatalogEntry::Macro(_) => format!("MACRO {name}"),
+        CatalogEntry::Type(_) => format!("TYPE {name}"),
+        // An IDENTITY column makes its own.
+        CatalogEntry::Sequence(sequence) if sequence.definition().is_owned => return Vec::new(),
+        CatalogEntry::Sequence(_) => format!("SEQUENCE {name}"),
+        CatalogEntry::Schema(schema) => format!("SCHEMA {}", quoted_text(&schema.name)),
+    };
+    let Comments { own, columns } = entry.comments();
+    let own = own.map(|comment| format!("COMMENT ON {object} IS {}", literal_text(&comment)));
+    let of_column = |(column, comment): (String, String)| {
+        format!("COMMENT ON COLUMN {name}.{} IS {}", quoted_text(&column), literal_text(&comment))
+    };
+    own.into_iter().chain(columns.into_iter().map(of_column)).collect()
 }
 
 fn rules_of(table: &TableDefinition) -> TableRules {

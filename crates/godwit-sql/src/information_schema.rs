@@ -6,12 +6,15 @@
 //! | `tables` | table or view |
 //! | `columns` | column of these |
 //! | `sequences` | sequence |
+//! | `comments` | comment on an object or a column; no standard knows this table |
 
 use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_bind::Rows;
-use godwit_catalog::{CatalogEntry, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, split_name};
+use godwit_catalog::{
+    CatalogEntry, Comments, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, full_name_of_key, split_name,
+};
 use godwit_common::Result;
 use godwit_types::{SqlType, Value};
 
@@ -24,9 +27,14 @@ pub const INFORMATION_SCHEMA: &str = "information_schema";
 type Column = (&'static str, bool);
 
 const SCHEMATA: [Column; 3] = [("catalog_name", false), ("schema_name", false), ("schema_owner", false)];
-const TABLES: [Column; 4] =
-    [("table_catalog", false), ("table_schema", false), ("table_name", false), ("table_type", false)];
-const COLUMNS: [Column; 8] = [
+const TABLES: [Column; 5] = [
+    ("table_catalog", false),
+    ("table_schema", false),
+    ("table_name", false),
+    ("table_type", false),
+    ("table_comment", false),
+];
+const COLUMNS: [Column; 9] = [
     ("table_catalog", false),
     ("table_schema", false),
     ("table_name", false),
@@ -35,6 +43,16 @@ const COLUMNS: [Column; 8] = [
     ("column_default", false),
     ("is_nullable", false),
     ("data_type", false),
+    ("column_comment", false),
+];
+
+const COMMENTS: [Column; 6] = [
+    ("object_catalog", false),
+    ("object_schema", false),
+    ("object_name", false),
+    ("object_type", false),
+    ("column_name", false),
+    ("comment", false),
 ];
 
 const SEQUENCES: [Column; 9] = [
@@ -59,6 +77,7 @@ pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns
         "tables" => (&TABLES, tables(namespace)),
         "columns" => (&COLUMNS, all_columns(namespace, view_columns)),
         "sequences" => (&SEQUENCES, sequences(namespace)),
+        "comments" => (&COMMENTS, comments(namespace)),
         _ => return None,
     };
     let type_of = |is_number| if is_number { SqlType::BigInt } else { SqlType::Varchar };
@@ -86,6 +105,7 @@ fn objects(namespace: &Namespace) -> impl Iterator<Item = (Arc<str>, String, Str
 
 fn tables(namespace: &Namespace) -> Vec<Vec<Value>> {
     let tables = objects(namespace).filter_map(|(database, schema, name, entry)| {
+        let comment = entry.comments().own;
         let kind = match entry {
             CatalogEntry::Table(_) if &*database == TEMPORARY => "LOCAL TEMPORARY",
             CatalogEntry::Table(_) => "BASE TABLE",
@@ -94,9 +114,33 @@ fn tables(namespace: &Namespace) -> Vec<Vec<Value>> {
                 return None;
             }
         };
-        Some(vec![text(&database), text(&schema), text(&name), text(kind)])
+        Some(vec![text(&database), text(&schema), text(&name), text(kind), text_or_null(comment.as_deref())])
     });
     tables.collect()
+}
+
+fn comments(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for (database, catalog) in namespace.databases() {
+        for (key, entry) in catalog.entries() {
+            let (kind, (schema, name)) = match &entry {
+                CatalogEntry::Table(_) => ("TABLE", split_name(&key)),
+                CatalogEntry::View(_) => ("VIEW", split_name(&key)),
+                CatalogEntry::Sequence(_) => ("SEQUENCE", split_name(&key)),
+                CatalogEntry::Macro(_) => ("MACRO", split_name(full_name_of_key(&key))),
+                CatalogEntry::Type(_) => ("TYPE", split_name(full_name_of_key(&key))),
+                CatalogEntry::Schema(schema) => ("SCHEMA", (schema.name.clone(), schema.name.clone())),
+            };
+            let row = |kind: &str, column: Option<&str>, comment: &str| {
+                let of_object = [&**database, &*schema, &*name, kind].map(text);
+                of_object.into_iter().chain([text_or_null(column), text(comment)]).collect()
+            };
+            let Comments { own, columns } = entry.comments();
+            rows.extend(own.map(|comment| row(kind, None, &comment)));
+            rows.extend(columns.iter().map(|(column, comment)| row("COLUMN", Some(column), comment)));
+        }
+    }
+    rows
 }
 
 fn sequences(namespace: &Namespace) -> Vec<Vec<Value>> {
@@ -118,6 +162,7 @@ type ListedColumn = (String, String, bool, Option<String>);
 fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for (database, schema, table, entry) in objects(namespace) {
+        let comments = entry.comments();
         let columns: Vec<ListedColumn> = match entry {
             CatalogEntry::Table(table) => {
                 let rules = table.rules().cloned().unwrap_or_default();
@@ -144,13 +189,18 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 text(&table),
                 text(&name),
                 Value::Integer(position),
-                default.map_or(Value::Null, |default| text(&default)),
+                text_or_null(default.as_deref()),
                 text(if nullable { "YES" } else { "NO" }),
                 text(&ty),
+                text_or_null(comments.of_column(&name)),
             ]);
         }
     }
     rows
+}
+
+fn text_or_null(known: Option<&str>) -> Value {
+    known.map_or(Value::Null, text)
 }
 
 fn text(text: &str) -> Value {

@@ -7,8 +7,9 @@
 //!
 //! queries.rs    SELECT, EXPLAIN, COPY                create_table.rs, alter.rs    tables and their rules
 //! write/        INSERT, UPDATE, DELETE, MERGE         generated.rs, sequence.rs    computed columns, numbers
-//! views.rs      views, schemas, DROP                  macros.rs                    macros and types
-//! session.rs    settings, transactions, upkeep        prepared.rs                  PREPARE, EXECUTE
+//! views.rs      views, schemas, DROP                  macros.rs, comments.rs       macros and types, COMMENT ON
+//! session.rs    settings, transactions, upkeep        session_values.rs            variables
+//! prepared.rs   PREPARE, EXECUTE
 //! ```
 //!
 //! Of every `Join` in a finished plan the **right input is the build side**, the left one the probe side.
@@ -16,6 +17,7 @@
 
 mod alter;
 mod built_in_macros;
+mod comments;
 mod create_table;
 mod encodings;
 mod environment;
@@ -30,6 +32,7 @@ mod prepared;
 mod queries;
 mod sequence;
 mod session;
+mod session_values;
 mod statement;
 #[cfg(test)]
 mod test_tables;
@@ -45,6 +48,7 @@ pub use godwit_optimize::JoinOrder;
 pub use information_schema::INFORMATION_SCHEMA;
 pub use parse::{Access, ParsedStatement};
 pub use planner::{Interrupt, Planner};
+pub use session_values::SessionValues;
 pub use statement::{
     Argument, AttachPlan, Definition, ListedRows, QueryStatement, SessionStatement, Statement, TransactionStep,
     WritePart, WriteStatement,

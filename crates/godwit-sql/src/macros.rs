@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Macro};
+use godwit_bind::{Binder, Environment, Macro};
 use godwit_catalog::names::WrittenName;
-use godwit_catalog::{MacroDefinition, ObjectName, TypeDefinition, split_name};
+use godwit_catalog::{Comments, MacroDefinition, ObjectName, TypeDefinition, split_name, stored};
 use godwit_common::{Error, Result, Span};
 use godwit_plan::FunctionKind;
 use godwit_syntax::ast;
@@ -18,11 +18,15 @@ impl Planner {
     pub(crate) fn create_macro(&self, create: &ast::CreateMacro, parsed: &ParsedStatement) -> Result<Statement> {
         let name = self.namespace().new_name(&WrittenName::of(&create.name)?, create.temporary)?;
         let own = split_name(&name.name).1;
-        if self.statement_names().kind_of_function(&own) == Some(FunctionKind::Aggregate) {
+        if self.statement_names().functions().kind(&own.to_lowercase()) == Some(FunctionKind::Aggregate) {
             let error = Error::user(format!("{own} is an aggregate function, which a macro can't replace"));
             return Err(error.at_span(create.name.span).with_hint("choose another name"));
         }
-        let definition = Arc::new(MacroDefinition { name: name.name.clone(), statement: parsed.text().to_owned() });
+        let definition = Arc::new(MacroDefinition {
+            name: name.name.clone(),
+            statement: parsed.text().to_owned(),
+            comments: Comments::default(),
+        });
         let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
         Ok(Statement::Definition(Definition::CreateMacro { name, definition, or_replace, if_not_exists }))
     }
@@ -32,12 +36,22 @@ impl Planner {
         let data_type = match &create.definition {
             ast::TypeDefinition::Type(data_type) => data_type,
             ast::TypeDefinition::EnumOf(query) => {
-                let error = Error::unsupported("CREATE TYPE AS ENUM of a query's rows").at_span(query.span);
-                return Err(error.with_hint("list the labels: ENUM ('a', 'b')"));
+                let labels = self.planned(query)?;
+                if labels.output.len() != 1 {
+                    let message =
+                        format!("the labels of an ENUM are one column, the query has {}", labels.output.len());
+                    return Err(Error::user(message).at_span(query.span));
+                }
+                let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
+                return Ok(Statement::Definition(Definition::CreateEnum { name, labels, or_replace, if_not_exists }));
             }
         };
         Binder::new(self.statement_names()).data_type(data_type)?;
-        let definition = Arc::new(TypeDefinition { name: name.name.clone(), sql: data_type.to_string() });
+        let definition = Arc::new(TypeDefinition {
+            name: name.name.clone(),
+            sql: data_type.to_string(),
+            comments: Comments::default(),
+        });
         let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
         Ok(Statement::Definition(Definition::CreateType { name, definition, or_replace, if_not_exists }))
     }
@@ -74,14 +88,9 @@ fn all_found(
 
 /// A macro of the catalog as the binder takes it.
 pub(crate) fn bound_macro(definition: &MacroDefinition, environment: StatementNames) -> Option<Macro> {
-    let mut parsed = godwit_syntax::parse_script(&definition.statement).ok()?;
-    match (parsed.pop()?.statement, parsed.is_empty()) {
-        (ast::Statement::CreateMacro(tree), true) => {
-            let name = split_name(&definition.name).1;
-            Some(Macro { name, overloads: tree.overloads, environment: Arc::new(environment) })
-        }
-        _ => None,
-    }
+    let ast::Statement::CreateMacro(tree) = stored::statement(&definition.statement).ok()? else { return None };
+    let name = split_name(&definition.name).1;
+    Some(Macro { name, overloads: tree.overloads, environment: Arc::new(environment) })
 }
 
 /// A type of the catalog. An enumeration is shown by its name.

@@ -14,7 +14,9 @@ use crate::environment::StatementNames;
 use crate::parse::parse_script;
 use crate::queries::{query_of, query_of_call};
 use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting, unsupported};
-use crate::{Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, Statement, TransactionStep};
+use crate::{
+    Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
+};
 
 /// Plans statements against the names that they see. Cheap to make and safe to share; a plan is a snapshot of them.
 #[derive(Clone)]
@@ -23,6 +25,7 @@ pub struct Planner {
     pub(crate) resolver: Arc<dyn TableResolver>,
     pub(crate) functions: TableFunctions,
     pub(crate) join_order: JoinOrder,
+    session: SessionValues,
     /// Types of the first parameters, by number.
     parameter_types: Vec<SqlType>,
     /// Plans may run over later versions of the tables that they are made for.
@@ -49,6 +52,7 @@ impl Planner {
             resolver,
             functions: TableFunctions::default(),
             join_order: JoinOrder::default(),
+            session: SessionValues::default(),
             parameter_types: Vec::new(),
             outlives_rows: false,
             interrupt: uninterrupted(),
@@ -73,6 +77,7 @@ impl Planner {
             resolver,
             functions,
             join_order,
+            session: self.session.clone(),
             parameter_types: Vec::new(),
             outlives_rows: false,
             interrupt,
@@ -85,6 +90,18 @@ impl Planner {
     pub fn with_join_order(mut self, order: JoinOrder) -> Self {
         self.join_order = order;
         self
+    }
+
+    /// The same planner for statements of a session with these values.
+    #[must_use]
+    pub fn with_session(mut self, session: SessionValues) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// The values of the session.
+    pub fn session(&self) -> &SessionValues {
+        &self.session
     }
 
     /// The same planner, which gives up when `interrupt` fails.
@@ -186,8 +203,8 @@ impl Planner {
             Tree::CreateType(create) => self.create_type(create),
             Tree::CreateMacro(create) => self.create_macro(create, parsed),
             Tree::AlterObject(_) => Err(unsupported("ALTER of anything but tables:")),
-            Tree::CommentOn(_) => Err(unsupported("COMMENT ON")),
-            Tree::SetVariable(_) => Err(unsupported("SET VARIABLE")),
+            Tree::CommentOn(comment) => self.comment_on(comment),
+            Tree::SetVariable(set) => self.set_variable(set),
             Tree::Prepare(prepare) => self.prepare(prepare, parsed),
             Tree::Execute(execute) => self.execute(execute),
             Tree::Deallocate(deallocate) => {

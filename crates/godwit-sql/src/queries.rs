@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use godwit_bind::{Binder, Environment};
-use godwit_catalog::ViewDefinition;
 use godwit_common::{Error, Result, Span, SqlState, with_stack};
 use godwit_optimize::{OptimizerSettings, optimize};
 use godwit_plan::Plan;
@@ -14,7 +13,6 @@ use godwit_syntax::ast::{
 
 use crate::environment::StatementNames;
 use crate::session::copy_options;
-use crate::views::view_tree;
 use crate::{ExplainOptions, Planner, QueryStatement, Statement};
 
 /// Levels of the deepest plan. Each of them is an operator, and may hold memory.
@@ -24,7 +22,8 @@ impl Planner {
     /// What names mean to the statements that our binder binds.
     pub(crate) fn statement_names(&self) -> Arc<StatementNames> {
         let (namespace, resolver) = (self.namespace().clone(), self.resolver.clone());
-        Arc::new(StatementNames::new(namespace, resolver, self.functions.clone()).with_written(&self.written))
+        let names = StatementNames::new(namespace, resolver, self.functions.clone(), self.session().clone());
+        Arc::new(names.with_written(&self.written))
     }
 
     /// The optimized plan of a query.
@@ -51,17 +50,6 @@ impl Planner {
             optimize(&mut binder.plan, names.functions(), &settings)
         })?;
         Ok(Arc::new(binder.plan))
-    }
-
-    /// Binds the query of a view once, to tell errors when it is made.
-    pub(crate) fn check_view(&self, database: &Arc<str>, view: &ViewDefinition, span: Span) -> Result<()> {
-        let there = self.statement_names().view_columns(database, view)?.len();
-        let given = view_tree(view)?.columns.len();
-        if given > there {
-            let message = format!("view {} names {given} columns, its query has {there}", view.name);
-            return Err(Error::user(message).at_span(span));
-        }
-        Ok(())
     }
 
     pub(crate) fn explain(&self, explain: &ast::Explain) -> Result<Statement> {

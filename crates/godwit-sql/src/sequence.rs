@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use godwit_catalog::names::WrittenName;
-use godwit_catalog::{CatalogEntry, Namespace, ObjectName, Sequence, SequenceDefinition};
+use godwit_catalog::{CatalogEntry, Comments, Namespace, ObjectName, Sequence, SequenceDefinition};
 use godwit_common::{Error, Result};
 use godwit_functions::RowFunction;
 use godwit_plan::Volatility;
@@ -43,13 +43,23 @@ pub(crate) fn definition(name: &str, options: &[ast::SequenceOption]) -> Result<
     let (lowest, highest) = if increment > 0 { (1, i64::MAX) } else { (i64::MIN, -1) };
     let (min, max) = (min.unwrap_or(lowest), max.unwrap_or(highest));
     let start = start.unwrap_or(if increment > 0 { min } else { max });
+    let comments = Comments::default();
     let wrong = |what: String| Err(Error::user(format!("the sequence {name}: {what}")));
     match () {
         () if increment == 0 => wrong("INCREMENT must not be 0".to_owned()),
         () if min > max => wrong(format!("MINVALUE {min} is above MAXVALUE {max}")),
         () if start < min => wrong(format!("START {start} is below MINVALUE {min}")),
         () if start > max => wrong(format!("START {start} is above MAXVALUE {max}")),
-        () => Ok(SequenceDefinition { name: name.to_owned(), start, increment, min, max, cycle, is_owned: false }),
+        () => Ok(SequenceDefinition {
+            name: name.to_owned(),
+            start,
+            increment,
+            min,
+            max,
+            cycle,
+            is_owned: false,
+            comments,
+        }),
     }
 }
 

@@ -7,6 +7,7 @@ use godwit_catalog::CopyOption;
 use godwit_catalog::names::{WrittenName, plain};
 
 use crate::queries::query_of;
+use crate::session_values::reset_variable;
 use crate::{AttachPlan, ParsedStatement, Planner, QueryStatement, SessionStatement, Statement, TransactionStep};
 
 impl Planner {
@@ -107,7 +108,7 @@ pub(crate) fn begin_transaction(begin: &ast::Begin) -> Result<Statement> {
 
 pub(crate) fn reset_setting(reset: &ast::Reset) -> Result<Statement> {
     if reset.is_variable {
-        return Err(unsupported("RESET VARIABLE"));
+        return reset_variable(reset);
     }
     session(SessionStatement::Reset { name: reset.name.as_ref().map(|name| name.to_string().to_lowercase()) })
 }

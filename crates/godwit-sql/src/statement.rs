@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use godwit_catalog::{
-    AlterPlan, CopyOption, LateHandle, MacroDefinition, ObjectName, Place, SequenceDefinition, TableRules,
+    AlterPlan, Comments, CopyOption, LateHandle, MacroDefinition, ObjectName, Place, SequenceDefinition, TableRules,
     TypeDefinition, ViewDefinition,
 };
 use godwit_plan::{ParameterInfo, Plan};
@@ -240,6 +240,17 @@ pub enum Definition {
         /// Keep a type of that name without an error.
         if_not_exists: bool,
     },
+    /// `CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] t AS ENUM (query)`.
+    CreateEnum {
+        /// Its name.
+        name: ObjectName,
+        /// The labels: one column.
+        labels: Arc<Plan>,
+        /// Replace a type of that name.
+        or_replace: bool,
+        /// Keep a type of that name without an error.
+        if_not_exists: bool,
+    },
     /// `DROP MACRO [IF EXISTS] a, b`, without those that may be missing and are.
     DropMacro {
         /// Which.
@@ -260,10 +271,12 @@ pub enum Definition {
         /// Which.
         names: Vec<ObjectName>,
     },
-    /// `CREATE SCHEMA [IF NOT EXISTS] s`.
+    /// `CREATE [OR REPLACE] SCHEMA [IF NOT EXISTS] s`.
     CreateSchema {
         /// Where, and its name.
         place: Place,
+        /// Replace a schema of that name that has nothing in it.
+        or_replace: bool,
         /// A schema of that name is no error.
         if_not_exists: bool,
     },
@@ -289,6 +302,13 @@ pub enum Definition {
     DropSequence {
         /// Which.
         names: Vec<ObjectName>,
+    },
+    /// `COMMENT ON`: all comments that an object has from now on.
+    Comment {
+        /// Its database, and its key in the catalog.
+        key: ObjectName,
+        /// They replace those that it had.
+        comments: Comments,
     },
     /// What was asked for is so already.
     Nothing,
@@ -322,6 +342,18 @@ pub enum SessionStatement {
     Reset {
         /// Name of the setting; `None` for all.
         name: Option<String>,
+    },
+    /// `SET VARIABLE name = value`.
+    SetVariable {
+        /// Name of the variable, in lower case.
+        name: String,
+        /// A query of one row with one column.
+        value: Arc<Plan>,
+    },
+    /// `RESET VARIABLE name`.
+    ResetVariable {
+        /// Name of the variable, in lower case.
+        name: String,
     },
     /// `SHOW name`, `SHOW ALL`.
     Show {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use godwit_bind::Binder;
+use godwit_catalog::names::WrittenName;
+use godwit_catalog::{
+    CatalogEntry, Comments, ObjectName, Place, SCHEMA, TEMPORARY, ViewDefinition, split_name, stored,
+};
 use godwit_common::{Error, Result};
 use godwit_syntax::ast::{self, DropBehavior, ObjectKind};
-
-use godwit_catalog::names::WrittenName;
-use godwit_catalog::{Place, SCHEMA, TEMPORARY, ViewDefinition, split_name};
 
 use crate::{Definition, ParsedStatement, Planner, Statement};
 
@@ -21,21 +23,42 @@ impl Planner {
             false => split_name(&name.name).0,
         };
         let database = is_temporary.then(|| current.database.clone());
-        let definition =
-            ViewDefinition { name: name.name.clone(), schema, database, statement: parsed.text().to_owned() };
-        self.check_view(&name.database, &definition, view.query.span)?;
-        Ok(Statement::Definition(Definition::CreateView {
-            name,
-            view: Arc::new(definition),
-            or_replace: view.or_replace,
-            if_not_exists: view.if_not_exists,
-        }))
+        let statement = parsed.text().to_owned();
+        let definition = Arc::new(ViewDefinition {
+            name: name.name.clone(),
+            schema,
+            database,
+            statement,
+            comments: Comments::default(),
+        });
+        self.check_view(&name, &definition, view)?;
+        let (or_replace, if_not_exists) = (view.or_replace, view.if_not_exists);
+        Ok(Statement::Definition(Definition::CreateView { name, view: definition, or_replace, if_not_exists }))
+    }
+
+    /// Binds the query of a view once, to tell errors when it is made. Where it names the view that it replaces, or another
+    /// one that is made of that, it would have to contain itself: the names are those that there will be.
+    fn check_view(&self, name: &ObjectName, definition: &Arc<ViewDefinition>, view: &ast::CreateView) -> Result<()> {
+        let is_new = match self.namespace().get(name) {
+            None => true,
+            Some(existing) => view.or_replace && matches!(existing, CatalogEntry::View(_)),
+        };
+        let namespace = match is_new {
+            true => self.namespace().with_entry(name, CatalogEntry::View(definition.clone())),
+            false => self.namespace().clone(),
+        };
+        let environment = self.statement_names().over(namespace).of_view(&name.database, definition);
+        let mut binder = Binder::new(Arc::new(environment));
+        binder.query(&view.query)?;
+        let (given, there) = (view.columns.len(), binder.plan.output.len());
+        if given > there {
+            let message = format!("view {} names {given} columns, its query has {there}", definition.name);
+            return Err(Error::user(message).at_span(view.query.span));
+        }
+        Ok(())
     }
 
     pub(crate) fn create_schema(&self, create: &ast::CreateSchema) -> Result<Statement> {
-        if create.or_replace {
-            return Err(Error::unsupported("CREATE OR REPLACE SCHEMA").at_span(create.span));
-        }
         let name = WrittenName::of(&create.name)?;
         let database = match name.parts() {
             [database, _] => self.namespace().place(&[database.as_str(), SCHEMA])?.database,
@@ -43,7 +66,8 @@ impl Planner {
             _ => return Err(Error::user(format!("{name} is no name of a schema")).at_span(create.name.span)),
         };
         let place = Place { database, schema: name.last().to_owned() };
-        Ok(Statement::Definition(Definition::CreateSchema { place, if_not_exists: create.if_not_exists }))
+        let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
+        Ok(Statement::Definition(Definition::CreateSchema { place, or_replace, if_not_exists }))
     }
 
     pub(crate) fn drop_objects(&self, drop: &ast::Drop) -> Result<Statement> {
@@ -87,13 +111,12 @@ impl Planner {
 
 /// The tree of the statement that made a view.
 pub(crate) fn view_tree(view: &ViewDefinition) -> Result<ast::CreateView> {
-    let parsed = godwit_syntax::parse_script(&view.statement);
-    let mut parsed = parsed.map_err(|error| error.locate(&view.statement)).map_err(|error| {
+    let parsed = stored::statement(&view.statement).map_err(|error| {
         Error::user(format!("the view {} can't be read: {}", view.name, error.message()))
             .with_hint("make it anew with CREATE OR REPLACE VIEW")
     })?;
-    match (parsed.pop().map(|parsed| parsed.statement), parsed.is_empty()) {
-        (Some(ast::Statement::CreateView(tree)), true) => Ok(*tree),
+    match parsed {
+        ast::Statement::CreateView(tree) => Ok(*tree),
         _ => Err(Error::corrupt(format!("the view {} is of another statement than CREATE VIEW", view.name))),
     }
 }

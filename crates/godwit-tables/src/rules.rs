@@ -6,18 +6,21 @@
 //!   indexes     count, then name, columns
 //!
 //!   generated   columns as tables have them, then for each position, kind, expression   (apart: format 2 has none)
+//!   comments    flag and text of the object's own, then count, then column, text         (apart, and not of tables only)
 //! ```
 
 use arrow_schema::Field;
-use godwit_catalog::{CheckRule, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, ReferenceRule, TableRules};
+use godwit_catalog::{
+    CheckRule, Comments, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, ReferenceRule, TableRules,
+};
 use godwit_common::{Error, Result};
 use godwit_storage::table::{read_fields, write_fields};
 use godwit_storage::wire::{Reader, put_bytes, put_u32};
 
 /// Appends rules.
 pub(crate) fn write_rules(rules: &TableRules, out: &mut Vec<u8>) {
-    // How columns are stored, and those that are generated, are changes of their own.
-    let TableRules { defaults, checks, keys, references, encodings: _, indexes, generated: _ } = rules;
+    // How columns are stored, those that are generated, and comments are changes of their own.
+    let TableRules { defaults, checks, keys, references, encodings: _, indexes, generated: _, comments: _ } = rules;
     write_pairs(defaults, out);
     put_u32(out, checks.len() as u32);
     for CheckRule { name, condition } in checks {
@@ -104,6 +107,19 @@ pub(crate) fn read_generated(bytes: &mut Reader<'_>) -> Result<Vec<GeneratedColu
         Ok(GeneratedColumn { field, position, expression: bytes.text()?.to_owned(), kind })
     };
     fields.into_iter().map(column).collect()
+}
+
+/// Appends the comments on an object.
+pub(crate) fn write_comments(Comments { own, columns }: &Comments, out: &mut Vec<u8>) {
+    out.push(own.is_some() as u8);
+    put_bytes(out, own.as_deref().unwrap_or_default().as_bytes());
+    write_pairs(columns, out);
+}
+
+/// Reads the comments on an object.
+pub(crate) fn read_comments(bytes: &mut Reader<'_>) -> Result<Comments> {
+    let (is_some, own) = (bytes.u8()? != 0, bytes.text()?.to_owned());
+    Ok(Comments { own: is_some.then_some(own), columns: read_pairs(bytes)? })
 }
 
 fn write_names(names: &[String], out: &mut Vec<u8>) {

@@ -51,6 +51,9 @@ impl Inner {
                     false => scope.transaction_of(&name.database)?.create_type(definition, or_replace),
                 }
             }),
+            Definition::CreateEnum { name, labels, or_replace, if_not_exists } => {
+                self.create_enum(sql, &name, &labels, or_replace, if_not_exists, planner, scope)
+            }
             Definition::DropMacro { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_macro(&name.name))
             }),
@@ -63,11 +66,11 @@ impl Inner {
             Definition::DropTable { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_table(&name.name))
             }),
-            Definition::CreateSchema { place, if_not_exists } => self.define(scope, |scope| {
+            Definition::CreateSchema { place, or_replace, if_not_exists } => self.define(scope, |scope| {
                 let catalog = planner.namespace().catalog(&place.database);
                 match if_not_exists && catalog.is_some_and(|catalog| catalog.has_schema(&place.schema)) {
                     true => Ok(()),
-                    false => scope.transaction_of(&place.database)?.create_schema(&place.schema),
+                    false => scope.transaction_of(&place.database)?.create_schema(&place.schema, or_replace),
                 }
             }),
             Definition::DropSchema { places, cascade } => self.define(scope, |scope| {
@@ -83,6 +86,9 @@ impl Inner {
             Definition::DropSequence { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_sequence(&name.name))
             }),
+            Definition::Comment { key, comments } => {
+                self.define(scope, |scope| scope.transaction_of(&key.database)?.set_comments(&key.name, comments))
+            }
             Definition::Nothing => Ok(QueryResult::empty()),
         }
     }
@@ -90,6 +96,7 @@ impl Inner {
     /// Runs what is about the session, or the upkeep of databases.
     pub(crate) fn run_session_statement(
         &self,
+        sql: &str,
         statement: SessionStatement,
         planner: &Planner,
         scope: &Scope,
@@ -137,6 +144,8 @@ impl Inner {
             SessionStatement::Reset { name } => {
                 settings::reset(&self.session(), name.as_deref()).map(|()| QueryResult::empty())
             }
+            SessionStatement::SetVariable { name, value } => self.set_variable(sql, name, &value),
+            SessionStatement::ResetVariable { name } => Ok(self.reset_variable(&name)),
             SessionStatement::Show { name } => {
                 let rows = settings::show(&self.session(), name.as_deref())?;
                 let column = |index: usize| rows.iter().map(|row| row[index].clone()).collect();
@@ -157,6 +166,6 @@ impl Inner {
 }
 
 /// True if a database has an entry under a key.
-fn catalog_has(planner: &Planner, database: &str, key: &str) -> bool {
+pub(crate) fn catalog_has(planner: &Planner, database: &str, key: &str) -> bool {
     planner.namespace().catalog(database).is_some_and(|catalog| catalog.get(key).is_some())
 }

@@ -178,7 +178,8 @@ impl Inner {
         let cancel = self.current.lock().clone();
         let interrupt = move || cancel.check();
         let planner = self.database.0.planner.on(self.namespace(scope)).with_interrupt(Arc::new(interrupt));
-        planner.with_join_order(self.session().own().join_order)
+        let own = self.session().own();
+        planner.with_join_order(own.join_order).with_session(own.values)
     }
 
     /// All databases that the connection sees, temporary tables last.
@@ -211,7 +212,7 @@ impl Inner {
             Statement::Query(query) => self.run_query(sql, query, values, planner, &scope),
             Statement::Write(write) => self.write(sql, write, values, scope),
             Statement::Definition(definition) => self.run_definition(sql, definition, values, planner, scope),
-            Statement::Session(statement) => self.run_session_statement(statement, planner, &scope),
+            Statement::Session(statement) => self.run_session_statement(sql, statement, planner, &scope),
             Statement::Transaction(_) | Statement::Execute { .. } | Statement::Import { .. } => {
                 unreachable!("they have no scope")
             }

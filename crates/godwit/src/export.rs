@@ -1,7 +1,7 @@
 //! `EXPORT DATABASE`, `IMPORT DATABASE`: the current database as a folder of files that anybody can read.
 //!
 //! ```text
-//!   schema.sql         CREATE SCHEMA, SEQUENCE, TABLE, INDEX, VIEW
+//!   schema.sql         CREATE SCHEMA, TYPE, MACRO, SEQUENCE, TABLE, INDEX, VIEW; COMMENT ON
 //!   load.sql           COPY … FROM, for each table
 //!   s_t.parquet        the rows of s.t
 //! ```

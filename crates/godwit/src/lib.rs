@@ -34,6 +34,7 @@ mod session;
 mod settings;
 mod system_tables;
 mod transactions;
+mod values;
 mod writes;
 
 pub use config::{Config, DebugOptions};

@@ -17,7 +17,7 @@ use godwit_catalog::{CatalogEntry, Namespace, ObjectName, ScannedTable, TableDef
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::PlanContext;
 use godwit_plan::{ParameterInfo, Plan, Relation};
-use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, QueryStatement, Statement};
+use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, QueryStatement, SessionValues, Statement};
 use godwit_types::{SqlType, Value, cast_value};
 use parking_lot::Mutex;
 
@@ -57,6 +57,7 @@ pub(crate) struct Prepared {
 struct Kept {
     namespace: Namespace,
     join_order: JoinOrder,
+    session: SessionValues,
     planned: Statement,
     tables: Vec<KeptTable>,
 }
@@ -144,6 +145,7 @@ impl PreparedStatement {
             .iter()
             .map(|value| Argument { name: None, value: value.clone(), ty: value.natural_type() })
             .collect();
+        self.connection.begin_statement();
         self.connection.run_prepared(&self.prepared, arguments)
     }
 }
@@ -171,7 +173,6 @@ impl Inner {
     }
 
     fn run_prepared(self: &Arc<Self>, prepared: &Prepared, arguments: Vec<Argument>) -> Result<QueryResult> {
-        self.begin_statement();
         let values = prepared.values(arguments)?;
         let statement = &prepared.statement;
         self.run_in_scope(statement, &values, |planner| prepared.plan(planner))
@@ -225,7 +226,7 @@ impl Kept {
     /// The statement for what a planner sees; `None` if it is to be planned anew.
     fn for_planner(&mut self, planner: &Planner) -> Result<Option<Statement>> {
         let namespace = planner.namespace();
-        if self.join_order != planner.join_order() {
+        if self.join_order != planner.join_order() || !self.session.is_same(planner.session()) {
             return Ok(None);
         }
         if self.namespace.is_same(namespace) {
@@ -274,7 +275,8 @@ fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
             tables.push(KeptTable { name, rows: version.statistics.rows, version: version.clone() });
         }
     }
-    Some(Kept { namespace, join_order, planned, tables })
+    let session = planner.session().clone();
+    Some(Kept { namespace, join_order, session, planned, tables })
 }
 
 fn definition_of(relation: &dyn Relation) -> Option<&Arc<TableDefinition>> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use godwit_catalog::Place;
 use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
-use godwit_sql::JoinOrder;
+use godwit_sql::{JoinOrder, SessionValues};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;
 
@@ -22,6 +22,8 @@ pub(crate) struct OwnSettings {
     pub statement_timeout: Option<Duration>,
     /// Where names without a schema are looked for; empty: in main.
     pub path: Vec<Place>,
+    /// What its plans have as constants.
+    pub values: SessionValues,
 }
 
 impl OwnSettings {
@@ -35,6 +37,7 @@ impl OwnSettings {
             join_order: JoinOrder::default(),
             statement_timeout: None,
             path: Vec::new(),
+            values: SessionValues::default(),
         }
     }
 }

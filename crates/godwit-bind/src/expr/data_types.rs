@@ -1,5 +1,6 @@
 //! Types as they are written.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
@@ -62,10 +63,9 @@ fn enum_type(labels: &[Arc<str>]) -> Result<SqlType> {
     if labels.is_empty() {
         return Err(wrong("an enumeration has one label at least".to_owned()));
     }
-    for (at, label) in labels.iter().enumerate() {
-        if labels[..at].contains(label) {
-            return Err(wrong(format!("the enumeration has the label '{label}' twice")));
-        }
+    let mut known = HashSet::with_capacity(labels.len());
+    if let Some(label) = labels.iter().find(|label| !known.insert(*label)) {
+        return Err(wrong(format!("the enumeration has the label '{label}' twice")));
     }
     Ok(SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: labels.to_vec() })))
 }

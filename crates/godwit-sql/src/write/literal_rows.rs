@@ -35,7 +35,7 @@ enum Literal<'a> {
 
 /// The rows of an INSERT that lists them, whose columns are those at `places`; `None`: they take a plan.
 pub(super) fn literal_rows(target: &Target, places: &[usize], insert: &ast::Insert) -> Option<LiteralRows> {
-    let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _, generated } =
+    let TableRules { defaults: _, checks, keys: _, references: _, encodings: _, indexes: _, generated, comments: _ } =
         target.rules();
     let InsertSource::Query(source) = &insert.source else { return None };
     let SetExprKind::Values(rows) = &source.body.kind else { return None };

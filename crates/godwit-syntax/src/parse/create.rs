@@ -44,9 +44,20 @@ impl Parser<'_> {
         }
     }
 
+    /// `IF NOT EXISTS` of an object that isn't to replace another one.
+    pub(super) fn unless_exists(&mut self, words: &CreateWords) -> Result<bool> {
+        let start = self.peek().span;
+        match self.if_not_exists() {
+            true if words.or_replace => Err(syntax_error("OR REPLACE and IF NOT EXISTS exclude each other")
+                .with_hint("leave one of them out")
+                .at_span(self.since(start))),
+            found => Ok(found),
+        }
+    }
+
     fn create_view(&mut self, words: CreateWords, recursive: bool) -> Result<Statement> {
         self.expect(K::View)?;
-        let if_not_exists = self.if_not_exists();
+        let if_not_exists = self.unless_exists(&words)?;
         let name = self.object_name()?;
         let columns = self.optional_names_in_parens()?;
         self.expect(K::As)?;
@@ -59,7 +70,7 @@ impl Parser<'_> {
 
     fn create_schema(&mut self, words: CreateWords) -> Result<Statement> {
         self.expect(K::Schema)?;
-        let if_not_exists = self.if_not_exists();
+        let if_not_exists = self.unless_exists(&words)?;
         let name = self.object_name()?;
         let span = self.since(words.start);
         let schema = CreateSchema { or_replace: words.or_replace, if_not_exists, name, span };
@@ -68,7 +79,7 @@ impl Parser<'_> {
 
     fn create_sequence(&mut self, words: CreateWords) -> Result<Statement> {
         self.expect(K::Sequence)?;
-        let if_not_exists = self.if_not_exists();
+        let if_not_exists = self.unless_exists(&words)?;
         let name = self.object_name()?;
         let options = self.sequence_options()?;
         if self.peek().kind != TokenKind::End {
@@ -171,7 +182,7 @@ impl Parser<'_> {
     fn create_index(&mut self, words: CreateWords) -> Result<Statement> {
         let unique = self.eat(K::Unique);
         self.expect(K::Index)?;
-        let if_not_exists = self.if_not_exists();
+        let if_not_exists = self.unless_exists(&words)?;
         let name = if self.is(K::On) { None } else { Some(self.object_name()?) };
         self.expect(K::On)?;
         let table = self.object_name_of("the name of a table")?;
@@ -186,7 +197,7 @@ impl Parser<'_> {
 
     fn create_type(&mut self, words: CreateWords) -> Result<Statement> {
         self.expect(K::Type)?;
-        let if_not_exists = self.if_not_exists();
+        let if_not_exists = self.unless_exists(&words)?;
         let name = self.object_name()?;
         self.expect(K::As)?;
         let is_query = self.is(K::Enum)
@@ -206,7 +217,7 @@ impl Parser<'_> {
 
     fn create_macro(&mut self, words: CreateWords) -> Result<Statement> {
         self.take();
-        let if_not_exists = self.if_not_exists();
+        let if_not_exists = self.unless_exists(&words)?;
         let name = self.object_name()?;
         let overloads = self.comma_list(Self::macro_overload)?;
         let CreateWords { start, or_replace, temporary } = words;

@@ -14,8 +14,8 @@ use crate::lex::{Symbol, TokenKind};
 impl Parser<'_> {
     pub(super) fn create_table(&mut self, words: CreateWords) -> Result<Statement> {
         self.expect(K::Table)?;
+        let if_not_exists = self.unless_exists(&words)?;
         let CreateWords { start, or_replace, temporary } = words;
-        let if_not_exists = self.if_not_exists();
         let mut table = CreateTable {
             or_replace,
             temporary,

@@ -5,7 +5,7 @@
 //!                 views:  count, then name and statement
 //!                 rules:  count, then name, rules, deleted rows of the main part
 //!                 rest:   the other changes that make it, as a record of the log: schemas, sequences, views whose names
-//!                         aren't in main, generated columns, encodings of columns, rows that came meanwhile
+//!                         aren't in main, generated columns, encodings of columns, comments, rows that came meanwhile
 //!
 //!   fold: tables as they are, beside commits and queries ─▶ switch: what came since is put upon it, commits wait
 //! ```
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use godwit_catalog::{CatalogEntry, SCHEMA, ViewDefinition};
+use godwit_catalog::{CatalogEntry, Comments, SCHEMA, ViewDefinition};
 use godwit_common::{Error, Result};
 use godwit_encoding::ROW_GROUP_ROWS;
 use godwit_storage::table::{Load, Main};
@@ -227,7 +227,8 @@ impl Store {
         }
         for _ in 0..bytes.u32()? {
             let (name, statement) = (bytes.text()?.to_owned(), bytes.text()?.to_owned());
-            let view = ViewDefinition { name, schema: SCHEMA.to_owned(), database: None, statement };
+            let (schema, comments) = (SCHEMA.to_owned(), Comments::default());
+            let view = ViewDefinition { name, schema, database: None, statement, comments };
             self.catalog.create_view(Arc::new(view), false)?;
         }
         // Files of format 1 end here.

@@ -12,6 +12,9 @@
 //!  13 create sequence                       14 drop sequence
 //!  15 note           what comes next of a sequence
 //!  16 generated      columns whose values follow from others
+//!  17 create macro   statement             18 drop macro
+//!  19 create type    what it is            20 drop type
+//!  21 comments       on an object and its columns
 //! ```
 //!
 //! Rows of an insert are encoded as parts are, plainly; a main part is metadata, its bodies are in blocks already. What a
@@ -21,7 +24,7 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_catalog::{
-    Catalog, CatalogEntry, GeneratedColumn, MacroDefinition, SCHEMA, Sequence, TableRules, TypeDefinition,
+    Catalog, CatalogEntry, Comments, GeneratedColumn, MacroDefinition, SCHEMA, Sequence, TableRules, TypeDefinition,
     ViewDefinition, full_name_of_key, schema_of_key,
 };
 use godwit_common::{Error, Result};
@@ -36,7 +39,9 @@ use godwit_vector::kernels::concatenate::concatenated;
 use super::sequences::{read_next, read_sequence, write_next, write_sequence};
 use super::{Put, Slot};
 use crate::deleted::{DELTA, Marks, RowId};
-use crate::rules::{read_generated, read_pairs, read_rules, write_generated, write_pairs, write_rules};
+use crate::rules::{
+    read_comments, read_generated, read_pairs, read_rules, write_comments, write_generated, write_pairs, write_rules,
+};
 use crate::version::TableVersion;
 
 /// A change of a database. A commit has one or several, of which all happen or none.
@@ -78,6 +83,8 @@ enum Kind {
     SetEncodings(Vec<(String, String)>),
     /// The generated columns of a table whose other rules are set.
     SetGenerated(Vec<GeneratedColumn>),
+    /// What COMMENT ON said of something that is there.
+    SetComments(Comments),
 }
 
 /// What turns the slots before into those after.
@@ -115,18 +122,35 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
             (_, Some(CatalogEntry::Type(definition))) => push(Kind::CreateType(definition.sql.clone())),
             (Some(CatalogEntry::Type(_)), None) => push(Kind::DropType),
             (Some(CatalogEntry::Schema(_)), Some(CatalogEntry::Schema(_))) => {}
+            (Some(CatalogEntry::Sequence(before)), Some(CatalogEntry::Sequence(after))) if before.is_same(after) => {}
             (_, Some(CatalogEntry::Schema(_))) => push(Kind::CreateSchema),
             (Some(CatalogEntry::Schema(_)), None) => push(Kind::DropSchema),
             (_, Some(CatalogEntry::Sequence(sequence))) => push(Kind::CreateSequence(sequence.clone())),
             (Some(CatalogEntry::Sequence(_)), None) => push(Kind::DropSequence),
             (_, Some(CatalogEntry::Table(_))) | (Some(CatalogEntry::Table(_)) | None, None) => {}
         }
+        changes.extend(comments_of(name, before, after));
     }
     Ok(changes)
 }
 
+/// The comments on what is there afterwards, unless it is the same thing with the comments that it had.
+fn comments_of(name: &str, before: &Slot, after: &Slot) -> Option<Change> {
+    let is_same = match (before, after) {
+        (Slot { table: Some(before), .. }, Slot { table: Some(after), .. }) => before.is_same_table(after),
+        (Slot { entry: Some(CatalogEntry::Sequence(before)), .. }, _) => {
+            matches!(&after.entry, Some(CatalogEntry::Sequence(after)) if before.is_same(after))
+        }
+        _ => before.schema().is_some() && after.schema().is_some(),
+    };
+    let comments_of = |slot: &Slot| slot.entry.as_ref().map(CatalogEntry::comments).unwrap_or_default();
+    let known = if is_same { comments_of(before) } else { Comments::default() };
+    let comments = comments_of(after);
+    (comments != known).then(|| Change { name: name.to_owned(), kind: Kind::SetComments(comments) })
+}
+
 /// What the lists of a checkpoint don't have: schemas, sequences, views whose names aren't in main; generated columns,
-/// encodings of columns, and deltas.
+/// encodings of columns, comments, and deltas.
 pub(super) fn rest_of<'a>(
     catalog: &Catalog,
     tables: impl Iterator<Item = &'a Arc<TableVersion>> + Clone,
@@ -146,6 +170,12 @@ pub(super) fn rest_of<'a>(
         };
         changes.push(Change { name, kind });
     }
+    let comments = catalog.entries().into_iter().map(|(key, entry)| (key, entry.comments()));
+    changes.extend(
+        comments
+            .filter(|(_, comments)| !comments.is_empty())
+            .map(|(key, comments)| Change { name: key, kind: Kind::SetComments(comments) }),
+    );
     for table in tables.clone().filter(|table| !table.rules().generated.is_empty()) {
         let kind = Kind::SetGenerated(table.rules().generated.clone());
         changes.push(Change { name: table.name().to_owned(), kind });
@@ -229,18 +259,24 @@ impl Change {
                 let table = known()?;
                 Slot::of_table(table.with_rules(TableRules { encodings, ..table.rules().as_ref().clone() })?)
             }
+            Kind::SetComments(comments) => {
+                let commented = Slot { table, entry }.with_comments(comments)?;
+                commented
+                    .ok_or_else(|| Error::corrupt(format!("the log has a comment on {name}, which isn't there")))?
+            }
             Kind::DropTable => known().map(|_| Slot::default())?,
             Kind::CreateView { schema, statement } => {
-                let view = ViewDefinition { name, schema, database: None, statement };
-                Slot { table: None, entry: Some(CatalogEntry::View(Arc::new(view))) }
+                let comments = Comments::default();
+                let view = ViewDefinition { name, schema, database: None, statement, comments };
+                Slot::of_entry(CatalogEntry::View(Arc::new(view)))
             }
             Kind::CreateMacro(statement) => {
-                let definition = MacroDefinition { name: full_name_of_key(&name).to_owned(), statement };
-                Slot { table: None, entry: Some(CatalogEntry::Macro(Arc::new(definition))) }
+                let (name, comments) = (full_name_of_key(&name).to_owned(), Comments::default());
+                Slot::of_entry(CatalogEntry::Macro(Arc::new(MacroDefinition { name, statement, comments })))
             }
             Kind::CreateType(sql) => {
-                let definition = TypeDefinition { name: full_name_of_key(&name).to_owned(), sql };
-                Slot { table: None, entry: Some(CatalogEntry::Type(Arc::new(definition))) }
+                let (name, comments) = (full_name_of_key(&name).to_owned(), Comments::default());
+                Slot::of_entry(CatalogEntry::Type(Arc::new(TypeDefinition { name, sql, comments })))
             }
             Kind::DropView | Kind::DropMacro | Kind::DropType | Kind::DropSchema | Kind::DropSequence => {
                 Slot::default()
@@ -329,6 +365,10 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
                 begin(&mut out, 9, name);
                 write_pairs(encodings, &mut out);
             }
+            Kind::SetComments(comments) => {
+                begin(&mut out, 21, name);
+                write_comments(comments, &mut out);
+            }
         }
     }
     Ok(out)
@@ -373,6 +413,7 @@ pub(super) fn from_bytes(bytes: &[u8], blocks: &Blocks) -> Result<Vec<Change>> {
             18 => Kind::DropMacro,
             19 => Kind::CreateType(bytes.text()?.to_owned()),
             20 => Kind::DropType,
+            21 => Kind::SetComments(read_comments(&mut bytes)?),
             _ => return Err(Error::corrupt("the log has a change of an unknown kind")),
         };
         changes.push(Change { name, kind });

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Weak};
 
-use godwit_catalog::{CatalogEntry, Sequence, SequenceDefinition, SequenceKeeper};
+use godwit_catalog::{CatalogEntry, Comments, Sequence, SequenceDefinition, SequenceKeeper};
 use godwit_common::{Error, Result};
 use godwit_storage::wire::{Reader, put_u64};
 
@@ -47,7 +47,7 @@ impl SequenceKeeper for LogKeeper {
             let _tables = store.tables.lock();
             let name = &sequence.definition().name;
             let is_current = match store.catalog.get(&key(name)) {
-                Some(CatalogEntry::Sequence(current)) => std::ptr::eq(Arc::as_ptr(&current), sequence),
+                Some(CatalogEntry::Sequence(current)) => current.is_same(sequence),
                 _ => false,
             };
             sequence.reserve(count, |next| {
@@ -62,7 +62,8 @@ impl SequenceKeeper for LogKeeper {
 }
 
 pub(super) fn write_sequence(sequence: &Sequence, out: &mut Vec<u8>) {
-    let SequenceDefinition { name: _, start, increment, min, max, cycle, is_owned } = sequence.definition();
+    let SequenceDefinition { name: _, start, increment, min, max, cycle, is_owned, comments: _ } =
+        sequence.definition();
     [start, increment, min, max].into_iter().for_each(|&number| put_u64(out, number as u64));
     out.extend([*cycle as u8, *is_owned as u8]);
     write_next(sequence.peek(), out);
@@ -77,7 +78,8 @@ pub(super) fn read_sequence(name: &str, bytes: &mut Reader<'_>) -> Result<Sequen
     if increment == 0 || !in_bounds(start) || !next.is_none_or(in_bounds) {
         return Err(Error::corrupt(format!("the sequence {name} is damaged")));
     }
-    let definition = SequenceDefinition { name: name.to_owned(), start, increment, min, max, cycle, is_owned };
+    let (name, comments) = (name.to_owned(), Comments::default());
+    let definition = SequenceDefinition { name, start, increment, min, max, cycle, is_owned, comments };
     Ok(Sequence::new(definition, next))
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use godwit_catalog::{Catalog, CatalogEntry, SchemaDefinition, Sequence};
+use godwit_catalog::{Catalog, CatalogEntry, Comments, SchemaDefinition, Sequence, TableRules};
+use godwit_common::Result;
 
 use crate::version::TableVersion;
 
@@ -25,19 +26,38 @@ impl Slot {
         Self { table: Some(table), entry }
     }
 
-    /// A schema. Whoever makes or drops something in it makes it anew, so that nobody drops it meanwhile.
+    /// A new schema.
     pub(crate) fn of_schema(name: &str) -> Self {
-        let schema = SchemaDefinition { name: name.to_owned() };
-        Self { table: None, entry: Some(CatalogEntry::Schema(Arc::new(schema))) }
+        Self::of_entry(CatalogEntry::Schema(Arc::new(SchemaDefinition {
+            name: name.to_owned(),
+            comments: Comments::default(),
+        })))
+    }
+
+    /// Anything but a table of the database's own.
+    pub(crate) fn of_entry(entry: CatalogEntry) -> Self {
+        Self { table: None, entry: Some(entry) }
     }
 
     pub(crate) fn of_sequence(sequence: Arc<Sequence>) -> Self {
-        Self { table: None, entry: Some(CatalogEntry::Sequence(sequence)) }
+        Self::of_entry(CatalogEntry::Sequence(sequence))
     }
 
-    /// True if it is a schema.
-    pub(crate) fn is_schema(&self) -> bool {
-        matches!(self.entry, Some(CatalogEntry::Schema(_)))
+    /// The schema that it is.
+    pub(crate) fn schema(&self) -> Option<&SchemaDefinition> {
+        match &self.entry {
+            Some(CatalogEntry::Schema(schema)) => Some(schema),
+            _ => None,
+        }
+    }
+
+    /// The same thing with other comments; `None` if there is nothing that could have some.
+    pub(crate) fn with_comments(&self, comments: Comments) -> Result<Option<Self>> {
+        if let Some(table) = &self.table {
+            let rules = TableRules { comments, ..table.rules().as_ref().clone() };
+            return Ok(Some(Self::of_table(table.with_rules(rules)?)));
+        }
+        Ok(self.entry.as_ref().and_then(|entry| entry.with_comments(comments)).map(Self::of_entry))
     }
 
     /// True if both are the same version of the same thing.

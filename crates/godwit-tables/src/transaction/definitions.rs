@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_catalog::{
-    AlterPlan, CatalogEntry, GeneratedKind, MacroDefinition, SCHEMA, Sequence, SequenceDefinition, TableRules,
-    TypeDefinition, ViewDefinition, full_name_of_key, macro_key, schema_key, sequences_in, split_name, type_key,
+    AlterPlan, CatalogEntry, Comments, GeneratedKind, MacroDefinition, SCHEMA, Sequence, SequenceDefinition,
+    TableRules, TypeDefinition, ViewDefinition, full_name_of_key, macro_key, schema_key, sequences_in, split_name,
+    type_key,
 };
 use godwit_common::{Error, Named, Result};
 use godwit_encoding::EncodingChoice;
@@ -110,8 +111,11 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes a schema.
-    pub fn create_schema(&self, name: &str) -> Result<()> {
+    /// Makes a schema. One that is replaced must be empty.
+    pub fn create_schema(&self, name: &str, or_replace: bool) -> Result<()> {
+        if or_replace && self.catalog().has_schema(name) {
+            self.drop_schema(name, false)?;
+        }
         let mut state = self.changeable()?;
         if state.own.view.catalog.has_schema(name) {
             return Err(Error::user(format!("the schema {name} exists already")));
@@ -188,7 +192,7 @@ impl Transaction {
         let key = key(&view.name);
         enter_schema(&mut state.own, &view.name)?;
         state.own.view.catalog.snapshot().create_view(view.clone(), or_replace)?;
-        state.own.put(key, Slot { table: None, entry: Some(CatalogEntry::View(view)) });
+        state.own.put(key, Slot::of_entry(CatalogEntry::View(view)));
         Ok(())
     }
 
@@ -222,7 +226,7 @@ impl Transaction {
             return Err(Error::user(format!("{name} exists already"))
                 .with_hint("use CREATE OR REPLACE to replace it, or choose another name"));
         }
-        state.own.put(key, Slot { table: None, entry: Some(entry) });
+        state.own.put(key, Slot::of_entry(entry));
         Ok(())
     }
 
@@ -233,6 +237,16 @@ impl Transaction {
             return Err(Error::user(format!("no {kind} named {name}")));
         }
         state.own.put(key, Slot::default());
+        Ok(())
+    }
+
+    /// Sets the comments on what the catalog has under a key.
+    pub fn set_comments(&self, of: &str, comments: Comments) -> Result<()> {
+        let mut state = self.changeable()?;
+        let key = key(of);
+        let commented = state.own.view.get(&key).with_comments(comments)?;
+        let commented = commented.ok_or_else(|| Error::user(format!("{of} can't have comments")))?;
+        state.own.put(key, commented);
         Ok(())
     }
 
@@ -295,12 +309,14 @@ fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
     if schema == SCHEMA {
         return Ok(());
     }
-    if !own.view.catalog.has_schema(&schema) {
+    let key = key(&schema_key(&schema));
+    let Some(definition) = own.view.get(&key).schema().cloned() else {
         return Err(
             Error::user(format!("no schema named {schema}")).with_hint(format!("CREATE SCHEMA {schema} makes one"))
         );
-    }
-    own.put(key(&schema_key(&schema)), Slot::of_schema(&schema));
+    };
+    // Made anew, so that a transaction which drops it meanwhile fails.
+    own.put(key, Slot::of_entry(CatalogEntry::Schema(Arc::new(definition))));
     Ok(())
 }
 

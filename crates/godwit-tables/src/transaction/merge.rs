@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use godwit_catalog::CatalogEntry;
 use godwit_common::Result;
 use godwit_storage::table::Main;
 
@@ -15,8 +16,10 @@ pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &S
     if now.is(base) {
         return Ok(own.clone());
     }
-    if base.is_schema() && own.is_schema() && now.is_schema() {
-        return Ok(own.clone());
+    // Whoever makes something in a schema holds it, and leaves it as it is.
+    if let (Some(base), Some(own), Some(now)) = (base.schema(), own.schema(), now.schema()) {
+        let kept = if own.comments == base.comments { now } else { own };
+        return Ok(Slot::of_entry(CatalogEntry::Schema(Arc::new(kept.clone()))));
     }
     match (&base.table, &own.table, &now.table) {
         (Some(base), Some(own), Some(now)) if base.is_same_table(own) && base.is_same_table(now) => {

@@ -1,0 +1,46 @@
+//! What a session tells its statements besides names: its variables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_syntax::ast::{self, ExprKind, Literal, SetExprKind};
+use godwit_types::{SqlType, Value};
+
+use crate::queries::query_of;
+use crate::{Planner, SessionStatement, Statement};
+
+/// Values of a session that are constants of the plans that it makes. Whoever keeps a plan keeps these, too.
+#[derive(Debug, Clone, Default)]
+pub struct SessionValues {
+    /// Variables by name, in lower case.
+    pub variables: Arc<BTreeMap<String, (Value, SqlType)>>,
+}
+
+impl SessionValues {
+    /// True if nothing was set since one was made of the other.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.variables, &other.variables)
+    }
+}
+
+impl Planner {
+    pub(crate) fn set_variable(&self, set: &ast::SetVariable) -> Result<Statement> {
+        let name = set.name.text.to_lowercase();
+        // A variable that isn't set is NULL, too.
+        if matches!(set.value.kind, ExprKind::Literal(Literal::Null)) {
+            return Ok(Statement::Session(SessionStatement::ResetVariable { name }));
+        }
+        let row = SetExprKind::Values(vec![vec![set.value.clone()]]);
+        let value = self.planned(&query_of(row, set.value.span))?;
+        Ok(Statement::Session(SessionStatement::SetVariable { name, value }))
+    }
+}
+
+pub(crate) fn reset_variable(reset: &ast::Reset) -> Result<Statement> {
+    let name = reset.name.as_ref().and_then(ast::ObjectName::single).ok_or_else(|| {
+        let error = Error::user("RESET VARIABLE takes the name of one variable").at_span(reset.span);
+        error.with_code(SqlState::SYNTAX_ERROR)
+    })?;
+    Ok(Statement::Session(SessionStatement::ResetVariable { name: name.text.to_lowercase() }))
+}

@@ -1,0 +1,140 @@
+//! Statements that keep values of a query: `SET VARIABLE`, `CREATE TYPE … AS ENUM (query)`.
+
+use std::collections::HashSet;
+use std::mem::size_of;
+use std::sync::Arc;
+
+use godwit_catalog::{Comments, ObjectName, TypeDefinition, literal_text, type_key};
+use godwit_common::{Error, Result, SqlState, format_bytes};
+use godwit_functions::value_at;
+use godwit_plan::Plan;
+use godwit_sql::Planner;
+use godwit_types::{SqlType, Value, format_value};
+
+use crate::commands::catalog_has;
+use crate::connection::Inner;
+use crate::execution::result_schema;
+use crate::prepared::ParameterValues;
+use crate::result::QueryResult;
+use crate::transactions::Scope;
+
+/// Most variables of a connection, and most bytes of the value of one: each plan that names it has a copy.
+const VARIABLES_MAX: usize = 1_000;
+const VARIABLE_BYTES_MAX: usize = 1 << 20;
+
+/// Most labels of an enumeration: each statement that names it reads them.
+const LABELS_MAX: usize = 65_535;
+
+impl Inner {
+    /// `SET VARIABLE`.
+    pub(crate) fn set_variable(&self, sql: &str, name: String, plan: &Plan) -> Result<QueryResult> {
+        let mut variable = None;
+        let ty = plan.column(plan.output[0].column).ty.clone();
+        self.for_each_value(sql, plan, &mut |value| {
+            if bytes_of(&value) > VARIABLE_BYTES_MAX {
+                let limit = format_bytes(VARIABLE_BYTES_MAX as u64);
+                return Err(Error::user(format!("the value of {name} is larger than {limit}"))
+                    .with_hint("keep it in a table: CREATE TEMP TABLE"));
+            }
+            variable = Some(value);
+            Ok(())
+        })?;
+        let value = variable.ok_or_else(|| Error::internal("the value of a variable has no row"))?;
+        let known = self.session().own().values.variables;
+        if known.len() >= VARIABLES_MAX && !known.contains_key(&name) {
+            return Err(Error::user(format!("the connection has {VARIABLES_MAX} variables, and may have no more"))
+                .with_hint("RESET VARIABLE those that aren't needed"));
+        }
+        self.session().change(|own| {
+            Arc::make_mut(&mut own.values.variables).insert(name, (value, ty));
+        });
+        Ok(QueryResult::empty())
+    }
+
+    /// `RESET VARIABLE`; one that isn't set stays so.
+    pub(crate) fn reset_variable(&self, name: &str) -> QueryResult {
+        self.session().change(|own| {
+            if own.values.variables.contains_key(name) {
+                Arc::make_mut(&mut own.values.variables).remove(name);
+            }
+        });
+        QueryResult::empty()
+    }
+
+    /// `CREATE TYPE … AS ENUM (query)`: the distinct values of the query, in the order in which it delivers them.
+    pub(crate) fn create_enum(
+        self: &Arc<Self>,
+        sql: &str,
+        name: &ObjectName,
+        labels: &Plan,
+        or_replace: bool,
+        if_not_exists: bool,
+        planner: &Planner,
+        scope: Scope,
+    ) -> Result<QueryResult> {
+        if if_not_exists && catalog_has(planner, &name.database, &type_key(&name.name)) {
+            return Ok(QueryResult::empty());
+        }
+        let labels = self.labels(sql, labels)?;
+        let list = labels.iter().map(|label| literal_text(label)).collect::<Vec<_>>().join(", ");
+        let (sql, comments) = (format!("ENUM({list})"), Comments::default());
+        let definition = Arc::new(TypeDefinition { name: name.name.clone(), sql, comments });
+        self.define(scope, |scope| scope.transaction_of(&name.database)?.create_type(definition, or_replace))
+    }
+
+    fn labels(&self, sql: &str, plan: &Plan) -> Result<Vec<Arc<str>>> {
+        let ty = &plan.column(plan.output[0].column).ty;
+        let (mut labels, mut known) = (Vec::new(), HashSet::new());
+        self.for_each_value(sql, plan, &mut |value| {
+            let label: Arc<str> = match value {
+                Value::Null => {
+                    return Err(
+                        Error::user("a label of an ENUM can't be NULL").with_hint("leave it out: WHERE … IS NOT NULL")
+                    );
+                }
+                Value::Text(text) => text,
+                value => format_value(&value, ty).into(),
+            };
+            if known.insert(label.clone()) {
+                labels.push(label);
+            }
+            match labels.len() > LABELS_MAX {
+                true => Err(Error::user(format!("an ENUM has {LABELS_MAX} labels at most"))
+                    .with_code(SqlState::INVALID_PARAMETER_VALUE)
+                    .with_hint("VARCHAR columns of few values are stored as compactly")),
+                false => Ok(()),
+            }
+        })?;
+        match labels.is_empty() {
+            true => Err(Error::user("an ENUM has one label at least, the query has no row")
+                .with_code(SqlState::INVALID_PARAMETER_VALUE)),
+            false => Ok(labels),
+        }
+    }
+
+    /// Runs a query of one column and shows its values.
+    fn for_each_value(&self, sql: &str, plan: &Plan, visit: &mut dyn FnMut(Value) -> Result<()>) -> Result<()> {
+        let ty: &SqlType = &plan.column(plan.output[0].column).ty;
+        let values = ParameterValues::default();
+        let (rows, _) = self.start(sql, plan, &values, result_schema(plan)?, false, |_, rows| Ok(rows))?;
+        for batch in rows {
+            let batch = batch?;
+            for row in 0..batch.num_rows() {
+                visit(value_at(batch.column(0), row, ty)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// About how many bytes a value takes.
+fn bytes_of(value: &Value) -> usize {
+    let parts: usize = match value {
+        Value::Text(text) => text.len(),
+        Value::Blob(bytes) => bytes.len(),
+        Value::List(values) | Value::Struct(values) => values.iter().map(bytes_of).sum(),
+        Value::Map(entries) => entries.iter().map(|(key, value)| bytes_of(key) + bytes_of(value)).sum(),
+        _ => 0,
+    };
+    size_of::<Value>() + parts
+}
