@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, Span};
 use godwit_plan::{FunctionRegistry, Relation};
 use godwit_syntax::ast;
-use godwit_types::{SqlType, Value};
+use godwit_types::{SqlType, TimeZone, Value};
 
 /// Tables, views, functions and types that a statement sees. Most kinds of them need not be there.
 pub trait Environment: Send + Sync {
@@ -42,6 +42,16 @@ pub trait Environment: Send + Sync {
 
     /// What a function of the session without arguments tells: `current_schema`, `current_database`, `current_user`.
     fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
+        None
+    }
+
+    /// The zone in which moments are shown, and in which times without a zone are read as moments.
+    fn time_zone(&self) -> TimeZone {
+        TimeZone::UTC
+    }
+
+    /// The value of a setting of the session, by its name in lower case.
+    fn setting(&self, _name: &str) -> Option<String> {
         None
     }
 

@@ -13,7 +13,7 @@ use godwit_common::{Error, Result, Span};
 use godwit_functions::{Registry, scalar_of_value};
 use godwit_plan::{FunctionRegistry, Relation};
 use godwit_syntax::ast;
-use godwit_types::{SqlType, Value, format_value};
+use godwit_types::{SqlType, TimeZone, Value, format_value};
 
 use crate::built_in_macros::built_in_macro;
 use crate::information_schema::{self, INFORMATION_SCHEMA};
@@ -194,6 +194,14 @@ impl Environment for StatementNames {
 
     fn variable(&self, name: &str) -> Option<(Value, SqlType)> {
         self.session.variables.get(name).cloned()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        (name == "timezone").then(|| self.session.time_zone.to_string())
+    }
+
+    fn time_zone(&self) -> TimeZone {
+        self.session.time_zone.clone()
     }
 
     fn session_value(&self, name: &str) -> Option<(Value, SqlType)> {

@@ -1,11 +1,11 @@
-//! What a session tells its statements besides names: its variables.
+//! What a session tells its statements besides names: its variables and its time zone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_syntax::ast::{self, ExprKind, Literal, SetExprKind};
-use godwit_types::{SqlType, Value};
+use godwit_types::{SqlType, TimeZone, Value};
 
 use crate::queries::query_of;
 use crate::{Planner, SessionStatement, Statement};
@@ -15,12 +15,14 @@ use crate::{Planner, SessionStatement, Statement};
 pub struct SessionValues {
     /// Variables by name, in lower case.
     pub variables: Arc<BTreeMap<String, (Value, SqlType)>>,
+    /// The zone in which moments are shown, and in which times without a zone are read as moments.
+    pub time_zone: TimeZone,
 }
 
 impl SessionValues {
     /// True if nothing was set since one was made of the other.
     pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.variables, &other.variables)
+        Arc::ptr_eq(&self.variables, &other.variables) && self.time_zone == other.time_zone
     }
 }
 

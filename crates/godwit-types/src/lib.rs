@@ -13,6 +13,7 @@
 //!             order_key.rs    what stands for it where representations are compared
 //!             literal.rs      numbers of a statement
 //!             interval.rs     arithmetic with intervals, on the days of calendar.rs
+//!             time_zone.rs    moments and the local times of a zone
 //! ```
 //!
 //! Types are SQL's: what a message says is what a user can write. How values lie in vectors, and what Arrow calls them,
@@ -31,6 +32,7 @@ mod names;
 mod order_key;
 mod sql_type;
 mod text;
+mod time_zone;
 mod unify;
 mod value;
 
@@ -47,5 +49,6 @@ pub use order_key::{equality_key_type, order_key, order_key_type};
 pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
 pub use text::{format_value, parse_value};
+pub use time_zone::TimeZone;
 pub use unify::common_type;
 pub use value::{Interval, Value};

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 pub use godwit_sql::ParsedStatement;
 
 use crate::database::Database;
-use crate::execution::result_schema;
+use crate::execution::{in_zone, result_schema};
 use crate::prepared::{ParameterValues, Prepared};
 use crate::result::QueryResult;
 use crate::session::{OwnSettings, Session};
@@ -229,7 +229,7 @@ impl Inner {
     ) -> Result<QueryResult> {
         match query {
             QueryStatement::Rows { plan } => {
-                let schema = result_schema(&plan)?;
+                let schema = in_zone(result_schema(&plan)?, &planner.session().time_zone);
                 let (result, _) = self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?;
                 Ok(match scope.is_open() {
                     true => result.ending_with(StatementEnd::of_read(self.clone())),

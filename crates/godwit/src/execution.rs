@@ -12,6 +12,7 @@ use godwit_files::{CopySink, FileFormat};
 use godwit_functions::arrow_type;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_plan::{OutputColumn, Plan};
+use godwit_types::TimeZone;
 
 use crate::connection::Inner;
 use crate::prepared::ParameterValues;
@@ -164,6 +165,21 @@ pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
     };
     let fields = plan.output.iter().map(field).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(Schema::new(fields)))
+}
+
+/// The columns of a result that is handed out: moments are shown in a zone.
+pub(crate) fn in_zone(schema: SchemaRef, zone: &TimeZone) -> SchemaRef {
+    if zone.is_utc() {
+        return schema;
+    }
+    let field = |field: &Arc<Field>| match field.data_type() {
+        DataType::Timestamp(unit, Some(_)) => {
+            let shown = DataType::Timestamp(*unit, Some(zone.name().into()));
+            field.as_ref().clone().with_data_type(shown)
+        }
+        _ => field.as_ref().clone(),
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
 /// The result of statements that write rows: how many.

@@ -18,7 +18,7 @@ use godwit_common::{Error, Result, SqlState};
 use godwit_expression::PlanContext;
 use godwit_plan::{ParameterInfo, Plan, Relation};
 use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, QueryStatement, SessionValues, Statement};
-use godwit_types::{SqlType, Value, cast_value};
+use godwit_types::{SqlType, TimeZone, Value};
 use parking_lot::Mutex;
 
 use crate::connection::{Connection, Inner};
@@ -173,7 +173,7 @@ impl Inner {
     }
 
     fn run_prepared(self: &Arc<Self>, prepared: &Prepared, arguments: Vec<Argument>) -> Result<QueryResult> {
-        let values = prepared.values(arguments)?;
+        let values = prepared.values(arguments, &self.session().own().values.time_zone)?;
         let statement = &prepared.statement;
         self.run_in_scope(statement, &values, |planner| prepared.plan(planner))
     }
@@ -197,7 +197,7 @@ impl Prepared {
     }
 
     /// The values in the order of the parameters, as their types.
-    fn values(&self, arguments: Vec<Argument>) -> Result<ParameterValues> {
+    fn values(&self, arguments: Vec<Argument>, zone: &TimeZone) -> Result<ParameterValues> {
         if arguments.len() != self.parameters.len() {
             let (given, wanted) = (arguments.len(), self.parameters.len());
             let message = format!("the prepared statement takes {wanted} values, {given} were given");
@@ -213,7 +213,7 @@ impl Prepared {
                     .with_hint(format!("it has {}", known.join(", ")))
             })?;
             let ty = self.parameters[at].ty.clone();
-            values[at] = Some((cast_value(&argument.value, &argument.ty, &ty)?, ty));
+            values[at] = Some((zone.cast(&argument.value, &argument.ty, &ty)?, ty));
         }
         let values: Option<Vec<_>> = values.into_iter().collect();
         values

@@ -9,6 +9,7 @@ use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 use godwit_sql::JoinOrder;
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
+use godwit_types::TimeZone;
 use godwit_vector::CHUNK_ROWS;
 
 use crate::config::default_threads;
@@ -342,6 +343,22 @@ const SETTINGS: &[Setting] = &[
             session.shared.set_threads(threads)
         },
         reset: |session| session.shared.set_threads(default_threads()),
+    },
+    Setting {
+        name: "timezone",
+        description: "The time zone in which TIMESTAMP WITH TIME ZONE is shown and read, as 'Europe/Berlin'; of this \
+                      connection",
+        default: || TimeZone::UTC.to_string(),
+        get: |session| session.own().values.time_zone.to_string(),
+        set: |session, value| {
+            let zone = TimeZone::named(value)?;
+            session.change(|own| own.values.time_zone = zone);
+            Ok(())
+        },
+        reset: |session| {
+            session.change(|own| own.values.time_zone = TimeZone::UTC);
+            Ok(())
+        },
     },
 ];
 

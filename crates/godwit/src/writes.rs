@@ -12,7 +12,7 @@ use godwit_sql::{QueryStatement, Statement, WritePart, WritePlan, WriteStatement
 use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
 
 use crate::connection::Inner;
-use crate::execution::{count_schema, result_schema};
+use crate::execution::{count_schema, in_zone, result_schema};
 use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
 use crate::transactions::{Scope, StatementEnd, WriteEnd};
@@ -44,7 +44,7 @@ impl Inner {
             WriteStatement::Planned(WritePlan { table, kind, rows, checks, returning }) => {
                 let (transaction, table) = table_before(scope, &table, changed)?;
                 let schema = match &returning {
-                    Some(names) => returned_schema(&rows, names)?,
+                    Some(names) => in_zone(returned_schema(&rows, names)?, &self.session().own().values.time_zone),
                     None => count_schema(),
                 };
                 let returns_rows = returning.is_some();

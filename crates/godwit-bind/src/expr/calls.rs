@@ -107,6 +107,9 @@ impl Binder {
 
     /// A call of the scalar function that takes such arguments.
     pub(crate) fn call_scalar(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
+        if let Some(zone) = self.zone_of_call(name, &args) {
+            return self.call_in_zone(&zone, name, args, span);
+        }
         let environment = self.environment.clone();
         let found = self.with_argument_types(&args, |types| environment.functions().scalar(name, types));
         let found = found.map_err(|error| self.no_function(name, &args, &error, span))?;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Expr, ExprKind};
 use godwit_syntax::ast;
-use godwit_types::{SqlType, Value, cast_kind, cast_value, common_type, parse_value};
+use godwit_types::{SqlType, Value, cast_kind, cast_value, common_type};
 
 use super::CastContext;
 use crate::Binder;
@@ -49,13 +49,13 @@ impl Binder {
             && let ExprKind::Literal(value) = &expr.kind
         {
             let value = match value {
-                Value::Text(text) => parse_value(text, ty).map_err(|error| error.at_span(span))?,
+                Value::Text(text) => self.value_of_text(text, ty).map_err(|error| error.at_span(span))?,
                 other => other.clone(),
             };
             return Ok(Expr::literal(value, ty.clone()).at(span));
         }
         match cast_kind(&open_type(&expr), ty) {
-            Some(cast) if cast.context <= context => Ok(cast_to(expr, ty, false)),
+            Some(cast) if cast.context <= context => self.cast_to(expr, ty, false),
             Some(_) => {
                 let error = Error::user(format!("{} doesn't become {ty} by itself", expr.ty));
                 let error = error.with_code(SqlState::DATATYPE_MISMATCH).at_span(span);
@@ -82,8 +82,16 @@ impl Binder {
         let value = if value.ty == SqlType::Unknown { self.settle(value) } else { value };
         let from = open_type(&value);
         match value.ty == ty || cast_kind(&from, &ty).is_some() {
-            true => Ok(cast_to(value, &ty, true)),
+            true => self.cast_to(value, &ty, true),
             false => Err(no_cast(&value.ty, &ty)),
+        }
+    }
+
+    /// A cast that the caller knows to exist.
+    fn cast_to(&mut self, expr: Expr, ty: &SqlType, lenient: bool) -> Result<Expr> {
+        match self.zone_of_cast(&expr.ty, ty) {
+            Some(zone) => self.cast_in_zone(&zone, expr, ty, lenient),
+            None => Ok(plain_cast(expr, ty, lenient)),
         }
     }
 
@@ -149,9 +157,9 @@ impl Binder {
     }
 }
 
-/// The value as another type; a cast that the caller knows to exist. What doesn't depend on a session's time zone is
-/// computed at once if it is a constant, unless it fails: the value may never be needed.
-fn cast_to(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
+/// The value as another type, moments in UTC. What no zone has to do with is computed at once if it is a constant, unless it
+/// fails: the value may never be needed.
+fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     let span = expr.span;
     let from = open_type(&expr).into_owned();
     if let ExprKind::Literal(value) = &expr.kind
@@ -197,7 +205,7 @@ pub(super) fn closed(ty: &SqlType) -> SqlType {
     }
 }
 
-/// Does the type have values that depend on the session's time zone when they are cast?
+/// Does the type have values that depend on a time zone when they are cast?
 fn mentions_zone(ty: &SqlType) -> bool {
     match ty {
         SqlType::TimestampTz => true,

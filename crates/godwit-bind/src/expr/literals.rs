@@ -3,7 +3,7 @@
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Expr, ExprKind};
 use godwit_syntax::ast::{self, IntervalUnit as Written, Literal};
-use godwit_types::{Interval, IntervalUnit, SqlType, Value, number_literal, parse_interval, parse_value};
+use godwit_types::{Interval, IntervalUnit, SqlType, Value, number_literal, parse_interval};
 
 use super::CastContext;
 use crate::Binder;
@@ -27,7 +27,7 @@ impl Binder {
     /// `DATE '2020-01-01'`.
     pub(super) fn typed_literal(&self, data_type: &ast::DataType, text: &str, span: Span) -> Result<Expr> {
         let ty = self.data_type(data_type)?;
-        let value = parse_value(text, &ty).map_err(|error| error.at_span(span))?;
+        let value = self.value_of_text(text, &ty).map_err(|error| error.at_span(span))?;
         Ok(Expr::literal(value, ty))
     }
 

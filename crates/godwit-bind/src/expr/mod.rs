@@ -36,6 +36,7 @@ mod special_forms;
 mod subqueries;
 #[cfg(test)]
 mod tests;
+mod time_zone;
 mod unnest;
 mod windows;
 

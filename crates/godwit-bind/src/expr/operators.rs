@@ -146,6 +146,9 @@ impl Binder {
         };
         let left = self.coerce(left, &types.left, CastContext::Explicit)?;
         let right = self.coerce(right, &types.right, CastContext::Explicit)?;
+        if let Some(zone) = self.zone_of_shift(op, &left.ty, &right.ty) {
+            return self.shifted_in_zone(&zone, op, left, right, span);
+        }
         let nullable = left.nullable || right.nullable;
         Ok(Expr::new(ExprKind::Arithmetic(op, Box::new(left), Box::new(right)), types.result, nullable))
     }

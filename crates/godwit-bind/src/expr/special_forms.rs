@@ -12,10 +12,11 @@ use crate::Binder;
 use crate::binder::ExprContext;
 
 /// The names of all forms, for hints.
-pub(super) const SPECIAL_FORMS: [&str; 17] = [
+pub(super) const SPECIAL_FORMS: [&str; 18] = [
     "coalesce",
     "count_if",
     "countif",
+    "current_setting",
     "getvariable",
     "grouping",
     "grouping_id",
@@ -69,6 +70,7 @@ impl Binder {
             "row" => self.row_of_values(args, span),
             "typeof" | "pg_typeof" => taking(args, call).map(|args| self.type_name(args)),
             "getvariable" => taking(args, call).and_then(|args| self.variable(args)),
+            "current_setting" => taking(args, call).and_then(|args| self.setting(args)),
             other => unreachable!("{other} is in the list of special forms"),
         }
         .map(Some)
@@ -169,6 +171,20 @@ impl Binder {
         };
         let found = self.environment.variable(&text.to_lowercase());
         Ok(found.map_or_else(|| Expr::null(SqlType::Unknown), |(value, ty)| Expr::literal(value, ty)))
+    }
+
+    /// A setting of the session.
+    fn setting(&mut self, [name]: [Expr; 1]) -> Result<Expr> {
+        let Some(Value::Text(text)) = name.as_literal() else {
+            let error = Error::user("current_setting takes a name in quotes");
+            return Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(name.span));
+        };
+        let found = self.environment.setting(&text.to_lowercase());
+        let value = found.ok_or_else(|| {
+            let error = Error::user(format!("there is no current_setting('{text}')")).at_span(name.span);
+            error.with_code(SqlState::UNDEFINED_OBJECT).with_hint("SHOW ALL lists the settings, SHOW name shows one")
+        })?;
+        Ok(Expr::literal(Value::text(value), SqlType::Varchar))
     }
 }
 

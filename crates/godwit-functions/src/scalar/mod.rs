@@ -25,6 +25,7 @@ mod own;
 mod properties;
 mod templates;
 mod times;
+mod zones;
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use godwit_common::{Error, Result};
 use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
 use godwit_types::{SqlType, Value, common_type};
 
-use super::{Found, described, library, lists, made, numbers, of_library, templates, times};
+use super::{Found, described, library, lists, made, numbers, of_library, templates, times, zones};
 use crate::arguments::{any_type, bad_argument, fits, no_match, settled};
 use crate::implementation::{Operator, ScalarImplementation};
 use crate::values::text;
@@ -78,6 +78,10 @@ const OTHERS: &[&str] = &[
     "array_extract",
     "map_extract_value",
     "timezone",
+    "timezone_text",
+    "timezone_moment",
+    "try_timezone_moment",
+    "timezone_add",
 ];
 
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -139,7 +143,11 @@ pub(super) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Foun
         ("to_timestamp", [seconds]) if seconds.ty.is_numeric() => Ok(times::of_seconds(name, seconds)),
         ("to_char", [moment, pattern]) => return templates::to_char(name, moment, pattern),
         ("date_part" | "datepart", [field, _]) => return times::part(name, constant_text(field)?, arguments),
-        ("timezone", [zone, moment]) => at_zone(zone, moment),
+        ("timezone", [zone, moment]) => zones::at_zone(zone, moment),
+        ("timezone_text", [zone, _]) => zones::text_of_moment(zone),
+        ("timezone_moment", [zone, _]) => zones::moment_of_text(name, false, zone),
+        ("try_timezone_moment", [zone, _]) => zones::moment_of_text(name, true, zone),
+        ("timezone_add", [zone, _, _]) => zones::add(zone),
         (_, [_]) if part_of(name).is_some() => {
             let part = part_of(name)?;
             let of_library = || of_library(name, library::known("date_part"), vec![text(part)], arguments);
@@ -162,12 +170,15 @@ fn forms_of(name: &str) -> Option<&'static [&'static str]> {
         "row" => &["row(value, …)"],
         "map_extract_value" => &["map_extract_value(MAP, key)"],
         "timezone" => &["timezone(VARCHAR, TIMESTAMP)", "timezone(VARCHAR, TIMESTAMP WITH TIME ZONE)"],
+        "timezone_text" => &["timezone_text(VARCHAR, TIMESTAMP WITH TIME ZONE)"],
+        "timezone_moment" | "try_timezone_moment" => &["timezone_moment(VARCHAR, VARCHAR)"],
+        "timezone_add" => &["timezone_add(VARCHAR, TIMESTAMP WITH TIME ZONE, INTERVAL)"],
         _ => return None,
     })
 }
 
 /// The error of a name of [`forms_of`].
-fn mismatch(name: &str) -> NoFunction {
+pub(super) fn mismatch(name: &str) -> NoFunction {
     no_match(forms_of(name).unwrap_or_default())
 }
 
@@ -189,7 +200,7 @@ pub(super) fn computed(
     ScalarMatch { function, argument_types, ty, nullable: true }
 }
 
-fn constant_text<'v>(argument: &ArgumentType<'v>) -> Option<&'v str> {
+pub(super) fn constant_text<'v>(argument: &ArgumentType<'v>) -> Option<&'v str> {
     match argument.value {
         Some(Value::Text(text)) => Some(text),
         _ => None,
@@ -350,26 +361,4 @@ fn map_value(map: &ArgumentType<'_>, key: &ArgumentType<'_>) -> Found {
     let function = described("map_extract_value", extract, implementation);
     let argument_types = vec![map.ty.clone(), entry.0.clone()];
     Ok(ScalarMatch { function, argument_types, ty: entry.1.clone(), nullable: true })
-}
-
-/// `moment AT TIME ZONE zone`. All moments are shown in UTC, which is the only zone.
-fn at_zone(zone: &ArgumentType<'_>, moment: &ArgumentType<'_>) -> Found {
-    let is_utc = match zone.value {
-        Some(Value::Text(name)) => {
-            ["utc", "gmt", "etc/utc", "z", "+00:00", "zulu"].contains(&name.to_lowercase().as_str())
-        }
-        _ => false,
-    };
-    if !is_utc {
-        return Err(bad_argument(0, "there is no time zone but UTC"));
-    }
-    let (from, to) = match moment.ty {
-        SqlType::TimestampTz => (SqlType::TimestampTz, SqlType::Timestamp),
-        SqlType::Date | SqlType::Unknown => (SqlType::Timestamp, SqlType::TimestampTz),
-        ty if ty.is_timestamp() => (SqlType::Timestamp, SqlType::TimestampTz),
-        _ => return Err(mismatch("timezone")),
-    };
-    let function = plain("timezone", false, ScalarImplementation::Cast);
-    let nullable = moment.nullable;
-    Ok(ScalarMatch { function, argument_types: vec![SqlType::Varchar, from], ty: to, nullable })
 }

@@ -19,7 +19,7 @@ mod json;
 mod nested;
 pub(crate) mod numbers;
 mod scan;
-mod times;
+pub(crate) mod times;
 
 #[cfg(test)]
 mod tests;

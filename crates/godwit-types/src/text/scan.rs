@@ -59,6 +59,11 @@ impl<'t> Scan<'t> {
         self.take_while(char::is_alphabetic)
     }
 
+    /// Takes all up to the next blank; maybe nothing.
+    pub(super) fn until_blank(&mut self) -> &'t str {
+        self.take_while(|c| !c.is_whitespace())
+    }
+
     /// Takes the digits behind a point, if a point is next.
     pub(super) fn fraction(&mut self) -> &'t str {
         if self.eat('.') { self.digits() } else { "" }

@@ -141,7 +141,7 @@ fn times() {
     );
     refuse(
         &T::Time,
-        &["", "11", "24:00:00", "25:00", "23:59:60", "10:60", "13:00 PM", "10:00x", "10:00 EST", "2000-01-01"],
+        &["", "11", "24:00:00", "25:00", "23:59:60", "10:60", "13:00 PM", "10:00x", "10:00 ESTY", "2000-01-01"],
     );
 }
 
@@ -176,7 +176,7 @@ fn timestamps() {
     check(&T::TimestampMs, &[("2001-01-01 10:20:30.9996", "2001-01-01 10:20:31")]);
     check(&T::TimestampS, &[("2001-01-01 10:20:30.5", "2001-01-01 10:20:31")]);
     refuse(&T::Timestamp, &["", "10:20:30", "2001-01-01 10", "2001-01-01 25:00:00", "300000-01-01", "2001-01-01T"]);
-    refuse(&T::TimestampTz, &["2001-01-01 10:00+99", "2001-01-01 10:00+5:99", "2001-01-01 10:00 Europe/Berlin"]);
+    refuse(&T::TimestampTz, &["2001-01-01 10:00+99", "2001-01-01 10:00+5:99", "2001-01-01 10:00 Europe/Nowhere"]);
     refuse(&T::TimestampNs, &["1600-01-01", "2300-01-01"]);
 }
 
@@ -330,7 +330,12 @@ fn messages() {
         ("300", T::TinyInt, "300 is out of range for TINYINT", SqlState::NUMERIC_VALUE_OUT_OF_RANGE),
         ("x", T::Uuid, "'x' is not a UUID", SqlState::INVALID_TEXT_REPRESENTATION),
         ("x", T::Interval, "'x' is not an INTERVAL", SqlState::INVALID_TEXT_REPRESENTATION),
-        ("2000-01-01 10:00 EST", T::TimestampTz, "the time zone 'EST' is not known", SqlState::INVALID_PARAMETER_VALUE),
+        (
+            "2000-01-01 10:00 ESTY",
+            T::TimestampTz,
+            "the time zone 'ESTY' is not known",
+            SqlState::INVALID_PARAMETER_VALUE,
+        ),
         (
             "9999999 days 9999999999 days",
             T::Interval,

@@ -1,7 +1,7 @@
 //! Dates, times and timestamps as text.
 //!
 //! One reader takes them all, `[date] [time] [zone] [BC]`, and each type takes of it what it is made of, as in PostgreSQL:
-//! a DATE leaves the time out, a TIME the date. Named time zones aren't known.
+//! a DATE leaves the time out, a TIME the date.
 
 use std::fmt::Write;
 
@@ -11,15 +11,26 @@ use super::scan::{Scan, number, rounded_fraction};
 use super::{not_a, out_of_range, quoted};
 use crate::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
 use crate::calendar::{YEAR_MAX, civil_from_days, date_of, days_from_civil, ticks_per_second};
-use crate::{SqlType, Value};
+use crate::{SqlType, TimeZone, Value};
 
 /// What a text says.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default)]
 struct Moment<'t> {
     days: Option<i64>,
     time: Option<Clock<'t>>,
-    /// Seconds east of UTC.
-    offset: i64,
+    zone: Zone,
+}
+
+/// How far from UTC a text is.
+#[derive(Debug, Default)]
+enum Zone {
+    /// It doesn't say.
+    #[default]
+    None,
+    /// So many seconds east.
+    Offset(i64),
+    /// As clocks of a zone are then.
+    Named(TimeZone),
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -48,7 +59,7 @@ impl Flaw<'_> {
                 .with_code(SqlState::DATETIME_FIELD_OVERFLOW),
             Flaw::Zone(name) => Error::user(format!("the time zone {} is not known", quoted(name)))
                 .with_code(SqlState::INVALID_PARAMETER_VALUE)
-                .with_hint("write its distance from UTC, as in '+05:30'"),
+                .with_hint("write its name, as 'Europe/Berlin', or its distance from UTC, as '+05:30'"),
         }
     }
 }
@@ -69,23 +80,38 @@ pub(super) fn parse_time(text: &str) -> Result<Value> {
     if micros < MICROS_PER_DAY { Ok(Value::Time(micros)) } else { Err(out_of_range(text.trim(), &ty)) }
 }
 
+/// A TIMESTAMP of a kind; of one with a time zone, in UTC if the text doesn't say otherwise.
 pub(super) fn parse_timestamp(text: &str, ty: &SqlType) -> Result<Value> {
+    parse_timestamp_in(text, ty, &TimeZone::UTC)
+}
+
+/// A TIMESTAMP WITH TIME ZONE, in a zone if the text doesn't say otherwise.
+pub(crate) fn parse_moment(text: &str, zone: &TimeZone) -> Result<Value> {
+    parse_timestamp_in(text, &SqlType::TimestampTz, zone)
+}
+
+fn parse_timestamp_in(text: &str, ty: &SqlType, zone: &TimeZone) -> Result<Value> {
     let moment = read(text).map_err(|flaw| flaw.error(text, ty))?;
     let days = moment.days.ok_or_else(|| not_a(text, ty))?;
     let clock = moment.time.unwrap_or_default();
-    let offset = if *ty == SqlType::TimestampTz { moment.offset } else { 0 };
     let ticks = ticks_per_second(ty);
-    let seconds = i128::from(days) * i128::from(SECONDS_PER_DAY) + i128::from(clock.seconds - offset);
+    let seconds = i128::from(days) * i128::from(SECONDS_PER_DAY) + i128::from(clock.seconds);
     let fraction = rounded_fraction(clock.fraction, ticks.ilog10() as usize);
-    let total = seconds * i128::from(ticks) + i128::from(fraction);
-    i64::try_from(total).map(Value::Timestamp).map_err(|_| out_of_range(text.trim(), ty))
+    let local = i64::try_from(seconds * i128::from(ticks) + i128::from(fraction)).ok();
+    let ticks = match (ty, moment.zone) {
+        (SqlType::TimestampTz, Zone::None) => local.and_then(|local| zone.moment(local)),
+        (SqlType::TimestampTz, Zone::Named(zone)) => local.and_then(|local| zone.moment(local)),
+        (SqlType::TimestampTz, Zone::Offset(east)) => local.and_then(|local| local.checked_sub(east * ticks)),
+        _ => local,
+    };
+    ticks.map(Value::Timestamp).ok_or_else(|| out_of_range(text.trim(), ty))
 }
 
 fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
     let mut scan = Scan::new(text);
     let mut moment = Moment::default();
     if scan.rest().eq_ignore_ascii_case("epoch") {
-        return Ok(Moment { days: Some(0), time: Some(Clock::default()), offset: 0 });
+        return Ok(Moment { days: Some(0), time: Some(Clock::default()), zone: Zone::Offset(0) });
     }
     let mut date = None;
     if !begins_with_time(scan) {
@@ -99,10 +125,10 @@ fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
         moment.time = Some(read_time(&mut scan)?);
         scan.skip_blanks();
     }
-    moment.offset = match read_zone(&mut scan) {
+    moment.zone = match read_zone(&mut scan) {
         // Behind a date alone, a word is hardly meant as a time zone.
         Err(Flaw::Zone(_)) if moment.time.is_none() => return Err(Flaw::Form),
-        offset => offset?,
+        zone => zone?,
     };
     scan.skip_blanks();
     let before_christ = match scan.rest().to_ascii_uppercase().as_str() {
@@ -179,18 +205,17 @@ fn read_time<'t>(scan: &mut Scan<'t>) -> std::result::Result<Clock<'t>, Flaw<'t>
     if is_over { Err(Flaw::Field("time of day")) } else { Ok(Clock { seconds, fraction }) }
 }
 
-/// `Z`, `UTC`, `+HH`, `+HHMM`, `+HH:MM`, `+HH:MM:SS`, or nothing: seconds east of UTC.
-fn read_zone<'t>(scan: &mut Scan<'t>) -> std::result::Result<i64, Flaw<'t>> {
+/// `Z`, `UTC`, `Europe/Berlin`, `+HH`, `+HHMM`, `+HH:MM`, `+HH:MM:SS`, or nothing.
+fn read_zone<'t>(scan: &mut Scan<'t>) -> std::result::Result<Zone, Flaw<'t>> {
     let Some(west) = scan.sign() else {
         let mut ahead = *scan;
-        let word = ahead.word();
-        if ["Z", "UTC", "GMT"].iter().any(|name| word.eq_ignore_ascii_case(name)) {
-            *scan = ahead;
-        } else if !word.is_empty() && !["AD", "BC"].iter().any(|era| word.eq_ignore_ascii_case(era)) {
-            let name = scan.rest();
-            return Err(Flaw::Zone(&name[..name.find(char::is_whitespace).unwrap_or(name.len())]));
+        let name = ahead.until_blank();
+        if name.is_empty() || ["AD", "BC", "(BC)"].iter().any(|era| name.eq_ignore_ascii_case(era)) {
+            return Ok(Zone::None);
         }
-        return Ok(0);
+        let zone = TimeZone::named(name).map_err(|_| Flaw::Zone(name))?;
+        *scan = ahead;
+        return Ok(Zone::Named(zone));
     };
     let digits = scan.digits();
     let (hours, mut minutes, mut seconds) = match digits.len() {
@@ -204,7 +229,7 @@ fn read_zone<'t>(scan: &mut Scan<'t>) -> std::result::Result<i64, Flaw<'t>> {
     }
     let field = |digits: &str, most: i64| number(digits).filter(|value| *value <= most).ok_or(Flaw::Field("time zone"));
     let offset = field(hours, 15)? * 3_600 + field(minutes, 59)? * 60 + field(seconds, 59)?;
-    Ok(if west { -offset } else { offset })
+    Ok(Zone::Offset(if west { -offset } else { offset }))
 }
 
 /// `YYYY-MM-DD`, with ` BC` for years before the first.
@@ -239,16 +264,41 @@ pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places:
     }
 }
 
-/// Date and time; for TIMESTAMP WITH TIME ZONE in UTC, with its offset.
+/// Date and time; of a TIMESTAMP WITH TIME ZONE those of UTC, with its offset.
 pub(super) fn write_timestamp(out: &mut String, ticks: i64, ty: &SqlType) {
-    let per_second = ticks_per_second(ty);
-    let (seconds, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
+    match ty {
+        SqlType::TimestampTz => write_moment(out, ticks, &TimeZone::UTC),
+        _ => write_date_and_time(out, ticks.into(), ticks_per_second(ty).into(), None),
+    }
+}
+
+/// Date and time in a zone, and how far that is from UTC then.
+pub(crate) fn write_moment(out: &mut String, micros: i64, zone: &TimeZone) {
+    let offset = zone.offset_at(micros);
+    let per_second = i128::from(MICROS_PER_SECOND);
+    write_date_and_time(out, i128::from(micros) + i128::from(offset) * per_second, per_second, Some(offset));
+}
+
+fn write_date_and_time(out: &mut String, ticks: i128, per_second: i128, offset: Option<i64>) {
+    let small = |number: i128| i64::try_from(number).expect("seconds of 64 bits of ticks are few");
+    let (seconds, fraction) = (small(ticks.div_euclid(per_second)), small(ticks.rem_euclid(per_second)));
     let date = civil_from_days(seconds.div_euclid(SECONDS_PER_DAY));
     write_civil(out, date);
     out.push(' ');
     write_clock(out, seconds.rem_euclid(SECONDS_PER_DAY), fraction, per_second.ilog10() as usize);
-    if *ty == SqlType::TimestampTz {
-        out.push_str("+00");
+    if let Some(offset) = offset {
+        write_offset(out, offset);
     }
     out.push_str(era(date));
+}
+
+/// `+HH`, with `:MM` and `:SS` where they aren't 0.
+fn write_offset(out: &mut String, offset: i64) {
+    let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.abs());
+    write!(out, "{sign}{:02}", seconds / 3_600).expect("strings take everything");
+    for (part, is_there) in [(seconds / 60 % 60, seconds % 3_600 != 0), (seconds % 60, seconds % 60 != 0)] {
+        if is_there {
+            write!(out, ":{part:02}").expect("strings take everything");
+        }
+    }
 }
