@@ -69,7 +69,7 @@ impl Inner {
                 match *last {
                     Statement::Write(write) => self.start_write(sql, write, values, scope, changed),
                     Statement::Query(QueryStatement::Rows { plan }) => {
-                        let schema = result_schema(&plan)?;
+                        let schema = in_zone(result_schema(&plan)?, &self.session().own().values.time_zone);
                         Ok(self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?.0)
                     }
                     _ => Err(Error::internal("a statement with WITH is a query or a write")),
