@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
-use godwit_functions::{sql_type, value_of_scalar};
+use godwit_functions::{type_of_field, value_of_scalar};
 use godwit_plan::{
     ColumnStatistics, ComputedColumn, Relation, RelationColumn, TableSample, TableStatistics, ValueRange,
 };
@@ -35,7 +35,7 @@ impl ScannedTable {
         let column = |field: &arrow_schema::FieldRef| {
             Ok(RelationColumn {
                 name: field.name().clone(),
-                ty: sql_type(field.data_type())?,
+                ty: type_of_field(field)?,
                 nullable: field.is_nullable(),
                 hidden: field.name() == ROW_ID,
             })
@@ -49,7 +49,7 @@ impl ScannedTable {
         let computed = computed.into_iter().map(|column| {
             Ok(ComputedColumn {
                 name: column.field.name().clone(),
-                ty: sql_type(column.field.data_type())?,
+                ty: type_of_field(&column.field)?,
                 position: column.position,
                 expression: column.expression.clone(),
             })

@@ -89,7 +89,7 @@ impl TableDefinition {
             .iter()
             .map(|field| {
                 let data_type = as_view_type(field.data_type());
-                Field::new(field.name(), data_type, field.is_nullable())
+                field.as_ref().clone().with_data_type(data_type)
             })
             .collect();
         let schema = Arc::new(Schema::new(fields));

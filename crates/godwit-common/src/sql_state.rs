@@ -36,6 +36,8 @@ impl SqlState {
     pub const SYNTAX_ERROR: SqlState = SqlState("42601");
     /// There is no prepared statement of that name.
     pub const INVALID_SQL_STATEMENT_NAME: SqlState = SqlState("26000");
+    /// Something else is made of what is to go.
+    pub const DEPENDENT_OBJECTS_STILL_EXIST: SqlState = SqlState("2BP01");
     /// Nested or combined beyond what is planned.
     pub const STATEMENT_TOO_COMPLEX: SqlState = SqlState("54001");
     /// No such column.

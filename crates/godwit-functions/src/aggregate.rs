@@ -274,6 +274,7 @@ fn continuous(value: &ArgumentType<'_>) -> SqlType {
         SqlType::Unknown => SqlType::Double,
         SqlType::Date => SqlType::Timestamp,
         ty if ty.is_integer() => SqlType::Double,
+        SqlType::Enum(_) => SqlType::Varchar,
         ty => ty.clone(),
     }
 }

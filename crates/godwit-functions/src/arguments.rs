@@ -1,5 +1,6 @@
 //! Arguments as the choice of a function sees them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef};
@@ -25,7 +26,7 @@ pub(crate) fn fields_of(arguments: &[ArgumentType<'_>], unknown: Unknown) -> Res
         let is_text = matches!(argument.value, Some(Value::Text(_)));
         let ty = match argument.ty {
             SqlType::Unknown if is_text && unknown == Unknown::Text => DataType::Utf8View,
-            ty => arrow_type(ty)
+            ty => arrow_type(&for_arrow(ty))
                 .map_err(|error| NoFunction::BadArgument { argument: Some(at), message: error.message().to_owned() })?,
         };
         Ok(Arc::new(Field::new(format!("a{at}"), ty, argument.nullable)))
@@ -33,10 +34,16 @@ pub(crate) fn fields_of(arguments: &[ArgumentType<'_>], unknown: Unknown) -> Res
     arguments.iter().enumerate().map(field).collect()
 }
 
+/// The type in which functions on Arrow's arrays see values: they know labels as texts, not as places.
+fn for_arrow(ty: &SqlType) -> Cow<'_, SqlType> {
+    ty.with_text_for_labels().map_or(Cow::Borrowed(ty), Cow::Owned)
+}
+
 /// The type that an argument is cast to for a function that takes `coerced`.
 pub(crate) fn argument_type(argument: &ArgumentType<'_>, coerced: &DataType) -> Result<SqlType, NoFunction> {
-    match arrow_type(argument.ty) {
-        Ok(own) if *argument.ty != SqlType::Unknown && is_same_but_layout(&own, coerced) => Ok(argument.ty.clone()),
+    let ty = for_arrow(argument.ty);
+    match arrow_type(&ty) {
+        Ok(own) if *ty != SqlType::Unknown && is_same_but_layout(&own, coerced) => Ok(ty.into_owned()),
         _ => readable(coerced).map(settled),
     }
 }

@@ -34,5 +34,5 @@ pub use errors::{error_of, error_of_arrow};
 pub use implementation::{AggregateImplementation, LambdaForm, Operator, ScalarImplementation, ValueFunction};
 pub use registry::Registry;
 pub use rows::{Check, RowFunction};
-pub use types::{arrow_type, sql_type};
+pub use types::{arrow_type, field_of, sql_type, type_of_field};
 pub use values::{array_of_values, arrow_interval, scalar_of_value, sql_interval, value_at, value_of_scalar};

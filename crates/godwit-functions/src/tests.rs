@@ -6,7 +6,10 @@ use godwit_common::{Error, Span, SqlState};
 use godwit_plan::{ArgumentType, Expr, ExprKind, FunctionKind, FunctionRegistry, NoFunction, Volatility};
 use godwit_types::{EnumType, SqlType, Value, cast_value, format_value, parse_value};
 
-use crate::{AggregateImplementation, Registry, RowFunction, arrow_type, scalar_of_value, sql_type, value_of_scalar};
+use crate::{
+    AggregateImplementation, Registry, RowFunction, arrow_type, field_of, scalar_of_value, sql_type, type_of_field,
+    value_of_scalar,
+};
 
 /// An argument by its type's name; text in quotes is a literal.
 fn argument(text: &str) -> (SqlType, Option<Value>) {
@@ -357,16 +360,20 @@ fn types_and_values_go_to_arrow_and_back() {
         (T::Uuid, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", T::Varchar),
         (T::Json, "[1]", T::Varchar),
         (T::Bit, "101", T::Varchar),
-        (T::Enum(Arc::new(labels)), "ok", T::Varchar),
+        (T::Enum(Arc::new(labels)), "ok", T::UTinyInt),
     ];
     let all = same.iter().map(|(ty, text)| (ty, text, ty)).chain(stand_ins.iter().map(|(ty, text, of)| (ty, text, of)));
     for (ty, text, back) in all {
         assert_eq!(sql_type(&arrow_type(ty).unwrap()).unwrap(), *back);
+        assert_eq!(type_of_field(&field_of("a", ty, true).unwrap()).unwrap(), *ty);
         let value = parse_value(text, ty).unwrap();
         let scalar = scalar_of_value(&value, ty).unwrap();
         assert_eq!(scalar.data_type(), arrow_type(ty).unwrap(), "{ty}");
         assert_eq!(value_of_scalar(&scalar, ty).unwrap(), value, "{ty}");
         assert!(value_of_scalar(&scalar_of_value(&Value::Null, ty).unwrap(), ty).unwrap().is_null(), "{ty}");
     }
+    let mood = field_of("a", &stand_ins[4].0, true).unwrap();
+    let wrong = mood.with_data_type(arrow_type(&T::Varchar).unwrap());
+    assert!(type_of_field(&wrong).unwrap_err().message().contains("a type that isn't one"));
     assert!(arrow_type(&T::UHugeInt).unwrap_err().message().contains("UHUGEINT"));
 }

@@ -1,13 +1,15 @@
 //! SQL's types as Arrow's.
 //!
-//! Arrow has fewer types than SQL: HUGEINT is a decimal of 38 digits there, UUID, JSON, BIT and ENUM are text. So the way
-//! there and back doesn't end at the same type; who needs SQL's type keeps it, as the plan does.
+//! Arrow has fewer types than SQL: HUGEINT is a decimal of 38 digits there, UUID, JSON and BIT are text, labels of an ENUM
+//! their places. So the way there and back doesn't end at the same type; who needs SQL's type keeps it, as the plan does.
+//! Columns of tables are Arrow's fields, and keep it in the field's metadata ([`field_of`], [`type_of_field`]).
 //!
 //! | SQL | Arrow |
 //! |---|---|
 //! | integers, REAL, DOUBLE | the same |
 //! | HUGEINT, DECIMAL | `Decimal128` |
-//! | VARCHAR, UUID, JSON, BIT, ENUM | `Utf8View` |
+//! | VARCHAR, UUID, JSON, BIT | `Utf8View` |
+//! | ENUM | the narrowest of `UInt8`, `UInt16`, `UInt32` for its places |
 //! | BLOB | `BinaryView` |
 //! | DATE, TIME, timestamps | `Date32`, `Time64(µs)`, `Timestamp` of the type's unit |
 //! | INTERVAL, lists, structs, maps | `Interval(MonthDayNano)`, `List`, `FixedSizeList`, `Struct`, `Map` |
@@ -20,6 +22,26 @@ use godwit_types::SqlType;
 
 /// The zone that TIMESTAMP WITH TIME ZONE counts in.
 pub(crate) const UTC: &str = "UTC";
+
+/// Where the metadata of a field has the definition of its SQL type, if Arrow's type doesn't say it.
+const SQL_TYPE: &str = "godwit.sql_type";
+
+/// A column of a type.
+pub fn field_of(name: impl Into<String>, ty: &SqlType, nullable: bool) -> Result<Field> {
+    let field = Field::new(name, arrow_type(ty)?, nullable);
+    Ok(match sql_type(field.data_type())? == *ty {
+        true => field,
+        false => field.with_metadata([(SQL_TYPE.to_owned(), ty.definition())].into()),
+    })
+}
+
+/// The SQL type of a column.
+pub fn type_of_field(field: &Field) -> Result<SqlType> {
+    let Some(definition) = field.metadata().get(SQL_TYPE) else { return sql_type(field.data_type()) };
+    let ty = SqlType::from_definition(definition);
+    ty.filter(|ty| arrow_type(ty).is_ok_and(|kept| kept == *field.data_type()))
+        .ok_or_else(|| Error::corrupt(format!("the column {} has a type that isn't one: {definition}", field.name())))
+}
 
 /// Arrow's type for values of a type.
 pub fn arrow_type(ty: &SqlType) -> Result<DataType> {
@@ -41,7 +63,12 @@ pub fn arrow_type(ty: &SqlType) -> Result<DataType> {
         SqlType::Decimal { precision, scale } => {
             DataType::Decimal128(*precision, i8::try_from(*scale).expect("a scale is at most 38"))
         }
-        SqlType::Varchar | SqlType::Bit | SqlType::Uuid | SqlType::Json | SqlType::Enum(_) => DataType::Utf8View,
+        SqlType::Varchar | SqlType::Bit | SqlType::Uuid | SqlType::Json => DataType::Utf8View,
+        SqlType::Enum(definition) => match definition.labels.len().saturating_sub(1) {
+            0..=0xFF => DataType::UInt8,
+            0x100..=0xFFFF => DataType::UInt16,
+            _ => DataType::UInt32,
+        },
         SqlType::Blob => DataType::BinaryView,
         SqlType::Date => DataType::Date32,
         SqlType::Time => DataType::Time64(TimeUnit::Microsecond),

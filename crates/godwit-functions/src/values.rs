@@ -35,7 +35,6 @@ pub fn scalar_of_value(value: &Value, ty: &SqlType) -> Result<ScalarValue> {
         (Value::Integer(value), SqlType::BigInt) => {
             ScalarValue::Int64(Some(i64::try_from(*value).map_err(|_| misfit(*value, ty))?))
         }
-        (Value::Integer(position), SqlType::Enum(_)) => text(&format_value(&Value::Integer(*position), ty)),
         (Value::Integer(value), _) => of_type(*value).cast_to(&data_type).map_err(|_| misfit(*value, ty))?,
         (Value::Float(value), SqlType::Real) => ScalarValue::Float32(Some(*value as f32)),
         (Value::Float(value), _) => ScalarValue::Float64(Some(*value)),
@@ -159,7 +158,7 @@ pub fn value_of_scalar(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {
         false => Some(scalar.cast_to(&data_type).map_err(internal)?),
     };
     let scalar = cast.as_ref().unwrap_or(scalar);
-    Ok(match scalar {
+    let value = match scalar {
         ScalarValue::Boolean(Some(value)) => Value::Boolean(*value),
         ScalarValue::Int8(Some(value)) => Value::Integer((*value).into()),
         ScalarValue::Int16(Some(value)) => Value::Integer((*value).into()),
@@ -173,7 +172,7 @@ pub fn value_of_scalar(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {
         ScalarValue::Float64(Some(value)) => Value::Float(*value),
         ScalarValue::Decimal128(Some(value), ..) => Value::Integer(*value),
         ScalarValue::Utf8View(Some(value)) => match ty {
-            SqlType::Uuid | SqlType::Enum(_) => parse_value(value, ty)?,
+            SqlType::Uuid => parse_value(value, ty)?,
             _ => Value::text(value.as_str()),
         },
         ScalarValue::BinaryView(Some(bytes)) => Value::Blob(bytes.as_slice().into()),
@@ -184,8 +183,12 @@ pub fn value_of_scalar(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {
         | ScalarValue::TimestampMicrosecond(Some(ticks), _)
         | ScalarValue::TimestampNanosecond(Some(ticks), _) => Value::Timestamp(*ticks),
         ScalarValue::IntervalMonthDayNano(Some(interval)) => Value::Interval(sql_interval(*interval)),
-        nested => return nested_value(nested, ty),
-    })
+        nested => nested_value(nested, ty)?,
+    };
+    match (value, ty) {
+        (Value::Integer(place), SqlType::Enum(labels)) => Ok(Value::Integer(labels.checked_place(place)?)),
+        (value, _) => Ok(value),
+    }
 }
 
 fn nested_value(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {

@@ -134,7 +134,7 @@ fn column_statistics<'v>(values: impl Iterator<Item = &'v Value>, ty: &SqlType) 
         Some(Value::Time(ticks) | Value::Timestamp(ticks)) => Some(i128::from(*ticks)),
         _ => None,
     };
-    let range = ticks(values.first()).zip(ticks(values.last())).filter(|_| !matches!(ty, SqlType::Enum(_)));
+    let range = ticks(values.first()).zip(ticks(values.last()));
     let (min, max) = (values.first().copied().cloned(), values.last().copied().cloned());
     values.dedup_by(|a, b| compare_values(a, b, ty).is_eq());
     ColumnStatistics {

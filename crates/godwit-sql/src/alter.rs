@@ -10,11 +10,11 @@ use godwit_bind::{Binder, RebuiltColumn};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::stored::{self, column, mentions, with_renamed};
 use godwit_catalog::{
-    AlterPlan, CatalogEntry, GeneratedKind, IndexRule, KeyRule, ObjectName, SCHEMA, TableRules, as_view_type,
-    full_name, split_name,
+    AlterPlan, CatalogEntry, GeneratedKind, IndexRule, KeyRule, ObjectName, SCHEMA, TableRules, full_name,
+    split_name,
 };
 use godwit_common::{Error, Result};
-use godwit_functions::{arrow_type, sql_type};
+use godwit_functions::{field_of, type_of_field};
 use godwit_syntax::ast::{self, AlterColumnAction, AlterTableAction};
 
 use crate::create_table::{NewColumns, read_constraint, table_schema, with_primary_key};
@@ -143,14 +143,12 @@ impl Planner {
             return Err(Error::user(format!("{reference} of {child} refers to {column}"))
                 .with_hint(format!("ALTER TABLE {child} DROP CONSTRAINT {reference}")));
         }
-        let changed = as_view_type(&arrow_type(&self.column_type(data_type)?)?);
-        let fields = target.schema().fields().iter().enumerate().map(|(place, field)| match place == at {
-            true => field.as_ref().clone().with_data_type(changed.clone()),
-            false => field.as_ref().clone(),
-        });
-        let schema = table_schema(fields)?;
+        let ty = self.column_type(data_type)?;
+        let mut fields: Vec<Field> = target.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        fields[at] = field_of(fields[at].name(), &ty, fields[at].is_nullable())?;
+        let schema = table_schema(fields.into_iter())?;
         let mut columns = kept_columns(target, None)?;
-        columns[at].ty = sql_type(schema.field(at).data_type())?;
+        columns[at].ty = ty;
         if let Some(using) = using {
             columns[at].value = using.clone();
             columns[at].of_catalog = false;
@@ -399,7 +397,7 @@ fn kept_columns(target: &Target, without: Option<usize>) -> Result<Vec<RebuiltCo
 }
 
 fn rebuilt_column(field: &Field, value: ast::Expr, of_catalog: bool) -> Result<RebuiltColumn> {
-    Ok(RebuiltColumn { name: field.name().clone(), ty: sql_type(field.data_type())?, value, of_catalog })
+    Ok(RebuiltColumn { name: field.name().clone(), ty: type_of_field(field)?, value, of_catalog })
 }
 
 fn null() -> ast::Expr {

@@ -12,7 +12,7 @@ use godwit_catalog::{
     TableRules, as_view_type, full_name, literal_text, sequences_in, split_name,
 };
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::{arrow_type, sql_type};
+use godwit_functions::{arrow_type, field_of, type_of_field};
 use godwit_plan::{Expr, OutputColumn};
 use godwit_syntax::ast::{
     self, ColumnConstraintKind, ForeignReference, Ident, ReferentialAction, TableConstraint, TableConstraintKind,
@@ -95,8 +95,7 @@ impl Planner {
         }
         // Rows tell whether there are NULLs; that there are none so far is no promise.
         let field = |(at, column): (usize, &OutputColumn)| {
-            let data_type = arrow_type(&rows.column(column.column).ty)?;
-            Ok(Field::new(given.get(at).unwrap_or(&column.name), data_type, true))
+            field_of(given.get(at).unwrap_or(&column.name), &rows.column(column.column).ty, true)
         };
         let fields = rows.output.iter().enumerate().map(field).collect::<Result<Vec<_>>>()?;
         let schema = table_schema(fields.into_iter()).map_err(|error| error.at_span(query.span))?;
@@ -195,7 +194,7 @@ impl Planner {
             refuse_subquery(&value, &format!("the default of {column}"))?;
             let field = schema.fields().iter().find(|field| field.name().eq_ignore_ascii_case(column));
             let field = field.ok_or_else(|| Error::user(format!("{name} has no column {column} for its default")))?;
-            binder.assigned_to(&sql_type(field.data_type())?, value)?;
+            binder.assigned_to(&type_of_field(field)?, value)?;
         }
         Ok(())
     }
@@ -292,10 +291,9 @@ impl Planner {
     /// A type that columns of tables can have.
     pub(crate) fn column_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
         let ty = Binder::new(self.statement_names()).data_type(data_type)?;
-        let kept = arrow_type(&ty).and_then(|arrow| sql_type(&arrow));
-        match kept {
-            Ok(kept) if kept == ty || ty == SqlType::HugeInt => Ok(ty),
-            _ => {
+        match arrow_type(&ty) {
+            Ok(_) => Ok(ty),
+            Err(_) => {
                 let error = Error::unsupported(format!("columns of type {ty}")).at_span(data_type.span);
                 Err(error.with_hint("VARCHAR holds their texts"))
             }
@@ -330,7 +328,7 @@ fn refuse_subquery(bound: &Expr, what: &str) -> Result<()> {
 pub(crate) fn columns_of(fields: &[Field]) -> Result<Vec<ColumnOf>> {
     let column = |field: &Field| {
         let (name, nullable) = (field.name().clone(), field.is_nullable());
-        Ok(ColumnOf { name, ty: sql_type(field.data_type())?, nullable })
+        Ok(ColumnOf { name, ty: type_of_field(field)?, nullable })
     };
     fields.iter().map(column).collect()
 }
@@ -415,7 +413,7 @@ pub(crate) fn table_schema(fields: impl Iterator<Item = Field>) -> Result<Schema
             DataType::Null => DataType::Int32,
             data_type => data_type,
         };
-        checked.push(Field::new(field.name(), data_type, field.is_nullable()));
+        checked.push(field.with_data_type(data_type));
     }
     if checked.is_empty() {
         return Err(Error::user("a table has at least one column"));

@@ -17,7 +17,8 @@ use godwit_types::{SqlType, TimeZone, Value, format_value};
 
 use crate::built_in_macros::built_in_macro;
 use crate::information_schema::{self, INFORMATION_SCHEMA};
-use crate::macros::{bound_macro, bound_type};
+use crate::macros::bound_macro;
+use crate::types::bound_type;
 use crate::views::view_tree;
 use crate::{SessionValues, sequence};
 
@@ -73,7 +74,7 @@ impl StatementNames {
     }
 
     /// The names that the definition of an object sees: those around it.
-    fn at(&self, object: &ObjectName) -> Self {
+    pub(crate) fn at(&self, object: &ObjectName) -> Self {
         let place = Place { database: object.database.clone(), schema: split_name(&object.name).0 };
         self.over(self.namespace.within(place, true))
     }

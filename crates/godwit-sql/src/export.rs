@@ -15,14 +15,17 @@ use godwit_common::{Error, Result};
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{
     Catalog, CatalogEntry, Comments, GeneratedKind, MacroDefinition, Place, SCHEMA, Sequence, SequenceDefinition,
-    TableDefinition, TableRules, TypeDefinition, ViewDefinition, full_name_of_key, literal_text, quoted_text,
+    TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text,
     sequences_in, split_name, sql_of_name, stored,
 };
-use godwit_syntax::ast::{CreateView, DataType, DataTypeKind, MacroOverload, ObjectName, Statement};
+use godwit_functions::type_of_field;
+use godwit_syntax::ast::{CreateView, MacroOverload, Statement};
+use godwit_types::SqlType;
 
 use crate::encodings::ENCODING;
 use crate::views::view_tree;
-use crate::{Planner, sql_name};
+use crate::Planner;
+use crate::types::{spelled_out, type_text};
 
 /// A database as statements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,8 +57,13 @@ impl Planner {
         let mut script = ExportScript::default();
         let made = catalog.schemas().into_iter().filter(|schema| schema != SCHEMA);
         script.definitions.extend(made.map(|schema| format!("CREATE SCHEMA {}", quoted_text(&schema))));
-        for named in self.types_in_order(&database, &catalog)? {
-            script.definitions.push(format!("CREATE TYPE {} AS {}", sql_of_name(&named.name), named.sql));
+        let types = self.types_of(&database, &catalog);
+        for (at, (full, ty)) in types.iter().enumerate() {
+            let text = match ty {
+                SqlType::Enum(definition) if *definition.name == **full => spelled_out(ty),
+                ty => type_text(ty, &types[..at]),
+            };
+            script.definitions.push(format!("CREATE TYPE {} AS {text}", sql_of_name(full)));
         }
         for (_, entry) in catalog.entries() {
             if let CatalogEntry::Macro(definition) = entry {
@@ -73,7 +81,8 @@ impl Planner {
         let mut indexes = Vec::new();
         for table in tables_in_order(&catalog)? {
             let rules = rules_of(&table);
-            script.definitions.push(table_text(&table.name, &table.schema, &rules, &catalog));
+            let made_of = Known { catalog: &catalog, types: &types };
+            script.definitions.push(table_text(&table.name, &table.schema, &rules, made_of)?);
             for index in &rules.indexes {
                 let (name, table) = (quoted_text(&index.name), sql_of_name(&table.name));
                 indexes.push(format!("CREATE INDEX {name} ON {table} ({})", list(&index.columns)));
@@ -95,28 +104,6 @@ impl Planner {
         script.definitions.push(format!("USE {SCHEMA}"));
         script.definitions.extend(catalog.entries().into_iter().flat_map(|(key, entry)| comment_texts(&key, &entry)));
         Ok(script)
-    }
-
-    /// The types of a database, each behind those that it is made of.
-    fn types_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<TypeDefinition>>> {
-        let entries = catalog.entries().into_iter();
-        let types = entries.filter_map(|(_, entry)| match entry {
-            CatalogEntry::Type(definition) => Some((definition.name.to_lowercase(), definition)),
-            _ => None,
-        });
-        let needs = |definition: &TypeDefinition| {
-            let place = Place { database: database.into(), schema: split_name(&definition.name).0 };
-            let namespace = self.namespace().within(place, false);
-            let mut names = Vec::new();
-            let Ok(tree) = godwit_syntax::parse_data_type(&definition.sql) else { return names };
-            for_each_name(&tree, &mut |name| {
-                let found = WrittenName::of(name).ok().and_then(|written| namespace.find_type(written.parts()));
-                let own = found.filter(|(found, _)| &*found.database == database);
-                names.extend(own.map(|(found, _)| found.name.to_lowercase()));
-            });
-            names
-        };
-        in_order(types.collect(), needs).map_err(|named| Error::user(format!("the type {} uses itself", named.name)))
     }
 
     /// The views of a database, each behind those that it is made of.
@@ -151,17 +138,6 @@ fn macro_text(definition: &MacroDefinition) -> Result<String> {
             Ok(format!("CREATE MACRO {} {}", sql_of_name(&definition.name), overloads.join(", ")))
         }
         _ => Err(Error::corrupt(format!("the macro {} is of another statement than CREATE MACRO", definition.name))),
-    }
-}
-
-/// The names of types in a type.
-fn for_each_name(data_type: &DataType, visit: &mut dyn FnMut(&ObjectName)) {
-    match &data_type.kind {
-        DataTypeKind::Named { name, .. } => visit(name),
-        DataTypeKind::Array { of, .. } => for_each_name(of, visit),
-        DataTypeKind::Struct(fields) => fields.iter().for_each(|field| for_each_name(&field.data_type, visit)),
-        DataTypeKind::Map(key, value) => [key, value].into_iter().for_each(|part| for_each_name(part, visit)),
-        DataTypeKind::Enum(_) => {}
     }
 }
 
@@ -227,13 +203,20 @@ fn in_order<T>(
     Ok(ordered)
 }
 
+/// What definitions of tables name.
+#[derive(Clone, Copy)]
+struct Known<'k> {
+    catalog: &'k Catalog,
+    types: &'k [(String, SqlType)],
+}
+
 /// `CREATE TABLE` with all rules but indexes.
-fn table_text(full: &str, schema: &Schema, rules: &TableRules, catalog: &Catalog) -> String {
+fn table_text(full: &str, schema: &Schema, rules: &TableRules, known: Known<'_>) -> Result<String> {
     let column = |field: &Field| {
         let encoding = rules.encoding_of(field.name()).map(|name| format!(" {ENCODING} {}", quoted_text(name)));
-        column_text(field, rules, catalog) + &encoding.unwrap_or_default()
+        Ok(column_text(field, rules, known)? + &encoding.unwrap_or_default())
     };
-    let mut parts: Vec<String> = rules.visible(schema).iter().map(column).collect();
+    let mut parts = rules.visible(schema).iter().map(column).collect::<Result<Vec<String>>>()?;
     let constraint = |name: &str, text: String| format!("CONSTRAINT {} {text}", quoted_text(name));
     for key in &rules.keys {
         let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
@@ -247,13 +230,13 @@ fn table_text(full: &str, schema: &Schema, rules: &TableRules, catalog: &Catalog
             (list(&reference.columns), sql_of_name(&reference.parent), list(&reference.parent_columns));
         parts.push(constraint(&reference.name, format!("FOREIGN KEY ({own}) REFERENCES {parent} ({others})")));
     }
-    format!("CREATE TABLE {} ({})", sql_of_name(full), parts.join(", "))
+    Ok(format!("CREATE TABLE {} ({})", sql_of_name(full), parts.join(", ")))
 }
 
-fn column_text(field: &Field, rules: &TableRules, catalog: &Catalog) -> String {
-    let mut text = format!("{} {}", quoted_text(field.name()), sql_name(field.data_type()));
+fn column_text(field: &Field, rules: &TableRules, known: Known<'_>) -> Result<String> {
+    let mut text = format!("{} {}", quoted_text(field.name()), type_text(&type_of_field(field)?, known.types));
     let owned = |expression: &str| {
-        let used = sequences_in(expression).into_iter().find_map(|name| match catalog.get(&name) {
+        let used = sequences_in(expression).into_iter().find_map(|name| match known.catalog.get(&name) {
             Some(CatalogEntry::Sequence(sequence)) => Some(sequence),
             _ => None,
         });
@@ -262,21 +245,21 @@ fn column_text(field: &Field, rules: &TableRules, catalog: &Catalog) -> String {
     if let Some(column) = rules.generated_column(field.name()) {
         text += &match (column.kind, owned(&column.expression)) {
             (GeneratedKind::Identity, Some(sequence)) => {
-                return format!("{text} GENERATED ALWAYS AS IDENTITY ({})", options_of(&sequence));
+                return Ok(format!("{text} GENERATED ALWAYS AS IDENTITY ({})", options_of(&sequence)));
             }
             (GeneratedKind::Stored, _) => format!(" GENERATED ALWAYS AS ({}) STORED", column.expression),
-            _ => return format!("{text} GENERATED ALWAYS AS ({}) VIRTUAL", column.expression),
+            _ => return Ok(format!("{text} GENERATED ALWAYS AS ({}) VIRTUAL", column.expression)),
         };
     }
     if let Some(default) = rules.default_of(field.name()) {
         match owned(default) {
             Some(sequence) => {
-                return format!("{text} GENERATED BY DEFAULT AS IDENTITY ({})", options_of(&sequence));
+                return Ok(format!("{text} GENERATED BY DEFAULT AS IDENTITY ({})", options_of(&sequence)));
             }
             None => text += &format!(" DEFAULT ({default})"),
         }
     }
-    if field.is_nullable() { text } else { text + " NOT NULL" }
+    Ok(if field.is_nullable() { text } else { text + " NOT NULL" })
 }
 
 /// The options of a sequence that goes on where this one stands.

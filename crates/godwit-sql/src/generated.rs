@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use arrow_schema::Field;
 use godwit_bind::{Binder, ColumnOf};
 use godwit_catalog::stored::{self, with_values};
-use godwit_catalog::{GeneratedColumn, GeneratedKind, TableRules, as_view_type};
+use godwit_catalog::{GeneratedColumn, GeneratedKind, TableRules};
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::arrow_type;
+use godwit_functions::field_of;
 use godwit_syntax::ast;
 use godwit_types::SqlType;
 
@@ -30,7 +30,7 @@ impl Planner {
     pub(crate) fn typed_columns(&self, new: &mut NewColumns) -> Result<Vec<Field>> {
         let known = virtual_values(&new.rules, &new.generated);
         let field = |column: &crate::create_table::NewColumn| match &column.ty {
-            Some(ty) => Ok(Some(Field::new(&column.name, as_view_type(&arrow_type(ty)?), column.nullable))),
+            Some(ty) => field_of(&column.name, ty, column.nullable).map(Some),
             None => Ok(None),
         };
         let mut fields = new.columns.iter().map(field).collect::<Result<Vec<Option<Field>>>>()?;
@@ -43,8 +43,8 @@ impl Planner {
             let others: Vec<Field> = others.filter_map(|(_, field)| field.clone()).collect();
             let expression = with_values(&definition.expr.to_string(), &known)?;
             let inferred = self.type_of(definition, &expression, &columns_of(&others)?, column.ty.as_ref())?;
-            let data_type = as_view_type(&arrow_type(&inferred)?);
-            let field = fields[position].get_or_insert_with(|| Field::new(&column.name, data_type, true)).clone();
+            let inferred = field_of(&column.name, &inferred, true)?;
+            let field = fields[position].get_or_insert(inferred).clone();
             new.rules.generated.push(GeneratedColumn { field, position, expression, kind: definition.kind });
         }
         let stored =
@@ -57,16 +57,15 @@ impl Planner {
     /// The column that is added to a table; `None` if it is computed.
     pub(crate) fn typed_addition(&self, target: &Target, new: &mut NewColumns) -> Result<Option<Field>> {
         let [column] = &new.columns[..] else { return Err(Error::internal("one column is added at a time")) };
-        let data_type = |ty: &SqlType| Ok::<_, Error>(as_view_type(&arrow_type(ty)?));
         let Some(definition) = new.generated.first() else {
             let ty = column.ty.as_ref();
             let ty = ty.ok_or_else(|| Error::user(format!("the column {} has no type", column.name)))?;
-            return Ok(Some(Field::new(&column.name, data_type(ty)?, column.nullable)));
+            return field_of(&column.name, ty, column.nullable).map(Some);
         };
         let expression = with_values(&definition.expr.to_string(), &virtual_values(&new.rules, &new.generated))?;
         let others: Vec<Field> = target.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
         let inferred = self.type_of(definition, &expression, &columns_of(&others)?, column.ty.as_ref())?;
-        let field = Field::new(&column.name, data_type(column.ty.as_ref().unwrap_or(&inferred))?, column.nullable);
+        let field = field_of(&column.name, column.ty.as_ref().unwrap_or(&inferred), column.nullable)?;
         let position = new.rules.visible(target.schema()).len();
         let kind = definition.kind;
         new.rules.generated.push(GeneratedColumn { field: field.clone(), position, expression, kind });

@@ -16,9 +16,9 @@ use godwit_catalog::{
     CatalogEntry, Comments, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, full_name_of_key, split_name,
 };
 use godwit_common::Result;
+use godwit_functions::type_of_field;
 use godwit_types::{SqlType, Value};
 
-use crate::sql_name;
 
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
@@ -169,7 +169,7 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 let column = |field: &Field| {
                     let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
                     let default = rules.default_of(field.name()).or(expression).map(str::to_owned);
-                    (field.name().clone(), sql_name(field.data_type()), field.is_nullable(), default)
+                    (field.name().clone(), type_name(field), field.is_nullable(), default)
                 };
                 rules.visible(&table.schema).iter().map(column).collect()
             }
@@ -201,6 +201,10 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
 
 fn text_or_null(known: Option<&str>) -> Value {
     known.map_or(Value::Null, text)
+}
+
+fn type_name(column: &Field) -> String {
+    type_of_field(column).map_or_else(|_| column.data_type().to_string(), |ty| ty.to_string())
 }
 
 fn text(text: &str) -> Value {

@@ -38,7 +38,7 @@ mod statement;
 mod test_tables;
 #[cfg(test)]
 mod tests;
-mod type_name;
+mod types;
 mod views;
 mod write;
 
@@ -53,5 +53,4 @@ pub use statement::{
     Argument, AttachPlan, Definition, ListedRows, QueryStatement, SessionStatement, Statement, TransactionStep,
     WritePart, WriteStatement,
 };
-pub use type_name::sql_name;
 pub use write::WritePlan;

@@ -1,14 +1,13 @@
-//! CREATE MACRO and CREATE TYPE: names for expressions, queries and types, which the catalog keeps as text.
+//! CREATE MACRO: names for expressions and queries, which the catalog keeps as text.
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, Macro};
+use godwit_bind::Macro;
 use godwit_catalog::names::WrittenName;
-use godwit_catalog::{Comments, MacroDefinition, ObjectName, TypeDefinition, split_name, stored};
+use godwit_catalog::{MacroDefinition, ObjectName, split_name, stored};
 use godwit_common::{Error, Result, Span};
 use godwit_plan::FunctionKind;
 use godwit_syntax::ast;
-use godwit_types::{EnumType, SqlType};
 
 use crate::environment::StatementNames;
 use crate::{Definition, ParsedStatement, Planner, Statement};
@@ -31,45 +30,15 @@ impl Planner {
         Ok(Statement::Definition(Definition::CreateMacro { name, definition, or_replace, if_not_exists }))
     }
 
-    pub(crate) fn create_type(&self, create: &ast::CreateType) -> Result<Statement> {
-        let name = self.namespace().new_name(&WrittenName::of(&create.name)?, create.temporary)?;
-        let data_type = match &create.definition {
-            ast::TypeDefinition::Type(data_type) => data_type,
-            ast::TypeDefinition::EnumOf(query) => {
-                let labels = self.planned(query)?;
-                if labels.output.len() != 1 {
-                    let message =
-                        format!("the labels of an ENUM are one column, the query has {}", labels.output.len());
-                    return Err(Error::user(message).at_span(query.span));
-                }
-                let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
-                return Ok(Statement::Definition(Definition::CreateEnum { name, labels, or_replace, if_not_exists }));
-            }
-        };
-        Binder::new(self.statement_names()).data_type(data_type)?;
-        let definition = Arc::new(TypeDefinition {
-            name: name.name.clone(),
-            sql: data_type.to_string(),
-            comments: Comments::default(),
-        });
-        let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
-        Ok(Statement::Definition(Definition::CreateType { name, definition, or_replace, if_not_exists }))
-    }
-
     /// The macros that names stand for; an error if one is missing and mustn't be.
     pub(crate) fn macros_named(&self, names: &[WrittenName], if_exists: bool, span: Span) -> Result<Vec<ObjectName>> {
         let find = |name: &WrittenName| self.namespace().find_macro(name.parts()).map(|(found, _)| found);
         all_found("macro", names, if_exists, find).map_err(|error| error.at_span(span))
     }
-
-    /// The types that names stand for; an error if one is missing and mustn't be.
-    pub(crate) fn types_named(&self, names: &[WrittenName], if_exists: bool, span: Span) -> Result<Vec<ObjectName>> {
-        let find = |name: &WrittenName| self.namespace().find_type(name.parts()).map(|(found, _)| found);
-        all_found("type", names, if_exists, find).map_err(|error| error.at_span(span))
-    }
 }
 
-fn all_found(
+/// The objects of a kind that names stand for; an error if one is missing and mustn't be.
+pub(crate) fn all_found(
     kind: &str,
     names: &[WrittenName],
     if_exists: bool,
@@ -91,16 +60,4 @@ pub(crate) fn bound_macro(definition: &MacroDefinition, environment: StatementNa
     let ast::Statement::CreateMacro(tree) = stored::statement(&definition.statement).ok()? else { return None };
     let name = split_name(&definition.name).1;
     Some(Macro { name, overloads: tree.overloads, environment: Arc::new(environment) })
-}
-
-/// A type of the catalog. An enumeration is shown by its name.
-pub(crate) fn bound_type(definition: &TypeDefinition, environment: StatementNames) -> Option<SqlType> {
-    let tree = godwit_syntax::parse_data_type(&definition.sql).ok()?;
-    match Binder::new(Arc::new(environment)).data_type(&tree).ok()? {
-        SqlType::Enum(labels) => {
-            let name = split_name(&definition.name).1.into();
-            Some(SqlType::Enum(Arc::new(EnumType { name, labels: labels.labels.clone() })))
-        }
-        other => Some(other),
-    }
 }

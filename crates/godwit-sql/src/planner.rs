@@ -228,7 +228,7 @@ impl Planner {
     }
 
     fn query(&self, query: &ast::Query) -> Result<Statement> {
-        Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(query)? }))
+        Ok(Statement::Query(QueryStatement::Rows { plan: self.shown(query)? }))
     }
 
     pub(crate) fn unknown_table(&self, name: &str) -> Error {

@@ -34,6 +34,15 @@ impl Planner {
         self.optimized(binder, &names)
     }
 
+    /// The same for who gets its rows, and knows labels of ENUMs as texts.
+    pub(crate) fn shown(&self, query: &Query) -> Result<Arc<Plan>> {
+        let names = self.statement_names();
+        let mut binder = self.binder(&names);
+        binder.query(query)?;
+        binder.show_labels()?;
+        self.optimized(binder, &names)
+    }
+
     /// The optimized plan of what is bound.
     pub(crate) fn optimized(&self, mut binder: Binder, names: &StatementNames) -> Result<Arc<Plan>> {
         let levels = binder.plan.levels();
@@ -58,7 +67,7 @@ impl Planner {
             return Err(Error::unsupported("EXPLAIN of anything but a query"));
         };
         let options = explain_options(*analyze, options)?;
-        Ok(Statement::Query(QueryStatement::Explain { options, plan: self.planned(query)? }))
+        Ok(Statement::Query(QueryStatement::Explain { options, plan: self.shown(query)? }))
     }
 
     /// COPY, in either direction.
@@ -80,7 +89,7 @@ impl Planner {
             (CopyDirection::To, CopySource::Query(query)) => (**query).clone(),
             (CopyDirection::To, CopySource::Table { name, columns }) => table_query(name.clone(), columns.clone()),
         };
-        Ok(Statement::Query(QueryStatement::Copy { plan: self.planned(&query)?, path, options }))
+        Ok(Statement::Query(QueryStatement::Copy { plan: self.shown(&query)?, path, options }))
     }
 }
 

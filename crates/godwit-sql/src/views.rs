@@ -88,7 +88,7 @@ impl Planner {
             ObjectKind::Macro | ObjectKind::TableMacro => {
                 Definition::DropMacro { names: self.macros_named(&written, drop.if_exists, drop.span)? }
             }
-            ObjectKind::Type => Definition::DropType { names: self.types_named(&written, drop.if_exists, drop.span)? },
+            ObjectKind::Type => return self.drop_types(drop, &written),
             ObjectKind::Database => {
                 let error = Error::unsupported("DROP DATABASE").at_span(drop.span);
                 return Err(error.with_hint("DETACH lets go of a database; its file stays"));

@@ -82,8 +82,11 @@ impl TableVersion {
         let (Some(own), Some(theirs)) = (self.places_of(columns), parent.places_of(parent_columns)) else {
             return Ok(None);
         };
-        let type_of = |table: &TableVersion, column: usize| table.schema().field(column).data_type().clone();
-        if own.iter().zip(&theirs).any(|(&own, &theirs)| type_of(self, own) != type_of(parent, theirs)) {
+        let differ = |(&own, &theirs): (&usize, &usize)| {
+            let (own, theirs) = (self.schema().field(own), parent.schema().field(theirs));
+            own.data_type() != theirs.data_type() || own.metadata() != theirs.metadata()
+        };
+        if own.iter().zip(&theirs).any(differ) {
             return Ok(None);
         }
         let Some(keys) = self.few_keys(&own)? else { return Ok(None) };

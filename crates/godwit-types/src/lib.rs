@@ -12,6 +12,7 @@
 //!             compare.rs      puts it in order
 //!             order_key.rs    what stands for it where representations are compared
 //!             literal.rs      numbers of a statement
+//!             definition.rs   a type as text, to be kept
 //!             interval.rs     arithmetic with intervals, on the days of calendar.rs
 //!             time_zone.rs    moments and the local times of a zone
 //! ```
@@ -25,6 +26,7 @@ pub mod calendar;
 mod cast;
 mod compare;
 mod convert;
+mod definition;
 mod exact;
 pub mod interval;
 mod literal;
@@ -45,7 +47,7 @@ pub use compare::{compare_floats, compare_values, sql_compare, sql_equals};
 pub use convert::cast_value;
 pub use interval::IntervalUnit;
 pub use literal::number_literal;
-pub use order_key::{equality_key_type, order_key, order_key_type};
+pub use order_key::{order_key, order_key_type};
 pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
 pub use text::{format_value, parse_value};

@@ -1,19 +1,18 @@
 //! Order keys: values that compare by their representation as others compare by what they mean.
 //!
-//! An interval's key is its length in microseconds, with months of 30 days; that of an ENUM's label is its place. A nested
-//! value's key is the same value with the keys of its parts. All other values are their own keys. Whoever hashes or sorts
-//! bytes takes the key of a value where there is one.
+//! An interval's key is its length in microseconds, with months of 30 days. A nested value's key is the same value with the
+//! keys of its parts. All other values are their own keys, labels of an ENUM as the places that they are. Whoever hashes or
+//! sorts bytes takes the key of a value where there is one.
 
 use std::sync::Arc;
 
 use crate::{SqlType, StructField, Value};
 
-/// The type of the keys by which values of a type are ordered; `None` if they are their own keys.
+/// The type of the keys by which values of a type are ordered and equal; `None` if they are their own keys.
 pub fn order_key_type(ty: &SqlType) -> Option<SqlType> {
     let part = |ty: &SqlType| order_key_type(ty).unwrap_or_else(|| ty.clone());
     Some(match ty {
         SqlType::Interval => SqlType::HugeInt,
-        SqlType::Enum(_) => SqlType::BigInt,
         SqlType::List(element) => SqlType::list_of(order_key_type(element)?),
         SqlType::Array(element, length) => SqlType::Array(Arc::new(order_key_type(element)?), *length),
         SqlType::Struct(fields) if fields.iter().any(|field| order_key_type(&field.ty).is_some()) => {
@@ -25,21 +24,6 @@ pub fn order_key_type(ty: &SqlType) -> Option<SqlType> {
         }
         _ => return None,
     })
-}
-
-/// The same for the question whether values are equal: two labels are if their texts are, but intervals may be though
-/// their parts differ.
-pub fn equality_key_type(ty: &SqlType) -> Option<SqlType> {
-    fn has_interval(ty: &SqlType) -> bool {
-        match ty {
-            SqlType::Interval => true,
-            SqlType::List(element) | SqlType::Array(element, _) => has_interval(element),
-            SqlType::Struct(fields) => fields.iter().any(|field| has_interval(&field.ty)),
-            SqlType::Map(entry) => has_interval(&entry.0) || has_interval(&entry.1),
-            _ => false,
-        }
-    }
-    if has_interval(ty) { order_key_type(ty) } else { None }
 }
 
 /// The key of a value, of the type that [`order_key_type`] tells.
@@ -63,9 +47,8 @@ mod tests {
     #[test]
     fn keys_compare_as_values_do() {
         let labels = SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: vec!["b".into(), "a".into()] }));
-        let cases: [(SqlType, &[&str]); 4] = [
+        let cases: [(SqlType, &[&str]); 3] = [
             (SqlType::Interval, &["-1 month", "1 day", "24 hours", "29 days", "30 days", "1 month", "750 hours"]),
-            (labels.clone(), &["a", "b"]),
             (SqlType::list_of(SqlType::Interval), &["[]", "[1 day]", "[24:00:00, 1 day]", "[1 day, NULL]", "[2 days]"]),
             (
                 SqlType::struct_of([("i", SqlType::Interval), ("l", labels), ("n", SqlType::Integer)]),
@@ -91,6 +74,6 @@ mod tests {
         let nested = SqlType::list_of(SqlType::struct_of([("a", SqlType::Integer)]));
         assert_eq!([order_key_type(&nested), order_key_type(&SqlType::Varchar)], [None, None]);
         let labels = SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: vec!["a".into()] }));
-        assert_eq!(equality_key_type(&SqlType::list_of(labels)), None);
+        assert_eq!(order_key_type(&SqlType::list_of(labels)), None);
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use godwit_common::{Error, Result};
+
 /// The type of a column or an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SqlType {
@@ -97,6 +99,14 @@ pub struct EnumType {
     pub labels: Vec<Arc<str>>,
 }
 
+impl EnumType {
+    /// The place of a label as a file has it; an error if there is no such label.
+    pub fn checked_place(&self, place: i128) -> Result<i128> {
+        let is_known = usize::try_from(place).is_ok_and(|place| place < self.labels.len());
+        is_known.then_some(place).ok_or_else(|| Error::corrupt("a value of an ENUM is none of its labels"))
+    }
+}
+
 impl SqlType {
     /// Most digits of a DECIMAL.
     pub const DECIMAL_PRECISION_MAX: u8 = 38;
@@ -173,6 +183,32 @@ impl SqlType {
     pub fn fields(&self) -> Option<&[StructField]> {
         match self {
             Self::Struct(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// The type with VARCHAR in place of each ENUM; `None` if it has none.
+    pub fn with_text_for_labels(&self) -> Option<SqlType> {
+        match self {
+            Self::Enum(_) => Some(Self::Varchar),
+            Self::List(element) => element.with_text_for_labels().map(Self::list_of),
+            Self::Array(element, length) => Some(Self::Array(Arc::new(element.with_text_for_labels()?), *length)),
+            Self::Struct(fields) => {
+                let changed: Vec<_> = fields.iter().map(|field| field.ty.with_text_for_labels()).collect();
+                let of = |(field, ty): (&StructField, Option<SqlType>)| StructField {
+                    name: field.name.clone(),
+                    ty: ty.unwrap_or_else(|| field.ty.clone()),
+                };
+                let is_changed = changed.iter().any(Option::is_some);
+                is_changed.then(|| Self::Struct(fields.iter().zip(changed).map(of).collect()))
+            }
+            Self::Map(entry) => match (entry.0.with_text_for_labels(), entry.1.with_text_for_labels()) {
+                (None, None) => None,
+                (key, value) => {
+                    let (key, value) = (key.unwrap_or_else(|| entry.0.clone()), value.unwrap_or_else(|| entry.1.clone()));
+                    Some(Self::Map(Arc::new((key, value))))
+                }
+            },
             _ => None,
         }
     }

@@ -51,6 +51,23 @@ impl Binder {
         Ok(())
     }
 
+    /// Makes texts of the labels of ENUMs in the plan's rows, for who gets them as a result.
+    pub fn show_labels(&mut self) -> Result<()> {
+        let Some(node) = self.plan.root else { return Ok(()) };
+        let shown = |output: &OutputColumn| {
+            let ty = &self.plan.column(output.column).ty;
+            ty.with_text_for_labels().unwrap_or_else(|| ty.clone())
+        };
+        let types: Vec<SqlType> = self.plan.output.iter().map(shown).collect();
+        let columns = self.plan.output.iter().map(|output| (output.name.as_str().into(), output.column)).collect();
+        let bound = self.typed(BoundQuery { node, columns }, &types)?;
+        self.plan.root = Some(bound.node);
+        for (output, (_, column)) in self.plan.output.iter_mut().zip(bound.columns) {
+            output.column = column;
+        }
+        Ok(())
+    }
+
     /// Binds a query inside of `scope`, whose columns it may use. Its columns have types.
     pub(crate) fn subquery(&mut self, query: &ast::Query, scope: &Scope<'_>) -> Result<BoundQuery> {
         let bound = self.untyped_query(query, scope)?;

@@ -98,6 +98,9 @@ impl Binder {
             let mut collected = Collected::default();
             let value = self.item(&item, scope, Clause::Returning, &mut collected, &[])?;
             let value = self.settle(value);
+            // Who gets the rows knows labels as texts.
+            let shown = value.ty.with_text_for_labels().unwrap_or_else(|| value.ty.clone());
+            let value = value.cast_to(&shown);
             returned.push((item.name.clone(), self.put(&item.name, value, made)));
         }
         Ok(returned)

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{ColumnId, Expr, Node, NodeId, Project, Relation, Values};
 use godwit_syntax::ast::{self, ExprKind, Ident, InsertSource, SetExprKind};
+use godwit_types::SqlType;
 
 use super::{BoundWrite, Generation, NewRows, Others, WriteKind, WriteTarget};
 use crate::Binder;
 use crate::binder::Clause;
+use crate::expr::CastContext;
 use crate::scope::Scope;
 
 /// Rows that go to some columns of a table.
@@ -69,7 +71,10 @@ impl Binder {
         let scope = Scope::default();
         let values = shown.iter().zip(&places).map(|(&column, &place)| {
             let value = self.column(column, &scope);
-            self.assign(target, place, value)
+            // Texts of a file are read as the column's type, as a cast reads them.
+            let is_text = value.ty == SqlType::Varchar;
+            let context = if is_text { CastContext::Explicit } else { CastContext::Assignment };
+            self.assign_in(context, target, place, value)
         });
         let values = values.collect::<Result<_>>()?;
         let rows = self.with_defaults(target, Given { node: source.node, values, places })?;

@@ -16,7 +16,7 @@ use godwit_vector::RowType;
 use parking_lot::Mutex;
 
 use super::invariant::invariants;
-use super::lower::equality_key;
+use super::lower::key_of;
 use super::shared::{Kept, SharedResult};
 use super::stored::{CompressedColumns, as_stored, nested_columns};
 use super::stream::Stream;
@@ -154,7 +154,7 @@ impl PhysicalPlanner<'_> {
     fn equality_keys(&mut self, columns: &[ColumnId], stream: &mut Stream) -> Result<Vec<Expression>> {
         let key = |&column: &ColumnId| {
             let value = Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true);
-            Ok(as_stored(&self.compile(&equality_key(value), stream)?))
+            Ok(as_stored(&self.compile(&key_of(value), stream)?))
         };
         columns.iter().map(key).collect()
     }

@@ -12,6 +12,7 @@ use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
 use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vector};
 
 use super::checked::Checked;
+use super::labels;
 use super::rows::RowFunction;
 use super::types::{column_type, exact_limit, is_held_as_text};
 use super::values::{Reader, literal, text_at, vector_of};
@@ -53,7 +54,9 @@ pub(super) fn compile(
         (_, SqlType::Date) if from.is_timestamp() => cast.day(argument),
         (_, SqlType::Time) if from.is_timestamp() => cast.time_of_day(argument),
         (_, SqlType::Varchar) if is_held_as_text(from) => Ok(argument),
+        (SqlType::Enum(definition), SqlType::Varchar) => labels::as_text(argument, definition),
         (_, SqlType::Varchar) => cast.written(argument),
+        (SqlType::Varchar, SqlType::Enum(definition)) => labels::of_text(argument, to, definition, lenient),
         (SqlType::Varchar, _) => cast.read(argument),
         _ if is_held_as_text(from) => cast.read(argument),
         _ => cast.by_rows(argument),

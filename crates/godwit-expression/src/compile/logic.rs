@@ -67,9 +67,9 @@ impl Compiler<'_> {
         let list = self.compile_all(list)?;
         let are_constant = list.iter().all(|value| value.as_literal().is_some());
         let found = |sought: Expression| {
-            let list = list.into_iter().map(|value| comparisons::equality_key(value, ty));
+            let list = list.into_iter().map(|value| comparisons::order_key(value, ty));
             let list = list.collect::<Result<Vec<_>>>()?;
-            set::compile(comparisons::equality_key(sought, ty)?, list, false, text)
+            set::compile(comparisons::order_key(sought, ty)?, list, false, text)
         };
         let found = match are_constant && !sought.is_volatile() {
             true => found(sought)?,

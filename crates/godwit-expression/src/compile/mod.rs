@@ -7,7 +7,7 @@
 //!        ├─ AND, OR, NOT, CASE, COALESCE, IN, patterns           logic.rs
 //!        ├─ comparisons                                         comparisons.rs
 //!        ├─ arithmetic of numbers; of dates, times, intervals    arithmetic.rs, times.rs
-//!        ├─ casts                                               casts.rs, checked.rs
+//!        ├─ casts                                               casts.rs, checked.rs, labels.rs
 //!        └─ functions; those that take lambdas                   calls.rs, lambdas.rs
 //! ```
 //!
@@ -24,6 +24,7 @@ mod casts;
 mod checked;
 mod comparisons;
 mod context;
+mod labels;
 mod lambdas;
 mod locals;
 mod logic;

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | integers, REAL, DOUBLE | the same |
 //! | HUGEINT, DECIMAL | the narrowest of 32, 64, 128 bits |
-//! | VARCHAR, UUID, JSON, BIT, ENUM, BLOB | strings |
+//! | VARCHAR, UUID, JSON, BIT, BLOB | strings |
+//! | ENUM | places of labels, in 8, 16 or 32 bits |
 //! | DATE, TIME, timestamps | 32 or 64 bits |
 //! | INTERVAL, lists, structs, maps | Arrow arrays |
 
@@ -32,5 +33,5 @@ pub(super) fn exact_limit(ty: &SqlType) -> Option<ValueRange> {
 
 /// True for types whose values are strings in vectors, though each is more than VARCHAR.
 pub(super) fn is_held_as_text(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Bit | SqlType::Uuid | SqlType::Json | SqlType::Enum(_))
+    matches!(ty, SqlType::Bit | SqlType::Uuid | SqlType::Json)
 }

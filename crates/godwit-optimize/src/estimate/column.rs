@@ -208,6 +208,8 @@ fn value_bytes(ty: &SqlType, average: Option<f64>) -> f64 {
     const VIEW_BYTES: f64 = 16.0;
     match ty {
         SqlType::Unknown | SqlType::Boolean | SqlType::TinyInt | SqlType::UTinyInt => 1.0,
+        // More than 256 labels are rare.
+        SqlType::Enum(_) => 1.0,
         SqlType::SmallInt | SqlType::USmallInt => 2.0,
         SqlType::Integer | SqlType::UInteger | SqlType::Real | SqlType::Date => 4.0,
         SqlType::BigInt | SqlType::UBigInt | SqlType::Double | SqlType::Time => 8.0,
@@ -220,7 +222,7 @@ fn value_bytes(ty: &SqlType, average: Option<f64>) -> f64 {
         SqlType::Decimal { precision: ..=9, .. } => 4.0,
         SqlType::Decimal { precision: ..=18, .. } => 8.0,
         SqlType::Decimal { .. } => 16.0,
-        SqlType::Varchar | SqlType::Blob | SqlType::Bit | SqlType::Json | SqlType::Enum(_) => {
+        SqlType::Varchar | SqlType::Blob | SqlType::Bit | SqlType::Json => {
             VIEW_BYTES + average.map_or(STRING_BYTES, |bytes| if bytes > INLINE_BYTES { bytes } else { 0.0 })
         }
         SqlType::Interval | SqlType::List(_) | SqlType::Array(..) | SqlType::Struct(_) | SqlType::Map(_) => {

@@ -4,9 +4,11 @@
 //! Whatever needs a cast that might round or fail, a default, or anything else that the binder knows better goes the
 //! usual way, so that there is one place for errors and one for the meaning of casts.
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use godwit_catalog::{GeneratedKind, TableRules};
+use godwit_functions::{sql_type, type_of_field};
 use godwit_syntax::ast::{self, Expr, ExprKind, InsertSource, SetExprKind, UnaryOperator};
+use godwit_types::SqlType;
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 use super::Target;
@@ -58,7 +60,7 @@ pub(super) fn literal_rows(target: &Target, places: &[usize], insert: &ast::Inse
         match (sources.next(), sources.next()) {
             (Some(source), None) => {
                 let literals = rows.iter().map(|row| literal(&row[source])).collect::<Option<Vec<_>>>()?;
-                column(field.data_type(), &literals)
+                has_plain_type(field).then(|| column(field.data_type(), &literals))?
             }
             (None, _) if target.rules().default_of(field.name()).is_none() => {
                 let physical = PhysicalType::natural(field.data_type()).ok()?;
@@ -69,6 +71,14 @@ pub(super) fn literal_rows(target: &Target, places: &[usize], insert: &ast::Inse
     };
     let columns = target.schema().fields().iter().enumerate().map(column).collect::<Option<_>>()?;
     Some((rows.len(), columns))
+}
+
+/// True if literals of a column are values of its Arrow type. Text that must be JSON, say, is cast by a plan.
+fn has_plain_type(column: &Field) -> bool {
+    match (type_of_field(column), sql_type(column.data_type())) {
+        (Ok(ty), Ok(plain)) => ty == plain || ty == SqlType::HugeInt,
+        _ => false,
+    }
 }
 
 fn literal(expr: &Expr) -> Option<Literal<'_>> {

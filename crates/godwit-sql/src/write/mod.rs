@@ -8,7 +8,7 @@ pub(crate) use with::writes;
 
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_bind::{Binder, BoundWrite, Environment, Generation, TargetColumn, TargetKey, WriteTarget};
 use godwit_catalog::names::{WrittenName, nearest};
 use godwit_catalog::stored::{expression, stored_expression};
@@ -17,9 +17,10 @@ use godwit_catalog::{
     WritableTable, split_name,
 };
 use godwit_common::{Error, Result};
-use godwit_functions::sql_type;
+use godwit_functions::{arrow_type, type_of_field};
 use godwit_plan::{Plan, Relation, WriteKind};
 use godwit_syntax::ast::{self, Ident};
+use godwit_types::SqlType;
 
 use crate::{ListedRows, Planner, Statement, WriteStatement};
 
@@ -123,7 +124,7 @@ impl Target {
                 _ => None,
             };
             let default = self.default_in(rules, field.name())?;
-            Ok(TargetColumn { name: field.name().clone(), ty: sql_type(field.data_type())?, default, generated })
+            Ok(TargetColumn { name: field.name().clone(), ty: type_of_field(field)?, default, generated })
         };
         let key = |key: &KeyRule| {
             let columns = key.columns.iter().map(|name| self.position(name)).collect::<Result<_>>()?;
@@ -205,7 +206,9 @@ impl Planner {
                     [] => (0..target.schema().fields().len()).filter(|&at| target.is_given(at)).collect(),
                     columns => columns.iter().map(|name| target.position(&name.text)).collect::<Result<_>>()?,
                 };
-                let fields: Vec<_> = places.iter().map(|&place| target.schema().field(place).clone()).collect();
+                let is_json = format.map_or_else(|| is_json_file(path), |format| format.eq_ignore_ascii_case("json"));
+                let fields = places.iter().map(|&place| read_as(target.schema().field(place), is_json));
+                let fields = fields.collect::<Result<Vec<_>>>()?;
                 let file = self.resolver.text_table(path, options, Some(&Schema::new(fields)))?;
                 Arc::new(ScannedTable::new(file)?)
             }
@@ -248,6 +251,21 @@ impl Planner {
         let plan = WritePlan { table: target.name.clone(), kind, rows, checks, returning };
         Ok(Statement::Write(WriteStatement::Planned(plan)))
     }
+}
+
+/// How a text file gives the values of a column: what it has no form for is text, which is cast.
+fn read_as(column: &Field, is_json: bool) -> Result<Field> {
+    let ty = type_of_field(column)?;
+    let given = match ty.is_nested() && !is_json {
+        true => SqlType::Varchar,
+        false => ty.with_text_for_labels().unwrap_or(ty),
+    };
+    Ok(Field::new(column.name(), arrow_type(&given)?, column.is_nullable()))
+}
+
+fn is_json_file(path: &str) -> bool {
+    let path = path.to_lowercase();
+    [".json", ".ndjson"].iter().any(|ending| path.contains(ending))
 }
 
 fn is_text_file(path: &str) -> bool {

@@ -35,8 +35,8 @@ use crate::{CheckpointNumber, checksum};
 const MAGIC: [u8; 8] = *b"GODWITLG";
 
 /// 1: the first. 2: changes 7 (rules) and 8 (delete). 3: changes 9 to 16 (schemas, sequences, generated columns,
-/// encodings, moved row groups). 4: columns of nested types.
-const FORMAT_VERSION: u32 = 4;
+/// encodings, moved row groups). 4: columns of nested types. 5: SQL types of columns that Arrow's types don't say.
+const FORMAT_VERSION: u32 = 5;
 
 /// Magic, format, checkpoint, checksum.
 const HEADER_BYTES: u64 = 8 + 4 + 8 + 8;

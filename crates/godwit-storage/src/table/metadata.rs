@@ -31,7 +31,7 @@ pub fn write_fields(fields: &[Field], out: &mut Vec<u8>) -> Result<()> {
     put_u32(out, fields.len() as u32);
     for field in fields {
         put_bytes(out, field.name().as_bytes());
-        types::write(field.data_type(), out)?;
+        types::write(field, out)?;
         out.push(field.is_nullable() as u8);
     }
     Ok(())
@@ -40,7 +40,12 @@ pub fn write_fields(fields: &[Field], out: &mut Vec<u8>) -> Result<()> {
 /// Reads the columns of a table.
 pub fn read_fields(bytes: &mut Reader<'_>) -> Result<Vec<Field>> {
     let count = bytes.u32()?;
-    (0..count).map(|_| Ok(Field::new(bytes.text()?, types::read(bytes)?, bytes.u8()? != 0))).collect()
+    let mut field = || {
+        let name = bytes.text()?;
+        let field = types::read(name, bytes)?;
+        Ok(field.with_nullable(bytes.u8()? != 0))
+    };
+    (0..count).map(|_| field()).collect()
 }
 
 impl Main {

@@ -6,8 +6,10 @@
 //! number, [length,] field                    lists           field: name, type, may be NULL
 //! number, count, fields                      structs
 //! number, keys are sorted, field             maps
+//! number, count, (key, text)s, type          columns whose SQL type is more than that type
 //! ```
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
@@ -58,12 +60,17 @@ const LARGE_LIST: u8 = 70;
 const FIXED_SIZE_LIST: u8 = 71;
 const STRUCT: u8 = 72;
 const MAP: u8 = 73;
+/// What stands before the type of a column with metadata.
+const WITH_METADATA: u8 = 74;
 
 /// Lists within lists within structs, and so on: bounds the stack that reading hostile bytes takes.
 const NESTING_MAX: usize = 64;
 
 /// Most fields of a struct in a file.
 const FIELDS_MAX: u32 = 1 << 16;
+
+/// Most entries of a column's metadata in a file.
+const METADATA_MAX: u32 = 16;
 
 /// The physical type in which a table keeps values of a type: nested ones as bytes.
 pub fn stored_type(data_type: &DataType) -> Result<PhysicalType> {
@@ -75,13 +82,24 @@ pub fn stored_type(data_type: &DataType) -> Result<PhysicalType> {
 
 /// An error if tables can't hold columns of this type.
 pub(super) fn check(field: &Field) -> Result<()> {
-    write(field.data_type(), &mut Vec::new()).map_err(|_| {
+    write(field, &mut Vec::new()).map_err(|_| {
         Error::unsupported(format!("a table with a column {} of type {}", field.name(), field.data_type()))
     })
 }
 
-pub(super) fn write(data_type: &DataType, out: &mut Vec<u8>) -> Result<()> {
-    write_within(data_type, 0, out)
+/// Appends the type of a column, with the metadata that says more of it.
+pub(super) fn write(column: &Field, out: &mut Vec<u8>) -> Result<()> {
+    if !column.metadata().is_empty() {
+        out.push(WITH_METADATA);
+        put_u32(out, column.metadata().len() as u32);
+        let mut entries: Vec<_> = column.metadata().iter().collect();
+        entries.sort();
+        for (key, text) in entries {
+            put_bytes(out, key.as_bytes());
+            put_bytes(out, text.as_bytes());
+        }
+    }
+    write_within(column.data_type(), 0, out)
 }
 
 fn write_within(data_type: &DataType, depth: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -135,8 +153,20 @@ fn write_field(field: &Field, depth: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn read(bytes: &mut Reader<'_>) -> Result<DataType> {
-    read_within(bytes, 0)
+/// Reads the type of a column of that name.
+pub(super) fn read(name: &str, bytes: &mut Reader<'_>) -> Result<Field> {
+    let mut metadata = HashMap::new();
+    if bytes.0.first() == Some(&WITH_METADATA) {
+        bytes.u8()?;
+        let count = bytes.u32()?;
+        if count > METADATA_MAX {
+            return Err(corrupt("the metadata of a column"));
+        }
+        for _ in 0..count {
+            metadata.insert(bytes.text()?.to_owned(), bytes.text()?.to_owned());
+        }
+    }
+    Ok(Field::new(name, read_within(bytes, 0)?, true).with_metadata(metadata))
 }
 
 fn read_within(bytes: &mut Reader<'_>, depth: usize) -> Result<DataType> {

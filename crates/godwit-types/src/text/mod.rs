@@ -109,10 +109,18 @@ fn parse_label(text: &str, labels: &EnumType, ty: &SqlType) -> Result<Value> {
     }
     let error = Error::user(format!("{} is not a label of {}", quoted(text), type_name(ty)))
         .with_code(SqlState::INVALID_TEXT_REPRESENTATION);
-    Err(match nearest(text, labels.labels.iter().map(|label| &**label)) {
-        Some(near) => error.with_hint(format!("did you mean '{near}'?")),
-        None => error,
-    })
+    Err(error.with_hint(match nearest(text, labels.labels.iter().map(|label| &**label)) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => listed(labels),
+    }))
+}
+
+/// The labels of an enumeration, or the first of them if there are many.
+fn listed(labels: &EnumType) -> String {
+    const MOST: usize = 20;
+    let shown: Vec<String> = labels.labels.iter().take(MOST).map(|label| quoted(label)).collect();
+    let more = if labels.labels.len() > MOST { ", …" } else { "" };
+    format!("its labels are {}{more}", shown.join(", "))
 }
 
 fn label(position: i128, labels: &EnumType) -> &Arc<str> {

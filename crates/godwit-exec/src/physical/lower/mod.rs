@@ -35,7 +35,7 @@ use godwit_types::SqlType;
 
 use super::join_conditions::is_null_aware;
 
-pub(super) use order_keys::equality_key;
+pub(super) use order_keys::key_of;
 
 /// The plan without nodes that no operator is for; itself if it has none.
 pub(super) fn lower(plan: &Plan) -> Cow<'_, Plan> {

@@ -1,5 +1,5 @@
-//! Values that rows can't compare: intervals, labels of ENUMs, and nested values with one of these inside. Their keys
-//! ([`godwit_types::order_key`]) take their place.
+//! Values that rows can't compare: intervals, and nested values with one inside. Their keys ([`godwit_types::order_key`])
+//! take their place.
 //!
 //! ```text
 //! ORDER BY x, PARTITION BY x                      by key(x)
@@ -10,8 +10,6 @@
 //! min(x)                                          the value in min({key(x), x})
 //! sum(x), avg(x) of intervals                     made of the sums of their months, days and microseconds
 //! ```
-//!
-//! What is equal by its text, as labels are, needs keys for orders only.
 
 use std::sync::Arc;
 
@@ -21,7 +19,7 @@ use godwit_plan::{
     Aggregate, AggregateCall, AggregateFunction, ColumnId, Comparison, Expr, ExprKind, FrameBound, Join, JoinKind,
     Node, NodeId, ScalarFunction, SortKey, Volatility, Window, WindowCall, WindowTarget,
 };
-use godwit_types::{Interval, SqlType, Value, equality_key_type, order_key, order_key_type};
+use godwit_types::{Interval, SqlType, Value, order_key, order_key_type};
 
 use super::{Lowering, Rewrite};
 
@@ -32,7 +30,7 @@ pub(super) fn rewrite_of(node: &Node) -> Option<Rewrite> {
         Node::Sort { keys, .. } => any_order_key(keys).then_some(Lowering::sort_by_keys),
         Node::Join(join) => compared(join).any(by_equality_keys).then_some(Lowering::join_by_keys),
         Node::Aggregate(aggregate) => {
-            let groups = aggregate.keys.iter().any(|(_, key)| equality_key_type(&key.ty).is_some());
+            let groups = aggregate.keys.iter().any(|(_, key)| order_key_type(&key.ty).is_some());
             let calls = || aggregate.aggregates.iter().map(|(_, call)| call);
             let is_by_keys = |call: &AggregateCall| {
                 has_order_keys(call.exprs())
@@ -68,7 +66,7 @@ fn compared(join: &Join) -> impl Iterator<Item = &Expr> {
 /// Is it an equality of values that have keys? Other comparisons are no keys of a join.
 fn by_equality_keys(condition: &Expr) -> bool {
     match &condition.kind {
-        ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, _) => equality_key_type(&a.ty).is_some(),
+        ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, _) => order_key_type(&a.ty).is_some(),
         _ => false,
     }
 }
@@ -99,7 +97,7 @@ impl Lowering {
         let Node::Aggregate(aggregate) = node else { unreachable!("the rewrite of another node") };
         let (mut keys, mut calls, mut made) = (Vec::new(), Vec::new(), Vec::new());
         for (column, expr) in &aggregate.keys {
-            if equality_key_type(&expr.ty).is_none() {
+            if order_key_type(&expr.ty).is_none() {
                 keys.push((*column, expr.clone()));
                 continue;
             }
@@ -192,7 +190,7 @@ fn keyed_window(mut call: WindowCall) -> WindowCall {
     if measures_keys {
         (call.frame.start, call.frame.end) = (keyed_bound(call.frame.start), keyed_bound(call.frame.end));
     }
-    call.partition_by = call.partition_by.into_iter().map(equality_key).collect();
+    call.partition_by = call.partition_by.into_iter().map(key_of).collect();
     call.order_by = call.order_by.into_iter().map(ordered).collect();
     call.argument_order = call.argument_order.into_iter().map(ordered).collect();
     let args = std::mem::take(&mut call.args);
@@ -210,7 +208,7 @@ fn keyed_bound(bound: FrameBound) -> FrameBound {
 
 fn args_by_keys(name: &str, is_distinct: bool, mut args: Vec<Expr>) -> Vec<Expr> {
     match (name, &mut args[..]) {
-        ("count" | "approx_count_distinct", [arg]) if is_distinct => *arg = equality_key(arg.clone()),
+        ("count" | "approx_count_distinct", [arg]) if is_distinct => *arg = key_of(arg.clone()),
         ("arg_min" | "arg_max" | "arg_min_n" | "arg_max_n", [_, by, ..]) => *by = key_of(by.clone()),
         _ => {}
     }
@@ -260,13 +258,8 @@ fn ordered(key: SortKey) -> SortKey {
     SortKey { expr: key_of(key.expr), ..key }
 }
 
-/// What is equal where values are.
-pub(in crate::physical) fn equality_key(value: Expr) -> Expr {
-    if equality_key_type(&value.ty).is_some() { key_of(value) } else { value }
-}
-
 /// The key of a value; the value itself if it has none.
-fn key_of(value: Expr) -> Expr {
+pub(in crate::physical) fn key_of(value: Expr) -> Expr {
     match order_key_type(&value.ty) {
         Some(ty) => call("order_key", ScalarImplementation::OrderKey, vec![value], ty, false),
         None => value,
