@@ -10,8 +10,7 @@ use godwit_bind::{Binder, RebuiltColumn};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::stored::{self, column, mentions, with_renamed};
 use godwit_catalog::{
-    AlterPlan, CatalogEntry, GeneratedKind, IndexRule, KeyRule, ObjectName, SCHEMA, TableRules, full_name,
-    split_name,
+    AlterPlan, CatalogEntry, GeneratedKind, IndexRule, KeyRule, ObjectName, SCHEMA, TableRules, full_name, split_name,
 };
 use godwit_common::{Error, Result};
 use godwit_functions::{field_of, type_of_field};

@@ -22,10 +22,10 @@ use godwit_functions::type_of_field;
 use godwit_syntax::ast::{CreateView, MacroOverload, Statement};
 use godwit_types::SqlType;
 
-use crate::encodings::ENCODING;
-use crate::views::view_tree;
 use crate::Planner;
+use crate::encodings::ENCODING;
 use crate::types::{spelled_out, type_text};
+use crate::views::view_tree;
 
 /// A database as statements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

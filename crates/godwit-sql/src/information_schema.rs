@@ -19,7 +19,6 @@ use godwit_common::Result;
 use godwit_functions::type_of_field;
 use godwit_types::{SqlType, Value};
 
-
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 

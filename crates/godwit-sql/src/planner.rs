@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use godwit_bind::{Binder, Environment, Written};
 use godwit_catalog::names::{WrittenName, plain};
-use godwit_catalog::{Namespace, ObjectName, TableFunctions, TableResolver};
+use godwit_catalog::{CopyOption, Namespace, ObjectName, TableFunctions, TableResolver};
 use godwit_common::{Error, Result, Span, with_stack};
 use godwit_plan::Plan;
 use godwit_syntax::ast::{self, SetExprKind};
@@ -246,6 +246,15 @@ impl Planner {
             }
         }
         Ok(names)
+    }
+
+    /// Plans a query given as text whose rows go to a file.
+    pub fn plan_copy(&self, sql: &str, path: &str, options: &[CopyOption]) -> Result<Arc<Plan>> {
+        let parsed = self.parse(sql)?;
+        match parsed.first().map(|parsed| (&parsed.statement, parsed.depth)) {
+            Some((ast::Statement::Query(query), depth)) => with_stack(depth, || self.copied(query, path, options)),
+            _ => Err(Error::user("expected a query")),
+        }
     }
 
     /// Plans a query given as text: parse, bind, optimize. An error if it isn't exactly one query.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use godwit_bind::{Binder, Environment};
+use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, Span, SqlState, with_stack};
 use godwit_optimize::{OptimizerSettings, optimize};
 use godwit_plan::Plan;
@@ -10,6 +11,7 @@ use godwit_syntax::ast::{
     self, CopyDirection, CopyPath, CopySource, Expr, ExprKind, Query, SetExpr, SetExprKind, TableFactor,
     TableFactorKind, TableWithJoins,
 };
+use godwit_types::SqlType;
 
 use crate::environment::StatementNames;
 use crate::session::copy_options;
@@ -36,10 +38,22 @@ impl Planner {
 
     /// The same for who gets its rows, and knows labels of ENUMs as texts.
     pub(crate) fn shown(&self, query: &Query) -> Result<Arc<Plan>> {
+        self.shown_as(query, SqlType::with_text_for_labels)
+    }
+
+    /// The plan of a query whose rows go to a file. CSV has nothing but texts, which casts read back.
+    pub(crate) fn copied(&self, query: &Query, path: &str, options: &[CopyOption]) -> Result<Arc<Plan>> {
+        let is_csv = is_of_format(path, options, &["csv", "tsv"]);
+        let text =
+            |ty: &SqlType| if is_csv && ty.is_nested() { Some(SqlType::Varchar) } else { ty.with_text_for_labels() };
+        self.shown_as(query, text)
+    }
+
+    fn shown_as(&self, query: &Query, shown: impl Fn(&SqlType) -> Option<SqlType>) -> Result<Arc<Plan>> {
         let names = self.statement_names();
         let mut binder = self.binder(&names);
         binder.query(query)?;
-        binder.show_labels()?;
+        binder.show_as(shown)?;
         self.optimized(binder, &names)
     }
 
@@ -89,8 +103,18 @@ impl Planner {
             (CopyDirection::To, CopySource::Query(query)) => (**query).clone(),
             (CopyDirection::To, CopySource::Table { name, columns }) => table_query(name.clone(), columns.clone()),
         };
-        Ok(Statement::Query(QueryStatement::Copy { plan: self.shown(&query)?, path, options }))
+        Ok(Statement::Query(QueryStatement::Copy { plan: self.copied(&query, &path, &options)?, path, options }))
     }
+}
+
+/// Does the option FORMAT, or else the path, name one of these formats?
+pub(crate) fn is_of_format(path: &str, options: &[CopyOption], formats: &[&str]) -> bool {
+    let named = options.iter().find(|option| option.name == "format").and_then(|option| option.value.as_deref());
+    let path = path.to_lowercase();
+    formats.iter().any(|format| match named {
+        Some(named) => named.eq_ignore_ascii_case(format),
+        None => path.contains(&format!(".{format}")),
+    })
 }
 
 fn explain_options(analyze: bool, options: &[ast::StatementOption]) -> Result<ExplainOptions> {

@@ -125,7 +125,11 @@ impl Rest<'_> {
         if name == "DECIMAL" && self.skips("(") {
             let precision = self.taken(|letter| letter.is_ascii_digit()).parse().ok()?;
             let scale = if self.skips(",") { self.taken(|letter| letter.is_ascii_digit()) } else { return None };
-            return if self.skips(")") { SqlType::from_name(&name, &[precision, scale.parse().ok()?]).ok() } else { None };
+            return if self.skips(")") {
+                SqlType::from_name(&name, &[precision, scale.parse().ok()?]).ok()
+            } else {
+                None
+            };
         }
         SqlType::from_name(&name, &[]).ok()
     }
@@ -213,7 +217,8 @@ mod tests {
     fn other_texts_are_no_definitions() {
         let deep = "INTEGER".to_owned() + &"[]".repeat(DEPTH_MAX + 1);
         let deeper = "MAP(".repeat(100_000);
-        let texts = ["", "INT EGER", "ENUM \"a\"", "ENUM \"a\"('b", "STRUCT()", "MAP(INTEGER)", "INTEGER[", "DECIMAL(5"];
+        let texts =
+            ["", "INT EGER", "ENUM \"a\"", "ENUM \"a\"('b", "STRUCT()", "MAP(INTEGER)", "INTEGER[", "DECIMAL(5"];
         for text in texts.into_iter().chain([deep.as_str(), deeper.as_str(), "DECIMAL(50,2)", "INTEGER)"]) {
             assert_eq!(SqlType::from_definition(text), None, "{text}");
         }

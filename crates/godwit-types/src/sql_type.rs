@@ -205,7 +205,8 @@ impl SqlType {
             Self::Map(entry) => match (entry.0.with_text_for_labels(), entry.1.with_text_for_labels()) {
                 (None, None) => None,
                 (key, value) => {
-                    let (key, value) = (key.unwrap_or_else(|| entry.0.clone()), value.unwrap_or_else(|| entry.1.clone()));
+                    let (key, value) =
+                        (key.unwrap_or_else(|| entry.0.clone()), value.unwrap_or_else(|| entry.1.clone()));
                     Some(Self::Map(Arc::new((key, value))))
                 }
             },

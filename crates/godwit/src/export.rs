@@ -51,7 +51,8 @@ impl Inner {
             let path = path.to_string_lossy();
             let columns = table.columns.iter().map(|name| quoted_text(name)).collect::<Vec<_>>().join(", ");
             let of_table = sql_of_name(&table.name);
-            let plan = planner.plan_query(&format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database)))?;
+            let query = format!("SELECT {columns} FROM {}.{of_table}", quoted_text(&database));
+            let plan = planner.plan_copy(&query, &path, &options)?;
             let written = self.copy(sql, &plan, &ParameterValues::default(), &path, &options)?;
             written.into_iter().try_for_each(|batch| batch.map(drop))?;
             load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", literal_text(&path), text_of(&options)));

@@ -11,7 +11,7 @@ const MAKE: &str = "
     CREATE TABLE t (id INTEGER PRIMARY KEY, m mood DEFAULT 'ok', u UUID, j JSON, b BIT, map MAP(mood, INTEGER), h HUGEINT,
         moods mood[], copied mood GENERATED ALWAYS AS (m) STORED, shown mood AS (m));
     INSERT INTO t (id, m, u, j, b, map, h, moods) VALUES (1, 'happy', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', '[1]', '10',
-        MAP {'sad': 1}, -1, ['happy', 'sad']);
+        MAP {'sad'::mood: 1}, -1, ['happy', 'sad']::mood[]);
     INSERT INTO t (id) VALUES (2);
     INSERT INTO t (id, m) VALUES (3, 'sad'), (4, NULL);
     DELETE FROM t WHERE id = 4";
@@ -93,7 +93,9 @@ fn types_of_columns_are_durable() {
         // Rows in row groups and in the log.
         connection.execute("INSERT INTO t (id, m) VALUES (6, 'happy'); UPDATE t SET m = 'sad' WHERE id = 6").unwrap();
         assert_eq!(rows(&crashed(&path, "both.godwit"), "SELECT m, shown FROM t WHERE id = 6"), ["sad sad"]);
-        connection.execute("DELETE FROM t WHERE id = 6; ALTER TABLE t RENAME TO other; ALTER TABLE other RENAME TO t").unwrap();
+        connection
+            .execute("DELETE FROM t WHERE id = 6; ALTER TABLE t RENAME TO other; ALTER TABLE other RENAME TO t")
+            .unwrap();
         check(&crashed(&path, "renamed.godwit"));
     }
     check(&open(&path));

@@ -2,9 +2,10 @@
 //!
 //! Quoted text becomes what its place asks for: it is read as that type at once, so that the error tells where the text
 //! stands. NULL takes any type, a parameter gets the first that is asked of it. An empty list, and one of NULLs only,
-//! is INTEGER[] if nothing else is known, and becomes a list of anything.
+//! is INTEGER[] if nothing else is known, and becomes a list of anything; an empty map likewise.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Expr, ExprKind};
@@ -179,10 +180,10 @@ fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     Expr::new(ExprKind::Cast { input: Box::new(expr), lenient }, ty.clone(), nullable).at(span)
 }
 
-/// The type of an expression, in which a list without values has elements of unknown type.
+/// The type of an expression, in which a list or map without values has parts of unknown type.
 pub(super) fn open_type(expr: &Expr) -> Cow<'_, SqlType> {
     match &expr.kind {
-        ExprKind::Literal(value @ Value::List(_)) => Cow::Owned(opened(value, &expr.ty)),
+        ExprKind::Literal(value @ (Value::List(_) | Value::Map(_))) => Cow::Owned(opened(value, &expr.ty)),
         _ => Cow::Borrowed(&expr.ty),
     }
 }
@@ -191,6 +192,9 @@ fn opened(value: &Value, ty: &SqlType) -> SqlType {
     match (value, ty) {
         (Value::List(values), SqlType::List(_)) if values.iter().all(Value::is_null) => {
             SqlType::list_of(SqlType::Unknown)
+        }
+        (Value::Map(entries), SqlType::Map(_)) if entries.is_empty() => {
+            SqlType::Map(Arc::new((SqlType::Unknown, SqlType::Unknown)))
         }
         _ => ty.clone(),
     }
@@ -201,6 +205,7 @@ pub(super) fn closed(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Unknown => SqlType::Integer,
         SqlType::List(element) => SqlType::list_of(closed(element)),
+        SqlType::Map(entry) => SqlType::Map(Arc::new((closed(&entry.0), closed(&entry.1)))),
         other => other.clone(),
     }
 }

@@ -92,6 +92,10 @@ impl Binder {
             keys.push(self.expr(&entry.key, cx)?);
             values.push(self.expr(&entry.value, cx)?);
         }
+        if keys.is_empty() {
+            let ty = SqlType::Map(Arc::new((SqlType::Integer, SqlType::Integer)));
+            return Ok(Expr::literal(Value::Map([].into()), ty).at(span));
+        }
         let keys = self.list_of(keys, span)?;
         let values = self.list_of(values, span)?;
         self.call_scalar("map", vec![keys, values], span)

@@ -51,12 +51,12 @@ impl Binder {
         Ok(())
     }
 
-    /// Makes texts of the labels of ENUMs in the plan's rows, for who gets them as a result.
-    pub fn show_labels(&mut self) -> Result<()> {
+    /// Casts the columns of the plan's rows to the types that `shown` gives for theirs, for who gets the rows.
+    pub fn show_as(&mut self, shown: impl Fn(&SqlType) -> Option<SqlType>) -> Result<()> {
         let Some(node) = self.plan.root else { return Ok(()) };
         let shown = |output: &OutputColumn| {
             let ty = &self.plan.column(output.column).ty;
-            ty.with_text_for_labels().unwrap_or_else(|| ty.clone())
+            shown(ty).unwrap_or_else(|| ty.clone())
         };
         let types: Vec<SqlType> = self.plan.output.iter().map(shown).collect();
         let columns = self.plan.output.iter().map(|output| (output.name.as_str().into(), output.column)).collect();

@@ -72,8 +72,8 @@ impl Binder {
         let values = shown.iter().zip(&places).map(|(&column, &place)| {
             let value = self.column(column, &scope);
             // Texts of a file are read as the column's type, as a cast reads them.
-            let is_text = value.ty == SqlType::Varchar;
-            let context = if is_text { CastContext::Explicit } else { CastContext::Assignment };
+            let has_texts = value.ty == SqlType::Varchar || value.ty.is_nested();
+            let context = if has_texts { CastContext::Explicit } else { CastContext::Assignment };
             self.assign_in(context, target, place, value)
         });
         let values = values.collect::<Result<_>>()?;

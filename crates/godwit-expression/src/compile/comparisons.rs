@@ -12,9 +12,9 @@ use godwit_vector::Vector;
 use super::rows::RowFunction;
 use super::types::column_type;
 use super::values::intervals;
+use crate::Expression;
 use crate::compare::{compile as compile_order, compile_distinct};
 use crate::expression::Kernel;
-use crate::Expression;
 
 /// Compiles `a comparison b`, values of one type.
 pub(super) fn compile(

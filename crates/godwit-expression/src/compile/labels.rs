@@ -23,7 +23,12 @@ pub(super) fn as_text(argument: Expression, definition: &Arc<EnumType>) -> Resul
 }
 
 /// The labels that texts are; NULL for others if `is_lenient`.
-pub(super) fn of_text(argument: Expression, to: &SqlType, definition: &EnumType, is_lenient: bool) -> Result<Expression> {
+pub(super) fn of_text(
+    argument: Expression,
+    to: &SqlType,
+    definition: &EnumType,
+    is_lenient: bool,
+) -> Result<Expression> {
     let output = column_type(to, argument.output().nullable || is_lenient)?;
     let places = definition.labels.iter().cloned().zip(0..).collect();
     Ok(Expression::strict(Places { to: to.clone(), places, is_lenient }, vec![argument], output))

@@ -120,6 +120,12 @@ pub(super) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Foun
             let types = vec![SqlType::Varchar, SqlType::BigInt];
             Ok(made(name, "substr", one, types, SqlType::Varchar))
         }
+        ("list_extract" | "array_extract", [list, index]) if is_list(0) && fits(index, &SqlType::BigInt) => {
+            let element = settled(list.ty.element().expect("a list").clone());
+            let types = vec![SqlType::list_of(element.clone()), SqlType::BigInt];
+            Ok(made(name, "array_element", Vec::new(), types, element))
+        }
+        ("map", [keys, values]) if is_list(0) && is_list(1) => Ok(map(keys, values)),
         ("map_extract_value", [map, key]) => map_value(map, key),
         ("length" | "len", [list]) if is_list(0) => {
             Ok(made(name, "array_length", Vec::new(), vec![list.ty.clone()], SqlType::BigInt))
@@ -361,4 +367,11 @@ fn map_value(map: &ArgumentType<'_>, key: &ArgumentType<'_>) -> Found {
     let function = described("map_extract_value", extract, implementation);
     let argument_types = vec![map.ty.clone(), entry.0.clone()];
     Ok(ScalarMatch { function, argument_types, ty: entry.1.clone(), nullable: true })
+}
+
+/// A map of lists of keys and values, of the types that these have.
+fn map(keys: &ArgumentType<'_>, values: &ArgumentType<'_>) -> ScalarMatch {
+    let [keys, values] = [keys, values].map(|list| settled(list.ty.element().expect("a list").clone()));
+    let lists = [&keys, &values].map(|element| SqlType::list_of(element.clone()));
+    made("map", "map", Vec::new(), lists.to_vec(), SqlType::Map(Arc::new((keys, values))))
 }

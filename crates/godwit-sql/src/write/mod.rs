@@ -22,6 +22,7 @@ use godwit_plan::{Plan, Relation, WriteKind};
 use godwit_syntax::ast::{self, Ident};
 use godwit_types::SqlType;
 
+use crate::queries::is_of_format;
 use crate::{ListedRows, Planner, Statement, WriteStatement};
 
 /// A planned change of rows.
@@ -206,7 +207,7 @@ impl Planner {
                     [] => (0..target.schema().fields().len()).filter(|&at| target.is_given(at)).collect(),
                     columns => columns.iter().map(|name| target.position(&name.text)).collect::<Result<_>>()?,
                 };
-                let is_json = format.map_or_else(|| is_json_file(path), |format| format.eq_ignore_ascii_case("json"));
+                let is_json = is_of_format(path, options, &["json", "jsonl", "ndjson"]);
                 let fields = places.iter().map(|&place| read_as(target.schema().field(place), is_json));
                 let fields = fields.collect::<Result<Vec<_>>>()?;
                 let file = self.resolver.text_table(path, options, Some(&Schema::new(fields)))?;
@@ -261,11 +262,6 @@ fn read_as(column: &Field, is_json: bool) -> Result<Field> {
         false => ty.with_text_for_labels().unwrap_or(ty),
     };
     Ok(Field::new(column.name(), arrow_type(&given)?, column.is_nullable()))
-}
-
-fn is_json_file(path: &str) -> bool {
-    let path = path.to_lowercase();
-    [".json", ".ndjson"].iter().any(|ending| path.contains(ending))
 }
 
 fn is_text_file(path: &str) -> bool {

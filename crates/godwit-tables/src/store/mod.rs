@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
-use godwit_catalog::{Catalog, CatalogEntry, TableRules, schema_key, split_name};
+use godwit_catalog::{Catalog, CatalogEntry, TableRules, full_name_of_key, schema_key, split_name};
 use godwit_common::{Error, ErrorKind, Named, Result};
 use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
 use godwit_io::{DiskSystem, FileSystem};
@@ -150,7 +150,7 @@ impl Store {
     /// Names of old formats may have dots, and stand for a schema that nobody made.
     fn adopt_schemas(&self) {
         for (full, _) in self.catalog.entries() {
-            let (schema, _) = split_name(&full);
+            let (schema, _) = split_name(full_name_of_key(&full));
             if !self.catalog.has_schema(&schema) {
                 self.catalog.put_all([(schema_key(&schema), Slot::of_schema(&schema).entry)]);
             }
