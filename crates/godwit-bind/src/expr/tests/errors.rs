@@ -152,7 +152,7 @@ fn values_of_the_wrong_type() {
         SqlState::INVALID_TEXT_REPRESENTATION,
         &[
             ("a + 'x'", "'x'", "'x' is not an INTEGER", ""),
-            ("e = 'middle'", "'middle'", "'middle' is not a label of the ENUM", ""),
+            ("e = 'middle'", "'middle'", "'middle' is not a label of the ENUM", "its labels are 'lo', 'hi'"),
             ("a IN (1, 'x')", "'x'", "'x' is not an INTEGER", ""),
         ],
     );
