@@ -15,8 +15,8 @@ use godwit_common::{Error, Result};
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{
     Catalog, CatalogEntry, Comments, GeneratedKind, MacroDefinition, Place, SCHEMA, Sequence, SequenceDefinition,
-    TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text,
-    sequences_in, split_name, sql_of_name, stored,
+    TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text, sequences_in,
+    sql_of_name, stored,
 };
 use godwit_functions::type_of_field;
 use godwit_syntax::ast::{CreateView, MacroOverload, Statement};

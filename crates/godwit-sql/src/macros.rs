@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use godwit_bind::Macro;
+use godwit_bind::{Environment, Macro};
 use godwit_catalog::names::WrittenName;
-use godwit_catalog::{MacroDefinition, ObjectName, split_name, stored};
+use godwit_catalog::{Comments, MacroDefinition, ObjectName, split_name, stored};
 use godwit_common::{Error, Result, Span};
 use godwit_plan::FunctionKind;
 use godwit_syntax::ast;

@@ -6,8 +6,8 @@
 use godwit_common::Result;
 use godwit_plan::Comparison;
 use godwit_types::{Interval, SqlType, Value, order_key as key_of, order_key_type};
-use godwit_vector::kernels::compare::Comparison as Order;
 use godwit_vector::Vector;
+use godwit_vector::kernels::compare::Comparison as Order;
 
 use super::rows::RowFunction;
 use super::types::column_type;
