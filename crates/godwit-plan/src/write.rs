@@ -8,7 +8,7 @@
 /// | `Update` | yes | | yes | yes | if asked for |
 /// | `Delete` | yes | | | | if asked for |
 /// | `Upsert` | or NULL | | yes | yes | if asked for |
-/// | `Merge` | or NULL | yes | yes | yes | |
+/// | `Merge` | or NULL | yes | yes | yes | if asked for |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteKind {
     /// Adds rows.

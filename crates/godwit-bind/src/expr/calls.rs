@@ -15,7 +15,8 @@ use super::coercion::closed;
 use super::near::with_nearest;
 use super::special_forms::SPECIAL_FORMS;
 use crate::Binder;
-use crate::binder::ExprContext;
+use crate::binder::{Clause, ExprContext};
+use crate::write::MERGE_ACTION;
 
 /// Schemas that built-in functions may be called in.
 const BUILT_IN_SCHEMAS: [&str; 3] = ["main", "pg_catalog", "system"];
@@ -35,6 +36,9 @@ impl Binder {
             return Ok(bound);
         }
         let has_args = call.star || !call.args.is_empty() || call.over.is_some();
+        if name == MERGE_ACTION && cx.clause == Clause::Returning && !has_args {
+            return self.path(std::slice::from_ref(last), cx.scope);
+        }
         if let Some((value, ty)) = self.environment.session_value(&name).filter(|_| !has_args) {
             return Ok(Expr::literal(value, ty));
         }

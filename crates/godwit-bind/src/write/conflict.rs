@@ -168,8 +168,9 @@ impl Binder {
             let column = &target.columns[at];
             values.push(self.put(&column.name, Expr::new(kind, column.ty.clone(), nullable), &mut made));
         }
+        let others = Others { filled: scope.filled, old: Some(known.relations[0].clone()), ..Others::default() };
         let node = self.plan.add(Node::Project(Project { input: node, columns: made }));
-        Ok(NewRows { node, lead: vec![row_id], columns: values, others: Others::default() })
+        Ok(NewRows { node, lead: vec![row_id], columns: values, others })
     }
 
     /// New and known rows have the same key.

@@ -6,12 +6,12 @@ use godwit_common::Result;
 use godwit_plan::{ColumnId, Comparison, Expr, Node, NodeId, OutputColumn, Project};
 use godwit_syntax::ast;
 
-use super::{BoundWrite, Generation, NewRows, WriteKind, WriteTarget};
+use super::{BoundWrite, Generation, NewRows, Others, WriteKind, WriteTarget};
 use crate::Binder;
 use crate::binder::{Clause, Collected};
 use crate::expr::CastContext;
 use crate::query::{Source, visible};
-use crate::scope::Scope;
+use crate::scope::{Scope, ScopeRelation};
 
 /// The columns of a plan under their names.
 type Named = Vec<(Arc<str>, ColumnId)>;
@@ -33,7 +33,7 @@ impl Binder {
         let (mut checks, mut returned) = (Vec::new(), Vec::new());
         if !target.checks.is_empty() || !returning.is_empty() {
             let around = Scope::default();
-            let mut source = self.new_rows(target, target.scope_name(alias), node, &columns)?;
+            let source = self.new_rows(target, target.scope_name(alias), node, &columns)?;
             let mut made = self.passed(source.node);
             let own = source.scope(&around);
             for (name, check) in &target.checks {
@@ -44,9 +44,9 @@ impl Binder {
                 checks.push((name.as_str().into(), self.put(name, kept, &mut made)));
             }
             let input = source.node;
-            source.relations.extend(others.relations);
-            source.visible.extend(others.visible);
-            source.filled.union_with(&others.filled);
+            let is_replaced = !matches!(kind, WriteKind::Merge | WriteKind::Delete);
+            let new = is_replaced.then(|| source.relations[0].clone());
+            let source = returning_source(source, others, new);
             returned = self.returned(&source.into_scope(&around), returning, &mut made)?;
             node = self.plan.add(Node::Project(Project { input, columns: made }));
         }
@@ -152,4 +152,21 @@ impl Binder {
         }
         Ok((self.plan.add(Node::Project(Project { input: node, columns: made })), columns))
     }
+}
+
+/// What RETURNING sees: the rows as they are now, other tables, and the rows as they were and are as `old` and `new`, unless
+/// tables of the statement are called so (PostgreSQL).
+fn returning_source(mut own: Source, others: Others, new: Option<ScopeRelation>) -> Source {
+    let (tables, columns) = if others.come_first { (0, 0) } else { (own.relations.len(), own.visible.len()) };
+    own.relations.splice(tables..tables, others.relations);
+    own.visible.splice(columns..columns, others.visible);
+    own.filled.union_with(&others.filled);
+    for (name, rows) in [("old", others.old), ("new", new)] {
+        if let Some(rows) = rows
+            && !own.relations.iter().any(|table| table.is_meant_by(&[name]))
+        {
+            own.relations.push(ScopeRelation { name: vec![name.into()], ..rows });
+        }
+    }
+    own
 }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The first clause whose condition holds is the one. What a clause can name is what its rows have: rows of the source without a
-//! partner have no columns of the table, and the other way round.
+//! partner have no columns of the table, and the other way round. RETURNING sees rows of the source with their partners as they
+//! are afterwards, and removed ones as they were; `merge_action` is `INSERT`, `UPDATE` or `DELETE`.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, Project};
@@ -17,9 +18,12 @@ use super::conflict::stored_columns;
 use super::update::table_name_only;
 use super::{BoundWrite, NewRows, Others, WriteKind, WriteTarget};
 use crate::Binder;
-use crate::binder::Clause;
+use crate::binder::{Clause, Collected, ExprContext};
 use crate::query::Source;
-use crate::scope::Scope;
+use crate::scope::{Scope, VisibleColumn};
+
+/// The column of RETURNING that tells what became of a row; PostgreSQL writes it as a call.
+pub(crate) const MERGE_ACTION: &str = "merge_action";
 
 /// The rows of a MERGE, joined.
 struct Merged {
@@ -38,9 +42,6 @@ struct Merged {
 impl Binder {
     /// MERGE. What becomes of rows are the rows of the plan.
     pub fn merge_into(&mut self, merge: &ast::Merge, target: &WriteTarget) -> Result<BoundWrite> {
-        if let Some(item) = merge.returning.first() {
-            return Err(Error::unsupported("MERGE with RETURNING").at_span(item.expr.span));
-        }
         let around = Scope::default();
         if let Some(with) = &merge.with {
             self.with(with, &around)?;
@@ -68,17 +69,40 @@ impl Binder {
             let branches = values.into_iter().map(|(at, value)| (is(at), value)).collect();
             Expr::new(ExprKind::Case { branches, otherwise: None }, ty.clone(), true)
         };
-        let deletes = |at: usize| merge.clauses[at].action == MergeAction::Delete;
-        let deletions = active.iter().map(|&at| (at, Expr::boolean(deletes(at)))).collect();
+        let deletions = active.iter().map(|&at| Ok((at, self.deletion(&merge.clauses[at], &rows)?)));
+        let deletions = deletions.collect::<Result<_>>()?;
         let is_deleted = self.put("is_deleted", case(deletions, &SqlType::Boolean), &mut made);
         let mut columns = Vec::new();
         for (place, column) in target.columns.iter().enumerate() {
             let values = effects.iter().map(|(at, values)| (*at, values[place].clone())).collect();
             columns.push(self.put(&column.name, case(values, &column.ty), &mut made));
         }
+        let names = active.iter().map(|&at| (at, action_name(&merge.clauses[at].action))).collect();
+        let action = self.put(MERGE_ACTION, case(names, &SqlType::Varchar), &mut made);
         let node = self.plan.add(Node::Project(Project { input: rows.node, columns: made }));
-        let rows = NewRows { node, lead: vec![rows.row_id, is_deleted], columns, others: Others::default() };
-        self.finished(target, WriteKind::Merge, None, rows, &[])
+        let others = Others { old: Some(rows.target.relations[0].clone()), ..rows.source.with_action(action) };
+        let rows = NewRows { node, lead: vec![rows.row_id, is_deleted], columns, others };
+        self.finished(target, WriteKind::Merge, table_name_only(merge.alias.as_ref())?, rows, &merge.returning)
+    }
+
+    /// Does a clause remove its rows? One with ERROR fails instead.
+    fn deletion(&mut self, clause: &ast::MergeClause, rows: &Merged) -> Result<Expr> {
+        let MergeAction::Error(message) = &clause.action else {
+            return Ok(Expr::boolean(clause.action == MergeAction::Delete));
+        };
+        let message = match message {
+            Some(message) => {
+                let around = Scope::default();
+                let mut collected = Collected::default();
+                let scope = rows.seen_by(clause.when.matched).into_scope(&around);
+                let (clause, collected) = (Clause::Set, &mut collected);
+                let message =
+                    self.expr(message, &mut ExprContext { scope: &scope, clause, collected, windows: &[] })?;
+                self.settle(message)
+            }
+            None => Expr::literal(Value::text("MERGE came to a row that is for ERROR"), SqlType::Varchar),
+        };
+        Ok(self.call_scalar("error", vec![message], clause.span)?.cast_to(&SqlType::Boolean))
     }
 
     /// The source joined with the table; rows without a partner as far as a clause is about them.
@@ -180,7 +204,7 @@ impl Binder {
         let scope = seen.into_scope(&around);
         check_possible(clause)?;
         let assigned = match &clause.action {
-            MergeAction::Delete | MergeAction::Nothing => vec![None; target.columns.len()],
+            MergeAction::Delete | MergeAction::Nothing | MergeAction::Error(_) => vec![None; target.columns.len()],
             MergeAction::Update(assignments) => self.assigned(assignments, target, &mut rows.node, &scope)?,
             MergeAction::UpdateAll { by_position } | MergeAction::InsertAll { by_position } => {
                 let places = match by_position {
@@ -220,7 +244,6 @@ impl Binder {
                 new
             }
             MergeAction::InsertDefaults => vec![None; target.columns.len()],
-            MergeAction::Error(_) => return Err(Error::unsupported("ERROR in MERGE").at_span(clause.span)),
         };
         let is_new = clause.when.matched == MergeMatch::NotMatchedByTarget;
         let rest = |(at, assigned): (usize, Option<Expr>)| match assigned {
@@ -241,6 +264,26 @@ impl Merged {
             MergeMatch::NotMatchedBySource => self.target.clone(),
         }
     }
+}
+
+impl Source {
+    /// The source of MERGE as RETURNING sees it: with what became of each row.
+    fn with_action(mut self, action: ColumnId) -> Others {
+        self.visible.push(VisibleColumn { name: MERGE_ACTION.into(), column: action, hidden: true, relation: None });
+        let Source { relations, visible, filled, node: _ } = self;
+        Others { relations, visible, filled, come_first: true, old: None }
+    }
+}
+
+/// What RETURNING calls the action of a clause.
+fn action_name(action: &MergeAction) -> Expr {
+    let name = match action {
+        MergeAction::Insert { .. } | MergeAction::InsertAll { .. } | MergeAction::InsertDefaults => "INSERT",
+        MergeAction::Update(_) | MergeAction::UpdateAll { .. } => "UPDATE",
+        MergeAction::Delete => "DELETE",
+        MergeAction::Nothing | MergeAction::Error(_) => return Expr::null(SqlType::Varchar),
+    };
+    Expr::literal(Value::text(name), SqlType::Varchar)
 }
 
 /// An error for an action that rows of the kind can't take.

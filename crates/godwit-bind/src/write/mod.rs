@@ -36,6 +36,7 @@ use crate::scope::{ScopeRelation, VisibleColumn};
 
 pub use define::{ColumnOf, RebuiltColumn};
 pub use godwit_plan::WriteKind;
+pub(crate) use merge::MERGE_ACTION;
 
 /// The table that a statement changes.
 #[derive(Debug, Clone)]
@@ -113,6 +114,10 @@ struct Others {
     relations: Vec<ScopeRelation>,
     visible: Vec<VisibleColumn>,
     filled: ColumnSet,
+    /// `*` shows them before the target.
+    come_first: bool,
+    /// The target's rows as they were; NULL where there were none.
+    old: Option<ScopeRelation>,
 }
 
 impl Binder {

@@ -8,7 +8,7 @@ use super::{BoundWrite, NewRows, Others, WriteKind, WriteTarget};
 use crate::Binder;
 use crate::binder::Clause;
 use crate::query::Source;
-use crate::scope::Scope;
+use crate::scope::{Scope, ScopeRelation};
 
 impl Binder {
     /// UPDATE. The rows of the statement become those of the plan.
@@ -55,10 +55,14 @@ impl Binder {
         let (own, row_id) = self.target_rows(target, alias)?;
         let source = self.beside_tables(own, &delete.using, &around)?;
         let mut node = source.node;
-        let scope = source.into_scope(&around);
+        let old = source.relations[0].clone();
+        let mut scope = source.into_scope(&around);
         if let Some(filter) = &delete.filter {
             let condition = self.condition_of(filter, &scope, Clause::Where)?;
             node = self.filtered(node, Some(condition));
+        }
+        if !scope.relations.iter().any(|table| table.is_meant_by(&["old"])) {
+            scope.relations.push(ScopeRelation { name: vec!["old".into()], ..old });
         }
         self.finished_deletion(node, row_id, &scope, &delete.returning)
     }
@@ -180,5 +184,11 @@ fn others_of(source: &Source) -> Others {
     let own = &source.relations[0];
     let is_own = |column: &crate::scope::VisibleColumn| own.columns.iter().any(|known| known.column == column.column);
     let visible = source.visible.iter().filter(|column| !is_own(column)).cloned().collect();
-    Others { relations: source.relations[1..].to_vec(), visible, filled: source.filled.clone() }
+    Others {
+        relations: source.relations[1..].to_vec(),
+        visible,
+        filled: source.filled.clone(),
+        come_first: false,
+        old: Some(own.clone()),
+    }
 }
