@@ -34,6 +34,8 @@ impl SqlState {
     pub const SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION: SqlState = SqlState("42000");
     /// Text that isn't a statement.
     pub const SYNTAX_ERROR: SqlState = SqlState("42601");
+    /// A change in a transaction that only reads.
+    pub const READ_ONLY_SQL_TRANSACTION: SqlState = SqlState("25006");
     /// There is no prepared statement of that name.
     pub const INVALID_SQL_STATEMENT_NAME: SqlState = SqlState("26000");
     /// Something else is made of what is to go.

@@ -1,10 +1,12 @@
 //! Statements about the session and its transactions: no rows, no definitions.
 
 use godwit_common::{Error, Result, Span};
-use godwit_syntax::ast::{self, Expr, ExprKind, Literal, PragmaValue, Show, StatementOption};
+use godwit_syntax::ast::{
+    self, DescribeTarget, Expr, ExprKind, Literal, PragmaValue, Show, StatementOption, TransactionMode,
+};
 
-use godwit_catalog::CopyOption;
 use godwit_catalog::names::{WrittenName, plain};
+use godwit_catalog::{CatalogEntry, CopyOption};
 
 use crate::queries::query_of;
 use crate::session_values::reset_variable;
@@ -14,12 +16,26 @@ impl Planner {
     pub(crate) fn show(&self, show: &Show) -> Result<Statement> {
         match show {
             Show::Settings => session(SessionStatement::Show { name: None }),
+            Show::Name(name) if self.is_table(name)? => {
+                let kind = ast::TableFactorKind::Table(name.clone());
+                let table = ast::TableFactor { kind, alias: None, sample: None, span: name.span };
+                let target = DescribeTarget::Table(Box::new(table));
+                let describe = Box::new(ast::Describe { target, span: name.span });
+                let query = query_of(ast::SetExprKind::Describe(describe), name.span);
+                Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(&query)? }))
+            }
             Show::Name(name) => session(SessionStatement::Show { name: Some(name.to_string().to_lowercase()) }),
             Show::Tables { .. } | Show::Databases | Show::Schemas => {
                 let kind = ast::SetExprKind::Show(Box::new(show.clone()));
                 Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(&query_of(kind, Span::NONE))? }))
             }
         }
+    }
+
+    /// `SHOW t` describes a table or view; other names are those of settings.
+    fn is_table(&self, name: &ast::ObjectName) -> Result<bool> {
+        let found = self.namespace().find(WrittenName::of(name)?.parts());
+        Ok(matches!(found, Some((_, CatalogEntry::Table(_) | CatalogEntry::View(_)))))
     }
 
     pub(crate) fn set(&self, set: &ast::Set, parsed: &ParsedStatement) -> Result<Statement> {
@@ -100,10 +116,20 @@ pub(crate) fn export_plan(export: &ast::ExportDatabase) -> Result<Statement> {
 }
 
 pub(crate) fn begin_transaction(begin: &ast::Begin) -> Result<Statement> {
-    match begin.modes.first() {
-        None => Ok(Statement::Transaction(TransactionStep::Begin)),
-        Some((_, span)) => Err(Error::unsupported("modes of transactions").at_span(*span)),
+    let mut is_read_only = false;
+    for (mode, span) in &begin.modes {
+        match mode {
+            TransactionMode::ReadOnly => is_read_only = true,
+            TransactionMode::ReadWrite => is_read_only = false,
+            // A snapshot keeps what these levels promise.
+            TransactionMode::ReadUncommitted | TransactionMode::ReadCommitted | TransactionMode::RepeatableRead => {}
+            TransactionMode::Serializable => {
+                let error = Error::unsupported("the isolation level SERIALIZABLE").at_span(*span);
+                return Err(error.with_hint("transactions see a snapshot: ISOLATION LEVEL REPEATABLE READ"));
+            }
+        }
     }
+    Ok(Statement::Transaction(TransactionStep::Begin { is_read_only }))
 }
 
 pub(crate) fn reset_setting(reset: &ast::Reset) -> Result<Statement> {

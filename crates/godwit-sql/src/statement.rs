@@ -31,7 +31,10 @@ pub struct AttachPlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionStep {
     /// `BEGIN`, `START TRANSACTION`.
-    Begin,
+    Begin {
+        /// `READ ONLY`: nothing but temporary tables is changed.
+        is_read_only: bool,
+    },
     /// `COMMIT`, `END`.
     Commit,
     /// `ROLLBACK`, `ABORT`.

@@ -157,7 +157,8 @@ fn other_statements_are_recognized() {
         other => panic!("{sql}: {other:?}"),
     };
     assert_eq!(step("ROLLBACK TO SAVEPOINT a"), TransactionStep::RollbackTo("a".to_owned()));
-    assert_eq!(step("START TRANSACTION"), TransactionStep::Begin);
+    assert_eq!(step("START TRANSACTION"), TransactionStep::Begin { is_read_only: false });
+    assert_eq!(step("BEGIN ISOLATION LEVEL READ COMMITTED, READ ONLY"), TransactionStep::Begin { is_read_only: true });
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use godwit_catalog::{CopyOption, literal_text, quoted_text, split_name, sql_of_name};
 use godwit_common::{Error, Result};
-use godwit_sql::{Planner, TransactionStep};
+use godwit_sql::{ParsedStatement, Planner, TransactionStep};
 
 use crate::connection::Inner;
 use crate::prepared::ParameterValues;
@@ -73,17 +73,22 @@ impl Inner {
         let planner = &self.database.0.planner;
         let mut statements = planner.parse(&definitions)?;
         statements.extend(planner.parse(&load)?);
-        let begins = !self.transaction.is_open();
-        if begins {
-            self.transaction_step(&TransactionStep::Begin)?;
-        }
+        statements.iter_mut().for_each(|statement| statement.move_files_to(folder));
         let path = self.session().own().path;
-        let ran = statements.iter_mut().try_for_each(|statement| {
-            statement.move_files_to(folder);
-            self.run(statement)?.try_for_each(|batch| batch.map(drop))
-        });
+        let ran = self.run_together(&statements);
         // The script changes the search path.
         self.session().change(|own| own.path = path);
+        ran
+    }
+
+    /// Runs statements in the open transaction, or in one of their own: all of them or none.
+    pub(crate) fn run_together(self: &Arc<Self>, statements: &[ParsedStatement]) -> Result<()> {
+        let begins = !self.transaction.is_open();
+        if begins {
+            self.transaction_step(&TransactionStep::Begin { is_read_only: false })?;
+        }
+        let mut statements = statements.iter();
+        let ran = statements.try_for_each(|statement| self.run(statement)?.try_for_each(|batch| batch.map(drop)));
         match (begins, ran) {
             (true, Ok(())) => self.transaction_step(&TransactionStep::Commit),
             (true, Err(error)) => {

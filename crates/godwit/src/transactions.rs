@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use godwit_catalog::{Catalog, ObjectName, TEMPORARY};
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, SqlState};
 use godwit_sql::{Access, TransactionStep};
 use godwit_tables::{Store, TableVersion, Transaction, Verification};
 use parking_lot::Mutex;
@@ -44,8 +44,14 @@ enum Phase {
     Aborted(Arc<Unit>),
 }
 
-/// A transaction of each database, and when they began, in microseconds since 1970.
-pub(crate) struct Unit(Vec<(Arc<str>, Arc<Transaction>)>, i64);
+/// A transaction of each database.
+pub(crate) struct Unit {
+    parts: Vec<(Arc<str>, Arc<Transaction>)>,
+    /// When they began, in microseconds since 1970.
+    began: i64,
+    /// Only temporary tables may change.
+    is_read_only: bool,
+}
 
 /// Where a statement runs.
 pub(crate) struct Scope {
@@ -65,20 +71,24 @@ impl Scope {
 
     /// What `now()` is: the moment in which the transaction began, in microseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
-        self.unit.as_ref().map_or_else(micros_now, |unit| unit.1)
+        self.unit.as_ref().map_or_else(micros_now, |unit| unit.began)
     }
 
     /// The transaction in which a database may be changed.
     pub(crate) fn transaction_of(&self, database: &str) -> Result<Arc<Transaction>> {
         let unit = self.unit.as_ref().ok_or_else(|| Error::internal("a statement that writes has no transaction"))?;
-        let other = unit.0.iter().find(|(name, transaction)| {
+        if unit.is_read_only && database != TEMPORARY {
+            let error = Error::user(format!("the transaction is READ ONLY, and can't change {database}"));
+            return Err(error.with_code(SqlState::READ_ONLY_SQL_TRANSACTION).with_hint("BEGIN without READ ONLY"));
+        }
+        let other = unit.parts.iter().find(|(name, transaction)| {
             &**name != database && &**name != TEMPORARY && database != TEMPORARY && transaction.has_changes()
         });
         if let Some((other, _)) = other {
             return Err(Error::user(format!("the transaction has changed {other}, and can't change {database}, too"))
                 .with_hint("a transaction changes one database: COMMIT first"));
         }
-        let found = unit.0.iter().find(|(name, _)| &**name == database);
+        let found = unit.parts.iter().find(|(name, _)| &**name == database);
         let (_, transaction) = found.ok_or_else(|| Error::user(format!("no database named {database}")))?;
         Ok(transaction.clone())
     }
@@ -107,9 +117,9 @@ fn micros_now() -> i64 {
 }
 
 impl Unit {
-    fn begin(stores: &[NamedStore]) -> Arc<Self> {
+    fn begin(stores: &[NamedStore], is_read_only: bool) -> Arc<Self> {
         let parts = stores.iter().map(|NamedStore { name, store }| (name.clone(), Arc::new(store.begin())));
-        Arc::new(Self(parts.collect(), micros_now()))
+        Arc::new(Self { parts: parts.collect(), began: micros_now(), is_read_only })
     }
 
     /// The databases in the order of stores: temporary tables come last.
@@ -118,11 +128,11 @@ impl Unit {
     }
 
     fn catalogs(&self) -> Vec<(Arc<str>, Arc<Catalog>)> {
-        self.0.iter().map(|(name, transaction)| (name.clone(), transaction.catalog())).collect()
+        self.parts.iter().map(|(name, transaction)| (name.clone(), transaction.catalog())).collect()
     }
 
     fn for_each(&self, step: impl Fn(&Transaction) -> Result<()>) -> Result<()> {
-        self.0.iter().try_for_each(|(_, transaction)| step(transaction))
+        self.parts.iter().try_for_each(|(_, transaction)| step(transaction))
     }
 }
 
@@ -135,7 +145,7 @@ impl CurrentTransaction {
             Phase::None => {
                 let unit = match access {
                     Access::Read | Access::Control => None,
-                    Access::Change => Some(Unit::begin(stores)),
+                    Access::Change => Some(Unit::begin(stores, false)),
                 };
                 let committed = |NamedStore { name, store }: &NamedStore| {
                     let catalog = Arc::new(store.catalog().snapshot());
@@ -181,11 +191,11 @@ impl Inner {
         let phase = current.lock().clone();
         let none = || Error::user("there is no transaction").with_hint("BEGIN begins one");
         match (step, phase) {
-            (TransactionStep::Begin, Phase::None) => {
-                *current.lock() = Phase::Open(Unit::begin(&self.stores()));
+            (TransactionStep::Begin { is_read_only }, Phase::None) => {
+                *current.lock() = Phase::Open(Unit::begin(&self.stores(), *is_read_only));
                 Ok(())
             }
-            (TransactionStep::Begin, _) => {
+            (TransactionStep::Begin { .. }, _) => {
                 Err(Error::user("there is a transaction already").with_hint("COMMIT or ROLLBACK ends it"))
             }
             (_, Phase::None) => Err(none()),
