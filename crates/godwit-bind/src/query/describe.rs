@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use godwit_common::Result;
-use godwit_plan::{
-    Aggregate, AggregateCall, Arithmetic, ColumnId, Expr, ExprKind, Node, Project, Unnest, UnnestedList,
-};
+use godwit_common::{Error, Result};
+use godwit_plan::{Aggregate, AggregateCall, ColumnId, Expr, ExprKind, Node, Project, Unnest, UnnestedList};
 use godwit_syntax::ast::{self, DescribeTarget};
 use godwit_types::{SqlType, Value};
 
@@ -28,34 +26,44 @@ impl Binder {
         Ok(self.rows(Rows { columns, rows }))
     }
 
-    /// A row per column of a query: extremes, distinct values, rows, NULLs. Reads the query once.
+    /// A row per column of a query: extremes, how many values differ (exactly, whatever DuckDB's name of it says), mean and
+    /// deviation of numbers, rows, NULLs. Reads the query once.
     pub(crate) fn summarize(&mut self, describe: &ast::Describe, scope: &Scope<'_>) -> Result<BoundQuery> {
         let described = self.described(&describe.target, scope)?;
         let nullable = self.plan.nullable_columns(described.node);
         let mut aggregates: Vec<(ColumnId, AggregateCall)> = Vec::new();
         let all = self.summary("count", None, false, &mut aggregates, describe)?;
-        let mut fields: [Vec<Expr>; 7] = Default::default();
+        let mut fields: [Vec<Expr>; 9] = Default::default();
         for (name, column) in &described.columns {
             let info = self.plan.column(*column).clone();
             let value = Expr::new(ExprKind::Column(*column), info.ty.clone(), nullable.contains(*column));
             let text = |text: &str| Expr::literal(Value::text(text), SqlType::Varchar);
-            let count = self.summary("count", Some(value.clone()), false, &mut aggregates, describe)?;
-            let nulls = ExprKind::Arithmetic(Arithmetic::Subtract, Box::new(all.clone()), Box::new(count));
-            let row = [
-                text(name),
-                text(&info.ty.to_string()),
-                self.summary("min", Some(value.clone()), false, &mut aggregates, describe)?.cast_to(&SqlType::Varchar),
-                self.summary("max", Some(value.clone()), false, &mut aggregates, describe)?.cast_to(&SqlType::Varchar),
-                self.summary("count", Some(value), true, &mut aggregates, describe)?,
-                all.clone(),
-                Expr::new(nulls, SqlType::BigInt, false),
+            let share = percentage(value.clone().is_null());
+            let mut of_values = |name: &str, is_there: bool| match is_there {
+                true => {
+                    let found = self.summary(name, Some(value.clone()), false, &mut aggregates, describe)?;
+                    Ok(found.cast_to(&SqlType::Varchar))
+                }
+                false => Ok::<_, Error>(Expr::null(SqlType::Varchar)),
+            };
+            let is_number = info.ty.is_numeric();
+            let [min, max, avg, std] = [
+                of_values("min", true)?,
+                of_values("max", true)?,
+                of_values("avg", is_number)?,
+                of_values("stddev", is_number)?,
             ];
+            let distinct = self.summary("count", Some(value), true, &mut aggregates, describe)?;
+            let nulls = self.summary("avg", Some(share), false, &mut aggregates, describe)?;
+            let nulls = nulls.cast_to(&SqlType::Decimal { precision: 9, scale: 2 });
+            let row = [text(name), text(&info.ty.to_string()), min, max, distinct, avg, std, all.clone(), nulls];
             fields.iter_mut().zip(row).for_each(|(field, value)| field.push(value));
         }
         let aggregate =
             Aggregate { input: described.node, keys: Vec::new(), sets: None, grouping_id: None, aggregates };
         let input = self.plan.add(Node::Aggregate(aggregate));
-        let names = ["column_name", "column_type", "min", "max", "unique_count", "count", "null_count"];
+        let names =
+            ["column_name", "column_type", "min", "max", "approx_unique", "avg", "std", "count", "null_percentage"];
         let (mut lists, mut columns) = (Vec::new(), Vec::new());
         for (name, values) in names.into_iter().zip(fields) {
             let ty = values.first().map_or(SqlType::Varchar, |value| value.ty.clone());
@@ -111,4 +119,11 @@ impl Binder {
         aggregates.append(&mut collected.aggregates);
         Ok(value)
     }
+}
+
+/// 100 where a condition holds, else 0: the mean of it is a percentage.
+fn percentage(condition: Expr) -> Expr {
+    let number = |value: f64| Expr::literal(Value::Float(value), SqlType::Double);
+    let kind = ExprKind::Case { branches: vec![(condition, number(100.0))], otherwise: Some(Box::new(number(0.0))) };
+    Expr::new(kind, SqlType::Double, false)
 }
