@@ -49,9 +49,6 @@ pub(crate) struct NewColumn {
 
 impl Planner {
     pub(crate) fn create_table(&self, table: &ast::CreateTable) -> Result<Statement> {
-        if let Some((_, like)) = table.like.first() {
-            return Err(Error::unsupported("CREATE TABLE with LIKE").at_span(like.span));
-        }
         let name = self.namespace().new_name(&WrittenName::of(&table.name)?, table.temporary)?;
         if let Some(query) = &table.query {
             return self.create_table_of(table, name, query);
@@ -89,7 +86,7 @@ impl Planner {
         let rows = self.planned(query)?;
         let given: Vec<_> = table.columns.iter().map(|column| plain(&column.name)).collect();
         let there = rows.output.len();
-        if !given.is_empty() && given.len() != there {
+        if given.len() > there {
             let message = format!("{name} has {} columns, its query has {there}", given.len());
             return Err(Error::user(message).at_span(table.columns[0].span));
         }
@@ -202,13 +199,31 @@ impl Planner {
     /// What a statement says about its columns.
     fn read_rules(&self, name: &ObjectName, table: &ast::CreateTable) -> Result<NewColumns> {
         let mut new = NewColumns::default();
-        for column in &table.columns {
-            self.read_column(name, column, &mut new)?;
+        for at in 0..=table.columns.len() {
+            for (_, other) in table.like.iter().filter(|(before, _)| *before == at) {
+                self.add_columns_like(other, &mut new)?;
+            }
+            if let Some(column) = table.columns.get(at) {
+                self.read_column(name, column, &mut new)?;
+            }
         }
         for constraint in &table.constraints {
             read_constraint(&split_name(&name.name).1, constraint, &mut new.rules, &mut new.written)?;
         }
         Ok(new)
+    }
+
+    /// `LIKE other`: names and types of its columns, and which must not be NULL.
+    fn add_columns_like(&self, other: &ast::ObjectName, new: &mut NewColumns) -> Result<()> {
+        let written = WrittenName::of(other)?;
+        let Some((_, CatalogEntry::Table(table))) = self.namespace().find(written.parts()) else {
+            return Err(self.unknown_table(&written.to_string()).at_span(other.span));
+        };
+        for field in table.rules().cloned().unwrap_or_default().visible(&table.schema) {
+            let (name, ty) = (field.name().clone(), Some(type_of_field(&field)?));
+            new.columns.push(NewColumn { name, ty, nullable: field.is_nullable() });
+        }
+        Ok(())
     }
 
     /// Adds a column, and the rules in its definition.
@@ -263,7 +278,15 @@ impl Planner {
             let error = error.at_span(column.span);
             return Err(error.with_hint("GENERATED ALWAYS AS (...) STORED takes constraints"));
         }
-        let ty = column.data_type.as_ref().map(|ty| self.column_type(ty)).transpose()?;
+        let ty = match column.data_type.as_ref().map(|ty| (ty, serial_type(ty))) {
+            Some((_, Some(integer))) => {
+                self.add_identity(name, &own, false, &[], new)?;
+                nullable = false;
+                Some(integer)
+            }
+            Some((ty, None)) => Some(self.column_type(ty)?),
+            None => None,
+        };
         new.columns.push(NewColumn { name: own, ty, nullable });
         Ok(())
     }
@@ -313,6 +336,17 @@ impl Planner {
             }
         });
         renamed.map_err(|error| error.at_span(value.span))
+    }
+}
+
+/// The integers of `SERIAL` and its kin, which are no types but columns with numbers of a sequence (PostgreSQL).
+fn serial_type(data_type: &ast::DataType) -> Option<SqlType> {
+    let ast::DataTypeKind::Named { name, .. } = &data_type.kind else { return None };
+    match &*name.single()?.text.to_lowercase() {
+        "smallserial" | "serial2" => Some(SqlType::SmallInt),
+        "serial" | "serial4" => Some(SqlType::Integer),
+        "bigserial" | "serial8" => Some(SqlType::BigInt),
+        _ => None,
     }
 }
 

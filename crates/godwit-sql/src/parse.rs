@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span};
 use godwit_syntax::TEXT_BYTES_MAX;
-use godwit_syntax::ast::{CopyDirection, CopyPath, Statement};
+use godwit_syntax::ast::{AlterTable, AlterTableAction, CopyDirection, CopyPath, ObjectName, Statement, Truncate};
 
 use crate::write::writes;
 
@@ -89,6 +89,23 @@ impl ParsedStatement {
     pub(crate) fn part(&self, statement: Statement, span: Span) -> Self {
         let range = span.start as usize..span.end as usize;
         Self { script: Arc::clone(&self.script), range, depth: self.depth, statement }
+    }
+
+    /// The statements that one of several changes stands for: ALTER TABLE and TRUNCATE with a list.
+    pub fn steps(&self) -> Option<Vec<Self>> {
+        let steps: Vec<Statement> = match &self.statement {
+            Statement::AlterTable(alter) if alter.actions.len() > 1 => {
+                let step =
+                    |action: &AlterTableAction| AlterTable { actions: vec![action.clone()], ..(**alter).clone() };
+                alter.actions.iter().map(|action| Statement::AlterTable(Box::new(step(action)))).collect()
+            }
+            Statement::Truncate(truncate) if truncate.tables.len() > 1 => {
+                let step = |table: &ObjectName| Truncate { tables: vec![table.clone()], span: truncate.span };
+                truncate.tables.iter().map(|table| Statement::Truncate(Box::new(step(table)))).collect()
+            }
+            _ => return None,
+        };
+        Some(steps.into_iter().map(|statement| Self { statement, ..self.clone() }).collect())
     }
 
     /// The statement's text, without the semicolon.

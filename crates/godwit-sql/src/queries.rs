@@ -77,11 +77,31 @@ impl Planner {
 
     pub(crate) fn explain(&self, explain: &ast::Explain) -> Result<Statement> {
         let ast::Explain { analyze, options, statement } = explain;
-        let ast::Statement::Query(query) = statement else {
-            return Err(Error::unsupported("EXPLAIN of anything but a query"));
-        };
         let options = explain_options(*analyze, options)?;
-        Ok(Statement::Query(QueryStatement::Explain { options, plan: self.shown(query)? }))
+        let plan = match statement {
+            ast::Statement::Query(query) => self.shown(query)?,
+            _ if options.analyze => {
+                let error = Error::unsupported("EXPLAIN ANALYZE of anything but a query");
+                return Err(error.with_hint("EXPLAIN shows the plan, and runs nothing"));
+            }
+            statement => self.plan_of_write(statement)?,
+        };
+        Ok(Statement::Query(QueryStatement::Explain { options, plan }))
+    }
+
+    /// The plan of the rows that a statement would write.
+    fn plan_of_write(&self, statement: &ast::Statement) -> Result<Arc<Plan>> {
+        let planned = match statement {
+            ast::Statement::Insert(insert) => Some(self.planned_insert(insert)?),
+            ast::Statement::Update(update) => Some(self.update(update)?),
+            ast::Statement::Delete(delete) => Some(self.delete(delete)?),
+            ast::Statement::Merge(merge) => Some(self.merge(merge)?),
+            ast::Statement::CreateTable(table) => Some(self.create_table(table)?),
+            ast::Statement::Copy(copy) => Some(self.copy(copy)?),
+            _ => None,
+        };
+        let plan = planned.as_ref().and_then(Statement::plan).cloned();
+        plan.ok_or_else(|| Error::unsupported("EXPLAIN of a statement without a plan"))
     }
 
     /// COPY, in either direction.

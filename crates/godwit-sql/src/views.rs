@@ -10,6 +10,7 @@ use godwit_catalog::{
 use godwit_common::{Error, Result};
 use godwit_syntax::ast::{self, DropBehavior, ObjectKind};
 
+use crate::queries::query_of;
 use crate::{Definition, ParsedStatement, Planner, Statement};
 
 impl Planner {
@@ -31,7 +32,7 @@ impl Planner {
             statement,
             comments: Comments::default(),
         });
-        self.check_view(&name, &definition, view)?;
+        self.check_view(&name, &definition, &meant(view.clone()))?;
         let (or_replace, if_not_exists) = (view.or_replace, view.if_not_exists);
         Ok(Statement::Definition(Definition::CreateView { name, view: definition, or_replace, if_not_exists }))
     }
@@ -116,7 +117,21 @@ pub(crate) fn view_tree(view: &ViewDefinition) -> Result<ast::CreateView> {
             .with_hint("make it anew with CREATE OR REPLACE VIEW")
     })?;
     match parsed {
-        ast::Statement::CreateView(tree) => Ok(*tree),
+        ast::Statement::CreateView(tree) => Ok(meant(*tree)),
         _ => Err(Error::corrupt(format!("the view {} is of another statement than CREATE VIEW", view.name))),
     }
+}
+
+/// What a view stands for: `RECURSIVE VIEW v (…) AS query` for one of `WITH RECURSIVE v (…) AS (query) TABLE v`.
+fn meant(view: ast::CreateView) -> ast::CreateView {
+    if !view.recursive {
+        return view;
+    }
+    let span = view.query.span;
+    let name = view.name.parts.last().expect("names have parts").clone();
+    let all = query_of(ast::SetExprKind::Table(ast::ObjectName::of(name.clone())), span);
+    let (columns, body) = (view.columns.clone(), ast::CteBody::Query(view.query));
+    let cte = ast::Cte { name, columns, materialized: None, body, span };
+    let with = ast::With { recursive: true, ctes: vec![cte], span };
+    ast::CreateView { query: Box::new(ast::Query { with: Some(with), ..all }), ..view }
 }

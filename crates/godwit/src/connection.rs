@@ -135,6 +135,9 @@ impl Inner {
     }
 
     pub(crate) fn run(self: &Arc<Self>, statement: &ParsedStatement) -> Result<QueryResult> {
+        if let Some(steps) = statement.steps() {
+            return self.run_together(&steps).map(|()| QueryResult::empty());
+        }
         let shared = &self.database.0;
         self.begin_statement();
         if statement.access() == Access::Control {

@@ -125,7 +125,7 @@ impl Binder {
     }
 
     /// Gives the type to a parameter that has none; what isn't a parameter stays.
-    fn with_parameter_type(&mut self, expr: Expr, ty: &SqlType) -> Expr {
+    pub(super) fn with_parameter_type(&mut self, expr: Expr, ty: &SqlType) -> Expr {
         let ExprKind::Parameter(parameter) = expr.kind else { return expr };
         if expr.ty != SqlType::Unknown {
             return expr;

@@ -3,6 +3,8 @@
 //! `x op ANY (list)` is the same over the elements of a list. Of a list that is written down it becomes a few
 //! comparisons; of another one, a subquery that unnests it.
 
+use std::sync::Arc;
+
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{
     Aggregate, ColumnId, Comparison, Expr, ExprKind, Node, NodeId, Project, Subquery, SubqueryKind, Unnest,
@@ -133,7 +135,10 @@ impl Binder {
             let items = self.exprs(items, cx)?;
             return self.quantify_items(value, how, items);
         }
-        let list = self.settled(list, cx)?;
+        let list = self.expr(list, cx)?;
+        let wanted = SqlType::List(Arc::new(self.type_so_far(&value).into_owned()));
+        let list = self.with_parameter_type(list, &wanted);
+        let list = self.settle(list);
         let list = match &list.ty {
             SqlType::Map(_) => {
                 let span = list.span;

@@ -90,7 +90,7 @@ impl Binder {
         span: Span,
     ) -> Result<Given> {
         let width = rows.first().map_or(0, Vec::len);
-        let places = listed_places(rows, insert, target)?;
+        let places = listed_places(rows, insert, target, width)?;
         check_width(target, places.len(), width, span)?;
         let scope = Scope::default();
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
@@ -127,7 +127,7 @@ impl Binder {
                 let names = bound.columns.iter().map(|(name, _)| Ident::new(name.clone(), query.span));
                 named_places(&names.collect::<Vec<_>>(), target)?
             }
-            false => places_of(&insert.columns, target)?,
+            false => places_of(&insert.columns, target, bound.columns.len())?,
         };
         check_width(target, places.len(), bound.columns.len(), query.span)?;
         let nullable = self.plan.nullable_columns(bound.node);
@@ -171,9 +171,14 @@ fn rows_of(query: &ast::Query) -> Option<&[Vec<ast::Expr>]> {
 }
 
 /// Which columns the values of a list are of. A generated column may be among them if all of its values are DEFAULT.
-fn listed_places(rows: &[Vec<ast::Expr>], insert: &ast::Insert, target: &WriteTarget) -> Result<Vec<usize>> {
+fn listed_places(
+    rows: &[Vec<ast::Expr>],
+    insert: &ast::Insert,
+    target: &WriteTarget,
+    width: usize,
+) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
-        return Ok(target.given());
+        return Ok(first_given(target, width));
     }
     let is_default = |at: usize| rows.iter().all(|row| row.get(at).is_some_and(|cell| cell.kind == ExprKind::Default));
     let place = |(at, name): (usize, &Ident)| match is_default(at) {
@@ -184,9 +189,16 @@ fn listed_places(rows: &[Vec<ast::Expr>], insert: &ast::Insert, target: &WriteTa
     check_differ(&places, &insert.columns, target).map(|()| places)
 }
 
-/// Which columns are named; all that aren't generated if none is.
-fn places_of(columns: &[Ident], target: &WriteTarget) -> Result<Vec<usize>> {
-    if columns.is_empty() { Ok(target.given()) } else { named_places(columns, target) }
+/// Which columns the `width` values of a row are of.
+fn places_of(columns: &[Ident], target: &WriteTarget, width: usize) -> Result<Vec<usize>> {
+    if columns.is_empty() { Ok(first_given(target, width)) } else { named_places(columns, target) }
+}
+
+/// The columns that values without names are of: the first ones. Those behind them get their defaults.
+fn first_given(target: &WriteTarget, width: usize) -> Vec<usize> {
+    let mut places = target.given();
+    places.truncate(width);
+    places
 }
 
 fn named_places(columns: &[Ident], target: &WriteTarget) -> Result<Vec<usize>> {

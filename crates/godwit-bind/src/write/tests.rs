@@ -96,7 +96,9 @@ fn inserted_rows_have_all_columns() {
         ("WITH c AS (SELECT 9 AS x) INSERT INTO w (k) SELECT x FROM c", "9 7 NULL"),
         ("INSERT INTO w (k) VALUES (1.6), ((SELECT max(a) FROM t))", "2 7 NULL, 3 7 NULL"),
         ("INSERT INTO w AS x VALUES (5, 6, 'r') RETURNING k + v AS sum, x.s, *", "5 6 r 11 r 5 6 r"),
-        ("INSERT INTO w VALUES (1, 2)", "w gets 3 columns, the rows have 2"),
+        ("INSERT INTO w VALUES (1, 2)", "1 2 NULL"),
+        ("INSERT INTO w SELECT a FROM t WHERE a = 1", "1 7 NULL"),
+        ("INSERT INTO w VALUES (1, 2, 'a', 4)", "w gets 3 columns, the rows have 4"),
         ("INSERT INTO w (k, K) VALUES (1, 2)", "column k is named twice"),
         ("INSERT INTO w (k, q) VALUES (1, 2)", "w has no column q"),
         ("INSERT INTO w (k) VALUES ('a')", "'a' is not an INTEGER (line 1, column 27)"),
@@ -125,6 +127,10 @@ fn conflicts_leave_out_or_update() {
         ),
         ("INSERT OR REPLACE INTO w (k, s) VALUES (1, 'n'), (5, 'm')", "100 1 10 n, NULL 5 7 m"),
         (
+            "INSERT INTO w VALUES (1, 1, 'n'), (3, 3, 'n') ON CONFLICT (k) DO UPDATE SET v = excluded.v RETURNING old.v, new.v",
+            "100 1 1 x 10 1, NULL 3 3 n NULL 3",
+        ),
+        (
             "INSERT INTO w SELECT 2, 11, 'z' ON CONFLICT (k) DO UPDATE SET (v, s) = (excluded.v, 'new') RETURNING w.v",
             "101 2 11 new 11",
         ),
@@ -143,6 +149,8 @@ fn updates_name_columns_of_any_table_in_from() {
         ("UPDATE w AS x SET (v, s) = (DEFAULT, 'q') WHERE x.k = 1", "100 1 7 q"),
         ("UPDATE w SET (v, s) = (SELECT b, a FROM t WHERE t.a = w.k + 1)", "100 1 20 2, 101 2 30 3"),
         ("WITH c AS (SELECT 2 AS k) UPDATE w SET v = 0 FROM c WHERE c.k = w.k", "101 2 0 y"),
+        ("UPDATE w SET v = v + 1 WHERE k = 1 RETURNING old.v, new.v, w.v", "100 1 11 x 10 11 11"),
+        ("UPDATE w SET v = old.b FROM s1.t old WHERE w.k = old.a RETURNING old.b, new.v", "101 2 200 y 200 200"),
         ("UPDATE w SET v = 1, v = 2", "column v is assigned twice"),
         ("UPDATE w SET w.v = 1", "SET names columns of the table that is changed"),
         ("UPDATE w SET v = sum(k)", "the aggregate sum can't stand in SET"),
@@ -157,6 +165,8 @@ fn deletions_are_row_ids() {
         ("DELETE FROM w", "100, 101"),
         ("DELETE FROM w WHERE v >= ALL (SELECT v FROM (VALUES (10), (20)) x(v))", "101"),
         ("DELETE FROM w USING s1.t WHERE w.k = s1.t.a RETURNING s, t.b", "101 y 200"),
+        ("DELETE FROM w AS x WHERE k = 1 RETURNING old.s, x.s", "100 x x"),
+        ("DELETE FROM w RETURNING new.s", "no table named new in FROM"),
         ("TRUNCATE w", "100, 101"),
     ];
     check(&cases, &target(false, &[]));
@@ -178,6 +188,13 @@ fn merges_take_the_first_clause_that_holds() {
             "100 false 1 10 gone, NULL false 7 7 NULL",
         ),
         ("WHEN MATCHED THEN DO NOTHING", ""),
+        (
+            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (k) VALUES (a) RETURNING merge_action, w.k, t.b, old.v",
+            "101 true 2 20 y DELETE 2 200 20, NULL false 7 7 NULL INSERT 7 700 NULL",
+        ),
+        ("WHEN MATCHED THEN UPDATE SET v = 1 RETURNING merge_action(), *", "101 false 2 1 y UPDATE 2 200 2 1 y"),
+        ("WHEN MATCHED THEN ERROR 'no row for ' || b", "no row for 200"),
+        ("WHEN MATCHED AND b = 0 THEN ERROR WHEN MATCHED THEN DELETE", "101 true 2 20 y"),
         ("WHEN NOT MATCHED THEN INSERT VALUES (t.a, w.v, 's')", "no table named w in FROM"),
         ("WHEN NOT MATCHED THEN DELETE", "rows that aren't in the table can only be inserted"),
         ("WHEN MATCHED THEN INSERT VALUES (1, 2, 3)", "rows that are in the table can't be inserted"),

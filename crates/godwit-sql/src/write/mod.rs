@@ -154,6 +154,12 @@ impl Planner {
             let listed = WriteStatement::Listed { table: target.name, rows, columns: ListedRows(values) };
             return Ok(Statement::Write(listed));
         }
+        self.planned_insert(insert)
+    }
+
+    /// INSERT as a plan, even if its rows are there already.
+    pub(crate) fn planned_insert(&self, insert: &ast::Insert) -> Result<Statement> {
+        let target = self.target(&insert.table)?;
         self.write(&target, |binder, target| binder.insert(insert, target))
     }
 
