@@ -63,7 +63,7 @@ const FUNCTIONS: &[Function] = &[
     ("approx_count_distinct", &["approx_distinct"], Form::Count),
     ("sum", &[], Form::Sum),
     ("fsum", &["sumkahan", "kahan_sum"], Form::Doubles(1)),
-    ("avg", &["mean"], Form::Mean),
+    ("avg", &["mean", "favg"], Form::Mean),
     ("product", &[], Form::Doubles(1)),
     ("min", &[], Form::Pick(1)),
     ("max", &[], Form::Pick(1)),
@@ -220,7 +220,8 @@ impl Form {
     fn signatures(self, name: &str) -> Vec<String> {
         let forms: &[&str] = match self {
             Form::Count => &["*", "value"],
-            Form::Sum | Form::Mean => &["number", "INTERVAL"],
+            Form::Sum => &["number", "INTERVAL", "BOOLEAN"],
+            Form::Mean => &["number", "INTERVAL"],
             Form::Doubles(1) => &["number"],
             Form::Doubles(_) | Form::CountOfPairs => &["number, number"],
             Form::Truth => &["BOOLEAN"],
@@ -239,6 +240,8 @@ impl Form {
 fn sum_types(value: &SqlType) -> Option<(Vec<SqlType>, SqlType)> {
     let ty = match value {
         SqlType::HugeInt => SqlType::HugeInt,
+        // TRUE counts as 1.
+        SqlType::Boolean => SqlType::BigInt,
         ty if ty.is_signed_integer() => SqlType::BigInt,
         SqlType::UTinyInt | SqlType::USmallInt | SqlType::UInteger | SqlType::UBigInt => SqlType::UBigInt,
         SqlType::Real | SqlType::Double | SqlType::Unknown => SqlType::Double,

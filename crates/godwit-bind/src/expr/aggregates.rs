@@ -7,6 +7,7 @@
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnSet, Expr, ExprKind, SortKey};
 use godwit_syntax::ast::{self, NullTreatment};
+use godwit_types::SqlType;
 
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
@@ -104,7 +105,12 @@ impl Binder {
         if !call.order_by.is_empty() && !call.within_group.is_empty() {
             return Err(wrong(format!("{name} has two orders: ORDER BY and WITHIN GROUP")));
         }
-        let args = self.call_arguments(call, name, cx)?;
+        let args = match &call.args[..] {
+            [ast::Argument { value, .. }] if name == "count" && !call.distinct && is_rows_of_table(value) => {
+                vec![self.presence(value, cx)?]
+            }
+            _ => self.call_arguments(call, name, cx)?,
+        };
         let mut order_by = self.sort_keys(&call.order_by, cx)?;
         order_by.extend(self.sort_keys(&call.within_group, cx)?);
         let filter = match &call.filter {
@@ -122,6 +128,19 @@ impl Binder {
             return Err(error.with_code(SqlState::INVALID_COLUMN_REFERENCE));
         }
         Ok(AggregateParts { found, args, filter, order_by, distinct })
+    }
+
+    /// The `t.*` of `count(t.*)`: NULL in the rows that an outer join filled up, where all columns are NULL.
+    fn presence(&mut self, star: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let ast::ExprKind::Wildcard(wildcard) = &star.kind else { unreachable!("count was asked for the rows of a table") };
+        let columns = self.wildcard_columns(wildcard.qualifier.as_ref(), star.span, cx.scope)?;
+        let is_filled = columns.iter().any(|column| cx.scope.filled.contains(column.column));
+        if !is_filled {
+            return Ok(Expr::boolean(true));
+        }
+        let known = Expr::or(columns.iter().map(|column| self.column(column.column, cx.scope).is_null().negated()));
+        let branches = vec![(known, Expr::boolean(true))];
+        Ok(Expr::new(ExprKind::Case { branches, otherwise: None }, SqlType::Boolean, true).at(star.span))
     }
 
     /// The query that an aggregate belongs to: one of [`Binder::enclosing`], or the one that it stands in.
@@ -186,6 +205,17 @@ impl Binder {
             });
         }
         used
+    }
+}
+
+/// Is it `t.*`?
+fn is_rows_of_table(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ast::ExprKind::Wildcard(wildcard) => {
+            let changes = [wildcard.exclude.len(), wildcard.replace.len(), wildcard.rename.len()];
+            wildcard.qualifier.is_some() && changes == [0; 3]
+        }
+        _ => false,
     }
 }
 

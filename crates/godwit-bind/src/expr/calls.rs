@@ -23,6 +23,9 @@ const BUILT_IN_SCHEMAS: [&str; 3] = ["main", "pg_catalog", "system"];
 
 impl Binder {
     pub(super) fn call(&mut self, call: &ast::Call, span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        if let Some(unpacked) = self.unpacked_call(call, cx)? {
+            return self.call(&unpacked, span, cx);
+        }
         let parts: Vec<&str> = call.name.parts.iter().map(|part| &*part.text).collect();
         if let Some(found) = self.environment.find_macro(&parts) {
             return self.macro_call(&found, call, span, cx);
@@ -62,6 +65,22 @@ impl Binder {
             }
             (None, _) => Err(self.no_function(&name, &[], &NoFunction::UnknownName, call.name.span)),
         }
+    }
+
+    /// The call with an argument for each column of `*COLUMNS(…)`; `None` if that isn't among its arguments.
+    fn unpacked_call(&mut self, call: &ast::Call, cx: &ExprContext<'_>) -> Result<Option<ast::Call>> {
+        let is_unpacked = |value: &ast::Expr| matches!(&value.kind, ast::ExprKind::Columns(columns) if columns.unpack);
+        if !call.args.iter().any(|argument| is_unpacked(&argument.value)) {
+            return Ok(None);
+        }
+        let mut args = Vec::with_capacity(call.args.len());
+        for argument in &call.args {
+            match self.unpacked(&argument.value, cx.scope)? {
+                Some(values) => args.extend(values.into_iter().map(|value| ast::Argument { name: None, value })),
+                None => args.push(argument.clone()),
+            }
+        }
+        Ok(Some(ast::Call { args, ..call.clone() }))
     }
 
     /// `a.f(x)`: `f(a, x)`.

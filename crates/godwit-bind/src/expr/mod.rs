@@ -54,7 +54,7 @@ use crate::scope::Scope;
 
 impl ExprContext<'_> {
     /// The same place in the statement with other names in sight.
-    fn with_scope<'s>(&'s mut self, scope: &'s Scope<'s>) -> ExprContext<'s> {
+    pub(crate) fn with_scope<'s>(&'s mut self, scope: &'s Scope<'s>) -> ExprContext<'s> {
         ExprContext { scope, clause: self.clause, collected: self.collected, windows: self.windows }
     }
 }
@@ -134,6 +134,11 @@ impl Binder {
 
     /// The condition of a clause: a BOOLEAN.
     pub(crate) fn condition(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        if cx.scope.selected.is_none()
+            && let Some(condition) = self.condition_of_each(expr, cx)?
+        {
+            return Ok(condition);
+        }
         match cx.clause {
             Clause::On => self.truth(expr, cx, "a join's condition"),
             clause => self.truth(expr, cx, &format!("the condition of {}", clause.name())),

@@ -28,7 +28,7 @@ impl Binder {
     }
 
     /// The same; `None` if nothing has the name.
-    pub(super) fn find_path(&mut self, path: &[Ident], scope: &Scope<'_>) -> Result<Option<Expr>> {
+    pub(crate) fn find_path(&mut self, path: &[Ident], scope: &Scope<'_>) -> Result<Option<Expr>> {
         let names: Vec<&str> = path.iter().map(|name| &*name.text).collect();
         for asked in scope.in_order() {
             for reading in asked.readings(&names) {
@@ -143,7 +143,7 @@ impl Binder {
     }
 
     /// A field of a struct.
-    pub(super) fn field(&mut self, value: Expr, name: &Ident) -> Result<Expr> {
+    pub(crate) fn field(&mut self, value: Expr, name: &Ident) -> Result<Expr> {
         let Some(field) = field_of(&value.ty, &name.text) else {
             return Err(no_field("the value", &value.ty, std::slice::from_ref(name)));
         };

@@ -35,6 +35,12 @@ impl Binder {
         cx: &mut ExprContext<'_>,
     ) -> Result<Expr> {
         match (row_of(left), row_of(right)) {
+            (Some(row), None) if let ast::ExprKind::Subquery(query) = &right.kind => {
+                self.compare_with_row_of(comparison, row, query, op_span, cx)
+            }
+            (None, Some(row)) if let ast::ExprKind::Subquery(query) = &left.kind => {
+                self.compare_with_row_of(comparison.swapped(), row, query, op_span, cx)
+            }
             (Some(left), Some(right)) => {
                 let left = self.exprs(left, cx)?;
                 let right = self.exprs(right, cx)?;
@@ -48,8 +54,37 @@ impl Binder {
         }
     }
 
+    /// A comparison of a row with the one row of a query. Without a row, it is NULL.
+    fn compare_with_row_of(
+        &mut self,
+        comparison: Comparison,
+        row: &[ast::Expr],
+        query: &ast::Query,
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let left = self.exprs(row, cx)?;
+        let (right, columns) = self.row_subquery(query, cx)?;
+        if columns == 1 {
+            let left = self.row_of_values(left, span)?;
+            return self.compare(comparison, left, right, span);
+        }
+        let mut shared = Shared::new();
+        let right = self.share(right, &mut shared);
+        let right = self.fields_of(right)?.into_iter().map(|(_, value)| value).collect();
+        let compared = self.compare_rows(comparison, left, right, span)?;
+        Ok(self.with_shared(compared, shared))
+    }
+
     pub(super) fn exprs(&mut self, exprs: &[ast::Expr], cx: &mut ExprContext<'_>) -> Result<Vec<Expr>> {
-        exprs.iter().map(|expr| self.expr(expr, cx)).collect()
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            match self.unpacked(expr, cx.scope)? {
+                Some(parts) => values.extend(self.exprs(&parts, cx)?),
+                None => values.push(self.expr(expr, cx)?),
+            }
+        }
+        Ok(values)
     }
 
     /// A comparison of rows; of one value each, it is one of these.

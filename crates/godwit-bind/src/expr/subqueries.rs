@@ -46,6 +46,20 @@ impl Binder {
         Ok(self.scalar(bound.node, column))
     }
 
+    /// The one row of a query, of several columns as a struct, and how many columns it has.
+    pub(super) fn row_subquery(&mut self, query: &ast::Query, cx: &mut ExprContext<'_>) -> Result<(Expr, usize)> {
+        let bound = self.subquery_of(query, cx)?;
+        if let [(_, column)] = bound.columns[..] {
+            return Ok((self.scalar(bound.node, column), 1));
+        }
+        let columns = bound.columns.iter().map(|&(_, column)| self.column(column, &Scope::default())).collect();
+        let row = self.row_of_values(columns, query.span)?;
+        let column = self.plan.add_column("row", row.ty.clone(), true);
+        let project = Project { input: bound.node, columns: vec![(column, row)] };
+        let node = self.plan.add(Node::Project(project));
+        Ok((self.scalar(node, column), bound.columns.len()))
+    }
+
     fn scalar(&self, plan: NodeId, column: ColumnId) -> Expr {
         let subquery = Subquery { kind: SubqueryKind::Scalar, plan, columns: vec![column] };
         Expr::new(ExprKind::Subquery(Box::new(subquery)), self.plan.column(column).ty.clone(), true)

@@ -1,4 +1,4 @@
-//! The SELECT list: what `*` and COLUMNS stand for, and the names of results.
+//! The SELECT list: what `*` stands for, and the names of results.
 
 use std::sync::Arc;
 
@@ -6,9 +6,10 @@ use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{ColumnId, Expr};
 use godwit_syntax::Child;
 use godwit_syntax::ast::{self, ExprKind};
-use regex::RegexBuilder;
 
+use super::columns::{columns_inside, no_such_column};
 use crate::Binder;
+use crate::binder::ExprContext;
 use crate::scope::{Scope, VisibleColumn};
 
 /// An item of the SELECT list, with wildcards taken apart.
@@ -35,68 +36,88 @@ pub(crate) enum ItemValue<'a> {
     Bound(Expr),
 }
 
+/// `*`, `COLUMNS(*)` or `* LIKE 'a%'`.
+struct Star<'a> {
+    wildcard: &'a ast::Wildcard,
+    /// The condition on the names of columns.
+    like: Option<&'a ast::Expr>,
+}
+
+/// The names of what `*` stands for.
+struct Starred {
+    name: Arc<str>,
+    /// The table that it belongs to.
+    relation: Option<Arc<str>>,
+}
+
 impl Binder {
     /// The items of a SELECT list.
     pub(crate) fn items<'a>(&mut self, items: &'a [ast::SelectItem], scope: &Scope<'_>) -> Result<Vec<Item<'a>>> {
         let mut all = Vec::new();
         for item in items {
             let span = item.expr.span;
-            match &item.expr.kind {
-                ExprKind::Wildcard(wildcard) => self.expand(wildcard, span, scope, &mut all)?,
-                _ => match columns_inside(&item.expr) {
-                    Some(columns) => {
-                        for column in self.selected_columns(columns, span, scope)? {
-                            let name = match (&item.alias, &item.expr.kind) {
-                                (Some(alias), _) => alias.text.clone(),
-                                (None, ExprKind::Columns(_)) => column.name.clone(),
-                                (None, _) => {
-                                    let written =
-                                        ast::Expr { kind: ExprKind::Columns(Box::new(columns.clone())), span };
-                                    name_of(&item.expr).replace(&written.to_string(), &column.name).into()
-                                }
-                            };
-                            let value = ItemValue::Each(&item.expr, column.column);
-                            all.push(Item { name, is_alias: item.alias.is_some(), value, span });
+            if let Some(star) = star_of(item) {
+                self.expand(star, span, scope, &mut all)?;
+            } else if let Some(columns) = columns_inside(&item.expr)? {
+                for column in self.selected_columns(columns, span, scope)? {
+                    let name = match (&item.alias, &item.expr.kind) {
+                        (Some(alias), _) => alias.text.clone(),
+                        (None, ExprKind::Columns(_)) => column.name.clone(),
+                        (None, _) => {
+                            let written = ast::Expr { kind: ExprKind::Columns(Box::new(columns.clone())), span };
+                            name_of(&item.expr).replace(&written.to_string(), &column.name).into()
                         }
-                    }
-                    None => {
-                        let alias = item.alias.as_ref().map(|alias| alias.text.clone());
-                        let is_alias = alias.is_some();
-                        let name = alias.unwrap_or_else(|| name_of(&item.expr));
-                        all.push(Item { name, is_alias, value: ItemValue::Expr(&item.expr), span });
-                    }
-                },
+                    };
+                    let value = ItemValue::Each(&item.expr, column.column);
+                    all.push(Item { name, is_alias: item.alias.is_some(), value, span });
+                }
+            } else {
+                let alias = item.alias.as_ref().map(|alias| alias.text.clone());
+                let is_alias = alias.is_some();
+                let name = alias.unwrap_or_else(|| name_of(&item.expr));
+                all.push(Item { name, is_alias, value: ItemValue::Expr(&item.expr), span });
             }
         }
         Ok(all)
     }
 
-    /// `*` and `t.*`, with EXCLUDE, REPLACE and RENAME.
+    /// `*` and `t.*`, with EXCLUDE, REPLACE and RENAME, and with a condition on names.
     fn expand<'a>(
         &mut self,
-        wildcard: &'a ast::Wildcard,
+        star: Star<'a>,
         span: Span,
         scope: &Scope<'_>,
         items: &mut Vec<Item<'a>>,
     ) -> Result<()> {
-        let columns = self.wildcard_columns(wildcard.qualifier.as_ref(), span, scope)?;
+        let Star { wildcard, like } = star;
         let mut unused: Vec<(&ast::ObjectName, &str)> = Vec::new();
         unused.extend(wildcard.exclude.iter().map(|name| (name, "EXCLUDE")));
         unused.extend(wildcard.replace.iter().map(|replaced| (&replaced.name, "REPLACE")));
         unused.extend(wildcard.rename.iter().map(|renamed| (&renamed.from, "RENAME")));
-        for column in columns.iter().filter(|column| !column.hidden) {
-            let is_meant = |name: &ast::ObjectName| is_meant(name, column);
+        let known = items.len();
+        for (column, own) in self.starred(wildcard.qualifier.as_ref(), span, scope)? {
+            let is_meant = |name: &ast::ObjectName| is_meant(name, &column.name, column.relation.as_ref());
             unused.retain(|(name, _)| !is_meant(name));
             if wildcard.exclude.iter().any(is_meant) {
+                continue;
+            }
+            if let Some(condition) = like
+                && !self.is_named_like(condition, &column.name)?
+            {
                 continue;
             }
             let renamed = wildcard.rename.iter().find(|renamed| is_meant(&renamed.from));
             let name = renamed.map_or_else(|| column.name.clone(), |renamed| renamed.to.text.clone());
             let value = match wildcard.replace.iter().find(|replaced| is_meant(&replaced.name)) {
                 Some(replaced) => ItemValue::Expr(&replaced.expr),
-                None => ItemValue::Column(column.column),
+                None => own,
             };
             items.push(Item { name, is_alias: false, value, span });
+        }
+        if let Some(condition) = like
+            && items.len() == known
+        {
+            return Err(no_such_column(&condition.to_string()).at_span(span));
         }
         match unused.first() {
             Some((name, clause)) => {
@@ -107,8 +128,67 @@ impl Binder {
         }
     }
 
+    /// What `*`, `t.*` or `a_struct.*` stands for: columns, or the fields of a struct.
+    fn starred<'a>(
+        &mut self,
+        qualifier: Option<&ast::ObjectName>,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<(Starred, ItemValue<'a>)>> {
+        if let Some(qualifier) = qualifier {
+            let parts: Vec<&str> = qualifier.parts.iter().map(|part| &*part.text).collect();
+            let is_table = std::iter::once(scope)
+                .chain(scope.around())
+                .any(|scope| scope.relations.iter().any(|relation| relation.is_meant_by(&parts)));
+            if !is_table
+                && let Some(value) = self.find_path(&qualifier.parts, scope)?
+                && value.ty.fields().is_some()
+            {
+                let field = |(name, value)| (Starred { name, relation: None }, ItemValue::Bound(value));
+                return Ok(self.fields_of(value)?.into_iter().map(field).collect());
+            }
+        }
+        let columns = self.wildcard_columns(qualifier, span, scope)?;
+        let shown = columns.into_iter().filter(|column| !column.hidden);
+        Ok(shown
+            .map(|column| {
+                let value = ItemValue::Column(column.column);
+                (Starred { name: column.name, relation: column.relation }, value)
+            })
+            .collect())
+    }
+
+    /// The fields of a struct, which is no volatile value.
+    pub(crate) fn fields_of(&mut self, value: Expr) -> Result<Vec<(Arc<str>, Expr)>> {
+        let names: Vec<Arc<str>> = value.ty.fields().into_iter().flatten().map(|field| field.name.clone()).collect();
+        let mut fields = Vec::with_capacity(names.len());
+        for name in names {
+            let field = self.field(value.clone(), &ast::Ident { text: name.clone(), quoted: true, span: value.span })?;
+            fields.push((name, field));
+        }
+        Ok(fields)
+    }
+
+    /// `(value).*`: the fields of a struct.
+    pub(super) fn all_fields(
+        &mut self,
+        operand: &ast::Expr,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Vec<(Arc<str>, Expr)>> {
+        let value = self.settled(operand, cx)?;
+        if value.ty.fields().is_none() {
+            let error = Error::user(format!("only a struct has fields, this is {}", value.ty));
+            return Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(operand.span));
+        }
+        if value.is_volatile() {
+            let error = Error::unsupported("all fields of a volatile value").at_span(operand.span);
+            return Err(error.with_hint("compute it in a subquery in FROM"));
+        }
+        self.fields_of(value)
+    }
+
     /// The columns that `*` or `t.*` stands for.
-    fn wildcard_columns(
+    pub(crate) fn wildcard_columns(
         &self,
         qualifier: Option<&ast::ObjectName>,
         span: Span,
@@ -138,61 +218,26 @@ impl Binder {
         let error = Error::user(format!("no table named {} in FROM", parts.join(".")));
         Err(error.with_code(SqlState::UNDEFINED_TABLE).at_span(qualifier.span))
     }
+}
 
-    /// The columns that COLUMNS selects.
-    fn selected_columns(
-        &mut self,
-        columns: &ast::Columns,
-        span: Span,
-        scope: &Scope<'_>,
-    ) -> Result<Vec<VisibleColumn>> {
-        let all = self.wildcard_columns(columns.qualifier.as_ref(), span, scope)?;
-        let all = all.into_iter().filter(|column| !column.hidden);
-        let chosen: Vec<VisibleColumn> = match &columns.selection.kind {
-            ExprKind::Wildcard(wildcard) => {
-                let is_excluded = |column: &VisibleColumn| wildcard.exclude.iter().any(|name| is_meant(name, column));
-                all.filter(|column| !is_excluded(column)).collect()
-            }
-            ExprKind::Literal(ast::Literal::String(pattern)) => {
-                let regex = RegexBuilder::new(pattern).build().map_err(|error| {
-                    let error = Error::user(format!("'{pattern}' is not a regular expression: {error}"));
-                    error.with_code(SqlState::INVALID_REGULAR_EXPRESSION).at_span(columns.selection.span)
-                })?;
-                all.filter(|column| regex.is_match(&column.name)).collect()
-            }
-            ExprKind::List(names) => {
-                let names: Vec<Arc<str>> = names.iter().filter_map(ast::Expr::as_word).collect();
-                all.filter(|column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name))).collect()
-            }
-            _ => {
-                let error = Error::unsupported("COLUMNS of anything but *, a pattern or a list of names");
-                return Err(error.at_span(columns.selection.span));
-            }
-        };
-        if chosen.is_empty() {
-            let error = Error::user("no column matches COLUMNS").with_code(SqlState::UNDEFINED_COLUMN);
-            return Err(error.at_span(columns.selection.span));
-        }
-        Ok(chosen)
+/// The star that an item of the SELECT list is.
+fn star_of(item: &ast::SelectItem) -> Option<Star<'_>> {
+    let (star, like) = match &item.expr.kind {
+        ExprKind::Wildcard(_) => (&item.expr, None),
+        ExprKind::Columns(columns) if columns.qualifier.is_none() && item.alias.is_none() => (&columns.selection, None),
+        ExprKind::Like { operand, .. } => (&**operand, Some(&item.expr)),
+        _ => return None,
+    };
+    match &star.kind {
+        ExprKind::Wildcard(wildcard) => Some(Star { wildcard, like }),
+        _ => None,
     }
 }
 
 /// Does a name, perhaps qualified by the table's, mean a column?
-fn is_meant(name: &ast::ObjectName, column: &VisibleColumn) -> bool {
+pub(super) fn is_meant(name: &ast::ObjectName, column: &str, relation: Option<&Arc<str>>) -> bool {
     let table = name.parts.iter().rev().nth(1);
-    name.last().is(&column.name)
-        && table.is_none_or(|table| column.relation.as_ref().is_some_and(|relation| table.is(relation)))
-}
-
-/// The COLUMNS inside of an expression, if there is one.
-fn columns_inside(expr: &ast::Expr) -> Option<&ast::Columns> {
-    let mut found = None;
-    for_each_part(expr, &mut |part| {
-        if let ExprKind::Columns(columns) = &part.kind {
-            found.get_or_insert(&**columns);
-        }
-    });
-    found
+    name.last().is(column) && table.is_none_or(|table| relation.is_some_and(|relation| table.is(relation)))
 }
 
 /// Calls `visit` for an expression and all that it is made of; queries inside are left aside.

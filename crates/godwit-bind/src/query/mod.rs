@@ -5,13 +5,15 @@
 //! select.rs         the clauses of a SELECT in the order in which they mean something
 //! from.rs, join.rs  tables, views, files, functions; joins and their merged columns
 //! group.rs          GROUP BY, grouping sets, what may stand above an aggregation
-//! items.rs          *, COLUMNS, names of results
+//! items.rs          *, names of results
+//! columns.rs        COLUMNS
 //! order.rs          ORDER BY, LIMIT, samples
 //! pivot.rs          PIVOT and UNPIVOT
 //! describe.rs       DESCRIBE, SUMMARIZE, SHOW
 //! ```
 
 mod body;
+mod columns;
 mod common_table;
 mod describe;
 mod from;

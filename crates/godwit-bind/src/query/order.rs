@@ -41,7 +41,13 @@ pub(super) fn position_of(expr: &ast::Expr, columns: &[(Arc<str>, ColumnId)]) ->
 
 /// The position, from 0, that an integer in ORDER BY or GROUP BY means; `None` for other expressions.
 pub(super) fn position(expr: &ast::Expr, columns: usize) -> Result<Option<usize>> {
+    let place;
     let (digits, is_negative) = match &expr.kind {
+        // `#2`, which is a column of FROM elsewhere.
+        ast::ExprKind::Position(at) => {
+            place = Arc::from(at.to_string());
+            (&place, false)
+        }
         ast::ExprKind::Literal(ast::Literal::Number(digits)) => (digits, false),
         ast::ExprKind::Unary { op: ast::UnaryOperator::Minus, operand } => match &operand.kind {
             ast::ExprKind::Literal(ast::Literal::Number(digits)) => (digits, true),

@@ -121,6 +121,12 @@ impl Binder {
                 values.extend(self.unnested_columns(call, item.name.clone(), &mut context)?);
                 continue;
             }
+            if let ItemValue::Expr(ast::Expr { kind: ast::ExprKind::AllFields(operand), .. }) = &item.value {
+                let (clause, windows) = (Clause::Select, &select.windows[..]);
+                let mut context = ExprContext { scope, clause, collected: &mut collected, windows };
+                values.extend(self.all_fields(operand, &mut context)?);
+                continue;
+            }
             let value = self.item(item, scope, Clause::Select, &mut collected, &select.windows)?;
             if item.is_alias {
                 scope.aliases.push((item.name.clone(), value.clone()));

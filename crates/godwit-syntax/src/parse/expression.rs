@@ -17,7 +17,7 @@ use crate::lex::{Symbol, TokenKind};
 /// The operator of a symbol between two values, and its precedence.
 pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
     Some(match symbol {
-        Symbol::Equal => (BinaryOperator::Equal, COMPARISON),
+        Symbol::Equal | Symbol::DoubleEqual => (BinaryOperator::Equal, COMPARISON),
         Symbol::NotEqual | Symbol::NotEqualClassic => (BinaryOperator::NotEqual, COMPARISON),
         Symbol::Less => (BinaryOperator::Less, COMPARISON),
         Symbol::LessOrEqual => (BinaryOperator::LessOrEqual, COMPARISON),

@@ -266,12 +266,14 @@ impl Parser<'_> {
     pub(super) fn sample(&mut self, start: Span, of_table: bool) -> Result<Sample> {
         let mut method = if self.is_name_at(0) { Some(self.name()?) } else { None };
         let has_method = method.is_some();
+        // A reservoir has room for a number of rows; the other methods take each row with a probability.
+        let counts_rows = method.as_ref().map_or(!of_table, |method| method.is("reservoir"));
         let open = self.peek().span;
         let in_parens = self.eat_symbol(Symbol::LeftParen);
         let amount = self.nested(Self::primary)?;
         let unit = if self.eat_symbol(Symbol::Percent) || self.eat(K::Percent) {
             SampleUnit::Percent
-        } else if self.eat(K::Rows) || self.eat(K::Row) || !(has_method || of_table) {
+        } else if self.eat(K::Rows) || self.eat(K::Row) || counts_rows {
             SampleUnit::Rows
         } else {
             SampleUnit::Percent

@@ -253,7 +253,6 @@ impl<'a> Parser<'a> {
         let token = self.peek();
         let error = self.error(format!("expected {what}, found {}", self.found(token)));
         match token.kind {
-            TokenKind::Symbol(Symbol::DoubleEqual) => error.with_hint("write = to compare"),
             TokenKind::BadNumber => self.bad_number(token),
             TokenKind::Word(Some(Keyword::From)) if self.at > 0 && self.tokens[self.at - 1].kind == COMMA => {
                 error.with_hint("remove the comma before FROM")

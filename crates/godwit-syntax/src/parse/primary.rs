@@ -232,29 +232,28 @@ impl Parser<'_> {
         let has_list = |parser: &Self| parser.symbol_at(1) == Some(Symbol::LeftParen);
         if self.is(K::Exclude) || self.is(K::Except) && has_list(self) && self.is_name_at(2) {
             self.take();
-            wildcard.exclude = if self.is_symbol(Symbol::LeftParen) {
-                self.in_parens(Self::object_name)?
-            } else {
-                vec![self.object_name()?]
-            };
+            wildcard.exclude = self.one_or_list(Self::object_name)?;
         }
-        if self.is(K::Replace) && has_list(self) {
-            self.take();
-            wildcard.replace = self.in_parens(|parser| {
+        if self.eat(K::Replace) {
+            wildcard.replace = self.one_or_list(|parser| {
                 let expr = parser.expr()?;
                 parser.expect(K::As)?;
                 Ok(Replacement { expr, name: parser.object_name()? })
             })?;
         }
-        if self.is(K::Rename) && has_list(self) {
-            self.take();
-            wildcard.rename = self.in_parens(|parser| {
+        if self.eat(K::Rename) {
+            wildcard.rename = self.one_or_list(|parser| {
                 let from = parser.object_name()?;
                 parser.expect(K::As)?;
                 Ok(Renaming { from, to: parser.label()? })
             })?;
         }
         Ok(Expr { kind: ExprKind::Wildcard(Box::new(wildcard)), span: self.since(start) })
+    }
+
+    /// A list in parentheses, or one part without them.
+    fn one_or_list<T>(&mut self, mut part: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        if self.is_symbol(Symbol::LeftParen) { self.in_parens(part) } else { Ok(vec![part(self)?]) }
     }
 
     /// `COLUMNS(selection)`.

@@ -1,0 +1,155 @@
+//! COLUMNS: expressions that stand for one of each column.
+//!
+//! ```text
+//! SELECT max(COLUMNS('a|b'))          an item for each column
+//! WHERE COLUMNS(*) IS NOT NULL        a condition for each column, all of which must hold
+//! SELECT coalesce(*COLUMNS('a|b'))    an argument for each column
+//! ```
+
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, Span, SqlState};
+use godwit_plan::Expr;
+use godwit_syntax::ast::{self, ExprKind, Ident};
+use godwit_types::{SqlType, Value};
+use regex::RegexBuilder;
+
+use super::items::{for_each_part, is_meant};
+use crate::Binder;
+use crate::binder::{Clause, ExprContext};
+use crate::scope::{Scope, VisibleColumn};
+
+impl Binder {
+    /// The columns that COLUMNS selects.
+    pub(super) fn selected_columns(
+        &mut self,
+        columns: &ast::Columns,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<VisibleColumn>> {
+        let inner = match &columns.selection.kind {
+            ExprKind::Wildcard(wildcard) => wildcard.qualifier.as_ref(),
+            _ => None,
+        };
+        let all = self.wildcard_columns(columns.qualifier.as_ref().or(inner), span, scope)?;
+        let all = all.into_iter().filter(|column| !column.hidden);
+        let chosen: Vec<VisibleColumn> = match &columns.selection.kind {
+            ExprKind::Wildcard(wildcard) if wildcard.replace.is_empty() && wildcard.rename.is_empty() => {
+                let is_excluded = |column: &VisibleColumn| {
+                    wildcard.exclude.iter().any(|name| is_meant(name, &column.name, column.relation.as_ref()))
+                };
+                all.filter(|column| !is_excluded(column)).collect()
+            }
+            ExprKind::Literal(ast::Literal::String(pattern)) => {
+                let regex = RegexBuilder::new(pattern).build().map_err(|error| {
+                    let error = Error::user(format!("'{pattern}' is not a regular expression: {error}"));
+                    error.with_code(SqlState::INVALID_REGULAR_EXPRESSION).at_span(columns.selection.span)
+                })?;
+                all.filter(|column| regex.is_match(&column.name)).collect()
+            }
+            ExprKind::List(names) => {
+                let names: Vec<Arc<str>> = names.iter().filter_map(ast::Expr::as_word).collect();
+                all.filter(|column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name))).collect()
+            }
+            ExprKind::Lambda { parameters, body, .. } if parameters.len() == 1 => {
+                let mut chosen = Vec::new();
+                for column in all {
+                    if self.holds_for_name(&parameters[0], body, &column.name)? {
+                        chosen.push(column);
+                    }
+                }
+                chosen
+            }
+            ExprKind::Wildcard(_) => {
+                let error = Error::unsupported("REPLACE and RENAME in COLUMNS inside of an expression");
+                return Err(error.at_span(columns.selection.span));
+            }
+            _ => {
+                let error = Error::unsupported("COLUMNS of anything but *, a pattern, a list of names or a lambda");
+                return Err(error.at_span(columns.selection.span));
+            }
+        };
+        if chosen.is_empty() {
+            return Err(no_such_column("COLUMNS").at_span(columns.selection.span));
+        }
+        Ok(chosen)
+    }
+
+    /// Is a condition true for the name of a column?
+    fn holds_for_name(&mut self, parameter: &Ident, condition: &ast::Expr, name: &Arc<str>) -> Result<bool> {
+        let name = Expr::literal(Value::Text(name.clone()), SqlType::Varchar);
+        let scope = Scope { aliases: vec![(parameter.text.clone(), name)], ..Scope::default() };
+        let (value, _) = self.constant_in(condition, Clause::Select, &scope)?;
+        Ok(value == Value::Boolean(true))
+    }
+
+    /// Is the name of a column like the pattern of `* LIKE pattern`?
+    pub(super) fn is_named_like(&mut self, condition: &ast::Expr, name: &Arc<str>) -> Result<bool> {
+        let mut condition = condition.clone();
+        if let ExprKind::Like { operand, .. } = &mut condition.kind {
+            operand.kind = ExprKind::Literal(ast::Literal::String(name.clone()));
+        }
+        let (value, _) = self.constant_in(&condition, Clause::Select, &Scope::default())?;
+        Ok(value == Value::Boolean(true))
+    }
+
+    /// The arguments or elements that `*COLUMNS(…)` stands for; `None` for other expressions.
+    pub(crate) fn unpacked(&mut self, expr: &ast::Expr, scope: &Scope<'_>) -> Result<Option<Vec<ast::Expr>>> {
+        let ExprKind::Columns(columns) = &expr.kind else { return Ok(None) };
+        if !columns.unpack {
+            return Ok(None);
+        }
+        let name = |text: Arc<str>| Ident { text, quoted: true, span: expr.span };
+        let path = |column: VisibleColumn| {
+            let path = column.relation.into_iter().chain([column.name]).map(name).collect();
+            ast::Expr { kind: ExprKind::Column(path), span: expr.span }
+        };
+        Ok(Some(self.selected_columns(columns, expr.span, scope)?.into_iter().map(path).collect()))
+    }
+
+    /// A condition with COLUMNS in it: that it holds for each of them.
+    pub(crate) fn condition_of_each(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Option<Expr>> {
+        if let ExprKind::And(operands) = &expr.kind
+            && operands.iter().any(has_columns)
+        {
+            let holds = operands.iter().map(|operand| self.condition(operand, cx)).collect::<Result<Vec<_>>>()?;
+            return Ok(Some(Expr::and(holds)));
+        }
+        let Some(columns) = columns_inside(expr)? else { return Ok(None) };
+        let mut holds = Vec::new();
+        for column in self.selected_columns(columns, expr.span, cx.scope)? {
+            let scope = Scope { selected: Some(column.column), ..cx.scope.copied() };
+            holds.push(self.condition(expr, &mut cx.with_scope(&scope))?);
+        }
+        Ok(Some(Expr::and(holds)))
+    }
+}
+
+fn has_columns(expr: &ast::Expr) -> bool {
+    let mut found = false;
+    for_each_part(expr, &mut |part| found |= matches!(&part.kind, ExprKind::Columns(columns) if !columns.unpack));
+    found
+}
+
+/// The COLUMNS that an expression is to be taken once for each of, if there is one.
+pub(super) fn columns_inside(expr: &ast::Expr) -> Result<Option<&ast::Columns>> {
+    let mut found: Option<&ast::Columns> = None;
+    let mut other = None;
+    for_each_part(expr, &mut |part| match &part.kind {
+        ExprKind::Columns(columns) if !columns.unpack => match found {
+            Some(first) if first.to_string() != columns.to_string() => other = Some(part.span),
+            Some(_) => {}
+            None => found = Some(columns),
+        },
+        _ => {}
+    });
+    match other {
+        Some(span) => Err(Error::unsupported("several different COLUMNS in one expression").at_span(span)),
+        None => Ok(found),
+    }
+}
+
+/// The error of a condition on names that no column meets.
+pub(super) fn no_such_column(condition: &str) -> Error {
+    Error::user(format!("no column matches {condition}")).with_code(SqlState::UNDEFINED_COLUMN)
+}
