@@ -273,6 +273,9 @@ fn queries_mean_what_they_say() {
         ("SELECT * REPLACE (b + 1 AS b) FROM t WHERE a = 1", "1 11"),
         ("SELECT max(COLUMNS(*)) FROM t", "3 30"),
         ("SELECT COLUMNS('^b') FROM t WHERE a = 2", "20"),
+        ("SELECT * LIKE 'b%' FROM t WHERE a = 2", "20"),
+        ("SELECT * NOT ILIKE '_%B' FROM t WHERE COLUMNS(*) > 2", "3 30"),
+        ("SELECT greatest(*COLUMNS(*)) FROM t WHERE (a, b) = (SELECT 2, 20)", "20"),
         // PIVOT and UNPIVOT.
         ("PIVOT g ON g IN (1, 2) USING sum(v)", "11 NULL"),
         ("UNPIVOT k ON k, x INTO NAME n VALUE w", "k 1, k 2, x 1, x 5"),

@@ -132,7 +132,9 @@ impl Binder {
 
     /// The `t.*` of `count(t.*)`: NULL in the rows that an outer join filled up, where all columns are NULL.
     fn presence(&mut self, star: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
-        let ast::ExprKind::Wildcard(wildcard) = &star.kind else { unreachable!("count was asked for the rows of a table") };
+        let ast::ExprKind::Wildcard(wildcard) = &star.kind else {
+            unreachable!("count was asked for the rows of a table")
+        };
         let columns = self.wildcard_columns(wildcard.qualifier.as_ref(), star.span, cx.scope)?;
         let is_filled = columns.iter().any(|column| cx.scope.filled.contains(column.column));
         if !is_filled {

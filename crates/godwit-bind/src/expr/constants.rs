@@ -17,18 +17,8 @@ impl Binder {
 
     /// The value of an expression without columns, and its type.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
-        self.constant_in(expr, clause, &Scope::default())
-    }
-
-    /// The same, with names that stand for constants.
-    pub(crate) fn constant_in(
-        &mut self,
-        expr: &ast::Expr,
-        clause: Clause,
-        scope: &Scope<'_>,
-    ) -> Result<(Value, SqlType)> {
-        let mut collected = Collected::default();
-        let mut cx = ExprContext { scope, clause, collected: &mut collected, windows: &[] };
+        let (scope, mut collected) = (Scope::default(), Collected::default());
+        let mut cx = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
         let bound = self.settled(expr, &mut cx)?;
         let ty = bound.ty.clone();
         let span = expr.span;

@@ -10,13 +10,12 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::Expr;
-use godwit_syntax::ast::{self, ExprKind, Ident};
-use godwit_types::{SqlType, Value};
-use regex::RegexBuilder;
+use godwit_syntax::ast::{self, ExprKind, Ident, LikeKind};
+use regex::{Regex, RegexBuilder};
 
 use super::items::{for_each_part, is_meant};
 use crate::Binder;
-use crate::binder::{Clause, ExprContext};
+use crate::binder::ExprContext;
 use crate::scope::{Scope, VisibleColumn};
 
 impl Binder {
@@ -51,21 +50,12 @@ impl Binder {
                 let names: Vec<Arc<str>> = names.iter().filter_map(ast::Expr::as_word).collect();
                 all.filter(|column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name))).collect()
             }
-            ExprKind::Lambda { parameters, body, .. } if parameters.len() == 1 => {
-                let mut chosen = Vec::new();
-                for column in all {
-                    if self.holds_for_name(&parameters[0], body, &column.name)? {
-                        chosen.push(column);
-                    }
-                }
-                chosen
-            }
             ExprKind::Wildcard(_) => {
                 let error = Error::unsupported("REPLACE and RENAME in COLUMNS inside of an expression");
                 return Err(error.at_span(columns.selection.span));
             }
             _ => {
-                let error = Error::unsupported("COLUMNS of anything but *, a pattern, a list of names or a lambda");
+                let error = Error::unsupported("COLUMNS of anything but *, a pattern or a list of names");
                 return Err(error.at_span(columns.selection.span));
             }
         };
@@ -73,24 +63,6 @@ impl Binder {
             return Err(no_such_column("COLUMNS").at_span(columns.selection.span));
         }
         Ok(chosen)
-    }
-
-    /// Is a condition true for the name of a column?
-    fn holds_for_name(&mut self, parameter: &Ident, condition: &ast::Expr, name: &Arc<str>) -> Result<bool> {
-        let name = Expr::literal(Value::Text(name.clone()), SqlType::Varchar);
-        let scope = Scope { aliases: vec![(parameter.text.clone(), name)], ..Scope::default() };
-        let (value, _) = self.constant_in(condition, Clause::Select, &scope)?;
-        Ok(value == Value::Boolean(true))
-    }
-
-    /// Is the name of a column like the pattern of `* LIKE pattern`?
-    pub(super) fn is_named_like(&mut self, condition: &ast::Expr, name: &Arc<str>) -> Result<bool> {
-        let mut condition = condition.clone();
-        if let ExprKind::Like { operand, .. } = &mut condition.kind {
-            operand.kind = ExprKind::Literal(ast::Literal::String(name.clone()));
-        }
-        let (value, _) = self.constant_in(&condition, Clause::Select, &Scope::default())?;
-        Ok(value == Value::Boolean(true))
     }
 
     /// The arguments or elements that `*COLUMNS(…)` stands for; `None` for other expressions.
@@ -123,6 +95,45 @@ impl Binder {
         }
         Ok(Some(Expr::and(holds)))
     }
+}
+
+/// A character that stands for itself.
+fn push_literal(regex: &mut String, character: char) {
+    regex.push_str(&regex::escape(character.encode_utf8(&mut [0; 4])));
+}
+
+/// What the names of `* LIKE 'pattern'` match, and whether those that do are left out.
+pub(super) fn names_like(condition: &ast::Expr) -> Result<(Regex, bool)> {
+    let ExprKind::Like { kind, pattern, escape, negated, .. } = &condition.kind else {
+        unreachable!("stars have no other condition")
+    };
+    let (LikeKind::Like | LikeKind::ILike, ExprKind::Literal(ast::Literal::String(text)), None) =
+        (kind, &pattern.kind, escape)
+    else {
+        let error = Error::unsupported("a condition on the names of columns other than LIKE and ILIKE with a text");
+        return Err(error.at_span(condition.span).with_hint("COLUMNS('pattern') takes a regular expression"));
+    };
+    let mut regex = String::from("^");
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' => regex.push_str(".*"),
+            '_' => regex.push('.'),
+            // It takes the meaning from a wildcard.
+            '\\' => characters.next().into_iter().for_each(|taken| push_literal(&mut regex, taken)),
+            other => push_literal(&mut regex, other),
+        }
+    }
+    regex.push('$');
+    let regex = RegexBuilder::new(&regex)
+        .case_insensitive(matches!(kind, LikeKind::ILike))
+        .dot_matches_new_line(true)
+        .build()
+        .map_err(|error| {
+            let error = Error::user(format!("'{text}' can't be a pattern: {error}"));
+            error.with_code(SqlState::INVALID_REGULAR_EXPRESSION).at_span(pattern.span)
+        })?;
+    Ok((regex, *negated))
 }
 
 fn has_columns(expr: &ast::Expr) -> bool {

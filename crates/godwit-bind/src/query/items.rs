@@ -7,7 +7,7 @@ use godwit_plan::{ColumnId, Expr};
 use godwit_syntax::Child;
 use godwit_syntax::ast::{self, ExprKind};
 
-use super::columns::{columns_inside, no_such_column};
+use super::columns::{columns_inside, names_like, no_such_column};
 use crate::Binder;
 use crate::binder::ExprContext;
 use crate::scope::{Scope, VisibleColumn};
@@ -82,14 +82,9 @@ impl Binder {
     }
 
     /// `*` and `t.*`, with EXCLUDE, REPLACE and RENAME, and with a condition on names.
-    fn expand<'a>(
-        &mut self,
-        star: Star<'a>,
-        span: Span,
-        scope: &Scope<'_>,
-        items: &mut Vec<Item<'a>>,
-    ) -> Result<()> {
-        let Star { wildcard, like } = star;
+    fn expand<'a>(&mut self, star: Star<'a>, span: Span, scope: &Scope<'_>, items: &mut Vec<Item<'a>>) -> Result<()> {
+        let wildcard = star.wildcard;
+        let like = star.like.map(names_like).transpose()?;
         let mut unused: Vec<(&ast::ObjectName, &str)> = Vec::new();
         unused.extend(wildcard.exclude.iter().map(|name| (name, "EXCLUDE")));
         unused.extend(wildcard.replace.iter().map(|replaced| (&replaced.name, "REPLACE")));
@@ -101,8 +96,8 @@ impl Binder {
             if wildcard.exclude.iter().any(is_meant) {
                 continue;
             }
-            if let Some(condition) = like
-                && !self.is_named_like(condition, &column.name)?
+            if let Some((names, negated)) = &like
+                && names.is_match(&column.name) == *negated
             {
                 continue;
             }
@@ -114,7 +109,7 @@ impl Binder {
             };
             items.push(Item { name, is_alias: false, value, span });
         }
-        if let Some(condition) = like
+        if let Some(condition) = star.like
             && items.len() == known
         {
             return Err(no_such_column(&condition.to_string()).at_span(span));
@@ -163,7 +158,8 @@ impl Binder {
         let names: Vec<Arc<str>> = value.ty.fields().into_iter().flatten().map(|field| field.name.clone()).collect();
         let mut fields = Vec::with_capacity(names.len());
         for name in names {
-            let field = self.field(value.clone(), &ast::Ident { text: name.clone(), quoted: true, span: value.span })?;
+            let field =
+                self.field(value.clone(), &ast::Ident { text: name.clone(), quoted: true, span: value.span })?;
             fields.push((name, field));
         }
         Ok(fields)

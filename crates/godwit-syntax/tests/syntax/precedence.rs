@@ -78,6 +78,7 @@ fn operators_bind_as_in_postgresql() {
         ("a @> b AND c <@ d OR e && f", "((a @> b) AND (c <@ d)) OR (e && f)"),
         ("a ^@ b", "(a) ^@ (b)"),
         ("a != b", "a <> b"),
+        ("a == b", "a = b"),
         ("INTERVAL 1 second * 5", "(INTERVAL 1 second) * 5"),
         ("DATE '2020-01-01' + INTERVAL '1' DAY * 2", "DATE '2020-01-01' + (INTERVAL '1' DAY * 2)"),
         ("CASE WHEN a THEN b ELSE c END + 1", "(CASE WHEN a THEN b ELSE c END) + 1"),
