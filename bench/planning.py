@@ -3,7 +3,7 @@
     cargo build --release -p godwit --example planning
     python bench/planning.py
 
-Planning is from text to pipelines, as EXPLAIN shows them. The bars are those of design page 10.
+Planning is from text to pipelines, as EXPLAIN shows them. The bars are what a client that asks for one row wants.
 """
 
 import argparse
