@@ -1,0 +1,12 @@
+CREATE SCHEMA "s";
+CREATE TYPE "main"."z_mood" AS ENUM('sad', 'ok');
+CREATE TYPE "s"."a_moods" AS "main"."z_mood"[];
+CREATE MACRO "s"."shifted" (x, by := 1) AS x + by, (x, by, further) AS x + by + further;
+USE "main";
+CREATE VIEW "main"."u" AS SELECT s.shifted(40, by := 2) AS x, CAST(['ok', 'sad'] AS s.a_moods) AS moods;
+USE main;
+COMMENT ON SCHEMA "s" IS 'a schema';
+COMMENT ON TYPE "s"."a_moods" IS 'a type';
+COMMENT ON MACRO "s"."shifted" IS 'a macro';
+COMMENT ON VIEW "main"."u" IS 'it''s a view';
+COMMENT ON COLUMN "main"."u"."x" IS 'a number';

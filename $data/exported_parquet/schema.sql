@@ -1,0 +1,12 @@
+CREATE SCHEMA "s";
+CREATE SEQUENCE "main"."q" INCREMENT BY 5 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 20;
+CREATE TABLE "main"."child of" ("id" BIGINT DEFAULT (nextval('q')), "price" DECIMAL(9,2), "seen" TIMESTAMP, "day" DATE DEFAULT (DATE '2024-02-29'), "flag" BOOLEAN, "text" VARCHAR NOT NULL, "ratio" DOUBLE, "twice" DECIMAL(19,2) GENERATED ALWAYS AS (price * 2) VIRTUAL, CONSTRAINT "child of_check" CHECK (price > 0));
+CREATE TABLE "s"."parent" ("id" INTEGER NOT NULL, "name" VARCHAR, CONSTRAINT "parent_pkey" PRIMARY KEY ("id"), CONSTRAINT "parent_name_key" UNIQUE ("name"));
+CREATE INDEX "i" ON "s"."parent" ("name");
+USE "main";
+CREATE VIEW "s"."names" AS SELECT name FROM s.parent WHERE id < 3;
+USE "main";
+CREATE VIEW "main"."pair" AS SELECT count(*) AS n FROM s.names;
+USE "main";
+CREATE VIEW "main"."a_first" ("x") AS SELECT n + 1 FROM pair;
+USE main;
