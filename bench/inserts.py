@@ -3,7 +3,7 @@
     cargo build --release -p godwit --example inserts
     python bench/inserts.py
 
-Rates are medians. The bars are design page 04's: single rows at least twice DuckDB's rate, batches at least its rate.
+Rates are medians. The bars: single rows at least twice DuckDB's rate, batches at least its rate.
 """
 
 import argparse

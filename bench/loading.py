@@ -2,7 +2,7 @@
 
     python bench/loading.py --scale 10 --memory-limit 1GB
 
-Times end when everything is in the file and the file is closed. The bars are design page 04's: no slower than DuckDB, and a
+Times end when everything is in the file and the file is closed. The bars: no slower than DuckDB, and a
 file that is no larger.
 """
 

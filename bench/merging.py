@@ -1,4 +1,4 @@
-"""Queries while deltas become row groups in the background, against the same without: design page 04 wants 80 % of their speed.
+"""Queries while deltas become row groups in the background, against the same without: the bar is 80 % of their speed.
 
     cargo build --release -p godwit --example merging
     python bench/merging.py

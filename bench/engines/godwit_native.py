@@ -14,7 +14,7 @@ class GodwitNative(Godwit):
 
 
 def native_file(program: Path, tables: dict[str, Path]) -> Path:
-    """A database with these tables; made anew for a newer program, whose format may be another."""
+    """A database with these tables; rebuilt for a newer program, whose format may be another."""
     folder = next(iter(tables.values())).parent
     file = folder / f"{'-'.join(sorted(tables))[:100]}.godwit"
     if not file.exists() or file.stat().st_mtime < program.stat().st_mtime:

@@ -82,7 +82,7 @@ class EngineProcess:
             return Outcome(error=str(error))
         outcome.peak_bytes = max(peak_bytes, self._resident_bytes())
         if outcome.error and not outcome.unsupported:
-            # An engine may not be usable after an error; begin anew with the next query.
+            # An engine may not be usable after an error; start over with the next query.
             self._kill()
         return outcome
 

@@ -24,9 +24,9 @@ from pathlib import Path
 import duckdb
 
 from compare_tpch import duckdb_over
-from fuzz.expressions import Scope, Source
-from fuzz.grammar import QueryMaker
-from fuzz.worlds import COLUMNS, TABLES, definition, settings, write_parquet
+from fuzz.expressions import Scope
+from fuzz.grammar import QueryMaker, table_source
+from fuzz.worlds import TABLES, definition, settings, write_parquet
 from godwit_shell import Godwit, GodwitError, Row
 from rows import difference
 from verify_corpus import SETTINGS
@@ -76,9 +76,7 @@ class Round:
             write_parquet(self.rng, table, folder / f"{table}.parquet")
             self.setup += definition(self.rng, table, folder / f"{table}.parquet")
         self.setup += settings(self.rng)
-        self.oracle = duckdb_over(folder)
-        for setting in SETTINGS:
-            self.oracle.execute(setting)
+        self.oracle = oracle_over(folder)
         options = ["--threads", str(self.rng.choice([1, 2, 4])), "--memory-limit", self.rng.choice(["128MiB", "1GB"])]
         self.godwit = Godwit(program, ":memory:", options)
         self.maker = QueryMaker(self.rng)
@@ -98,7 +96,7 @@ class Round:
         """Two queries of the same rows."""
         if self.rng.random() < 0.5:
             table = self.rng.choice(TABLES)
-            scope = Scope([Source(table, {column: kind for column, (kind, _) in COLUMNS.items()}, "id")])
+            scope = Scope([table_source(table)])
             condition = self.maker.condition(scope)
             parts = [f"SELECT id FROM {table} WHERE {part}" for part in (condition, f"NOT {condition}", f"{condition} IS NULL")]
             return f"SELECT id FROM {table}", " UNION ALL ".join(parts)
@@ -113,9 +111,7 @@ class Round:
             return self.oracle.execute(sql).fetchall()
         except Exception as error:  # Not only `duckdb.Error`: an internal error may become any.
             if "INTERNAL" in str(error) or "FATAL" in str(error):
-                self.oracle = duckdb_over(self.folder)
-                for setting in SETTINGS:
-                    self.oracle.execute(setting)
+                self.oracle = oracle_over(self.folder)
             return error
         finally:
             timer.cancel()
@@ -127,6 +123,14 @@ class Round:
             script = self.folder / "queries.sql"
             outcomes += self.godwit.answers(self.setup, queries[len(outcomes) :], script)
         return outcomes
+
+
+def oracle_over(folder: Path) -> duckdb.DuckDBPyConnection:
+    """DuckDB over the tables of a world, with PostgreSQL's ways."""
+    connection = duckdb_over(folder)
+    for setting in SETTINGS:
+        connection.execute(setting)
+    return connection
 
 
 def judged(sql: str, expected: list[Row] | Exception, actual: list[Row] | Exception) -> tuple[str, str | None]:

@@ -1,6 +1,8 @@
-//! The developers' door: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't.
+//! The developers' door: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't, `cargo
+//! xtask soundness` tries lock-free code in all orders in which threads may meet.
 #![forbid(unsafe_code)]
 
+mod soundness;
 mod test;
 mod tidy;
 
@@ -8,8 +10,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
-  test    run the Rust tests, then compare the TPC-H results with DuckDB's
-  tidy    check crate order, unsafe code, file sizes, and paths named in the documents";
+  test       run the Rust tests, then compare the TPC-H results with DuckDB's
+  tidy       check crate order, unsafe code, file sizes, and paths named in the documents
+  soundness  run the models of lock-free code";
 
 fn main() -> ExitCode {
     // Asked when it runs: a binary that was built in another copy of the project checks this one all the same.
@@ -17,6 +20,7 @@ fn main() -> ExitCode {
     let root = Path::new(&manifest).parent().expect("xtask lies in the workspace");
     match std::env::args().nth(1).as_deref() {
         Some("test") => test::run(root),
+        Some("soundness") => soundness::run(root),
         Some("tidy") => tidy::run(root),
         _ => {
             eprintln!("{USAGE}");

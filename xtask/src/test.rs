@@ -147,7 +147,7 @@ fn run_script(command: &mut Command) -> Outcome {
     if passed { Ok(last) } else { Err(last) }
 }
 
-/// The Python of an environment that has exactly the required packages; made anew when the requirements change.
+/// The Python of an environment that has exactly the required packages; rebuilt when the requirements change.
 fn python_environment(root: &Path, folder: &Path) -> Result<PathBuf, String> {
     let required = fs::read_to_string(root.join(REQUIREMENTS)).map_err(|error| format!("{REQUIREMENTS}: {error}"))?;
     let python = folder.join("bin/python");

@@ -15,6 +15,7 @@ use crate::scope::Scope;
 const DEPTH_MAX: usize = 512;
 
 /// Binds statements: names to columns, values to types.
+#[derive(Clone)]
 pub struct Binder {
     /// What is bound so far.
     pub plan: Plan,
@@ -139,6 +140,7 @@ pub(crate) struct Collected {
 }
 
 /// A query while a subquery in one of its expressions is bound: an aggregate in there may be its own.
+#[derive(Clone)]
 pub(crate) struct Enclosing {
     /// Where the subquery stands.
     pub clause: Clause,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::{Error, Result, Span};
-use godwit_plan::{FunctionRegistry, Relation};
+use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value};
 
@@ -68,11 +68,20 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// The distinct rows of a plan as texts, in the order in which they come: what PIVOT makes columns of. `None` where rows
+    /// can't be read while a statement is planned; an error if there are more than `rows_max`.
+    fn distinct_rows(&self, _plan: &Plan, _rows_max: usize) -> Option<Result<TextRows>> {
+        None
+    }
+
     /// Names of table functions, for hints.
     fn table_function_names(&self) -> Vec<String> {
         Vec::new()
     }
 }
+
+/// Rows of texts; `None` is NULL.
+pub type TextRows = Vec<Vec<Option<String>>>;
 
 /// What a name in FROM stands for.
 pub enum Named {

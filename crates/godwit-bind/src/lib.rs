@@ -21,5 +21,5 @@ mod tests;
 mod write;
 
 pub use binder::{Binder, BoundQuery};
-pub use environment::{Environment, Macro, Named, Rows, TableArgument, View, Written};
+pub use environment::{Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
 pub use write::{BoundWrite, ColumnOf, Generation, RebuiltColumn, TargetColumn, TargetKey, WriteKind, WriteTarget};

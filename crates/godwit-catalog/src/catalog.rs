@@ -1,7 +1,7 @@
 //! The names that one database knows: schemas, tables, views and sequences.
 //!
 //! Names are full names (`names.rs`), case-insensitive (kept in lower case), as unquoted SQL names are. A view is
-//! kept as text and bound anew at each use, so it follows its tables. Safe to share between threads.
+//! kept as text and bound again at each use, so it follows its tables. Safe to share between threads.
 //!
 //! A [snapshot](Catalog::snapshot) costs nothing until one of both changes: statements are planned with one, transactions
 //! have one of their own.
@@ -65,7 +65,7 @@ pub enum CatalogEntry {
 }
 
 impl CatalogEntry {
-    /// True if both are versions of one table that nobody has altered in between.
+    /// True if both are versions of one table, without an ALTER TABLE between them.
     fn has_same_definition(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Table(a), Self::Table(b)) => a.has_same_definition(b),
@@ -114,7 +114,7 @@ pub struct ViewDefinition {
     pub schema: String,
     /// The database of that schema, for a temporary view; others see their own database.
     pub database: Option<Arc<str>>,
-    /// The statement that made it. Its query is bound anew by each statement that names the view.
+    /// The statement that made it. Its query is bound again by each statement that names the view.
     pub statement: String,
     /// Comments on it and its columns.
     pub comments: Comments,

@@ -26,7 +26,7 @@ pub enum GeneratedKind {
     Identity,
 }
 
-/// A column whose values nobody can write.
+/// A column whose values are always computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedColumn {
     /// Name and type.

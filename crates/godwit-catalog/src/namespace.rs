@@ -103,18 +103,19 @@ impl Namespace {
 
     /// True if all names mean the same as in another namespace, versions of tables included.
     pub fn is_same(&self, other: &Self) -> bool {
-        let mut both = self.databases.iter().zip(&other.databases);
-        self.databases.len() == other.databases.len()
-            && both.all(|(own, others)| own.0 == others.0 && own.1.is_same(&others.1))
-            && self.path == other.path
-            && self.sees_temporary == other.sees_temporary
+        self.agrees(other, Catalog::is_same)
     }
 
     /// True if all names mean the same as in another namespace, but for the rows of tables.
     pub fn has_same_definitions(&self, other: &Self) -> bool {
+        self.agrees(other, Catalog::has_same_definitions)
+    }
+
+    /// True if both look for names in the same places, and the catalogs there are alike.
+    fn agrees(&self, other: &Self, alike: impl Fn(&Catalog, &Catalog) -> bool) -> bool {
         let mut both = self.databases.iter().zip(&other.databases);
         self.databases.len() == other.databases.len()
-            && both.all(|(own, others)| own.0 == others.0 && own.1.has_same_definitions(&others.1))
+            && both.all(|(own, others)| own.0 == others.0 && alike(&own.1, &others.1))
             && self.path == other.path
             && self.sees_temporary == other.sees_temporary
     }

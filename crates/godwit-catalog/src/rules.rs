@@ -1,5 +1,5 @@
 //! What a table demands of its rows besides their types: defaults and constraints. Expressions are kept as SQL text and
-//! bound anew by each statement that needs them.
+//! bound again by each statement that needs them.
 
 use crate::{Comments, GeneratedColumn};
 

@@ -22,7 +22,7 @@ pub struct ScannedTable {
 }
 
 impl ScannedTable {
-    /// The table as a relation; an error if a column has a type that SQL doesn't know.
+    /// The table as a relation; an error if it can't be used, or a column has a type that SQL doesn't know.
     pub fn new(table: Arc<TableDefinition>) -> Result<Self> {
         match table.rules().cloned() {
             Some(rules) => Self::with_rules(table, &rules),
@@ -32,6 +32,7 @@ impl ScannedTable {
 
     /// The table with these rules, which may be those of another view of its rows.
     pub fn with_rules(table: Arc<TableDefinition>, rules: &TableRules) -> Result<Self> {
+        table.check_usable()?;
         let column = |field: &arrow_schema::FieldRef| {
             Ok(RelationColumn {
                 name: field.name().clone(),

@@ -36,7 +36,7 @@ pub struct SequenceDefinition {
     pub min: i64,
     /// The greatest number.
     pub max: i64,
-    /// Begins anew at the other end.
+    /// Starts over at the other end when it is exhausted.
     pub cycle: bool,
     /// Made with an IDENTITY column, and dropped with it.
     pub is_owned: bool,

@@ -32,6 +32,9 @@ pub struct TableDefinition {
 #[derive(Default)]
 pub struct LateHandle(OnceLock<Arc<dyn Any + Send + Sync>>);
 
+/// Stands for the rows of a table that can't be used.
+struct Unusable(Error);
+
 impl LateHandle {
     /// Gives the table its rows.
     ///
@@ -66,7 +69,7 @@ impl TableDefinition {
         self.writable.as_ref().map(|writable| writable.rules())
     }
 
-    /// True if both are versions of one table that nobody has altered in between.
+    /// True if both are versions of one table, without an ALTER TABLE between them.
     pub fn has_same_definition(&self, other: &Self) -> bool {
         // Versions of one history share their rules.
         self.rules().zip(other.rules()).is_some_and(|(own, others)| std::ptr::eq(own, others))
@@ -94,6 +97,17 @@ impl TableDefinition {
             .collect();
         let schema = Arc::new(Schema::new(fields));
         Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None, sample: None }
+    }
+
+    /// A table that is there, but can't be used: whoever names it gets the error.
+    pub fn unusable(name: impl Into<String>, error: Error) -> Self {
+        let statistics = Arc::new(TableStatistics::of_rows(0, false, 0));
+        Self::new(name, Arc::new(Schema::empty()), statistics, Arc::new(Unusable(error)))
+    }
+
+    /// Fails if the table can't be used.
+    pub fn check_usable(&self) -> Result<()> {
+        self.handle::<Unusable>().map_or(Ok(()), |Unusable(error)| Err(error.clone()))
     }
 
     /// What the executor scans, if it is of this type and there already.

@@ -10,15 +10,16 @@ use godwit::{Connection, Database, Error, ErrorKind, QueryMemory, Result, format
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use crate::arguments::Demo;
-use crate::interrupt::{EXIT_STATUS, Interrupt};
+use crate::interrupt::Interrupt;
 use crate::output::with_separators;
 use crate::progress::style;
+use crate::shell::complain;
 use crate::tpch::{QUERIES, generate};
 use crate::version;
 
 /// Runs the demo; fails if a query does.
 pub fn run(arguments: &Demo) -> Result<ExitCode> {
-    let interrupt = Interrupt::install(false)?;
+    let interrupt = Interrupt::install()?;
     let directory = match &arguments.directory {
         Some(directory) => directory.clone(),
         None => default_directory(arguments.scale)?,
@@ -48,10 +49,10 @@ pub fn run(arguments: &Demo) -> Result<ExitCode> {
             }
             Err(error) if error.kind() == ErrorKind::Cancelled => {
                 bar.finish_and_clear();
-                eprintln!("cancelled");
-                return Ok(EXIT_STATUS.into());
+                complain("cancelled\n");
+                return Ok(interrupt.exit_status().into());
             }
-            Err(error) => bar.suspend(|| eprintln!("Q{number:<4} {error}")),
+            Err(error) => bar.suspend(|| complain(format_args!("Q{number:<4} {error}\n"))),
         }
     }
     bar.finish_and_clear();

@@ -4,16 +4,25 @@
 //! |---|---|---|
 //! | a statement runs | cancels it | cancels it, and the script ends; once more: exits at once |
 //! | nothing runs | the line editor clears the line | exits |
+//!
+//! SIGTERM, and SIGHUP when the terminal is closed, cancel what runs, and then end the program.
 
-use std::process;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use std::{fs, process, thread};
 
 use godwit::{Connection, Error, Result};
+use nix::sys::signal::{SigSet, Signal};
 
-/// Exit status of a process ended by SIGINT, as shells report it.
-pub const EXIT_STATUS: u8 = 130;
+/// What a statement has to end in that is cancelled because the program is to end.
+const GRACE: Duration = Duration::from_secs(5);
 
-/// The process's handler of SIGINT.
+/// The exit status of a process that a signal ended, as shells report it.
+fn exit_status(signal: Signal) -> u8 {
+    128 + signal as u8
+}
+
+/// The process's handler of SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
 pub struct Interrupt(Arc<Mutex<State>>);
 
@@ -23,26 +32,56 @@ struct State {
     running: Option<Arc<Connection>>,
     /// Ctrl-C came since the statement was started.
     pressed: bool,
+    /// What told the program to end.
+    ending: Option<Signal>,
 }
 
 /// While it lives, Ctrl-C cancels the connection's statement.
 pub struct Running<'a>(&'a Interrupt);
 
 impl Interrupt {
-    /// Installs the handler; at most once per process.
-    pub fn install(interactive: bool) -> Result<Self> {
-        let interrupt = Self(Arc::new(Mutex::new(State { interactive, running: None, pressed: false })));
+    /// Installs the handlers, for a program that isn't interactive yet; once per process, before it has other threads:
+    /// they inherit which signals wait for the handler.
+    pub fn install() -> Result<Self> {
+        let state = State { interactive: false, running: None, pressed: false, ending: None };
+        let interrupt = Self(Arc::new(Mutex::new(state)));
+        let failed = |error: String| Error::internal(format!("signals can't be handled: {error}"));
+        let signals: SigSet =
+            [Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&signal| !is_ignored(signal)).collect();
+        signals.thread_block().map_err(|error| failed(error.to_string()))?;
         let handler = interrupt.clone();
-        ctrlc::set_handler(move || handler.press())
-            .map_err(|error| Error::internal(format!("Ctrl-C can't be handled: {error}")))?;
+        ctrlc::set_handler(move || handler.press()).map_err(|error| failed(error.to_string()))?;
+        let handler = interrupt.clone();
+        let wait = move || {
+            while let Ok(signal) = signals.wait() {
+                handler.end(signal);
+            }
+        };
+        let waiting = thread::Builder::new().name("signals".into()).spawn(wait);
+        waiting.map_err(|error| failed(error.to_string()))?;
         Ok(interrupt)
+    }
+
+    /// From now on a line editor waits for statements.
+    pub fn set_interactive(&self) {
+        self.state().interactive = true;
+    }
+
+    /// The program was told to end.
+    pub fn is_ending(&self) -> bool {
+        self.state().ending.is_some()
+    }
+
+    /// The status with which a program exits that was interrupted.
+    pub fn exit_status(&self) -> u8 {
+        exit_status(self.state().ending.unwrap_or(Signal::SIGINT))
     }
 
     /// Tells that a statement of `connection` runs from now on.
     pub fn running(&self, connection: &Arc<Connection>) -> Running<'_> {
         let mut state = self.state();
         state.running = Some(connection.clone());
-        state.pressed = false;
+        state.pressed = state.ending.is_some();
         Running(self)
     }
 
@@ -55,10 +94,34 @@ impl Interrupt {
         match &state.running {
             Some(connection) if state.interactive || !state.pressed => connection.cancel(),
             _ if state.interactive => {}
-            _ => process::exit(EXIT_STATUS.into()),
+            _ => process::exit(exit_status(Signal::SIGINT).into()),
         }
         state.pressed = true;
     }
+
+    /// Cancels what runs; the program ends behind it, or after the grace. At once if nothing runs, or it was told before.
+    fn end(&self, signal: Signal) {
+        let status = exit_status(signal).into();
+        let mut state = self.state();
+        match &state.running {
+            Some(connection) if state.ending.is_none() => connection.cancel(),
+            _ => process::exit(status),
+        }
+        state.pressed = true;
+        state.ending = Some(signal);
+        thread::spawn(move || {
+            thread::sleep(GRACE);
+            process::exit(status);
+        });
+    }
+}
+
+/// Whoever started the program told it to ignore a signal, as `nohup` does.
+fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    (mask >> (signal as u32 - 1)) & 1 == 1
 }
 
 impl Running<'_> {

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         None => shell::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("{error}");
+        shell::complain(format_args!("{error}\n"));
         ExitCode::FAILURE
     })
 }

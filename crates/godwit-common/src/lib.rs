@@ -6,6 +6,7 @@
 mod error;
 mod memory_tag;
 mod named;
+mod secrets;
 mod size;
 mod sql_state;
 mod stack;
@@ -13,6 +14,7 @@ mod stack;
 pub use error::{Error, ErrorKind, Position, Result, Span};
 pub use memory_tag::MemoryTag;
 pub use named::Named;
+pub use secrets::without_secrets;
 pub use size::{format_bytes, parse_bytes};
 pub use sql_state::SqlState;
 pub use stack::{INLINE_LEVELS_MAX, with_stack};

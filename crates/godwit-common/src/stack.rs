@@ -13,7 +13,7 @@ pub const INLINE_LEVELS_MAX: usize = 64;
 /// Stack for one level: several times what the parser needs without optimization.
 const LEVEL_BYTES: usize = 64 * 1024;
 
-/// Runs `work` on a stack that suffices for a recursion of so many levels, with 16 KiB at least for each level. Only
+/// Runs `work` on a stack that suffices for a recursion of this depth, with 16 KiB at least for each level. Only
 /// touched pages of it cost memory.
 pub fn with_stack<T: Send>(levels: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if levels <= INLINE_LEVELS_MAX {

@@ -1,5 +1,7 @@
 //! What is known of a part without its body.
 
+use std::ops::Range;
+
 use godwit_common::{Error, Result};
 use godwit_vector::{PhysicalType, ValueRange};
 
@@ -67,6 +69,24 @@ impl PartHeader {
     /// Length of the validity bitmap in the body.
     pub(crate) fn bitmap_bytes(&self) -> usize {
         if self.has_bitmap() { validity::bytes_for(self.rows as usize) } else { 0 }
+    }
+
+    /// The header that `rows` have as a part of their own, and where its body lies in the body of this one; `None` if
+    /// their values can't be told from the others' without all of it. `rows` start at a multiple of [`BLOCK_ROWS`].
+    pub fn of_rows(&self, rows: &Range<usize>) -> Option<(PartHeader, Range<usize>)> {
+        assert!(rows.start.is_multiple_of(BLOCK_ROWS) && rows.end <= self.rows as usize, "whole blocks of the part");
+        if self.has_bitmap() {
+            return None;
+        }
+        let offset = |row: usize| match &self.encoding {
+            Encoding::Null | Encoding::Constant(_) => Some(0),
+            Encoding::Packed(how) | Encoding::Decimals { packing: how, .. } => Some(packed::bytes_for(row, how.width)),
+            Encoding::Plain => Some(row * self.physical.width_bytes()),
+            Encoding::RunLength { .. } | Encoding::Text | Encoding::Symbols => None,
+        };
+        let body = offset(rows.start)?..offset(rows.end)?;
+        let nulls = if self.nulls > 0 { rows.len() as u32 } else { 0 };
+        Some((PartHeader { rows: rows.len() as u32, nulls, body_bytes: body.len() as u32, ..self.clone() }, body))
     }
 
     /// Appends the header to metadata.

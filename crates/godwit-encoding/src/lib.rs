@@ -24,7 +24,7 @@
 //! and never trusted: a body that contradicts its header is an error of kind `Corrupt`, or yields wrong values, but it
 //! doesn't crash. That it is the body that was written is for the storage's checksums to say.
 //!
-//! Source: design page 04, "Encodings"; thesis 2.2.1.
+//! Source: thesis 2.2.1.
 
 mod choose;
 mod decimals;

@@ -58,6 +58,11 @@ fn check(values: &Vector, choice: EncodingChoice) -> Encoding {
             let of_picked: Vec<String> = picked.iter().map(|&row| expected[begin + row as usize].clone()).collect();
             assert_eq!(rows_of(&part.take(begin, &picked).unwrap()), of_picked, "{choice:?} {:?}", header.encoding);
         }
+        // Some of the rows are a part, too.
+        if let Some((header, body)) = header.of_rows(&(begin..end)) {
+            let part = Part::new(&header, &encoded.body[body]).unwrap();
+            assert_eq!(rows_of(&part.decode(0..end - begin).unwrap()), expected[begin..end]);
+        }
     }
     header.encoding
 }
@@ -191,7 +196,7 @@ proptest! {
         prop_assert_eq!(codes(merged.prefix(bytes)), of_model(&|s| s.starts_with(&probe)));
     }
 
-    /// As a dictionary of all strings that is made anew.
+    /// As a dictionary of all strings that is rebuilt.
     #[test]
     fn dictionaries_are_united_as_if_they_were_one(
         old in prop::collection::vec("[ab]{0,4}|[ab]{14}", 0..60),

@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use arrow_schema::DataType;
 use godwit_exec::hash_aggregate::{AggregateCall, AggregateKind, HashAggregate, HashAggregateSpec};
-use godwit_exec::pipeline::SourceVerdict;
-use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings};
 use godwit_expression::Expression;
 use godwit_memory::{BufferConfig, BufferManager};
+use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, SourceVerdict};
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, Dictionary, Flat, StrColumn, ValueRange, Vector};
 
 const ROWS: usize = 6_000_000;
@@ -64,7 +63,7 @@ fn measure(
         let operator = HashAggregate::new(spec, &query, name).expect("a plan");
         let (sink, source) = (operator.sink(), operator.source());
         let start = Instant::now();
-        let mut worker = sink.worker(&query).expect("a worker");
+        let mut worker = sink.clone().worker(&query).expect("a worker");
         for chunk in &chunks {
             worker.sink(chunk.clone()).expect("enough memory");
         }
@@ -73,7 +72,7 @@ fn measure(
         let phase_one = start.elapsed();
         let start = Instant::now();
         source.start(&query).expect("enough memory");
-        let mut worker = source.worker(&query).expect("a worker");
+        let mut worker = source.clone().worker(&query).expect("a worker");
         let mut groups = 0;
         loop {
             match worker.next().expect("enough memory") {

@@ -4,10 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use godwit_common::format_bytes;
+use godwit_pipeline::{CompactionCounts, FlowCounts, OperatorMetrics, Transform};
 
 use crate::json::Json;
-use crate::metrics::{CompactionCounts, FlowCounts, OperatorMetrics};
-use crate::pipeline::Transform;
 
 /// An operator with its inputs.
 pub struct ExplainNode {

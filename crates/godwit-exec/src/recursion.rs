@@ -6,34 +6,64 @@
 //!                                                                        └─▶ …
 //! ```
 //!
-//! What the step is planned to is of use once, so that it is planned anew for each round. Its pipelines run on a pool of the
-//! recursion's own, while the task that asked for them is parked. With UNION rows that were there before are dropped
-//! ([`NewRows`]).
+//! All rounds read and make the same two [`SharedRows`], so that pipelines of which a run leaves nothing behind serve the next
+//! round, too. They run on a pool of the recursion's own, while the task that asked for them is parked.
+//!
+//! With UNION rows that were there before are dropped ([`SeenRows`]).
 
-use std::collections::HashSet;
+mod seen;
+
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
-use godwit_common::{MemoryTag, Result};
-use godwit_expression::{Expression, OrderedKey, ordered_value};
-use godwit_memory::{BufferManager, Reservation};
-use godwit_vector::Chunk;
+use godwit_common::Result;
+use godwit_pipeline::{
+    CancelToken, Operator, OperatorMetrics, Pipeline, QueryContext, Signal, Source, SourceVerdict, SourceWorker,
+};
 use parking_lot::Mutex;
 
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{
-    ChunkEffect, Pipeline, Signal, Source, SourceVerdict, SourceWorker, Transform, TransformVerdict, TransformWorker,
-};
+use crate::WorkerPool;
 use crate::shared_rows::SharedRows;
-use crate::{CancelToken, QueryContext, WorkerPool};
 
-/// Plans a round over the rows of the one before: its pipelines, and where they leave their rows.
-pub(crate) type PlanRound = dyn Fn(&Arc<SharedRows>) -> Result<(Vec<Pipeline>, Arc<SharedRows>)> + Send + Sync;
+pub(crate) use seen::{NewRows, RoundKind, SeenRows};
+
+/// Plans a round over [`RoundRows::working`] whose rows end in [`RoundRows::made`].
+pub(crate) type PlanRound = dyn Fn(Comparison) -> Result<Vec<Pipeline>> + Send + Sync;
+
+/// How a round finds the rows that are new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// All are, or [`NewRows`] tells.
+    AsTheyCome,
+    /// By a join with all rows that were there.
+    ByJoin,
+}
+
+/// What the rounds of a recursion read and make.
+#[derive(Clone)]
+pub(crate) struct RoundRows {
+    /// The rows of the last round that is complete.
+    pub working: Arc<SharedRows>,
+    /// Those of the round that runs.
+    pub made: Arc<SharedRows>,
+    /// With UNION.
+    pub seen: Option<Arc<SeenRows>>,
+}
+
+impl RoundRows {
+    fn comparison(&self) -> Comparison {
+        match &self.seen {
+            Some(seen) if !seen.has_set() => Comparison::ByJoin,
+            _ => Comparison::AsTheyCome,
+        }
+    }
+}
 
 /// The rows of all rounds.
 pub(crate) struct RecursionSource {
-    /// Complete before this starts.
-    first: Arc<SharedRows>,
+    /// The first round is complete before this starts.
+    rows: RoundRows,
+    /// How many columns they have, and which come out.
+    width: usize,
     columns: Vec<usize>,
     plan_round: Arc<PlanRound>,
     /// What rounds run as.
@@ -44,12 +74,13 @@ pub(crate) struct RecursionSource {
 impl RecursionSource {
     /// The columns `columns` of the rows of the first round, and of those that `plan_round` makes of them for `query`.
     pub(crate) fn new(
-        first: Arc<SharedRows>,
+        rows: RoundRows,
+        width: usize,
         columns: Vec<usize>,
         plan_round: Arc<PlanRound>,
         query: Arc<QueryContext>,
     ) -> Arc<Self> {
-        Arc::new(Self { first, columns, plan_round, query, metrics: OperatorMetrics::new("Recursion") })
+        Arc::new(Self { rows, width, columns, plan_round, query, metrics: OperatorMetrics::new("Recursion") })
     }
 }
 
@@ -61,46 +92,54 @@ pub(crate) fn query_of_rounds(query: &QueryContext) -> Arc<QueryContext> {
     QueryContext::new(query.memory.clone(), query.settings.clone(), cancel)
 }
 
+impl Operator for RecursionSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
 impl Source for RecursionSource {
     fn parallelism(&self) -> usize {
         1
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         let pool = WorkerPool::new(query.settings.workers)?;
+        let read = match self.rows.seen {
+            Some(_) => (0..self.width).collect(),
+            None => self.columns.clone(),
+        };
         let mut rounds = Rounds {
+            reader: self.rows.working.reader(read),
             columns: self.columns.clone(),
+            rows: self.rows.clone(),
             plan_round: self.plan_round.clone(),
             query: self.query.clone(),
-            rows: self.first.clone(),
-            reader: None,
+            reading: None,
             running: None,
             pool,
         };
         rounds.read()?;
         Ok(Box::new(rounds))
     }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
-    }
 }
 
 struct Rounds {
+    rows: RoundRows,
+    /// Of the last round that is complete: with UNION of all columns, which are remembered, else of those that come out.
+    reader: Arc<dyn Source>,
     columns: Vec<usize>,
     plan_round: Arc<PlanRound>,
     query: Arc<QueryContext>,
-    /// Of the last round that is complete.
-    rows: Arc<SharedRows>,
     /// Reads these rows, until they are out.
-    reader: Option<Box<dyn SourceWorker>>,
+    reading: Option<Box<dyn SourceWorker>>,
     running: Option<Running>,
     pool: WorkerPool,
 }
 
-/// A round that runs: where its rows will be, and how it ended.
+/// A round that runs, and how it ended.
 struct Running {
-    rows: Arc<SharedRows>,
+    comparison: Comparison,
     end: Arc<Mutex<Option<Result<()>>>>,
     signal: Signal,
 }
@@ -108,130 +147,73 @@ struct Running {
 impl Rounds {
     /// Starts to read the rows of a round that is complete.
     fn read(&mut self) -> Result<()> {
-        let source = self.rows.reader(self.columns.clone());
-        source.start(&self.query)?;
-        self.reader = Some(source.worker(&self.query)?);
+        self.reader.start(&self.query)?;
+        self.reading = Some(self.reader.clone().worker(&self.query)?);
         Ok(())
     }
 
-    fn start_round(&mut self) -> Result<Signal> {
-        let (pipelines, rows) = (self.plan_round)(&self.rows)?;
+    /// The next rows of the round that is complete, if it has more.
+    fn next_rows(&mut self, reading: &mut dyn SourceWorker) -> Result<SourceVerdict> {
+        Ok(match (reading.next()?, &self.rows.seen) {
+            (SourceVerdict::Chunk(chunk), Some(seen)) => {
+                seen.rows().append(&chunk)?;
+                SourceVerdict::Chunk(chunk.project(&self.columns))
+            }
+            (verdict, _) => verdict,
+        })
+    }
+
+    fn start_round(&mut self) -> Result<SourceVerdict> {
+        let comparison = self.rows.comparison();
+        if let (Some(seen), Comparison::ByJoin) = (&self.rows.seen, comparison) {
+            seen.rows().complete();
+        }
+        let pipelines = (self.plan_round)(comparison)?;
         let (end, signal) = (Arc::<Mutex<Option<Result<()>>>>::default(), Signal::new());
         let (end_there, signal_there) = (end.clone(), signal.clone());
         self.pool.run(self.query.clone(), pipelines, move |result| {
             *end_there.lock() = Some(result);
             signal_there.fire();
         });
-        self.running = Some(Running { rows, end, signal: signal.clone() });
-        Ok(signal)
+        self.running = Some(Running { comparison, end, signal });
+        self.end_round()
+    }
+
+    /// Looks whether the round that runs has ended. A small one has when it was started.
+    fn end_round(&mut self) -> Result<SourceVerdict> {
+        let running = self.running.as_ref().expect("a round runs");
+        let Some(end) = running.end.lock().take() else { return Ok(SourceVerdict::Blocked(running.signal.clone())) };
+        let was_compared = running.comparison == self.rows.comparison();
+        self.running = None;
+        end?;
+        if was_compared {
+            self.rows.working.take_rows_of(&self.rows.made);
+            self.read()?;
+        } else {
+            // The set of rows became too large meanwhile: the round starts again.
+            self.rows.made.clear();
+        }
+        Ok(SourceVerdict::Worked)
     }
 }
 
 impl SourceWorker for Rounds {
     fn next(&mut self) -> Result<SourceVerdict> {
-        if let Some(reader) = &mut self.reader {
-            return Ok(match reader.next()? {
-                SourceVerdict::Done => {
-                    self.reader = None;
-                    SourceVerdict::Worked
+        if let Some(mut reading) = self.reading.take() {
+            return Ok(match self.next_rows(&mut *reading)? {
+                SourceVerdict::Done => SourceVerdict::Worked,
+                other => {
+                    self.reading = Some(reading);
+                    other
                 }
-                other => other,
             });
         }
-        match self.running.take() {
-            Some(round) => {
-                let end = round.end.lock().take();
-                match end {
-                    Some(end) => end?,
-                    None => {
-                        let signal = round.signal.clone();
-                        self.running = Some(round);
-                        return Ok(SourceVerdict::Blocked(signal));
-                    }
-                }
-                self.rows = round.rows;
-                self.read()?;
-                Ok(SourceVerdict::Worked)
-            }
-            None if self.rows.is_empty() => Ok(SourceVerdict::Done),
-            None => self.start_round().map(SourceVerdict::Blocked),
+        if self.running.is_some() {
+            return self.end_round();
         }
-    }
-}
-
-/// Rows that were there, as strings of the same order.
-pub(crate) struct SeenRows {
-    seen: Mutex<(HashSet<Box<[u8]>>, Reservation)>,
-}
-
-/// What a row in the set takes besides its bytes, about.
-const ENTRY_BYTES: usize = 48;
-
-impl SeenRows {
-    pub(crate) fn new(memory: &BufferManager) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { seen: Mutex::new((HashSet::new(), memory.reserve(0, MemoryTag::HashTable)?)) }))
-    }
-}
-
-/// Lets each row through once in all rounds. What it remembers is in memory; there must be room for it.
-pub(crate) struct NewRows {
-    /// A string for each row; equal ones for equal rows.
-    key: Expression,
-    seen: Arc<SeenRows>,
-    metrics: Arc<OperatorMetrics>,
-}
-
-impl NewRows {
-    /// For rows that are equal where these keys are, none of which is nested.
-    pub(crate) fn new(keys: Vec<Expression>, seen: Arc<SeenRows>) -> Result<Arc<Self>> {
-        let key = |expression| OrderedKey { expression, descending: false, nulls_first: false, required: false };
-        let nothing = Expression::literal(&ScalarValue::Boolean(None))?;
-        let key = ordered_value(&keys.into_iter().map(key).collect::<Vec<_>>(), &nothing, false);
-        Ok(Arc::new(Self { key, seen, metrics: OperatorMetrics::new("New rows") }))
-    }
-}
-
-impl Transform for NewRows {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(NewRowsWorker { key: self.key.clone(), seen: self.seen.clone() }))
-    }
-
-    fn effect(&self) -> ChunkEffect {
-        ChunkEffect::Reduces
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
-    }
-}
-
-struct NewRowsWorker {
-    key: Expression,
-    seen: Arc<SeenRows>,
-}
-
-impl TransformWorker for NewRowsWorker {
-    fn push(&mut self, mut chunk: Chunk) -> Result<TransformVerdict> {
-        let keys = self.key.evaluate(&chunk)?.to_flat();
-        let strings = keys.strings();
-        let (seen, reservation) = &mut *self.seen.seen.lock();
-        let mut new = Vec::new();
-        let mut bytes = 0;
-        for row in 0..chunk.len() {
-            let key = strings.get(row);
-            if !seen.contains(key) {
-                seen.insert(key.into());
-                bytes += key.len() + ENTRY_BYTES;
-                new.push(row as u32);
-            }
+        match self.rows.working.is_empty() {
+            true => Ok(SourceVerdict::Done),
+            false => self.start_round(),
         }
-        reservation.resize(reservation.bytes() + bytes)?;
-        if new.is_empty() {
-            return Ok(TransformVerdict::NeedInput);
-        }
-        if new.len() < chunk.len() {
-            chunk.select(&new);
-        }
-        Ok(TransformVerdict::LastChunk(chunk))
     }
 }

@@ -19,10 +19,9 @@ use std::thread::JoinHandle;
 
 use godwit_common::{Error, Result};
 use godwit_memory::running_pipelines_max;
+use godwit_pipeline::{Pipeline, QueryContext, Sink};
 use parking_lot::{Condvar, Mutex};
 
-use crate::QueryContext;
-use crate::pipeline::{Pipeline, Sink};
 use task::{PipelineTask, Step};
 
 /// A fixed set of worker threads, one pool per database. Dropping it waits for the threads.

@@ -10,15 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use godwit_common::Result;
 use godwit_memory::{BufferManager, PAGE_BYTES};
+use godwit_pipeline::{
+    Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker,
+};
 use godwit_rows::{RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowPages, RowScan};
 use godwit_vector::{Chunk, PhysicalType};
 use parking_lot::Mutex;
 
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker};
-
-/// The rows of one subplan in one query. Pipelines, in this order: into [`SharedRows::sink`]; from each of the sources that
+/// The rows of one subplan in one query. Pipelines, in this order: into it, their sink; from each of the sources that
 /// [`SharedRows::reader`] gave, at any time after the first, also at the same time as others.
 pub(crate) struct SharedRows {
     layout: Arc<RowLayout>,
@@ -37,18 +36,22 @@ pub(crate) struct SharedRows {
 impl SharedRows {
     /// Rows of such columns, at least one, none of them nested. `EXPLAIN` shows them as `name`.
     pub(crate) fn new(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
-        Self::make(columns, query, name, false)
+        Self::make(RowLayout::new(columns, RowLayoutOptions::default())?, query, name, false)
     }
 
     /// The same, of which readers may be made at any time. The pages go with the last reference.
     pub(crate) fn kept(columns: &[PhysicalType], query: &QueryContext, name: String) -> Result<Arc<Self>> {
-        Self::make(columns, query, name, true)
+        Self::make(RowLayout::new(columns, RowLayoutOptions::default())?, query, name, true)
     }
 
-    fn make(columns: &[PhysicalType], query: &QueryContext, name: String, is_kept: bool) -> Result<Arc<Self>> {
+    /// No rows, which may take the place of these.
+    pub(crate) fn alike(&self, query: &QueryContext, name: String) -> Result<Arc<Self>> {
+        Self::make(self.layout.clone(), query, name, self.is_kept)
+    }
+
+    fn make(layout: Arc<RowLayout>, query: &QueryContext, name: String, is_kept: bool) -> Result<Arc<Self>> {
         let metrics = OperatorMetrics::new(name);
         let memory = query.memory.scoped(metrics.memory().clone());
-        let layout = RowLayout::new(columns, RowLayoutOptions::default())?;
         let collected = Mutex::new(RowCollection::new(&memory, &layout, None));
         let chunk_rows = query.settings.chunk_rows;
         let (pages, readers_to_start) = (Mutex::default(), AtomicUsize::new(0));
@@ -60,9 +63,27 @@ impl SharedRows {
         self.pages.lock().as_ref().is_none_or(|pages| pages.rows() == 0)
     }
 
-    /// Where the subplan's pipelines end.
-    pub(crate) fn sink(self: &Arc<Self>) -> Arc<dyn Sink> {
-        Arc::new(SharedRowsSink(self.clone()))
+    /// Adds rows to those that are there. Readers that start see them after the next [`Self::complete`].
+    pub(crate) fn append(&self, chunk: &Chunk) -> Result<()> {
+        // Pages that nobody may read are filled up.
+        *self.pages.lock() = None;
+        self.collected.lock().append(&chunk.dense_columns(), None, None, None)
+    }
+
+    /// Lets readers see what was appended.
+    pub(crate) fn complete(&self) {
+        *self.pages.lock() = Some(Arc::new(self.collected.lock().pages_so_far()));
+    }
+
+    /// Has the rows of another from now on, which has none then.
+    pub(crate) fn take_rows_of(&self, other: &SharedRows) {
+        assert!(Arc::ptr_eq(&self.layout, &other.layout), "rows of one layout");
+        *self.pages.lock() = other.pages.lock().take();
+    }
+
+    /// Forgets the rows.
+    pub(crate) fn clear(&self) {
+        *self.pages.lock() = None;
     }
 
     /// All rows, of their columns those listed. Readers are made before the first of them starts.
@@ -72,40 +93,44 @@ impl SharedRows {
             0 => self.metrics.clone(),
             _ => OperatorMetrics::new(format!("{} again", self.metrics.name())),
         };
-        Arc::new(Reader(Arc::new(ReaderState { rows: self.clone(), columns, unread: Mutex::default(), metrics })))
+        Arc::new(Reader { rows: self.clone(), columns, unread: Mutex::default(), metrics })
     }
 
     /// The pages, which only the caller knows of if it is the last reader.
     fn take_pages(&self) -> Arc<RowPages> {
         let mut pages = self.pages.lock();
-        let is_last = self.readers_to_start.fetch_sub(1, Ordering::Relaxed) == 1;
-        let taken = if is_last && !self.is_kept { pages.take() } else { pages.clone() };
+        let is_last = !self.is_kept && self.readers_to_start.fetch_sub(1, Ordering::Relaxed) == 1;
+        let taken = if is_last { pages.take() } else { pages.clone() };
         taken.expect("the rows are complete before a reader starts")
     }
 }
 
-struct SharedRowsSink(Arc<SharedRows>);
-
-impl Sink for SharedRowsSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        let rows = RowCollection::new(&self.0.memory, &self.0.layout, None);
-        Ok(Box::new(SharedRowsWorker { shared: self.0.clone(), rows }))
+impl Operator for SharedRows {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
     }
 
-    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        let empty = RowCollection::new(&self.0.memory, &self.0.layout, None);
-        let rows = std::mem::replace(&mut *self.0.collected.lock(), empty);
-        *self.0.pages.lock() = Some(Arc::new(rows.into_pages()));
-        Ok(())
+    fn is_reusable(&self) -> bool {
+        self.is_kept
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
         // A row page and a heap page that are being filled.
         2 * (PAGE_BYTES * workers) as u64
     }
+}
 
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
+impl Sink for SharedRows {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let rows = RowCollection::new(&self.memory, &self.layout, None);
+        Ok(Box::new(SharedRowsWorker { shared: self, rows }))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        let empty = RowCollection::new(&self.memory, &self.layout, None);
+        let rows = std::mem::replace(&mut *self.collected.lock(), empty);
+        *self.pages.lock() = Some(Arc::new(rows.into_pages()));
+        Ok(())
     }
 }
 
@@ -127,9 +152,7 @@ impl SinkWorker for SharedRowsWorker {
 }
 
 /// One use of the rows.
-struct Reader(Arc<ReaderState>);
-
-struct ReaderState {
+struct Reader {
     rows: Arc<SharedRows>,
     columns: Vec<usize>,
     /// From the start until all pages were handed out.
@@ -149,7 +172,7 @@ impl Unread {
     }
 }
 
-impl ReaderState {
+impl Reader {
     /// A page that no worker has taken yet.
     fn take_page(&self) -> Option<RowScan> {
         let mut unread = self.unread.lock();
@@ -163,32 +186,38 @@ impl ReaderState {
     }
 }
 
-impl Source for Reader {
-    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        *self.0.unread.lock() = Some(Unread { pages: self.0.rows.take_pages(), next: 0 });
-        Ok(())
+impl Operator for Reader {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
     }
 
-    fn parallelism(&self) -> usize {
-        self.0.unread.lock().as_ref().map_or(1, |unread| unread.pages_left().max(1))
-    }
-
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        Ok(Box::new(ReaderWorker { reader: self.0.clone(), page: None, block: None }))
+    fn is_reusable(&self) -> bool {
+        self.rows.is_kept
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
         // A row page and a heap page.
         2 * (PAGE_BYTES * workers) as u64
     }
+}
 
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
+impl Source for Reader {
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        *self.unread.lock() = Some(Unread { pages: self.rows.take_pages(), next: 0 });
+        Ok(())
+    }
+
+    fn parallelism(&self) -> usize {
+        self.unread.lock().as_ref().map_or(1, |unread| unread.pages_left().max(1))
+    }
+
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(ReaderWorker { reader: self, page: None, block: None }))
     }
 }
 
 struct ReaderWorker {
-    reader: Arc<ReaderState>,
+    reader: Arc<Reader>,
     page: Option<RowScan>,
     /// A block of the page, and how many of its rows are out.
     block: Option<(RowBlock, usize)>,
@@ -198,12 +227,10 @@ impl SourceWorker for ReaderWorker {
     fn next(&mut self) -> Result<SourceVerdict> {
         let reader = &*self.reader;
         if let Some((block, done)) = &mut self.block {
-            let left = &block.pointers()[*done..];
-            let rows = &left[..left.len().min(reader.rows.chunk_rows)];
-            let gather = |&column: &usize| reader.rows.layout.gather(rows, column, block.heaps());
-            let chunk = Chunk::new(reader.columns.iter().map(gather).collect(), rows.len());
+            let rows = block.rows().slice(*done..block.len().min(*done + reader.rows.chunk_rows));
+            let chunk = Chunk::new(reader.columns.iter().map(|&column| rows.gather(column)).collect(), rows.len());
             *done += rows.len();
-            if *done == block.pointers().len() {
+            if *done == block.len() {
                 self.block = None;
             }
             return Ok(SourceVerdict::Chunk(chunk));

@@ -10,13 +10,12 @@ use godwit_common::Result;
 use godwit_expression::{Layout, PlanContext, Predicate};
 use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
+use godwit_pipeline::*;
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Plan};
 use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, RowType, StrColumn, Vector, match_flat};
 use parking_lot::{Condvar, Mutex, RwLock};
 
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::*;
-use crate::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, WorkerPool};
+use crate::WorkerPool;
 
 /// Whether all hashes of the process collide is one switch: tests that hash hold it for reading, those that set it for
 /// writing.
@@ -92,14 +91,20 @@ pub(crate) fn work_for(duration: Duration) {
 
 /// Emits chunks from all workers.
 pub(crate) struct Chunks {
-    shared: Arc<(Vec<Chunk>, AtomicUsize)>,
+    chunks: Vec<Chunk>,
+    next: AtomicUsize,
     metrics: Arc<OperatorMetrics>,
 }
 
 impl Chunks {
     pub(crate) fn new(chunks: Vec<Chunk>) -> Arc<Self> {
-        let shared = Arc::new((chunks, AtomicUsize::new(0)));
-        Arc::new(Self { shared, metrics: OperatorMetrics::new("Chunks") })
+        Arc::new(Self { chunks, next: AtomicUsize::new(0), metrics: OperatorMetrics::new("Chunks") })
+    }
+}
+
+impl Operator for Chunks {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
     }
 }
 
@@ -108,63 +113,60 @@ impl Source for Chunks {
         usize::MAX
     }
 
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        Ok(Box::new(ChunksWorker(self.shared.clone())))
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(ChunksWorker(self)))
     }
 }
 
-struct ChunksWorker(Arc<(Vec<Chunk>, AtomicUsize)>);
+struct ChunksWorker(Arc<Chunks>);
 
 impl SourceWorker for ChunksWorker {
     fn next(&mut self) -> Result<SourceVerdict> {
-        let (chunks, next) = &*self.0;
-        let chunk = chunks.get(next.fetch_add(1, Ordering::Relaxed));
+        let chunk = self.0.chunks.get(self.0.next.fetch_add(1, Ordering::Relaxed));
         Ok(chunk.cloned().map_or(SourceVerdict::Done, SourceVerdict::Chunk))
     }
 }
 
 /// Passes chunks on, and does something for each.
 pub(crate) struct ForEachChunk {
-    action: Arc<dyn Fn() + Send + Sync>,
+    action: Box<dyn Fn() + Send + Sync>,
     metrics: Arc<OperatorMetrics>,
 }
 
 impl ForEachChunk {
     pub(crate) fn new(action: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
-        Arc::new(Self { action: Arc::new(action), metrics: OperatorMetrics::new("ForEachChunk") })
+        Arc::new(Self { action: Box::new(action), metrics: OperatorMetrics::new("ForEachChunk") })
     }
 }
 
-impl Transform for ForEachChunk {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(ForEachChunkWorker(self.action.clone())))
-    }
-
-    fn effect(&self) -> ChunkEffect {
-        ChunkEffect::Streams
-    }
-
+impl Operator for ForEachChunk {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
     }
 }
 
-struct ForEachChunkWorker(Arc<dyn Fn() + Send + Sync>);
+impl Transform for ForEachChunk {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(ForEachChunkWorker(self)))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+}
+
+struct ForEachChunkWorker(Arc<ForEachChunk>);
 
 impl TransformWorker for ForEachChunkWorker {
     fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
-        (self.0)();
+        (self.0.action)();
         Ok(TransformVerdict::LastChunk(chunk))
     }
 }
 
 /// Keeps the rows it gets, as values.
 pub(crate) struct Collected {
-    rows: Arc<Mutex<Vec<Row>>>,
+    rows: Mutex<Vec<Row>>,
     chunk_rows: usize,
     metrics: Arc<OperatorMetrics>,
 }
@@ -172,7 +174,7 @@ pub(crate) struct Collected {
 impl Collected {
     pub(crate) fn new(query: &QueryContext) -> Arc<Self> {
         let chunk_rows = query.settings.chunk_rows;
-        Arc::new(Self { rows: Arc::default(), chunk_rows, metrics: OperatorMetrics::new("Collected") })
+        Arc::new(Self { rows: Mutex::default(), chunk_rows, metrics: OperatorMetrics::new("Collected") })
     }
 
     pub(crate) fn rows(&self) -> Vec<Row> {
@@ -180,25 +182,24 @@ impl Collected {
     }
 }
 
-impl Sink for Collected {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(CollectedWorker { rows: self.rows.clone(), chunk_rows: self.chunk_rows }))
-    }
-
+impl Operator for Collected {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
     }
 }
 
-struct CollectedWorker {
-    rows: Arc<Mutex<Vec<Row>>>,
-    chunk_rows: usize,
+impl Sink for Collected {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(CollectedWorker(self)))
+    }
 }
+
+struct CollectedWorker(Arc<Collected>);
 
 impl SinkWorker for CollectedWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
-        assert!(!chunk.is_empty() && chunk.len() <= self.chunk_rows, "chunks have between 1 and chunk_rows rows");
-        self.rows.lock().extend(rows_of(&chunk));
+        assert!(!chunk.is_empty() && chunk.len() <= self.0.chunk_rows, "chunks have between 1 and chunk_rows rows");
+        self.0.rows.lock().extend(rows_of(&chunk));
         Ok(SinkVerdict::NeedInput)
     }
 

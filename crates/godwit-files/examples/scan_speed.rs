@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use godwit_common::Result;
-use godwit_exec::pipeline::SourceVerdict;
-use godwit_exec::scan_filter::Conjunct;
-use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest};
 use godwit_expression::PlanContext;
 use godwit_files::ParquetTable;
 use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
+use godwit_pipeline::scan_filter::Conjunct;
+use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match, Plan};
 use godwit_types::{SqlType, Value};
 
@@ -145,10 +144,10 @@ fn scan(
         join_filters: Vec::new(),
         limit: None,
     };
-    let source = table.scan(request, &query)?;
+    let source = table.clone().scan(request, &query)?;
     source.start(&query)?;
     let work = || -> Result<usize> {
-        let mut worker = source.worker(&query)?;
+        let mut worker = source.clone().worker(&query)?;
         let mut rows = 0;
         loop {
             match worker.next()? {

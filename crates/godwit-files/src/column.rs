@@ -49,7 +49,7 @@ pub(crate) struct ColumnReader {
     /// The dictionary, once a page needed it.
     loaded: Option<Arc<ChunkDictionary>>,
     page: Option<DataPage>,
-    /// Of values of the page that don't lie in it.
+    /// Of values of the page that don't lie in it, and of which rows have one.
     values_memory: Reservation,
     codes: Vec<u32>,
     scratch: Vec<u32>,
@@ -240,6 +240,8 @@ impl ColumnReader {
         let Page { header, first_row, bytes, buffer, text_check } = page;
         let rows = header.values;
         let (levels, mut start) = self.levels(header.kind, &bytes)?;
+        let validity_bytes = if levels.is_some() { rows.div_ceil(8) } else { 0 };
+        self.hold(validity_bytes)?;
         let validity = match levels {
             Some(levels) => self.validity(&bytes, levels, rows)?,
             None => None,
@@ -249,10 +251,8 @@ impl ColumnReader {
             _ if values == 0 => Values::Flat(Flat::zeros(self.decoding.physical, 0)),
             ValueEncoding::Plain => {
                 self.retire_dictionary();
-                let apart = bytes_apart(&bytes, start, values, &self.decoding).next_multiple_of(BUFFER_STEP_BYTES);
-                if apart > self.values_memory.bytes() {
-                    self.values_memory.resize(apart)?;
-                }
+                let apart = bytes_apart(&bytes, start, values, &self.decoding) + validity_bytes;
+                self.hold(apart.next_multiple_of(BUFFER_STEP_BYTES))?;
                 Values::Flat(self.plain_values(&bytes, start, values, &text_check)?)
             }
             ValueEncoding::Dictionary => {
@@ -275,6 +275,11 @@ impl ColumnReader {
             other => return Err(self.pages.corrupt(format!("a page has the unexpected encoding {other:?}"))),
         };
         Ok(DataPage { first_row, rows, validity, row: 0, value: 0, values, bytes, buffer })
+    }
+
+    /// Reserves what a page takes that doesn't lie in it.
+    fn hold(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.values_memory.bytes() { self.values_memory.resize(bytes) } else { Ok(()) }
     }
 
     /// Where the definition levels lie, if there are any, and where the values begin.

@@ -1,15 +1,12 @@
 //! A file read by position, from many threads at once.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use godwit_common::{Error, Result};
-use godwit_io::ReadFaults;
+use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
@@ -21,26 +18,31 @@ pub(crate) struct FileBytes(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    file: File,
+    file: Arc<dyn InputFile>,
     path: PathBuf,
-    bytes: u64,
     pages: PageCache,
-    /// Given in tests only.
-    faults: Option<ReadFaults>,
 }
 
 impl FileBytes {
-    /// Opens a file for reading; some reads fail if `faults` are planned.
-    pub(crate) fn open(path: &Path, faults: Option<&ReadFaults>) -> Result<Self> {
+    /// Opens a file for reading.
+    pub(crate) fn open(files: &dyn Files, path: &Path) -> Result<Self> {
         let io = |error: io::Error| Error::io(format!("opening {}", path.display()), &error);
-        let file = File::open(path).map_err(io)?;
-        let metadata = file.metadata().map_err(io)?;
-        if metadata.is_dir() {
-            return Err(Error::user(format!("{} is a directory", path.display()))
-                .with_hint(format!("to read its files, write '{}/*.parquet'", path.display())));
+        let shown = path.display();
+        let stream = || {
+            Error::user(format!("{shown} is a pipe or a device, and Parquet files are read from their end"))
+                .with_hint(format!("write it to a file first, or read text from it with read_csv('{shown}')"))
+        };
+        match files.metadata(path).map_err(io)?.kind {
+            FileKind::Folder => Err(Error::user(format!("{shown} is a folder"))
+                .with_hint(format!("to read its files, write '{shown}/*.parquet'"))),
+            FileKind::Stream => Err(stream()),
+            FileKind::File => match files.open(path).map_err(io)? {
+                Input::Stream(_) => Err(stream()),
+                Input::File(file) => {
+                    Ok(Self(Arc::new(Inner { file, path: path.to_owned(), pages: PageCache::default() })))
+                }
+            },
         }
-        let (path, bytes, pages) = (path.to_owned(), metadata.len(), PageCache::default());
-        Ok(Self(Arc::new(Inner { file, path, bytes, pages, faults: faults.cloned() })))
     }
 
     /// True if both are clones of one.
@@ -50,7 +52,7 @@ impl FileBytes {
 
     /// Length in bytes when it was opened.
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.bytes
+        self.0.file.bytes()
     }
 
     /// Where it is.
@@ -65,7 +67,7 @@ impl FileBytes {
 
     /// Fills `buffer` from `offset`.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        self.read_exact_at(buffer, offset).map_err(|error| self.read_error(&error))
+        self.0.file.read_exact_at(buffer, offset).map_err(|error| self.read_error(&error))
     }
 
     /// A read that failed.
@@ -76,21 +78,9 @@ impl FileBytes {
         }
     }
 
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.read(buffer, |buffer| self.0.file.read_exact_at(buffer, offset))
-    }
-
-    fn read(&self, buffer: &mut [u8], read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
-        match &self.0.faults {
-            Some(faults) => faults.read(buffer, read),
-            None => read(buffer),
-        }
-    }
-
     /// Tells the kernel that these bytes will be read soon, so that it starts to read them now.
     pub(crate) fn advise(&self, offset: u64, bytes: u64) {
-        // Only advice: if the kernel refuses, the bytes are read when they are needed.
-        let _ = rustix::fs::fadvise(&self.0.file, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
+        self.0.file.will_need(offset, bytes);
     }
 
     /// An error about this file's content.
@@ -105,29 +95,11 @@ impl Length for FileBytes {
     }
 }
 
-/// Reads on from a position of its own.
-pub(crate) struct FileCursor {
-    file: FileBytes,
-    offset: u64,
-}
-
-impl Read for FileCursor {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut bytes = 0;
-        self.file.read(buffer, |buffer| {
-            bytes = self.file.0.file.read_at(buffer, self.offset)?;
-            Ok(())
-        })?;
-        self.offset += bytes as u64;
-        Ok(bytes)
-    }
-}
-
 impl ChunkReader for FileBytes {
-    type T = io::BufReader<FileCursor>;
+    type T = io::BufReader<InputReader>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(io::BufReader::new(FileCursor { file: self.clone(), offset: start }))
+        Ok(io::BufReader::new(InputReader::new(self.0.file.clone(), start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
@@ -136,7 +108,7 @@ impl ChunkReader for FileBytes {
             return Err(ParquetError::EOF(format!("{length} bytes at {start} are behind the end of the file")));
         }
         let mut buffer = vec![0u8; length];
-        self.read_exact_at(&mut buffer, start)?;
+        self.0.file.read_exact_at(&mut buffer, start)?;
         Ok(buffer.into())
     }
 }

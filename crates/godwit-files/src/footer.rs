@@ -4,6 +4,7 @@
 //! and the parser of the metadata runs behind a guard that turns a panic into an error.
 
 use std::io;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,20 +12,25 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema};
 use godwit_catalog::as_view_type;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_io::ReadFaults;
+use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::{ColumnType, PhysicalType};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{Compression, Encoding, Repetition, Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData};
-use parquet::schema::types::SchemaDescriptor;
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 
 use crate::config::BUFFER_STEP_BYTES;
 use crate::file::FileBytes;
+use crate::schema_depth::check_depth;
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
+/// What is read of a footer to look at the schema.
+const SCHEMA_BYTES: usize = 16 << 10;
+/// Longest values of fixed length: a chunk of them has to fit into memory, NULLs included, which take as much.
+const FIXED_BYTES_MAX: i32 = 16 << 10;
 /// Length of the metadata and magic number at the end of a file.
 const TAIL_BYTES: u64 = 8;
 
@@ -113,9 +119,10 @@ pub(crate) struct PageSpan {
 
 impl ParquetFile {
     /// Opens a file and reads its footer, which is accounted with `memory`.
-    pub(crate) fn open(path: &Path, memory: &BufferManager, faults: Option<&ReadFaults>) -> Result<Self> {
-        let bytes = FileBytes::open(path, faults)?;
-        check_frame(&bytes)?;
+    pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
+        let bytes = FileBytes::open(files, path)?;
+        let footer = check_frame(&bytes)?;
+        check_schema(&bytes, footer)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
         let arrow = guard(&bytes, || ArrowReaderMetadata::load(&bytes, options))?;
         let metadata = arrow.metadata();
@@ -198,8 +205,8 @@ pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors:
     }
 }
 
-/// Checks the magic numbers and the length of the footer, for errors that say what is wrong.
-fn check_frame(file: &FileBytes) -> Result<()> {
+/// Checks the magic numbers and the length of the footer, for errors that say what is wrong. Tells where the footer is.
+fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     let path = file.path().display();
     let no_parquet =
         || Error::user(format!("{path} is not a Parquet file")).with_hint("Godwit reads Parquet files; check the path");
@@ -236,7 +243,23 @@ fn check_frame(file: &FileBytes) -> Result<()> {
             file.bytes()
         )));
     }
-    Ok(())
+    let end = file.bytes() - TAIL_BYTES;
+    Ok(end - metadata_bytes..end)
+}
+
+/// Checks that the schema can be built without running out of stack. It stands at the beginning of the footer.
+fn check_schema(file: &FileBytes, footer: Range<u64>) -> Result<()> {
+    let footer_bytes =
+        usize::try_from(footer.end - footer.start).map_err(|_| file.corrupt("its footer is too long"))?;
+    let mut bytes = vec![0; footer_bytes.min(SCHEMA_BYTES)];
+    loop {
+        file.read_at(&mut bytes, footer.start)?;
+        match check_depth(&bytes) {
+            Ok(is_whole) if is_whole || bytes.len() == footer_bytes => return Ok(()),
+            Ok(_) => bytes.resize(footer_bytes.min(bytes.len() * 8), 0),
+            Err(error) => return Err(error.context(file.path().display())),
+        }
+    }
 }
 
 /// Rows per row group, if row groups and their chunks make sense.
@@ -305,6 +328,11 @@ fn page_spans(
 /// Fields of the Arrow schema with the leaves they begin at.
 fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileColumn>> {
     let roots = parquet.root_schema().get_fields();
+    let too_long = |leaf: &&ColumnDescPtr| leaf.type_length() > FIXED_BYTES_MAX;
+    if let Some(leaf) = parquet.columns().iter().find(too_long) {
+        let (name, bytes) = (leaf.path().string(), leaf.type_length());
+        return Err(Error::unsupported(format!("the column {name}, whose values have {bytes} bytes each")));
+    }
     if roots.len() != arrow.fields().len() {
         return Err(Error::corrupt("the Arrow schema in the file differs from its Parquet schema"));
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
-//!                     └─ scan ─▶ ParquetScan ── morsels, filters    (scan/, bounds)
+//!                     └─ Scan ─▶ ParquetReader ── morsels           (scan/, bounds)
 //!                                   └─ ColumnReader ── vectors      (column)
 //!                                         └─ PageReader ── pages    (page/, file)
 //! ```
@@ -19,15 +19,20 @@ mod copy;
 mod distinct;
 mod file;
 mod footer;
+mod glob;
+mod local;
 mod page;
 mod resolver;
 mod sample;
 mod scan;
+mod schema_depth;
 mod statistics;
 mod table;
 mod text;
 mod text_domain;
+mod thrift;
 
-pub use copy::{CopySink, FileFormat};
+pub use copy::{CopySink, FileFormat, OutputFile};
+pub use local::check_local;
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;

@@ -1,6 +1,5 @@
 //! Tables by path: single files, globs, and the files of a folder; Parquet, CSV and JSON by the ending of the name.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,13 +7,15 @@ use std::time::SystemTime;
 use arrow_schema::Schema;
 use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
 use godwit_common::{Error, Result};
-use godwit_io::ReadFaults;
+use godwit_io::{FileKind, Files};
 use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
 use crate::ParquetTable;
 use crate::config::CACHED_TABLES_MAX;
-use crate::text::{TextTable, is_text_file};
+use crate::glob::{expand, is_glob};
+use crate::local::check_local;
+use crate::text::{Streams, TextTable, is_text_file};
 
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
 /// How alike a file name must be to be suggested, from 0 to 1.
@@ -23,7 +24,8 @@ const SIMILARITY_MIN: f64 = 0.75;
 /// Resolves `'x.parquet'` and `'dir/*.parquet'`. Remembers footers while the files stay as they are.
 pub struct FileResolver {
     memory: BufferManager,
-    faults: Option<ReadFaults>,
+    files: Arc<dyn Files>,
+    streams: Streams,
     /// Most recently used last.
     known: Mutex<Vec<Known>>,
 }
@@ -41,33 +43,36 @@ struct Version {
     path: PathBuf,
     bytes: u64,
     modified: Option<SystemTime>,
+    is_stream: bool,
 }
 
 impl FileResolver {
     /// A resolver that accounts for what it reads with `memory`.
-    pub fn new(memory: BufferManager) -> Self {
-        Self { memory, faults: None, known: Mutex::default() }
-    }
-
-    /// The same with reads that fail when they are told to, for tests.
-    pub fn with_faults(mut self, faults: Option<ReadFaults>) -> Self {
-        self.faults = faults;
-        self
+    pub fn new(files: Arc<dyn Files>, memory: BufferManager) -> Self {
+        Self { memory, files, streams: Streams::default(), known: Mutex::default() }
     }
 
     fn resolve(&self, text: &str) -> Result<Arc<TableDefinition>> {
-        let paths = if is_glob(text) { expand(text)? } else { vec![existing(Path::new(text))?] };
-        let versions = paths.iter().map(|path| version(path)).collect::<Result<Vec<_>>>()?;
+        let files = &*self.files;
+        check_local(text)?;
+        let paths = match is_glob(text) && files.metadata(Path::new(text)).is_err() {
+            true => expand(files, text)?,
+            false => vec![existing(files, Path::new(text))?],
+        };
+        let versions = paths.iter().map(|path| version(files, path)).collect::<Result<Vec<_>>>()?;
         if let Some(table) = self.remembered(text, &versions) {
             return Ok(table);
         }
         let table = match &paths[..] {
-            [path] if is_text_file(path) => TextTable::definition(path, &[], None)?,
+            [path] if is_text_file(path) => TextTable::definition(&self.files, &self.streams, path, &[], None)?,
             _ => {
-                let table = ParquetTable::open_with(paths, &self.memory, self.faults.as_ref())?;
+                let table = ParquetTable::open_on(files, paths, &self.memory)?;
                 table.definition(text, &self.memory)
             }
         };
+        if versions.iter().any(|version| version.is_stream) {
+            return Ok(table);
+        }
         let mut known = self.known.lock();
         known.retain(|entry| entry.text != text);
         if known.len() >= CACHED_TABLES_MAX {
@@ -90,7 +95,8 @@ impl FileResolver {
 impl TableResolver for FileResolver {
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
         let looks_like_file = is_glob(path) || path.contains('/') || has_extension(Path::new(path));
-        (looks_like_file || Path::new(path).is_file()).then(|| self.resolve(path))
+        let is_there = || self.files.metadata(Path::new(path)).is_ok_and(|found| found.kind != FileKind::Folder);
+        (looks_like_file || is_there()).then(|| self.resolve(path))
     }
 
     fn text_table(
@@ -99,34 +105,39 @@ impl TableResolver for FileResolver {
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
-        TextTable::definition(&existing(Path::new(path))?, options, expected)
+        check_local(path)?;
+        TextTable::definition(&self.files, &self.streams, &existing(&*self.files, Path::new(path))?, options, expected)
     }
 }
 
 /// The Parquet files of a folder as tables named after them, in the order of their names. A subfolder of Parquet files
-/// is a table, too.
-pub fn tables_in(folder: &Path, memory: &BufferManager) -> Result<Vec<Arc<TableDefinition>>> {
+/// is a table, too. Those that can't be read are tables whose use is an error.
+pub fn tables_in(files: &dyn Files, folder: &Path, memory: &BufferManager) -> Result<Vec<Arc<TableDefinition>>> {
     let mut tables = Vec::new();
-    for path in sorted_entries(folder)? {
-        let paths = if path.is_dir() { parquet_files(&path)? } else { vec![path.clone()] };
+    for path in entries(files, folder)? {
+        let paths = if is_folder(files, &path) { parquet_files(files, &path)? } else { vec![path.clone()] };
         let paths: Vec<PathBuf> = paths.into_iter().filter(|path| has_extension(path)).collect();
         if let (Some(name), false) = (path.file_stem().and_then(|stem| stem.to_str()), paths.is_empty()) {
-            tables.push(ParquetTable::open(paths, memory)?.definition(name, memory));
+            tables.push(match ParquetTable::open_on(files, paths, memory) {
+                Ok(table) => table.definition(name, memory),
+                Err(error) => Arc::new(TableDefinition::unusable(name, error)),
+            });
         }
     }
     Ok(tables)
 }
 
-fn parquet_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    Ok(sorted_entries(folder)?.into_iter().filter(|path| has_extension(path) && path.is_file()).collect())
+fn parquet_files(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
+    let is_file = |path: &PathBuf| files.metadata(path).is_ok_and(|found| found.kind == FileKind::File);
+    Ok(entries(files, folder)?.into_iter().filter(|path| has_extension(path) && is_file(path)).collect())
 }
 
-fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let io = |error: std::io::Error| Error::io(format!("reading the folder {}", folder.display()), &error);
-    let entries = fs::read_dir(folder).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths = entries.collect::<std::io::Result<Vec<_>>>().map_err(io)?;
-    paths.sort();
-    Ok(paths)
+fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
+    files.entries(folder).map_err(|error| Error::io(format!("reading the folder {}", folder.display()), &error))
+}
+
+fn is_folder(files: &dyn Files, path: &Path) -> bool {
+    files.metadata(path).is_ok_and(|found| found.kind == FileKind::Folder)
 }
 
 fn has_extension(path: &Path) -> bool {
@@ -134,41 +145,18 @@ fn has_extension(path: &Path) -> bool {
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
 }
 
-fn is_glob(text: &str) -> bool {
-    text.contains(['*', '?', '['])
-}
-
-/// The files that match a pattern, in the order of their names.
-fn expand(pattern: &str) -> Result<Vec<PathBuf>> {
-    let matches = glob::glob(pattern).map_err(|error| {
-        Error::user(format!("'{pattern}' is not a valid pattern: {}", error.msg))
-            .with_hint("* stands for any part of a name, ? for a character, [ab] for one of several, ** for folders")
-    })?;
-    let mut paths = Vec::new();
-    for path in matches {
-        let path = path.map_err(|error| Error::io(format!("reading {}", error.path().display()), error.error()))?;
-        if path.is_file() {
-            paths.push(path);
-        }
-    }
-    if paths.is_empty() {
-        return Err(Error::user(format!("no file matches '{pattern}'")).with_hint("check the path and the pattern"));
-    }
-    Ok(paths)
-}
-
 /// The path, if there is something; else an error that names files like it.
-fn existing(path: &Path) -> Result<PathBuf> {
-    if path.exists() {
+fn existing(files: &dyn Files, path: &Path) -> Result<PathBuf> {
+    if files.metadata(path).is_ok() {
         return Ok(path.to_owned());
     }
     let error = Error::user(format!("there is no file {}", path.display()));
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !parent.is_dir() {
+    if !is_folder(files, parent) {
         return Err(error.with_hint(format!("there is no folder {} either", parent.display())));
     }
     let wanted = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let names = sorted_entries(parent)?.into_iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+    let names = entries(files, parent)?.into_iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let near = names
         .map(|name| (strsim::jaro_winkler(&name.to_lowercase(), &wanted), name))
         .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
@@ -179,15 +167,19 @@ fn existing(path: &Path) -> Result<PathBuf> {
     })
 }
 
-fn version(path: &Path) -> Result<Version> {
-    let metadata = fs::metadata(path).map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
-    Ok(Version { path: path.to_owned(), bytes: metadata.len(), modified: metadata.modified().ok() })
+fn version(files: &dyn Files, path: &Path) -> Result<Version> {
+    let found = files.metadata(path).map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
+    let is_stream = found.kind == FileKind::Stream;
+    Ok(Version { path: path.to_owned(), bytes: found.bytes, modified: found.modified, is_stream })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
     use godwit_common::ErrorKind;
+    use godwit_io::DiskSystem;
     use godwit_memory::BufferConfig;
     use parquet::arrow::ArrowWriter;
 
@@ -205,7 +197,7 @@ mod tests {
     }
 
     fn resolver() -> FileResolver {
-        FileResolver::new(BufferManager::new(BufferConfig::new(64 << 20)).unwrap())
+        FileResolver::new(Arc::new(DiskSystem), BufferManager::new(BufferConfig::new(64 << 20)).unwrap())
     }
 
     #[test]
@@ -223,7 +215,7 @@ mod tests {
         assert_eq!(resolve(path("*.parquet")).statistics.rows, 8);
         assert!(resolver.resolve_path("lineitem").is_none());
 
-        let tables = tables_in(directory.path(), &resolver.memory).unwrap();
+        let tables = tables_in(&DiskSystem, directory.path(), &resolver.memory).unwrap();
         assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_exec::{pick_sample, sampled_values};
 use godwit_memory::BufferManager;
+use godwit_pipeline::{pick_sample, sampled_values};
 use godwit_vector::Vector;
 
 use crate::column::{ColumnReader, SharedDictionary};

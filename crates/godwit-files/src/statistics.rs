@@ -5,12 +5,12 @@ use arrow_schema::DataType;
 use datafusion_common::ScalarValue;
 use godwit_catalog::ColumnStatistics;
 use godwit_expression::scalar_to_integer;
+use godwit_pipeline::scan_filter::{Bounds, compare};
 use godwit_vector::{PhysicalType, ValueRange};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
 use crate::file::FileBytes;
 use crate::footer::{FileColumn, ParquetFile, guard};
-use godwit_exec::scan_filter::{Bounds, compare};
 
 /// Bounds of a column in consecutive parts of a file: row groups, or the pages of one.
 pub(crate) struct PartBounds {

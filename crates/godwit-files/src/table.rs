@@ -6,21 +6,19 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_catalog::{ColumnStatistics, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result};
-use godwit_exec::pipeline::Source;
-use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::TextDomain;
-use godwit_io::ReadFaults;
+use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
+use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
 use crate::footer::ParquetFile;
 use crate::sample;
-use crate::scan::ParquetScan;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
 use crate::text_domain;
 
-/// Parquet files that are read as one table. Immutable: footers and statistics are read when it is opened.
+/// Parquet files that are read as one table. Immutable: footers are read when it is opened, pages when they are asked for.
 pub struct ParquetTable {
     files: Vec<TableFile>,
     schema: SchemaRef,
@@ -28,6 +26,8 @@ pub struct ParquetTable {
     statistics: Arc<TableStatistics>,
     /// Per column: all values of a text column, once somebody has asked; `None` inside if there are too many.
     domains: Vec<OnceLock<Option<Arc<TextDomain>>>>,
+    /// Per column: about how many values, once somebody has asked; `None` inside if nothing can be said.
+    distinct: Vec<OnceLock<Option<u64>>>,
 }
 
 /// A file of a table.
@@ -42,22 +42,17 @@ pub(crate) struct TableFile {
 
 impl ParquetTable {
     /// Opens files as one table, rows in the order of the files. Columns go by the first file; the others must have
-    /// them with the same types, in any order. `memory` accounts for the footers, and for the
-    /// pages that are sampled for statistics.
+    /// them with the same types, in any order. `memory` accounts for the footers.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
-        Self::open_with(paths, memory, None)
+        Self::open_on(&DiskSystem, paths, memory)
     }
 
-    /// As [`open`](Self::open), with reads that fail when they are told to.
-    pub(crate) fn open_with(
-        paths: Vec<PathBuf>,
-        memory: &BufferManager,
-        faults: Option<&ReadFaults>,
-    ) -> Result<Arc<ParquetTable>> {
+    /// As [`open`](Self::open), wherever the files are.
+    pub(crate) fn open_on(place: &dyn Files, paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
         for path in &paths {
-            let file = ParquetFile::open(path, memory, faults)?;
+            let file = ParquetFile::open(place, path, memory)?;
             let columns = match files.first() {
                 None => (0..file.columns.len()).collect(),
                 Some(first) => matching_columns(&first.file, &file)?,
@@ -84,21 +79,17 @@ impl ParquetTable {
             ty.range = known.range;
             statistics.columns.push(known);
         }
-        let domains = row_type.iter().map(|_| OnceLock::new()).collect();
-        let mut table = Self {
+        for (column, ty) in row_type.iter().enumerate() {
+            statistics.columns[column].average_bytes = average_bytes(&files, column, ty.physical);
+        }
+        Ok(Arc::new(Self {
+            domains: row_type.iter().map(|_| OnceLock::new()).collect(),
+            distinct: row_type.iter().map(|_| OnceLock::new()).collect(),
             files,
             schema: Arc::new(Schema::new(fields)),
             row_type,
-            statistics: Arc::new(statistics.clone()),
-            domains,
-        };
-        for column in 0..table.row_type.len() {
-            let known = &mut statistics.columns[column];
-            known.distinct = distinct::estimate(&table, column, known, memory)?;
-            known.average_bytes = table.average_bytes(column);
-        }
-        table.statistics = Arc::new(statistics);
-        Ok(Arc::new(table))
+            statistics: Arc::new(statistics),
+        }))
     }
 
     /// Columns; strings and binaries as views.
@@ -113,25 +104,14 @@ impl ParquetTable {
 
     /// This table for the catalog. `memory` accounts for its sample.
     pub fn definition(self: &Arc<Self>, name: impl Into<String>, memory: &BufferManager) -> Arc<TableDefinition> {
-        let table = Arc::new(Scannable(self.clone()));
-        let handle = Arc::new(TableHandle(table.clone()));
+        let handle = Arc::new(TableHandle(self.clone()));
         let definition = TableDefinition::new(name, self.schema.clone(), self.statistics.clone(), handle);
-        let sample = SampledTable::new(table, self.statistics.rows, memory);
+        let sample = SampledTable::new(self.clone(), self.statistics.rows, memory);
         Arc::new(definition.with_sample(Arc::new(sample)))
     }
 
-    /// A source of the requested columns, rows filtered.
-    pub fn scan(self: &Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
-        Ok(ParquetScan::new(self.clone(), request, query)?.into_source())
-    }
-
-    /// Types of the columns, with the ranges that the statistics prove.
-    pub fn row_type(&self) -> &RowType {
-        &self.row_type
-    }
-
     /// About what a worker holds at once to read a column: a page, and the dictionary if it has one.
-    pub(crate) fn reader_bytes(&self, column: usize) -> u64 {
+    pub(crate) fn column_bytes(&self, column: usize) -> u64 {
         let of_file = |file: &TableFile| {
             (0..file.file.row_group_rows.len()).map(|group| file.file.reader_bytes(group, file.column(column))).max()
         };
@@ -142,36 +122,9 @@ impl ParquetTable {
         &self.files
     }
 
-    /// All values of a text column, if they are few and the files tell; found when it is first asked for.
-    pub(crate) fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
-        if let Some(known) = self.domains[column].get() {
-            return Ok(known.clone());
-        }
-        let found = text_domain::find(self, column, memory)?;
-        Ok(self.domains[column].get_or_init(|| found).clone())
-    }
-
     /// The proven range of a column.
     pub(crate) fn range(&self, column: usize) -> Option<ValueRange> {
         self.row_type[column].range
-    }
-
-    /// Average bytes of a value, where the files tell: strings.
-    fn average_bytes(&self, column: usize) -> Option<f64> {
-        let physical = self.row_type[column].physical;
-        if !matches!(physical, PhysicalType::Str | PhysicalType::Nested) {
-            return Some(physical.width_bytes() as f64);
-        }
-        let (mut bytes, mut values) = (0i64, 0i64);
-        for file in &self.files {
-            let leaf = file.file.columns[file.columns[column]].leaf;
-            for group in file.file.metadata().row_groups() {
-                let chunk = group.column(leaf);
-                bytes += chunk.unencoded_byte_array_data_bytes().unwrap_or_else(|| chunk.uncompressed_size());
-                values += chunk.num_values();
-            }
-        }
-        (values > 0).then(|| bytes.max(0) as f64 / values as f64)
     }
 }
 
@@ -187,24 +140,35 @@ impl TableFile {
     }
 }
 
-/// What the executor sees of a table.
-struct Scannable(Arc<ParquetTable>);
-
-impl Table for Scannable {
+impl Table for ParquetTable {
     fn row_type(&self) -> &RowType {
-        self.0.row_type()
+        &self.row_type
     }
 
-    fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
-        self.0.scan(request, query)
+    fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+        Ok(Scan::new(self, request, query)?)
     }
 
+    /// Found when it is first asked for.
     fn text_domain(&self, column: usize, memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
-        self.0.text_domain(column, memory)
+        if let Some(known) = self.domains[column].get() {
+            return Ok(known.clone());
+        }
+        let found = text_domain::find(self, column, memory)?;
+        Ok(self.domains[column].get_or_init(|| found).clone())
+    }
+
+    /// Found when it is first asked for.
+    fn distinct(&self, column: usize, memory: &BufferManager) -> Result<Option<u64>> {
+        if let Some(known) = self.distinct[column].get() {
+            return Ok(*known);
+        }
+        let found = distinct::estimate(self, column, &self.statistics.columns[column], memory)?;
+        Ok(*self.distinct[column].get_or_init(|| found))
     }
 
     fn sample(&self, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
-        sample::read(&self.0, column, memory)
+        sample::read(self, column, memory)
     }
 }
 
@@ -240,6 +204,23 @@ fn matching_columns(first: &ParquetFile, other: &ParquetFile) -> Result<Vec<usiz
 fn table_field(files: &[TableFile], column: usize) -> Field {
     let nullable = files.iter().any(|file| file.file.columns[file.columns[column]].field.is_nullable());
     files[0].file.columns[column].field.clone().with_nullable(nullable)
+}
+
+/// Average bytes of a value, where the files tell: strings.
+fn average_bytes(files: &[TableFile], column: usize, physical: PhysicalType) -> Option<f64> {
+    if !matches!(physical, PhysicalType::Str | PhysicalType::Nested) {
+        return Some(physical.width_bytes() as f64);
+    }
+    let (mut bytes, mut values) = (0i64, 0i64);
+    for file in files {
+        let leaf = file.file.columns[file.columns[column]].leaf;
+        for group in file.file.metadata().row_groups() {
+            let chunk = group.column(leaf);
+            bytes += chunk.unencoded_byte_array_data_bytes().unwrap_or_else(|| chunk.uncompressed_size());
+            values += chunk.num_values();
+        }
+    }
+    (values > 0).then(|| bytes.max(0) as f64 / values as f64)
 }
 
 /// The statistics of a column over all files.

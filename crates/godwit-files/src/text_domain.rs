@@ -9,6 +9,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_expression::{DOMAIN_VALUES_MAX, TextDomain};
 use godwit_memory::BufferManager;
+use godwit_pipeline::Table;
 use godwit_vector::PhysicalType;
 
 use crate::column::{ColumnReader, SharedDictionary};

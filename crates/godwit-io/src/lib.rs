@@ -1,4 +1,5 @@
-//! The narrow door to files that Godwit writes: temporary files, as below, and files that must survive (durable.rs).
+//! The narrow door to files: temporary files, as below; the files of a database, which must survive (durable.rs); and
+//! users' files, which statements name by path (files.rs).
 //!
 //! ```text
 //!   godwit-memory ──► TemporaryFiles (creates) ──► File (read_at, write_at, truncate, sync)
@@ -18,6 +19,8 @@
 mod aligned;
 mod disk;
 mod durable;
+mod files;
+mod local_files;
 mod priority;
 mod queue;
 mod read_faults;
@@ -33,6 +36,7 @@ use std::path::Path;
 pub use aligned::AlignedBuffer;
 pub use disk::DiskFiles;
 pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
+pub use files::{FileKind, FileMetadata, Files, Input, InputFile, InputReader, NewFile};
 pub use priority::lower_thread_priority;
 pub use queue::{IoMethod, Request, RequestQueue, SequentialQueue, Transfer, open_queue};
 pub use read_faults::{ReadFault, ReadFaults};

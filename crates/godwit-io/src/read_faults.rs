@@ -1,10 +1,13 @@
 //! Reads of a user's files that fail on demand, for tests.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustix::io::Errno;
+
+use crate::{DiskSystem, FileMetadata, Files, Input, InputFile, NewFile};
 
 /// What goes wrong at a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +20,7 @@ pub enum ReadFault {
     Garbage,
 }
 
-/// Plans faults and counts reads. Clones share both.
+/// Real files, some reads of which fail as planned. Reads are counted; clones share plan and count.
 #[derive(Debug, Clone, Default)]
 pub struct ReadFaults(Arc<Mutex<Planned>>);
 
@@ -46,14 +49,14 @@ impl ReadFaults {
     }
 
     /// A read by `read`, with the fault that is planned for it.
-    pub fn read(&self, buffer: &mut [u8], read: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
+    fn read(&self, buffer: &mut [u8], read: impl FnOnce(&mut [u8]) -> io::Result<usize>) -> io::Result<usize> {
         match self.next_fault() {
             Some(ReadFault::Broken) => Err(Errno::IO.into()),
-            Some(ReadFault::Short) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(ReadFault::Short) => Ok(0),
             Some(ReadFault::Garbage) => {
-                read(buffer)?;
+                let bytes = read(buffer)?;
                 buffer.iter_mut().for_each(|byte| *byte ^= 0xA5);
-                Ok(())
+                Ok(bytes)
             }
             None => read(buffer),
         }
@@ -69,5 +72,59 @@ impl ReadFaults {
 
     fn planned(&self) -> MutexGuard<'_, Planned> {
         self.0.lock().expect("a test panicked with the faults locked")
+    }
+}
+
+impl Files for ReadFaults {
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
+        DiskSystem.metadata(path)
+    }
+
+    fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        DiskSystem.entries(folder)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Input> {
+        let faults = self.clone();
+        Ok(match DiskSystem.open(path)? {
+            Input::File(file) => Input::File(Arc::new(FaultyFile { file, faults })),
+            Input::Stream(stream) => Input::Stream(Box::new(FaultyStream { stream, faults })),
+        })
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        DiskSystem.create(path)
+    }
+
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        DiskSystem.create_folder(path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile {
+    file: Arc<dyn InputFile>,
+    faults: ReadFaults,
+}
+
+impl InputFile for FaultyFile {
+    fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.faults.read(buffer, |buffer| self.file.read_at(buffer, offset))
+    }
+}
+
+struct FaultyStream {
+    stream: Box<dyn Read + Send>,
+    faults: ReadFaults,
+}
+
+impl Read for FaultyStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Self { stream, faults } = self;
+        faults.read(buffer, |buffer| stream.read(buffer))
     }
 }

@@ -1,7 +1,10 @@
 //! A disk in memory whose plug can be pulled: the twin of the file system for tests of durability.
 //!
 //! Every write is kept apart until it is synced. When the plug is pulled, each of those writes is lost, kept, or torn at a
-//! sector, as a seed decides, independently of the others: the disk promises nothing about their order.
+//! sector, as a seed decides, independently of the others: the disk promises nothing about their order. A new file that got
+//! its name is there or not, until the name is synced, too.
+
+mod files;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,15 +27,19 @@ pub enum DiskFault {
     Full,
     /// It fails as on a broken disk, once.
     Broken,
+    /// Half of the bytes of a new file's write are written, which is no error, once; to others the disk is full.
+    Short,
 }
 
 /// A disk with files. Clones are the same disk.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SimulatedDisk(Arc<Mutex<World>>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct World {
     files: BTreeMap<PathBuf, Content>,
+    /// Names that aren't synced, and what the disk has under them until then.
+    renamed: BTreeMap<PathBuf, Option<Content>>,
     /// Operations that change something, so far.
     changes: u64,
     fault: Option<(u64, DiskFault)>,
@@ -40,14 +47,16 @@ struct World {
 }
 
 /// A file as its users see it, and how it came there.
-#[derive(Default, Clone)]
+#[derive(Debug, Default, Clone)]
 struct Content {
     current: Vec<u8>,
     synced: Vec<u8>,
     pending: Vec<Change>,
+    /// When it was committed as a new file, in changes of the disk.
+    committed: u64,
 }
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Change {
     Write { offset: usize, bytes: Vec<u8> },
     Truncate(usize),
@@ -97,8 +106,16 @@ impl SimulatedDisk {
             mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             (mixed ^ (mixed >> 31)) % below
         };
-        let mut files = BTreeMap::new();
-        for (path, content) in &self.world().files {
+        let world = self.world();
+        let mut files = world.files.clone();
+        for (path, before) in &world.renamed {
+            match before {
+                _ if next(2) == 0 => {}
+                Some(content) => drop(files.insert(path.clone(), content.clone())),
+                None => drop(files.remove(path)),
+            }
+        }
+        for content in files.values_mut() {
             let mut survived = content.synced.clone();
             for change in &content.pending {
                 match (next(3), change) {
@@ -111,8 +128,7 @@ impl SimulatedDisk {
                     _ => change.apply(&mut survived),
                 }
             }
-            let content = Content { current: survived.clone(), synced: survived, pending: Vec::new() };
-            files.insert(path.clone(), content);
+            *content = Content { current: survived.clone(), synced: survived, pending: Vec::new(), ..*content };
         }
         SimulatedDisk(Arc::new(Mutex::new(World { files, ..World::default() })))
     }
@@ -139,27 +155,39 @@ impl SimulatedDisk {
 impl World {
     /// Counts an operation that changes something, and fails it if a fault is planned for it.
     fn change(&mut self) -> io::Result<()> {
+        match self.planned()? {
+            None => Ok(()),
+            Some(fault) => Err(self.failure(fault)),
+        }
+    }
+
+    /// Counts an operation that changes something; the fault that is planned for it.
+    fn planned(&mut self) -> io::Result<Option<DiskFault>> {
         self.check_up()?;
         self.changes += 1;
-        match self.fault {
-            Some((at, fault)) if at == self.changes => {
-                self.fault = None;
-                match fault {
-                    DiskFault::Crash => {
-                        self.is_down = true;
-                        self.check_up()
-                    }
-                    DiskFault::Full => Err(Errno::NOSPC.into()),
-                    DiskFault::Broken => Err(Errno::IO.into()),
-                }
+        let changes = self.changes;
+        Ok(self.fault.take_if(|(at, _)| *at == changes).map(|(_, fault)| fault))
+    }
+
+    /// What an operation says that a fault hits.
+    fn failure(&mut self, fault: DiskFault) -> io::Error {
+        match fault {
+            DiskFault::Crash => {
+                self.is_down = true;
+                power_is_off()
             }
-            _ => Ok(()),
+            DiskFault::Full | DiskFault::Short => Errno::NOSPC.into(),
+            DiskFault::Broken => Errno::IO.into(),
         }
     }
 
     fn check_up(&self) -> io::Result<()> {
-        if self.is_down { Err(io::Error::other("the power is off")) } else { Ok(()) }
+        if self.is_down { Err(power_is_off()) } else { Ok(()) }
     }
+}
+
+fn power_is_off() -> io::Error {
+    io::Error::other("the power is off")
 }
 
 impl FileSystem for SimulatedDisk {

@@ -125,6 +125,11 @@ pub(crate) fn advance_past_stalled(pool: &Arc<Pool>) {
     let_in_first(pool, |line, _| line.admitted.values().all(|running| running.owner.is_stalled_for(STALL_MIN)));
 }
 
+/// Does anybody wait?
+pub(crate) fn has_line(pool: &Pool) -> bool {
+    !pool.admission.0.lock().waiting.is_empty()
+}
+
 /// Lets in whoever is first in line if `may_start`; false if nobody was let in.
 fn let_in_first(pool: &Arc<Pool>, may_start: impl Fn(&Line, &AdmissionRequest) -> bool) -> bool {
     let mut line = pool.admission.0.lock();

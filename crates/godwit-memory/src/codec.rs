@@ -29,7 +29,7 @@ const ZSTD_LEVEL: i32 = 1;
 /// One page in so many is encoded in another way than the others, to know what that costs and brings.
 const SAMPLE_PAGES: u64 = 64;
 
-/// The encoding is chosen anew once in so long: long enough that the waiting share means something.
+/// How often the encoding is chosen again: rarely enough that the share of waiting means something.
 const DECISION_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A change must promise to save one part in so many: less is noise.
@@ -202,7 +202,7 @@ impl CodecChooser {
         self.waited_nanos.fetch_add(took.as_nanos() as u64, Relaxed);
     }
 
-    /// A batch of `bytes` was written while `batches` were under way. Decides anew if it is time.
+    /// A batch of `bytes` was written while `batches` were under way. Decides again if it is time.
     pub(crate) fn note_written(&self, bytes: usize, took: Duration, batches: usize) {
         let mut measured = self.measured.lock();
         average(&mut measured.disk_nanos, took.as_nanos() as f64 / bytes as f64 / batches as f64);

@@ -119,6 +119,11 @@ impl BufferManager {
         own.fold(self.pool.limit_bytes(), u64::min)
     }
 
+    /// Pages leave memory as soon as nobody pins them, for tests: what could do without pages does with them.
+    pub fn forces_spill(&self) -> bool {
+        self.pool.forces_spill()
+    }
+
     /// Changes the limit. Evicts pages if more is in use; if that isn't enough, the old limit stays.
     pub fn set_memory_limit(&self, bytes: u64) -> Result<()> {
         self.pool.set_memory_limit(bytes)?;
@@ -141,6 +146,11 @@ impl BufferManager {
     /// maybe for this very thread, the first in line is let in all the same.
     pub fn admit_past_stalled(&self) {
         admission::advance_past_stalled(&self.pool);
+    }
+
+    /// Is a query in line for the memory that it can't do without?
+    pub fn has_line(&self) -> bool {
+        admission::has_line(&self.pool)
     }
 
     /// The query that this manager is for can't go on before somebody reads of its result, or can again.

@@ -14,9 +14,14 @@
 //! the residence the word holds the number of pins, *dirty* (memory may differ from the copy on disk), *queued* (the
 //! eviction queue has exactly one entry for the page, or is about to get it) and *writing*: an I/O thread, which holds
 //! the latch, copies the loaded page to disk. Such a page may be pinned and read; who wants to change it waits for the
-//! latch.
+//! latch. The models below try all orders in which threads may meet (`cargo xtask soundness`).
 
-use std::sync::atomic::{AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
+#[cfg(not(loom))]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+#[cfg(loom)]
+use loom::sync::atomic::AtomicU64;
 
 const PINS: u64 = 0xffff_ffff;
 const ONE_PIN: u64 = 1;
@@ -221,5 +226,95 @@ mod tests {
         let state = PageState::new_pinned();
         state.unpin();
         state.unpin();
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::cell::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    use super::{Claim, PageState};
+
+    /// A page that was unpinned, and its memory.
+    struct Page {
+        state: PageState,
+        memory: UnsafeCell<u32>,
+    }
+
+    impl Page {
+        fn new() -> Arc<Self> {
+            let page = Self { state: PageState::new_pinned(), memory: UnsafeCell::new(0) };
+            assert!(page.state.unpin() && page.state.mark_queued());
+            Arc::new(page)
+        }
+
+        fn read(&self) {
+            // SAFETY: loom tells if somebody writes meanwhile.
+            self.memory.with(|memory| unsafe { assert!(*memory <= 1) });
+        }
+
+        fn write(&self) {
+            // SAFETY: loom tells if somebody reads or writes meanwhile.
+            self.memory.with_mut(|memory| unsafe { *memory = 1 });
+        }
+
+        /// Reads or changes the memory under a pin, if the page is there.
+        fn use_pinned(&self, writes: bool) {
+            if self.state.try_pin(writes).is_some() {
+                if writes {
+                    self.write()
+                } else {
+                    self.read()
+                }
+                self.state.unpin();
+            }
+        }
+    }
+
+    /// Memory that is pinned isn't taken away, and who takes it comes after all who had it pinned.
+    #[test]
+    fn a_spill_waits_for_no_pin_and_meets_none() {
+        loom::model(|| {
+            let page = Page::new();
+            let threads: Vec<_> = [false, false]
+                .map(|writes| {
+                    let page = page.clone();
+                    thread::spawn(move || page.use_pinned(writes))
+                })
+                .into();
+            if page.state.begin_spill() != Claim::Pinned {
+                // The frame goes to somebody else.
+                page.write();
+                page.state.end_spill();
+            }
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+    }
+
+    /// A page that is written to disk while it stays in memory is read meanwhile, but not changed, and a change that comes
+    /// later makes it dirty again.
+    #[test]
+    fn a_write_sees_no_change() {
+        loom::model(|| {
+            let page = Page::new();
+            let threads: Vec<_> = [false, true]
+                .map(|writes| {
+                    let page = page.clone();
+                    thread::spawn(move || page.use_pinned(writes))
+                })
+                .into();
+            let mut written = None;
+            if page.state.begin_write() {
+                // SAFETY: loom tells if somebody writes meanwhile.
+                written = Some(page.memory.with(|memory| unsafe { *memory }));
+                page.state.end_write(true);
+            }
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            // SAFETY: all threads have ended.
+            let last = page.memory.with(|memory| unsafe { *memory });
+            assert!(page.state.is_dirty() || written == Some(last), "a clean page is as it was written");
+        });
     }
 }

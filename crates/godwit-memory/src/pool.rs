@@ -89,6 +89,10 @@ impl Pool {
         })
     }
 
+    pub(crate) fn forces_spill(&self) -> bool {
+        self.force_spill
+    }
+
     /// Takes `bytes` of the limit: what is free, or else what this call evicts. Evicted room goes straight to the
     /// evictor, so every round brings the request nearer; the queue bounds the rounds.
     pub(crate) fn take_room(&self, bytes: u64) -> Result<()> {

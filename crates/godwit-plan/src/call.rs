@@ -3,7 +3,7 @@
 use godwit_common::Span;
 use godwit_types::SqlType;
 
-use crate::{AggregateFunction, Expr, WindowFunction};
+use crate::{AggregateFunction, AggregateMatch, Expr, WindowFunction};
 
 /// A key of an order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -127,6 +127,23 @@ pub enum FrameExclusion {
     Group,
     /// The peers of the current row, not itself.
     Ties,
+}
+
+impl AggregateCall {
+    /// A call over all rows of a group, with the arguments as what was found takes them.
+    pub fn of(found: AggregateMatch, args: Vec<Expr>) -> Self {
+        Self {
+            function: found.function,
+            args: args.into_iter().zip(&found.argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect(),
+            distinct: false,
+            filter: None,
+            order_by: Vec::new(),
+            ignore_nulls: false,
+            ty: found.ty,
+            nullable: found.nullable,
+            span: Span::NONE,
+        }
+    }
 }
 
 impl WindowCall {

@@ -18,6 +18,12 @@ pub trait Relation: Any + fmt::Debug + Send + Sync {
     /// What is known of its values; one entry per column.
     fn statistics(&self) -> &TableStatistics;
 
+    /// The estimated number of distinct values of a column, NULL left out. What tells may have to be read: it is asked for
+    /// columns that the plan depends on, when it does.
+    fn distinct(&self, position: usize) -> Option<u64> {
+        self.statistics().columns.get(position)?.distinct.or_else(|| self.sample()?.distinct(position))
+    }
+
     /// Sets of columns, by position, of which no two rows have the same values without NULL.
     fn keys(&self) -> &[Vec<usize>] {
         &[]
@@ -76,6 +82,11 @@ pub trait TableSample: Send + Sync {
     /// The values of an integer column in the sampled rows that pass all filters, without NULLs; `None` if they are too
     /// many to be looked at one by one.
     fn keys(&self, filters: &[Expr], columns: &[(ColumnId, usize)], column: usize) -> Option<Vec<i64>>;
+
+    /// The estimated number of distinct values of a column in the whole table, NULL left out.
+    fn distinct(&self, _column: usize) -> Option<u64> {
+        None
+    }
 
     /// True if the sample is the whole table.
     fn is_whole(&self) -> bool;

@@ -119,7 +119,7 @@ impl<'p> Evaluator<'p> {
         left.iter().any(|&column| free.contains(column))
     }
 
-    /// The rows of a shared plan, evaluated once; anew if it reads the rows of a recursion around it.
+    /// The rows of a shared plan, evaluated once, or once per round if it reads the rows of a recursion around it.
     pub(crate) fn shared_rows(&self, id: SharedId, environment: &Environment<'_>) -> Result<Rc<Rows>> {
         if let Some(rows) = self.shared.borrow().get(&id) {
             return Ok(Rc::clone(rows));

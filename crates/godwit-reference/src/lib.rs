@@ -1,6 +1,6 @@
 //! A slow and plain evaluator of plans: the definition of what a plan means.
 //!
-//! Rows are vectors of values, joins are nested loops, and a subquery runs anew wherever its expression is evaluated.
+//! Rows are vectors of values, joins are nested loops, and a subquery runs again wherever its expression is evaluated.
 //! No rewrite happens, so nothing is shared with the optimizer or the executor but the plan and the functions of
 //! `godwit-types`. Tests compare what those two make of a plan with what comes out here.
 //!

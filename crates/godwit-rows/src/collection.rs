@@ -7,12 +7,14 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, PAGE_BYTES, PinnedPage};
 use godwit_vector::Vector;
 
-use crate::copy_rows::Rows;
+use crate::copy_rows::Copied;
+use crate::held_pages::{HeldPages, as_heap};
 use crate::page_walk::{PageOfRows, read_ahead};
 use crate::place::{AppendScratch, Order, Placed, append_to};
+use crate::row_ptr::RowPtr;
 use crate::scatter::Columns;
 use crate::segment::RowPage;
-use crate::{PagedRows, PinnedRows, RowLayout, RowPages, RowPtr, RowScan};
+use crate::{PagedRows, PinnedRows, RowLayout, RowList, RowPages, RowScan, Rows};
 
 /// Rows of one layout in spillable pages.
 ///
@@ -28,8 +30,8 @@ pub struct RowCollection {
     bytes: u64,
     open: Option<OpenPage>,
     heap: Option<OpenHeap>,
-    keep_pinned: bool,
-    pins: Vec<PinnedPage>,
+    /// The pins of full pages, if they are kept.
+    held: Option<Arc<HeldPages>>,
     scratch: AppendScratch,
 }
 
@@ -60,8 +62,7 @@ impl RowCollection {
             bytes: 0,
             open: None,
             heap: None,
-            keep_pinned: false,
-            pins: Vec::new(),
+            held: None,
             scratch: AppendScratch::default(),
         }
     }
@@ -87,18 +88,19 @@ impl RowCollection {
     }
 
     /// Appends the rows at the positions `rows` (all rows if `None`) of dense `columns`, in that order. `hashes` has
-    /// one hash for each row of `columns`. `pointers` gets the address of each new row behind what it holds already.
+    /// one hash for each row of `columns`. `appended` gets the new rows behind what it holds already.
     ///
     /// If memory runs out, some of the rows may have been appended; the collection stays valid.
     ///
     /// # Panics
-    /// If types or lengths don't agree, or hashes are missing or in vain: bugs in the plan.
+    /// If types or lengths don't agree, hashes are missing or in vain, or rows are asked for that aren't
+    /// [kept pinned](Self::keep_pinned): bugs in the plan.
     pub fn append(
         &mut self,
         columns: &[Vector],
         rows: Option<&[u32]>,
         hashes: Option<&[u64]>,
-        pointers: Option<&mut Vec<RowPtr>>,
+        appended: Option<&mut RowList>,
     ) -> Result<()> {
         let order = match rows {
             Some(rows) => Order::Rows(rows),
@@ -109,47 +111,74 @@ impl RowCollection {
         };
         let layout = self.layout.clone();
         let source = Columns::new(&layout, columns, hashes, order);
-        self.append_source(&source, order, pointers)
+        self.append_source(&source, order, appended)
     }
 
-    /// Appends copies of pinned rows of the same layout, with their hashes and extra areas.
-    pub fn append_rows(&mut self, rows: &[RowPtr], pointers: Option<&mut Vec<RowPtr>>) -> Result<()> {
-        let layout = self.layout.clone();
-        self.append_source(&Rows::new(&layout, rows), Order::All { begin: 0, end: rows.len() }, pointers)
+    /// Appends copies of rows of the same layout, with their hashes and extra areas.
+    pub fn append_rows(&mut self, rows: Rows<'_>, appended: Option<&mut RowList>) -> Result<()> {
+        assert!(Arc::ptr_eq(&self.layout, rows.layout()), "rows of one layout");
+        self.append_source(&Copied(rows), Order::All { begin: 0, end: rows.len() }, appended)
     }
 
     fn append_source(
         &mut self,
         source: &impl crate::place::RowSource,
         order: Order<'_>,
-        mut pointers: Option<&mut Vec<RowPtr>>,
+        mut appended: Option<&mut RowList>,
     ) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let result = append_to(std::slice::from_mut(self), &[order.len()], source, order, &mut scratch, |_, rows| {
-            if let Some(pointers) = &mut pointers {
-                pointers.extend_from_slice(rows);
-            }
+        let layout = self.layout.clone();
+        let mut rows = appended.as_mut().map(|list| {
+            let held = self.held.as_ref().expect("rows are kept pinned for those who want to know them");
+            assert!(Arc::ptr_eq(list.all().layout(), &layout), "a list of rows of this layout");
+            // SAFETY: the rows that are added are written, and their pages are held, or will be before they are let go.
+            let (rows, pins) = unsafe { list.parts_mut() };
+            pins.add_common(&as_heap(held));
+            rows
         });
+        let result =
+            append_to(std::slice::from_mut(self), &[order.len()], source, order, &mut scratch, |_, written| {
+                if let Some(rows) = &mut rows {
+                    rows.extend_from_slice(written);
+                }
+            });
         self.scratch = scratch;
         result
     }
 
-    /// From now on, keeps pages pinned when they are full, until [`release_pins`](Self::release_pins), so that the
-    /// pointers of their rows stay valid; or no longer.
-    pub fn keep_pinned(&mut self, keep: bool) {
-        self.keep_pinned = keep;
+    /// From now on, keeps pages pinned when they are full, until [`release_pins`](Self::release_pins), for those who
+    /// want to know the rows that they append.
+    pub fn keep_pinned(&mut self) {
+        self.hold(Arc::default());
     }
 
-    /// Unpins the full pages. Those that are being filled stay pinned.
+    /// Unpins the full pages, but for those of rows that somebody lists. Those that are being filled stay pinned.
     pub fn release_pins(&mut self) {
-        self.pins.clear();
+        release(std::slice::from_mut(self));
     }
 
-    /// Unpins all pages; rows that are appended later begin a new page.
+    /// Unpins all pages, but for those of rows that somebody lists; rows that are appended later begin a new page.
     pub fn close(&mut self) {
+        self.hold_open_pages();
         self.open = None;
         self.heap = None;
-        self.pins.clear();
+        if let Some(held) = &mut self.held {
+            *held = Arc::default();
+        }
+    }
+
+    /// Keeps pins in `held` from now on.
+    pub(crate) fn hold(&mut self, held: Arc<HeldPages>) {
+        self.hold_open_pages();
+        self.held = Some(held);
+    }
+
+    /// Whoever holds the pins of full pages holds those of the pages that are being filled from now on.
+    fn hold_open_pages(&self) {
+        let open = self.open.iter().map(|open| &open.pin).chain(self.heap.iter().map(|heap| &heap.pin));
+        if let Some(held) = &self.held {
+            open.for_each(|pin| held.push(pin.clone()));
+        }
     }
 
     /// Takes over the rows of another collection of the same layout. Its pages are unpinned.
@@ -180,7 +209,15 @@ impl RowCollection {
 
     /// Pins all pages, for random access to the rows. They may be written from then on: they count as changed.
     pub fn pin(&self) -> Result<PinnedRows> {
-        PinnedRows::new(&self.manager, &self.layout, &self.pages)
+        PinnedRows::of(&self.layout, [self])
+    }
+
+    pub(crate) fn manager(&self) -> &BufferManager {
+        &self.manager
+    }
+
+    pub(crate) fn pages(&self) -> &[Arc<RowPage>] {
+        &self.pages
     }
 
     /// The rows for access by number.
@@ -211,13 +248,13 @@ impl RowCollection {
     }
 
     /// Shows the rows of up to `pages` pages from all over the collection.
-    pub fn sample(&self, pages: usize, mut each: impl FnMut(&[RowPtr])) -> Result<()> {
+    pub fn sample(&self, pages: usize, mut each: impl FnMut(Rows<'_>)) -> Result<()> {
         let pages = pages.min(self.pages.len());
         for number in 0..pages {
             let page = number * self.pages.len() / pages;
             let mut scan = self.scan_pages(page..page + 1);
             while let Some(block) = scan.next_block()? {
-                each(block.pointers());
+                each(block.rows());
             }
         }
         Ok(())
@@ -227,6 +264,11 @@ impl RowCollection {
     pub fn into_scan(mut self) -> RowScan {
         self.close();
         RowScan::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
+    }
+
+    /// The pages so far, to be scanned by several readers. Rows appended later aren't seen.
+    pub fn pages_so_far(&self) -> RowPages {
+        RowPages::new(&self.manager, &self.layout, self.pages.clone())
     }
 
     /// The pages, to be scanned from any of them on, by several readers.
@@ -248,7 +290,7 @@ impl RowCollection {
             if heap_bytes.is_empty() {
                 self.page_mut(index).extend(run, None, false);
             } else if heap_bytes[done..done + run].iter().all(|&bytes| bytes == 0) {
-                placed.heap.extend(std::iter::repeat_n(RowPtr::new(std::ptr::null_mut()), run));
+                placed.heap.extend(std::iter::repeat_n(RowPtr::null(), run));
                 self.page_mut(index).extend(run, None, false);
             } else {
                 run = self.place_strings(index, &heap_bytes[done..done + run], placed)?;
@@ -339,6 +381,29 @@ impl RowCollection {
 
     /// A page is full: it stays pinned at least until its rows are written.
     fn retire(&mut self, pin: PinnedPage, placed: &mut Placed) {
-        if self.keep_pinned { self.pins.push(pin) } else { placed.wait(pin) }
+        match &self.held {
+            Some(held) => held.push(pin),
+            None => placed.wait(pin),
+        }
     }
+}
+
+impl Drop for RowCollection {
+    fn drop(&mut self) {
+        self.hold_open_pages();
+    }
+}
+
+/// Unpins the full pages of collections that hold them together, but for those of rows that somebody lists. Returns what
+/// holds pins from now on.
+pub(crate) fn release(collections: &mut [RowCollection]) -> Option<Arc<HeldPages>> {
+    let held = collections.first()?.held.clone()?;
+    // Lists get their share by appends, or from each other: nobody else can be about to take the first one.
+    if Arc::strong_count(&held) == collections.len() + 1 {
+        held.clear();
+        return Some(held);
+    }
+    let next: Arc<HeldPages> = Arc::default();
+    collections.iter_mut().for_each(|collection| collection.hold(next.clone()));
+    Some(next)
 }

@@ -3,20 +3,14 @@
 use godwit_vector::StrView;
 
 use crate::place::{Order, RowSource};
+use crate::row_ptr::RowPtr;
 use crate::scatter::write_string;
-use crate::{RowLayout, RowPtr};
+use crate::{RowLayout, Rows};
 
-/// Pinned rows that are copied with everything they hold: columns, hash, extra area.
-pub(crate) struct Rows<'a> {
-    layout: &'a RowLayout,
-    rows: &'a [RowPtr],
-}
+/// Rows are copied with everything they hold: columns, hash, extra area.
+pub(crate) struct Copied<'a>(pub(crate) Rows<'a>);
 
-impl<'a> Rows<'a> {
-    pub(crate) fn new(layout: &'a RowLayout, rows: &'a [RowPtr]) -> Self {
-        Self { layout, rows }
-    }
-
+impl Copied<'_> {
     /// Calls `each(item, row, view)` for a string column.
     #[inline(always)]
     fn each_view<T>(
@@ -26,29 +20,29 @@ impl<'a> Rows<'a> {
         items: impl Iterator<Item = T>,
         mut each: impl FnMut(T, StrView),
     ) {
-        let offset = self.layout.column_offset(column);
+        let (offset, rows) = (self.0.layout().column_offset(column), self.0.pointers());
         order.zip(items, |item, position| {
-            // SAFETY: the rows are pinned by the contract of row pointers, and the column holds a view.
-            each(item, StrView::from_bits(unsafe { self.rows[position].read::<u128>(offset) }));
+            // SAFETY: the rows are pinned, and the column holds a view.
+            each(item, StrView::from_bits(unsafe { rows[position].read::<u128>(offset) }));
         });
     }
 }
 
-impl RowSource for Rows<'_> {
+impl RowSource for Copied<'_> {
     fn heap_bytes(&self, order: Order<'_>, bytes: &mut [u64]) {
-        for &column in self.layout.strings() {
+        for &column in self.0.layout().strings() {
             self.each_view(column, order, bytes.iter_mut(), |bytes, view| {
                 *bytes += if view.is_inline() { 0 } else { view.len() as u64 };
             });
         }
     }
 
-    fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
+    unsafe fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
         assert_eq!(order.len(), rows.len());
-        let row_bytes = layout.row_bytes();
+        let (row_bytes, sources) = (layout.row_bytes(), self.0.pointers());
         order.zip(rows.iter(), |row, position| {
             // SAFETY: both rows are pinned, of the same layout, and the target was placed for us alone.
-            unsafe { std::ptr::copy_nonoverlapping(self.rows[position].as_ptr(), row.as_ptr(), row_bytes) };
+            unsafe { std::ptr::copy_nonoverlapping(sources[position].as_ptr(), row.as_ptr(), row_bytes) };
         });
         if heap.is_empty() {
             return;

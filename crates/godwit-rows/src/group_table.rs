@@ -13,7 +13,7 @@
 //! 3. The other rows compare their keys with the row of their entry, column by column. Who differs goes on to the next
 //!    slot in the next round. Rows of a new group that came behind its founder are found equal here.
 //!
-//! The table keeps addresses only: whoever uses it holds the pins of all rows that were inserted since it was empty.
+//! The table holds the pins of all rows that it points to, until it is cleared.
 //!
 //! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", V.
 
@@ -24,8 +24,9 @@ use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::Vector;
 
 use crate::radix::SALT_SHIFT;
-use crate::row_ptr::prefetch;
-use crate::{RowLayout, RowPtr};
+use crate::row_list::Pins;
+use crate::row_ptr::{RowPtr, prefetch};
+use crate::{RowLayout, RowList, Rows};
 
 /// Bits of an entry that are an address: what x86-64 and AArch64 use in user space.
 const ADDRESS_MASK: u64 = (1 << SALT_SHIFT) - 1;
@@ -43,12 +44,15 @@ pub struct GroupTable {
     /// A power of two of them.
     entries: Vec<u64>,
     groups: usize,
+    /// Those of the rows in `entries`.
+    pins: Pins,
+    /// The rows may be gone.
+    is_released: bool,
     reservation: Reservation,
-    scratch: Scratch,
+    scratch: Option<Scratch>,
 }
 
 /// Buffers of a lookup, kept to avoid allocations.
-#[derive(Default)]
 struct Scratch {
     /// The entry of each row.
     slots: Vec<u32>,
@@ -56,7 +60,7 @@ struct Scratch {
     remaining: Vec<u32>,
     /// Rows that claimed an empty entry.
     founders: Vec<u32>,
-    founded: Vec<RowPtr>,
+    founded: RowList,
     /// Rows at an entry with their salt.
     candidates: Vec<u32>,
 }
@@ -65,13 +69,22 @@ impl GroupTable {
     /// An empty table with room for `entries`, rounded up to a power of two.
     pub fn new(manager: &BufferManager, layout: &Arc<RowLayout>, keys: usize, entries: usize) -> Result<Self> {
         assert!(keys <= layout.columns().len());
+        let scratch = Scratch {
+            slots: Vec::new(),
+            remaining: Vec::new(),
+            founders: Vec::new(),
+            founded: RowList::new(layout),
+            candidates: Vec::new(),
+        };
         let mut table = Self {
             layout: layout.clone(),
             key_columns: (0..keys).collect(),
             entries: Vec::new(),
             groups: 0,
+            pins: Pins::default(),
+            is_released: false,
             reservation: manager.reserve(0, MemoryTag::HashTable)?,
-            scratch: Scratch::default(),
+            scratch: Some(scratch),
         };
         table.reset(entries)?;
         Ok(table)
@@ -87,10 +100,18 @@ impl GroupTable {
         self.entries.len()
     }
 
-    /// Forgets all groups.
+    /// Forgets all groups and lets go of the pins of their rows.
     pub fn clear(&mut self) {
         self.entries.fill(0);
         self.groups = 0;
+        self.release();
+        self.is_released = false;
+    }
+
+    /// Lets go of the pins. Before anything else, the table has to be cleared or reset.
+    pub fn release(&mut self) {
+        self.is_released = true;
+        self.pins.clear();
     }
 
     /// Forgets all groups and makes room for `entries`, rounded up to a power of two.
@@ -98,13 +119,16 @@ impl GroupTable {
         let entries = entries.next_power_of_two();
         assert!(entries <= 1 << 32, "slots are 32-bit numbers");
         self.groups = 0;
+        self.release();
         if entries <= self.entries.len() {
             self.entries.truncate(entries);
             self.entries.shrink_to(entries);
             self.entries.fill(0);
+            self.is_released = false;
             return self.reservation.resize(entries * size_of::<u64>());
         }
         self.entries = Vec::new();
+        self.is_released = false;
         self.reservation.resize(entries * size_of::<u64>())?;
         self.entries = vec![0; entries];
         Ok(())
@@ -113,13 +137,15 @@ impl GroupTable {
     /// Makes room for `entries`, rounded up to a power of two and not fewer than there are; keeps the groups.
     pub fn grow(&mut self, entries: usize) -> Result<()> {
         let entries = entries.next_power_of_two();
-        assert!((self.entries.len()..=1 << 32).contains(&entries));
+        assert!(!self.is_released && (self.entries.len()..=1 << 32).contains(&entries));
         self.reservation.resize((self.entries.len() + entries) * size_of::<u64>())?;
         let old = std::mem::replace(&mut self.entries, vec![0; entries]);
         let mask = entries - 1;
         let hash_offset = self.layout.hash_offset();
         for entry in old.into_iter().filter(|&entry| entry != 0) {
-            let mut slot = row_at(entry).load_u64(hash_offset) as usize & mask;
+            // SAFETY: an entry is the address of a row of this layout, which the table keeps pinned.
+            let hash = unsafe { row_at(entry).read::<u64>(hash_offset) };
+            let mut slot = hash as usize & mask;
             while self.entries[slot] != 0 {
                 slot = (slot + 1) & mask;
             }
@@ -129,10 +155,10 @@ impl GroupTable {
     }
 
     /// Puts the row of the group of each row of the dense `keys` into `rows`, replacing its content. For groups that
-    /// aren't there yet it calls `found` with their positions in `keys`, which appends the address of a row for each to
-    /// the vector that it is given.
+    /// aren't there yet it calls `found` with their positions in `keys`, which appends a row for each to the list that it
+    /// is given.
     ///
-    /// If `found` fails, the table has to be cleared.
+    /// If `found` fails, the table has the groups that it was told of before.
     ///
     /// # Panics
     /// If the table could become full: a bug of the caller.
@@ -140,55 +166,119 @@ impl GroupTable {
         &mut self,
         keys: &[Vector],
         hashes: &[u64],
-        rows: &mut Vec<RowPtr>,
-        mut found: impl FnMut(&[u32], &mut Vec<RowPtr>) -> Result<()>,
+        rows: &mut RowList,
+        found: impl FnMut(&[u32], &mut RowList) -> Result<()>,
     ) -> Result<()> {
         assert!(self.groups + hashes.len() < self.entries.len(), "an entry stays empty");
-        let mut scratch = self.begin(hashes, rows);
-        self.probe::<true>(hashes, 0..hashes.len() as u32, &mut scratch);
+        self.look_up(hashes, rows, |table, scratch, rows| table.assign(keys, hashes, rows, scratch, found))
+    }
+
+    /// As [`find_or_found`](Self::find_or_found) for groups that are there. The positions of the others are put into
+    /// `missing`, in order and replacing its content; if there are any, `pass` appends a row for each, which goes into
+    /// `rows`, but not into the table.
+    pub fn find_or_pass(
+        &mut self,
+        keys: &[Vector],
+        hashes: &[u64],
+        rows: &mut RowList,
+        missing: &mut Vec<u32>,
+        pass: impl FnOnce(&[u32], &mut RowList) -> Result<()>,
+    ) -> Result<()> {
+        missing.clear();
+        self.look_up(hashes, rows, |table, scratch, rows| {
+            table.find(keys, hashes, rows, scratch, missing);
+            if missing.is_empty() {
+                return Ok(());
+            }
+            pass(missing, &mut scratch.founded)?;
+            let passed = scratch.founded.all();
+            assert_eq!(passed.len(), missing.len(), "a row for each");
+            missing.iter().zip(passed.pointers()).for_each(|(&position, &row)| rows[position as usize] = row);
+            Ok(())
+        })
+    }
+
+    /// Replaces the content of `rows` by what `find` puts into its places, a row of the table or of the list `founded` for
+    /// each hash. If it fails, there are no rows.
+    fn look_up(
+        &mut self,
+        hashes: &[u64],
+        rows: &mut RowList,
+        find: impl FnOnce(&mut Self, &mut Scratch, &mut [RowPtr]) -> Result<()>,
+    ) -> Result<()> {
+        assert!(!self.is_released, "the table was cleared after its pins were let go");
+        assert!(Arc::ptr_eq(rows.all().layout(), &self.layout), "a list of rows of this layout");
+        let mut scratch = self.scratch.take().expect("lookups don't call each other");
+        let mask = self.entries.len() - 1;
+        scratch.slots.clear();
+        scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
+        rows.clear();
+        // SAFETY: rows come back when there is one in each place, together with the pins of all.
+        let (list, pins) = unsafe { rows.parts_mut() };
+        let mut places = std::mem::take(list);
+        places.resize(hashes.len(), RowPtr::null());
+        let result = find(self, &mut scratch, &mut places);
+        match result {
+            Ok(()) => {
+                pins.add(&self.pins);
+                pins.add(scratch.founded.all().pins());
+            }
+            Err(_) => places.clear(),
+        }
+        *list = places;
+        scratch.founded.clear();
+        self.scratch = Some(scratch);
+        result
+    }
+
+    /// Finds the rows of groups, or founds them.
+    fn assign(
+        &mut self,
+        keys: &[Vector],
+        hashes: &[u64],
+        rows: &mut [RowPtr],
+        scratch: &mut Scratch,
+        mut found: impl FnMut(&[u32], &mut RowList) -> Result<()>,
+    ) -> Result<()> {
+        self.probe::<true>(hashes, 0..hashes.len() as u32, scratch);
         loop {
-            self.settle_founders(hashes, rows, &mut scratch, &mut found)?;
-            if !self.match_candidates(keys, rows, &mut scratch) {
-                break;
+            if let Err(error) = self.settle_founders(hashes, rows, scratch, &mut found) {
+                let Scratch { slots, founders, .. } = scratch;
+                // Nothing was entered behind them in this round.
+                founders.iter().for_each(|&i| self.entries[slots[i as usize] as usize] = 0);
+                return Err(error);
+            }
+            if !self.match_candidates(keys, rows, scratch) {
+                return Ok(());
             }
             // A founder must come before the rows of its group, so that results don't depend on the order of columns.
             scratch.remaining.sort_unstable();
             let remaining = std::mem::take(&mut scratch.remaining);
-            self.probe::<true>(hashes, remaining.iter().copied(), &mut scratch);
+            self.probe::<true>(hashes, remaining.iter().copied(), scratch);
             scratch.remaining = remaining;
         }
-        self.scratch = scratch;
-        Ok(())
     }
 
-    /// Makes room in `rows`, and the scratch whose slots are where the hashes point.
-    fn begin(&mut self, hashes: &[u64], rows: &mut Vec<RowPtr>) -> Scratch {
-        rows.clear();
-        rows.resize(hashes.len(), RowPtr::new(std::ptr::null_mut()));
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mask = self.entries.len() - 1;
-        scratch.slots.clear();
-        scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
-        scratch
-    }
-
-    /// As [`find_or_found`](Self::find_or_found) for groups that are there. Puts the positions of the others into
-    /// `missing`, in order and replacing its content; their `rows` are meaningless.
-    pub fn find(&mut self, keys: &[Vector], hashes: &[u64], rows: &mut Vec<RowPtr>, missing: &mut Vec<u32>) {
-        missing.clear();
-        let mut scratch = self.begin(hashes, rows);
-        self.probe::<false>(hashes, 0..hashes.len() as u32, &mut scratch);
+    /// Finds the rows of groups that are there; puts the positions of the others into `missing`.
+    fn find(
+        &mut self,
+        keys: &[Vector],
+        hashes: &[u64],
+        rows: &mut [RowPtr],
+        scratch: &mut Scratch,
+        missing: &mut Vec<u32>,
+    ) {
+        self.probe::<false>(hashes, 0..hashes.len() as u32, scratch);
         loop {
             missing.extend_from_slice(&scratch.founders);
-            if !self.match_candidates(keys, rows, &mut scratch) {
+            if !self.match_candidates(keys, rows, scratch) {
                 break;
             }
             let remaining = std::mem::take(&mut scratch.remaining);
-            self.probe::<false>(hashes, remaining.iter().copied(), &mut scratch);
+            self.probe::<false>(hashes, remaining.iter().copied(), scratch);
             scratch.remaining = remaining;
         }
         missing.sort_unstable();
-        self.scratch = scratch;
     }
 
     /// Round, step 3: false if all candidates have found their group. The others wait at the next slot.
@@ -204,7 +294,8 @@ impl GroupTable {
             rows[i as usize] = row;
         }
         remaining.clear();
-        self.layout.match_rows_split(&self.key_columns, rows, keys, candidates, remaining, true);
+        // SAFETY: no entry of a candidate is empty or pending here, so that it is a row that the table keeps pinned.
+        unsafe { self.layout.match_rows(&self.key_columns, rows, keys, candidates, remaining, true) };
         let mask = self.entries.len() - 1;
         for &i in remaining.iter() {
             let slot = &mut slots[i as usize];
@@ -213,18 +304,23 @@ impl GroupTable {
         !remaining.is_empty()
     }
 
-    /// The group whose row is `old` has the row `new` from now on.
+    /// The groups whose rows are `old` have the rows `new` from now on.
     ///
     /// # Panics
     /// If the table has no such group: a bug of the caller.
-    pub fn replace(&mut self, hash: u64, old: RowPtr, new: RowPtr) {
+    pub fn replace(&mut self, hashes: &[u64], old: Rows<'_>, new: Rows<'_>) {
+        assert!(Arc::ptr_eq(new.layout(), &self.layout), "rows of this layout");
+        assert!(hashes.len() == old.len() && old.len() == new.len());
+        self.pins.add(new.pins());
         let mask = self.entries.len() - 1;
-        let mut slot = hash as usize & mask;
-        while row_at(self.entries[slot]) != old {
-            assert!(self.entries[slot] != 0, "a group that isn't in the table");
-            slot = (slot + 1) & mask;
+        for ((&hash, &old), &new) in hashes.iter().zip(old.pointers()).zip(new.pointers()) {
+            let mut slot = hash as usize & mask;
+            while row_at(self.entries[slot]) != old {
+                assert!(self.entries[slot] != 0, "a group that isn't in the table");
+                slot = (slot + 1) & mask;
+            }
+            self.entries[slot] = hash & !ADDRESS_MASK | new.address();
         }
-        self.entries[slot] = hash & !ADDRESS_MASK | new.address();
     }
 
     /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt. Empty entries are
@@ -269,7 +365,7 @@ impl GroupTable {
         hashes: &[u64],
         rows: &mut [RowPtr],
         scratch: &mut Scratch,
-        found: &mut impl FnMut(&[u32], &mut Vec<RowPtr>) -> Result<()>,
+        found: &mut impl FnMut(&[u32], &mut RowList) -> Result<()>,
     ) -> Result<()> {
         let Scratch { slots, founders, founded, .. } = scratch;
         if founders.is_empty() {
@@ -277,8 +373,9 @@ impl GroupTable {
         }
         founded.clear();
         found(founders, founded)?;
-        assert_eq!(founded.len(), founders.len());
-        for (&i, &row) in founders.iter().zip(founded.iter()) {
+        assert_eq!(founded.len(), founders.len(), "a row for each");
+        self.pins.add(founded.all().pins());
+        for (&i, &row) in founders.iter().zip(founded.all().pointers()) {
             debug_assert!(row.address() & !ADDRESS_MASK == 0);
             self.entries[slots[i as usize] as usize] = hashes[i as usize] & !ADDRESS_MASK | row.address();
             rows[i as usize] = row;
@@ -297,6 +394,7 @@ fn row_at(entry: u64) -> RowPtr {
 mod tests {
     use std::collections::HashMap;
 
+    use godwit_common::Error;
     use godwit_memory::BufferConfig;
     use godwit_vector::kernels::hash::hash_vectors;
     use godwit_vector::{Bitmap, Flat, StrColumn};
@@ -318,7 +416,9 @@ mod tests {
             let types = [godwit_vector::PhysicalType::I64, godwit_vector::PhysicalType::Str];
             let layout = RowLayout::new(&types, RowLayoutOptions { hash: true, extra_bytes: 0 }).unwrap();
             let mut groups = PartitionedRows::new(&manager, &layout, 2);
-            groups.keep_pinned(true);
+            groups.keep_pinned();
+            let mut others = PartitionedRows::new(&manager, &layout, 2);
+            others.keep_pinned();
             let mut table = GroupTable::new(&manager, &layout, 2, 256).unwrap();
             let mut model: HashMap<(Option<i64>, usize), RowPtr> = HashMap::new();
             let names = ["", "a", "another", "one that is quite long", "one that is quite lang", "longer than twelve"];
@@ -336,18 +436,25 @@ mod tests {
                 if collide {
                     hashes.iter_mut().for_each(|hash| *hash &= 3 << 32);
                 }
-                let mut rows = Vec::new();
-                let (mut known, mut missing) = (Vec::new(), Vec::new());
-                table.find(&keys, &hashes, &mut known, &mut missing);
+                let (mut rows, mut known, mut missing) = (RowList::new(&layout), RowList::new(&layout), Vec::new());
+                table.find_or_pass(&keys, &hashes, &mut known, &mut missing, |missing, passed| {
+                    others.append(&keys, Some(missing), &hashes, Some(passed))
+                }).unwrap();
                 for (position, key) in chunk.iter().enumerate() {
                     let expected = model.get(key).copied();
-                    let found = (!missing.contains(&(position as u32))).then(|| known[position]);
+                    let found = (!missing.contains(&(position as u32))).then(|| known.all().pointers()[position]);
                     prop_assert_eq!(found, expected);
+                }
+                if !missing.is_empty() {
+                    // The groups that can't be founded leave no trace.
+                    let failed = table.find_or_found(&keys, &hashes, &mut rows, |_, _| Err(Error::internal("no room")));
+                    prop_assert!(failed.is_err() && rows.is_empty());
+                    prop_assert_eq!(table.groups(), model.len());
                 }
                 table.find_or_found(&keys, &hashes, &mut rows, |new, made| {
                     groups.append(&keys, Some(new), &hashes, Some(made))
                 }).unwrap();
-                for (key, &row) in chunk.iter().zip(&rows) {
+                for (key, &row) in chunk.iter().zip(rows.all().pointers()) {
                     prop_assert_eq!(*model.entry(*key).or_insert(row), row);
                 }
                 prop_assert_eq!(table.groups(), model.len());

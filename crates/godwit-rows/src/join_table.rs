@@ -1,126 +1,36 @@
-//! Tables that find build rows by key: a salted hash table and an array indexed by integer keys.
+//! A salted hash table that finds build rows by key.
 //!
 //! ```text
-//! JoinHashTable  entries[hash & mask] = | salt 16 | address 48 | ──▶ row ──link──▶ row with the same key ──▶ …
-//!                different keys probe on: entries[slot + 1], …
-//! DirectTable    entries[key - min]   = |         | address 48 | ──▶ row ──link──▶ …
-//! link of a row  | found 1 | 0 | address of the next row 48 |       in the row's extra area
+//! entries[hash & mask] = | salt 16 | address 48 | ──▶ row ──link──▶ row with the same key ──▶ …
+//! different keys probe on: entries[slot + 1], …
 //! ```
 //!
-//! Source: external-hash-join paper, section 4. A chain holds rows of one key only, so a match of its head is a match of
-//! all; if no chain has a second row, nobody has to follow links.
+//! Source: external-hash-join paper, section 4. A chain (links.rs) holds rows of one key only, so a match of its head is a
+//! match of all; if no chain has a second row, nobody has to follow links.
 //!
 //! Inserting is lock-free and done by all workers at once. An entry never becomes empty again and never changes to
-//! another key, so that a worker that meets a key equal to its own has found the only chain of that key. Looking up
-//! starts after all insertions have finished (the pipelines see to that); links are read without ordering then.
+//! another key, so that a worker that meets a key equal to its own has found the only chain of that key (chain_insert.rs). Looking up starts after all insertions have finished; links are read without ordering then.
 //!
 //! A row that was in another table before keeps its *found* bit.
-//!
-//! Contract: whoever inserts, looks up or follows links holds pins on all pages of the inserted rows meanwhile.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::BufferManager;
-use godwit_vector::{Flat, Heaps, PhysicalType, StrView, ValueRange, Vector};
+use godwit_vector::{PhysicalType, StrView, Vector};
 
-use crate::row_ptr::prefetch;
-use crate::{AtomicWords, IntegerKey, RowLayout, RowPtr, match_integers};
+use crate::chain_insert::insert;
+use crate::links::{ADDRESS_MASK, LinkedRows, address, link_of, row_at};
+use crate::row_ptr::{RowPtr, prefetch};
+use crate::{AtomicWords, Chains, PinnedRows};
 
-/// Bits of an entry or a link that are an address: what x86-64 and AArch64 use in user space.
-const ADDRESS_MASK: u64 = (1 << 48) - 1;
-/// The bit of a link that says that the row has had a match.
-const FOUND: u64 = 1 << 63;
 /// Smallest number of entries.
 const ENTRIES_MIN: u64 = 64;
 /// How many rows ahead an entry is prefetched: some 100 ns at a few ns per row.
 const PREFETCH_ROWS: usize = 24;
 /// Tables below this size (half of a usual L2 cache) aren't prefetched.
 const PREFETCH_BYTES_MIN: usize = 512 * 1024;
-
-#[inline(always)]
-fn address(row: RowPtr) -> u64 {
-    debug_assert!(row.address() & !ADDRESS_MASK == 0);
-    row.address()
-}
-
-#[inline(always)]
-fn row_at(entry: u64) -> RowPtr {
-    RowPtr::new((entry & ADDRESS_MASK) as *mut u8)
-}
-
-/// The links of build rows: chains of equal keys, and whether a row has had a match. Rows have 8 extra bytes for it.
-#[derive(Clone)]
-pub struct RowLinks {
-    offset: usize,
-}
-
-impl RowLinks {
-    /// Links in the extra area of the layout's rows.
-    pub fn new(layout: &RowLayout) -> Self {
-        let offset = layout.extra_offset();
-        assert!(offset.is_multiple_of(8) && layout.row_bytes() >= offset + 8, "rows have room for an aligned link");
-        Self { offset }
-    }
-
-    #[inline(always)]
-    fn word(&self, row: RowPtr) -> &AtomicU64 {
-        // SAFETY: the row is pinned (contract of this module), and its layout has an aligned word at the offset that is
-        // only accessed through this function.
-        unsafe { &*row.as_ptr().add(self.offset).cast::<AtomicU64>() }
-    }
-
-    /// The next row with the same key.
-    #[inline]
-    pub fn next(&self, row: RowPtr) -> Option<RowPtr> {
-        let link = self.word(row).load(Ordering::Relaxed) & ADDRESS_MASK;
-        (link != 0).then(|| row_at(link))
-    }
-
-    /// Asks for the memory that [`Self::advance`] reads.
-    pub fn prefetch(&self, rows: &[RowPtr]) {
-        rows.iter().for_each(|row| row.prefetch(self.offset));
-    }
-
-    /// Replaces each row by the next of its chain and drops those at the end of theirs; `tags` are moved likewise. The rows
-    /// are asked for, too: each is a miss, and all of the next step are under way before the first is waited for.
-    pub fn advance(&self, rows: &mut Vec<RowPtr>, tags: &mut Vec<u32>) {
-        assert_eq!(rows.len(), tags.len());
-        let mut kept = 0;
-        for i in 0..rows.len() {
-            let link = self.word(rows[i]).load(Ordering::Relaxed) & ADDRESS_MASK;
-            tags[kept] = tags[i];
-            rows[kept] = row_at(link);
-            rows[kept].prefetch(self.offset);
-            kept += (link != 0) as usize;
-        }
-        rows.truncate(kept);
-        tags.truncate(kept);
-    }
-
-    /// Ends every chain at these rows, none of which has had a match.
-    pub fn clear(&self, rows: &[RowPtr]) {
-        rows.iter().for_each(|&row| self.word(row).store(0, Ordering::Relaxed));
-    }
-
-    /// Remembers that these rows have had a match. Called in parallel.
-    pub fn mark_found(&self, rows: &[RowPtr]) {
-        for &row in rows {
-            let word = self.word(row);
-            // Reading first keeps the line shared when a row has many matches.
-            if word.load(Ordering::Relaxed) & FOUND == 0 {
-                word.fetch_or(FOUND, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// True if the row has had a match.
-    #[inline]
-    pub fn is_found(&self, row: RowPtr) -> bool {
-        self.word(row).load(Ordering::Relaxed) & FOUND != 0
-    }
-}
 
 /// Scratch of lookups; reused to avoid allocations.
 #[derive(Default)]
@@ -132,15 +42,20 @@ pub struct LookupScratch {
     unequal: Vec<u32>,
 }
 
+/// Scratch of insertions.
+#[derive(Default)]
+pub struct InsertScratch {
+    pub(crate) rows: Vec<RowPtr>,
+    hashes: Vec<u64>,
+}
+
 /// A hash table over pinned rows whose first columns are the key.
 pub struct JoinHashTable {
-    layout: Arc<RowLayout>,
-    links: RowLinks,
+    rows: LinkedRows,
     key_columns: Vec<usize>,
     nulls_equal: bool,
     entries: AtomicWords,
     mask: u64,
-    has_duplicates: AtomicBool,
 }
 
 impl JoinHashTable {
@@ -154,24 +69,24 @@ impl JoinHashTable {
         ((rows as f64 / load_factor) as u64).next_power_of_two().max(ENTRIES_MIN)
     }
 
-    /// An empty table for `rows` rows, whose first `key_columns` columns are the key.
+    /// A table for these rows, whose first `key_columns` columns are the key. None are inserted yet.
+    ///
+    /// # Panics
+    /// If another table has some of them: a bug of the caller.
     pub fn new(
-        layout: &Arc<RowLayout>,
+        rows: &PinnedRows,
         key_columns: usize,
         nulls_equal: bool,
-        rows: u64,
         load_factor: f64,
         manager: &BufferManager,
     ) -> Result<Self> {
-        let entries = Self::entries_for(rows, load_factor);
+        let entries = Self::entries_for(rows.rows() as u64, load_factor);
         Ok(Self {
-            links: RowLinks::new(layout),
-            layout: layout.clone(),
             key_columns: (0..key_columns).collect(),
             nulls_equal,
             entries: AtomicWords::zeroed(entries as usize, manager, MemoryTag::HashTable)?,
             mask: entries - 1,
-            has_duplicates: AtomicBool::new(false),
+            rows: LinkedRows::new(rows),
         })
     }
 
@@ -182,12 +97,14 @@ impl JoinHashTable {
 
     /// True if some key has several rows.
     pub fn has_duplicates(&self) -> bool {
-        self.has_duplicates.load(Ordering::Relaxed)
+        self.rows.has_duplicates()
     }
 
-    /// Inserts rows, each once; `hashes` is scratch. Called in parallel, with no more rows in all than the table is for.
-    pub fn insert(&self, rows: &[RowPtr], hashes: &mut Vec<u64>) {
-        self.layout.hashes(rows, hashes);
+    /// Inserts the rows with these numbers. Called in parallel, for each row once.
+    pub fn insert(&self, range: Range<usize>, scratch: &mut InsertScratch) {
+        let InsertScratch { rows, hashes } = scratch;
+        self.rows.list(range, rows);
+        self.rows.of_list(rows).hashes(hashes);
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
         let mut duplicates = false;
@@ -195,77 +112,71 @@ impl JoinHashTable {
             if let Some(hash) = hashes.get(i.saturating_add(ahead)) {
                 prefetch((&raw const entries[(hash & self.mask) as usize]).cast());
             }
-            duplicates |= self.insert_row(entries, row, hashes[i]);
+            // SAFETY: the row is one of the table's.
+            duplicates |= unsafe { self.insert_row(entries, row, hashes[i]) };
         }
-        if duplicates {
-            self.has_duplicates.store(true, Ordering::Relaxed);
-        }
+        self.rows.note_inserted(rows.len(), duplicates);
     }
 
     /// Returns true if the key was there already.
+    ///
+    /// # Safety
+    /// The row is one of the table's.
     #[inline]
-    fn insert_row(&self, entries: &[AtomicU64], row: RowPtr, hash: u64) -> bool {
-        let link = self.links.word(row);
-        let tagged = address(row) | hash & !ADDRESS_MASK;
-        let found = link.load(Ordering::Relaxed) & FOUND;
-        let mut slot = hash & self.mask;
-        link.store(found, Ordering::Relaxed);
-        let mut entry = entries[slot as usize].load(Ordering::Acquire);
-        loop {
-            let is_equal = entry != 0 && (entry ^ hash) & !ADDRESS_MASK == 0 && self.keys_equal(row, row_at(entry));
-            if entry != 0 && !is_equal {
-                slot = (slot + 1) & self.mask;
-                entry = entries[slot as usize].load(Ordering::Acquire);
-                continue;
-            }
-            link.store(found | entry & ADDRESS_MASK, Ordering::Relaxed);
-            match entries[slot as usize].compare_exchange(entry, tagged, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return is_equal,
-                Err(now) => entry = now,
-            }
-        }
+    unsafe fn insert_row(&self, entries: &[AtomicU64], row: RowPtr, hash: u64) -> bool {
+        // SAFETY: the row is pinned, and has a link that is the table's.
+        let link = unsafe { link_of(row, self.rows.link_offset) };
+        // SAFETY: an entry that isn't empty is a row of the table.
+        let has_key = |other: u64| unsafe { self.keys_equal(row, row_at(other)) };
+        insert(entries, hash, address(row), link, has_key)
     }
 
-    fn keys_equal(&self, a: RowPtr, b: RowPtr) -> bool {
+    /// # Safety
+    /// Both are rows of the table.
+    unsafe fn keys_equal(&self, a: RowPtr, b: RowPtr) -> bool {
+        let layout = self.rows.layout();
         self.key_columns.iter().all(|&column| {
             if self.nulls_equal {
-                let (a_valid, b_valid) = (self.layout.is_valid(a, column), self.layout.is_valid(b, column));
+                // SAFETY: both rows are pinned.
+                let (a_valid, b_valid) = unsafe { (layout.is_valid(a, column), layout.is_valid(b, column)) };
                 if !(a_valid && b_valid) {
                     return a_valid == b_valid;
                 }
             }
-            let offset = self.layout.column_offset(column);
+            let offset = layout.column_offset(column);
             // SAFETY: both rows are pinned and have a value of the column's type at the offset.
-            unsafe { values_equal(self.layout.columns()[column], a.as_ptr().add(offset), b.as_ptr().add(offset)) }
+            unsafe { values_equal(layout.columns()[column], a.as_ptr().add(offset), b.as_ptr().add(offset)) }
         })
     }
 
-    /// Finds the chains of the keys at `rows` (positions in `hashes` and in the dense vectors `keys`): the positions that
-    /// have one go to `found`, in no particular order, the first rows of their chains to `heads`.
+    /// Finds the chains of the keys at `rows` (positions in `hashes` and in the dense vectors `keys`): `found` gets the heads
+    /// of the chains, in no particular order, tagged with these positions.
     pub fn look_up(
         &self,
         hashes: &[u64],
         keys: &[Vector],
         rows: &[u32],
         scratch: &mut LookupScratch,
-        found: &mut Vec<u32>,
-        heads: &mut Vec<RowPtr>,
+        found: &mut Chains,
     ) {
-        found.clear();
-        heads.clear();
+        let (tags, found) = self.rows.begin(found);
         let LookupScratch { slots, heads: pointers, active, candidates, unequal } = scratch;
         slots.clear();
         slots.extend(hashes.iter().map(|hash| hash & self.mask));
         pointers.clear();
-        pointers.resize(hashes.len(), RowPtr::new(std::ptr::null_mut()));
+        pointers.resize(hashes.len(), RowPtr::null());
         active.clear();
         active.extend_from_slice(rows);
         while !active.is_empty() {
             self.next_candidates(hashes, active, slots, pointers, candidates);
             unequal.clear();
-            self.layout.match_rows_split(&self.key_columns, pointers, keys, candidates, unequal, self.nulls_equal);
-            found.extend_from_slice(candidates);
-            heads.extend(candidates.iter().map(|&row| pointers[row as usize]));
+            let layout = self.rows.layout();
+            // SAFETY: the pointers of candidates are those of entries: rows of the table.
+            unsafe {
+                layout.match_rows(&self.key_columns, pointers, keys, candidates, unequal, self.nulls_equal);
+            }
+            tags.extend_from_slice(candidates);
+            found.extend(candidates.iter().map(|&row| pointers[row as usize]));
             unequal.iter().for_each(|&row| slots[row as usize] = (slots[row as usize] + 1) & self.mask);
             std::mem::swap(active, unequal);
         }
@@ -331,85 +242,6 @@ unsafe fn values_equal(physical: PhysicalType, a: *const u8, b: *const u8) -> bo
                 8 => a.cast::<u64>().read_unaligned() == b.cast::<u64>().read_unaligned(),
                 _ => a.cast::<u128>().read_unaligned() == b.cast::<u128>().read_unaligned(),
             },
-        }
-    }
-}
-
-/// An array of chains, indexed by the distance of an integer key from the smallest one. The key is the rows' first
-/// column and never NULL.
-pub struct DirectTable {
-    layout: Arc<RowLayout>,
-    links: RowLinks,
-    min: i64,
-    entries: AtomicWords,
-    has_duplicates: AtomicBool,
-}
-
-impl DirectTable {
-    /// An empty table for keys in `range`, whose ends fit into 64 bits.
-    pub fn new(layout: &Arc<RowLayout>, range: ValueRange, manager: &BufferManager) -> Result<Self> {
-        let min = i64::try_from(range.min).expect("the range was checked");
-        let slots = usize::try_from(range.count()).expect("the range was checked");
-        let entries = AtomicWords::zeroed(slots, manager, MemoryTag::HashTable)?;
-        let (links, layout) = (RowLinks::new(layout), layout.clone());
-        Ok(Self { layout, links, min, entries, has_duplicates: AtomicBool::new(false) })
-    }
-
-    /// Memory held.
-    pub fn bytes(&self) -> usize {
-        self.entries.bytes()
-    }
-
-    /// Number of slots.
-    pub fn slots(&self) -> usize {
-        self.entries.as_slice().len()
-    }
-
-    /// True if some key has several rows.
-    pub fn has_duplicates(&self) -> bool {
-        self.has_duplicates.load(Ordering::Relaxed)
-    }
-
-    /// Inserts rows, each once, whose keys lie in the range. Called in parallel.
-    pub fn insert(&self, rows: &[RowPtr]) {
-        let entries = self.entries.as_slice();
-        let keys = self.layout.gather(rows, 0, &Heaps::none()).to_flat();
-        let mut duplicates = false;
-        match_integers!(&keys, values => for (&row, &key) in rows.iter().zip(values) {
-            let slot = key.offset_from(self.min) as usize;
-            let before = entries[slot].swap(address(row), Ordering::AcqRel);
-            let link = self.links.word(row);
-            link.store(link.load(Ordering::Relaxed) & FOUND | before, Ordering::Relaxed);
-            duplicates |= before != 0;
-        });
-        if duplicates {
-            self.has_duplicates.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// As [`JoinHashTable::look_up`]; `rows` stay in order.
-    pub fn look_up(&self, keys: &Flat, rows: &[u32], found: &mut Vec<u32>, heads: &mut Vec<RowPtr>) {
-        let entries = self.entries.as_slice();
-        found.clear();
-        heads.clear();
-        found.reserve(rows.len());
-        heads.reserve(rows.len());
-        let (found_room, heads_room) = (found.spare_capacity_mut(), heads.spare_capacity_mut());
-        let mut count = 0;
-        match_integers!(keys, values => for &row in rows {
-            let offset = values[row as usize].offset_from(self.min);
-            let entry = entries.get(offset as usize).map_or(0, |entry| entry.load(Ordering::Relaxed));
-            // SAFETY: `count` is at most the number of rows before this one, and both have room for all rows.
-            unsafe {
-                found_room.get_unchecked_mut(count).write(row);
-                heads_room.get_unchecked_mut(count).write(row_at(entry));
-            }
-            count += (entry != 0) as usize;
-        });
-        // SAFETY: the first `count` of both were written: `count` grows only past a row that was.
-        unsafe {
-            found.set_len(count);
-            heads.set_len(count);
         }
     }
 }

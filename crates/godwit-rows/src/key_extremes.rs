@@ -6,18 +6,23 @@
 //!
 //! Both are kept as distances, of `i64::MAX` down to the least and of `i64::MIN` up to the greatest: words that are 0
 //! in a new row and only grow. Whether a value was met at all is the *found* bit of the head's link
-//! ([`RowLinks`](crate::RowLinks)).
+//! (links.rs).
 //!
 //! Heads are those that lookups tell after all rows were inserted. Values are met by all workers at once; they are read
 //! when no more come.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use godwit_vector::{PhysicalType, Vector};
 
-use crate::{IntegerKey, RowLayout, RowPtr, match_integers};
+use crate::row_ptr::RowPtr;
+use crate::{IntegerKey, RowLayout, Rows, match_integers};
 
 /// Where rows keep the least and the greatest value of their key.
 #[derive(Clone)]
 pub struct KeyExtremes {
+    layout: Arc<RowLayout>,
     least: usize,
     greatest: usize,
 }
@@ -36,9 +41,10 @@ impl KeyExtremes {
     pub const EXTRA_BYTES: usize = 24;
 
     /// In the extra area of the layout's rows, behind the link.
-    pub fn new(layout: &RowLayout) -> Self {
+    pub fn new(layout: &Arc<RowLayout>) -> Self {
         assert!(layout.extra_bytes() >= Self::EXTRA_BYTES, "rows have room for a link and two words");
-        Self { least: layout.extra_offset() + 8, greatest: layout.extra_offset() + 16 }
+        let (least, greatest) = (layout.extra_offset() + 8, layout.extra_offset() + 16);
+        Self { layout: layout.clone(), least, greatest }
     }
 
     /// True for integers of which each fits into 64 bits with a sign.
@@ -50,22 +56,29 @@ impl KeyExtremes {
     ///
     /// # Panics
     /// If the values are of a type that isn't supported: a bug in the plan.
-    pub fn include(&self, heads: &[RowPtr], values: &Vector) {
+    pub fn include(&self, heads: Rows<'_>, values: &Vector) {
         assert!(Self::supports(values.physical()) && heads.len() == values.len());
-        match_integers!(&values.to_flat(), values => for (head, value) in heads.iter().zip(values) {
+        assert!(heads.layout().reads(&self.layout), "rows of another layout");
+        match_integers!(&values.to_flat(), values => for (&head, value) in heads.pointers().iter().zip(values) {
             let distance = value.offset_from(i64::MIN);
-            head.raise_u64(self.greatest, distance);
-            head.raise_u64(self.least, !distance);
+            // SAFETY: the row is pinned, and has both words.
+            unsafe {
+                raise(head, self.greatest, distance);
+                raise(head, self.least, !distance);
+            }
         });
     }
 
     /// The least or greatest value of each of these heads, which all have met one.
-    pub fn gather(&self, heads: &[RowPtr], which: Extreme, physical: PhysicalType) -> Vector {
+    pub fn gather(&self, heads: Rows<'_>, which: Extreme, physical: PhysicalType) -> Vector {
+        assert!(heads.layout().reads(&self.layout), "rows of another layout");
+        // SAFETY: the row is pinned, and has both words.
+        let load = |head: &RowPtr, word| unsafe { head.atomic_u64(word) }.load(Ordering::Relaxed);
         let distance = |head: &RowPtr| match which {
-            Extreme::Least => !head.load_u64(self.least),
-            Extreme::Greatest => head.load_u64(self.greatest),
+            Extreme::Least => !load(head, self.least),
+            Extreme::Greatest => load(head, self.greatest),
         };
-        let values = heads.iter().map(|head| i64::MIN.wrapping_add_unsigned(distance(head)));
+        let values = heads.pointers().iter().map(|head| i64::MIN.wrapping_add_unsigned(distance(head)));
         match physical {
             PhysicalType::I8 => Vector::from_values(values.map(|value| value as i8).collect(), None),
             PhysicalType::I16 => Vector::from_values(values.map(|value| value as i16).collect(), None),
@@ -76,5 +89,19 @@ impl KeyExtremes {
             PhysicalType::U32 => Vector::from_values(values.map(|value| value as u32).collect(), None),
             other => panic!("no extremes are kept of {other:?}"),
         }
+    }
+}
+
+/// Raises the word at `offset` to `value` if it is lower. Called in parallel; reading first keeps the line shared when
+/// little is new.
+///
+/// # Safety
+/// As [`RowPtr::atomic_u64`].
+#[inline(always)]
+unsafe fn raise(row: RowPtr, offset: usize, value: u64) {
+    // SAFETY: the caller's promise.
+    let field = unsafe { row.atomic_u64(offset) };
+    if field.load(Ordering::Relaxed) < value {
+        field.fetch_max(value, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,8 @@ use godwit_common::{Error, Result};
 use godwit_memory::PAGE_BYTES;
 use godwit_vector::PhysicalType;
 
-use crate::RowPtr;
+use crate::Rows;
+use crate::row_ptr::RowPtr;
 
 /// What rows hold besides their columns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,6 +40,8 @@ pub struct RowLayout {
     /// Whether a NULL was ever appended to a column: as long as not, readers skip the validity bits. Set before the
     /// rows become visible to other threads; it never goes back.
     nulls: Vec<AtomicBool>,
+    /// The layout that this one is the nullable form of.
+    strict: Option<Arc<RowLayout>>,
 }
 
 impl RowLayout {
@@ -83,7 +86,43 @@ impl RowLayout {
             extra_offset,
             extra_bytes,
             row_bytes,
+            strict: None,
         }))
+    }
+
+    /// The layout of rows of `layout` and of others in which any value may be NULL: so that `layout` keeps knowing which
+    /// can't.
+    pub fn nullable(layout: &Arc<RowLayout>) -> Arc<RowLayout> {
+        Arc::new(RowLayout {
+            columns: layout.columns.clone(),
+            offsets: layout.offsets.clone(),
+            strings: layout.strings.clone(),
+            nulls: layout.columns.iter().map(|_| AtomicBool::new(true)).collect(),
+            strict: Some(layout.clone()),
+            ..**layout
+        })
+    }
+
+    /// The layout of rows that are an extra area only.
+    pub(crate) fn of_extra(extra_bytes: usize) -> Arc<RowLayout> {
+        Arc::new(RowLayout {
+            columns: Vec::new(),
+            offsets: Vec::new(),
+            strings: Vec::new(),
+            validity_offset: 0,
+            hash_offset: None,
+            extra_offset: 0,
+            extra_bytes,
+            row_bytes: extra_bytes,
+            nulls: Vec::new(),
+            strict: None,
+        })
+    }
+
+    /// Are the rows of `other` rows of this layout, too?
+    #[inline]
+    pub(crate) fn reads(self: &Arc<Self>, other: &Arc<RowLayout>) -> bool {
+        Arc::ptr_eq(self, other) || self.strict.as_ref().is_some_and(|strict| Arc::ptr_eq(strict, other))
     }
 
     /// The types of the columns.
@@ -139,19 +178,14 @@ impl RowLayout {
     }
 
     /// Is the value of a column not NULL?
+    ///
+    /// # Safety
+    /// The row is a pinned one of this layout.
     #[inline]
-    pub fn is_valid(&self, row: RowPtr, column: usize) -> bool {
+    pub(crate) unsafe fn is_valid(&self, row: RowPtr, column: usize) -> bool {
         let (offset, bit) = self.validity_bit(column);
-        // SAFETY: the row is pinned by the contract of row pointers, and the offset lies inside it.
+        // SAFETY: the caller's promise; the offset lies inside the row.
         unsafe { row.read::<u8>(offset) >> bit & 1 == 1 }
-    }
-
-    /// The hashes of rows; replaces the content of `hashes`.
-    pub fn hashes(&self, rows: &[RowPtr], hashes: &mut Vec<u64>) {
-        let offset = self.hash_offset();
-        hashes.clear();
-        // SAFETY: the rows are pinned by the contract of row pointers, and the offset lies inside them.
-        hashes.extend(rows.iter().map(|row| unsafe { row.read::<u64>(offset) }));
     }
 
     /// Indices of the string columns.
@@ -173,5 +207,15 @@ impl RowLayout {
         if !self.has_nulls(column) {
             self.nulls[column].store(true, Ordering::Relaxed);
         }
+    }
+}
+
+impl Rows<'_> {
+    /// The hashes of the rows; replaces the content of `hashes`.
+    pub fn hashes(self, hashes: &mut Vec<u64>) {
+        let offset = self.layout().hash_offset();
+        hashes.clear();
+        // SAFETY: the rows are pinned, and the offset lies inside them.
+        hashes.extend(self.pointers().iter().map(|row| unsafe { row.read::<u64>(offset) }));
     }
 }

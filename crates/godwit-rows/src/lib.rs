@@ -16,31 +16,42 @@
 //!
 //! Rows that need no address are kept by column instead (columns/mod.rs).
 //!
-//! Work is done column by column over lists of [`RowPtr`]: [`RowLayout::gather`], [`RowLayout::match_rows`].
+//! Work is done column by column over lists of rows: [`Rows::gather`], [`GroupTable`], [`JoinHashTable`].
 //!
-//! # The contract of row pointers
+//! # Who keeps rows in place
 //!
-//! A [`RowPtr`] is the address of a row. It is valid while a pin of its page is held: a [`PinnedRows`], a [`RowBlock`],
-//! or the collection it was appended to as long as the page is open or [`RowCollection::keep_pinned`] is on. Functions
-//! that take row pointers are safe to call for the operators above, which can't make pointers themselves; they owe it
-//! to hold the pins, to pass pointers only to the layout that they belong to, and to pass the [`Heaps`] that came with
-//! them. Whoever writes the extra area of one row from several threads uses the atomic accessors of [`RowPtr`].
+//! Rows are addresses, and a page that isn't pinned may be gone. So addresses don't leave this crate: what does is a
+//! [`RowList`], or a borrowed part of one ([`Rows`]), which holds the pins of its rows, shared with whatever pinned them.
+//! Lists come from [`PinnedRows`], a [`RowBlock`], [`PagedRows`], or an append to a collection that keeps its pages pinned;
+//! tables and sorted entries hold the pins of what they point to in the same way. The operators above can neither make an
+//! address nor outlive a pin, and each function checks once per call that rows are of its layout.
+//!
+//! What types don't say, and operators owe to the functions that write to rows:
+//!
+//! - The states, the payload and the numbers of groups are written by one worker at a time, which nobody disturbs
+//!   ([`aggregate_state`], [`Rows::improve_payload`], [`Rows::merge_payload`]). Links and extremes may be written by all.
+//! - The extra area of a layout serves one of links, extremes or states.
+//! - After [`Rows::merge_payload`], rows are read only while the same pins are held, and then destroyed with their pages:
+//!   their strings lie where segment.rs doesn't look for them.
 //!
 //! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", IV.
-//!
-//! [`Heaps`]: godwit_vector::Heaps
 
 pub mod aggregate_state;
 mod atomic_words;
+mod chain_insert;
 mod collection;
 mod columns;
 mod copy_rows;
+mod direct_table;
 mod gather;
 mod group_table;
+mod held_pages;
 mod integer_key;
 mod join_table;
 mod key_extremes;
+mod keyed_rows;
 mod layout;
+mod links;
 mod match_rows;
 mod page_walk;
 mod paged;
@@ -50,6 +61,7 @@ mod payload;
 mod pinned;
 mod place;
 pub mod radix;
+mod row_list;
 mod row_order;
 mod row_pages;
 mod row_ptr;
@@ -58,21 +70,26 @@ mod scatter;
 mod segment;
 
 #[cfg(test)]
+mod list_tests;
+#[cfg(test)]
 mod tests;
 
 pub use atomic_words::AtomicWords;
 pub use collection::RowCollection;
 pub use columns::{ColumnBlock, ColumnCollection, ColumnLayout, ColumnScan, PartitionedColumns};
+pub use direct_table::DirectTable;
 pub use group_table::GroupTable;
 pub use integer_key::IntegerKey;
-pub use join_table::{DirectTable, JoinHashTable, LookupScratch, RowLinks};
+pub use join_table::{InsertScratch, JoinHashTable, LookupScratch};
 pub use key_extremes::{Extreme, KeyExtremes};
+pub use keyed_rows::{KeyedRows, RowTaker};
 pub use layout::{RowLayout, RowLayoutOptions};
+pub use links::Chains;
 pub use paged::PagedRows;
 pub use partition::PartitionedRows;
 pub use payload::PayloadKind;
 pub use pinned::PinnedRows;
+pub use row_list::{RowList, Rows};
 pub use row_order::{RowOrder, RowOrderKey};
 pub use row_pages::RowPages;
-pub use row_ptr::RowPtr;
 pub use scan::{RowBlock, RowScan};

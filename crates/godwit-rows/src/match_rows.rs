@@ -2,7 +2,8 @@
 
 use godwit_vector::{Bitmap, Data, Flat, PhysicalType, StrView, Vector};
 
-use crate::{RowLayout, RowPtr};
+use crate::RowLayout;
+use crate::row_ptr::RowPtr;
 
 /// How two values of a type are compared for equality: as hashes do, so that all NaN are one and -0.0 is 0.0.
 trait KeyValue: Copy {
@@ -45,29 +46,21 @@ impl KeyValue for LiveString {
 /// The candidates of a comparison, and where those go that turn out unequal.
 struct Candidates<'a> {
     equal: &'a mut Vec<u32>,
-    unequal: Option<&'a mut Vec<u32>>,
+    unequal: &'a mut Vec<u32>,
 }
 
 impl RowLayout {
     /// Keeps the candidates `i` for which `rows[i]` equals row `i` of the dense `probe` columns in all `columns` (of
     /// the layout, in step with `probe`). Keeps their order.
     ///
+    /// Candidates that aren't equal are appended to `unequal`, in no particular order.
+    ///
     /// # Panics
     /// If a candidate lies outside, or types differ: bugs in the plan.
-    pub fn match_rows(
-        &self,
-        columns: &[usize],
-        rows: &[RowPtr],
-        probe: &[Vector],
-        candidates: &mut Vec<u32>,
-        nulls_equal: bool,
-    ) {
-        self.match_columns(columns, rows, probe, Candidates { equal: candidates, unequal: None }, nulls_equal);
-    }
-
-    /// As [`match_rows`](Self::match_rows); candidates that aren't equal are appended to `unequal`, in no particular
-    /// order.
-    pub fn match_rows_split(
+    ///
+    /// # Safety
+    /// The rows of candidates are pinned ones of this layout, and so are their strings.
+    pub(crate) unsafe fn match_rows(
         &self,
         columns: &[usize],
         rows: &[RowPtr],
@@ -76,18 +69,7 @@ impl RowLayout {
         unequal: &mut Vec<u32>,
         nulls_equal: bool,
     ) {
-        let candidates = Candidates { equal: candidates, unequal: Some(unequal) };
-        self.match_columns(columns, rows, probe, candidates, nulls_equal);
-    }
-
-    fn match_columns(
-        &self,
-        columns: &[usize],
-        rows: &[RowPtr],
-        probe: &[Vector],
-        mut candidates: Candidates<'_>,
-        nulls_equal: bool,
-    ) {
+        let mut candidates = Candidates { equal: candidates, unequal };
         assert_eq!(columns.len(), probe.len());
         let end = candidates.equal.iter().max().map_or(0, |&last| last as usize + 1);
         assert!(end <= rows.len() && probe.iter().all(|vector| end <= vector.len()), "a candidate lies outside");
@@ -102,7 +84,7 @@ impl RowLayout {
     }
 }
 
-/// A column of rows and the vector that it is compared with.
+/// A column of rows and the vector that it is compared with: of [`RowLayout::match_rows`], whose promise it keeps.
 struct Pair<'a> {
     layout: &'a RowLayout,
     column: usize,
@@ -152,7 +134,7 @@ impl Pair<'_> {
         let offset = self.layout.column_offset(self.column);
         let rows = self.rows;
         let equal = |i: usize| {
-            // SAFETY: candidates were checked to lie inside `rows`, which are pinned by the contract of row pointers.
+            // SAFETY: candidates were checked to lie inside `rows`, and their rows are pinned.
             let stored = unsafe { rows.get_unchecked(i).read::<T>(offset) };
             stored.key_equals(value(i))
         };
@@ -161,7 +143,8 @@ impl Pair<'_> {
             candidates.retain(equal);
         } else {
             candidates.retain(|i| {
-                let stored = self.layout.is_valid(rows[i], self.column);
+                // SAFETY: as above.
+                let stored = unsafe { self.layout.is_valid(rows[i], self.column) };
                 let probed = validity.is_none_or(|validity| validity.get(i));
                 if stored && probed { equal(i) } else { self.nulls_equal && stored == probed }
             });
@@ -174,29 +157,18 @@ impl Candidates<'_> {
     #[inline(always)]
     fn retain(&mut self, equal: impl Fn(usize) -> bool) {
         let candidates = &mut self.equal[..];
-        let mut kept = 0;
-        match &mut self.unequal {
-            None => {
-                for at in 0..candidates.len() {
-                    let i = candidates[at];
-                    candidates[kept] = i;
-                    kept += equal(i as usize) as usize;
-                }
-            }
-            Some(unequal) => {
-                let mut end = unequal.len();
-                unequal.resize(end + candidates.len(), 0);
-                for at in 0..candidates.len() {
-                    let i = candidates[at];
-                    let is_equal = equal(i as usize);
-                    candidates[kept] = i;
-                    unequal[end] = i;
-                    kept += is_equal as usize;
-                    end += !is_equal as usize;
-                }
-                unequal.truncate(end);
-            }
+        let unequal = &mut *self.unequal;
+        let (mut kept, mut end) = (0, unequal.len());
+        unequal.resize(end + candidates.len(), 0);
+        for at in 0..candidates.len() {
+            let i = candidates[at];
+            let is_equal = equal(i as usize);
+            candidates[kept] = i;
+            unequal[end] = i;
+            kept += is_equal as usize;
+            end += !is_equal as usize;
         }
+        unequal.truncate(end);
         self.equal.truncate(kept);
     }
 }

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_memory::BufferManager;
-use godwit_vector::{Heap, Heaps};
+use godwit_memory::{BufferManager, PinnedPage};
 
 use crate::page_walk::PageOfRows;
+use crate::pinned::heaps_of;
+use crate::row_list::Pins;
+use crate::row_ptr::RowPtr;
 use crate::segment::RowPage;
-use crate::{RowLayout, RowPtr};
+use crate::{RowLayout, RowList};
 
 /// The rows of a collection for access by number, in the order of their appending. Only the pages of the rows that are
-/// asked for are pinned, and only as long as the caller keeps what came with them.
+/// asked for are pinned, and only as long as somebody lists them.
 pub struct PagedRows {
     manager: BufferManager,
     layout: Arc<RowLayout>,
@@ -36,13 +38,13 @@ impl PagedRows {
         *self.starts.last().expect("there is an end")
     }
 
-    /// Pins the rows with these numbers and appends their addresses. They are valid as long as the result, which also
-    /// keeps their long strings alive, or a clone of it is held.
+    /// Pins the rows with these numbers.
     ///
     /// # Panics
     /// If a number is too large.
-    pub fn pin(&self, numbers: impl IntoIterator<Item = usize>, pointers: &mut Vec<RowPtr>) -> Result<Heaps> {
-        let mut heaps: Vec<Heap> = Vec::new();
+    pub fn pin(&self, numbers: impl IntoIterator<Item = usize>) -> Result<RowList> {
+        let mut rows = Vec::new();
+        let (mut pins, mut heaps) = (Vec::new(), Vec::new());
         let mut pinned: Vec<(usize, *mut u8)> = Vec::new();
         let row_bytes = self.layout.row_bytes();
         let (mut begin, mut end, mut base) = (0, 0, std::ptr::null_mut::<u8>());
@@ -53,30 +55,30 @@ impl PagedRows {
                 base = match pinned.iter().rev().find(|(known, _)| *known == page) {
                     Some(&(_, base)) => base,
                     None => {
-                        let base = self.pin_page(page, &mut heaps)?;
+                        let base = self.pin_page(page, &mut pins, &mut heaps)?;
                         pinned.push((page, base));
                         base
                     }
                 };
             }
-            pointers.push(RowPtr::new(base.wrapping_add((number - begin) * row_bytes)));
+            rows.push(RowPtr::new(base.wrapping_add((number - begin) * row_bytes)));
         }
-        Ok(Heaps::many(heaps))
+        let pins = Pins::new(Arc::new(pins), heaps_of(heaps));
+        // SAFETY: the pages of the rows are pinned, with all strings on them.
+        Ok(unsafe { RowList::from_parts(&self.layout, rows, pins) })
     }
 
     /// Pins a page and the strings of its rows; returns the address of its first row.
-    fn pin_page(&self, index: usize, heaps: &mut Vec<Heap>) -> Result<*mut u8> {
+    fn pin_page(&self, index: usize, pins: &mut Vec<PinnedPage>, heaps: &mut Vec<PinnedPage>) -> Result<*mut u8> {
         let page = &*self.pages[index];
         let is_read_only = self.layout.extra_bytes() == 0;
         let pin =
             if is_read_only { self.manager.pin_unchanged(page.page())? } else { self.manager.pin(page.page())? };
         for part in page.parts() {
-            if let Some(heap) = part.pin_heap(&self.manager, &self.layout, page, &pin)? {
-                heaps.push(Arc::new(heap));
-            }
+            heaps.extend(part.pin_heap(&self.manager, &self.layout, page, &pin)?);
         }
         let base = pin.as_ptr();
-        heaps.push(Arc::new(pin));
+        pins.push(pin);
         Ok(base)
     }
 }

@@ -6,12 +6,15 @@ use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_vector::Vector;
 
-use crate::copy_rows::Rows;
+use crate::collection::release;
+use crate::copy_rows::Copied;
+use crate::held_pages::{HeldPages, as_heap};
 use crate::partition_order::{PartitionOrder, partitions_inside};
 use crate::place::{AppendScratch, Order, RowSource, append_to};
 use crate::radix::{SALT_SHIFT, page_partition};
+use crate::row_ptr::RowPtr;
 use crate::scatter::Columns;
-use crate::{RowCollection, RowLayout, RowPtr};
+use crate::{RowCollection, RowLayout, RowList, Rows};
 
 /// Rows in `2^bits` collections by [`partition_of`](crate::radix::partition_of) their hashes. A partition takes a page
 /// (two with long strings) as soon as it gets its first row.
@@ -20,6 +23,8 @@ pub struct PartitionedRows {
     /// Bits that say the partition, counted from the top of their range.
     bits: u32,
     partitions: Vec<RowCollection>,
+    /// The pins of the full pages of all partitions, if they are kept.
+    held: Option<Arc<HeldPages>>,
     scratch: Scratch,
 }
 
@@ -43,7 +48,7 @@ impl PartitionedRows {
         let partitions = partitions_inside(parent, parent_bits, bits)
             .map(|partition| RowCollection::new(manager, layout, Some(page_partition(partition, bits))))
             .collect();
-        Self { layout: layout.clone(), bits, partitions, scratch: Scratch::default() }
+        Self { layout: layout.clone(), bits, partitions, held: None, scratch: Scratch::default() }
     }
 
     /// Divides the rows of partition `partition` of `bits` bits by `more_bits` further ones. Its pages are destroyed on
@@ -58,7 +63,7 @@ impl PartitionedRows {
         let mut refined = Self::inside(manager, rows.layout(), partition, bits, bits + more_bits);
         let mut scan = rows.into_scan();
         while let Some(block) = scan.next_block()? {
-            refined.append_rows(block.pointers(), None)?;
+            refined.append_rows(block.rows(), None)?;
         }
         Ok(refined)
     }
@@ -89,17 +94,19 @@ impl PartitionedRows {
     }
 
     /// Appends the rows at the positions `rows` (all rows if `None`) of dense `columns`, each to its partition.
-    /// `hashes` has one hash for each row of `columns`. `pointers` gets the address of each new row behind what it
-    /// holds already, in the order of the input.
+    /// `hashes` has one hash for each row of `columns`. `appended` gets the new rows behind what it holds already, in the
+    /// order of the input.
     ///
-    /// If memory runs out, some of the rows may have been appended; the `pointers` of the others are null, and the
-    /// collections stay valid.
+    /// If memory runs out, some of the rows may have been appended; the collections stay valid.
+    ///
+    /// # Panics
+    /// As [`RowCollection::append`].
     pub fn append(
         &mut self,
         columns: &[Vector],
         rows: Option<&[u32]>,
         hashes: &[u64],
-        pointers: Option<&mut Vec<RowPtr>>,
+        appended: Option<&mut RowList>,
     ) -> Result<()> {
         let order = match rows {
             Some(rows) => Order::Rows(rows),
@@ -108,19 +115,19 @@ impl PartitionedRows {
         let layout = self.layout.clone();
         let source = Columns::new(&layout, columns, Some(hashes), order);
         let mut scratch = std::mem::take(&mut self.scratch);
-        let result = self.append_source(&source, order, hashes, &mut scratch, pointers);
+        let result = self.append_source(&source, order, hashes, &mut scratch, appended);
         self.scratch = scratch;
         result
     }
 
-    /// Appends copies of pinned rows of the same layout, with their extra areas, each to its partition.
-    pub fn append_rows(&mut self, rows: &[RowPtr], pointers: Option<&mut Vec<RowPtr>>) -> Result<()> {
-        let layout = self.layout.clone();
+    /// Appends copies of rows of the same layout, with their extra areas, each to its partition.
+    pub fn append_rows(&mut self, rows: Rows<'_>, appended: Option<&mut RowList>) -> Result<()> {
+        assert!(Arc::ptr_eq(&self.layout, rows.layout()), "rows of one layout");
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut hashes = std::mem::take(&mut scratch.hashes);
-        layout.hashes(rows, &mut hashes);
+        rows.hashes(&mut hashes);
         let order = Order::All { begin: 0, end: rows.len() };
-        let result = self.append_source(&Rows::new(&layout, rows), order, &hashes, &mut scratch, pointers);
+        let result = self.append_source(&Copied(rows), order, &hashes, &mut scratch, appended);
         scratch.hashes = hashes;
         self.scratch = scratch;
         result
@@ -132,22 +139,34 @@ impl PartitionedRows {
         order: Order<'_>,
         hashes: &[u64],
         scratch: &mut Scratch,
-        pointers: Option<&mut Vec<RowPtr>>,
+        appended: Option<&mut RowList>,
     ) -> Result<()> {
         scratch.order.sort(order, hashes, SALT_SHIFT - self.bits, self.partitions.len());
         let Scratch { append, order: sorted, .. } = scratch;
         let (by_partition, ends) = (Order::Rows(sorted.positions()), sorted.ends());
-        let Some(pointers) = pointers else {
+        let Some(list) = appended else {
             return append_to(&mut self.partitions, ends, source, by_partition, append, |_, _| {});
         };
-        let first = pointers.len();
-        pointers.resize(first + order.len(), RowPtr::new(std::ptr::null_mut()));
-        let pointers = &mut pointers[first..];
-        append_to(&mut self.partitions, ends, source, by_partition, append, |begin, rows| {
-            for (&place, &row) in sorted.places()[begin..].iter().zip(rows) {
-                pointers[place as usize] = row;
+        let held = self.held.as_ref().expect("rows are kept pinned for those who want to know them");
+        assert!(Arc::ptr_eq(list.all().layout(), &self.layout), "a list of rows of this layout");
+        // SAFETY: rows come back when all are written, without places that have none; the pages are held, or will be before
+        // they are let go.
+        let (list, pins) = unsafe { list.parts_mut() };
+        pins.add_common(&as_heap(held));
+        let mut rows = std::mem::take(list);
+        let first = rows.len();
+        rows.resize(first + order.len(), RowPtr::null());
+        let places = &mut rows[first..];
+        let result = append_to(&mut self.partitions, ends, source, by_partition, append, |begin, written| {
+            for (&place, &row) in sorted.places()[begin..].iter().zip(written) {
+                places[place as usize] = row;
             }
-        })
+        });
+        if result.is_err() {
+            rows.retain(|row| *row != RowPtr::null());
+        }
+        *list = rows;
+        result
     }
 
     /// Takes over the rows of `other`, which has the same layout and as many partitions. Its pages are unpinned.
@@ -165,17 +184,25 @@ impl PartitionedRows {
     }
 
     /// See [`RowCollection::keep_pinned`].
-    pub fn keep_pinned(&mut self, keep: bool) {
-        self.partitions.iter_mut().for_each(|partition| partition.keep_pinned(keep));
+    pub fn keep_pinned(&mut self) {
+        let held: Arc<HeldPages> = Arc::default();
+        self.partitions.iter_mut().for_each(|partition| partition.hold(held.clone()));
+        self.held = Some(held);
     }
 
     /// See [`RowCollection::release_pins`].
     pub fn release_pins(&mut self) {
-        self.partitions.iter_mut().for_each(RowCollection::release_pins);
+        // Our own reference mustn't look like that of a list.
+        if self.held.take().is_some() {
+            self.held = release(&mut self.partitions);
+        }
     }
 
     /// See [`RowCollection::close`].
     pub fn close(&mut self) {
         self.partitions.iter_mut().for_each(RowCollection::close);
+        if self.held.is_some() {
+            self.keep_pinned();
+        }
     }
 }

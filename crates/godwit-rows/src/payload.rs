@@ -8,14 +8,16 @@
 //!
 //! A better value is written in place if it needs no room in the heap: fixed width, up to 12 bytes, or not longer than
 //! the long string that it replaces. Other long strings are left to the operator, which makes a new row for the group.
-//! When all rows of a partition stay pinned until they are read, views are simply copied ([`RowLayout::merge_payload`]).
+//! When all rows of a partition stay pinned until they are read, views are simply copied ([`Rows::merge_payload`]).
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use godwit_vector::{Data, PhysicalType, StrView, Vector};
 
+use crate::row_ptr::RowPtr;
 use crate::scatter::words;
-use crate::{RowLayout, RowPtr};
+use crate::{RowLayout, Rows};
 
 /// Which value of a group a payload column holds. But for [`PayloadKind::First`], NULLs count only if there is nothing
 /// else.
@@ -89,58 +91,15 @@ impl RowLayout {
         }
     }
 
-    /// Puts value `i` of the dense `values` into `column` of `rows[i]` where it is better. Pushes to `left` the numbers of
-    /// those that need room for a long string.
-    ///
-    /// The pages of the rows and their strings were pinned since they were written, and nobody else uses them.
-    pub fn improve_payload(
-        &self,
-        column: usize,
-        kind: PayloadKind,
-        rows: &[RowPtr],
-        values: &Vector,
-        left: &mut Vec<u32>,
-    ) {
-        assert_eq!(rows.len(), values.len());
-        assert_eq!(self.columns()[column], values.physical());
-        let flat = values.to_flat();
-        match self.columns()[column] {
-            PhysicalType::Str => {
-                let views = flat.strings().views();
-                for (i, (&row, &view)) in rows.iter().zip(views).enumerate().filter(|(i, _)| values.is_valid(*i)) {
-                    if !self.improve_string(column, kind, row, view) {
-                        left.push(i as u32);
-                    }
-                }
-            }
-            physical => match physical.width_bytes() {
-                1 => self.fill_nulls(column, rows, values, words::<u8>(&flat)),
-                2 => self.fill_nulls(column, rows, values, words::<u16>(&flat)),
-                4 => self.fill_nulls(column, rows, values, words::<u32>(&flat)),
-                8 => self.fill_nulls(column, rows, values, words::<u64>(&flat)),
-                _ => self.fill_nulls(column, rows, values, words::<u128>(&flat)),
-            },
-        }
-    }
-
-    fn fill_nulls<T: Copy>(&self, column: usize, rows: &[RowPtr], values: &Vector, words: &[T]) {
-        let offset = self.column_offset(column);
-        for (i, &row) in rows.iter().enumerate() {
-            if !self.is_valid(row, column) && values.is_valid(i) {
-                // SAFETY: the row is pinned by the contract of row pointers, and the column lies inside it.
-                unsafe { row.write(offset, words[i]) };
-                self.set_valid(row, column);
-            }
-        }
-    }
-
     /// False if the string is better but needs room in the heap.
+    ///
+    /// # Safety
+    /// The row is a pinned one of this layout, which nobody else uses, and its strings are pinned. The new string is alive.
     #[inline(always)]
-    fn improve_string(&self, column: usize, kind: PayloadKind, row: RowPtr, view: StrView) -> bool {
+    unsafe fn improve_string(&self, column: usize, kind: PayloadKind, row: RowPtr, view: StrView) -> bool {
         let offset = self.column_offset(column);
-        // SAFETY: the row is pinned by the contract of row pointers, and the column holds a view.
-        let old = StrView::from_bits(unsafe { row.read::<u128>(offset) });
-        let is_valid = self.is_valid(row, column);
+        // SAFETY: the row is pinned, and the column holds a view.
+        let (old, is_valid) = unsafe { (StrView::from_bits(row.read::<u128>(offset)), self.is_valid(row, column)) };
         if is_valid && !kind.is_better(view, old) {
             return true;
         }
@@ -155,14 +114,70 @@ impl RowLayout {
             return false;
         };
         // SAFETY: as for the read; nobody else uses the row.
-        unsafe { row.write(offset, in_place.bits()) };
-        self.set_valid(row, column);
+        unsafe {
+            row.write(offset, in_place.bits());
+            self.set_valid(row, column);
+        }
         true
     }
 
-    /// Of the row numbers `left`, keeps the one with the best string for each row of `rows`, if it is better than the
+    /// # Safety
+    /// The row is a pinned one of this layout, which nobody else uses.
+    #[inline(always)]
+    unsafe fn set_valid(&self, row: RowPtr, column: usize) {
+        let (offset, bit) = self.validity_bit(column);
+        // SAFETY: the caller's promise; the byte lies inside the row.
+        unsafe { row.write(offset, row.read::<u8>(offset) | 1 << bit) };
+    }
+}
+
+impl Rows<'_> {
+    /// Puts value `i` of the dense `values` into `column` of row `i` where it is better. Pushes to `left` the numbers of
+    /// those that need room for a long string. Nobody else uses the rows (see the crate's documentation).
+    pub fn improve_payload(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
+        let (layout, rows) = (self.layout(), self.pointers());
+        assert_eq!(rows.len(), values.len());
+        assert_eq!(layout.columns()[column], values.physical());
+        let flat = values.to_flat();
+        match layout.columns()[column] {
+            PhysicalType::Str => {
+                let views = flat.strings().views();
+                for (i, (&row, &view)) in rows.iter().zip(views).enumerate().filter(|(i, _)| values.is_valid(*i)) {
+                    // SAFETY: the row and its strings are pinned, and the vector keeps its own alive.
+                    if !unsafe { layout.improve_string(column, kind, row, view) } {
+                        left.push(i as u32);
+                    }
+                }
+            }
+            physical => match physical.width_bytes() {
+                1 => self.fill_nulls(column, values, words::<u8>(&flat)),
+                2 => self.fill_nulls(column, values, words::<u16>(&flat)),
+                4 => self.fill_nulls(column, values, words::<u32>(&flat)),
+                8 => self.fill_nulls(column, values, words::<u64>(&flat)),
+                _ => self.fill_nulls(column, values, words::<u128>(&flat)),
+            },
+        }
+    }
+
+    fn fill_nulls<T: Copy>(self, column: usize, values: &Vector, words: &[T]) {
+        let layout = self.layout();
+        let offset = layout.column_offset(column);
+        for (i, &row) in self.pointers().iter().enumerate() {
+            // SAFETY: the row is pinned, nobody else uses it, and the column lies inside it.
+            unsafe {
+                if !layout.is_valid(row, column) && values.is_valid(i) {
+                    row.write(offset, words[i]);
+                    layout.set_valid(row, column);
+                }
+            }
+        }
+    }
+
+    /// Of the row numbers `left`, keeps the one with the best string for each of these rows, if it is better than the
     /// row's: others may have improved it meanwhile.
-    pub fn keep_best(&self, column: usize, kind: PayloadKind, rows: &[RowPtr], values: &Vector, left: &mut Vec<u32>) {
+    pub fn keep_best(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
+        let (layout, rows) = (self.layout(), self.pointers());
+        assert_eq!(layout.columns()[column], PhysicalType::Str);
         let flat = values.to_flat();
         let views = flat.strings().views();
         left.sort_by_key(|&i| rows[i as usize].address());
@@ -175,54 +190,50 @@ impl RowLayout {
         });
         left.retain(|&i| {
             let row = rows[i as usize];
-            // SAFETY: the row is pinned by the contract of row pointers, and the column holds a view.
-            let old = StrView::from_bits(unsafe { row.read::<u128>(self.column_offset(column)) });
-            !self.is_valid(row, column) || kind.is_better(views[i as usize], old)
+            // SAFETY: the row is pinned, and the column holds a view.
+            let (old, is_valid) = unsafe {
+                (StrView::from_bits(row.read::<u128>(layout.column_offset(column))), layout.is_valid(row, column))
+            };
+            !is_valid || kind.is_better(views[i as usize], old)
         });
     }
 
-    /// Takes over the values of `sources[i]` into `targets[i]` where they are better. Strings stay where they are: the
-    /// pages of the sources and their strings stay pinned until the targets have been read for the last time.
-    pub fn merge_payload(&self, column: usize, kind: PayloadKind, targets: &[RowPtr], sources: &[RowPtr]) {
+    /// Takes over the values of the same places in `sources`, other rows of the same layout, where they are better. Nobody
+    /// else uses these rows. Strings stay where they are: pins of the sources are held until these rows have been read for
+    /// the last time (see the crate's documentation).
+    pub fn merge_payload(self, column: usize, kind: PayloadKind, sources: Rows<'_>) {
+        let layout = self.layout();
+        assert!(Arc::ptr_eq(layout, sources.layout()) && self.len() == sources.len(), "rows of one layout");
         if kind == PayloadKind::First {
             return;
         }
-        let (offset, physical) = (self.column_offset(column), self.columns()[column]);
-        for (&target, &source) in targets.iter().zip(sources) {
-            if !self.is_valid(source, column) {
-                continue;
-            }
-            if self.is_valid(target, column) {
-                if kind == PayloadKind::Any {
-                    continue;
-                }
-                // SAFETY: both rows are pinned by the contract of row pointers, and only strings have other kinds.
-                let view = |row: RowPtr| StrView::from_bits(unsafe { row.read::<u128>(offset) });
-                if !kind.is_better(view(source), view(target)) {
-                    continue;
-                }
-            }
+        let (offset, physical) = (layout.column_offset(column), layout.columns()[column]);
+        assert!(physical == PhysicalType::Str || kind == PayloadKind::Any, "only strings have an order here");
+        for (&target, &source) in self.pointers().iter().zip(sources.pointers()) {
             // SAFETY: both rows are pinned, of this layout, and different; nobody else uses the target.
             unsafe {
+                if !layout.is_valid(source, column) {
+                    continue;
+                }
+                if layout.is_valid(target, column) {
+                    if kind == PayloadKind::Any {
+                        continue;
+                    }
+                    let view = |row: RowPtr| StrView::from_bits(row.read::<u128>(offset));
+                    if !kind.is_better(view(source), view(target)) {
+                        continue;
+                    }
+                }
                 let (from, to) = (source.as_ptr().add(offset), target.as_ptr().add(offset));
-                std::ptr::copy_nonoverlapping(from, to, physical.width_bytes());
+                std::ptr::copy(from, to, physical.width_bytes());
+                layout.set_valid(target, column);
             }
-            self.set_valid(target, column);
         }
-    }
-
-    #[inline(always)]
-    fn set_valid(&self, row: RowPtr, column: usize) {
-        let (offset, bit) = self.validity_bit(column);
-        // SAFETY: the row is pinned by the contract of row pointers, nobody else uses it, and the byte lies inside it.
-        unsafe { row.write(offset, row.read::<u8>(offset) | 1 << bit) };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use godwit_vector::{Bitmap, Dictionary, Flat, StrColumn};
     use proptest::prelude::*;
 

@@ -1,46 +1,57 @@
-//! All rows of a collection, pinned for random access.
+//! All rows of some collections, pinned for random access.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_memory::{BufferManager, PinnedPage};
+use godwit_memory::PinnedPage;
 use godwit_vector::Heaps;
 
 use crate::page_walk::{PageOfRows, read_ahead};
+use crate::row_list::Pins;
+use crate::row_ptr::RowPtr;
 use crate::segment::RowPage;
-use crate::{RowLayout, RowPtr};
+use crate::{RowCollection, RowLayout, RowList};
 
-/// All rows of a collection, pinned for random access. Clones share the pins.
+/// All rows of some collections of one layout, pinned for random access. Clones share the pins.
 #[derive(Clone)]
 pub struct PinnedRows(Arc<Inner>);
 
 struct Inner {
+    layout: Arc<RowLayout>,
     /// Number of the first row of each page, and the number of all rows at the end.
     starts: Vec<usize>,
-    pages: Vec<PinnedPage>,
-    row_bytes: usize,
-    heaps: Heaps,
+    /// First byte of each page.
+    bases: Vec<RowPtr>,
+    pages: Vec<Arc<RowPage>>,
+    pins: Pins,
 }
 
 impl PinnedRows {
-    pub(crate) fn new(manager: &BufferManager, layout: &RowLayout, pages: &[Arc<RowPage>]) -> Result<Self> {
-        let mut starts = Vec::with_capacity(pages.len() + 1);
-        let mut pins = Vec::with_capacity(pages.len());
-        let mut heaps: Vec<PinnedPage> = Vec::new();
+    /// Pins the rows of all of these collections, whose layout this is.
+    pub fn of<'a>(layout: &Arc<RowLayout>, collections: impl IntoIterator<Item = &'a RowCollection>) -> Result<Self> {
+        let (mut starts, mut bases, mut all_pages) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut pins, mut heaps): (Vec<PinnedPage>, Vec<PinnedPage>) = Default::default();
         let mut rows = 0;
-        for (index, page) in pages.iter().enumerate() {
-            read_ahead(manager, &pages[index + 1..], index == 0);
-            let pin = manager.pin(page.page())?;
-            for part in page.parts() {
-                heaps.extend(part.pin_heap(manager, layout, page, &pin)?);
+        for collection in collections {
+            assert!(Arc::ptr_eq(layout, collection.layout()), "collections of one layout");
+            let (manager, pages) = (collection.manager(), collection.pages());
+            for (index, page) in pages.iter().enumerate() {
+                read_ahead(manager, &pages[index + 1..], index == 0);
+                let pin = manager.pin(page.page())?;
+                for part in page.parts() {
+                    heaps.extend(part.pin_heap(manager, layout, page, &pin)?);
+                }
+                starts.push(rows);
+                rows += page.rows();
+                bases.push(RowPtr::new(pin.as_ptr()));
+                pins.push(pin);
             }
-            starts.push(rows);
-            rows += page.rows();
-            pins.push(pin);
+            all_pages.extend_from_slice(pages);
         }
         starts.push(rows);
-        Ok(Self(Arc::new(Inner { starts, pages: pins, row_bytes: layout.row_bytes(), heaps: heaps_of(heaps) })))
+        let pins = Pins::new(Arc::new(pins), heaps_of(heaps));
+        Ok(Self(Arc::new(Inner { layout: layout.clone(), starts, bases, pages: all_pages, pins })))
     }
 
     /// Number of rows.
@@ -48,25 +59,45 @@ impl PinnedRows {
         *self.0.starts.last().expect("there is an end")
     }
 
-    /// Appends the addresses of the rows with these numbers, which count in the order of appending.
-    pub fn pointers(&self, range: Range<usize>, pointers: &mut Vec<RowPtr>) {
-        let Inner { starts, pages, row_bytes, .. } = &*self.0;
+    /// Appends the rows with these numbers, which count in the order of appending, collection by collection.
+    pub fn list(&self, range: Range<usize>, list: &mut RowList) {
+        assert!(list.all().layout().reads(&self.0.layout), "rows of another layout");
+        // SAFETY: the pages are pinned, with their strings, and the rows are of the layout of the list.
+        let (rows, pins) = unsafe { list.parts_mut() };
+        pins.add(&self.0.pins);
+        self.pointers(range, rows);
+    }
+
+    /// Appends the addresses of rows, valid as long as these pins.
+    pub(crate) fn pointers(&self, range: Range<usize>, pointers: &mut Vec<RowPtr>) {
+        let Inner { layout, starts, bases, .. } = &*self.0;
         assert!(range.end <= self.rows(), "rows {range:?} of {}", self.rows());
+        let row_bytes = layout.row_bytes();
         pointers.reserve(range.len());
         let mut at = range.start;
         let mut page = starts.partition_point(|&start| start <= at).saturating_sub(1);
         while at < range.end {
             let end = range.end.min(starts[page + 1]);
-            let base = pages[page].as_ptr();
+            let base = bases[page].as_ptr();
             pointers.extend((at..end).map(|row| RowPtr::new(base.wrapping_add((row - starts[page]) * row_bytes))));
             at = at.max(end);
             page += 1;
         }
     }
 
-    /// Keeps the long strings of all rows alive.
-    pub fn heaps(&self) -> &Heaps {
-        &self.0.heaps
+    /// The pages, each once.
+    pub(crate) fn pages(&self) -> &[Arc<RowPage>] {
+        &self.0.pages
+    }
+
+    /// The pins of the strings.
+    pub(crate) fn strings(&self) -> Heaps {
+        self.0.pins.strings()
+    }
+
+    /// The layout of the rows.
+    pub fn layout(&self) -> &Arc<RowLayout> {
+        &self.0.layout
     }
 }
 

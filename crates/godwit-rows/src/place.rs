@@ -5,8 +5,9 @@ use std::ops::Range;
 use godwit_common::Result;
 use godwit_memory::{PAGE_BYTES, PinnedPage};
 
+use crate::RowLayout;
 use crate::collection::RowCollection;
-use crate::{RowLayout, RowPtr};
+use crate::row_ptr::RowPtr;
 
 /// Rows are written as soon as this many bytes of full pages wait for it, because they stay pinned until then: 4 MiB,
 /// many pages of ordinary rows, and few enough that a chunk of long strings doesn't exhaust the memory.
@@ -87,8 +88,11 @@ pub(crate) trait RowSource {
     fn heap_bytes(&self, order: Order<'_>, bytes: &mut [u64]);
 
     /// Writes the rows of `order` to `rows`, and their long strings to where `heap` says (empty if there are none);
-    /// leaves the ends of the strings there. All of it was placed for this write alone.
-    fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]);
+    /// leaves the ends of the strings there.
+    ///
+    /// # Safety
+    /// The rows, of this layout, and the room for their strings are on pinned pages, and were placed for this write alone.
+    unsafe fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]);
 }
 
 /// Buffers of [`append_to`].
@@ -128,7 +132,8 @@ pub(crate) fn append_to(
         for rows in placed.rows.chunks(block_rows) {
             let block;
             (block, heap) = heap.split_at_mut(rows.len().min(heap.len()));
-            source.write(&layout, order.slice(at..at + rows.len()), rows, block);
+            // SAFETY: the collections placed them since the last flush; their pages are open, held, or wait to be unpinned.
+            unsafe { source.write(&layout, order.slice(at..at + rows.len()), rows, block) };
             at += rows.len();
         }
         written(begin, &placed.rows);

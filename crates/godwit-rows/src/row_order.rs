@@ -1,11 +1,12 @@
 //! The order of rows by some of their columns, for rows that lie in pages.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use godwit_vector::{PhysicalType, StrView};
 
-use crate::row_ptr::prefetch;
-use crate::{RowLayout, RowPtr};
+use crate::row_ptr::{RowPtr, prefetch};
+use crate::{RowLayout, Rows};
 
 /// One column of an order.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,7 @@ pub struct RowOrderKey {
 /// NaN is above all other floats, −0 equals 0, and strings are ordered by bytes.
 #[derive(Debug)]
 pub struct RowOrder {
+    layout: Arc<RowLayout>,
     keys: Vec<Key>,
 }
 
@@ -38,7 +40,7 @@ struct Key {
 
 impl RowOrder {
     /// The order of rows of `layout` by `keys`, most significant first.
-    pub fn new(layout: &RowLayout, keys: Vec<RowOrderKey>) -> Self {
+    pub fn new(layout: &Arc<RowLayout>, keys: Vec<RowOrderKey>) -> Self {
         let keys = keys.into_iter().map(|key| Key {
             physical: layout.columns()[key.column],
             offset: layout.column_offset(key.column),
@@ -46,7 +48,7 @@ impl RowOrder {
             descending: key.descending,
             nulls_first: key.nulls_first,
         });
-        Self { keys: keys.collect() }
+        Self { layout: layout.clone(), keys: keys.collect() }
     }
 
     /// Is the largest value of a key first?
@@ -54,48 +56,82 @@ impl RowOrder {
         self.keys[key].descending
     }
 
-    /// Shows the string of a key, of a row that is pinned and isn't NULL there.
+    /// The order of the rows at these positions.
+    pub fn compare_rows(&self, a: Rows<'_>, a_position: usize, b: Rows<'_>, b_position: usize) -> Ordering {
+        self.check(a.layout());
+        self.check(b.layout());
+        // SAFETY: both rows are pinned, and of the layout of the order.
+        unsafe { self.compare(a.pointers()[a_position], b.pointers()[b_position]) }
+    }
+
+    /// # Panics
+    /// If rows of this layout have another order: a bug in the plan.
     #[inline(always)]
-    pub fn read_string<R>(&self, key: usize, row: RowPtr, read: impl FnOnce(&[u8]) -> R) -> R {
-        let view = self.view(key, row);
-        // SAFETY: views of pinned rows are inline or point into pinned heap pages.
+    pub(crate) fn check(&self, layout: &Arc<RowLayout>) {
+        assert!(Arc::ptr_eq(&self.layout, layout), "rows of another layout");
+    }
+
+    /// Shows the string of a key, of a row that isn't NULL there.
+    ///
+    /// # Safety
+    /// The row is a pinned one of the layout, and so is its string.
+    #[inline(always)]
+    pub(crate) unsafe fn read_string<R>(&self, key: usize, row: RowPtr, read: impl FnOnce(&[u8]) -> R) -> R {
+        // SAFETY: the caller's promise; views are inline or point to their strings, and that of a NULL is empty.
+        let view = unsafe { self.view(key, row) };
+        // SAFETY: as above.
         read(unsafe { view.as_bytes() })
     }
 
     /// Asks for the memory that [`Self::read_string`] reads first.
     #[inline(always)]
-    pub fn prefetch_view(&self, key: usize, row: RowPtr) {
+    pub(crate) fn prefetch_view(&self, key: usize, row: RowPtr) {
         row.prefetch(self.keys[key].offset);
     }
 
     /// Asks for the memory that [`Self::read_string`] reads then; reads what [`Self::prefetch_view`] has asked for.
+    ///
+    /// # Safety
+    /// The row is a pinned one of the layout.
     #[inline(always)]
-    pub fn prefetch_string(&self, key: usize, row: RowPtr) {
-        let view = self.view(key, row);
+    pub(crate) unsafe fn prefetch_string(&self, key: usize, row: RowPtr) {
+        // SAFETY: the caller's promise.
+        let view = unsafe { self.view(key, row) };
         if !view.is_inline() {
             prefetch(view.pointer());
         }
     }
 
+    /// # Safety
+    /// The row is a pinned one of the layout.
     #[inline(always)]
-    fn view(&self, key: usize, row: RowPtr) -> StrView {
+    unsafe fn view(&self, key: usize, row: RowPtr) -> StrView {
         let key = &self.keys[key];
         assert_eq!(key.physical, PhysicalType::Str, "only strings have views");
-        // SAFETY: the row is pinned by the contract of row pointers and has a view at this offset.
+        // SAFETY: the caller's promise; the row has a view at this offset.
         unsafe { StrView::from_bits(row.read::<u128>(key.offset)) }
     }
 
-    /// The order of two rows, both pinned.
-    pub fn compare(&self, a: RowPtr, b: RowPtr) -> Ordering {
-        self.keys.iter().map(|key| key.compare(a, b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    /// The order of two rows.
+    ///
+    /// # Safety
+    /// Both are pinned ones of the layout, and so are their strings.
+    pub(crate) unsafe fn compare(&self, a: RowPtr, b: RowPtr) -> Ordering {
+        // SAFETY: the caller's promise.
+        self.keys.iter().map(|key| unsafe { key.compare(a, b) }).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 }
 
 impl Key {
-    fn compare(&self, a: RowPtr, b: RowPtr) -> Ordering {
-        match (self.is_valid(a), self.is_valid(b)) {
-            (true, true) if self.descending => self.compare_values(b, a),
-            (true, true) => self.compare_values(a, b),
+    /// # Safety
+    /// Both rows are pinned ones of the layout, and so are their strings: for the other functions, too.
+    unsafe fn compare(&self, a: RowPtr, b: RowPtr) -> Ordering {
+        // SAFETY: the caller's promise.
+        match unsafe { (self.is_valid(a), self.is_valid(b)) } {
+            // SAFETY: see above.
+            (true, true) if self.descending => unsafe { self.compare_values(b, a) },
+            // SAFETY: see above.
+            (true, true) => unsafe { self.compare_values(a, b) },
             (false, false) => Ordering::Equal,
             (a_is_valid, _) => {
                 if a_is_valid == self.nulls_first {
@@ -107,16 +143,20 @@ impl Key {
         }
     }
 
-    fn is_valid(&self, row: RowPtr) -> bool {
+    /// # Safety
+    /// See [`Self::compare`].
+    unsafe fn is_valid(&self, row: RowPtr) -> bool {
         let (offset, bit) = self.validity;
-        // SAFETY: the row is pinned by the contract of row pointers, and the offset lies inside it.
+        // SAFETY: the caller's promise; the offset lies inside the row.
         unsafe { row.read::<u8>(offset) >> bit & 1 == 1 }
     }
 
-    fn compare_values(&self, a: RowPtr, b: RowPtr) -> Ordering {
+    /// # Safety
+    /// See [`Self::compare`].
+    unsafe fn compare_values(&self, a: RowPtr, b: RowPtr) -> Ordering {
         macro_rules! values {
             ($t:ty) => {
-                // SAFETY: the rows are pinned by the contract of row pointers and hold a value of this type there.
+                // SAFETY: the caller's promise; the rows hold a value of this type there.
                 unsafe { (a.read::<$t>(self.offset), b.read::<$t>(self.offset)) }
             };
         }
@@ -146,7 +186,7 @@ impl Key {
             PhysicalType::F64 => floats!(f64),
             PhysicalType::Str => {
                 let (a, b) = values!(u128);
-                // SAFETY: views of pinned rows are inline or point into pinned heap pages.
+                // SAFETY: the caller's promise.
                 unsafe { StrView::from_bits(a).compare(&StrView::from_bits(b)) }
             }
             PhysicalType::Nested => unreachable!("a layout has no nested columns"),

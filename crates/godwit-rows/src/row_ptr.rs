@@ -1,14 +1,14 @@
-//! The address of a row, and how rows are read and written through it.
+//! The address of a row, and how rows are read and written through it. It never leaves the crate: what does is a list
+//! that holds the pins of its rows ([`RowList`](crate::RowList)).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-/// The address of a row in a pinned page. See the crate's documentation for how long it is valid.
+/// The address of a row. It says nothing about whether the row is still there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct RowPtr(*mut u8);
+pub(crate) struct RowPtr(*mut u8);
 
-// SAFETY: a row pointer is only an address. Reads and writes through it follow the contract in the crate's
-// documentation: rows are written by one thread, or through the atomic accessors.
+// SAFETY: a row pointer is only an address; reads and writes through it are unsafe, and answer for races.
 unsafe impl Send for RowPtr {}
 // SAFETY: as above.
 unsafe impl Sync for RowPtr {}
@@ -19,9 +19,14 @@ impl RowPtr {
         RowPtr(address)
     }
 
+    /// The address of no row.
+    pub(crate) fn null() -> Self {
+        RowPtr(std::ptr::null_mut())
+    }
+
     /// The address: 48 bits on all supported processors, for packing into table entries.
     #[inline(always)]
-    pub fn address(self) -> u64 {
+    pub(crate) fn address(self) -> u64 {
         self.0 as u64
     }
 
@@ -51,39 +56,22 @@ impl RowPtr {
         unsafe { self.0.add(offset).cast::<T>().write_unaligned(value) }
     }
 
+    /// The 64-bit field at `offset`, for several threads at once.
+    ///
+    /// # Safety
+    /// The row is pinned as long as the field is borrowed, the field is an aligned word of the extra area, and whoever
+    /// else accesses it meanwhile does so through this function.
     #[inline(always)]
-    fn atomic_u64(&self, offset: usize) -> &AtomicU64 {
+    pub(crate) unsafe fn atomic_u64<'a>(self, offset: usize) -> &'a AtomicU64 {
         let address = self.0.wrapping_add(offset).cast::<u64>();
         debug_assert!(address.is_aligned());
-        // SAFETY: the row is pinned by the contract of row pointers, and the field is aligned.
+        // SAFETY: the caller's promise.
         unsafe { AtomicU64::from_ptr(address) }
     }
 
-    /// The 64-bit field at `offset`, a multiple of 8 in the extra area or the hash; a relaxed atomic load.
+    /// Asks the processor to load the cache line at `offset`. Any address will do.
     #[inline(always)]
-    pub fn load_u64(self, offset: usize) -> u64 {
-        self.atomic_u64(offset).load(Ordering::Relaxed)
-    }
-
-    /// Sets the 64-bit field at `offset`, a multiple of 8 in the extra area; a relaxed atomic store.
-    #[inline(always)]
-    pub fn store_u64(self, offset: usize, value: u64) {
-        self.atomic_u64(offset).store(value, Ordering::Relaxed);
-    }
-
-    /// Raises the 64-bit field at `offset`, a multiple of 8 in the extra area, to `value` if it is lower. Called in
-    /// parallel; reading first keeps the line shared when little is new.
-    #[inline(always)]
-    pub(crate) fn raise_u64(self, offset: usize, value: u64) {
-        let field = self.atomic_u64(offset);
-        if field.load(Ordering::Relaxed) < value {
-            field.fetch_max(value, Ordering::Relaxed);
-        }
-    }
-
-    /// Asks the processor to load the cache line at `offset`.
-    #[inline(always)]
-    pub fn prefetch(self, offset: usize) {
+    pub(crate) fn prefetch(self, offset: usize) {
         prefetch(self.0.wrapping_add(offset));
     }
 }

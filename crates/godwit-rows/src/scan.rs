@@ -4,13 +4,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_memory::{BufferManager, PinnedPage};
-use godwit_vector::{CHUNK_ROWS, Heaps};
+use godwit_memory::BufferManager;
+use godwit_vector::CHUNK_ROWS;
 
 use crate::page_walk::{PageOfRows, PageWalk};
 use crate::pinned::heaps_of;
+use crate::row_list::Pins;
+use crate::row_ptr::RowPtr;
 use crate::segment::RowPage;
-use crate::{RowLayout, RowPtr};
+use crate::{RowLayout, RowList, Rows};
 
 /// Most bytes of heap pages that a block pins, unless the strings of a single part take more: 1 MiB. With rows of up to
 /// 400 bytes of long strings, blocks are still full.
@@ -18,23 +20,22 @@ const BLOCK_HEAP_BYTES_MAX: usize = 1024 * 1024;
 
 /// Up to [`CHUNK_ROWS`] rows of one page, pinned. Clones share the pins.
 #[derive(Clone)]
-pub struct RowBlock(Arc<Block>);
-
-struct Block {
-    pointers: Vec<RowPtr>,
-    heaps: Heaps,
-    _page: PinnedPage,
-}
+pub struct RowBlock(Arc<RowList>);
 
 impl RowBlock {
-    /// The addresses of the rows.
-    pub fn pointers(&self) -> &[RowPtr] {
-        &self.0.pointers
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
-    /// Keeps the long strings of the rows alive.
-    pub fn heaps(&self) -> &Heaps {
-        &self.0.heaps
+    /// Never: blocks have at least one row.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> Rows<'_> {
+        self.0.all()
     }
 }
 
@@ -84,7 +85,7 @@ impl RowScan {
 }
 
 impl Cursor {
-    fn next_block(&mut self, manager: &BufferManager, layout: &RowLayout) -> Result<RowBlock> {
+    fn next_block(&mut self, manager: &BufferManager, layout: &Arc<RowLayout>) -> Result<RowBlock> {
         let page = &*self.page;
         let pin =
             if layout.extra_bytes() == 0 { manager.pin_unchanged(page.page())? } else { manager.pin(page.page())? };
@@ -98,7 +99,9 @@ impl Cursor {
         self.row = rows.end;
         // The last part may go on in the next block.
         self.part = if page.parts()[parts.end - 1].rows.end > rows.end { parts.end - 1 } else { parts.end };
-        Ok(RowBlock(Arc::new(Block { pointers, heaps: heaps_of(heaps), _page: pin })))
+        let pins = Pins::new(Arc::new(pin), heaps_of(heaps));
+        // SAFETY: these are rows of the page, which is pinned, and of the parts whose strings are.
+        Ok(RowBlock(Arc::new(unsafe { RowList::from_parts(layout, pointers, pins) })))
     }
 
     /// The rows of the next block, and the parts that they belong to.

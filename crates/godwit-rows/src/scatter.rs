@@ -2,8 +2,9 @@
 
 use godwit_vector::{Bitmap, Data, Flat, PhysicalType, StrView, Vector, match_flat};
 
+use crate::RowLayout;
 use crate::place::{Order, RowSource};
-use crate::{RowLayout, RowPtr};
+use crate::row_ptr::RowPtr;
 
 /// Dense columns of one length, and one hash for each of their rows if the layout keeps hashes.
 pub(crate) struct Columns<'a> {
@@ -39,7 +40,7 @@ impl RowSource for Columns<'_> {
         }
     }
 
-    fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
+    unsafe fn write(&self, layout: &RowLayout, order: Order<'_>, rows: &[RowPtr], heap: &mut [RowPtr]) {
         assert_eq!(order.len(), rows.len());
         for (column, vector) in self.columns.iter().enumerate() {
             let offset = layout.column_offset(column);

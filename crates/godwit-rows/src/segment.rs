@@ -8,14 +8,16 @@
 
 use std::iter;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::Result;
 use godwit_memory::{BufferManager, PAGE_BYTES, Page, PinnedPage};
 use godwit_vector::StrView;
 use parking_lot::Mutex;
 
+use crate::RowLayout;
 use crate::page_walk::PageOfRows;
-use crate::{RowLayout, RowPtr};
+use crate::row_ptr::RowPtr;
 
 /// Rows of one page whose long strings lie on one heap page (or that have none).
 pub(crate) struct Part {
@@ -32,11 +34,13 @@ pub(crate) struct RowPage {
     parts: Vec<Part>,
     /// Size of the heap pages that were begun while this page was filled: each is counted once in a collection.
     heap_bytes: usize,
+    /// The rows are linked by a join table.
+    is_linked: AtomicBool,
 }
 
 impl RowPage {
     pub(crate) fn new(page: Page) -> Self {
-        Self { page, rows: 0, parts: Vec::new(), heap_bytes: 0 }
+        Self { page, rows: 0, parts: Vec::new(), heap_bytes: 0, is_linked: AtomicBool::new(false) }
     }
 
     pub(crate) fn page(&self) -> &Page {
@@ -50,6 +54,15 @@ impl RowPage {
     /// Memory of the page and of the heap pages that count for it.
     pub(crate) fn bytes(&self) -> u64 {
         (PAGE_BYTES + self.heap_bytes) as u64
+    }
+
+    /// Takes the links of the rows for one table; false if another has them.
+    pub(crate) fn take_links(&self) -> bool {
+        !self.is_linked.swap(true, Ordering::Acquire)
+    }
+
+    pub(crate) fn give_links_back(&self) {
+        self.is_linked.store(false, Ordering::Release);
     }
 
     pub(crate) fn add_heap_bytes(&mut self, bytes: usize) {

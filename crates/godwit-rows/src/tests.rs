@@ -8,11 +8,11 @@ use std::thread;
 use godwit_common::ErrorKind;
 use godwit_memory::{BufferConfig, BufferManager, PAGE_BYTES};
 use godwit_vector::kernels::hash::hash_vectors;
-use godwit_vector::{Bitmap, Data, Dictionary, Flat, Heaps, PhysicalType, StrColumn, Vector, match_flat};
+use godwit_vector::{Bitmap, Data, Dictionary, Flat, PhysicalType, StrColumn, Vector, match_flat};
 use proptest::prelude::*;
 
 use crate::radix::partition_of;
-use crate::{PartitionedRows, RowCollection, RowLayout, RowLayoutOptions, RowPtr, RowScan};
+use crate::{PartitionedRows, RowCollection, RowLayout, RowLayoutOptions, RowList, RowScan, Rows};
 
 const TYPES: [PhysicalType; 13] = [
     PhysicalType::Bool,
@@ -191,8 +191,8 @@ impl Model {
     }
 
     /// Checks rows, of which each may come once between two calls of [`Model::finish`].
-    fn check(&mut self, layout: &RowLayout, rows: &[RowPtr], heaps: &Heaps) {
-        let columns: Vec<Vector> = (0..self.types.len()).map(|column| layout.gather(rows, column, heaps)).collect();
+    fn check(&mut self, rows: Rows<'_>) {
+        let columns: Vec<Vector> = (0..self.types.len()).map(|column| rows.gather(column)).collect();
         self.check_columns(&columns);
     }
 
@@ -208,11 +208,11 @@ impl Model {
         }
     }
 
-    fn check_scan(&mut self, layout: &RowLayout, mut scan: RowScan) {
+    fn check_scan(&mut self, mut scan: RowScan) {
         while let Some(block) = scan.next_block().unwrap() {
-            assert!(!block.pointers().is_empty() && block.pointers().len() <= godwit_vector::CHUNK_ROWS);
+            assert!(!block.is_empty() && block.len() <= godwit_vector::CHUNK_ROWS);
             // Strings outlive the pin of their rows.
-            self.check(layout, block.pointers(), block.heaps());
+            self.check(block.rows());
         }
     }
 
@@ -253,16 +253,20 @@ proptest! {
         let layout = model.layout(hash, extra);
         let mut rows = RowCollection::new(&manager, &layout, None);
         let mut checked_while_shared = None;
+        // Stays in place, whatever becomes of the collection.
+        let mut listed = RowList::new(&layout);
         for _ in 0..12 {
             // Into the collection itself, or into one that it absorbs.
             let mut other = random.one_in(3).then(|| RowCollection::new(&manager, &layout, Some(3)));
             for _ in 0..2 {
                 let (vectors, positions, hashes) = model.batch(&mut random, true);
-                let mut pointers = Vec::new();
                 let target = other.as_mut().unwrap_or(&mut rows);
-                target.keep_pinned(random.one_in(2));
-                target.append(&vectors, positions.as_deref(), hash.then_some(&hashes), Some(&mut pointers)).unwrap();
-                prop_assert_eq!(pointers.len(), positions.as_ref().map_or(vectors[0].len(), Vec::len));
+                if random.one_in(2) {
+                    target.keep_pinned();
+                    target.append(&vectors, positions.as_deref(), hash.then_some(&hashes), Some(&mut listed)).unwrap();
+                } else {
+                    target.append(&vectors, positions.as_deref(), hash.then_some(&hashes), None).unwrap();
+                }
                 if random.one_in(2) {
                     target.release_pins();
                 }
@@ -273,16 +277,17 @@ proptest! {
             prop_assert_eq!(rows.rows(), model.rows.len() as u64);
             match random.below(6) {
                 0 => {
-                    model.check_scan(&layout, rows.scan());
+                    model.check_scan(rows.scan());
                     model.finish();
                 }
                 1 => {
                     let pinned = rows.pin().unwrap();
-                    let mut pointers = Vec::new();
+                    let mut list = RowList::new(&layout);
                     let middle = random.below(pinned.rows() as u64 + 1) as usize;
-                    pinned.pointers(middle..pinned.rows(), &mut pointers);
-                    pinned.pointers(0..middle, &mut pointers);
-                    model.check(&layout, &pointers, pinned.heaps());
+                    pinned.list(middle..pinned.rows(), &mut list);
+                    pinned.list(0..middle, &mut list);
+                    drop(pinned);
+                    model.check(list.all());
                     model.finish();
                 }
                 2 => rows.close(),
@@ -292,14 +297,19 @@ proptest! {
             }
         }
         rows.close();
+        for begin in (0..listed.len()).step_by(2048) {
+            model.check(listed.slice(begin..listed.len().min(begin + 2048)));
+        }
+        model.seen.clear();
+        listed.clear();
         if let Some((scan, len)) = checked_while_shared {
             let later = model.rows.split_off(len);
-            model.check_scan(&layout, scan);
+            model.check_scan(scan);
             model.finish();
             model.rows.extend(later);
         }
         for part in 0..3 {
-            model.check_scan(&layout, rows.scan_part(part, 3));
+            model.check_scan(rows.scan_part(part, 3));
         }
         model.finish();
         prop_assert!(manager.statistics().spilled_bytes_total >= rows.bytes() / 2);
@@ -310,10 +320,10 @@ proptest! {
         for piece in pieces {
             let mut scan = piece.into_scan();
             while let Some(block) = scan.next_block().unwrap() {
-                copy.append_rows(block.pointers(), None).unwrap();
+                copy.append_rows(block.rows(), None).unwrap();
             }
         }
-        model.check_scan(&layout, copy.into_scan());
+        model.check_scan(copy.into_scan());
         model.finish();
         assert_empty(&manager);
     }
@@ -328,18 +338,23 @@ proptest! {
         let mut all = PartitionedRows::new(&manager, &layout, bits);
         for _ in 0..3 {
             let mut rows = PartitionedRows::new(&manager, &layout, bits);
-            rows.keep_pinned(true);
+            rows.keep_pinned();
             for _ in 0..3 {
                 let (vectors, positions, hashes) = model.batch(&mut random, random_long(seed));
-                let mut pointers = Vec::new();
-                rows.append(&vectors, positions.as_deref(), &hashes, Some(&mut pointers)).unwrap();
+                let mut list = RowList::new(&layout);
+                rows.append(&vectors, positions.as_deref(), &hashes, Some(&mut list)).unwrap();
                 let positions = positions.unwrap_or_else(|| (0..vectors[0].len() as u32).collect());
                 let mut stored = Vec::new();
-                layout.hashes(&pointers, &mut stored);
+                list.all().hashes(&mut stored);
                 let expected: Vec<u64> = positions.iter().map(|&position| hashes[position as usize]).collect();
-                prop_assert!(stored == expected, "pointers come in the order of the input");
-                prop_assert!(pointers.iter().all(|row| row.load_u64(extra) == 0));
-                pointers.iter().zip(&stored).for_each(|(row, hash)| row.store_u64(extra, !hash));
+                prop_assert!(stored == expected, "rows come in the order of the input");
+                for (row, hash) in list.all().pointers().iter().zip(&stored) {
+                    // SAFETY: the list keeps the rows pinned, and nobody else uses them.
+                    unsafe {
+                        prop_assert_eq!(row.read::<u64>(extra), 0);
+                        row.write(extra, !hash);
+                    }
+                }
             }
             rows.release_pins();
             all.combine(rows);
@@ -351,12 +366,14 @@ proptest! {
             for (fine, rows) in refined.into_partitions().into_iter().enumerate() {
                 let mut scan = rows.into_scan();
                 while let Some(block) = scan.next_block().unwrap() {
-                    for row in block.pointers() {
-                        let hash = row.load_u64(layout.hash_offset());
+                    for row in block.rows().pointers() {
+                        // SAFETY: the block keeps the rows pinned, and nobody else uses them.
+                        let (hash, kept) =
+                            unsafe { (row.read::<u64>(layout.hash_offset()), row.read::<u64>(extra)) };
                         prop_assert_eq!(partition_of(hash, bits + more_bits), (partition << more_bits) + fine);
-                        prop_assert_eq!(row.load_u64(extra), !hash);
+                        prop_assert_eq!(kept, !hash);
                     }
-                    model.check(&layout, block.pointers(), block.heaps());
+                    model.check(block.rows());
                 }
             }
         }
@@ -384,9 +401,8 @@ proptest! {
         let everything: Vec<u32> = (0..len as u32).collect();
         let mut rows = RowCollection::new(&manager, &layout, None);
         rows.append(&stored, Some(&everything), None, None).unwrap();
-        let pinned = rows.pin().unwrap();
-        let mut pointers = Vec::new();
-        pinned.pointers(0..len, &mut pointers);
+        let mut list = RowList::new(&layout);
+        rows.pin().unwrap().list(0..len, &mut list);
         let candidates: Vec<u32> = everything.into_iter().filter(|_| !random.one_in(4)).collect();
         let keys: Vec<usize> = (0..columns.len()).filter(|_| random.one_in(2)).collect();
         let probe: Vec<Vector> = keys.iter().map(|&column| probe[column].clone()).collect();
@@ -396,11 +412,9 @@ proptest! {
             stored == probed && (nulls_equal || stored.is_some())
         });
         let (expected, mut rest): (Vec<u32>, Vec<u32>) = candidates.iter().partition(|i| is_equal(i));
-        let mut equal = candidates.clone();
-        layout.match_rows(&keys, &pointers, &probe, &mut equal, nulls_equal);
-        prop_assert_eq!(&equal, &expected);
         let (mut equal, mut unequal) = (candidates, vec![7]);
-        layout.match_rows_split(&keys, &pointers, &probe, &mut equal, &mut unequal, nulls_equal);
+        // SAFETY: the list keeps the rows pinned.
+        unsafe { layout.match_rows(&keys, list.all().pointers(), &probe, &mut equal, &mut unequal, nulls_equal) };
         prop_assert_eq!(&equal, &expected);
         rest.push(7);
         rest.sort_unstable();
@@ -433,12 +447,12 @@ fn workers_pin_spilled_rows_at_once() {
             scope.spawn(move || {
                 for round in 0..6 {
                     if (worker + round) % 2 == 0 {
-                        model.check_scan(layout, rows.scan());
+                        model.check_scan(rows.scan());
                     } else {
                         let pinned = rows.pin().unwrap();
-                        let mut pointers = Vec::new();
-                        pinned.pointers(0..pinned.rows(), &mut pointers);
-                        model.check(layout, &pointers, &pinned.heaps().clone());
+                        let mut list = RowList::new(layout);
+                        pinned.list(0..pinned.rows(), &mut list);
+                        model.check(list.all());
                     }
                     model.finish();
                 }
@@ -483,7 +497,7 @@ fn memory_stays_below_the_limit_and_is_freed_while_scanning() {
         let mut scan = rows.into_scan();
         let mut seen = 0u64;
         while let Some(block) = scan.next_block().unwrap() {
-            let strings = layout.gather(block.pointers(), 1, block.heaps());
+            let strings = block.rows().gather(1);
             drop(block);
             for string in strings.to_flat().strings().iter() {
                 assert!(string == numbered_string(seen, bytes).as_bytes());
@@ -501,7 +515,7 @@ fn a_collection_survives_the_lack_of_memory() {
     let manager = manager(4 << 20, false);
     let layout = RowLayout::new(&[PhysicalType::U64, PhysicalType::Str], RowLayoutOptions::default()).unwrap();
     let mut rows = RowCollection::new(&manager, &layout, None);
-    rows.keep_pinned(true);
+    rows.keep_pinned();
     let mut batch = 0;
     let error = loop {
         if let Err(error) = rows.append(&wide_columns(batch * 2000, 2000, 300), None, None, None) {
@@ -515,7 +529,7 @@ fn a_collection_survives_the_lack_of_memory() {
     let mut scan = rows.scan();
     let mut seen = 0;
     while let Some(block) = scan.next_block().unwrap() {
-        let strings = layout.gather(block.pointers(), 1, block.heaps());
+        let strings = block.rows().gather(1);
         for string in strings.to_flat().strings().iter() {
             assert!(string == numbered_string(seen, 300).as_bytes());
             seen += 1;

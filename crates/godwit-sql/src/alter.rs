@@ -191,7 +191,7 @@ impl Planner {
         self.rebuilt(target, schema, rules, &kept_columns(target, Some(at))?, &[])
     }
 
-    /// The table made anew of these columns over its rows.
+    /// The table rebuilt from these columns over its rows.
     fn rebuilt(
         &self,
         target: &Target,
@@ -205,7 +205,7 @@ impl Planner {
         let mut binder = Binder::new(names.clone());
         let relation: Arc<dyn godwit_plan::Relation> = Arc::new(target.relation()?);
         binder.rebuild(&relation, &target.own_name(), columns)?;
-        let rows = Some(self.optimized(binder, &names)?);
+        let rows = Some(self.optimized(binder.plan, &names)?);
         let name = target.name.clone();
         let sequences = Vec::new();
         let (or_replace, if_not_exists) = (true, false);

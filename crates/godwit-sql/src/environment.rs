@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, View, Written};
+use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
     CatalogEntry, CopyOption, Namespace, ObjectName, Place, ScannedTable, TEMPORARY, TableDefinition, TableFunctions,
@@ -11,16 +11,17 @@ use godwit_catalog::{
 };
 use godwit_common::{Error, Result, Span};
 use godwit_functions::{Registry, scalar_of_value};
-use godwit_plan::{FunctionRegistry, Relation};
+use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value, format_value};
 
 use crate::built_in_macros::built_in_macro;
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::bound_macro;
+use crate::queries::Optimizer;
 use crate::types::bound_type;
 use crate::views::view_tree;
-use crate::{SessionValues, sequence};
+use crate::{ReadRows, SessionValues, sequence};
 
 /// Table functions that read Parquet files, by all their names.
 const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
@@ -44,6 +45,14 @@ pub(crate) struct StatementNames {
     /// What writes in the statement's WITH return, by their places.
     written: Vec<(Span, Written)>,
     session: SessionValues,
+    /// For rows that are read while the statement is planned.
+    reader: Option<Reader>,
+}
+
+/// Plans and reads rows on the way to another plan.
+pub(crate) struct Reader {
+    pub(crate) optimizer: Optimizer,
+    pub(crate) read_rows: ReadRows,
 }
 
 impl StatementNames {
@@ -54,12 +63,17 @@ impl StatementNames {
         session: SessionValues,
     ) -> Self {
         let functions = sequence::functions(&namespace).into_iter().fold(Registry::default(), Registry::with_function);
-        Self { namespace, resolver, table_functions, functions, session, written: Vec::new() }
+        Self { namespace, resolver, table_functions, functions, session, written: Vec::new(), reader: None }
     }
 
     /// The same names, and what writes in WITH return.
     pub(crate) fn with_written(self, written: &[(Span, Written)]) -> Self {
         Self { written: written.to_vec(), ..self }
+    }
+
+    /// The same names for a statement that may read rows while it is planned, if there is a reader.
+    pub(crate) fn with_reader(self, reader: Option<Reader>) -> Self {
+        Self { reader, ..self }
     }
 
     fn scanned(table: Arc<TableDefinition>) -> Result<Arc<dyn Relation>> {
@@ -178,6 +192,11 @@ impl Environment for StatementNames {
         &self.functions
     }
 
+    fn distinct_rows(&self, plan: &Plan, rows_max: usize) -> Option<Result<TextRows>> {
+        let Reader { optimizer, read_rows } = self.reader.as_ref()?;
+        Some(optimizer.optimized(plan.clone(), self).and_then(|plan| read_rows(&plan, rows_max)))
+    }
+
     fn find_macro(&self, parts: &[&str]) -> Option<Arc<Macro>> {
         if let Some((name, definition)) = self.namespace.find_macro(parts) {
             return bound_macro(&definition, self.at(&name)).map(Arc::new);
@@ -240,9 +259,20 @@ impl Environment for StatementNames {
                 let rows = databases.map(|(name, _)| vec![Value::text(name.clone())]).collect();
                 Ok(Rows { columns: vec![text("database_name")], rows })
             }
-            ast::Show::Schemas | ast::Show::Settings | ast::Show::Name(_) => {
-                Err(Error::unsupported("this SHOW inside a query"))
+            ast::Show::Schemas => {
+                let current = self.namespace.current();
+                let mut rows = Vec::new();
+                for (database, catalog) in self.namespace.databases().iter().filter(|(name, _)| &**name != TEMPORARY) {
+                    rows.extend(catalog.schemas().into_iter().map(|schema| {
+                        let is_current = current.database == *database && current.schema == schema;
+                        vec![Value::text(database.clone()), Value::text(schema), Value::Boolean(is_current)]
+                    }));
+                }
+                let columns =
+                    vec![text("database_name"), text("schema_name"), ("current".to_owned(), SqlType::Boolean)];
+                Ok(Rows { columns, rows })
             }
+            ast::Show::Settings | ast::Show::Name(_) => Err(Error::unsupported("this SHOW inside a query")),
         }
     }
 

@@ -5,6 +5,9 @@
 //! | `schemata` | schema |
 //! | `tables` | table or view |
 //! | `columns` | column of these |
+//! | `views` | view |
+//! | `table_constraints` | key, reference, check and NOT NULL of a table |
+//! | `key_column_usage` | column of a key or a reference |
 //! | `sequences` | sequence |
 //! | `comments` | comment on an object or a column; no standard knows this table |
 
@@ -13,7 +16,8 @@ use std::sync::Arc;
 use arrow_schema::Field;
 use godwit_bind::Rows;
 use godwit_catalog::{
-    CatalogEntry, Comments, Namespace, SequenceDefinition, TEMPORARY, ViewDefinition, full_name_of_key, split_name,
+    CatalogEntry, Comments, KeyRule, Namespace, ObjectName, ReferenceRule, SequenceDefinition, TEMPORARY, TableRules,
+    ViewDefinition, full_name_of_key, split_name,
 };
 use godwit_common::Result;
 use godwit_functions::type_of_field;
@@ -66,6 +70,40 @@ const SEQUENCES: [Column; 9] = [
     ("cycle_option", false),
 ];
 
+const VIEWS: [Column; 6] = [
+    ("table_catalog", false),
+    ("table_schema", false),
+    ("table_name", false),
+    ("view_definition", false),
+    ("check_option", false),
+    ("is_updatable", false),
+];
+
+const TABLE_CONSTRAINTS: [Column; 10] = [
+    ("constraint_catalog", false),
+    ("constraint_schema", false),
+    ("constraint_name", false),
+    ("table_catalog", false),
+    ("table_schema", false),
+    ("table_name", false),
+    ("constraint_type", false),
+    ("is_deferrable", false),
+    ("initially_deferred", false),
+    ("enforced", false),
+];
+
+const KEY_COLUMN_USAGE: [Column; 9] = [
+    ("constraint_catalog", false),
+    ("constraint_schema", false),
+    ("constraint_name", false),
+    ("table_catalog", false),
+    ("table_schema", false),
+    ("table_name", false),
+    ("column_name", false),
+    ("ordinal_position", true),
+    ("position_in_unique_constraint", true),
+];
+
 /// Name, type, and whether NULL can occur, of each column of a view.
 type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, String, bool)>>;
 
@@ -76,6 +114,9 @@ pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns
         "tables" => (&TABLES, tables(namespace)),
         "columns" => (&COLUMNS, all_columns(namespace, view_columns)),
         "sequences" => (&SEQUENCES, sequences(namespace)),
+        "views" => (&VIEWS, views(namespace)),
+        "table_constraints" => (&TABLE_CONSTRAINTS, table_constraints(namespace)),
+        "key_column_usage" => (&KEY_COLUMN_USAGE, key_column_usage(namespace)),
         "comments" => (&COMMENTS, comments(namespace)),
         _ => return None,
     };
@@ -116,6 +157,103 @@ fn tables(namespace: &Namespace) -> Vec<Vec<Value>> {
         Some(vec![text(&database), text(&schema), text(&name), text(kind), text_or_null(comment.as_deref())])
     });
     tables.collect()
+}
+
+fn views(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let views = objects(namespace).filter_map(|(database, schema, name, entry)| {
+        let CatalogEntry::View(view) = entry else { return None };
+        Some([&*database, &schema, &name, &view.statement, "NONE", "NO"].map(text).to_vec())
+    });
+    views.collect()
+}
+
+/// What all tables must keep, with the table: database, schema, name.
+fn constraints(namespace: &Namespace) -> Vec<([String; 3], Constraint)> {
+    let mut found = Vec::new();
+    for (database, schema, name, entry) in objects(namespace) {
+        let CatalogEntry::Table(table) = entry else { continue };
+        let rules = table.rules().cloned().unwrap_or_default();
+        let is_primary =
+            |column: &str| rules.keys.iter().any(|key| key.is_primary && key.columns.iter().any(|name| name == column));
+        let required = table.schema.fields().iter().filter(|field| !field.is_nullable() && !is_primary(field.name()));
+        let required = required.map(|field| Constraint {
+            name: format!("{name}_{}_not_null", field.name()),
+            kind: "CHECK",
+            columns: Vec::new(),
+            parent_columns: None,
+        });
+        let keys = rules.keys.iter().map(|key| Constraint {
+            name: key.name.clone(),
+            kind: if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" },
+            columns: key.columns.clone(),
+            parent_columns: None,
+        });
+        let references = rules.references.iter().map(|reference| Constraint {
+            name: reference.name.clone(),
+            kind: "FOREIGN KEY",
+            columns: reference.columns.clone(),
+            parent_columns: Some(parent_places(namespace, &database, reference)),
+        });
+        let checks = rules.checks.iter().map(|check| Constraint {
+            name: check.name.clone(),
+            kind: "CHECK",
+            columns: Vec::new(),
+            parent_columns: None,
+        });
+        let all = keys.chain(references).chain(checks).chain(required);
+        found.extend(all.map(|constraint| ([database.to_string(), schema.clone(), name.clone()], constraint)));
+    }
+    found
+}
+
+struct Constraint {
+    name: String,
+    kind: &'static str,
+    /// Of keys and references.
+    columns: Vec<String>,
+    /// Of a reference: where the columns of the other table are in its key.
+    parent_columns: Option<Vec<Option<usize>>>,
+}
+
+fn parent_places(namespace: &Namespace, database: &Arc<str>, reference: &ReferenceRule) -> Vec<Option<usize>> {
+    let parent = namespace.get(&ObjectName { database: database.clone(), name: reference.parent.clone() });
+    let rules = match parent {
+        Some(CatalogEntry::Table(table)) => table.rules().cloned().unwrap_or_default(),
+        _ => TableRules::default(),
+    };
+    let is_theirs = |key: &&KeyRule| reference.parent_columns.iter().all(|column| key.columns.contains(column));
+    let key = rules.keys.iter().find(is_theirs);
+    let place = |column: &String| key.and_then(|key| key.columns.iter().position(|name| name == column));
+    reference.parent_columns.iter().map(place).collect()
+}
+
+/// The columns with which a row about a constraint begins.
+fn constraint_row(table: &[String; 3], name: &str) -> Vec<Value> {
+    let [database, schema, table] = table;
+    [database, schema, name, database, schema, table].map(text).to_vec()
+}
+
+fn table_constraints(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let row = |(table, constraint): ([String; 3], Constraint)| {
+        let mut row = constraint_row(&table, &constraint.name);
+        row.extend([constraint.kind, "NO", "NO", "YES"].map(text));
+        row
+    };
+    constraints(namespace).into_iter().map(row).collect()
+}
+
+fn key_column_usage(namespace: &Namespace) -> Vec<Vec<Value>> {
+    let position = |at: usize| Value::Integer(at as i128 + 1);
+    let mut rows = Vec::new();
+    for (table, constraint) in constraints(namespace) {
+        for (at, column) in constraint.columns.iter().enumerate() {
+            let mut row = constraint_row(&table, &constraint.name);
+            let parent = constraint.parent_columns.as_ref().and_then(|places| places[at]);
+            row.extend([text(column), position(at), parent.map_or(Value::Null, position)]);
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 fn comments(namespace: &Namespace) -> Vec<Vec<Value>> {

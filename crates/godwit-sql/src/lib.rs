@@ -47,7 +47,7 @@ pub use export::{ExportScript, ExportedTable};
 pub use godwit_optimize::JoinOrder;
 pub use information_schema::INFORMATION_SCHEMA;
 pub use parse::{Access, ParsedStatement};
-pub use planner::{Interrupt, Planner};
+pub use planner::{Interrupt, Planner, ReadRows};
 pub use session_values::SessionValues;
 pub use statement::{
     Argument, AttachPlan, Definition, ListedRows, QueryStatement, SessionStatement, Statement, TransactionStep,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment, Written};
+use godwit_bind::{Binder, Environment, TextRows, Written};
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{CopyOption, Namespace, ObjectName, TableFunctions, TableResolver};
 use godwit_common::{Error, Result, Span, with_stack};
@@ -32,12 +32,17 @@ pub struct Planner {
     pub(crate) outlives_rows: bool,
     /// Fails once the statement is cancelled.
     pub(crate) interrupt: Interrupt,
+    /// Reads rows that decide what is planned.
+    pub(crate) read_rows: Option<ReadRows>,
     /// What writes in the statement's WITH return, by their places.
     pub(crate) written: Vec<(Span, Written)>,
 }
 
 /// Asked while a statement is planned; fails once it is cancelled.
 pub type Interrupt = Arc<dyn Fn() -> Result<()> + Send + Sync>;
+
+/// Runs a plan while a statement is planned: its distinct rows, or an error if they are more than so many.
+pub type ReadRows = Arc<dyn Fn(&Plan, usize) -> Result<TextRows> + Send + Sync>;
 
 /// Nobody cancels.
 fn uninterrupted() -> Interrupt {
@@ -56,6 +61,7 @@ impl Planner {
             parameter_types: Vec::new(),
             outlives_rows: false,
             interrupt: uninterrupted(),
+            read_rows: None,
             written: Vec::new(),
         }
     }
@@ -81,6 +87,7 @@ impl Planner {
             parameter_types: Vec::new(),
             outlives_rows: false,
             interrupt,
+            read_rows: None,
             written: Vec::new(),
         }
     }
@@ -111,6 +118,13 @@ impl Planner {
         self
     }
 
+    /// The same planner, which may read rows while it plans.
+    #[must_use]
+    pub fn with_rows(mut self, read_rows: ReadRows) -> Self {
+        self.read_rows = Some(read_rows);
+        self
+    }
+
     /// How it orders joins.
     pub fn join_order(&self) -> JoinOrder {
         self.join_order
@@ -126,7 +140,7 @@ impl Planner {
     /// The same planner for plans that stay right when rows come and go, as long as no definition changes.
     #[must_use]
     pub fn outliving_rows(mut self) -> Self {
-        self.outlives_rows = true;
+        (self.outlives_rows, self.read_rows) = (true, None);
         self
     }
 

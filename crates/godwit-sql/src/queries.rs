@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_bind::{Binder, Environment};
+use godwit_bind::Environment;
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, Span, SqlState, with_stack};
 use godwit_optimize::{OptimizerSettings, optimize};
@@ -13,9 +13,9 @@ use godwit_syntax::ast::{
 };
 use godwit_types::SqlType;
 
-use crate::environment::StatementNames;
+use crate::environment::{Reader, StatementNames};
 use crate::session::copy_options;
-use crate::{ExplainOptions, Planner, QueryStatement, Statement};
+use crate::{ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement};
 
 /// Levels of the deepest plan. Each of them is an operator, and may hold memory.
 const PLAN_LEVELS_MAX: usize = 2_500;
@@ -25,7 +25,10 @@ impl Planner {
     pub(crate) fn statement_names(&self) -> Arc<StatementNames> {
         let (namespace, resolver) = (self.namespace().clone(), self.resolver.clone());
         let names = StatementNames::new(namespace, resolver, self.functions.clone(), self.session().clone());
-        Arc::new(names.with_written(&self.written))
+        // What writes return isn't there while the statement is planned.
+        let read_rows = self.read_rows.clone().filter(|_| self.written.is_empty());
+        let reader = read_rows.map(|read_rows| Reader { optimizer: self.optimizer(), read_rows });
+        Arc::new(names.with_written(&self.written).with_reader(reader))
     }
 
     /// The optimized plan of a query.
@@ -33,7 +36,7 @@ impl Planner {
         let names = self.statement_names();
         let mut binder = self.binder(&names);
         binder.query(query)?;
-        self.optimized(binder, &names)
+        self.optimized(binder.plan, &names)
     }
 
     /// The same for who gets its rows, and knows labels of ENUMs as texts.
@@ -54,25 +57,17 @@ impl Planner {
         let mut binder = self.binder(&names);
         binder.query(query)?;
         binder.show_as(shown)?;
-        self.optimized(binder, &names)
+        self.optimized(binder.plan, &names)
     }
 
-    /// The optimized plan of what is bound.
-    pub(crate) fn optimized(&self, mut binder: Binder, names: &StatementNames) -> Result<Arc<Plan>> {
-        let levels = binder.plan.levels();
-        if levels.iter().any(|&levels| levels > PLAN_LEVELS_MAX) {
-            let message = format!("the query nests operators deeper than {PLAN_LEVELS_MAX} levels");
-            let error = Error::user(message).with_code(SqlState::STATEMENT_TOO_COMPLEX);
-            return Err(error.with_hint("store an inner part as a table"));
-        }
-        with_stack(levels.iter().sum(), || {
-            let (join_order, check) = (self.join_order, &*self.interrupt);
-            let trust_ranges = !self.outlives_rows;
-            let settings =
-                OptimizerSettings { join_order, trust_ranges, check: &|| check(), ..OptimizerSettings::default() };
-            optimize(&mut binder.plan, names.functions(), &settings)
-        })?;
-        Ok(Arc::new(binder.plan))
+    /// The plan of what is bound, optimized.
+    pub(crate) fn optimized(&self, plan: Plan, names: &StatementNames) -> Result<Arc<Plan>> {
+        self.optimizer().optimized(plan, names)
+    }
+
+    fn optimizer(&self) -> Optimizer {
+        let (join_order, interrupt) = (self.join_order, self.interrupt.clone());
+        Optimizer { join_order, trust_ranges: !self.outlives_rows, interrupt }
     }
 
     pub(crate) fn explain(&self, explain: &ast::Explain) -> Result<Statement> {
@@ -151,6 +146,31 @@ fn explain_options(analyze: bool, options: &[ast::StatementOption]) -> Result<Ex
         }
     }
     Ok(explain)
+}
+
+/// How plans are optimized.
+pub(crate) struct Optimizer {
+    join_order: JoinOrder,
+    trust_ranges: bool,
+    interrupt: Interrupt,
+}
+
+impl Optimizer {
+    pub(crate) fn optimized(&self, mut plan: Plan, names: &StatementNames) -> Result<Arc<Plan>> {
+        let levels = plan.levels();
+        if levels.iter().any(|&levels| levels > PLAN_LEVELS_MAX) {
+            let message = format!("the query nests operators deeper than {PLAN_LEVELS_MAX} levels");
+            let error = Error::user(message).with_code(SqlState::STATEMENT_TOO_COMPLEX);
+            return Err(error.with_hint("store an inner part as a table"));
+        }
+        with_stack(levels.iter().sum(), || {
+            let (join_order, trust_ranges, check) = (self.join_order, self.trust_ranges, &*self.interrupt);
+            let settings =
+                OptimizerSettings { join_order, trust_ranges, check: &|| check(), ..OptimizerSettings::default() };
+            optimize(&mut plan, names.functions(), &settings)
+        })?;
+        Ok(Arc::new(plan))
+    }
 }
 
 /// A query of nothing but a body.

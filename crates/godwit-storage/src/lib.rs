@@ -11,7 +11,7 @@
 //!   tables         row groups of encoded columns, dictionaries, bulk loads                table/
 //! ```
 //!
-//! A checkpoint writes new blocks beside the old ones, syncs, then writes the older header anew and syncs again: until
+//! A checkpoint writes new blocks beside the old ones, syncs, then writes the older header again and syncs again: until
 //! that instant the file is the old checkpoint, from then on the new one. Blocks that only the old checkpoint used are free
 //! from then on. The log says in its own header which checkpoint it continues; a log of an older one is stale and is
 //! dropped, so that the switch of the header is the only instant that counts.

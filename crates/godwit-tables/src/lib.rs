@@ -5,7 +5,7 @@
 //!     └─▶ Transaction: the database as one sees it, and what one has changed                 (transaction/)
 //!           └── commit ─▶ Store: record of the log ─▶ what is committed                      (store/)
 //!   TableVersion = main (row groups in blocks, godwit-storage) + delta (rows in memory, in the log) − deleted rows
-//!     └── TableScan: a source of the executor; filters on codes                              (scan/)
+//!     └── Scan: a source of the executor; filters on codes                                   (scan/)
 //! ```
 //!
 //! A version never changes; a query reads the one that its transaction sees. Small changes go to the delta, large ones write

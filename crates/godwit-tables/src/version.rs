@@ -6,10 +6,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
 use godwit_catalog::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
 use godwit_common::{Error, Result};
-use godwit_exec::pipeline::Source;
-use godwit_exec::{QueryContext, SampledTable, ScanRequest, Table, TableHandle};
 use godwit_expression::{TextDomain, scalar_from_integer};
 use godwit_memory::BufferManager;
+use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
 use godwit_storage::table::{ColumnSummary, Main, stored_type};
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
@@ -19,7 +18,7 @@ use crate::codes::TextCodes;
 use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
 use crate::delta::{Delta, TextForm};
 use crate::moves::{Epoch, Moves};
-use crate::scan::{TableScan, sample};
+use crate::scan::sample;
 
 /// Bytes of the shortest and longest string that the planner is told.
 const STATISTICS_BYTES_MAX: usize = 64;
@@ -27,7 +26,7 @@ const STATISTICS_BYTES_MAX: usize = 64;
 /// A table at one moment: the main part, the rows that came since, and which of both are deleted.
 pub struct TableVersion {
     name: String,
-    /// Made anew whenever the table is made or altered: versions of one history share it.
+    /// Made again whenever the table is made or altered: versions of one history share it.
     rules: Arc<TableRules>,
     schema: SchemaRef,
     row_type: RowType,
@@ -302,7 +301,7 @@ impl TableVersion {
         })
     }
 
-    /// True if both are versions of one table that nobody has altered in between.
+    /// True if both are versions of one table, without an ALTER TABLE between them.
     pub fn is_same_table(&self, other: &TableVersion) -> bool {
         Arc::ptr_eq(&self.rules, &other.rules)
     }
@@ -483,8 +482,8 @@ impl Table for Scannable {
         if self.with_row_ids { self.version.scan_type() } else { self.version.row_type() }
     }
 
-    fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
-        TableScan::source(self.version.clone(), request, query)
+    fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+        Ok(Scan::new(self.version.clone(), request, query)?)
     }
 
     fn text_codes(&self, column: usize) -> Result<Option<Arc<TextDomain>>> {

@@ -14,10 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_exec::metrics::OperatorMetrics;
-use godwit_exec::pipeline::{Sink, SinkVerdict, SinkWorker};
-use godwit_exec::{QueryContext, ResultCollector};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker};
 use godwit_plan::WriteKind;
 use godwit_storage::table::{Load, LoadWorker};
 use godwit_vector::kernels::cast::convert;
@@ -111,11 +109,6 @@ impl WriteSink {
         }))
     }
 
-    /// What the scheduler drives.
-    pub fn into_sink(self: Arc<Self>) -> Arc<dyn Sink> {
-        Arc::new(SharedSink(self))
-    }
-
     /// The load of all workers, begun by the first that needs it.
     fn load_worker(&self) -> Result<LoadWorker> {
         let mut state = self.state.lock();
@@ -204,51 +197,49 @@ struct WriteWorker {
     load: Option<LoadWorker>,
 }
 
-/// The sink as the scheduler sees it: workers need it shared.
-struct SharedSink(Arc<WriteSink>);
+impl Operator for WriteSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
 
-impl Sink for SharedSink {
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        let result = self.0.result.worker(query)?;
-        let worker = WriteWorker { sink: self.0.clone(), result, few: Vec::new(), few_rows: 0, rows: 0, load: None };
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.result.pinned_bytes(workers)
+    }
+}
+
+impl Sink for WriteSink {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let result = self.result.clone().worker(query)?;
+        let worker = WriteWorker { sink: self, result, few: Vec::new(), few_rows: 0, rows: 0, load: None };
         Ok(Box::new(worker))
     }
 
     fn finalize(&self, query: &Arc<QueryContext>) -> Result<()> {
-        let sink = &self.0;
         let (marks, few, load) = {
-            let mut state = sink.state.lock();
+            let mut state = self.state.lock();
             (std::mem::take(&mut state.marks), std::mem::take(&mut state.few), state.load.clone())
         };
         let few_rows: usize = few.iter().map(|columns| columns.first().map_or(0, Vector::len)).sum();
         let added = if load.is_none() && few_rows == 0 {
             NewRows::None
         } else if load.is_none() && few_rows <= DELTA_ROWS_MAX {
-            let columns = (0..sink.fields.len())
+            let columns = (0..self.fields.len())
                 .map(|column| concatenated(&few.iter().map(|columns| columns[column].clone()).collect::<Vec<_>>()));
             NewRows::Few(columns.collect(), few_rows)
         } else {
-            let mut worker = sink.load_worker()?;
+            let mut worker = self.load_worker()?;
             few.iter().try_for_each(|columns| worker.append(columns, columns.first().map_or(0, Vector::len)))?;
             worker.finish()?;
-            NewRows::Load(sink.state.lock().load.take().expect("a worker of it was just made"))
+            NewRows::Load(self.state.lock().load.take().expect("a worker of it was just made"))
         };
-        sink.task.transaction.write(&sink.task.table, &marks, added)?;
-        if !sink.task.returns_rows {
-            let mut result = sink.result.worker(query)?;
-            let rows = sink.rows.load(Ordering::Relaxed) as i64;
+        self.task.transaction.write(&self.task.table, &marks, added)?;
+        if !self.task.returns_rows {
+            let mut result = self.result.clone().worker(query)?;
+            let rows = self.rows.load(Ordering::Relaxed) as i64;
             result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
             result.combine()?;
         }
-        sink.result.finalize(query)
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        self.0.result.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
+        self.result.finalize(query)
     }
 }
 

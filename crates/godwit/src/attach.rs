@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use godwit_catalog::{Catalog, SCHEMA, TEMPORARY};
 use godwit_common::{Error, Result};
+use godwit_files::check_local;
 use godwit_sql::{AttachPlan, INFORMATION_SCHEMA};
 use godwit_tables::Store;
 
@@ -24,6 +25,7 @@ impl Shared {
     }
 
     fn attach(&self, plan: &AttachPlan) -> Result<()> {
+        check_local(&plan.path)?;
         let path = Path::new(&plan.path);
         let name = plan.name.clone().unwrap_or_else(|| name_of(path));
         // Held until the database is there, so that nobody opens the same one meanwhile.
@@ -46,7 +48,7 @@ impl Shared {
             false => Store::open(catalog.clone(), &self.memory, path, plan.is_read_only)?,
         };
         if path.is_dir() {
-            let tables = godwit_files::tables_in(path, &self.memory)?;
+            let tables = godwit_files::tables_in(&*self.files, path, &self.memory)?;
             tables.into_iter().try_for_each(|table| catalog.create_table(table, false))?;
         }
         store.set_encoding(self.store.encoding());

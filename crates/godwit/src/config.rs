@@ -1,9 +1,10 @@
 //! What a database may use.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use godwit_common::{Error, Result, parse_bytes};
-use godwit_io::{ReadFaults, SimulatedFiles};
+use godwit_io::{Files, SimulatedFiles};
 use godwit_memory::RequestFaults;
 
 /// Limits and places of a database. `Config::default()` takes 80 % of the memory that the process may use and all cores.
@@ -38,8 +39,8 @@ pub struct DebugOptions {
     pub spill_files: Option<SimulatedFiles>,
     /// Requests for memory that fail.
     pub request_faults: Option<RequestFaults>,
-    /// Reads that fail of files which a query names by path.
-    pub read_faults: Option<ReadFaults>,
+    /// Where the files are that statements name by path; `None`: on the real disk.
+    pub files: Option<Arc<dyn Files>>,
 }
 
 impl Config {

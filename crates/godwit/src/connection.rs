@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
 use godwit_common::{Error, Result};
-use godwit_exec::CancelToken;
 use godwit_memory::{BufferManager, OwnerCounters};
+use godwit_pipeline::CancelToken;
 use godwit_sql::{Access, Planner, QueryStatement, Statement};
 use godwit_tables::Store;
 use parking_lot::Mutex;
@@ -151,7 +151,10 @@ impl Inner {
             }
             return Ok(QueryResult::empty());
         }
-        let plan = |planner: Planner| planner.plan(statement).map(|planned| (planned, planner));
+        let plan = |planner: Planner, values: &ParameterValues| {
+            let planner = planner.with_rows(self.row_reader(statement.text(), values));
+            planner.plan(statement).map(|planned| (planned, planner))
+        };
         self.run_in_scope(statement, &ParameterValues::default(), plan)
     }
 
@@ -160,11 +163,12 @@ impl Inner {
         self: &Arc<Self>,
         statement: &ParsedStatement,
         values: &ParameterValues,
-        plan: impl FnOnce(Planner) -> Result<(Statement, Planner)>,
+        plan: impl FnOnce(Planner, &ParameterValues) -> Result<(Statement, Planner)>,
     ) -> Result<QueryResult> {
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
-        let (planned, planner) = plan(self.planner(&scope))?;
-        let result = self.run_planned(statement, planned, &values.at(scope.now()), &planner, scope);
+        let values = values.at(scope.now());
+        let (planned, planner) = plan(self.planner(&scope), &values)?;
+        let result = self.run_planned(statement, planned, &values, &planner, scope);
         if result.is_err() {
             self.transaction.abort();
         }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_catalog::{Catalog, Namespace, TEMPORARY};
 use godwit_common::{Named, Result};
-use godwit_exec::{COMPRESS_FROM_BYTES, WorkerPool};
+use godwit_exec::WorkerPool;
 use godwit_files::FileResolver;
+use godwit_io::{DiskSystem, Files};
 use godwit_memory::{
     BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
     minimum_memory_limit, resident_process_bytes,
 };
+use godwit_pipeline::COMPRESS_FROM_BYTES;
 use godwit_sql::Planner;
 use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
@@ -32,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) name: Arc<str>,
     /// The database's own tables.
     pub(crate) store: Arc<Store>,
+    /// Where files are that statements name by path.
+    pub(crate) files: Arc<dyn Files>,
     pub(crate) debug: crate::DebugOptions,
     pub(crate) queries: Arc<QueryRegistry>,
     pub(crate) query_limits: QueryLimits,
@@ -124,7 +128,8 @@ impl Database {
             Some(files) => BufferManager::with_files(buffers, Arc::new(files.clone()))?,
             None => BufferManager::new(buffers)?,
         };
-        let resolver = Arc::new(FileResolver::new(memory.clone()).with_faults(config.debug.read_faults.clone()));
+        let files: Arc<dyn Files> = config.debug.files.clone().unwrap_or_else(|| Arc::new(DiskSystem));
+        let resolver = Arc::new(FileResolver::new(files.clone(), memory.clone()));
         let catalog = Arc::new(Catalog::new());
         let path = path.as_ref();
         let store = match path == Path::new(":memory:") || path.is_dir() {
@@ -138,6 +143,7 @@ impl Database {
                 .with_table_functions(system_tables::functions(shared)),
             name: name.into(),
             store,
+            files,
             memory,
             debug: config.debug,
             queries: Arc::default(),
@@ -182,7 +188,7 @@ impl Database {
     }
 
     fn attach_folder(&self, folder: &Path) -> Result<()> {
-        godwit_files::tables_in(folder, &self.0.memory)?
+        godwit_files::tables_in(&*self.0.files, folder, &self.0.memory)?
             .into_iter()
             .try_for_each(|table| self.0.store.catalog().create_table(table, false))
     }

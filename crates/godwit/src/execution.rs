@@ -1,22 +1,25 @@
 //! Runs planned queries: to their rows, into a file, or to look at the plan.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, format_bytes, with_stack};
-use godwit_exec::pipeline::Sink;
-use godwit_exec::{CancelToken, Json, PhysicalPlan, QueryContext, ResultCollector, plan_query};
-use godwit_files::{CopySink, FileFormat};
+use godwit_exec::{Json, PhysicalPlan, plan_query};
+use godwit_files::{CopySink, FileFormat, check_local};
 use godwit_functions::arrow_type;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
+use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
 use godwit_plan::{OutputColumn, Plan};
 use godwit_types::TimeZone;
 
 use crate::connection::Inner;
+use crate::database::Shared;
 use crate::prepared::ParameterValues;
 use crate::result::{AwaitedCompletion, Completion, QueryResult, RunningQuery};
+use crate::transactions::NamedStore;
 
 impl Inner {
     /// Writes the rows of a query to a file. The result is their number.
@@ -28,11 +31,13 @@ impl Inner {
         path: &str,
         options: &[CopyOption],
     ) -> Result<QueryResult> {
+        let shared = &self.database.0;
+        check_local(path)?;
         let format = FileFormat::of(path, options)?;
+        shared.check_target(Path::new(path))?;
         let rows = result_schema(plan)?;
         let sink = |query: &QueryContext, count| {
-            let sink: Arc<dyn Sink> = CopySink::create(path, &format, &rows, query, count)?;
-            Ok(sink)
+            Ok(CopySink::create(&*shared.files, path, &format, &rows, query, count)? as Arc<dyn Sink>)
         };
         self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result)
     }
@@ -154,6 +159,21 @@ impl Inner {
             ]));
         }
         plan_text(&format!("Total {total:.2} ms, {rows} rows; times add up over all workers\n{}", explain.render(true)))
+    }
+}
+
+impl Shared {
+    /// An error if a file is one of a database that is open.
+    fn check_target(&self, path: &Path) -> Result<()> {
+        let identity = |path: &Path| self.files.metadata(path).ok().map(|found| found.identity);
+        let Some(target) = identity(path) else { return Ok(()) };
+        for NamedStore { name, store } in self.stores() {
+            if store.paths().iter().any(|own| identity(own) == Some(target)) {
+                let message = format!("{} belongs to the database {name}, which is open", path.display());
+                return Err(Error::user(message).with_hint("write to another file"));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,12 +9,14 @@
 //! An export is of one instant. An import is a transaction, or part of the one that is open.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use godwit_catalog::{CopyOption, literal_text, quoted_text, split_name, sql_of_name};
 use godwit_common::{Error, Result};
+use godwit_files::{OutputFile, check_local};
+use godwit_io::Files;
 use godwit_sql::{ParsedStatement, Planner, TransactionStep};
 
 use crate::connection::Inner;
@@ -41,8 +43,11 @@ impl Inner {
     ) -> Result<QueryResult> {
         let script = planner.export_script()?;
         let (format, options) = with_format(options);
+        check_local(folder)?;
         let folder = Path::new(folder);
-        fs::create_dir_all(folder)
+        let files = &*self.database.0.files;
+        files
+            .create_folder(folder)
             .map_err(|error| Error::io(format!("making the folder {}", folder.display()), &error))?;
         let database = planner.namespace().current().database.clone();
         let (mut load, mut names) = (Vec::new(), BTreeSet::new());
@@ -57,8 +62,8 @@ impl Inner {
             written.into_iter().try_for_each(|batch| batch.map(drop))?;
             load.push(format!("COPY {of_table} ({columns}) FROM {} ({})", literal_text(&path), text_of(&options)));
         }
-        write(&folder.join(SCHEMA_FILE), &script.definitions)?;
-        write(&folder.join(LOAD_FILE), &load)?;
+        write(files, &folder.join(SCHEMA_FILE), &script.definitions)?;
+        write(files, &folder.join(LOAD_FILE), &load)?;
         Ok(QueryResult::empty())
     }
 
@@ -67,7 +72,10 @@ impl Inner {
         let folder = Path::new(folder);
         let read = |file: &str| {
             let path = folder.join(file);
-            fs::read_to_string(&path).map_err(|error| Error::io(format!("reading {}", path.display()), &error))
+            let mut text = String::new();
+            let input = self.database.0.files.open(&path);
+            let read = input.and_then(|input| input.reader().read_to_string(&mut text));
+            read.map(|_| text).map_err(|error| Error::io(format!("reading {}", path.display()), &error))
         };
         let (definitions, load) = (read(SCHEMA_FILE)?, read(LOAD_FILE)?);
         let planner = &self.database.0.planner;
@@ -146,7 +154,9 @@ fn file_name(full: &str, format: &str, taken: &mut BTreeSet<String>) -> PathBuf 
     candidate.into()
 }
 
-fn write(path: &Path, statements: &[String]) -> Result<()> {
+fn write(files: &dyn Files, path: &Path, statements: &[String]) -> Result<()> {
     let lines: String = statements.iter().map(|statement| format!("{statement};\n")).collect();
-    fs::write(path, lines).map_err(|error| Error::io(format!("writing {}", path.display()), &error))
+    let mut file = OutputFile::create(files, &path.to_string_lossy())?;
+    file.write_all(lines.as_bytes()).map_err(|error| Error::io(format!("writing {}", path.display()), &error))?;
+    file.commit()
 }

@@ -16,6 +16,8 @@
 //! # }
 //! ```
 //!
+//! Who must not wait asks with [`QueryResult::poll_next`], which wakes a [`std::task::Waker`], as `futures` streams do.
+//!
 //! Parquet files are tables: `SELECT count(*) FROM 'data/*.parquet'`. What bounds a database is in [`Config`].
 #![forbid(unsafe_code)]
 
@@ -40,10 +42,10 @@ mod writes;
 pub use config::{Config, DebugOptions};
 pub use connection::{Connection, ParsedStatement};
 pub use database::Database;
-pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_bytes};
-pub use godwit_exec::CancelToken;
-pub use godwit_io::{Fault, ReadFault, ReadFaults, SimulatedFiles};
+pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_bytes, without_secrets};
+pub use godwit_io::{DiskFault, Fault, Files, ReadFault, ReadFaults, SimulatedDisk, SimulatedFiles};
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
+pub use godwit_pipeline::CancelToken;
 pub use godwit_plan::ParameterInfo;
 pub use godwit_tables::CheckReport;
 pub use godwit_types::{SqlType, Value};

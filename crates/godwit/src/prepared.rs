@@ -4,8 +4,8 @@
 //! PREPARE ──► Prepared ── EXECUTE, PreparedStatement::run ──► plan ──► with values in place of parameters ──► rows
 //!               │
 //!               ├─ no entry of any catalog has changed: the plan as it is
-//!               ├─ rows came or went: the plan of a query, over the versions of its tables that there are now
-//!               └─ else it is made anew: definitions or settings changed, or a table has twice the rows, or half of them
+//!               ├─ rows came or went: the plan, over the versions of its tables that there are now
+//!               └─ else it is planned again: definitions or settings changed, or a table has twice the rows, or half of them
 //! ```
 //!
 //! So plans that are kept rely on nothing that rows decide: they are made by [`Planner::outliving_rows`].
@@ -13,11 +13,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use godwit_catalog::{CatalogEntry, Namespace, ObjectName, ScannedTable, TableDefinition};
+use godwit_catalog::{CatalogEntry, Namespace, ObjectName, ROW_ID, ScannedTable, TableDefinition};
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::PlanContext;
 use godwit_plan::{ParameterInfo, Plan, Relation};
-use godwit_sql::{Argument, JoinOrder, ParsedStatement, Planner, QueryStatement, SessionValues, Statement};
+use godwit_sql::{
+    Argument, JoinOrder, ParsedStatement, Planner, QueryStatement, SessionValues, Statement, WritePlan, WriteStatement,
+};
 use godwit_types::{SqlType, TimeZone, Value};
 use parking_lot::Mutex;
 
@@ -69,6 +71,8 @@ struct KeptTable {
     rows: u64,
     /// The version that is read.
     version: Arc<TableDefinition>,
+    /// What scans see of it: itself, or, of a table whose rows are changed, the same with row ids.
+    scanned: Arc<TableDefinition>,
 }
 
 /// Tables of fewer rows may grow and shrink at will: any plan does.
@@ -79,6 +83,16 @@ impl KeptTable {
     fn differs_much(&self, rows: u64) -> bool {
         let (less, more) = (self.rows.min(rows), self.rows.max(rows));
         more > SMALL_TABLE_ROWS && more > 2 * less
+    }
+
+    /// What scans see of another version.
+    fn scanned_of(&self, version: &Arc<TableDefinition>) -> Result<ScannedTable> {
+        match &version.writable {
+            Some(writable) if !Arc::ptr_eq(&self.version, &self.scanned) => {
+                ScannedTable::with_rules(writable.with_row_ids(), writable.rules())
+            }
+            _ => ScannedTable::new(version.clone()),
+        }
     }
 }
 
@@ -175,7 +189,7 @@ impl Inner {
     fn run_prepared(self: &Arc<Self>, prepared: &Prepared, arguments: Vec<Argument>) -> Result<QueryResult> {
         let values = prepared.values(arguments, &self.session().own().values.time_zone)?;
         let statement = &prepared.statement;
-        self.run_in_scope(statement, &values, |planner| prepared.plan(planner))
+        self.run_in_scope(statement, &values, |planner, _| prepared.plan(planner))
     }
 }
 
@@ -223,7 +237,7 @@ impl Prepared {
 }
 
 impl Kept {
-    /// The statement for what a planner sees; `None` if it is to be planned anew.
+    /// The statement for what a planner sees; `None` if it is to be planned again.
     fn for_planner(&mut self, planner: &Planner) -> Result<Option<Statement>> {
         let namespace = planner.namespace();
         if self.join_order != planner.join_order() || !self.session.is_same(planner.session()) {
@@ -232,7 +246,11 @@ impl Kept {
         if self.namespace.is_same(namespace) {
             return Ok(Some(self.planned.clone()));
         }
-        let Statement::Query(QueryStatement::Rows { plan }) = &self.planned else { return Ok(None) };
+        let plan = match &self.planned {
+            Statement::Query(QueryStatement::Rows { plan }) => plan,
+            Statement::Write(WriteStatement::Planned(write)) => &write.rows,
+            _ => return Ok(None),
+        };
         if !self.namespace.has_same_definitions(namespace) {
             return Ok(None);
         }
@@ -243,10 +261,16 @@ impl Kept {
             if table.differs_much(version.statistics.rows) {
                 return Ok(None);
             }
-            if !Arc::ptr_eq(&table.version, &version) {
-                newer.push((&table.version, Arc::new(ScannedTable::new(version.clone())?)));
-            }
-            versions.push(version);
+            let scanned = match Arc::ptr_eq(&table.version, &version) {
+                true => table.scanned.clone(),
+                false => {
+                    let newer_table = table.scanned_of(&version)?;
+                    let scanned = newer_table.definition().clone();
+                    newer.push((&table.scanned, Arc::new(newer_table)));
+                    scanned
+                }
+            };
+            versions.push((version, scanned));
         }
         if !newer.is_empty() {
             let version = |relation: &Arc<dyn Relation>| {
@@ -255,9 +279,16 @@ impl Kept {
                 newer.iter().find(|(before, _)| is_it(before)).map_or(relation, |(_, after)| after).clone()
             };
             let plan = Arc::new(plan.with_relations(version));
-            self.planned = Statement::Query(QueryStatement::Rows { plan });
+            self.planned = match &self.planned {
+                Statement::Write(WriteStatement::Planned(write)) => {
+                    Statement::Write(WriteStatement::Planned(WritePlan { rows: plan, ..write.clone() }))
+                }
+                _ => Statement::Query(QueryStatement::Rows { plan }),
+            };
         }
-        self.tables.iter_mut().zip(versions).for_each(|(table, version)| table.version = version);
+        for (table, (version, scanned)) in self.tables.iter_mut().zip(versions) {
+            (table.version, table.scanned) = (version, scanned);
+        }
         self.namespace = namespace.clone();
         Ok(Some(self.planned.clone()))
     }
@@ -269,14 +300,25 @@ fn kept(planned: Statement, planner: &Planner) -> Option<Kept> {
     let (namespace, join_order) = (planner.namespace().clone(), planner.join_order());
     let mut tables: Vec<KeptTable> = Vec::new();
     for relation in plan.relations() {
-        let version = definition_of(&**relation).filter(|table| table.writable.is_some())?;
-        if !tables.iter().any(|known| Arc::ptr_eq(&known.version, version)) {
-            let name = namespace.name_of(version)?;
-            tables.push(KeptTable { name, rows: version.statistics.rows, version: version.clone() });
+        let scanned = definition_of(&**relation)?;
+        if tables.iter().any(|known| Arc::ptr_eq(&known.scanned, scanned)) {
+            continue;
         }
+        let name = match &planned {
+            Statement::Write(WriteStatement::Planned(write)) if has_row_ids(scanned) => write.table.clone(),
+            _ => namespace.name_of(scanned)?,
+        };
+        let Some(CatalogEntry::Table(version)) = namespace.get(&name) else { return None };
+        version.writable.as_ref()?;
+        tables.push(KeptTable { name, rows: version.statistics.rows, version, scanned: scanned.clone() });
     }
     let session = planner.session().clone();
     Some(Kept { namespace, join_order, session, planned, tables })
+}
+
+/// Is it a table as statements that change its rows see it?
+fn has_row_ids(table: &TableDefinition) -> bool {
+    table.schema.fields().last().is_some_and(|field| field.name() == ROW_ID)
 }
 
 fn definition_of(relation: &dyn Relation) -> Option<&Arc<TableDefinition>> {

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use godwit_exec::QueryContext;
-use godwit_exec::metrics::OperatorMetrics;
 use godwit_memory::OwnerCounters;
+use godwit_pipeline::{OperatorMetrics, QueryContext};
 use parking_lot::Mutex;
 
 /// Where a query stands.

@@ -2,18 +2,21 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use godwit_common::Result;
-use godwit_exec::{QueryContext, ResultStream, WorkerPool};
+use godwit_common::{Error, Result};
+use godwit_exec::WorkerPool;
 use godwit_memory::OwnerCounters;
+use godwit_pipeline::{QueryContext, ResultStream};
 use parking_lot::{Condvar, Mutex};
 
 use crate::transactions::StatementEnd;
 
-/// An iterator over the record batches of a result. When it ends, with rows or with an error, the query has given back
-/// all its memory and temporary space; dropping it early cancels the query and waits for that.
+/// An iterator over the record batches of a result, which waits for them; [`poll_next`](Self::poll_next) doesn't. When it
+/// ends, with rows or with an error, the query has given back all its memory and temporary space; dropping it early cancels
+/// the query and waits for that.
 pub struct QueryResult {
     schema: SchemaRef,
     rows: Rows,
@@ -24,7 +27,11 @@ pub struct QueryResult {
 }
 
 enum Rows {
-    Running(RunningQuery),
+    Running {
+        query: RunningQuery,
+        /// How the stream of its rows ended, until the query has ended, too.
+        end: Option<Option<Error>>,
+    },
     /// At most one batch that is there already.
     Batch(Option<RecordBatch>),
 }
@@ -70,7 +77,7 @@ impl QueryProgress {
 
 impl QueryResult {
     pub(crate) fn running(schema: SchemaRef, query: RunningQuery) -> Self {
-        Self::of_rows(schema, Rows::Running(query))
+        Self::of_rows(schema, Rows::Running { query, end: None })
     }
 
     pub(crate) fn of_batch(batch: RecordBatch) -> Self {
@@ -90,15 +97,78 @@ impl QueryResult {
         Self { end: Some(end), ..self }
     }
 
-    /// Runs the query to its end and keeps its rows, which count only if the end is good.
-    fn hold_rows(&mut self) -> Result<()> {
-        let mut held = VecDeque::new();
-        for batch in self.rows.by_ref() {
-            held.push_back(batch?);
+    /// The next batch, if it is there already; `Ready(None)` is the end. Else the task of `context` is woken when it pays to
+    /// ask again. Checks of constraints and the commit, which come behind the last row of a statement that changes tables,
+    /// are done by the call that reaches them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use std::task::{Context, Poll, Wake, Waker};
+    /// # use std::thread::Thread;
+    /// struct Unpark(Thread);
+    ///
+    /// impl Wake for Unpark {
+    ///     fn wake(self: Arc<Self>) {
+    ///         self.0.unpark();
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> godwit::Result<()> {
+    /// # let connection = godwit::Database::open(":memory:")?.connect();
+    /// let mut result = connection.query("SELECT sum(i) FROM range(1000000) AS t(i)")?;
+    /// let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    /// let mut context = Context::from_waker(&waker);
+    /// let mut rows = 0;
+    /// loop {
+    ///     match result.poll_next(&mut context) {
+    ///         Poll::Ready(Some(batch)) => rows += batch?.num_rows(),
+    ///         Poll::Ready(None) => break,
+    ///         Poll::Pending => std::thread::park(), // or whatever else there is to do
+    ///     }
+    /// }
+    /// assert_eq!(rows, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        self.advance(|rows| rows.poll_next(context))
+    }
+
+    /// The next batch, of rows that `next_rows` gets.
+    fn advance(
+        &mut self,
+        mut next_rows: impl FnMut(&mut Rows) -> Poll<Option<Result<RecordBatch>>>,
+    ) -> Poll<Option<Result<RecordBatch>>> {
+        // Rows that count only if the end is good are held back until then.
+        while self.end.as_ref().is_some_and(StatementEnd::holds_rows) {
+            let error = match ready!(next_rows(&mut self.rows)) {
+                Some(Ok(batch)) => {
+                    self.held.push_back(batch);
+                    continue;
+                }
+                Some(Err(error)) => Some(error),
+                None => self.end.take().and_then(|end| end.reach().err()),
+            };
+            self.end = None;
+            if let Some(error) = error {
+                self.held.clear();
+                return Poll::Ready(Some(Err(error)));
+            }
         }
-        self.end.take().map_or(Ok(()), StatementEnd::reach)?;
-        self.held = held;
-        Ok(())
+        if let Some(batch) = self.held.pop_front() {
+            return Poll::Ready(Some(Ok(batch)));
+        }
+        let next = ready!(next_rows(&mut self.rows));
+        match &next {
+            Some(Ok(_)) => {}
+            Some(Err(_)) => self.end = None,
+            None => {
+                if let Some(Err(error)) = self.end.take().map(StatementEnd::reach) {
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+        Poll::Ready(next)
     }
 
     /// Names and types of the columns; no columns for statements that aren't queries.
@@ -109,7 +179,7 @@ impl QueryResult {
     /// What the query took so far.
     pub fn memory(&self) -> QueryMemory {
         match &self.rows {
-            Rows::Running(running) => QueryMemory {
+            Rows::Running { query: running, .. } => QueryMemory {
                 peak_bytes: running.owner.peak_bytes(),
                 spilled_bytes: running.owner.spilled_bytes(),
                 reread_bytes: running.owner.reread_bytes(),
@@ -121,7 +191,7 @@ impl QueryResult {
     /// A handle to watch or stop the query with.
     pub fn progress(&self) -> QueryProgress {
         match &self.rows {
-            Rows::Running(running) => QueryProgress(Some(running.query.clone())),
+            Rows::Running { query: running, .. } => QueryProgress(Some(running.query.clone())),
             Rows::Batch(_) => QueryProgress(None),
         }
     }
@@ -131,26 +201,10 @@ impl Iterator for QueryResult {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.end.as_ref().is_some_and(StatementEnd::holds_rows)
-            && let Err(error) = self.hold_rows()
-        {
-            self.end = None;
-            return Some(Err(error));
+        match self.advance(|rows| Poll::Ready(rows.next())) {
+            Poll::Ready(next) => next,
+            Poll::Pending => unreachable!("rows were waited for"),
         }
-        if let Some(batch) = self.held.pop_front() {
-            return Some(Ok(batch));
-        }
-        let next = self.rows.next();
-        match &next {
-            Some(Ok(_)) => {}
-            Some(Err(_)) => self.end = None,
-            None => {
-                if let Some(Err(error)) = self.end.take().map(StatementEnd::reach) {
-                    return Some(Err(error));
-                }
-            }
-        }
-        next
     }
 }
 
@@ -160,7 +214,7 @@ impl Iterator for Rows {
     fn next(&mut self) -> Option<Self::Item> {
         match self {
             Rows::Batch(batch) => batch.take().map(Ok),
-            Rows::Running(running) => {
+            Rows::Running { query: running, .. } => {
                 let next = running.stream.next();
                 if !matches!(next, Some(Ok(_))) {
                     running.completion.0.wait();
@@ -171,21 +225,59 @@ impl Iterator for Rows {
     }
 }
 
+impl Rows {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        let (running, end) = match self {
+            Rows::Batch(batch) => return Poll::Ready(batch.take().map(Ok)),
+            Rows::Running { query, end } => (query, end),
+        };
+        if end.is_none() {
+            match ready!(running.stream.poll_next(context)) {
+                Some(Ok(batch)) => return Poll::Ready(Some(Ok(batch))),
+                Some(Err(error)) => *end = Some(Some(error)),
+                None => *end = Some(None),
+            }
+        }
+        ready!(running.completion.0.poll(context));
+        Poll::Ready(end.take().flatten().map(Err))
+    }
+}
+
 /// Tells when the last task of a query has ended.
 #[derive(Clone, Default)]
-pub(crate) struct Completion(Arc<(Mutex<bool>, Condvar)>);
+pub(crate) struct Completion(Arc<(Mutex<Completing>, Condvar)>);
+
+#[derive(Default)]
+struct Completing {
+    is_complete: bool,
+    reader: Option<Waker>,
+}
 
 impl Completion {
     pub(crate) fn complete(&self) {
-        *self.0.0.lock() = true;
+        let reader = {
+            let mut state = self.0.0.lock();
+            state.is_complete = true;
+            state.reader.take()
+        };
         self.0.1.notify_all();
+        reader.into_iter().for_each(Waker::wake);
     }
 
     fn wait(&self) {
-        let mut complete = self.0.0.lock();
-        while !*complete {
-            self.0.1.wait(&mut complete);
+        let mut state = self.0.0.lock();
+        while !state.is_complete {
+            self.0.1.wait(&mut state);
         }
+    }
+
+    fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.0.lock();
+        if state.is_complete {
+            return Poll::Ready(());
+        }
+        state.reader = Some(context.waker().clone());
+        Poll::Pending
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use godwit_catalog::Place;
-use godwit_exec::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
+use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR, QuerySettings};
 use godwit_sql::{JoinOrder, SessionValues};
 use godwit_vector::CHUNK_ROWS;
 use parking_lot::Mutex;

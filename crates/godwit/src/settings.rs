@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use godwit_catalog::{Place, SCHEMA};
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
-use godwit_exec::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
+use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_sql::JoinOrder;
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_types::TimeZone;

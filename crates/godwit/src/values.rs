@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::mem::size_of;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use godwit_catalog::{Comments, ObjectName, TypeDefinition, literal_text, type_key};
 use godwit_common::{Error, Result, SqlState, format_bytes};
 use godwit_functions::value_at;
 use godwit_plan::Plan;
-use godwit_sql::Planner;
+use godwit_sql::{Planner, ReadRows};
 use godwit_types::{SqlType, Value, format_value};
 
 use crate::commands::catalog_has;
@@ -110,6 +111,35 @@ impl Inner {
                 .with_code(SqlState::INVALID_PARAMETER_VALUE)),
             false => Ok(labels),
         }
+    }
+
+    /// Reads rows while a statement is planned, as the same statement.
+    pub(crate) fn row_reader(self: &Arc<Self>, sql: &str, values: &ParameterValues) -> ReadRows {
+        let (connection, sql, values) = (self.clone(), sql.to_owned(), values.clone());
+        Arc::new(move |plan, rows_max| {
+            let (mut distinct, mut known) = (Vec::new(), HashSet::new());
+            let (batches, _) =
+                connection.start(&sql, plan, &values, result_schema(plan)?, false, |_, rows| Ok(rows))?;
+            for batch in batches {
+                let batch = batch?;
+                for row in 0..batch.num_rows() {
+                    let text = |(at, column): (usize, &ArrayRef)| {
+                        let ty = &plan.column(plan.output[at].column).ty;
+                        let value = value_at(column, row, ty)?;
+                        Ok((!value.is_null()).then(|| format_value(&value, ty)))
+                    };
+                    let row = batch.columns().iter().enumerate().map(text).collect::<Result<Vec<_>>>()?;
+                    if known.insert(row.clone()) {
+                        distinct.push(row);
+                    }
+                }
+                if distinct.len() > rows_max {
+                    return Err(Error::user(format!("a query gives PIVOT more than {rows_max} values"))
+                        .with_code(SqlState::STATEMENT_TOO_COMPLEX));
+                }
+            }
+            Ok(distinct)
+        })
     }
 
     /// Runs a query of one column and shows its values.

@@ -6,7 +6,8 @@ use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use godwit_catalog::{AlterPlan, ObjectName};
 use godwit_common::{Error, Result};
-use godwit_exec::{QueryContext, ReturnedRows};
+use godwit_exec::ReturnedRows;
+use godwit_pipeline::{QueryContext, Sink};
 use godwit_plan::{Plan, WriteKind};
 use godwit_sql::{QueryStatement, Statement, WritePart, WritePlan, WriteStatement};
 use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
@@ -40,11 +41,12 @@ impl Inner {
         scope: &Scope,
         changed: &mut Vec<WriteEnd>,
     ) -> Result<QueryResult> {
+        let shown = |schema| in_zone(schema, &self.session().own().values.time_zone);
         match write {
             WriteStatement::Planned(WritePlan { table, kind, rows, checks, returning }) => {
                 let (transaction, table) = table_before(scope, &table, changed)?;
                 let schema = match &returning {
-                    Some(names) => in_zone(returned_schema(&rows, names)?, &self.session().own().values.time_zone),
+                    Some(names) => shown(returned_schema(&rows, names)?),
                     None => count_schema(),
                 };
                 let returns_rows = returning.is_some();
@@ -69,7 +71,7 @@ impl Inner {
                 match *last {
                     Statement::Write(write) => self.start_write(sql, write, values, scope, changed),
                     Statement::Query(QueryStatement::Rows { plan }) => {
-                        let schema = in_zone(result_schema(&plan)?, &self.session().own().values.time_zone);
+                        let schema = shown(result_schema(&plan)?);
                         Ok(self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?.0)
                     }
                     _ => Err(Error::internal("a statement with WITH is a query or a write")),
@@ -112,7 +114,7 @@ impl Inner {
         schema: SchemaRef,
         task: WriteTask,
     ) -> Result<QueryResult> {
-        let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)?.into_sink());
+        let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)? as Arc<dyn Sink>);
         Ok(self.start(sql, rows, values, schema, false, sink)?.0)
     }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -205,4 +206,17 @@ fn a_query_keeps_to_its_own_limit() {
             connection.execute(&format!("RESET {setting}")).unwrap();
         }
     }
+}
+
+/// Who polls sleeps elsewhere: a query in line behind others that nobody reads is let in all the same.
+#[test]
+fn a_thread_may_poll_one_of_several_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = open(folder.path());
+    let connections: Vec<Connection> = (0..3).map(|_| database.connect()).collect();
+    connections[0].execute("SET memory_limit = '256MB'").unwrap();
+    let mut results: Vec<_> = connections.iter().map(|connection| connection.query(LARGE).unwrap()).collect();
+    assert_eq!(states(&database)[2], QueryState::Waiting);
+    assert!(results[2].poll_next(&mut Context::from_waker(Waker::noop())).is_pending());
+    wait_until("the last query is let in", || states(&database)[2] == QueryState::Running);
 }

@@ -213,9 +213,10 @@ fn every_request_for_memory_may_fail() {
 fn a_disk_that_fails_under_a_table_is_an_error_and_nothing_else() {
     const ROWS: i64 = 300_000;
     let faults = ReadFaults::default();
-    let mut world = World::new(ROWS, 2, DebugOptions { read_faults: Some(faults.clone()), ..DebugOptions::default() });
+    let mut world =
+        World::new(ROWS, 2, DebugOptions { files: Some(Arc::new(faults.clone())), ..DebugOptions::default() });
     let path = world.folder.path().join("facts.parquet");
-    // A file that has changed is opened anew: nothing of it is known, no page of it is cached.
+    // A file that has changed is opened again: nothing of it is known, no page of it is cached.
     let change = |second| {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
         File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();

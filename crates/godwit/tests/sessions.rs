@@ -1,5 +1,8 @@
 //! What a connection keeps from statement to statement: prepared statements and their plans, a time limit.
 
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
@@ -64,7 +67,7 @@ fn kept_plans_rely_on_nothing_that_rows_decide() {
     for statement in [&below, &joined] {
         assert_eq!(integers(statement.run(&[1_i64.into()]).unwrap()), [5]);
     }
-    // So many rows that joins are ordered anew.
+    // So many rows that joins are ordered again.
     connection.execute("INSERT INTO t SELECT 1000 + range FROM range(20000)").unwrap();
     connection.execute("DELETE FROM u WHERE k = 3").unwrap();
     assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [5]);
@@ -120,4 +123,88 @@ fn statements_end_with_their_time() {
     assert!(connection.execute("SET statement_timeout = 'soon'").unwrap_err().message().contains("'soon' is no time"));
     connection.execute("SET statement_timeout = 'unlimited'").unwrap();
     assert_eq!(integers(connection.query("SELECT count(*) FROM range(1000)").unwrap()), [1000]);
+}
+
+#[test]
+fn prepared_writes_change_the_rows_that_there_are() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t (k BIGINT PRIMARY KEY, v VARCHAR, CHECK (k < 100))").unwrap();
+    let add = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
+    let change = connection.prepare("UPDATE t SET v = v || $2 WHERE k = $1 RETURNING length(v)").unwrap();
+    let put = connection.prepare("INSERT INTO t VALUES ($1, 'new') ON CONFLICT (k) DO UPDATE SET v = 'old'").unwrap();
+    let remove = connection.prepare("DELETE FROM t WHERE k = ?").unwrap();
+    let others = connection.prepare("DELETE FROM t WHERE k < (SELECT max(k) FROM t) AND v = ?").unwrap();
+    for number in 0..10_i64 {
+        assert_eq!(integers(add.run(&[number.into(), "x".into()]).unwrap()), [1]);
+        let lengths = change.run(&[number.into(), "yz".into()]).unwrap();
+        assert_eq!(lengths.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1);
+        assert_eq!(integers(change.run(&[(number + 1).into(), "?".into()]).unwrap()), [0_i64; 0]);
+    }
+    let count =
+        |condition: &str| integers(connection.query(&format!("SELECT count(*) FROM t WHERE {condition}")).unwrap())[0];
+    assert_eq!(count("v = 'xyz'"), 10);
+    assert_eq!(integers(remove.run(&[3_i64.into()]).unwrap()), [1]);
+    assert_eq!(integers(remove.run(&[3_i64.into()]).unwrap()), [0]);
+    for number in [3_i64, 3, 4] {
+        assert_eq!(integers(put.run(&[number.into()]).unwrap()), [1]);
+    }
+    assert_eq!(count("v = 'old'"), 2);
+    assert_eq!(integers(others.run(&["old".into()]).unwrap()), [2]);
+    let collect = |rows: godwit::QueryResult| rows.collect::<godwit::Result<Vec<_>>>();
+    assert!(collect(add.run(&[5_i64.into(), "again".into()]).unwrap()).is_err(), "a key is there once");
+    assert!(collect(add.run(&[100_i64.into(), "large".into()]).unwrap()).is_err(), "a check fails");
+    // What a transaction has changed is seen in it, and not after it is undone.
+    connection.execute("BEGIN").unwrap();
+    assert_eq!(integers(remove.run(&[5_i64.into()]).unwrap()), [1]);
+    assert_eq!(integers(remove.run(&[5_i64.into()]).unwrap()), [0]);
+    connection.execute("ROLLBACK").unwrap();
+    assert_eq!(integers(remove.run(&[5_i64.into()]).unwrap()), [1]);
+    connection.execute("ALTER TABLE t DROP CONSTRAINT t_check").unwrap_or_default();
+    connection.execute("ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 9").unwrap();
+    assert_eq!(integers(remove.run(&[6_i64.into()]).unwrap()), [1]);
+    assert_eq!(integers(put.run(&[50_i64.into()]).unwrap()), [1]);
+    assert_eq!(count("w = 9 AND v = 'new'"), 1);
+}
+
+/// Wakes a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// All rows of a result that is polled, or its error.
+fn polled(mut rows: godwit::QueryResult) -> godwit::Result<usize> {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut count = 0;
+    loop {
+        match rows.poll_next(&mut context) {
+            Poll::Ready(Some(batch)) => count += batch?.num_rows(),
+            Poll::Ready(None) => return Ok(count),
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[test]
+fn results_can_be_polled() {
+    let connection = connect();
+    assert_eq!(
+        polled(connection.query("SELECT i FROM range(3000000) AS t(i) WHERE i % 3 = 0").unwrap()).unwrap(),
+        1_000_000
+    );
+    assert_eq!(polled(connection.query("SELECT i FROM range(10) AS t(i) ORDER BY -i").unwrap()).unwrap(), 10);
+    let error = polled(connection.query("SELECT 1 // (5 - i) FROM range(10) AS t(i)").unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::User, "{error}");
+    // Changes are there when the end has come; rows of a statement that fails at its end aren't.
+    connection.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)").unwrap();
+    assert_eq!(
+        polled(connection.query("INSERT INTO t SELECT * FROM range(100000) RETURNING k").unwrap()).unwrap(),
+        100_000
+    );
+    assert!(polled(connection.query("INSERT INTO t VALUES (7) RETURNING k").unwrap()).is_err());
+    assert_eq!(integers(connection.query("SELECT count(*) FROM t").unwrap()), [100_000]);
 }

@@ -11,6 +11,11 @@ from .worlds import COLUMNS, TABLES
 NESTING_MAX = 2
 
 
+def table_source(name: str) -> Source:
+    """A table of a world under a name."""
+    return Source(name, {column: kind for column, (kind, _) in COLUMNS.items()}, "id")
+
+
 class QueryMaker(Expressions):
     """Makes queries over the tables of a world."""
 
@@ -46,7 +51,7 @@ class QueryMaker(Expressions):
         name = self.name()
         if self.nesting >= NESTING_MAX or self.chance(0.75):
             table = self.rng.choice(TABLES)
-            return f"{table} AS {name}", Source(name, {column: kind for column, (kind, _) in COLUMNS.items()}, "id")
+            return f"{table} AS {name}", table_source(name)
         self.nesting += 1
         outer = scope if lateral else scope.outer
         body, columns = self.one_of(
@@ -236,7 +241,7 @@ class QueryMaker(Expressions):
 
     def distinct_on(self) -> tuple[str, list[str]]:
         table = self.rng.choice(TABLES)
-        scope = Scope([Source(table, {column: kind for column, (kind, _) in COLUMNS.items()}, "id")])
+        scope = Scope([table_source(table)])
         kinds = [self.rng.choice(TYPES) for _ in range(2)]
         keys = [self.leaf(scope, kind) for kind in kinds]
         inner = f"SELECT DISTINCT ON ({keys[0]}) {self.named([*keys, f'{table}.id'])} FROM {table} WHERE {self.condition(scope)}"
@@ -244,7 +249,7 @@ class QueryMaker(Expressions):
 
     def recursive(self) -> tuple[str, list[str]]:
         union = self.rng.choice(["UNION", "UNION ALL"])
-        scope = Scope([Source("v", {column: kind for column, (kind, _) in COLUMNS.items()}, "id")])
+        scope = Scope([table_source("v")])
         step = self.one_of(
             f"SELECT c0 + 1, c1 FROM q WHERE c0 < {self.rng.randint(1, 20)}",
             f"SELECT c0 + 1, v.k FROM q JOIN v ON v.id = q.c0 WHERE {self.condition(scope, DEPTH_MAX - 1)}",

@@ -99,7 +99,7 @@ impl Binder {
         }
     }
 
-    /// The values that a nested value consists of, so many levels below it.
+    /// The values at this depth inside of a nested value.
     fn take_apart(
         &mut self,
         value: Expr,

@@ -3,6 +3,8 @@
 //! ```text
 //! PIVOT t ON y IN (2019, 2020) USING sum(x) GROUP BY c
 //!   SELECT c, sum(x) FILTER (WHERE y = 2019) AS "2019", sum(x) FILTER (WHERE y = 2020) AS "2020" FROM t GROUP BY c
+//! PIVOT t ON y USING sum(x)
+//!   the same for all values of SELECT DISTINCT y FROM t ORDER BY ALL, which is run before
 //! UNPIVOT t ON a, b INTO NAME n VALUE v
 //!   SELECT …, unnest(['a', 'b']) AS n, unnest([a, b]) AS v FROM t, without the rows where v is NULL
 //! ```
@@ -36,12 +38,11 @@ impl Binder {
         let source = self.factor(&pivot.source, None, outer)?;
         let mut columns = vec![PivotedColumn { condition: None, name: String::new() }];
         for on in &pivot.on {
-            let values = self.pivot_values(on, pivot.span)?;
+            let values = self.pivot_values(on, pivot)?;
             let combined = columns.iter().flat_map(|column| values.iter().map(|value| both(column, value)));
             columns = combined.collect();
             if columns.len() > COLUMNS_MAX {
-                let error = Error::user(format!("PIVOT would make more than {COLUMNS_MAX} columns"));
-                return Err(error.with_code(SqlState::STATEMENT_TOO_COMPLEX).at_span(pivot.span));
+                return Err(too_many_columns().at_span(pivot.span));
             }
         }
         let keys = match &pivot.group_by {
@@ -90,7 +91,8 @@ impl Binder {
     }
 
     /// The values of an ON, each with the condition for its rows and its name.
-    fn pivot_values(&mut self, on: &ast::PivotColumn, span: Span) -> Result<Vec<PivotedColumn>> {
+    fn pivot_values(&mut self, on: &ast::PivotColumn, pivot: &ast::Pivot) -> Result<Vec<PivotedColumn>> {
+        let span = pivot.span;
         let listed: Vec<ast::SelectItem> = match &on.values {
             PivotValues::List(values) => values.clone(),
             PivotValues::Enum(name) => {
@@ -105,10 +107,8 @@ impl Binder {
                 };
                 definition.labels.iter().map(label).collect()
             }
-            PivotValues::All | PivotValues::Query(_) => {
-                let error = Error::unsupported("PIVOT without a list of values").at_span(span);
-                return Err(error.with_hint("list them: PIVOT t ON x IN ('a', 'b') USING sum(y)"));
-            }
+            PivotValues::All => self.values_of(&all_values(on, &pivot.source, span), span)?,
+            PivotValues::Query(query) => self.values_of(query, span)?,
         };
         let mut values = Vec::new();
         for item in listed {
@@ -133,6 +133,31 @@ impl Binder {
             values.push(PivotedColumn { condition: Some(all_of(conditions, item.expr.span)), name });
         }
         Ok(values)
+    }
+
+    /// The rows of a query as lists of values, without those that are NULL. They are read now: the columns of PIVOT have to be
+    /// known before a plan can be made.
+    fn values_of(&self, query: &ast::Query, span: Span) -> Result<Vec<ast::SelectItem>> {
+        let mut binder = self.clone();
+        binder.query(query)?;
+        let rows = self.environment.distinct_rows(&binder.plan, COLUMNS_MAX).unwrap_or_else(|| {
+            let error = Error::unsupported("PIVOT without a list of values in a view, macro or prepared statement");
+            Err(error.with_hint("list them: PIVOT t ON x IN ('a', 'b') USING sum(y)"))
+        });
+        let literal = |text: &Option<String>| {
+            let literal = text.as_ref().map_or(ast::Literal::Null, |text| ast::Literal::String(text.as_str().into()));
+            ast::Expr { kind: ast::ExprKind::Literal(literal), span }
+        };
+        let item = |row: Vec<Option<String>>| {
+            let mut items: Vec<ast::Expr> = row.iter().map(literal).collect();
+            let expr = match items.len() {
+                1 => items.remove(0),
+                _ => ast::Expr { kind: ast::ExprKind::Row { items, explicit: true }, span },
+            };
+            ast::SelectItem { expr, alias: None }
+        };
+        let rows = rows.map_err(|error| error.at_span(span))?;
+        Ok(rows.into_iter().filter(|row| row.iter().any(Option::is_some)).map(item).collect())
     }
 
     /// The name of the column for a value: its text.
@@ -214,6 +239,36 @@ fn all_of(mut conditions: Vec<ast::Expr>, span: Span) -> ast::Expr {
     match conditions.len() {
         1 => conditions.remove(0),
         _ => ast::Expr { kind: ast::ExprKind::And(conditions), span },
+    }
+}
+
+fn too_many_columns() -> Error {
+    let error = Error::user(format!("PIVOT would make more than {COLUMNS_MAX} columns"));
+    error.with_code(SqlState::STATEMENT_TOO_COMPLEX)
+}
+
+/// `SELECT DISTINCT on FROM source ORDER BY ALL`
+fn all_values(on: &ast::PivotColumn, source: &ast::TableFactor, span: Span) -> ast::Query {
+    let item = |expr: &ast::Expr| ast::SelectItem { expr: expr.clone(), alias: None };
+    let select = ast::Select {
+        distinct: Some(ast::Distinct::Rows),
+        projection: on.exprs.iter().map(item).collect(),
+        from: vec![ast::TableWithJoins { relation: source.clone(), joins: Vec::new() }],
+        filter: None,
+        group_by: None,
+        having: None,
+        windows: Vec::new(),
+        qualify: None,
+        sample: None,
+        span,
+    };
+    ast::Query {
+        with: None,
+        body: ast::SetExpr { kind: ast::SetExprKind::Select(Box::new(select)), span },
+        order_by: Some(ast::OrderBy::All { direction: None, nulls: None, span }),
+        limit: None,
+        offset: None,
+        span,
     }
 }
 

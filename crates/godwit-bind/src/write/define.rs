@@ -1,4 +1,4 @@
-//! Expressions of definitions: defaults, checks, generated columns, and tables that are made anew of their own rows.
+//! Expressions of definitions: defaults, checks, generated columns, and tables that are rebuilt from their own rows.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct ColumnOf {
     pub nullable: bool,
 }
 
-/// A column of a table that is made anew.
+/// A column of a table that is rebuilt.
 #[derive(Debug, Clone)]
 pub struct RebuiltColumn {
     /// Its name.

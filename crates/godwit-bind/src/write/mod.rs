@@ -64,7 +64,7 @@ pub struct TargetColumn {
     pub ty: SqlType,
     /// What it is if nothing is said; NULL if missing. For an identity the next number.
     pub default: Option<ast::Expr>,
-    /// For columns whose values nobody can write.
+    /// For columns whose values are always computed.
     pub generated: Option<Generation>,
 }
 

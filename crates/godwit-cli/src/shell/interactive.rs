@@ -14,7 +14,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config, Editor, Helper};
 
 use super::splitter::Splitter;
-use super::{Shell, Stop};
+use super::{Shell, Stop, complain};
 use crate::version;
 
 /// Reads and runs statements until `.quit` or the end of the input.
@@ -34,7 +34,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<ControlFlow<Stop>> {
         let saved = path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| error.to_string());
         let saved = saved.and_then(|()| editor.save_history(path).map_err(|error| error.to_string()));
         if let Err(error) = saved {
-            eprintln!("the history was not saved to {}: {error}", path.display());
+            complain(format_args!("the history was not saved to {}: {error}\n", path.display()));
         }
     }
     flow
@@ -46,6 +46,9 @@ fn read_and_run(shell: &mut Shell, editor: &mut Editor<Statements, FileHistory>)
             Ok(text) => {
                 if let ControlFlow::Break(stop @ (Stop::Quit | Stop::OutputClosed)) = run_text(shell, &text) {
                     return Ok(ControlFlow::Break(stop));
+                }
+                if shell.interrupt.is_ending() {
+                    return Ok(ControlFlow::Break(Stop::Cancelled));
                 }
             }
             Err(ReadlineError::Interrupted) => {}

@@ -6,6 +6,7 @@ mod report;
 mod script;
 mod splitter;
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write, stderr, stdin, stdout};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use godwit::{Connection, Database, Error, ErrorKind, QueryResult, Result};
 
 use crate::arguments::Arguments;
-use crate::interrupt::{self, Interrupt};
+use crate::interrupt::Interrupt;
 use crate::output::Format;
 use crate::progress::ProgressWatch;
 use crate::timer::Stopwatch;
@@ -23,16 +24,18 @@ use splitter::{Item, ItemKind};
 /// Runs the shell that the command line asks for.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let interactive = arguments.scripts.is_empty() && stdin().is_terminal();
+    let interrupt = Interrupt::install()?;
     let database = Database::open_with(&arguments.database, arguments.limits.config())?;
     let mut shell = Shell {
         connection: Arc::new(database.connect()),
-        interrupt: Interrupt::install(interactive)?,
+        interrupt,
         format: arguments.format,
         timer: false,
         progress: true,
         read_depth: 0,
     };
     let end = if interactive {
+        shell.interrupt.set_interactive();
         interactive::run(&mut shell)?
     } else if arguments.scripts.is_empty() {
         script::run_reader(&mut shell, stdin().lock(), None)
@@ -42,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(match end {
         ControlFlow::Continue(()) | ControlFlow::Break(Stop::Quit | Stop::OutputClosed) => ExitCode::SUCCESS,
         ControlFlow::Break(Stop::Failed) => ExitCode::FAILURE,
-        ControlFlow::Break(Stop::Cancelled) => interrupt::EXIT_STATUS.into(),
+        ControlFlow::Break(Stop::Cancelled) => shell.interrupt.exit_status().into(),
     })
 }
 
@@ -95,7 +98,7 @@ impl Shell {
                 let flow = report_outcome(self.run_statements(&item.text), item, script);
                 if self.timer {
                     // The last word on a statement: a program that reads it knows that no complaint will follow.
-                    eprintln!("{stopwatch}");
+                    complain(format_args!("{stopwatch}\n"));
                 }
                 flow
             }
@@ -106,6 +109,9 @@ impl Shell {
     fn run_statements(&self, sql: &str) -> std::result::Result<(), Failure> {
         let running = self.interrupt.running(&self.connection);
         for statement in self.connection.parse(sql)? {
+            if running.is_pressed() {
+                return Err(Error::cancelled().into());
+            }
             let result = self.connection.run(&statement)?;
             self.write_result(result, || running.is_pressed())?;
         }
@@ -156,11 +162,11 @@ fn report_outcome(outcome: std::result::Result<(), Failure>, item: &Item, script
         Ok(()) => ControlFlow::Continue(()),
         Err(Failure::OutputClosed) => ControlFlow::Break(Stop::OutputClosed),
         Err(Failure::Statement(error)) if error.kind() == ErrorKind::Cancelled => {
-            eprintln!("cancelled");
+            complain("cancelled\n");
             ControlFlow::Break(Stop::Cancelled)
         }
         Err(Failure::Statement(error)) => {
-            eprint!("{}", report::render(&error, item, script));
+            complain(report::render(&error, item, script));
             ControlFlow::Break(Stop::Failed)
         }
     }
@@ -172,13 +178,18 @@ fn terminal_width() -> Option<usize> {
     stdout().is_terminal().then_some(columns.into())
 }
 
+/// Tells the user what went wrong. If that fails, the exit status is all that can still tell.
+pub(crate) fn complain(text: impl Display) {
+    let _ = write!(stderr(), "{text}");
+}
+
 /// Prints what isn't a result, where results go.
 fn say(text: &str) -> ControlFlow<Stop> {
     match writeln!(stdout(), "{text}") {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(Stop::OutputClosed),
         Err(error) => {
-            let _ = writeln!(stderr(), "error: writing to standard output: {error}");
+            complain(format_args!("error: writing to standard output: {error}\n"));
             ControlFlow::Break(Stop::Failed)
         }
     }

@@ -7,7 +7,7 @@
 //! hint: did you mean 'lineitem'?
 //! ```
 
-use godwit::{Error, Position};
+use godwit::{Error, Position, without_secrets};
 use unicode_width::UnicodeWidthStr;
 
 use super::splitter::Item;
@@ -24,12 +24,12 @@ pub(super) fn render(error: &Error, item: &Item, script: Option<&str>) -> String
     };
     let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
     let message = located.to_string();
-    text += message.strip_suffix(&hint).unwrap_or(&message);
+    text += &without_secrets(message.strip_suffix(&hint).unwrap_or(&message));
     text += "\n";
     if let Some(excerpt) = error.position().and_then(|position| excerpt(&item.text, position)) {
         text += &excerpt;
     }
-    text += hint.trim_start_matches('\n');
+    text += &without_secrets(hint.trim_start_matches('\n'));
     if !hint.is_empty() {
         text += "\n";
     }
@@ -38,7 +38,7 @@ pub(super) fn render(error: &Error, item: &Item, script: Option<&str>) -> String
 
 /// The line of a position and a caret under its column.
 fn excerpt(text: &str, position: Position) -> Option<String> {
-    let line = text.lines().nth(position.line.checked_sub(1)? as usize)?;
+    let line = without_secrets(text.lines().nth(position.line.checked_sub(1)? as usize)?);
     let place = position.column.checked_sub(1)? as usize;
     let indent = line.chars().take_while(|c| c.is_whitespace()).count();
     let start = indent.max(place.saturating_sub(EXCERPT_CHARACTERS / 2)).min(place);

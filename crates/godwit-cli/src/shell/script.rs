@@ -8,7 +8,7 @@ use std::path::Path;
 use godwit::{Error, Result};
 
 use super::splitter::{Item, Splitter};
-use super::{Shell, Stop};
+use super::{Shell, Stop, complain};
 use crate::arguments::Script;
 
 /// Runs a script from the command line.
@@ -16,7 +16,7 @@ pub(super) fn run_argument(shell: &mut Shell, script: &Script) -> ControlFlow<St
     match script {
         Script::Command(text) => run_reader(shell, text.as_bytes(), None),
         Script::File(path) => run_file(shell, path).unwrap_or_else(|error| {
-            eprintln!("{error}");
+            complain(format_args!("{error}\n"));
             ControlFlow::Break(Stop::Failed)
         }),
     }
@@ -40,7 +40,8 @@ pub(super) fn run_reader(shell: &mut Shell, mut reader: impl BufRead, name: Opti
             Ok(0) => break,
             Ok(_) => run_items(shell, splitter.push_line(&line), name)?,
             Err(error) => {
-                eprintln!("{}", Error::io(format!("reading {}", name.unwrap_or("standard input")), &error));
+                let error = Error::io(format!("reading {}", name.unwrap_or("standard input")), &error);
+                complain(format_args!("{error}\n"));
                 return ControlFlow::Break(Stop::Failed);
             }
         }

@@ -5,6 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use godwit_common::Result;
+use godwit_pipeline::{
+    ChunkEffect, CompactionAccount, CompactionCounts, FlowCounts, Operator, OperatorMetrics, QueryContext, Transform,
+    TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Chunk, ChunkBuilder};
 use parking_lot::Mutex;
 
@@ -13,19 +17,9 @@ use super::config::{BINARY_ROWS, COPIED_BYTES_MAX, MODEL_ROUNDS, ROUND_CHUNKS, R
 use super::deferral::{Deferral, Stopwatch};
 use super::learner::{Arm, Learner, rounds_to_hold};
 use super::model::{Costs, RowShape, Traffic};
-use crate::QueryContext;
-use crate::metrics::{CompactionAccount, CompactionCounts, FlowCounts, OperatorMetrics};
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// The compactor behind one operator of a pipeline.
 pub(super) struct Compactor {
-    shared: Arc<Shared>,
-    /// Of the compactor itself: what it emits and how long it takes.
-    metrics: Arc<OperatorMetrics>,
-}
-
-/// What the workers have in common.
-struct Shared {
     compaction: Compaction,
     traffic: Arc<Traffic>,
     /// Which of the pipeline's compactors this is.
@@ -36,6 +30,8 @@ struct Shared {
     /// Of the operator before, which shows what became of its chunks.
     shown_at: Arc<OperatorMetrics>,
     account: CompactionAccount,
+    /// Of the compactor itself: what it emits and how long it takes.
+    metrics: Arc<OperatorMetrics>,
 }
 
 /// What passed a compactor.
@@ -56,15 +52,25 @@ impl Compactor {
     ) -> Arc<Self> {
         let (learner, totals) = (Mutex::default(), Mutex::default());
         let account = shown_at.open_compaction();
-        let shared = Shared { compaction, traffic, point, keeps_order, learner, totals, shown_at, account };
-        Arc::new(Self { shared: Arc::new(shared), metrics: OperatorMetrics::new("Compactor") })
+        let metrics = OperatorMetrics::new("Compactor");
+        Arc::new(Self { compaction, traffic, point, keeps_order, learner, totals, shown_at, account, metrics })
+    }
+}
+
+impl Operator for Compactor {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+
+    fn is_reusable(&self) -> bool {
+        true
     }
 }
 
 impl Transform for Compactor {
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         let chunk_rows = query.settings.chunk_rows;
-        let rule = match self.shared.compaction {
+        let rule = match self.compaction {
             Compaction::Full => Rule::Full,
             Compaction::Binary => Rule::Fixed,
             Compaction::Dynamic => Rule::Modelled,
@@ -72,7 +78,7 @@ impl Transform for Compactor {
             Compaction::None | Compaction::Logical => unreachable!("these have no compactors"),
         };
         Ok(Box::new(CompactorWorker {
-            shared: self.shared.clone(),
+            shared: self,
             rule,
             threshold: if matches!(rule, Rule::Full) { chunk_rows } else { BINARY_ROWS.min(chunk_rows / 2) },
             chunk_rows,
@@ -87,16 +93,12 @@ impl Transform for Compactor {
         }))
     }
 
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
-    }
-
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Streams
     }
 }
 
-impl Shared {
+impl Compactor {
     /// Takes over a worker's counts.
     fn add(&self, counts: Counts) {
         self.traffic.note(self.point, counts.arrived, counts.left);
@@ -177,7 +179,7 @@ struct Ready {
 }
 
 struct CompactorWorker {
-    shared: Arc<Shared>,
+    shared: Arc<Compactor>,
     rule: Rule,
     /// Chunks with more rows pass.
     threshold: usize,

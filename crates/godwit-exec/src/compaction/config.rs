@@ -37,7 +37,7 @@ pub(super) const HELD_ROUNDS_MAX: u32 = 15;
 /// single-row chunks, or 131,072 of half-full ones) is too short to win back what trying costs.
 pub(super) const ROUNDS_BEFORE_LEARNING: u32 = 64;
 
-/// Rounds after which the cost model's threshold is computed anew; the first time after one.
+/// Rounds after which the cost model's threshold is computed again; the first time after one.
 pub(super) const MODEL_ROUNDS: u32 = 8;
 
 /// A latency beyond this isn't the operators': the task was interrupted (a quantum is 10 ms).

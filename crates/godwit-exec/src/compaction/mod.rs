@@ -27,54 +27,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use godwit_common::Named;
+use godwit_pipeline::{ChunkEffect, Compaction, Source, Transform};
 
-use crate::pipeline::{ChunkEffect, Source, Transform};
 use compactor::Compactor;
 use model::Traffic;
-
-/// When chunks are compacted, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Compaction {
-    /// Never.
-    None,
-    /// Whatever isn't full.
-    Full,
-    /// What has at most 128 rows.
-    Binary,
-    /// By the cost model.
-    Dynamic,
-    /// By what turned out to be fastest.
-    Learning,
-    /// In the probe, without copying the probed side.
-    Logical,
-    /// In the probe, and elsewhere by what turned out to be fastest.
-    #[default]
-    Smart,
-}
-
-impl Named for Compaction {
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("none", Self::None),
-        ("full", Self::Full),
-        ("binary", Self::Binary),
-        ("dynamic", Self::Dynamic),
-        ("learning", Self::Learning),
-        ("logical", Self::Logical),
-        ("smart", Self::Smart),
-    ];
-}
-
-impl Compaction {
-    /// True if probes put the results of one probed chunk together.
-    pub(crate) fn is_logical(self) -> bool {
-        matches!(self, Self::Logical | Self::Smart)
-    }
-
-    fn copies(self) -> bool {
-        !matches!(self, Self::None | Self::Logical)
-    }
-}
 
 /// Puts compactors behind the operators of a pipeline that reduce chunks.
 pub(crate) fn insert_compactors(

@@ -13,11 +13,10 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use godwit_pipeline::{Flow, FlowCounts};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{CHUNK_ROWS, Chunk, ChunkBuilder, Flat, StrColumn, Vector};
-
-use crate::metrics::{Flow, FlowCounts};
 
 /// What arrives at the compactors of a pipeline, and what leaves them.
 pub(super) struct Traffic {

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use godwit_common::Named;
 use godwit_expression::{Expression, Predicate};
+use godwit_pipeline::{FlowCounts, Operator, OperatorMetrics, Source, Transform};
 use godwit_vector::{Chunk, PhysicalType, Vector};
 
 use super::compactor::Compactor;
 use super::model::Traffic;
 use super::{Compaction, insert_compactors};
-use crate::metrics::{FlowCounts, OperatorMetrics};
 use crate::operators::{FilterTransform, LimitTransform, ProjectTransform};
-use crate::pipeline::{Source, Transform};
 use crate::testing::{
     Chunks, Collected, ForEachChunk, Random, World, column_type, pipeline, random_vector, rows_of, run, work_for,
 };

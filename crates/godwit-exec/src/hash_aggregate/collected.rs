@@ -17,6 +17,7 @@ use arrow_schema::DataType;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_expression::Expression;
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::QueryContext;
 use godwit_rows::{PartitionedRows, RowBlock, RowCollection, RowLayout, RowLayoutOptions};
 use godwit_vector::{Chunk, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 use parking_lot::Mutex;
@@ -26,7 +27,6 @@ use super::config::RESULTS_SHARE;
 use super::partition::{FinishedGroups, PartitionAggregator};
 use super::plan::CollectedSet;
 use super::results::Results;
-use crate::QueryContext;
 use crate::sort::{SortAlone, SortKey, SortSpec, SortedChunks};
 
 /// The rows of a collected set, of all workers.
@@ -98,29 +98,31 @@ impl HashAggregate {
     ) -> Result<Vec<SortedValues>> {
         let plan = self.plan();
         let Some(ordinal) = plan.ordinal else { return Ok(Vec::new()) };
-        groups.number(&plan.layout, ordinal, self.groups().grouping.base());
+        groups.number(&plan.layout, ordinal);
         // A single group is one worker's.
         let workers = if plan.key_types.is_empty() { 1 } else { self.workers() };
         let sharers = plan.collected.len() * workers;
         let collected = std::mem::take(&mut groups.collected);
         let sets = self.collected().iter().zip(&plan.collected).zip(collected);
-        sets.map(|((shared, set), rows)| {
+        let sorted = sets.map(|((shared, set), rows)| {
             let mut sorter = Sorter::new(self, query, set, groups.len(), sharers, &rows)?;
             for rows in rows {
                 let mut scan = rows.into_scan();
                 while let Some(block) = scan.next_block()? {
                     query.cancel.check()?;
                     let numbers = match groups.len() {
-                        1 => Vector::constant(Flat::U32(vec![0].into()), block.pointers().len()),
+                        1 => Vector::constant(Flat::U32(vec![0].into()), block.len()),
                         _ => self.group_numbers(shared, ordinal, &block, aggregator)?,
                     };
-                    let value = |column| shared.layout.gather(block.pointers(), shared.keys + column, block.heaps());
+                    let value = |column| block.rows().gather(shared.keys + column);
                     sorter.push(numbers, (0..set.types.len()).map(value).collect())?;
                 }
             }
             sorter.finish()
-        })
-        .collect()
+        });
+        let sorted = sorted.collect();
+        aggregator.release();
+        sorted
     }
 
     /// The number of the group of each row of a block.
@@ -132,11 +134,10 @@ impl HashAggregate {
         aggregator: &mut PartitionAggregator,
     ) -> Result<Vector> {
         let mut hashes = Vec::new();
-        shared.layout.hashes(block.pointers(), &mut hashes);
-        let key = |key| shared.layout.gather(block.pointers(), key, block.heaps());
-        let keys: Vec<Vector> = (0..shared.keys).map(key).collect();
+        block.rows().hashes(&mut hashes);
+        let keys: Vec<Vector> = (0..shared.keys).map(|key| block.rows().gather(key)).collect();
         let found = aggregator.find(&keys, &hashes)?;
-        let ordinals = self.plan().layout.counts(ordinal, self.groups().grouping.base(), found);
+        let ordinals = self.plan().layout.counts(ordinal, found);
         Ok(Vector::from_values(ordinals.into_iter().map(|ordinal| ordinal as u32).collect::<Vec<u32>>(), None))
     }
 

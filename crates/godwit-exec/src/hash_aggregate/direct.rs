@@ -18,16 +18,16 @@
 use std::collections::HashMap;
 
 use godwit_common::{ErrorKind, MemoryTag, Result};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::Reservation;
 use godwit_rows::aggregate_state::{StateArea, StateKind};
-use godwit_rows::{RowPtr, match_integers};
+use godwit_rows::{RowList, match_integers};
 use godwit_vector::kernels::grouped::{FEW_GROUPS_MAX, add_by_group};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
 
 use super::config::*;
 use super::finish::integers;
-use super::groups::LocalGroups;
+use super::groups::{Grouping, LocalGroups};
 use super::plan::{Feed, Plan};
 
 /// The direct array of one worker.
@@ -50,10 +50,10 @@ pub(super) struct DirectGroups {
     rows_pending_max: u64,
     /// The group of each row of the current chunk.
     groups: Vec<u32>,
-    pointers: Vec<RowPtr>,
-    pointers_are_current: bool,
+    /// Their states; empty until somebody asks for them.
+    rows: RowList,
     /// With payload: the row of each group among the worker's, where its payload is.
-    payload_rows: Vec<RowPtr>,
+    payload_rows: RowList,
     /// The rows of the current chunk that were the first of their groups.
     founders: Vec<u32>,
     reservation: Reservation,
@@ -94,7 +94,8 @@ struct Lanes {
 
 impl DirectGroups {
     /// A direct array, if the keys and their domain allow it.
-    pub(super) fn new(plan: &Plan, memory: &BufferManager, workers: usize) -> Result<Option<Self>> {
+    pub(super) fn new(plan: &Plan, grouping: &Grouping) -> Result<Option<Self>> {
+        let (memory, workers) = (&grouping.memory, grouping.workers);
         let Some((keys, slots_max)) = direct_keys(&plan.key_types_from_input) else { return Ok(None) };
         let mut rows_pending_max = u64::MAX;
         let lanes = plan
@@ -121,6 +122,8 @@ impl DirectGroups {
             map: Vec::new(),
             slots_max,
             group_slots: Vec::new(),
+            rows: plan.layout.new_list(),
+            payload_rows: RowList::new(&grouping.layout),
             area: StateArea::new(&plan.layout),
             lanes,
             lanes_per_group: LANES,
@@ -129,9 +132,6 @@ impl DirectGroups {
             rows_pending: 0,
             rows_pending_max,
             groups: Vec::new(),
-            pointers: Vec::new(),
-            pointers_are_current: false,
-            payload_rows: Vec::new(),
             founders: Vec::new(),
             reservation: memory.reserve(0, MemoryTag::HashTable)?,
         }))
@@ -148,7 +148,7 @@ impl DirectGroups {
         if self.rows_pending + rows as u64 > self.rows_pending_max {
             self.add_lanes(plan);
         }
-        self.pointers_are_current = false;
+        self.rows.clear();
         self.founders.clear();
         self.groups.clear();
         self.groups.resize(rows, 0);
@@ -257,15 +257,15 @@ impl DirectGroups {
             }
             return Ok(());
         }
-        if !self.pointers_are_current {
-            self.area.pointers(&self.groups, &mut self.pointers);
-            self.pointers_are_current = true;
+        if self.rows.is_empty() {
+            self.area.list(&self.groups, &mut self.rows);
         }
         match selected {
-            None => plan.layout.update(state, 0, &self.pointers, arguments),
-            Some(rows) => {
-                let pointers: Vec<RowPtr> = rows.iter().map(|&row| self.pointers[row as usize]).collect();
-                plan.layout.update(state, 0, &pointers, arguments)
+            None => plan.layout.update(state, self.rows.all(), arguments),
+            Some(selected) => {
+                let mut picked = plan.layout.new_list();
+                picked.append_picked(self.rows.all(), selected);
+                plan.layout.update(state, picked.all(), arguments)
             }
         }
     }
@@ -283,12 +283,13 @@ impl DirectGroups {
             let (keys, payload) = (take(keys), take(payload));
             let mut hashes = Vec::new();
             hash_vectors(&keys, self.founders.len(), &mut hashes);
-            self.payload_rows.extend_from_slice(local.assign(&keys, &payload, &hashes)?);
+            self.payload_rows.append(local.assign(&keys, &payload, &hashes)?);
         }
         if local.grouping().improves_payload() {
-            let mut rows: Vec<RowPtr> = self.groups.iter().map(|&group| self.payload_rows[group as usize]).collect();
+            let mut rows = RowList::new(&local.grouping().layout);
+            rows.append_picked(self.payload_rows.all(), &self.groups);
             local.improve(&mut rows, keys, payload)?;
-            self.groups.iter().zip(&rows).for_each(|(&group, &row)| self.payload_rows[group as usize] = row);
+            self.payload_rows.scatter(&self.groups, rows.all());
         }
         Ok(())
     }
@@ -298,9 +299,9 @@ impl DirectGroups {
         self.rows_pending = 0;
         let lanes_per_group = self.lanes_per_group;
         let groups: Vec<u32> = (0..self.area.groups() as u32).collect();
-        let (mut rows, mut sums) = (Vec::new(), Vec::new());
+        let (mut rows, mut sums) = (plan.layout.new_list(), Vec::new());
         for groups in groups.chunks(CHUNK_ROWS) {
-            self.area.pointers(groups, &mut rows);
+            self.area.list(groups, &mut rows);
             for (state, lanes) in self.lanes.iter().enumerate() {
                 let Some(Lanes { totals }) = lanes else { continue };
                 // Groups that were just made have no lanes yet.
@@ -308,7 +309,7 @@ impl DirectGroups {
                 let end = totals.len().min(begin + groups.len() * lanes_per_group);
                 sums.clear();
                 sums.extend(totals[begin..end].chunks_exact(lanes_per_group).map(|lanes| lanes.iter().sum::<i64>()));
-                plan.layout.add(state, 0, &rows[..sums.len()], &sums);
+                plan.layout.add(state, rows.slice(0..sums.len()), &sums);
             }
         }
         self.lanes.iter_mut().flatten().for_each(|lanes| lanes.totals.fill(0));
@@ -318,12 +319,12 @@ impl DirectGroups {
     pub(super) fn flush(&mut self, plan: &Plan, local: &mut LocalGroups) -> Result<()> {
         self.add_lanes(plan);
         let groups: Vec<u32> = (0..self.groups() as u32).collect();
-        let (mut hashes, mut rows) = (Vec::new(), Vec::new());
+        let (mut hashes, mut rows) = (Vec::new(), plan.layout.new_list());
         for groups in groups.chunks(CHUNK_ROWS) {
             let keys: Vec<Vector> = self.keys.iter().map(|key| key.vector(groups, &self.group_slots)).collect();
             hash_vectors(&keys, groups.len(), &mut hashes);
-            self.area.pointers(groups, &mut rows);
-            local.add_rows(&keys, &plan.no_payload(groups.len()), &hashes, &rows, 0)?;
+            self.area.list(groups, &mut rows);
+            local.add_rows(&keys, &plan.no_payload(groups.len()), &hashes, rows.all())?;
         }
         self.map = Vec::new();
         self.group_slots.clear();

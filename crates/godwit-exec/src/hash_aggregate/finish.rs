@@ -1,7 +1,7 @@
 //! From states to result columns.
 
 use godwit_common::{Error, Result};
-use godwit_rows::RowPtr;
+use godwit_rows::Rows;
 use godwit_rows::aggregate_state::{Comoments, Moments, PowerSums, StateLayout};
 use godwit_vector::{Bitmap, ColumnType, Flat, PhysicalType, ValueRange, Vector};
 
@@ -11,9 +11,7 @@ use super::{AggregateKind, PairKind};
 /// Reads the states of some groups.
 pub(super) struct StateReader<'a> {
     pub(super) layout: &'a StateLayout,
-    /// Offset of the states in a row.
-    pub(super) base: usize,
-    pub(super) rows: &'a [RowPtr],
+    pub(super) rows: Rows<'a>,
 }
 
 impl StateReader<'_> {
@@ -42,7 +40,7 @@ impl StateReader<'_> {
     }
 
     fn counts(&self, state: usize) -> Vec<u64> {
-        self.layout.counts(state, self.base, self.rows)
+        self.layout.counts(state, self.rows)
     }
 
     /// Valid where something was counted.
@@ -53,14 +51,14 @@ impl StateReader<'_> {
 
     fn sums(&self, state: usize, ty: &ColumnType) -> Result<Flat> {
         if ty.physical == PhysicalType::F64 {
-            return Ok(Flat::F64(self.layout.sums_f64(state, self.base, self.rows).into()));
+            return Ok(Flat::F64(self.layout.sums_f64(state, self.rows).into()));
         }
         if ty.physical == PhysicalType::I64
-            && let Some(sums) = self.layout.sums_i64(state, self.base, self.rows)
+            && let Some(sums) = self.layout.sums_i64(state, self.rows)
         {
             return Ok(Flat::I64(sums.into()));
         }
-        let sums = self.layout.sums_i128(state, self.base, self.rows);
+        let sums = self.layout.sums_i128(state, self.rows);
         check_integers(&sums, ty, "sum")?;
         Ok(integers(ty.physical, sums))
     }
@@ -69,16 +67,16 @@ impl StateReader<'_> {
         use godwit_rows::aggregate_state::StateKind as S;
         match self.layout.kind(state) {
             S::BitAnd | S::BitOr | S::BitXor => {
-                let bits = self.layout.bits(state, self.base, self.rows);
+                let bits = self.layout.bits(state, self.rows);
                 integers(ty.physical, bits.into_iter().map(i128::from))
             }
-            _ => self.layout.extremes(state, self.base, self.rows),
+            _ => self.layout.extremes(state, self.rows),
         }
     }
 
     /// sum · factor / count, rounded half away from zero.
     fn decimal_means(&self, sum: usize, count: usize, factor: i128, ty: &ColumnType) -> Result<Vector> {
-        let sums = self.layout.sums_i128(sum, self.base, self.rows);
+        let sums = self.layout.sums_i128(sum, self.rows);
         let counts = self.counts(count);
         let mut means = Vec::with_capacity(sums.len());
         for (sum, &count) in sums.into_iter().zip(&counts) {
@@ -96,9 +94,9 @@ impl StateReader<'_> {
     fn float_means(&self, sum: usize, count: usize, divisor: f64) -> Vector {
         use godwit_rows::aggregate_state::StateKind as S;
         let sums: Vec<f64> = match self.layout.kind(sum) {
-            S::SumF64 => self.layout.sums_f64(sum, self.base, self.rows),
+            S::SumF64 => self.layout.sums_f64(sum, self.rows),
             _ => {
-                let sums = self.layout.sums_i128(sum, self.base, self.rows);
+                let sums = self.layout.sums_i128(sum, self.rows);
                 sums.into_iter().map(|sum| sum as f64 / divisor).collect()
             }
         };
@@ -109,7 +107,7 @@ impl StateReader<'_> {
 
     fn moments(&self, state: usize, kind: &AggregateKind) -> Vector {
         use AggregateKind as K;
-        let moments = self.layout.moments(state, self.base, self.rows);
+        let moments = self.layout.moments(state, self.rows);
         let is_sample = matches!(kind, K::VarSamp | K::StddevSamp);
         let is_deviation = matches!(kind, K::StddevSamp | K::StddevPop);
         let degrees = |moments: &Moments| moments.count - if is_sample { 1.0 } else { 0.0 };
@@ -128,7 +126,7 @@ impl StateReader<'_> {
     /// Skewness, corrected for samples as usual, and excess kurtosis.
     fn power_sums(&self, state: usize, kind: &AggregateKind) -> Vector {
         use AggregateKind as K;
-        let sums = self.layout.power_sums(state, self.base, self.rows);
+        let sums = self.layout.power_sums(state, self.rows);
         let value = |sums: &PowerSums| {
             let (n, variance) = (sums.count, sums.squares / sums.count);
             match kind {
@@ -149,7 +147,7 @@ impl StateReader<'_> {
 
     fn pairs(&self, state: usize, kind: PairKind) -> Vector {
         use PairKind as K;
-        let pairs = self.layout.comoments(state, self.base, self.rows);
+        let pairs = self.layout.comoments(state, self.rows);
         if kind == K::RegrCount {
             return Vector::from_values(pairs.iter().map(|pair| pair.count as i64).collect::<Vec<i64>>(), None);
         }

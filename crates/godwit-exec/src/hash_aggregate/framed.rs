@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_expression::Expression;
-use godwit_rows::RowPtr;
 use godwit_rows::aggregate_state::StateLayout;
+use godwit_rows::{RowList, Rows};
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{RowType, Vector};
 
@@ -54,27 +54,28 @@ impl FramedAggregates {
         self.plan.output_type()
     }
 
-    /// Adds row i of the inputs to the states at `states[i]`.
-    pub(crate) fn update(&self, states: &[RowPtr], inputs: &[Vector]) -> Result<()> {
+    /// Adds row i of the inputs to the states of row i of `states`.
+    pub(crate) fn update(&self, states: Rows<'_>, inputs: &[Vector]) -> Result<()> {
         for (index, state) in self.plan.states.iter().enumerate() {
             let arguments = arguments_of(state, inputs, None, states.len());
             let Feed::Input { filter: Some(filter) } = state.feed else {
-                self.plan.layout.update(index, 0, states, &arguments)?;
+                self.plan.layout.update(index, states, &arguments)?;
                 continue;
             };
             let filter = &inputs[filter];
             let mut rows = Vec::new();
             select_true(filter.to_flat().bools(), filter.validity().map(|v| &**v), &mut rows);
-            let states: Vec<RowPtr> = rows.iter().map(|&row| states[row as usize]).collect();
+            let mut passed = RowList::new(states.layout());
+            passed.append_picked(states, &rows);
             let arguments: Vec<Vector> = arguments.iter().map(|argument| argument.take(&rows)).collect();
-            self.plan.layout.update(index, 0, &states, &arguments)?;
+            self.plan.layout.update(index, passed.all(), &arguments)?;
         }
         Ok(())
     }
 
     /// One vector per aggregate: its results for these states.
-    pub(crate) fn results(&self, states: &[RowPtr]) -> Result<Vec<Vector>> {
-        let reader = StateReader { layout: &self.plan.layout, base: 0, rows: states };
+    pub(crate) fn results(&self, states: Rows<'_>) -> Result<Vec<Vector>> {
+        let reader = StateReader { layout: &self.plan.layout, rows: states };
         self.plan.outputs.iter().map(|(output, ty)| reader.vector(output, ty)).collect()
     }
 }

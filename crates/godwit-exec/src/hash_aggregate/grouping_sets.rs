@@ -16,10 +16,10 @@ use std::cmp::Reverse;
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
-use godwit_rows::RowPtr;
+use godwit_rows::{RowList, Rows};
 use godwit_vector::kernels::cast::convert;
 use godwit_vector::kernels::hash::hash_vectors;
-use godwit_vector::{ColumnType, Heaps, PhysicalType, RowType, ValueRange, Vector};
+use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use super::finish::integers;
 use super::groups::LocalGroups;
@@ -153,13 +153,7 @@ impl HashAggregate {
     }
 
     /// Adds final groups, of which `keys` are the keys, to `coarser`: those of the sets that are filled with them.
-    pub(super) fn roll_up(
-        &self,
-        keys: &[Vector],
-        rows: &[RowPtr],
-        heaps: &Heaps,
-        coarser: &mut LocalGroups,
-    ) -> Result<()> {
+    pub(super) fn roll_up(&self, keys: &[Vector], rows: Rows<'_>, coarser: &mut LocalGroups) -> Result<()> {
         let grouping = &self.groups().grouping;
         let sets = self.plan().grouping_sets.as_ref().expect("groups of grouping sets");
         let (ids, keys) = keys.split_last().expect("the grouping id");
@@ -169,16 +163,17 @@ impl HashAggregate {
             if children.is_empty() {
                 continue;
             }
-            let rows: Vec<RowPtr> = positions.iter().map(|&position| rows[position as usize]).collect();
+            let mut parents = RowList::new(&grouping.layout);
+            parents.append_picked(rows, &positions);
+            let rows = parents.all();
             let is_all = positions.len() == ids.len();
             let keys: Vec<Vector> =
                 keys.iter().map(|key| if is_all { key.clone() } else { key.take(&positions) }).collect();
-            let payload = grouping.payload_columns().map(|column| grouping.layout.gather(&rows, column, heaps));
-            let payload: Vec<Vector> = payload.collect();
+            let payload: Vec<Vector> = grouping.payload_columns().map(|column| rows.gather(column)).collect();
             for child in children {
                 let keys = self.keys_of_set(child, &keys, rows.len());
                 hash_vectors(&keys, rows.len(), &mut hashes);
-                coarser.add_rows(&keys, &payload, &hashes, &rows, grouping.base())?;
+                coarser.add_rows(&keys, &payload, &hashes, rows)?;
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! ```text
 //! chunk ─hash─▶ table ──found──▶ row of the group ◀─update─ states
 //!                 └─new──▶ partition by hash ─▶ row pages, pinned while the table points into them
-//! table 2/3 full: grow up to its largest size; then empty the entries, unpin the pages, begin anew
+//! table 2/3 full: grow up to its largest size; then empty the entries, unpin the pages, start over
 //! ```
 //!
 //! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them.
@@ -19,16 +19,17 @@
 //!      └──────────────────────────────────────┴──────────────────────────────────────┘
 //! ```
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::{Error, ErrorKind, Result};
 use godwit_memory::{BufferManager, MemoryClaim};
 use godwit_rows::aggregate_state::StateLayout;
-use godwit_rows::{GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
+use godwit_rows::{
+    GroupTable, PartitionedRows, PayloadKind, RowCollection, RowLayout, RowLayoutOptions, RowList, Rows,
+};
 use godwit_vector::kernels::hash::hash_vectors;
-use godwit_vector::{CHUNK_ROWS, Heaps, PhysicalType, Vector};
+use godwit_vector::{CHUNK_ROWS, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use super::config::*;
@@ -102,11 +103,6 @@ impl Grouping {
     pub(super) fn partition_budget(&self) -> u64 {
         (self.memory.memory_limit() as f64 * PARTITIONS_MEMORY_SHARE / self.workers as f64) as u64
     }
-
-    /// Offset of the states in a row.
-    pub(super) fn base(&self) -> usize {
-        self.layout.extra_offset()
-    }
 }
 
 /// What a worker knows about its table while it is a large one.
@@ -120,7 +116,6 @@ struct LargeTable {
     /// Rows whose groups have no room in the table.
     passed: PartitionedRows,
     missing: Vec<u32>,
-    made: Vec<RowPtr>,
     /// Rows that were looked up in the full table since it was judged last, and how many found no group.
     rows: u64,
     misses: u64,
@@ -132,7 +127,7 @@ pub(super) struct LocalGroups {
     rows: PartitionedRows,
     table: GroupTable,
     /// The row of each row's group, of the last call.
-    found: Vec<RowPtr>,
+    found: RowList,
     /// Rows that got a successor since the table was empty, because a better string found no room in them.
     replaced_rows: usize,
     left: Vec<u32>,
@@ -150,27 +145,23 @@ pub(super) struct LocalGroups {
 }
 
 /// Rows of a chunk whose groups are in the table: their positions, and the rows of their groups.
-#[derive(Default)]
 struct KnownRows {
     positions: Vec<u32>,
-    rows: Vec<RowPtr>,
+    rows: RowList,
 }
 
 /// Makes a group of each of the rows `rows` of a chunk. If memory runs out, some may have been made.
 fn append_groups(
     groups: &mut PartitionedRows,
     states: &StateLayout,
-    base: usize,
     columns: &[Vector],
     rows: Option<&[u32]>,
     hashes: &[u64],
-    made: &mut Vec<RowPtr>,
+    made: &mut RowList,
 ) -> Result<()> {
+    let first = made.len();
     let appended = groups.append(columns, rows, hashes, Some(made));
-    if appended.is_err() {
-        made.retain(|row| row.address() != 0);
-    }
-    states.initialize(base, made);
+    states.initialize(made.slice(first..made.len()));
     appended
 }
 
@@ -181,13 +172,13 @@ impl LocalGroups {
 
     /// Groups whose rows go to `rows`, which is empty.
     pub(super) fn over(grouping: &Arc<Grouping>, mut rows: PartitionedRows) -> Result<Self> {
-        rows.keep_pinned(true);
+        rows.keep_pinned();
         let table = GroupTable::new(&grouping.memory, &grouping.layout, grouping.keys(), LOCAL_ENTRIES_MIN)?;
         Ok(Self {
             grouping: grouping.clone(),
             rows,
             table,
-            found: Vec::new(),
+            found: RowList::new(&grouping.layout),
             replaced_rows: 0,
             left: Vec::new(),
             rows_taken: 0,
@@ -195,7 +186,7 @@ impl LocalGroups {
             passing_rows: 0,
             sketch: DistinctSketch::new(),
             large: None,
-            known: KnownRows::default(),
+            known: KnownRows { positions: Vec::new(), rows: RowList::new(&grouping.layout) },
         })
     }
 
@@ -226,7 +217,7 @@ impl LocalGroups {
 
     /// The row of the group of each row of the dense `keys` (at most [`CHUNK_ROWS`]), its states ready to be updated, its
     /// payload as good as that of all rows so far. Valid until the next call.
-    pub(super) fn assign(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64]) -> Result<&[RowPtr]> {
+    pub(super) fn assign(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64]) -> Result<Rows<'_>> {
         let joined: Vec<Vector>;
         let columns = match payload {
             [] => keys,
@@ -245,32 +236,32 @@ impl LocalGroups {
         if self.large.is_none() && self.passing_rows == 0 {
             self.make_room(hashes.len())?;
         }
-        let (states, base) = (&self.grouping.states, self.grouping.base());
+        let states = &self.grouping.states;
         if self.passing_rows > 0 {
             self.passing_rows = self.passing_rows.saturating_sub(hashes.len() as u64);
             self.sketch.add(hashes);
-            self.rows.release_pins();
             self.found.clear();
-            append_groups(&mut self.rows, states, base, columns, None, hashes, &mut self.found)?;
+            self.rows.release_pins();
+            append_groups(&mut self.rows, states, columns, None, hashes, &mut self.found)?;
             if self.passing_rows % DECIDE_ROWS < CHUNK_ROWS as u64 {
                 // In time for the next chunk: the rows of this one stay pinned.
                 self.consider_large()?;
             }
-            return Ok(&self.found);
+            return Ok(self.found.all());
         }
         self.rows_taken += hashes.len() as u64;
         let assigned = self.table.find_or_found(keys, hashes, &mut self.found, |new, made| {
-            append_groups(&mut self.rows, states, base, columns, Some(new), hashes, made)
+            append_groups(&mut self.rows, states, columns, Some(new), hashes, made)
         });
         if let Err(error) = assigned {
             return self.assign_again(keys, payload, hashes, error);
         }
         if !payload.is_empty() {
-            let mut found = std::mem::take(&mut self.found);
+            let mut found = std::mem::replace(&mut self.found, RowList::new(&self.grouping.layout));
             self.improve(&mut found, keys, payload)?;
             self.found = found;
         }
-        Ok(&self.found)
+        Ok(self.found.all())
     }
 
     /// As [`assign`](Self::assign) while the large table is full.
@@ -280,31 +271,28 @@ impl LocalGroups {
         columns: &[Vector],
         payload: &[Vector],
         hashes: &[u64],
-    ) -> Result<&[RowPtr]> {
-        let large = self.large.as_mut().expect("checked by the caller");
-        self.table.find(keys, hashes, &mut self.found, &mut large.missing);
-        large.rows += hashes.len() as u64;
-        large.misses += large.missing.len() as u64;
-        if !large.missing.is_empty() {
-            self.has_duplicates = true;
-            let LargeTable { passed, missing, made, .. } = large;
-            made.clear();
+    ) -> Result<Rows<'_>> {
+        let LargeTable { passed, missing, rows, misses, .. } = self.large.as_mut().expect("checked by the caller");
+        let states = &self.grouping.states;
+        let assigned = self.table.find_or_pass(keys, hashes, &mut self.found, missing, |missing, made| {
             passed.release_pins();
-            let (states, base) = (&self.grouping.states, self.grouping.base());
-            if let Err(error) = append_groups(passed, states, base, columns, Some(missing), hashes, made) {
-                return self.assign_again(keys, payload, hashes, error);
-            }
-            missing.iter().zip(made.iter()).for_each(|(&position, &row)| self.found[position as usize] = row);
+            append_groups(passed, states, columns, Some(missing), hashes, made)
+        });
+        *rows += hashes.len() as u64;
+        *misses += missing.len() as u64;
+        self.has_duplicates |= !missing.is_empty();
+        if let Err(error) = assigned {
+            return self.assign_again(keys, payload, hashes, error);
         }
         if !payload.is_empty() && self.grouping.improves_payload() {
             self.improve_known(keys, payload)?;
         }
-        Ok(&self.found)
+        Ok(self.found.all())
     }
 
     /// Memory ran out while groups of a chunk were made: empties the table, so that others may have the pages that it
-    /// pins, and begins anew with the chunk. What was made of it so far stays, as groups without rows.
-    fn assign_again(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64], error: Error) -> Result<&[RowPtr]> {
+    /// pins, and starts over with the chunk. What was made of it so far stays, as groups without rows.
+    fn assign_again(&mut self, keys: &[Vector], payload: &[Vector], hashes: &[u64], error: Error) -> Result<Rows<'_>> {
         if error.kind() != ErrorKind::Resource || (self.table.groups() == 0 && self.large.is_none()) {
             return Err(error);
         }
@@ -319,23 +307,24 @@ impl LocalGroups {
     /// [`improve`](Self::improve) for the rows of a chunk that found their group in the full table: passed rows have
     /// their payload already, and their groups aren't in the table.
     fn improve_known(&mut self, keys: &[Vector], payload: &[Vector]) -> Result<()> {
-        let mut known = std::mem::take(&mut self.known);
+        let nothing = KnownRows { positions: Vec::new(), rows: RowList::new(&self.grouping.layout) };
+        let mut known = std::mem::replace(&mut self.known, nothing);
         let mut missing = self.large.as_ref().expect("the table is a large one").missing.iter().copied().peekable();
         known.positions.clear();
         known.positions.extend((0..self.found.len() as u32).filter(|&row| missing.next_if_eq(&row).is_none()));
-        known.rows.clear();
-        known.rows.extend(known.positions.iter().map(|&position| self.found[position as usize]));
+        known.rows.append_picked(self.found.all(), &known.positions);
         let take = |columns: &[Vector]| columns.iter().map(|column| column.take(&known.positions)).collect::<Vec<_>>();
         let (keys, payload) = (take(keys), take(payload));
         self.improve(&mut known.rows, &keys, &payload)?;
-        known.positions.iter().zip(&known.rows).for_each(|(&position, &row)| self.found[position as usize] = row);
+        self.found.scatter(&known.positions, known.rows.all());
+        known.rows.clear();
         self.known = known;
         Ok(())
     }
 
     /// Takes over what is better in the payload of a chunk than in the rows of its groups, which the table points to.
     /// `rows` has the row of each row's group, and gets the new row of those that are replaced.
-    pub(super) fn improve(&mut self, rows: &mut [RowPtr], keys: &[Vector], payload: &[Vector]) -> Result<()> {
+    pub(super) fn improve(&mut self, rows: &mut RowList, keys: &[Vector], payload: &[Vector]) -> Result<()> {
         let grouping = self.grouping.clone();
         for (column, (&kind, values)) in grouping.payload_columns().zip(grouping.payload.iter().zip(payload)) {
             if !grouping.layout.improves_payload(column, kind) {
@@ -344,9 +333,12 @@ impl LocalGroups {
             if keys.is_empty() {
                 // All rows are of one group: what the best of them doesn't improve, none does.
                 let Some(best) = kind.best_of(values) else { continue };
-                let mut row = [rows[best as usize]];
+                let mut row = RowList::new(&grouping.layout);
+                row.push(rows.all(), best as usize);
                 self.improve_column(&mut row, keys, column, kind, &values.take(&[best]))?;
-                rows.fill(row[0]);
+                let len = rows.len();
+                rows.clear();
+                rows.resize(len, row.all(), 0);
             } else {
                 self.improve_column(rows, keys, column, kind, values)?;
             }
@@ -356,7 +348,7 @@ impl LocalGroups {
 
     fn improve_column(
         &mut self,
-        rows: &mut [RowPtr],
+        rows: &mut RowList,
         keys: &[Vector],
         column: usize,
         kind: PayloadKind,
@@ -364,9 +356,9 @@ impl LocalGroups {
     ) -> Result<()> {
         let mut left = std::mem::take(&mut self.left);
         left.clear();
-        self.grouping.layout.improve_payload(column, kind, rows, values, &mut left);
+        rows.all().improve_payload(column, kind, values, &mut left);
         if !left.is_empty() {
-            self.grouping.layout.keep_best(column, kind, rows, values, &mut left);
+            rows.all().keep_best(column, kind, values, &mut left);
             self.replace(rows, &left, column, keys, values)?;
         }
         self.left = left;
@@ -377,35 +369,28 @@ impl LocalGroups {
     /// combines the old rows with them.
     fn replace(
         &mut self,
-        rows: &mut [RowPtr],
+        rows: &mut RowList,
         positions: &[u32],
         column: usize,
         keys: &[Vector],
         values: &Vector,
     ) -> Result<()> {
         let grouping = self.grouping.clone();
-        let old: Vec<RowPtr> = positions.iter().map(|&position| rows[position as usize]).collect();
+        let (mut old, mut made) = (RowList::new(&grouping.layout), RowList::new(&grouping.layout));
+        old.append_picked(rows.all(), positions);
         let mut columns: Vec<Vector> = keys.iter().map(|key| key.take(positions)).collect();
         let mut hashes = Vec::new();
         hash_vectors(&columns, positions.len(), &mut hashes);
-        // The strings of the old rows are copied before anything is unpinned.
         columns.extend(grouping.payload_columns().map(|other| match other == column {
             true => values.take(positions),
-            false => grouping.layout.gather(&old, other, &Heaps::none()),
+            false => old.all().gather(other),
         }));
-        let mut made = Vec::new();
         self.rows.append(&columns, None, &hashes, Some(&mut made))?;
-        grouping.states.initialize(grouping.base(), &made);
+        grouping.states.initialize(made.all());
         self.replaced_rows += made.len();
         self.has_duplicates = true;
-        let mut successors = HashMap::new();
-        for ((&old, &new), &hash) in old.iter().zip(&made).zip(&hashes) {
-            self.table.replace(hash, old, new);
-            successors.insert(old.address(), new);
-        }
-        for row in rows {
-            *row = successors.get(&row.address()).copied().unwrap_or(*row);
-        }
+        self.table.replace(&hashes, old.all(), made.all());
+        rows.substitute(old.all(), made.all());
         Ok(())
     }
 
@@ -418,7 +403,7 @@ impl LocalGroups {
         if needed > self.grouping.local_entries_max {
             return Ok(false);
         }
-        // In steps of four, because all groups are entered anew each time.
+        // In steps of four, because all groups are entered again each time.
         let entries = (self.table.entries() * 4).max(needed).min(self.grouping.local_entries_max);
         match self.table.grow(entries) {
             Err(error) if error.kind() == ErrorKind::Resource => Ok(false),
@@ -456,16 +441,14 @@ impl LocalGroups {
             made => made?,
         }
         let mut passed = PartitionedRows::new(memory, layout, *radix_bits);
-        passed.keep_pinned(true);
-        let (missing, made) = (Vec::new(), Vec::new());
+        passed.keep_pinned();
         self.large = Some(LargeTable {
             claim,
             claimed_bytes,
             is_full: false,
             groups_max,
             passed,
-            missing,
-            made,
+            missing: Vec::new(),
             rows: 0,
             misses: 0,
         });
@@ -510,6 +493,7 @@ impl LocalGroups {
     fn empty_table(&mut self) {
         self.has_duplicates = true;
         (self.replaced_rows, self.rows_taken) = (0, 0);
+        self.found.clear();
         self.table.clear();
         self.rows.release_pins();
     }
@@ -537,11 +521,10 @@ impl LocalGroups {
         keys: &[Vector],
         payload: &[Vector],
         hashes: &[u64],
-        sources: &[RowPtr],
-        source_base: usize,
+        sources: Rows<'_>,
     ) -> Result<()> {
         self.assign(keys, payload, hashes)?;
-        self.grouping.states.combine(self.grouping.base(), &self.found, source_base, sources)
+        self.grouping.states.combine(self.found.all(), sources)
     }
 
     /// The rows, unpinned, and whether a group may have several.

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_expression::Expression;
 use godwit_memory::{BufferManager, PAGE_BYTES};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkWorker, Source, SourceWorker};
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, RowType, Vector};
@@ -55,9 +56,6 @@ pub(crate) use framed::FramedAggregates;
 
 pub use call::{AggregateCall, AggregateKind, AggregateOrder, PairKind};
 
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkWorker, Source, SourceWorker};
 use collected::SharedCollected;
 use config::*;
 use grouping_sets::GroupingSets;
@@ -260,25 +258,37 @@ fn radix_bits(spec: &HashAggregateSpec, plan: &Plan, memory: &BufferManager, wor
 
 struct AggregateSink(Arc<HashAggregate>);
 
+impl Operator for AggregateSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+}
+
 impl Sink for AggregateSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(AggregateSinkWorker(Feeder::new(&self.0)?)))
     }
 
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
         self.0.add_global_groups()
     }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        self.0.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
-    }
 }
 
 struct AggregateSource(Arc<HashAggregate>);
+
+impl Operator for AggregateSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        2 * self.0.pinned_bytes(workers)
+    }
+}
 
 impl Source for AggregateSource {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
@@ -293,15 +303,7 @@ impl Source for AggregateSource {
         morsels.clamp(1, self.0.workers)
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(AggregateSourceWorker::new(&self.0, query)))
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        2 * self.0.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::Reservation;
 use godwit_rows::aggregate_state::StateLayout;
-use godwit_rows::{GroupTable, PartitionedRows, PinnedRows, RowCollection, RowPtr, radix};
-use godwit_vector::{CHUNK_ROWS, Heap, Heaps, Vector};
+use godwit_rows::{GroupTable, PartitionedRows, PinnedRows, RowCollection, RowList, Rows, radix};
+use godwit_vector::{CHUNK_ROWS, Vector};
 
 use super::config::*;
 use super::groups::{Grouping, LocalGroups};
@@ -94,11 +94,10 @@ pub(super) enum Aggregated {
 
 /// Groups with final states, and the values collected for them.
 pub(super) struct FinishedGroups {
-    pinned: Vec<PinnedRows>,
+    pinned: PinnedRows,
     /// The rows of the groups; `None`: all rows.
-    rows: Option<Vec<RowPtr>>,
+    rows: Option<RowList>,
     len: usize,
-    pub(super) heaps: Heaps,
     pub(super) collected: Vec<Vec<RowCollection>>,
     _reservation: Reservation,
 }
@@ -110,30 +109,26 @@ impl FinishedGroups {
     }
 
     /// Gives the groups numbers from 0 on, in the state `ordinal`.
-    pub(super) fn number(&self, states: &StateLayout, ordinal: usize, base: usize) {
-        let mut rows = Vec::new();
+    pub(super) fn number(&self, states: &StateLayout, ordinal: usize) {
+        let mut rows = self.new_list();
         for begin in (0..self.len).step_by(CHUNK_ROWS) {
             self.rows(begin, self.len.min(begin + CHUNK_ROWS), &mut rows);
-            states.number(ordinal, base, &rows, begin as u64);
+            states.number(ordinal, rows.all(), begin as u64);
         }
     }
 
     /// The rows of groups `begin .. end`; replaces the content of `rows`.
-    pub(super) fn rows(&self, begin: usize, end: usize, rows: &mut Vec<RowPtr>) {
+    pub(super) fn rows(&self, begin: usize, end: usize, rows: &mut RowList) {
         rows.clear();
-        if let Some(all) = &self.rows {
-            rows.extend_from_slice(&all[begin..end]);
-            return;
+        match &self.rows {
+            Some(all) => rows.append(all.slice(begin..end)),
+            None => self.pinned.list(begin..end, rows),
         }
-        let mut first = 0;
-        for pinned in &self.pinned {
-            let last = first + pinned.rows();
-            let (from, to) = (begin.max(first), end.min(last));
-            if from < to {
-                pinned.pointers(from - first..to - first, rows);
-            }
-            first = last;
-        }
+    }
+
+    /// An empty list for rows of groups.
+    pub(super) fn new_list(&self) -> RowList {
+        RowList::new(self.pinned.layout())
     }
 }
 
@@ -141,14 +136,20 @@ impl FinishedGroups {
 pub(super) struct PartitionAggregator {
     grouping: Arc<Grouping>,
     table: Option<GroupTable>,
-    block: Vec<RowPtr>,
+    block: RowList,
     hashes: Vec<u64>,
-    found: Vec<RowPtr>,
+    found: RowList,
 }
 
 impl PartitionAggregator {
     pub(super) fn new(grouping: &Arc<Grouping>) -> Self {
-        Self { grouping: grouping.clone(), table: None, block: Vec::new(), hashes: Vec::new(), found: Vec::new() }
+        Self {
+            grouping: grouping.clone(),
+            table: None,
+            block: RowList::new(&grouping.layout),
+            hashes: Vec::new(),
+            found: RowList::new(&grouping.layout),
+        }
     }
 
     /// Leaves one row per group, or splits the morsel if it is too large. Afterwards [`find`](Self::find) finds the
@@ -165,25 +166,36 @@ impl PartitionAggregator {
             }
             acquired => acquired?,
         };
-        let heaps = Heaps::many(pinned.iter().flat_map(|rows| rows.heaps().as_slice()).cloned().collect::<Vec<Heap>>());
         let mut collected: Vec<Vec<RowCollection>> = Vec::new();
         for partition in morsel.partitions {
             collected.resize_with(partition.collected.len(), Vec::new);
             collected.iter_mut().zip(partition.collected).for_each(|(set, rows)| set.push(rows));
         }
-        let all_rows = pinned.iter().map(PinnedRows::rows).sum();
-        let rows = if needs_table { Some(self.combine_duplicates(&pinned, &heaps)?) } else { None };
-        let len = rows.as_ref().map_or(all_rows, Vec::len);
-        Ok(Aggregated::Groups(FinishedGroups { pinned, rows, len, heaps, collected, _reservation: reservation }))
+        let rows = if needs_table { Some(self.combine_duplicates(&pinned)?) } else { None };
+        let len = rows.as_ref().map_or(pinned.rows(), RowList::len);
+        if !has_collected {
+            self.release();
+        }
+        Ok(Aggregated::Groups(FinishedGroups { pinned, rows, len, collected, _reservation: reservation }))
+    }
+
+    /// Lets go of the pins of the morsel aggregated last.
+    pub(super) fn release(&mut self) {
+        self.block.clear();
+        self.found.clear();
+        if let Some(table) = &mut self.table {
+            table.release();
+        }
     }
 
     /// Gets all memory before anything is changed.
-    fn acquire(&mut self, morsel: &GroupMorsel, needs_table: bool) -> Result<(Vec<PinnedRows>, Reservation)> {
+    fn acquire(&mut self, morsel: &GroupMorsel, needs_table: bool) -> Result<(PinnedRows, Reservation)> {
         let memory = &self.grouping.memory;
-        let pinned = morsel.partitions.iter().map(|partition| partition.rows.pin()).collect::<Result<Vec<_>>>()?;
+        let partitions = morsel.partitions.iter().map(|partition| &partition.rows);
+        let pinned = PinnedRows::of(&self.grouping.layout, partitions)?;
         let rows = morsel.rows() as usize;
         let listed = if needs_table { rows } else { 0 };
-        let reservation = memory.reserve(listed * size_of::<RowPtr>(), MemoryTag::HashTable)?;
+        let reservation = memory.reserve(listed * RowList::ROW_BYTES, MemoryTag::HashTable)?;
         if needs_table {
             let entries = (rows + CHUNK_ROWS) * 100 / FILL_PERCENT_MAX;
             match &mut self.table {
@@ -198,41 +210,39 @@ impl PartitionAggregator {
     }
 
     /// Enters all rows into the table; returns the first row of each group, with the states of all.
-    fn combine_duplicates(&mut self, pinned: &[PinnedRows], heaps: &Heaps) -> Result<Vec<RowPtr>> {
+    fn combine_duplicates(&mut self, pinned: &PinnedRows) -> Result<RowList> {
         let Self { grouping, table, block, hashes, found } = self;
         let table = table.as_mut().expect("acquired");
-        let (mut groups, mut targets, mut sources) = (Vec::new(), Vec::new(), Vec::new());
-        for rows in pinned {
-            for begin in (0..rows.rows()).step_by(CHUNK_ROWS) {
-                block.clear();
-                rows.pointers(begin..rows.rows().min(begin + CHUNK_ROWS), block);
-                grouping.layout.hashes(block, hashes);
-                let keys = key_columns(grouping, block, heaps);
-                table.find_or_found(&keys, hashes, found, |new, made| {
-                    made.extend(new.iter().map(|&row| block[row as usize]));
-                    groups.extend_from_slice(made);
-                    Ok(())
-                })?;
-                targets.clear();
-                sources.clear();
-                for (&target, &source) in found.iter().zip(block.iter()).filter(|(target, source)| target != source) {
-                    targets.push(target);
-                    sources.push(source);
-                }
-                grouping.states.combine(grouping.base(), &targets, grouping.base(), &sources)?;
-                for (column, &kind) in grouping.payload_columns().zip(&grouping.payload) {
-                    grouping.layout.merge_payload(column, kind, &targets, &sources);
-                }
+        let new_list = || RowList::new(&grouping.layout);
+        let (mut groups, mut targets, mut sources, mut others) = (new_list(), new_list(), new_list(), Vec::new());
+        for begin in (0..pinned.rows()).step_by(CHUNK_ROWS) {
+            block.clear();
+            pinned.list(begin..pinned.rows().min(begin + CHUNK_ROWS), block);
+            block.all().hashes(hashes);
+            let keys = key_columns(grouping, block.all());
+            table.find_or_found(&keys, hashes, found, |new, made| {
+                made.append_picked(block.all(), new);
+                groups.append(made.all());
+                Ok(())
+            })?;
+            found.all().differing(block.all(), &mut others);
+            targets.clear();
+            sources.clear();
+            targets.append_picked(found.all(), &others);
+            sources.append_picked(block.all(), &others);
+            grouping.states.combine(targets.all(), sources.all())?;
+            for (column, &kind) in grouping.payload_columns().zip(&grouping.payload) {
+                targets.all().merge_payload(column, kind, sources.all());
             }
         }
         Ok(groups)
     }
 
     /// The rows of the groups of `keys`, which are groups of the morsel aggregated last.
-    pub(super) fn find(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<&[RowPtr]> {
+    pub(super) fn find(&mut self, keys: &[Vector], hashes: &[u64]) -> Result<Rows<'_>> {
         let table = self.table.as_mut().expect("a table is made if values are collected");
         table.find_or_found(keys, hashes, &mut self.found, |_, _| panic!("values are collected for known groups"))?;
-        Ok(&self.found)
+        Ok(self.found.all())
     }
 
     /// Divides each partition by further radix bits.
@@ -245,13 +255,11 @@ impl PartitionAggregator {
             let mut local = LocalGroups::over(&grouping, finer)?;
             let mut scan = rows.into_scan();
             while let Some(block) = scan.next_block()? {
-                grouping.layout.hashes(block.pointers(), &mut self.hashes);
-                let keys = key_columns(&grouping, block.pointers(), block.heaps());
-                let payload: Vec<Vector> = grouping
-                    .payload_columns()
-                    .map(|column| grouping.layout.gather(block.pointers(), column, block.heaps()))
-                    .collect();
-                local.add_rows(&keys, &payload, &self.hashes, block.pointers(), grouping.base())?;
+                let rows = block.rows();
+                rows.hashes(&mut self.hashes);
+                let keys = key_columns(&grouping, rows);
+                let payload: Vec<Vector> = grouping.payload_columns().map(|column| rows.gather(column)).collect();
+                local.add_rows(&keys, &payload, &self.hashes, rows)?;
             }
             let mut collected = collected
                 .into_iter()
@@ -272,6 +280,6 @@ impl PartitionAggregator {
 }
 
 /// The key columns of rows of groups.
-pub(super) fn key_columns(grouping: &Grouping, rows: &[RowPtr], heaps: &Heaps) -> Vec<Vector> {
-    (0..grouping.keys()).map(|key| grouping.layout.gather(rows, key, heaps)).collect()
+pub(super) fn key_columns(grouping: &Grouping, rows: Rows<'_>) -> Vec<Vector> {
+    (0..grouping.keys()).map(|key| rows.gather(key)).collect()
 }

@@ -9,8 +9,9 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_pipeline::{SinkVerdict, SinkWorker};
 use godwit_rows::aggregate_state::StateKind;
-use godwit_rows::{PartitionedRows, RowPtr};
+use godwit_rows::{PartitionedRows, RowList};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{Bitmap, Chunk, Flat, Vector};
@@ -19,7 +20,6 @@ use super::HashAggregate;
 use super::direct::DirectGroups;
 use super::groups::LocalGroups;
 use super::plan::{Feed, Payload, PlannedState};
-use crate::pipeline::{SinkVerdict, SinkWorker};
 
 /// Adds rows to the groups of one worker.
 pub(super) struct Feeder {
@@ -31,7 +31,7 @@ pub(super) struct Feeder {
     /// Rows of (keys, values), per collected set.
     collected: Vec<PartitionedRows>,
     hashes: Vec<u64>,
-    picked: Vec<RowPtr>,
+    picked: RowList,
 }
 
 /// The rows of a chunk where a filter is TRUE, computed once per filter and chunk.
@@ -72,12 +72,12 @@ impl Feeder {
         let plan = operator.plan();
         let memory = operator.memory();
         Ok(Self {
-            direct: DirectGroups::new(plan, memory, operator.workers())?,
+            direct: DirectGroups::new(plan, &operator.groups().grouping)?,
             local: LocalGroups::new(&operator.groups().grouping)?,
             distinct: operator.distinct().iter().map(|set| LocalGroups::new(&set.grouping)).collect::<Result<_>>()?,
             collected: operator.collected().iter().map(|set| set.new_rows(memory)).collect(),
             hashes: Vec::new(),
-            picked: Vec::new(),
+            picked: RowList::new(&operator.groups().grouping.layout),
             operator: operator.clone(),
         })
     }
@@ -171,30 +171,26 @@ impl Feeder {
         let found = match &mut self.direct {
             Some(direct) if !payload.is_empty() => {
                 direct.update_payload(&mut self.local, keys, &payload)?;
-                &[][..]
+                None
             }
-            Some(_) => &[][..],
-            None => self.local.assign(keys, &payload, &self.hashes)?,
+            Some(_) => None,
+            None => Some(self.local.assign(keys, &payload, &self.hashes)?),
         };
         for (index, state) in plan.states.iter().enumerate().filter(|(index, _)| Some(*index) != plan.ordinal) {
             let Some(selected) = filter_of(state.feed) else { continue };
             let arguments = arguments_of(state, columns, selected, rows);
-            match &mut self.direct {
-                Some(direct) => direct.update(plan, index, selected, &arguments)?,
-                None => {
-                    let base = operator.groups().grouping.base();
-                    let rows = match selected {
-                        Some(selected) => {
-                            self.picked.clear();
-                            self.picked.extend(selected.iter().map(|&row| found[row as usize]));
-                            &self.picked
-                        }
-                        None => found,
-                    };
-                    plan.layout.update(index, base, rows, &arguments)?;
+            match (&mut self.direct, found, selected) {
+                (Some(direct), _, selected) => direct.update(plan, index, selected, &arguments)?,
+                (None, Some(found), Some(selected)) => {
+                    self.picked.clear();
+                    self.picked.append_picked(found, selected);
+                    plan.layout.update(index, self.picked.all(), &arguments)?;
                 }
+                (None, Some(found), None) => plan.layout.update(index, found, &arguments)?,
+                (None, None, _) => unreachable!("groups are in the table or in the array"),
             }
         }
+        self.picked.clear();
         for ((set, shared), rows) in plan.collected.iter().zip(operator.collected()).zip(&mut self.collected) {
             if let Some(selected) = filter_of(set.feed) {
                 shared.append(

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_expression::value_of_ordered;
 use godwit_memory::Reservation;
-use godwit_rows::RowPtr;
+use godwit_pipeline::{QueryContext, Signal, SourceVerdict, SourceWorker};
+use godwit_rows::RowList;
 use godwit_vector::{CHUNK_ROWS, Chunk};
 use parking_lot::Mutex;
 
@@ -27,8 +28,6 @@ use super::groups::LocalGroups;
 use super::partition::{Aggregated, FinishedGroups, GroupMorsel, PartitionAggregator, key_columns};
 use super::plan::Output;
 use super::sink::Feeder;
-use crate::QueryContext;
-use crate::pipeline::{Signal, SourceVerdict, SourceWorker};
 
 /// What the source's workers share.
 #[derive(Default)]
@@ -166,7 +165,6 @@ pub(super) struct AggregateSourceWorker {
     /// Groups of the level after the one that is emitted.
     coarser: Option<(usize, LocalGroups)>,
     emitting: Option<Emission>,
-    rows: Vec<RowPtr>,
 }
 
 /// Groups on their way out.
@@ -175,6 +173,7 @@ struct Emission {
     /// The values of each collected set.
     collected: Vec<SortedValues>,
     next: usize,
+    rows: RowList,
     /// The memory of the results in the last chunk that were made of collected values.
     results: Vec<Reservation>,
 }
@@ -192,7 +191,6 @@ impl AggregateSourceWorker {
             feeder: None,
             coarser: None,
             emitting: None,
-            rows: Vec::new(),
             operator: operator.clone(),
             query: query.clone(),
         }
@@ -210,10 +208,11 @@ impl AggregateSourceWorker {
         let feeder = self.feeder.as_mut().expect("made before the first morsel");
         let grouping = &self.operator.distinct()[set].grouping;
         let keys = self.operator.groups().grouping.keys();
+        let mut rows = groups.new_list();
         for begin in (0..groups.len()).step_by(CHUNK_ROWS) {
             let end = groups.len().min(begin + CHUNK_ROWS);
-            groups.rows(begin, end, &mut self.rows);
-            let columns = key_columns(grouping, &self.rows, &groups.heaps);
+            groups.rows(begin, end, &mut rows);
+            let columns = key_columns(grouping, rows.all());
             feeder.feed_distinct(set, &columns[..keys], &columns[keys..], end - begin)?;
         }
         Ok(())
@@ -233,7 +232,8 @@ impl AggregateSourceWorker {
         };
         let mut groups = groups;
         let collected = self.operator.sort_collected(&self.query, &mut self.aggregator, &mut groups)?;
-        self.emitting = Some(Emission { groups, collected, next: 0, results: Vec::new() });
+        let rows = groups.new_list();
+        self.emitting = Some(Emission { groups, collected, next: 0, rows, results: Vec::new() });
         Ok(())
     }
 
@@ -247,7 +247,7 @@ impl AggregateSourceWorker {
 
     /// The next chunk of the groups that are finished.
     fn emit(&mut self) -> Result<Option<Chunk>> {
-        let Some(Emission { groups, collected, next, results }) = &mut self.emitting else { return Ok(None) };
+        let Some(Emission { groups, collected, next, rows, results }) = &mut self.emitting else { return Ok(None) };
         results.clear();
         let begin = *next;
         let end = groups.len().min(begin + self.query.settings.chunk_rows);
@@ -257,21 +257,22 @@ impl AggregateSourceWorker {
         }
         let end = begin + self.operator.groups_at_once(collected, begin..end);
         *next = end;
-        groups.rows(begin, end, &mut self.rows);
+        groups.rows(begin, end, rows);
+        let rows = rows.all();
         let plan = self.operator.plan();
         let grouping = &self.operator.groups().grouping;
-        let mut columns = key_columns(grouping, &self.rows, &groups.heaps);
+        let mut columns = key_columns(grouping, rows);
         if let Some((_, coarser)) = &mut self.coarser {
-            self.operator.roll_up(&columns, &self.rows, &groups.heaps, coarser)?;
+            self.operator.roll_up(&columns, rows, coarser)?;
         }
-        let states = StateReader { layout: &plan.layout, base: grouping.base(), rows: &self.rows };
+        let states = StateReader { layout: &plan.layout, rows };
         for (output, ty) in &plan.outputs {
             columns.push(match output {
                 Output::Ordered(column) => {
                     let column = grouping.keys() + column;
-                    value_of_ordered(&grouping.layout.gather(&self.rows, column, &groups.heaps), ty.physical)?
+                    value_of_ordered(&rows.gather(column), ty.physical)?
                 }
-                Output::Payload(column) => grouping.layout.gather(&self.rows, grouping.keys() + column, &groups.heaps),
+                Output::Payload(column) => rows.gather(grouping.keys() + column),
                 Output::Collected(set) => {
                     let memory = self.operator.memory();
                     let (vector, memory) = collected[*set].results(memory, &plan.collected[*set], begin..end, ty)?;

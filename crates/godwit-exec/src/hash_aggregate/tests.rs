@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow_schema::DataType;
 use godwit_common::{ErrorKind, MemoryTag};
 use godwit_memory::BufferConfig;
+use godwit_pipeline::SourceVerdict;
 use godwit_rows::aggregate_state::StateKind;
 use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Bitmap, Chunk, ColumnType, Dictionary, Flat, StrColumn, ValueRange};
 use proptest::prelude::*;
 
 use super::*;
-use crate::pipeline::SourceVerdict;
 use crate::testing::{
     COLLISIONS, Chunks, Collected as CollectedRows, Random, Row, Value, World, column_type, pipeline, random_vector,
     rows_of, run, values_of,
@@ -562,14 +562,14 @@ fn who_waits_for_groups_is_woken_if_nobody_makes_them_any_more() {
     };
     let operator = HashAggregate::new(spec, &query, "HashAggregate").unwrap();
     let (sink, source) = (operator.sink(), operator.source());
-    let mut fed = sink.worker(&query).unwrap();
+    let mut fed = sink.clone().worker(&query).unwrap();
     for chunk in chunks_of(&mut Random(10), &vec![column_type(PhysicalType::I64, false)], 1000, 1000, 100) {
         fed.sink(chunk).unwrap();
     }
     fed.combine().unwrap();
     sink.finalize(&query).unwrap();
     source.start(&query).unwrap();
-    let (mut first, mut second) = (source.worker(&query).unwrap(), source.worker(&query).unwrap());
+    let (mut first, mut second) = (source.clone().worker(&query).unwrap(), source.worker(&query).unwrap());
     // The first one takes the only morsel, and ends as under a LIMIT.
     assert!(matches!(first.next().unwrap(), SourceVerdict::Worked));
     let SourceVerdict::Blocked(signal) = second.next().unwrap() else { panic!("there is nothing to do yet") };
@@ -691,7 +691,7 @@ fn a_table_gives_its_pages_when_there_are_no_others() {
     let mut assign = |keys: Vector, local: &mut LocalGroups| {
         hash_vectors(std::slice::from_ref(&keys), 2048, &mut hashes);
         let rows = local.assign(std::slice::from_ref(&keys), &[], &hashes).unwrap();
-        states.update(0, grouping.base(), rows, std::slice::from_ref(&keys)).unwrap();
+        states.update(0, rows, std::slice::from_ref(&keys)).unwrap();
     };
     chunks(0..16).for_each(|keys| assign(keys, &mut local));
     // From now on, there is only what the groups so far have pinned, and a little for the pages that are being filled.
@@ -705,8 +705,8 @@ fn a_table_gives_its_pages_when_there_are_no_others() {
     for rows in rows.into_partitions() {
         let mut scan = rows.into_scan();
         while let Some(block) = scan.next_block().unwrap() {
-            let keys = grouping.layout.gather(block.pointers(), 0, block.heaps()).to_flat();
-            let least = states.extremes(0, grouping.base(), block.pointers());
+            let keys = block.rows().gather(0).to_flat();
+            let least = states.extremes(0, block.rows());
             for (&key, &least) in keys.values::<i64>().iter().zip(least.values::<i64>()) {
                 found.entry(key).and_modify(|known: &mut i64| *known = least.min(*known)).or_insert(least);
             }

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
+use godwit_pipeline::key_filter::range_of;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_bits;
@@ -14,10 +16,6 @@ use super::HashJoin;
 use super::config::{RADIX_BITS, WHOLE_SHARE};
 use super::plan::JoinPlan;
 use super::table::{Spare, TableSize};
-use crate::QueryContext;
-use crate::key_filter::range_of;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 /// Build rows of one worker, or of all.
 pub(super) struct Collected {
@@ -79,8 +77,18 @@ fn union(a: Option<ValueRange>, b: Option<ValueRange>) -> Option<ValueRange> {
 
 pub(super) struct BuildSink(pub Arc<HashJoin>);
 
+impl Operator for BuildSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+}
+
 impl Sink for BuildSink {
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         let join = self.0.clone();
         join.build_begun.get_or_init(Instant::now);
         let obtainable = join.memory.available_bytes() + join.memory.evictable_bytes();
@@ -96,14 +104,6 @@ impl Sink for BuildSink {
         let needed = self.0.collected.lock().needed_bytes(&self.0.plan);
         self.0.report_size(needed);
         Ok(())
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        self.0.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }
 

@@ -13,23 +13,22 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_expression::PredicateWorker;
-use godwit_rows::{Extreme, LookupScratch, RowPtr};
+use godwit_rows::{Chains, Extreme, LookupScratch, RowList, Rows};
 use godwit_vector::{Chunk, Vector};
 
 use super::HashJoin;
 use super::plan::{Extremes, JoinPlan};
-use super::prober::Pairs;
 use super::table::{JoinTable, Lookup};
 
 impl Extremes {
     /// Leaves the values of probe rows at the heads that were found for them.
-    pub(super) fn note(&self, plan: &JoinPlan, chunk: &Chunk, found: &mut Pairs) {
+    pub(super) fn note(&self, chunk: &Chunk, found: &mut Chains) {
         let values = chunk.dense(self.column);
         if let Some(validity) = values.validity() {
-            found.retain(|row, _| validity.get(row as usize));
+            found.retain(|row| validity.get(row as usize));
         }
-        self.kept.include(&found.build, &values.take(&found.rows));
-        plan.links.mark_found(&found.build);
+        self.kept.include(found.rows(), &values.take(&found.tags));
+        found.rows().mark_found();
         found.clear();
     }
 }
@@ -41,7 +40,7 @@ pub(super) struct Matched {
     residual: Option<PredicateWorker>,
     hashes: Vec<u64>,
     lookup: LookupScratch,
-    heads: Pairs,
+    heads: Chains,
 }
 
 impl Matched {
@@ -51,45 +50,46 @@ impl Matched {
             residual: residual.map(|residual| residual.predicate.worker()),
             hashes: Vec::new(),
             lookup: LookupScratch::default(),
-            heads: Pairs::default(),
+            heads: Chains::new(&join.plan.build_layout),
             join: join.clone(),
         }
     }
 
     /// Keeps the rows of a table that have had a match, or the others.
-    pub(super) fn retain(&mut self, table: &JoinTable, rows: &mut Vec<RowPtr>, matched: bool) -> Result<()> {
+    pub(super) fn retain(&mut self, table: &JoinTable, rows: &mut RowList, matched: bool) -> Result<()> {
         let join = self.join.clone();
         let Some(extremes) = &join.plan.extremes else {
-            rows.retain(|&row| join.plan.links.is_found(row) == matched);
+            rows.retain_found(matched);
             return Ok(());
         };
-        let mut kept = Vec::new();
-        for part in rows.chunks(join.chunk_rows) {
-            let matches = self.compare(table, extremes, part)?;
-            kept.extend(part.iter().zip(matches).filter(|(_, matches)| *matches == matched).map(|(&row, _)| row));
+        let mut matches = Vec::with_capacity(rows.len());
+        for begin in (0..rows.len()).step_by(join.chunk_rows) {
+            let part = rows.slice(begin..rows.len().min(begin + join.chunk_rows));
+            matches.extend(self.compare(table, extremes, part)?);
         }
-        *rows = kept;
+        rows.retain(|row| matches[row] == matched);
         Ok(())
     }
 
     /// Which of the rows match their key's extremes?
-    fn compare(&mut self, table: &JoinTable, extremes: &Extremes, rows: &[RowPtr]) -> Result<Vec<bool>> {
+    fn compare(&mut self, table: &JoinTable, extremes: &Extremes, rows: Rows<'_>) -> Result<Vec<bool>> {
         let plan = &self.join.plan;
         find_heads(plan, table, rows, &mut self.hashes, &mut self.lookup, &mut self.heads);
-        self.heads.retain(|_, head| plan.links.is_found(head));
+        self.heads.retain_found(true);
         let mut matches = vec![false; rows.len()];
         let (Some(residual), Some(worker)) = (&plan.residual, &mut self.residual) else { return Ok(matches) };
-        let own: Vec<RowPtr> = self.heads.rows.iter().map(|&row| rows[row as usize]).collect();
-        let gather = |&column: &usize| plan.build_layout.gather(&own, column, &table.heaps);
-        let of_rows: Vec<Vector> = residual.row_columns.iter().map(gather).collect();
+        let mut own = RowList::new(&plan.build_layout);
+        own.append_picked(rows, &self.heads.tags);
+        let of_rows: Vec<Vector> = residual.row_columns.iter().map(|&column| own.all().gather(column)).collect();
         for which in [Extreme::Least, Extreme::Greatest] {
-            let extreme = extremes.kept.gather(&self.heads.build, which, extremes.physical);
+            let extreme = extremes.kept.gather(self.heads.rows(), which, extremes.physical);
             let input = [extreme].into_iter().chain(of_rows.iter().cloned()).collect();
             match worker.rows(&Chunk::new(input, own.len()))? {
-                None => self.heads.rows.iter().for_each(|&row| matches[row as usize] = true),
-                Some(kept) => kept.iter().for_each(|&at| matches[self.heads.rows[at as usize] as usize] = true),
+                None => self.heads.tags.iter().for_each(|&row| matches[row as usize] = true),
+                Some(kept) => kept.iter().for_each(|&at| matches[self.heads.tags[at as usize] as usize] = true),
             }
         }
+        self.heads.clear();
         Ok(matches)
     }
 }
@@ -98,21 +98,19 @@ impl Matched {
 fn find_heads(
     plan: &JoinPlan,
     table: &JoinTable,
-    rows: &[RowPtr],
+    rows: Rows<'_>,
     hashes: &mut Vec<u64>,
     lookup: &mut LookupScratch,
-    heads: &mut Pairs,
+    heads: &mut Chains,
 ) {
-    let layout = &plan.build_layout;
-    let keys: Vec<Vector> =
-        (0..plan.build_keys.len()).map(|column| layout.gather(rows, column, &table.heaps)).collect();
+    let keys: Vec<Vector> = (0..plan.build_keys.len()).map(|column| rows.gather(column)).collect();
     let all: Vec<u32> = (0..rows.len() as u32).collect();
     match &table.lookup {
         Lookup::Hash(table) => {
-            layout.hashes(rows, hashes);
-            table.look_up(hashes, &keys, &all, lookup, &mut heads.rows, &mut heads.build);
+            rows.hashes(hashes);
+            table.look_up(hashes, &keys, &all, lookup, heads);
         }
-        Lookup::Direct(table) => table.look_up(&keys[0].to_flat(), &all, &mut heads.rows, &mut heads.build),
+        Lookup::Direct(table) => table.look_up(&keys[0].to_flat(), &all, heads),
         Lookup::Empty | Lookup::Existence => heads.clear(),
     }
 }

@@ -26,7 +26,7 @@
 //!
 //! *Memory*: when all joins that are probed in one pipeline have their build rows in spillable pages, each has reported
 //! how much it could use, and is granted its share before its table is built; what is left after the initial probe is
-//! divided anew before each round (`godwit_memory::MemoryClaim`). If others ask for memory while the probe side streams,
+//! divided again before each round (`godwit_memory::MemoryClaim`). If others ask for memory while the probe side streams,
 //! resident partitions are given up (residency.rs).
 //!
 //! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept aside
@@ -54,14 +54,11 @@ use std::time::Instant;
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate};
 use godwit_memory::{BufferManager, MemoryClaim, PAGE_BYTES};
+use godwit_pipeline::key_filter::KeySet;
+use godwit_pipeline::{KeyFilter, OperatorMetrics, QueryContext, Sink, Source, Transform};
 use godwit_rows::{PartitionedColumns, RowCollection};
 use godwit_vector::{RowType, ValueRange};
 use parking_lot::Mutex;
-
-use crate::QueryContext;
-use crate::key_filter::{KeyFilter, KeySet};
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, Source, Transform};
 
 use build::{BuildSink, Collected};
 use plan::JoinPlan;

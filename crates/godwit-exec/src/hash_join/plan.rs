@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use godwit_common::{Result, bail};
 use godwit_expression::{Expression, Predicate};
-use godwit_rows::{ColumnLayout, KeyExtremes, RowLayout, RowLayoutOptions, RowLinks};
+use godwit_rows::{ColumnLayout, KeyExtremes, RowLayout, RowLayoutOptions};
 use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange};
 
 use super::{HashJoinSpec, JoinKind};
@@ -27,7 +27,6 @@ pub(super) struct JoinPlan {
     pub build_payload: Vec<usize>,
     /// Rows of the build side: keys, payload, hash, link.
     pub build_layout: Arc<RowLayout>,
-    pub links: RowLinks,
     /// Columns of the build rows to emit.
     pub build_output: Vec<usize>,
     pub probe_output: Vec<usize>,
@@ -95,7 +94,6 @@ impl JoinPlan {
             build_keys: spec.build_keys,
             probe_width: spec.probe_type.len(),
             build_payload: rows.payload,
-            links: RowLinks::new(&build_layout),
             build_layout,
             build_output,
             probe_output: spec.probe_output,

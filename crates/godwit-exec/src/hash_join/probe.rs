@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use godwit_common::Result;
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_rows::{PartitionedColumns, radix};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, Chunk, Vector};
@@ -13,14 +16,21 @@ use super::build::common_validity;
 use super::config::RADIX_BITS;
 use super::prober::{Pass, Prober};
 use super::residency::Residency;
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 pub(super) struct Probe(pub Arc<HashJoin>);
 
+impl Operator for Probe {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+}
+
 impl Transform for Probe {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         let join = self.0.clone();
         let residency = join.ready().residencies.current();
         Ok(Box::new(ProbeWorker {
@@ -35,14 +45,6 @@ impl Transform for Probe {
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Reduces
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        self.0.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_expression::PredicateWorker;
-use godwit_rows::{ColumnBlock, LookupScratch, RowCollection, RowLayout, RowLayoutOptions, RowPtr};
+use godwit_rows::{Chains, ColumnBlock, LookupScratch, RowCollection, RowLayout, RowList};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::{bytes_to_bitmap, select_bits, select_true};
 use godwit_vector::{Bitmap, Chunk, Vector};
@@ -44,15 +44,14 @@ pub(super) struct Prober {
     rows: Vec<u32>,
     pairs: Pairs,
     /// Buffers of the chunk before.
-    spare: Pairs,
+    spare: Option<Chains>,
     active: Option<Active>,
 }
 
 /// Probe positions and their build rows.
-#[derive(Default)]
-pub(super) struct Pairs {
-    pub rows: Vec<u32>,
-    pub build: Vec<RowPtr>,
+struct Pairs {
+    rows: Vec<u32>,
+    build: RowList,
 }
 
 /// The chunk being joined.
@@ -70,9 +69,8 @@ struct Active {
 }
 
 /// Walks along the chains of all rows at once: each round emits one build row per chain that has one left.
-#[derive(Default)]
 struct Cursor {
-    pairs: Pairs,
+    chains: Chains,
     position: usize,
     /// No chain has a second row.
     unique: bool,
@@ -85,34 +83,33 @@ struct Cursor {
 /// be NULL: so that the build rows' layout keeps knowing which can't.
 struct OuterRow {
     layout: Arc<RowLayout>,
-    row: RowPtr,
-    _collection: RowCollection,
+    row: RowList,
 }
 
 impl OuterRow {
     fn new(join: &HashJoin) -> Result<Self> {
-        let like = &join.plan.build_layout;
-        let options = RowLayoutOptions { hash: like.has_hash(), extra_bytes: like.extra_bytes() };
-        let layout = RowLayout::new(like.columns(), options)?;
+        let layout = RowLayout::nullable(&join.plan.build_layout);
         let mut collection = RowCollection::new(&join.memory, &layout, None);
         let nulls: Vec<Vector> = layout.columns().iter().map(|&physical| Vector::null(physical, 1)).collect();
-        let mut pointers = Vec::new();
-        collection.append(&nulls, None, Some(&[0]), Some(&mut pointers))?;
-        Ok(Self { layout, row: pointers[0], _collection: collection })
+        collection.append(&nulls, None, Some(&[0]), None)?;
+        let mut row = RowList::new(&layout);
+        collection.pin()?.list(0..1, &mut row);
+        Ok(Self { layout, row })
     }
 }
 
 impl Prober {
     pub(super) fn new(join: &Arc<HashJoin>) -> Result<Self> {
         let outer = if join.plan.extends_probe_rows() { Some(OuterRow::new(join)?) } else { None };
+        let layout = outer.as_ref().map_or(&join.plan.build_layout, |outer| &outer.layout);
         Ok(Self {
             residual: join.plan.residual.as_ref().map(|residual| residual.predicate.worker()),
+            pairs: Pairs { rows: Vec::new(), build: RowList::new(layout) },
             outer,
             lookup: LookupScratch::default(),
             hashes: Vec::new(),
             rows: Vec::new(),
-            pairs: Pairs::default(),
-            spare: Pairs::default(),
+            spare: Some(Chains::new(&join.plan.build_layout)),
             active: None,
             join: join.clone(),
         })
@@ -142,14 +139,14 @@ impl Prober {
             table: table.clone(),
             pass,
             cursor: Cursor {
-                pairs: std::mem::take(&mut self.spare),
+                chains: self.spare.take().expect("put back at the end of each chunk"),
+                position: 0,
                 unique: table.is_unique(),
                 concatenates: self.join.concatenates,
-                ..Cursor::default()
+                exhausted: false,
             },
             unmatched: None,
         };
-        active.cursor.pairs.clear();
         active.load_flags();
         if !matches!(active.pass, Pass::Last(_)) {
             self.look_up(&mut active, keys, hashes);
@@ -160,7 +157,7 @@ impl Prober {
     /// Finds the heads of the chains of all rows.
     fn look_up(&mut self, active: &mut Active, keys: &[Vector], hashes: Option<&[u64]>) {
         let plan = &self.join.plan;
-        let found = &mut active.cursor.pairs;
+        let found = &mut active.cursor.chains;
         match common_validity(keys).filter(|_| !plan.nulls_equal) {
             Some(validity) => select_bits(&validity, true, &mut self.rows),
             None => {
@@ -169,7 +166,7 @@ impl Prober {
             }
         }
         if let Some(set) = active.table.existence(&self.join) {
-            set.find(&keys[0].to_flat(), &self.rows, &mut found.rows);
+            set.find(&keys[0].to_flat(), &self.rows, &mut found.tags);
         } else {
             match &active.table.lookup {
                 Lookup::Hash(table) => {
@@ -180,30 +177,30 @@ impl Prober {
                             &self.hashes
                         }
                     };
-                    table.look_up(hashes, keys, &self.rows, &mut self.lookup, &mut found.rows, &mut found.build);
+                    table.look_up(hashes, keys, &self.rows, &mut self.lookup, found);
                 }
                 Lookup::Direct(table) => {
-                    table.look_up(&keys[0].to_flat(), &self.rows, &mut found.rows, &mut found.build);
+                    table.look_up(&keys[0].to_flat(), &self.rows, found);
                     if !active.cursor.unique {
-                        plan.links.prefetch(&found.build);
+                        found.prefetch();
                     }
                 }
                 Lookup::Empty | Lookup::Existence => {}
             }
         }
         if let Some(extremes) = &plan.extremes {
-            extremes.note(plan, &active.chunk, found);
+            extremes.note(&active.chunk, found);
             return;
         }
         if plan.residual.is_some() {
             return;
         }
         if plan.stops_at_first_match() {
-            found.rows.iter().for_each(|&row| active.matched[row as usize] = 1);
+            found.tags.iter().for_each(|&row| active.matched[row as usize] = 1);
             found.clear();
         } else if matches!(plan.kind, JoinKind::BuildSemi | JoinKind::BuildAnti) {
             // The rows of a chain have their matches together.
-            found.retain(|_, build| !plan.links.is_found(build));
+            found.retain_found(false);
         }
     }
 
@@ -215,7 +212,9 @@ impl Prober {
         let ends_with_pairs = plan.emits_pairs() && !plan.extends_probe_rows();
         if output.is_none() || (active.cursor.exhausted && ends_with_pairs) {
             active.store_flags()?;
-            self.spare = active.cursor.pairs;
+            active.cursor.chains.clear();
+            self.pairs.clear();
+            self.spare = Some(active.cursor.chains);
         } else {
             self.active = Some(active);
         }
@@ -234,7 +233,7 @@ impl Prober {
         {
             debug_assert!(set.is_exact());
             active.cursor.exhausted = true;
-            let rows = std::mem::take(&mut active.cursor.pairs.rows);
+            let rows = std::mem::take(&mut active.cursor.chains.tags);
             return Ok(if rows.is_empty() {
                 None
             } else {
@@ -280,15 +279,14 @@ impl Prober {
         let room = self.join.chunk_rows - self.pairs.rows.len();
         let rest = unmatched.len().saturating_sub(room);
         self.pairs.rows.extend(unmatched.drain(rest..));
-        self.pairs.build.resize(self.pairs.rows.len(), outer.row);
+        self.pairs.build.resize(self.pairs.rows.len(), outer.row.all(), 0);
     }
 
     fn emit_pairs(&self, active: &Active) -> Chunk {
         let plan = &self.join.plan;
         let mut output = selected(&active.chunk, &plan.probe_output, &self.pairs.rows);
-        let layout = self.outer.as_ref().map_or(&plan.build_layout, |outer| &outer.layout);
         for &column in &plan.build_output {
-            output.push(layout.gather(&self.pairs.build, column, &active.table.heaps));
+            output.push(self.pairs.build.all().gather(column));
         }
         output
     }
@@ -310,11 +308,11 @@ impl Cursor {
         let first_match_only = join.plan.stops_at_first_match();
         pairs.clear();
         while pairs.rows.len() < join.chunk_rows {
-            if self.position == self.pairs.rows.len() {
+            if self.position == self.chains.tags.len() {
                 if !self.concatenates && !pairs.rows.is_empty() {
                     return;
                 }
-                if self.unique || self.pairs.rows.is_empty() {
+                if self.unique || self.chains.tags.is_empty() {
                     self.exhausted = true;
                     return;
                 }
@@ -323,36 +321,24 @@ impl Cursor {
                     return;
                 }
                 if first_match_only {
-                    self.pairs.retain(|row, _| matched[row as usize] == 0);
+                    self.chains.retain(|row| matched[row as usize] == 0);
                 }
-                join.plan.links.advance(&mut self.pairs.build, &mut self.pairs.rows);
+                self.chains.advance();
                 self.position = 0;
                 continue;
             }
-            let end = self.pairs.rows.len().min(self.position + join.chunk_rows - pairs.rows.len());
-            pairs.rows.extend_from_slice(&self.pairs.rows[self.position..end]);
-            pairs.build.extend_from_slice(&self.pairs.build[self.position..end]);
+            let end = self.chains.tags.len().min(self.position + join.chunk_rows - pairs.rows.len());
+            pairs.rows.extend_from_slice(&self.chains.tags[self.position..end]);
+            pairs.build.append(self.chains.rows().slice(self.position..end));
             self.position = end;
         }
     }
 }
 
 impl Pairs {
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.rows.clear();
         self.build.clear();
-    }
-
-    pub(super) fn retain(&mut self, keep: impl Fn(u32, RowPtr) -> bool) {
-        let mut kept = 0;
-        for i in 0..self.rows.len() {
-            let (row, build) = (self.rows[i], self.build[i]);
-            self.rows[kept] = row;
-            self.build[kept] = build;
-            kept += keep(row, build) as usize;
-        }
-        self.rows.truncate(kept);
-        self.build.truncate(kept);
     }
 
     /// Keeps the pairs for which the residual predicate is TRUE.
@@ -361,15 +347,14 @@ impl Pairs {
         let residual = plan.residual.as_ref().expect("a worker of it exists");
         let mut input = selected(&active.chunk, &residual.probe_columns, &self.rows);
         for &column in &residual.row_columns {
-            input.push(plan.build_layout.gather(&self.build, column, &active.table.heaps));
+            input.push(self.build.all().gather(column));
         }
         let Some(kept) = worker.rows(&input)? else { return Ok(()) };
         for (i, &position) in kept.iter().enumerate() {
             self.rows[i] = self.rows[position as usize];
-            self.build[i] = self.build[position as usize];
         }
         self.rows.truncate(kept.len());
-        self.build.truncate(kept.len());
+        self.build.keep(&kept);
         Ok(())
     }
 }
@@ -403,7 +388,7 @@ impl Active {
             pairs.rows.iter().for_each(|&row| self.matched[row as usize] = 1);
         }
         if join.plan.build_rows_at_end().is_some() {
-            join.plan.links.mark_found(&pairs.build);
+            pairs.build.all().mark_found();
         }
         Ok(())
     }

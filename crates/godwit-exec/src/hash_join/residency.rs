@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::Result;
-use godwit_rows::{PartitionedRows, RowCollection};
+use godwit_rows::{InsertScratch, PartitionedRows, RowCollection};
 use parking_lot::Mutex;
 
 use super::config::RADIX_BITS;
 use super::rounds::LeftPartition;
-use super::table::{InsertScratch, JoinTable};
+use super::table::JoinTable;
 use super::{HashJoin, JoinKind};
 
 /// A table, and which partitions are in it.

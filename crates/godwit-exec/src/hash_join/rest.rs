@@ -5,18 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::new_null_array;
 use godwit_common::Result;
-use godwit_rows::{ColumnBlock, RowBlock, RowPtr};
-use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, Heaps, PhysicalType, Vector};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
+use godwit_rows::{ColumnBlock, InsertScratch, RowList, Rows};
+use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, Vector};
 use parking_lot::Mutex;
 
 use super::HashJoin;
 use super::extremes::Matched;
 use super::prober::{Pass, Prober};
 use super::rounds::{PassKind, Rounds, Task};
-use super::table::InsertScratch;
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
 
 pub(super) struct RestSource {
     join: Arc<HashJoin>,
@@ -44,6 +41,16 @@ impl RestSource {
     }
 }
 
+impl Operator for RestSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.join.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.join.pinned_bytes(workers)
+    }
+}
+
 impl Source for RestSource {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
         let mut rounds = Rounds::new(&self.join)?;
@@ -61,7 +68,7 @@ impl Source for RestSource {
         self.parallelism.load(Ordering::Relaxed)
     }
 
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(RestWorker {
             tasks: Tasks { join: self.join.clone(), state: self.state.clone(), holds_one: false },
             prober: Prober::new(&self.join)?,
@@ -72,14 +79,6 @@ impl Source for RestSource {
             pending: None,
             join: self.join.clone(),
         }))
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        self.join.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.join.metrics
     }
 }
 
@@ -168,11 +167,8 @@ struct RestWorker {
 
 /// Build rows to emit.
 struct PendingRows {
-    pointers: Vec<RowPtr>,
+    rows: RowList,
     position: usize,
-    heaps: Heaps,
-    /// Keeps rows pinned that no table does.
-    _block: Option<RowBlock>,
 }
 
 impl SourceWorker for RestWorker {
@@ -225,21 +221,20 @@ impl RestWorker {
                 *probed = rows.next_block(join.chunk_rows)?;
                 Ok(probed.is_some())
             }
-            Task::Unmatchable(rows) => {
-                *pending = rows.next_block()?.map(|block| PendingRows {
-                    pointers: block.pointers().to_vec(),
-                    position: 0,
-                    heaps: block.heaps().clone(),
-                    _block: Some(block),
+            Task::Unmatchable(scan) => {
+                *pending = scan.next_block()?.map(|block| {
+                    let mut rows = RowList::new(&join.plan.build_layout);
+                    rows.append(block.rows());
+                    PendingRows { rows, position: 0 }
                 });
                 Ok(pending.is_some())
             }
             Task::Scan { table, morsel, found } => {
                 let Some(number) = morsel.take() else { return Ok(false) };
-                let mut pointers = Vec::new();
-                table.pointers(number, &mut pointers);
-                matched.retain(table, &mut pointers, *found)?;
-                *pending = Some(PendingRows { pointers, position: 0, heaps: table.heaps.clone(), _block: None });
+                let mut rows = RowList::new(&join.plan.build_layout);
+                table.list_morsel(number, &mut rows);
+                matched.retain(table, &mut rows, *found)?;
+                *pending = Some(PendingRows { rows, position: 0 });
                 Ok(true)
             }
         }
@@ -264,22 +259,22 @@ impl RestWorker {
     /// The next build rows that come out without a partner.
     fn next_build_rows(&mut self) -> Option<Chunk> {
         let pending = self.pending.as_mut()?;
-        let range = pending.position..pending.pointers.len().min(pending.position + self.join.chunk_rows);
+        let range = pending.position..pending.rows.len().min(pending.position + self.join.chunk_rows);
         if range.is_empty() {
             self.pending = None;
             return None;
         }
         pending.position = range.end;
-        Some(self.join.build_rows_chunk(&pending.pointers[range], &pending.heaps))
+        Some(self.join.build_rows_chunk(pending.rows.slice(range)))
     }
 }
 
 impl HashJoin {
     /// Build rows with NULLs for the probe side.
-    fn build_rows_chunk(&self, rows: &[RowPtr], heaps: &Heaps) -> Chunk {
+    fn build_rows_chunk(&self, rows: Rows<'_>) -> Chunk {
         let plan = &self.plan;
         let nulls = plan.output_type[..plan.probe_output.len()].iter().map(|column| null_vector(column, rows.len()));
-        let build = plan.build_output.iter().map(|&column| plan.build_layout.gather(rows, column, heaps));
+        let build = plan.build_output.iter().map(|&column| rows.gather(column));
         Chunk::new(nulls.chain(build).collect(), rows.len())
     }
 }

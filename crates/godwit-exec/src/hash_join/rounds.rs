@@ -281,7 +281,7 @@ impl Pair {
         let mut counts = [0u64; 1 << RADIX_BITS];
         let mut hashes = Vec::new();
         self.build.sample(HOT_SAMPLE_PAGES, |rows| {
-            self.build.layout().hashes(rows, &mut hashes);
+            rows.hashes(&mut hashes);
             hashes.iter().for_each(|&hash| counts[radix::partition_of(hash, bits) & ((1 << RADIX_BITS) - 1)] += 1);
         })?;
         let (most, all) = (counts.iter().max().copied().unwrap_or(0), counts.iter().sum::<u64>());

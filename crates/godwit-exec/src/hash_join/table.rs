@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godwit_common::{Result, format_bytes};
-use godwit_rows::{DirectTable, JoinHashTable, PinnedRows, RowCollection, RowPtr};
-use godwit_vector::{CHUNK_ROWS, Heaps, ValueRange};
+use godwit_pipeline::key_filter::KeySet;
+use godwit_rows::{DirectTable, InsertScratch, JoinHashTable, PinnedRows, RowCollection, RowList};
+use godwit_vector::{CHUNK_ROWS, ValueRange};
 use parking_lot::Mutex;
 
 use super::HashJoin;
 use super::config::{DIRECT_BYTES_ALWAYS, DIRECT_BYTES_PER_ROW_MAX, MORSEL_ROWS};
 use super::plan::JoinPlan;
-use crate::key_filter::KeySet;
 
 /// Build rows, pinned, under a table that finds them.
 pub(super) struct JoinTable {
@@ -21,9 +21,8 @@ pub(super) struct JoinTable {
     sets: Vec<Option<Arc<KeySet>>>,
     /// No key met so far was in its set already.
     set_is_unique: AtomicBool,
-    rows: Mutex<Vec<PinnedCollection>>,
-    pub heaps: Heaps,
-    morsels: Vec<Morsel>,
+    rows: Mutex<Rows>,
+    morsels: Vec<Range<usize>>,
     next: AtomicUsize,
     unfinished: AtomicUsize,
 }
@@ -38,28 +37,21 @@ pub(super) enum Lookup {
     Existence,
 }
 
-struct PinnedCollection {
-    pinned: PinnedRows,
-    /// Owns the pages.
-    rows: RowCollection,
-}
-
-/// Rows of one collection.
-#[derive(Clone)]
-struct Morsel {
-    collection: usize,
-    rows: Range<usize>,
+struct Rows {
+    pinned: Option<PinnedRows>,
+    /// Own the pages.
+    collections: Vec<RowCollection>,
 }
 
 /// A table and its pins, before it takes the rows over.
 pub(super) struct Prepared {
     lookup: Lookup,
     sets: Vec<Option<Arc<KeySet>>>,
-    pinned: Vec<PinnedRows>,
+    pinned: PinnedRows,
 }
 
 impl Prepared {
-    /// Allocates the table for all rows of `collections` and pins them. `with_sets`: these are all build rows of the
+    /// Pins all rows of `collections` and allocates the table for them. `with_sets`: these are all build rows of the
     /// join, so sets of their keys are of use.
     pub(super) fn new(
         join: &HashJoin,
@@ -70,8 +62,8 @@ impl Prepared {
         let rows = collections.iter().map(|rows| rows.rows()).sum();
         let sets = if with_sets && rows > 0 { key_sets(join, ranges, rows) } else { Vec::new() };
         let spare = if with_sets { Spare::All } else { Spare::Little };
-        let lookup = lookup_for(join, rows, ranges[0], spare, sets.first().is_some_and(is_exact))?;
-        let pinned = collections.iter().map(|rows| rows.pin()).collect::<Result<_>>()?;
+        let pinned = PinnedRows::of(&join.plan.build_layout, collections.iter().copied())?;
+        let lookup = lookup_for(join, &pinned, ranges[0], spare, sets.first().is_some_and(is_exact))?;
         Ok(Self { lookup, sets, pinned })
     }
 }
@@ -139,12 +131,13 @@ fn key_sets(join: &HashJoin, ranges: &[Option<ValueRange>], rows: u64) -> Vec<Op
 
 fn lookup_for(
     join: &HashJoin,
-    rows: u64,
+    pinned: &PinnedRows,
     range: Option<ValueRange>,
     spare: Spare,
     has_exact_set: bool,
 ) -> Result<Lookup> {
     let plan = &join.plan;
+    let rows = pinned.rows() as u64;
     if rows == 0 {
         return Ok(Lookup::Empty);
     }
@@ -152,10 +145,10 @@ fn lookup_for(
         return Ok(Lookup::Existence);
     }
     if let Some(range) = direct_range(plan, rows, range, spare) {
-        return Ok(Lookup::Direct(DirectTable::new(&plan.build_layout, range, &join.memory)?));
+        return Ok(Lookup::Direct(DirectTable::new(pinned, range, &join.memory)?));
     }
-    let (layout, keys) = (&plan.build_layout, plan.build_keys.len());
-    let table = JoinHashTable::new(layout, keys, plan.nulls_equal, rows, plan.load_factor, &join.memory)?;
+    let keys = plan.build_keys.len();
+    let table = JoinHashTable::new(pinned, keys, plan.nulls_equal, plan.load_factor, &join.memory)?;
     Ok(Lookup::Hash(table))
 }
 
@@ -175,20 +168,14 @@ impl JoinTable {
     /// A table that waits for its rows to be inserted, morsel by morsel.
     pub(super) fn new(prepared: Prepared, collections: Vec<RowCollection>) -> Arc<Self> {
         let Prepared { lookup, sets, pinned } = prepared;
-        let mut morsels = Vec::new();
-        for (collection, pinned) in pinned.iter().enumerate() {
-            let rows = pinned.rows();
-            let ranges = (0..rows).step_by(MORSEL_ROWS).map(|start| start..(start + MORSEL_ROWS).min(rows));
-            morsels.extend(ranges.map(|rows| Morsel { collection, rows }));
-        }
-        let heaps = pinned.iter().fold(Heaps::none(), |all, pinned| all.union(pinned.heaps()));
-        let rows = pinned.into_iter().zip(collections);
+        let rows = pinned.rows();
+        let morsels: Vec<Range<usize>> =
+            (0..rows).step_by(MORSEL_ROWS).map(|start| start..(start + MORSEL_ROWS).min(rows)).collect();
         Arc::new(Self {
             lookup,
             sets,
             set_is_unique: AtomicBool::new(true),
-            rows: Mutex::new(rows.map(|(pinned, rows)| PinnedCollection { pinned, rows }).collect()),
-            heaps,
+            rows: Mutex::new(Rows { pinned: Some(pinned), collections }),
             unfinished: AtomicUsize::new(morsels.len()),
             next: AtomicUsize::new(0),
             morsels,
@@ -196,9 +183,9 @@ impl JoinTable {
     }
 
     /// A table of no rows whose keys are known by a set.
-    pub(super) fn of_set(set: Arc<KeySet>) -> Arc<Self> {
-        let prepared = Prepared { lookup: Lookup::Existence, sets: vec![Some(set)], pinned: Vec::new() };
-        Self::new(prepared, Vec::new())
+    pub(super) fn of_set(join: &HashJoin, set: Arc<KeySet>) -> Result<Arc<Self>> {
+        let pinned = PinnedRows::of(&join.plan.build_layout, [])?;
+        Ok(Self::new(Prepared { lookup: Lookup::Existence, sets: vec![Some(set)], pinned }, Vec::new()))
     }
 
     /// A table of no rows.
@@ -218,12 +205,12 @@ impl JoinTable {
             Lookup::Hash(table) => table.bytes(),
             Lookup::Direct(table) => table.bytes(),
         };
-        self.rows.lock().iter().map(|rows| rows.rows.bytes()).sum::<u64>() + lookup as u64
+        self.rows.lock().collections.iter().map(RowCollection::bytes).sum::<u64>() + lookup as u64
     }
 
     /// The rows, collection by collection, unpinned.
     pub(super) fn into_rows(self) -> Vec<RowCollection> {
-        self.rows.into_inner().into_iter().map(|PinnedCollection { rows, .. }| rows).collect()
+        self.rows.into_inner().collections
     }
 
     /// Pieces of work, for inserting and for scanning.
@@ -242,41 +229,44 @@ impl JoinTable {
     }
 
     fn insert(&self, join: &HashJoin, morsel: usize, scratch: &mut InsertScratch) {
-        let (pinned, range) = self.morsel(morsel);
+        let range = self.morsels[morsel].clone();
+        let mut rows = RowList::new(&join.plan.build_layout);
         for start in range.clone().step_by(CHUNK_ROWS) {
-            scratch.rows.clear();
-            pinned.pointers(start..(start + CHUNK_ROWS).min(range.end), &mut scratch.rows);
+            let numbers = start..(start + CHUNK_ROWS).min(range.end);
             match &self.lookup {
-                Lookup::Hash(table) => table.insert(&scratch.rows, &mut scratch.hashes),
-                Lookup::Direct(table) => table.insert(&scratch.rows),
+                Lookup::Hash(table) => table.insert(numbers.clone(), scratch),
+                Lookup::Direct(table) => table.insert(numbers.clone(), scratch),
                 Lookup::Existence | Lookup::Empty => {}
             }
+            if self.sets.iter().all(Option::is_none) {
+                continue;
+            }
+            rows.clear();
+            self.list(numbers, &mut rows);
             for (key, set) in self.sets.iter().enumerate() {
                 let Some(set) = set else { continue };
-                let keys = join.plan.build_layout.gather(&scratch.rows, key, pinned.heaps());
-                if !set.insert(&keys) {
+                if !set.insert(&rows.all().gather(key)) {
                     self.set_is_unique.store(false, Ordering::Relaxed);
                 }
             }
         }
     }
 
-    fn morsel(&self, morsel: usize) -> (PinnedRows, Range<usize>) {
-        let Morsel { collection, rows } = self.morsels[morsel].clone();
-        (self.rows.lock()[collection].pinned.clone(), rows)
+    fn list(&self, numbers: Range<usize>, rows: &mut RowList) {
+        let pinned = self.rows.lock().pinned.clone().expect("rows are pinned until they are inserted or asked for");
+        pinned.list(numbers, rows);
     }
 
-    /// Appends the addresses of the rows of a morsel.
-    pub(super) fn pointers(&self, morsel: usize, pointers: &mut Vec<RowPtr>) {
-        let (pinned, rows) = self.morsel(morsel);
-        pinned.pointers(rows, pointers);
+    /// Appends the rows of a morsel.
+    pub(super) fn list_morsel(&self, morsel: usize, rows: &mut RowList) {
+        self.list(self.morsels[morsel].clone(), rows);
     }
 
     /// All rows are inserted: those that nobody will ask for again are freed.
     pub(super) fn finish(&self, join: &HashJoin) {
         join.metrics.note("table", self.describe());
         if matches!(self.lookup, Lookup::Existence) {
-            self.rows.lock().clear();
+            *self.rows.lock() = Rows { pinned: None, collections: Vec::new() };
         }
     }
 
@@ -310,11 +300,4 @@ impl JoinTable {
             Lookup::Direct(table) => format!("direct array, {} slots{unique}", table.slots()),
         }
     }
-}
-
-/// Buffers of a worker that inserts.
-#[derive(Default)]
-pub(super) struct InsertScratch {
-    rows: Vec<RowPtr>,
-    hashes: Vec<u64>,
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use godwit_common::{ErrorKind, Result};
-use godwit_rows::{PartitionedRows, RowCollection};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
+use godwit_rows::{InsertScratch, PartitionedRows, RowCollection};
 use godwit_vector::ValueRange;
 use parking_lot::Mutex;
 
@@ -11,13 +12,20 @@ use super::build::Collected;
 use super::config::{GRANT_BYTES_MIN, RADIX_BITS};
 use super::residency::Residencies;
 use super::rounds::LeftPartition;
-use super::table::{InsertScratch, JoinTable, Prepared, Spare, TableSize};
+use super::table::{JoinTable, Prepared, Spare, TableSize};
 use super::{HashJoin, LeftOver, Ready};
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Source, SourceVerdict, SourceWorker};
 
 pub(super) struct TableSource(pub Arc<HashJoin>);
+
+impl Operator for TableSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.0.pinned_bytes(workers)
+    }
+}
 
 impl Source for TableSource {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
@@ -44,16 +52,8 @@ impl Source for TableSource {
         self.table().morsels().clamp(1, self.0.workers)
     }
 
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(Inserter { join: self.0.clone(), table: self.table(), scratch: InsertScratch::default() }))
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        self.0.pinned_bytes(workers)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }
 
@@ -106,7 +106,7 @@ impl HashJoin {
             build_has_null,
         };
         if let Some(set) = &self.existence {
-            return Ok(ready(JoinTable::of_set(set.clone()), None, Vec::new(), ranges, 0));
+            return Ok(ready(JoinTable::of_set(self, set.clone())?, None, Vec::new(), ranges, 0));
         }
         let mut all: Vec<RowCollection> = partitioned.map_or(Vec::new(), PartitionedRows::into_partitions);
         let is_partitioned = !all.is_empty();

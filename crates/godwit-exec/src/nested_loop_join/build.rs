@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{PAGE_BYTES, Reservation};
-use godwit_rows::{RowBlock, RowCollection, RowLayout, RowScan};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_rows::{RowBlock, RowCollection, RowScan};
 use godwit_vector::{Chunk, Vector};
 
 use super::Shared;
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 /// Build sides of up to so many rows are turned into columns once instead of once per probe chunk. Above, this takes
 /// less than a thousandth of the time of comparing the rows.
@@ -52,17 +50,17 @@ impl BlockScan {
             }
             BlockScan::Paged { scan, next_row } => Ok(scan.next_block()?.map(|block| {
                 let first_row = *next_row;
-                *next_row += block.pointers().len() as u64;
-                BuildBlock { chunk: columns_of(build.rows.layout(), &block), first_row }
+                *next_row += block.len() as u64;
+                BuildBlock { chunk: columns_of(&block), first_row }
             })),
         }
     }
 }
 
-fn columns_of(layout: &RowLayout, block: &RowBlock) -> Chunk {
-    let rows = block.pointers();
-    let gather = |column| layout.gather(rows, column, block.heaps());
-    Chunk::new((0..layout.columns().len()).map(gather).collect(), rows.len())
+fn columns_of(block: &RowBlock) -> Chunk {
+    let rows = block.rows();
+    let columns = 0..rows.layout().columns().len();
+    Chunk::new(columns.map(|column| rows.gather(column)).collect(), rows.len())
 }
 
 impl Build {
@@ -117,8 +115,18 @@ impl Build {
 /// Takes the build side's rows.
 pub(super) struct BuildSink(pub(super) Arc<Shared>);
 
+impl Operator for BuildSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics[0]
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        2 * (PAGE_BYTES * workers) as u64
+    }
+}
+
 impl Sink for BuildSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         let rows = RowCollection::new(&self.0.memory, &self.0.layout, None);
         Ok(Box::new(BuildWorker { shared: self.0.clone(), rows, positions: Vec::new() }))
     }
@@ -129,14 +137,6 @@ impl Sink for BuildSink {
         let build = Build::new(&self.0, rows)?;
         assert!(self.0.build.set(build).is_ok(), "a sink is finalized once");
         Ok(())
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        2 * (PAGE_BYTES * workers) as u64
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics[0]
     }
 }
 

@@ -20,6 +20,7 @@ use arrow_schema::DataType;
 use godwit_common::Result;
 use godwit_expression::Predicate;
 use godwit_memory::BufferManager;
+use godwit_pipeline::{OperatorMetrics, QueryContext, Sink, Source, Transform};
 use godwit_rows::{RowCollection, RowLayout, RowLayoutOptions};
 use godwit_vector::{ColumnType, PhysicalType, RowType};
 use parking_lot::Mutex;
@@ -27,10 +28,7 @@ use parking_lot::Mutex;
 use self::build::{Build, BuildSink};
 use self::probe::ProbeTransform;
 use self::rest::RestSource;
-use crate::QueryContext;
 use crate::hash_join::JoinKind;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, Source, Transform};
 
 /// What to join.
 pub struct NestedLoopJoinSpec {

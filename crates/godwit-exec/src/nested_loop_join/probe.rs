@@ -9,20 +9,30 @@ use std::sync::Arc;
 use godwit_common::{Error, Result};
 use godwit_expression::PredicateWorker;
 use godwit_memory::PAGE_BYTES;
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Chunk, PhysicalType, Vector};
 
 use super::Shared;
 use super::build::{BlockScan, BuildBlock};
-use crate::QueryContext;
 use crate::hash_join::JoinKind;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Joins the probe side's rows.
 pub(super) struct ProbeTransform(pub(super) Arc<Shared>);
 
+impl Operator for ProbeTransform {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics[1]
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        4 * (PAGE_BYTES * workers) as u64
+    }
+}
+
 impl Transform for ProbeTransform {
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(ProbeWorker {
             shared: self.0.clone(),
             query: query.clone(),
@@ -34,14 +44,6 @@ impl Transform for ProbeTransform {
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Reduces
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        4 * (PAGE_BYTES * workers) as u64
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics[1]
     }
 }
 

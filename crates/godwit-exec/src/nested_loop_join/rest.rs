@@ -3,30 +3,30 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 
 use super::Shared;
 use super::build::{BlockScan, BuildBlock};
 use super::probe::null_chunk;
-use crate::QueryContext;
 use crate::hash_join::JoinKind;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Source, SourceVerdict, SourceWorker};
 
 /// Scans the build side once more.
 pub(super) struct RestSource(pub(super) Arc<Shared>);
+
+impl Operator for RestSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics[2]
+    }
+}
 
 impl Source for RestSource {
     fn parallelism(&self) -> usize {
         1
     }
 
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         let blocks = self.0.build().scan();
         Ok(Box::new(RestWorker { shared: self.0.clone(), blocks, current: None }))
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics[2]
     }
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_expression::{Predicate, PredicateWorker};
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::Chunk;
 
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
 use crate::operators::only;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Lets the rows through for which a predicate is TRUE. Columns aren't touched, only their selections.
 pub struct FilterTransform {
@@ -24,17 +24,23 @@ impl FilterTransform {
     }
 }
 
+impl Operator for FilterTransform {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+
+    fn is_reusable(&self) -> bool {
+        true
+    }
+}
+
 impl Transform for FilterTransform {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(FilterWorker(self.predicate.worker())))
     }
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Reduces
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
     }
 }
 

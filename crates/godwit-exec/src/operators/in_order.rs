@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Source, SourceWorker};
+use godwit_pipeline::{ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceWorker};
 
 /// A source that is read by one worker: it hands out its pieces one after the other.
 pub struct InOrderSource(Arc<dyn Source>);
@@ -15,6 +12,16 @@ impl InOrderSource {
     /// The rows of a source, in its order.
     pub fn new(source: Arc<dyn Source>) -> Arc<Self> {
         Arc::new(Self(source))
+    }
+}
+
+impl Operator for InOrderSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        self.0.metrics()
+    }
+
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        self.0.pinned_bytes(1)
     }
 }
 
@@ -35,15 +42,7 @@ impl Source for InOrderSource {
         self.0.effect()
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        self.0.worker(query)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        self.0.metrics()
-    }
-
-    fn pinned_bytes(&self, _workers: usize) -> u64 {
-        self.0.pinned_bytes(1)
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        self.0.clone().worker(query)
     }
 }

@@ -1,22 +1,25 @@
 //! LIMIT and OFFSET.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::Expression;
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Chunk, PhysicalType};
-
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Skips some rows and lets some through, counted over all workers: which rows is up to chance unless the input is ordered
 /// and has one worker. Stops the pipeline when the limit is reached.
 pub struct LimitTransform {
     offset: RowNumber,
     limit: RowNumber,
-    shared: OnceLock<Arc<Shared>>,
+    /// Positions of the rows that are let through, known when the first worker is made.
+    wanted: OnceLock<Range<u64>>,
+    /// Position of the next row among all that arrived.
+    position: AtomicU64,
     metrics: Arc<OperatorMetrics>,
 }
 
@@ -46,14 +49,6 @@ impl RowNumber {
     }
 }
 
-struct Shared {
-    offset: u64,
-    /// First position that is not let through.
-    end: u64,
-    /// Position of the next row among all that arrived.
-    position: AtomicU64,
-}
-
 impl LimitTransform {
     /// A limit that `EXPLAIN` shows as `name`. Without `limit`, only the offset is skipped.
     pub fn new(offset: u64, limit: Option<u64>, name: impl Into<String>) -> Arc<Self> {
@@ -62,42 +57,47 @@ impl LimitTransform {
 
     /// The same of numbers that may be known only when the rows come.
     pub fn of_numbers(offset: RowNumber, limit: RowNumber, name: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { offset, limit, shared: OnceLock::new(), metrics: OperatorMetrics::new(name) })
+        let (wanted, position) = (OnceLock::new(), AtomicU64::new(0));
+        Arc::new(Self { offset, limit, wanted, position, metrics: OperatorMetrics::new(name) })
     }
 
-    fn shared(&self) -> Result<&Arc<Shared>> {
-        if self.shared.get().is_none() {
-            let offset = self.offset.value()?.unwrap_or(0);
-            let end = self.limit.value()?.map_or(u64::MAX, |limit| offset.saturating_add(limit));
-            // Another worker may have been faster.
-            let _ = self.shared.set(Arc::new(Shared { offset, end, position: AtomicU64::new(0) }));
+    fn wanted(&self) -> Result<Range<u64>> {
+        if let Some(wanted) = self.wanted.get() {
+            return Ok(wanted.clone());
         }
-        Ok(self.shared.get().expect("it was set a moment ago"))
+        let offset = self.offset.value()?.unwrap_or(0);
+        let end = self.limit.value()?.map_or(u64::MAX, |limit| offset.saturating_add(limit));
+        // Another worker may have been faster.
+        Ok(self.wanted.get_or_init(|| offset..end).clone())
     }
 }
 
-impl Transform for LimitTransform {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(LimitWorker(self.shared()?.clone())))
-    }
-
-    fn effect(&self) -> ChunkEffect {
-        ChunkEffect::Limits
-    }
-
+impl Operator for LimitTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
     }
 }
 
-struct LimitWorker(Arc<Shared>);
+impl Transform for LimitTransform {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(LimitWorker { wanted: self.wanted()?, limit: self }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Limits
+    }
+}
+
+struct LimitWorker {
+    wanted: Range<u64>,
+    limit: Arc<LimitTransform>,
+}
 
 impl TransformWorker for LimitWorker {
     fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
-        let Shared { offset, end, ref position } = *self.0;
-        let first = position.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        let first = self.limit.position.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         let last = first + chunk.len() as u64;
-        let (from, to) = (first.max(offset), last.min(end));
+        let (from, to) = (first.max(self.wanted.start), last.min(self.wanted.end));
         if from < to {
             return Ok(TransformVerdict::Chunk(chunk.slice((from - first) as usize, (to - from) as usize)));
         }
@@ -105,7 +105,7 @@ impl TransformWorker for LimitWorker {
     }
 
     fn pull(&mut self) -> Result<TransformVerdict> {
-        let is_reached = self.0.position.load(Ordering::Relaxed) >= self.0.end;
+        let is_reached = self.limit.position.load(Ordering::Relaxed) >= self.wanted.end;
         Ok(if is_reached { TransformVerdict::Done } else { TransformVerdict::NeedInput })
     }
 }

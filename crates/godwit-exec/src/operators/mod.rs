@@ -20,9 +20,8 @@ pub use sample::SampleTransform;
 pub use unnest::{UnnestColumn, UnnestTransform};
 pub use values::ValuesSource;
 
+use godwit_pipeline::TransformVerdict;
 use godwit_vector::Chunk;
-
-use crate::pipeline::TransformVerdict;
 
 /// The answer of a transform that makes one chunk of each, whose rows may all be dropped.
 fn only(chunk: Chunk) -> TransformVerdict {

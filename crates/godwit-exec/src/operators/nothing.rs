@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_vector::Chunk;
-
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 /// Forgets what it is given.
 pub struct NothingSink {
@@ -21,13 +18,15 @@ impl NothingSink {
     }
 }
 
-impl Sink for NothingSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(NothingWorker))
-    }
-
+impl Operator for NothingSink {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+}
+
+impl Sink for NothingSink {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(NothingWorker))
     }
 }
 

@@ -4,46 +4,47 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use godwit_common::Result;
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Chunk, Vector};
-
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Adds a column that numbers the rows from 1 on, as they come: behind an [`InOrderSource`](super::InOrderSource) in their
 /// order.
 pub struct NumberTransform {
-    next: Arc<AtomicI64>,
+    next: AtomicI64,
     metrics: Arc<OperatorMetrics>,
 }
 
 impl NumberTransform {
     /// A numbering that `EXPLAIN` shows as `name`.
     pub fn new(name: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { next: Arc::new(AtomicI64::new(1)), metrics: OperatorMetrics::new(name) })
+        Arc::new(Self { next: AtomicI64::new(1), metrics: OperatorMetrics::new(name) })
     }
 }
 
-impl Transform for NumberTransform {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(NumberWorker(self.next.clone())))
-    }
-
-    fn effect(&self) -> ChunkEffect {
-        ChunkEffect::Streams
-    }
-
+impl Operator for NumberTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
     }
 }
 
-struct NumberWorker(Arc<AtomicI64>);
+impl Transform for NumberTransform {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        Ok(Box::new(NumberWorker(self)))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+}
+
+struct NumberWorker(Arc<NumberTransform>);
 
 impl TransformWorker for NumberWorker {
     fn push(&mut self, mut chunk: Chunk) -> Result<TransformVerdict> {
         let rows = chunk.len() as i64;
-        let first = self.0.fetch_add(rows, Ordering::Relaxed);
+        let first = self.0.next.fetch_add(rows, Ordering::Relaxed);
         chunk.push(Vector::from_values((first..first + rows).collect::<Vec<i64>>(), None));
         Ok(TransformVerdict::LastChunk(chunk))
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_expression::{Expression, Projection};
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::Chunk;
 
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
 use crate::operators::only;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Computes expressions. Plain columns pass under their selections, without a copy.
 pub struct ProjectTransform {
@@ -24,17 +24,23 @@ impl ProjectTransform {
     }
 }
 
+impl Operator for ProjectTransform {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+
+    fn is_reusable(&self) -> bool {
+        true
+    }
+}
+
 impl Transform for ProjectTransform {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(ProjectWorker(self.projection.clone())))
     }
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Streams
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::Result;
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Chunk, Vector};
 
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
 use crate::operators::only;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Draws a number for each row. With a seed, and in one worker, the same numbers each time.
 pub struct SampleTransform {
@@ -48,18 +48,20 @@ impl SampleTransform {
     }
 }
 
+impl Operator for SampleTransform {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
 impl Transform for SampleTransform {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         let worker = self.workers.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(SampleWorker { draw: self.draw, state: self.seed ^ worker.rotate_left(32) }))
     }
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Reduces
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
     }
 }
 

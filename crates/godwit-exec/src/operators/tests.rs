@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion_common::ScalarValue;
 use godwit_expression::{Expression, Predicate};
+use godwit_pipeline::Transform;
 use godwit_vector::{Chunk, PhysicalType, Vector};
 use proptest::prelude::*;
 
@@ -71,7 +72,7 @@ fn filters_and_projections_pass_columns_on() {
     let seven = Expression::literal(&ScalarValue::Int64(Some(7))).unwrap();
     let project = ProjectTransform::new(vec![seven, Expression::column(0, number)], "Project");
     let collected = Collected::new(&query);
-    let transforms: Vec<Arc<dyn crate::pipeline::Transform>> = vec![filter, project];
+    let transforms: Vec<Arc<dyn Transform>> = vec![filter, project];
     run(&query, vec![pipeline(Chunks::new(vec![chunk]), transforms, collected.clone(), &[])]).unwrap();
     let expected: Vec<_> = (0..100).step_by(3).map(|i| vec![Value::Integer(7), Value::Integer(i)]).collect();
     assert_eq!(collected.rows(), expected);

@@ -10,11 +10,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Bitmap, Chunk, Flat, Vector, from_arrow};
-
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// What becomes of input columns, by the order of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +55,18 @@ impl UnnestTransform {
     }
 }
 
+impl Operator for UnnestTransform {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+
+    fn is_reusable(&self) -> bool {
+        true
+    }
+}
+
 impl Transform for UnnestTransform {
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         Ok(Box::new(UnnestWorker {
             columns: self.columns.clone(),
             keep_empty: self.keep_empty,
@@ -68,10 +77,6 @@ impl Transform for UnnestTransform {
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Streams
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
     }
 }
 

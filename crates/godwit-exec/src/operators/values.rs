@@ -4,21 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use godwit_common::Result;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 use godwit_vector::Chunk;
-
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Source, SourceVerdict, SourceWorker};
 
 /// Emits given chunks, in order if there is one worker.
 pub struct ValuesSource {
-    shared: Arc<Shared>,
-    metrics: Arc<OperatorMetrics>,
-}
-
-struct Shared {
     chunks: Vec<Chunk>,
     next: AtomicUsize,
+    metrics: Arc<OperatorMetrics>,
 }
 
 impl ValuesSource {
@@ -30,8 +23,13 @@ impl ValuesSource {
             let starts = (0..chunk.len()).step_by(rows_max);
             starts.map(move |start| chunk.slice(start, rows_max.min(chunk.len() - start)))
         });
-        let shared = Arc::new(Shared { chunks: pieces.collect(), next: AtomicUsize::new(0) });
-        Arc::new(Self { shared, metrics: OperatorMetrics::new(name) })
+        Arc::new(Self { chunks: pieces.collect(), next: AtomicUsize::new(0), metrics: OperatorMetrics::new(name) })
+    }
+}
+
+impl Operator for ValuesSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
     }
 }
 
@@ -44,16 +42,12 @@ impl Source for ValuesSource {
         1
     }
 
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        Ok(Box::new(ValuesWorker(self.shared.clone())))
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(ValuesWorker(self)))
     }
 }
 
-struct ValuesWorker(Arc<Shared>);
+struct ValuesWorker(Arc<ValuesSource>);
 
 impl SourceWorker for ValuesWorker {
     fn next(&mut self) -> Result<SourceVerdict> {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_expression::{Compression, Expression, TextDomain};
+use godwit_pipeline::Table;
 use godwit_plan::{AggregateCall, ColumnId, ColumnSet, Expr, Node, NodeId, Plan};
 use godwit_vector::{ColumnType, PhysicalType};
 
@@ -27,7 +28,6 @@ use super::stored::{Compressed, CompressedColumns, as_stored, describe, gives_co
 use super::stream::Stream;
 use crate::hash_aggregate::{AggregateKind, HashAggregateSpec};
 use crate::operators::ProjectTransform;
-use crate::scan::Table;
 
 impl PhysicalPlanner<'_> {
     /// Are so many bytes worth compressing? False for all if compression is switched off.

@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, KeyCodes, Layout, Predicate, arrow_type};
+use godwit_pipeline::{KeyFilter, Source, Transform};
 use godwit_plan::{ColumnId, ColumnSet, Expr, Join, JoinKind as PlanKind};
 use godwit_rows::KeyExtremes;
 use godwit_vector::{ColumnType, PhysicalType, RowType};
@@ -28,9 +29,7 @@ use super::stream::Stream;
 use super::{Branch, JoinTable, Needs, PhysicalPlanner, WantedFilter, columns_of};
 use crate::explain::ExplainNode;
 use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
-use crate::key_filter::KeyFilter;
 use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
-use crate::pipeline::{Source, Transform};
 
 /// A build side that is expected to take more than this share of the memory limit will probably be spilled, and with it
 /// rows of the probe side.

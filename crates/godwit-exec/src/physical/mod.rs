@@ -46,12 +46,10 @@ use std::sync::{Arc, OnceLock};
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, PlanContext};
 use godwit_optimize::Estimates;
+use godwit_pipeline::{KeyFilter, QueryContext, Sink};
 use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan};
 
-use crate::QueryContext;
 use crate::explain::ExplainNode;
-use crate::key_filter::KeyFilter;
-use crate::pipeline::Sink;
 use pipelines::{Branch, JoinTable, Pipelines};
 use recursive::Round;
 use shared::{Kept, SharedResult};

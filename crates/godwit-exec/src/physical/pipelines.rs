@@ -17,11 +17,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::Compaction;
 use crate::compaction::insert_compactors;
 use crate::explain::ExplainNode;
 use crate::operators::NothingSink;
-use crate::pipeline::{Pipeline, Sink, Source, Transform};
+use godwit_pipeline::{Compaction, Pipeline, Sink, Source, Transform};
 
 /// Most tables of one pipeline that wait for each other's builds. More are granted memory in the order in which they come:
 /// looking for circles takes time by the cube of their number.

@@ -1,8 +1,11 @@
 //! Recursive common table expressions.
 //!
 //! The rows of all rounds have the natural types of their columns: what a round's values are proven to be says nothing of the
-//! next one's. The step is planned when a round runs, over the rows that are known then. What is the same in all rounds
-//! (invariant.rs) is computed by the first.
+//! next one's. Most operators can be run once, so that the step is planned again for each round, unless it has none of them.
+//! What is the same in all rounds (invariant.rs) is computed by the first.
+//!
+//! With UNION the step is planned in one of two forms: as it is, with [`NewRows`] at its end, or as a join with all rows of
+//! earlier rounds, which drops those that were there.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,26 +14,25 @@ use datafusion_common::ScalarValue;
 use godwit_common::Result;
 use godwit_expression::{Expression, PlanContext, column_type};
 use godwit_optimize::Estimates;
+use godwit_pipeline::{Operator, Pipeline, QueryContext};
 use godwit_plan::{ColumnId, Expr, ExprKind, NodeId, Plan, Recursive};
-use godwit_vector::RowType;
+use godwit_vector::{ColumnType, PhysicalType, RowType};
 use parking_lot::Mutex;
 
 use super::invariant::invariants;
-use super::lower::key_of;
+use super::lower::{self, key_of};
 use super::shared::{Kept, SharedResult};
 use super::stored::{CompressedColumns, as_stored, nested_columns};
 use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner, Pipelines};
-use crate::QueryContext;
 use crate::explain::ExplainNode;
-use crate::pipeline::Pipeline;
-use crate::recursion::{NewRows, RecursionSource, SeenRows, query_of_rounds};
+use crate::recursion::{Comparison, NewRows, RecursionSource, RoundKind, RoundRows, SeenRows, query_of_rounds};
 use crate::shared_rows::SharedRows;
 
-/// The rows of a recursion's last round.
+/// Rows of a recursion that its step reads: those of its last round, or of all before.
 #[derive(Clone)]
 pub(super) struct Round {
-    /// Names the recursion.
+    /// What [`godwit_plan::Node::WorkingRows`] call them.
     of: ColumnId,
     rows: Arc<SharedRows>,
     kept: Arc<KeptColumns>,
@@ -41,47 +43,72 @@ struct KeptColumns {
     types: RowType,
     /// Lists, structs and maps are bytes.
     compressed: CompressedColumns,
-    /// The rows of earlier rounds, if equal ones are dropped.
-    seen: Option<Arc<SeenRows>>,
+}
+
+impl KeptColumns {
+    fn new(types: RowType) -> Self {
+        Self { compressed: nested_columns(&types), types }
+    }
+
+    /// The type of a column as rows have it.
+    fn stored(&self, at: usize) -> ColumnType {
+        match &self.compressed[at] {
+            Some(compressed) => {
+                let column = Expression::column(at, self.types[at].clone());
+                compressed.compression.compress(&column).output().clone()
+            }
+            None => self.types[at].clone(),
+        }
+    }
+
+    /// What rows consist of. They have a column at least.
+    fn physical(&self) -> Vec<PhysicalType> {
+        match self.types.is_empty() {
+            true => vec![PhysicalType::Bool],
+            false => (0..self.types.len()).map(|at| self.stored(at).physical).collect(),
+        }
+    }
 }
 
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_recursive(&mut self, recursive: &Recursive, needs: &Needs) -> Result<Stream> {
         let types = recursive.columns.iter().map(|&column| column_type(&self.plan.column(column).ty, true));
-        let types: RowType = types.collect::<Result<_>>()?;
-        let compressed = nested_columns(&types);
-        let seen = if recursive.all { None } else { Some(SeenRows::new(&self.query.memory)?) };
-        let kept = Arc::new(KeptColumns { types, compressed, seen });
-        let (base, first) = self.round(&recursive.base, &kept)?;
-        let (done, below) = self.close(base, first.sink());
+        let kept = Arc::new(KeptColumns::new(types.collect::<Result<_>>()?));
+        let rows = self.round_rows(recursive, &kept)?;
+        let mut base = self.plan_round(&recursive.base, &kept)?;
+        if let Some(seen) = &rows.seen {
+            self.drop_known(&recursive.base.1, &mut base, seen, RoundKind::First)?;
+        }
+        self.store(&mut base, &kept)?;
+        let (done, below) = self.close(base, rows.working.clone());
 
         let query = query_of_rounds(self.query);
-        let step = Step {
-            plan: Arc::new(self.plan.clone()),
-            step: recursive.step.clone(),
-            of: recursive.working,
-            kept: kept.clone(),
-            query: query.clone(),
-            rounds: self.rounds.clone(),
-            invariant: Arc::new(invariants(self.plan, recursive.step.0)),
-            results: Mutex::default(),
-        };
-        let context = self.context.again();
+        let step = Step::new(self, recursive, rows.clone(), kept.clone(), query.clone());
         // What the step is can be shown, and told to be unsupported, before there is a round.
-        let mut shown = step.plan(&first, &context)?.explain;
+        let mut shown = step.plan_first(&self.context)?;
         shown.role = Some("step");
-        let plan_round = move |rows: &Arc<SharedRows>| {
-            let round = step.plan(rows, &context)?;
-            step.keep(round.results);
-            Ok((round.pipelines, round.rows))
-        };
+        let context = self.context.again();
+        let plan_round = move |comparison| step.pipelines(comparison, &context);
         let wanted: Vec<usize> =
             (0..recursive.columns.len()).filter(|&at| needs.columns.contains(recursive.columns[at])).collect();
-        let source = RecursionSource::new(first, wanted.clone(), Arc::new(plan_round), query);
-        let mut explain = ExplainNode::leaf(crate::pipeline::Source::metrics(&*source).clone()).above(below);
+        let width = recursive.columns.len();
+        let source = RecursionSource::new(rows, width, wanted.clone(), Arc::new(plan_round), query);
+        let mut explain = ExplainNode::leaf(source.metrics().clone()).above(below);
         explain.children.push(shown);
         let columns = wanted.iter().map(|&at| recursive.columns[at]).collect();
         Ok(self.kept_rows(columns, &wanted, &kept, Branch::new(source, done), explain))
+    }
+
+    /// What rounds will read and make.
+    fn round_rows(&self, recursive: &Recursive, kept: &KeptColumns) -> Result<RoundRows> {
+        let physical = kept.physical();
+        let seen = match recursive.all {
+            true => None,
+            false => Some(SeenRows::new(&physical, self.query)?),
+        };
+        let working = SharedRows::kept(&physical, self.query, "Rows of the round before".to_owned())?;
+        let made = working.alike(self.query, "Rows of the round".to_owned())?;
+        Ok(RoundRows { working, made, seen })
     }
 
     pub(super) fn plan_working_rows(&mut self, of: ColumnId, columns: &[ColumnId], needs: &Needs) -> Result<Stream> {
@@ -103,25 +130,15 @@ impl PhysicalPlanner<'_> {
         branch: Branch,
         explain: ExplainNode,
     ) -> Stream {
-        let stored = wanted.iter().map(|&at| match &kept.compressed[at] {
-            Some(compressed) => {
-                let column = Expression::column(at, kept.types[at].clone());
-                compressed.compression.compress(&column).output().clone()
-            }
-            None => kept.types[at].clone(),
-        });
+        let stored = wanted.iter().map(|&at| kept.stored(at));
         let mut stream = Stream::new(columns, stored.collect(), branch, explain);
         let compressed = wanted.iter().map(|&at| kept.compressed[at].clone()).collect();
         self.decompress_stream(&mut stream, &compressed);
         stream
     }
 
-    /// The rows of a round, and where they go.
-    fn round(
-        &mut self,
-        (node, columns): &(NodeId, Vec<ColumnId>),
-        kept: &KeptColumns,
-    ) -> Result<(Stream, Arc<SharedRows>)> {
+    /// The rows of a round, as the types that all rounds have.
+    fn plan_round(&mut self, (node, columns): &(NodeId, Vec<ColumnId>), kept: &KeptColumns) -> Result<Stream> {
         let mut stream = self.plan_node(*node, Needs::columns(columns.iter().copied().collect()))?;
         let values = stream
             .positions_of(columns)?
@@ -130,41 +147,49 @@ impl PhysicalPlanner<'_> {
             .map(|(at, ty)| stream.column(at).with_physical(ty.physical));
         let values = values.collect();
         stream.project(columns.clone(), values);
-        let new_rows = match &kept.seen {
-            Some(seen) => Some(NewRows::new(self.equality_keys(columns, &mut stream)?, seen.clone())?),
-            None => None,
-        };
-        let constant = match columns.is_empty() {
-            // Rows have a column at least.
-            true => vec![Expression::literal(&ScalarValue::Boolean(Some(true)))?],
-            false => Vec::new(),
-        };
-        if let Some(new_rows) = new_rows {
-            stream.transform(new_rows);
-        }
-        if !constant.is_empty() || kept.compressed.iter().any(Option::is_some) {
-            self.compress_stream(&mut stream, &kept.compressed, constant);
-        }
-        let physical: Vec<_> = stream.row_type.iter().map(|column| column.physical).collect();
-        let rows = SharedRows::kept(&physical, self.query, "Rows of the round before".to_owned())?;
-        Ok((stream, rows))
+        Ok(stream)
     }
 
-    /// What is equal where the values of columns are, none of it nested.
-    fn equality_keys(&mut self, columns: &[ColumnId], stream: &mut Stream) -> Result<Vec<Expression>> {
+    /// Drops rows that were there.
+    fn drop_known(
+        &mut self,
+        columns: &[ColumnId],
+        stream: &mut Stream,
+        seen: &Arc<SeenRows>,
+        round: RoundKind,
+    ) -> Result<()> {
+        // What is equal where the values are, none of it nested.
         let key = |&column: &ColumnId| {
             let value = Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true);
             Ok(as_stored(&self.compile(&key_of(value), stream)?))
         };
-        columns.iter().map(key).collect()
+        let keys = columns.iter().map(key).collect::<Result<_>>()?;
+        stream.transform(NewRows::new(keys, seen.clone(), round)?);
+        Ok(())
+    }
+
+    /// Makes rows of a round what is kept of them.
+    fn store(&mut self, stream: &mut Stream, kept: &KeptColumns) -> Result<()> {
+        let constant = match kept.types.is_empty() {
+            true => vec![Expression::literal(&ScalarValue::Boolean(Some(true)))?],
+            false => Vec::new(),
+        };
+        if !constant.is_empty() || kept.compressed.iter().any(Option::is_some) {
+            self.compress_stream(stream, &kept.compressed, constant);
+        }
+        Ok(())
     }
 }
 
 /// The step of a recursion, to be planned for each round.
 struct Step {
     plan: Arc<Plan>,
+    /// As it is.
     step: (NodeId, Vec<ColumnId>),
+    /// Its rows that were not there before, with UNION; and what the plan calls those that were.
+    difference: Option<((NodeId, Vec<ColumnId>), ColumnId)>,
     of: ColumnId,
+    rows: RoundRows,
     kept: Arc<KeptColumns>,
     query: Arc<QueryContext>,
     /// Of the recursions around.
@@ -173,22 +198,75 @@ struct Step {
     invariant: Arc<HashSet<Kept>>,
     /// Its rows, once a round has been started that computes them.
     results: Mutex<HashMap<Kept, SharedResult>>,
+    /// The next round, if it is planned already and finds new rows as they come.
+    next: Mutex<Option<PlannedRound>>,
 }
 
 /// A round that can be run.
 struct PlannedRound {
     pipelines: Vec<Pipeline>,
-    /// Where they leave their rows.
-    rows: Arc<SharedRows>,
-    explain: ExplainNode,
     /// What they keep, and what they read of earlier rounds.
     results: HashMap<Kept, SharedResult>,
 }
 
 impl Step {
-    /// A round over these rows.
-    fn plan(&self, rows: &Arc<SharedRows>, context: &PlanContext) -> Result<PlannedRound> {
-        let round = Round { of: self.of, rows: rows.clone(), kept: self.kept.clone() };
+    fn new(
+        planner: &PhysicalPlanner<'_>,
+        recursive: &Recursive,
+        rows: RoundRows,
+        kept: Arc<KeptColumns>,
+        query: Arc<QueryContext>,
+    ) -> Self {
+        let mut plan = planner.plan.clone();
+        let difference = rows.seen.is_some().then(|| lower::unseen_rows(&mut plan, &recursive.step));
+        let root = difference.as_ref().map_or(recursive.step.0, |((root, _), _)| *root);
+        Self {
+            invariant: Arc::new(invariants(&plan, root)),
+            plan: Arc::new(plan),
+            step: recursive.step.clone(),
+            difference,
+            of: recursive.working,
+            rows,
+            kept,
+            query,
+            rounds: planner.rounds.clone(),
+            results: Mutex::default(),
+            next: Mutex::default(),
+        }
+    }
+
+    /// Plans the first round, and shows it.
+    fn plan_first(&self, context: &PlanContext) -> Result<ExplainNode> {
+        let (planned, explain) = self.plan(Comparison::AsTheyCome, context)?;
+        *self.next.lock() = Some(planned);
+        Ok(explain)
+    }
+
+    /// The pipelines of a round.
+    fn pipelines(&self, comparison: Comparison, context: &PlanContext) -> Result<Vec<Pipeline>> {
+        let mut next = self.next.lock();
+        let planned = match next.take().filter(|_| comparison == Comparison::AsTheyCome) {
+            Some(planned) => planned,
+            None => self.plan(comparison, context)?.0,
+        };
+        if comparison == Comparison::AsTheyCome && planned.pipelines.iter().all(Pipeline::is_reusable) {
+            return Ok(next.insert(planned).pipelines.clone());
+        }
+        self.keep(planned.results);
+        Ok(planned.pipelines)
+    }
+
+    fn plan(&self, comparison: Comparison, context: &PlanContext) -> Result<(PlannedRound, ExplainNode)> {
+        let round = |of, rows: &Arc<SharedRows>| Round { of, rows: rows.clone(), kept: self.kept.clone() };
+        let mut rounds = self.rounds.clone();
+        rounds.push(round(self.of, &self.rows.working));
+        let mut step = &self.step;
+        if let (Comparison::ByJoin, Some((difference, all)), Some(seen)) =
+            (comparison, &self.difference, &self.rows.seen)
+        {
+            rounds.push(round(*all, seen.rows()));
+            step = difference;
+        }
         let mut planner = PhysicalPlanner {
             plan: &self.plan,
             query: &self.query,
@@ -197,12 +275,16 @@ impl Step {
             pipelines: Pipelines::default(),
             shared: self.results.lock().clone(),
             subqueries: HashMap::new(),
-            rounds: self.rounds.iter().cloned().chain([round]).collect(),
+            rounds,
             invariant: self.invariant.clone(),
         };
-        let (stream, rows) = planner.round(&self.step, &self.kept)?;
-        let (_, explain) = planner.close(stream, rows.sink());
-        Ok(PlannedRound { pipelines: planner.pipelines.finish(), rows, explain, results: planner.shared })
+        let mut stream = planner.plan_round(step, &self.kept)?;
+        if let (Comparison::AsTheyCome, Some(seen)) = (comparison, &self.rows.seen) {
+            planner.drop_known(&step.1, &mut stream, seen, RoundKind::Later)?;
+        }
+        planner.store(&mut stream, &self.kept)?;
+        let (_, explain) = planner.close(stream, self.rows.made.clone());
+        Ok((PlannedRound { pipelines: planner.pipelines.finish(), results: planner.shared }, explain))
     }
 
     /// Keeps for later rounds what is the same in them. They start when the round that computes it has ended.

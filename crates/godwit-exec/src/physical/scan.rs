@@ -5,13 +5,13 @@ use std::sync::Arc;
 use godwit_catalog::ScannedTable;
 use godwit_common::{Error, Result};
 use godwit_expression::Expression;
+use godwit_pipeline::scan_filter::Conjunct;
+use godwit_pipeline::{ScanFilter, ScanRequest, Table, TableHandle};
 use godwit_plan::{ColumnId, Expr, ExprKind, Relation, Scan};
 
 use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner, columns_of};
 use crate::explain::ExplainNode;
-use crate::scan::{ScanFilter, ScanRequest, Table, TableHandle};
-use crate::scan_filter::Conjunct;
 
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_scan(&mut self, scan: &Scan, needs: Needs) -> Result<Stream> {

@@ -114,7 +114,7 @@ impl PhysicalPlanner<'_> {
             false => SharedRows::kept(&physical, self.query, name)?,
         };
         let (columns, stored) = (stream.columns.clone(), stream.row_type.clone());
-        let (pipelines, below) = self.close(stream, rows.sink());
+        let (pipelines, below) = self.close(stream, rows.clone());
         self.shared.insert(kept, SharedResult { rows, pipelines, columns, stored, compressed });
         Ok(below)
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
 use godwit_expression::{Expression, arrow_type};
+use godwit_pipeline::{KeyFilter, TopBound};
 use godwit_plan::{ColumnId, NodeId, SortKey as PlanKey};
 use godwit_vector::{PhysicalType, RowType};
 
@@ -11,9 +12,7 @@ use super::stored::{CompressedColumns, as_stored, codes_note};
 use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner, WantedFilter, columns_of};
 use crate::explain::ExplainNode;
-use crate::key_filter::KeyFilter;
 use crate::sort::{Sort, SortKey, SortSpec};
-use crate::top_bound::TopBound;
 
 impl PhysicalPlanner<'_> {
     pub(super) fn plan_sort(&mut self, input: NodeId, keys: &[PlanKey], needs: Needs) -> Result<Stream> {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Layout};
+use godwit_pipeline::Transform;
 use godwit_plan::{ColumnId, ColumnSet};
 use godwit_vector::RowType;
 
 use super::pipelines::Branch;
 use crate::explain::ExplainNode;
 use crate::operators::{InOrderSource, ProjectTransform};
-use crate::pipeline::Transform;
 
 /// The rows of a plan node, delivered by one or several open pipelines.
 pub(super) struct Stream {

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::{Parameter, PlanSubquery};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_vector::{Chunk, ColumnType, to_arrow};
 use parking_lot::Mutex;
 
 use super::stream::Stream;
 use super::{Needs, PhysicalPlanner};
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 impl PhysicalPlanner<'_> {
     /// Plans the subqueries that were met since the last call, unless they are planned, and makes the stream wait for them.
@@ -46,7 +44,7 @@ impl PhysicalPlanner<'_> {
 pub(super) struct ScalarSink {
     parameter: Parameter,
     column: ColumnType,
-    value: Arc<Mutex<Option<ScalarValue>>>,
+    value: Mutex<Option<ScalarValue>>,
     metrics: Arc<OperatorMetrics>,
 }
 
@@ -54,13 +52,19 @@ impl ScalarSink {
     /// For rows of one column.
     pub(super) fn new(parameter: Parameter, column: ColumnType) -> Arc<Self> {
         let metrics = OperatorMetrics::new("Scalar subquery");
-        Arc::new(Self { parameter, column, value: Arc::default(), metrics })
+        Arc::new(Self { parameter, column, value: Mutex::default(), metrics })
+    }
+}
+
+impl Operator for ScalarSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
     }
 }
 
 impl Sink for ScalarSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        Ok(Box::new(ScalarWorker { value: self.value.clone(), column: self.column.clone() }))
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(ScalarWorker(self)))
     }
 
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
@@ -71,26 +75,19 @@ impl Sink for ScalarSink {
         };
         self.parameter.set(&value)
     }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
-    }
 }
 
-struct ScalarWorker {
-    value: Arc<Mutex<Option<ScalarValue>>>,
-    column: ColumnType,
-}
+struct ScalarWorker(Arc<ScalarSink>);
 
 impl SinkWorker for ScalarWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
-        let mut value = self.value.lock();
+        let mut value = self.0.value.lock();
         if value.is_some() || chunk.len() > 1 {
             return Err(Error::user("a subquery that is used as a value returned more than one row")
                 .with_code(SqlState::CARDINALITY_VIOLATION)
                 .with_hint("add an aggregate such as max(...), or LIMIT 1"));
         }
-        let array = to_arrow(&chunk.dense(0), &self.column.logical)?;
+        let array = to_arrow(&chunk.dense(0), &self.0.column.logical)?;
         *value = Some(ScalarValue::try_from_array(&array, 0).map_err(internal)?);
         Ok(SinkVerdict::NeedInput)
     }

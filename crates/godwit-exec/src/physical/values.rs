@@ -4,6 +4,7 @@ use arrow_array::{Array, ArrayRef};
 use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Layout, column_type, scalar_of_value};
+use godwit_pipeline::Operator;
 use godwit_plan::{ColumnId, Expr, Values};
 use godwit_vector::kernels::cast::{convert, min_max};
 use godwit_vector::{Chunk, ColumnType, RowType, from_arrow, to_arrow};
@@ -13,7 +14,6 @@ use super::stream::Stream;
 use super::{Branch, Needs, PhysicalPlanner};
 use crate::explain::ExplainNode;
 use crate::operators::ValuesSource;
-use crate::pipeline::Source;
 
 /// No columns: what VALUES see.
 const NOTHING: Layout<'_> = Layout { columns: &[], types: &[] };

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use godwit_common::Result;
+use godwit_pipeline::{
+    FlowCounts, Pipeline, Signal, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker, TransformVerdict,
+    TransformWorker,
+};
 use godwit_vector::Chunk;
 
 use super::QueryRun;
-use crate::metrics::FlowCounts;
-use crate::pipeline::{
-    Pipeline, Signal, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker, TransformVerdict, TransformWorker,
-};
 
 /// How long a task runs before other queries get their turn. Long against a chunk (some 10 µs), short for people.
 const QUANTUM: Duration = Duration::from_millis(10);
@@ -109,10 +109,10 @@ impl PipelineTask {
 impl Workers {
     fn new(run: &Arc<QueryRun>, pipeline: &Pipeline) -> Result<Self> {
         let query = &run.query;
-        let stages = pipeline.transforms.iter().map(|t| t.worker(query)).collect::<Result<Vec<_>>>()?;
+        let stages = pipeline.transforms.iter().map(|t| t.clone().worker(query)).collect::<Result<Vec<_>>>()?;
         Ok(Self {
-            source: pipeline.source.worker(query)?,
-            sink: pipeline.sink.worker(query)?,
+            source: pipeline.source.clone().worker(query)?,
+            sink: pipeline.sink.clone().worker(query)?,
             open: Vec::with_capacity(stages.len()),
             input: Input::Source,
             counters: vec![Counter::default(); stages.len() + 2],

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, Sink, SinkVerdict, SinkWorker, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::{Chunk, Vector};
 use proptest::prelude::*;
 
 use super::*;
-use crate::metrics::OperatorMetrics;
 use crate::operators::{LimitTransform, ValuesSource};
-use crate::pipeline::{ChunkEffect, Sink, SinkVerdict, SinkWorker, Transform, TransformVerdict, TransformWorker};
 use crate::testing::{Collected, World, pipeline, rows_of, run};
 
 /// So long the tasks wait for each other, so that they end at the same time.
@@ -24,18 +25,20 @@ struct Meeting {
     metrics: Arc<OperatorMetrics>,
 }
 
+impl Operator for Meeting {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
 impl Sink for Meeting {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(MeetingWorker { arrived: self.arrived.clone(), expected: self.expected }))
     }
 
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
         self.finalized.fetch_add(1, SeqCst);
         Ok(())
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
     }
 }
 
@@ -65,14 +68,16 @@ struct Threads {
     metrics: Arc<OperatorMetrics>,
 }
 
-impl Sink for Threads {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        self.seen.lock().push(std::thread::current().id());
-        Ok(Box::new(MeetingWorker { arrived: Arc::default(), expected: 0 }))
-    }
-
+impl Operator for Threads {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+}
+
+impl Sink for Threads {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        self.seen.lock().push(std::thread::current().id());
+        Ok(Box::new(MeetingWorker { arrived: Arc::default(), expected: 0 }))
     }
 }
 
@@ -146,18 +151,20 @@ struct Stage {
     metrics: Arc<OperatorMetrics>,
 }
 
+impl Operator for Stage {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
 impl Transform for Stage {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
         let (waiting, is_open, has_finished) = (VecDeque::new(), false, false);
         Ok(Box::new(StageWorker { habit: self.habit, waiting, is_open, has_finished }))
     }
 
     fn effect(&self) -> ChunkEffect {
         ChunkEffect::Streams
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
     }
 }
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
+use godwit_pipeline::{QueryContext, QuerySettings, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker};
 use godwit_vector::Chunk;
 
 use super::{Sort, SortSpec};
-use crate::pipeline::{SinkVerdict, SinkWorker, SourceVerdict, SourceWorker};
-use crate::{QueryContext, QuerySettings};
 
 /// Takes rows.
 pub(crate) struct SortAlone {

@@ -5,32 +5,40 @@ use std::sync::atomic::Ordering;
 
 use godwit_common::Result;
 use godwit_memory::PAGE_BYTES;
-use godwit_rows::{RowCollection, RowPtr};
+use godwit_pipeline::key_filter::range_of;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_rows::{RowCollection, RowList};
 use godwit_vector::kernels::select::select_true;
-use godwit_vector::{Chunk, Heaps, Vector};
+use godwit_vector::{Chunk, Vector};
 
 use super::Shared;
 use super::config::{RUN_BYTES_MIN, SCARCE_SHARE, TOP_SLACK_ROWS};
 use super::entries::Entries;
 use super::key::KeyWord;
 use super::run::{InPlaceRun, Run, RunWriter};
-use crate::QueryContext;
-use crate::key_filter::range_of;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 /// Where the rows go.
 pub(super) struct SortSink<K>(pub(super) Arc<Shared<K>>);
 
+impl<K: KeyWord> Operator for SortSink<K> {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        (RUN_BYTES_MIN + 2 * PAGE_BYTES as u64) * workers as u64
+    }
+}
+
 impl<K: KeyWord> Sink for SortSink<K> {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(SortWorker {
             shared: self.0.clone(),
             rows: pinned_collection(&self.0),
             entries: Entries::new(&self.0)?,
             bound: None,
             keys: Vec::new(),
-            pointers: Vec::new(),
+            appended: RowList::new(&self.0.layout),
         }))
     }
 
@@ -45,23 +53,15 @@ impl<K: KeyWord> Sink for SortSink<K> {
         self.0.metrics.note("runs", format!("{} in memory, {written} written", runs.len() - written));
         Ok(())
     }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        (RUN_BYTES_MIN + 2 * PAGE_BYTES as u64) * workers as u64
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
-    }
 }
 
 fn pinned_collection<K>(shared: &Shared<K>) -> RowCollection {
     let mut rows = RowCollection::new(&shared.memory, &shared.layout, None);
-    rows.keep_pinned(true);
+    rows.keep_pinned();
     rows
 }
 
-/// Collects a run. Every entry points into `rows`, whose pages are all pinned.
+/// Collects a run. The entries are those of `rows`, whose pages are all pinned.
 struct SortWorker<K> {
     shared: Arc<Shared<K>>,
     rows: RowCollection,
@@ -70,7 +70,7 @@ struct SortWorker<K> {
     bound: Option<K>,
     /// Scratch.
     keys: Vec<K>,
-    pointers: Vec<RowPtr>,
+    appended: RowList,
 }
 
 impl<K: KeyWord> SinkWorker for SortWorker<K> {
@@ -105,9 +105,9 @@ impl<K: KeyWord> SinkWorker for SortWorker<K> {
             self.write_run()?;
         }
         self.sort();
-        if self.entries.len() > 0 {
+        if !self.entries.is_empty() {
             let bytes = self.bytes();
-            let run = InPlaceRun { rows: Arc::new(self.rows.pin()?), entries: self.entries, bytes };
+            let run = InPlaceRun { entries: self.entries, bytes };
             self.shared.runs.lock().push(Run::InPlace(run));
         }
         Ok(())
@@ -138,9 +138,10 @@ impl<K: KeyWord> SortWorker<K> {
     /// Appends rows whose keys are in `keys`.
     fn append(&mut self, columns: &[Vector]) -> Result<()> {
         self.entries.reserve(self.keys.len())?;
-        self.pointers.clear();
-        self.rows.append(columns, None, None, Some(&mut self.pointers))?;
-        self.entries.extend(&self.keys, &self.pointers);
+        self.appended.clear();
+        self.rows.append(columns, None, None, Some(&mut self.appended))?;
+        self.entries.extend(&self.keys, self.appended.all());
+        self.appended.clear();
         Ok(())
     }
 
@@ -148,14 +149,16 @@ impl<K: KeyWord> SortWorker<K> {
     fn keep_best(&mut self, limit: usize) -> Result<()> {
         let shared = self.shared.clone();
         if limit == 0 {
-            self.entries.truncate(0);
+            self.entries.clear();
             self.rows = pinned_collection(&shared);
             return Ok(());
         }
-        let (_, last, _) = self.entries.as_mut_slice().select_nth_unstable_by(limit - 1, |a, b| shared.compare(a, b));
-        let bound = last.key;
+        self.entries.select(limit, &shared.order, |key| shared.is_open(key));
+        let bound = self.entries.key(limit - 1);
+        let mut rows = RowList::new(&shared.layout);
+        rows.append_keyed(&self.entries, limit - 1..limit);
         if let Some(told) = &shared.told_bound
-            && let Some(range) = range_of(&shared.layout.gather(&[last.row], 0, &Heaps::none()))
+            && let Some(range) = range_of(&rows.all().gather(0))
             && let Ok(value) = i64::try_from(range.min)
         {
             told.tighten(value);
@@ -164,18 +167,20 @@ impl<K: KeyWord> SortWorker<K> {
         shared.bound.fetch_min(bound.high(), Ordering::Relaxed);
         self.entries.truncate(limit);
 
-        let all = std::mem::replace(&mut self.rows, pinned_collection(&shared));
-        let _pins = all.pin()?;
+        self.rows = pinned_collection(&shared);
         let best = std::mem::replace(&mut self.entries, Entries::new(&shared)?);
         self.entries.reserve(best.len())?;
-        for batch in best.as_slice().chunks(shared.chunk_rows) {
-            let old: Vec<RowPtr> = batch.iter().map(|entry| entry.row).collect();
-            self.pointers.clear();
-            self.rows.append_rows(&old, Some(&mut self.pointers))?;
+        for begin in (0..best.len()).step_by(shared.chunk_rows) {
+            let batch = begin..best.len().min(begin + shared.chunk_rows);
+            rows.clear();
+            rows.append_keyed(&best, batch.clone());
+            self.appended.clear();
+            self.rows.append_rows(rows.all(), Some(&mut self.appended))?;
             self.keys.clear();
-            self.keys.extend(batch.iter().map(|entry| entry.key));
-            self.entries.extend(&self.keys, &self.pointers);
+            self.keys.extend(batch.map(|position| best.key(position)));
+            self.entries.extend(&self.keys, self.appended.all());
         }
+        self.appended.clear();
         Ok(())
     }
 
@@ -194,7 +199,7 @@ impl<K: KeyWord> SortWorker<K> {
 
     /// Sorts the entries; what is beyond the limit is dropped.
     fn sort(&mut self) {
-        self.shared.sort(self.entries.as_mut_slice());
+        self.shared.sort(&mut self.entries);
         if let Some(limit) = self.shared.limit {
             self.entries.truncate(limit);
         }
@@ -205,13 +210,13 @@ impl<K: KeyWord> SortWorker<K> {
         self.sort();
         let shared = &*self.shared;
         let entries = std::mem::replace(&mut self.entries, Entries::new(shared)?);
-        let unsorted = std::mem::replace(&mut self.rows, pinned_collection(shared));
-        let _pins = unsorted.pin()?;
+        self.rows = pinned_collection(shared);
         let mut written = RunWriter::new(shared)?;
-        for batch in entries.as_slice().chunks(shared.chunk_rows) {
-            self.pointers.clear();
-            self.pointers.extend(batch.iter().map(|entry| entry.row));
-            written.append(batch[0].key, &self.pointers)?;
+        let mut batch = RowList::new(&shared.layout);
+        for begin in (0..entries.len()).step_by(shared.chunk_rows) {
+            batch.clear();
+            batch.append_keyed(&entries, begin..entries.len().min(begin + shared.chunk_rows));
+            written.append(entries.key(begin), batch.all())?;
         }
         let written = written.finish();
         shared.runs.lock().push(Run::Written(written));

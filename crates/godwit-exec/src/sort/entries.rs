@@ -1,51 +1,29 @@
 //! Sorted lists of keys and rows.
 
 use std::cmp::Ordering;
+use std::ops::{Deref, DerefMut};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::Reservation;
-use godwit_rows::RowPtr;
+use godwit_rows::{KeyedRows, Rows};
 
 use super::Shared;
 use super::key::KeyWord;
 
-/// A row and its normalized key.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<K> {
-    pub(super) key: K,
-    /// Valid while whoever holds the entry keeps the row's page pinned.
-    pub(super) row: RowPtr,
-}
-
-/// Entries with the memory they take.
+/// Rows and their normalized keys, with the memory that the list takes.
 pub(super) struct Entries<K> {
-    list: Vec<Entry<K>>,
+    list: KeyedRows<K>,
     reservation: Reservation,
 }
 
 impl<K: KeyWord> Entries<K> {
     pub(super) fn new(shared: &Shared<K>) -> Result<Self> {
-        Ok(Self { list: Vec::new(), reservation: shared.memory.reserve(0, MemoryTag::Sort)? })
-    }
-
-    pub(super) fn as_slice(&self) -> &[Entry<K>] {
-        &self.list
-    }
-
-    pub(super) fn as_mut_slice(&mut self) -> &mut [Entry<K>] {
-        &mut self.list
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
+        let reservation = shared.memory.reserve(0, MemoryTag::Sort)?;
+        Ok(Self { list: KeyedRows::new(&shared.layout), reservation })
     }
 
     pub(super) fn bytes(&self) -> u64 {
         self.reservation.bytes() as u64
-    }
-
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.list.truncate(len);
     }
 
     /// Makes room for `additional` entries; the capacity grows by doubling.
@@ -53,33 +31,48 @@ impl<K: KeyWord> Entries<K> {
         let needed = self.list.len() + additional;
         if needed > self.list.capacity() {
             let capacity = needed.max(self.list.capacity() * 2);
-            self.reservation.resize(capacity * size_of::<Entry<K>>())?;
+            self.reservation.resize(capacity * KeyedRows::<K>::ENTRY_BYTES)?;
             self.list.reserve_exact(capacity - self.list.len());
         }
         Ok(())
     }
 
     /// Appends entries for which [`Entries::reserve`] has made room.
-    pub(super) fn extend(&mut self, keys: &[K], rows: &[RowPtr]) {
-        assert_eq!(keys.len(), rows.len());
+    pub(super) fn extend(&mut self, keys: &[K], rows: Rows<'_>) {
         debug_assert!(self.list.capacity() - self.list.len() >= keys.len());
-        self.list.extend(keys.iter().zip(rows).map(|(&key, &row)| Entry { key, row }));
+        self.list.extend(keys, rows);
+    }
+}
+
+impl<K> Deref for Entries<K> {
+    type Target = KeyedRows<K>;
+
+    fn deref(&self) -> &KeyedRows<K> {
+        &self.list
+    }
+}
+
+impl<K> DerefMut for Entries<K> {
+    fn deref_mut(&mut self) -> &mut KeyedRows<K> {
+        &mut self.list
     }
 }
 
 impl<K: KeyWord> Shared<K> {
-    /// The order of two rows.
+    /// May rows with this key differ?
     #[inline(always)]
-    pub(super) fn compare(&self, a: &Entry<K>, b: &Entry<K>) -> Ordering {
-        match a.key.cmp(&b.key) {
-            Ordering::Equal if self.key_layout.has_open_keys() && a.key.is_odd() => self.order.compare(a.row, b.row),
-            order => order,
-        }
+    pub(super) fn is_open(&self, key: K) -> bool {
+        self.key_layout.has_open_keys() && key.is_odd()
+    }
+
+    /// The order of two entries with equal keys that are open, each given by its list and position.
+    pub(super) fn compare_open(&self, a: (&KeyedRows<K>, usize), b: (&KeyedRows<K>, usize)) -> Ordering {
+        a.0.compare_rows(a.1, b.0, b.1, &self.order)
     }
 
     /// Sorts by keys first, which touches no row, then each group of equal open keys by what is behind them.
-    pub(super) fn sort(&self, entries: &mut [Entry<K>]) {
-        entries.sort_unstable_by_key(|entry| entry.key);
+    pub(super) fn sort(&self, entries: &mut KeyedRows<K>) {
+        entries.sort_by_key(0..entries.len());
         if self.key_layout.has_open_keys() {
             self.sort_ties(entries);
         }

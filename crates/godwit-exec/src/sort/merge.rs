@@ -1,14 +1,14 @@
-//! Merging runs, or a range of them: a cursor on each, a tournament between them, batches of row pointers as the result.
+//! Merging runs, or a range of them: a cursor on each, a tournament between them, batches of rows as the result.
 
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_rows::{RowPtr, RowScan};
-use godwit_vector::{Heap, Heaps, Vector};
+use godwit_rows::{KeyedRows, RowList, RowScan, RowTaker};
+use godwit_vector::Vector;
 
 use super::Shared;
 use super::config::{PREFETCH_ENTRIES, RETIRED_BLOCKS_MAX};
-use super::entries::{Entries, Entry};
+use super::entries::Entries;
 use super::key::KeyWord;
 use super::loser_tree::LoserTree;
 use super::run::{Cut, Run};
@@ -26,8 +26,6 @@ struct Cursor<K> {
     position: usize,
     /// Where the range ends in these entries.
     end: usize,
-    /// Keeps the pages of the block pinned.
-    block: Heap,
     /// `None` for a run in place.
     written: Option<Blocks<K>>,
 }
@@ -45,8 +43,8 @@ pub(super) struct Merger<K> {
     shared: Arc<Shared<K>>,
     input: MergeInput<K>,
     cursors: Vec<Cursor<K>>,
-    /// The entry at each cursor; `None` at its end.
-    heads: Vec<Option<Entry<K>>>,
+    /// The key at each cursor; `None` at its end.
+    heads: Vec<Option<K>>,
     tree: Option<LoserTree>,
     /// Rows that anybody may still want.
     rows_left: usize,
@@ -54,12 +52,11 @@ pub(super) struct Merger<K> {
     keys: Vec<K>,
 }
 
-/// Rows that follow each other in the order, pinned by `heaps`.
+/// Rows that follow each other in the order.
 pub(super) struct Batch<K> {
     /// Key of the first row.
     pub(super) first: K,
-    pub(super) rows: Vec<RowPtr>,
-    pub(super) heaps: Heaps,
+    pub(super) rows: RowList,
 }
 
 impl<K: KeyWord> Merger<K> {
@@ -86,7 +83,7 @@ impl<K: KeyWord> Merger<K> {
             merger.refresh(index);
         }
         if !merger.cursors.is_empty() {
-            merger.tree = Some(LoserTree::new(merger.cursors.len(), beats(&merger.heads, shared)));
+            merger.tree = Some(LoserTree::new(merger.cursors.len(), merger.beats()));
         }
         Ok(merger)
     }
@@ -96,22 +93,22 @@ impl<K: KeyWord> Merger<K> {
         let Some(mut tree) = self.tree.take() else { return Ok(None) };
         let shared = self.shared.clone();
         let rows_max = rows_max.min(self.rows_left);
-        let mut rows = Vec::with_capacity(rows_max);
+        let mut rows = RowTaker::new(&shared.layout, self.cursors.len(), rows_max);
         let mut first = None;
-        let mut retired: Vec<Heap> = Vec::new();
-        while rows.len() < rows_max && retired.len() < RETIRED_BLOCKS_MAX {
+        let mut retired = 0;
+        while rows.len() < rows_max && retired < RETIRED_BLOCKS_MAX {
             let winner = tree.winner();
-            let Some(entry) = self.heads[winner] else { break };
-            first.get_or_insert(entry.key);
-            rows.push(entry.row);
-            let cursor = &mut self.cursors[winner];
+            let Some(key) = self.heads[winner] else { break };
+            first.get_or_insert(key);
+            let (cursor, run) = (&mut self.cursors[winner], &self.input.runs[winner]);
+            rows.take(winner, cursor.entries(run), cursor.position);
             cursor.position += 1;
-            cursor.prefetch(&self.input.runs[winner], &shared);
+            cursor.prefetch(run, &shared);
             if cursor.position == cursor.end {
-                retired.extend(self.advance(winner)?);
+                retired += self.advance(winner)? as usize;
             }
             self.refresh(winner);
-            tree.replay(beats(&self.heads, &shared));
+            tree.replay(self.beats());
         }
         let Some(first) = first else {
             self.cursors.clear();
@@ -119,29 +116,23 @@ impl<K: KeyWord> Merger<K> {
         };
         self.tree = Some(tree);
         self.rows_left -= rows.len();
-        retired.extend(self.cursors.iter().map(|cursor| cursor.block.clone()));
-        Ok(Some(Batch { first, rows, heaps: Heaps::many(retired) }))
+        Ok(Some(Batch { first, rows: rows.into_rows() }))
     }
 
     fn open(&mut self, index: usize) -> Result<Cursor<K>> {
         let (start, end) = (self.input.start.as_ref(), self.input.end.as_ref());
         match &self.input.runs[index] {
             Run::InPlace(run) => {
-                let entries = run.entries.as_slice();
+                let entries = &*run.entries;
                 let before = |cut: &Cut<K>| partition(entries, 0, index, cut);
                 let position = start.map_or(0, before);
-                Ok(Cursor {
-                    position,
-                    end: end.map_or(entries.len(), before).max(position),
-                    block: run.rows.clone(),
-                    written: None,
-                })
+                Ok(Cursor { position, end: end.map_or(entries.len(), before).max(position), written: None })
             }
             Run::Written(run) => {
                 let (scan, next_row) = run.scan_from(index, start);
                 let blocks = Blocks { entries: Entries::new(&self.shared)?, scan, next_row };
-                let mut cursor = Cursor { position: 0, end: 0, block: Arc::new(()), written: Some(blocks) };
-                while cursor.advance(index, &self.shared, &self.input, &mut self.keys)?.is_some() {
+                let mut cursor = Cursor { position: 0, end: 0, written: Some(blocks) };
+                while cursor.advance(index, &self.shared, &self.input, &mut self.keys)? {
                     if cursor.position < cursor.end || !cursor.may_go_on() {
                         break;
                     }
@@ -151,8 +142,8 @@ impl<K: KeyWord> Merger<K> {
         }
     }
 
-    /// Opens the next block of a cursor, if there is one; returns what kept the last one pinned.
-    fn advance(&mut self, index: usize) -> Result<Option<Heap>> {
+    /// Opens the next block of a cursor; false if there is none.
+    fn advance(&mut self, index: usize) -> Result<bool> {
         self.cursors[index].advance(index, &self.shared, &self.input, &mut self.keys)
     }
 
@@ -160,33 +151,42 @@ impl<K: KeyWord> Merger<K> {
     fn refresh(&mut self, index: usize) {
         let cursor = &self.cursors[index];
         self.heads[index] =
-            (cursor.position < cursor.end).then(|| cursor.entries(&self.input.runs[index])[cursor.position]);
+            (cursor.position < cursor.end).then(|| cursor.entries(&self.input.runs[index]).key(cursor.position));
+    }
+
+    /// Who of two cursors comes first; those at their end come last.
+    #[inline(always)]
+    fn beats(&self) -> impl Fn(usize, usize) -> bool + '_ {
+        let at = |index: usize| {
+            let cursor = &self.cursors[index];
+            (cursor.entries(&self.input.runs[index]), cursor.position)
+        };
+        move |a, b| match (self.heads[a], self.heads[b]) {
+            (Some(key), Some(other)) if key == other && self.shared.is_open(key) => {
+                self.shared.compare_open(at(a), at(b)).is_lt()
+            }
+            (Some(key), Some(other)) => key < other,
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
     }
 }
 
 impl<K: KeyWord> Cursor<K> {
-    /// Opens the next block, if the range may go on in it; returns what kept the last one pinned.
-    fn advance(
-        &mut self,
-        index: usize,
-        shared: &Shared<K>,
-        input: &MergeInput<K>,
-        keys: &mut Vec<K>,
-    ) -> Result<Option<Heap>> {
+    /// Opens the next block, if the range may go on in it; false if it doesn't.
+    fn advance(&mut self, index: usize, shared: &Shared<K>, input: &MergeInput<K>, keys: &mut Vec<K>) -> Result<bool> {
         if !self.may_go_on() {
-            return Ok(None);
+            return Ok(false);
         }
-        let Some(blocks) = &mut self.written else { return Ok(None) };
-        let Some(block) = blocks.scan.next_block()? else { return Ok(None) };
-        let rows = block.pointers();
-        let values: Vec<Vector> = (0..shared.keys.expressions().len())
-            .map(|column| shared.layout.gather(rows, column, block.heaps()))
-            .collect();
+        let Some(blocks) = &mut self.written else { return Ok(false) };
+        let Some(block) = blocks.scan.next_block()? else { return Ok(false) };
+        let rows = block.rows();
+        let values: Vec<Vector> = (0..shared.keys.expressions().len()).map(|column| rows.gather(column)).collect();
         shared.key_layout.encode(&values, rows.len(), keys);
-        blocks.entries.truncate(0);
+        blocks.entries.clear();
         blocks.entries.reserve(rows.len())?;
         blocks.entries.extend(keys, rows);
-        let (entries, first_row) = (blocks.entries.as_slice(), blocks.next_row);
+        let (entries, first_row) = (&*blocks.entries, blocks.next_row);
         let before = |cut: &Cut<K>| partition(entries, first_row, index, cut);
         self.position = input.start.as_ref().map_or(0, before);
         self.end = input.end.as_ref().map_or(entries.len(), before).max(self.position);
@@ -195,15 +195,15 @@ impl<K: KeyWord> Cursor<K> {
             // Nobody else reads the run.
             run.release_rows_before(first_row);
         }
-        Ok(Some(std::mem::replace(&mut self.block, Arc::new(block))))
+        Ok(true)
     }
 
     /// The entries of the open block, or of the whole run.
     #[inline(always)]
-    fn entries<'a>(&'a self, run: &'a Run<K>) -> &'a [Entry<K>] {
+    fn entries<'a>(&'a self, run: &'a Run<K>) -> &'a KeyedRows<K> {
         match (&self.written, run) {
-            (Some(blocks), _) => blocks.entries.as_slice(),
-            (None, Run::InPlace(run)) => run.entries.as_slice(),
+            (Some(blocks), _) => &blocks.entries,
+            (None, Run::InPlace(run)) => &run.entries,
             (None, Run::Written(_)) => unreachable!("a written run is read block by block"),
         }
     }
@@ -212,13 +212,8 @@ impl<K: KeyWord> Cursor<K> {
     #[inline(always)]
     fn prefetch(&self, run: &Run<K>, shared: &Shared<K>) {
         if let (Some(key), None) = (shared.first_string_key, &self.written) {
-            let entries = self.entries(run);
-            if let Some(later) = entries.get(self.position + 2 * PREFETCH_ENTRIES) {
-                shared.order.prefetch_view(key, later.row);
-            }
-            if let Some(later) = entries.get(self.position + PREFETCH_ENTRIES) {
-                shared.order.prefetch_string(key, later.row);
-            }
+            let (first, second) = (self.position + 2 * PREFETCH_ENTRIES, self.position + PREFETCH_ENTRIES);
+            self.entries(run).prefetch_strings(first, second, &shared.order, key);
         }
     }
 
@@ -229,25 +224,15 @@ impl<K: KeyWord> Cursor<K> {
 }
 
 /// How many of sorted entries, rows of a run from `first_row` on, are before a cut.
-fn partition<K: KeyWord>(entries: &[Entry<K>], first_row: u64, run: usize, cut: &Cut<K>) -> usize {
+fn partition<K: KeyWord>(entries: &KeyedRows<K>, first_row: u64, run: usize, cut: &Cut<K>) -> usize {
     let (mut low, mut high) = (0, entries.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        if cut.is_behind(run, entries[middle].key, first_row + middle as u64) {
+        if cut.is_behind(run, entries.key(middle), first_row + middle as u64) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     low
-}
-
-/// Who of two cursors comes first; those at their end come last.
-#[inline(always)]
-fn beats<K: KeyWord>(heads: &[Option<Entry<K>>], shared: &Shared<K>) -> impl Fn(usize, usize) -> bool {
-    |a, b| match (&heads[a], &heads[b]) {
-        (Some(a), Some(b)) => shared.compare(a, b).is_lt(),
-        (Some(_), None) => true,
-        (None, _) => false,
-    }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::PAGE_BYTES;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use parking_lot::Mutex;
 
 use super::Shared;
@@ -15,16 +16,9 @@ use super::config::{BATCHES_PER_STEP, CURSOR_BYTES, FAN_IN_MAX, MERGE_SHARE};
 use super::key::KeyWord;
 use super::merge::{MergeInput, Merger};
 use super::run::{Run, RunWriter, WrittenRun};
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
 
 /// The work of all merges but the last.
 pub(super) struct MergePassSource<K> {
-    state: Arc<State<K>>,
-}
-
-struct State<K> {
     shared: Arc<Shared<K>>,
     progress: Mutex<Progress>,
 }
@@ -41,27 +35,29 @@ struct Progress {
 
 impl<K: KeyWord> MergePassSource<K> {
     pub(super) fn new(shared: Arc<Shared<K>>) -> Self {
-        Self { state: Arc::new(State { shared, progress: Mutex::default() }) }
+        Self { shared, progress: Mutex::default() }
     }
 }
 
-impl<K: KeyWord> Source for MergePassSource<K> {
-    fn parallelism(&self) -> usize {
-        let shared = &self.state.shared;
-        let runs = shared.runs.lock().iter().filter(|run| matches!(run, Run::Written(_))).count();
-        if runs > fan_in(shared) { shared.workers } else { 1 }
-    }
-
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        Ok(Box::new(MergeWorker { state: self.state.clone(), merge: None }))
+impl<K: KeyWord> Operator for MergePassSource<K> {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.shared.metrics
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
         (2 * CURSOR_BYTES + 2 * PAGE_BYTES as u64) * workers as u64
     }
+}
 
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.state.shared.metrics
+impl<K: KeyWord> Source for MergePassSource<K> {
+    fn parallelism(&self) -> usize {
+        let shared = &self.shared;
+        let runs = shared.runs.lock().iter().filter(|run| matches!(run, Run::Written(_))).count();
+        if runs > fan_in(shared) { shared.workers } else { 1 }
+    }
+
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        Ok(Box::new(MergeWorker { source: self, merge: None }))
     }
 }
 
@@ -78,7 +74,7 @@ enum Task<K> {
     Nothing,
 }
 
-impl<K: KeyWord> State<K> {
+impl<K: KeyWord> MergePassSource<K> {
     fn take_task(&self) -> Task<K> {
         let fan_in = fan_in(&self.shared);
         let mut progress = self.progress.lock();
@@ -119,7 +115,7 @@ impl<K: KeyWord> State<K> {
 }
 
 struct MergeWorker<K: KeyWord> {
-    state: Arc<State<K>>,
+    source: Arc<MergePassSource<K>>,
     merge: Option<Merge<K>>,
 }
 
@@ -130,15 +126,15 @@ struct Merge<K: KeyWord> {
 
 impl<K: KeyWord> SourceWorker for MergeWorker<K> {
     fn next(&mut self) -> Result<SourceVerdict> {
-        let shared = &self.state.shared;
+        let shared = &self.source.shared;
         let merge = match &mut self.merge {
             Some(merge) => merge,
-            None => match self.state.take_task() {
+            None => match self.source.take_task() {
                 Task::Merge(runs) => {
                     let input = MergeInput { runs: Arc::new(runs), start: None, end: None };
                     let merge = Merger::new(shared, input)
                         .and_then(|input| Ok(Merge { input, output: RunWriter::new(shared)? }))
-                        .inspect_err(|_| self.state.finish(None))?;
+                        .inspect_err(|_| self.source.finish(None))?;
                     self.merge.insert(merge)
                 }
                 Task::Wait(signal) => return Ok(SourceVerdict::Blocked(signal)),
@@ -148,10 +144,10 @@ impl<K: KeyWord> SourceWorker for MergeWorker<K> {
         for _ in 0..BATCHES_PER_STEP {
             let Some(batch) = merge.input.next(shared.chunk_rows)? else {
                 let run = self.merge.take().map(|merge| merge.output.finish());
-                self.state.finish(run);
+                self.source.finish(run);
                 break;
             };
-            merge.output.append(batch.first, &batch.rows)?;
+            merge.output.append(batch.first, batch.rows.all())?;
         }
         Ok(SourceVerdict::Worked)
     }
@@ -161,7 +157,7 @@ impl<K: KeyWord> Drop for MergeWorker<K> {
     /// A merge that failed or was cancelled must not leave others waiting for its run.
     fn drop(&mut self) {
         if self.merge.take().is_some() {
-            self.state.finish(None);
+            self.source.finish(None);
         }
     }
 }

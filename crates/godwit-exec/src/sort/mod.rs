@@ -41,6 +41,7 @@ use std::sync::atomic::AtomicU64;
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Projection};
 use godwit_memory::BufferManager;
+use godwit_pipeline::{OperatorMetrics, QueryContext, Sink, Source, TopBound};
 use godwit_rows::{RowLayout, RowLayoutOptions, RowOrder, RowOrderKey};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
@@ -54,10 +55,6 @@ use self::merge_pass::MergePassSource;
 use self::room::Room;
 use self::run::Run;
 use self::source::SortedSource;
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, Source};
-use crate::top_bound::TopBound;
 
 /// One key of an ORDER BY.
 #[derive(Clone)]

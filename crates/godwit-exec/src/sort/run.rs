@@ -11,11 +11,9 @@
 //! keys are divided by run and position, so that ranges are of equal size whatever the data, unless the keys are open:
 //! then only their rows would tell the order, and they stay together.
 
-use std::sync::Arc;
-
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::Reservation;
-use godwit_rows::{PinnedRows, RowCollection, RowPages, RowPtr, RowScan};
+use godwit_rows::{RowCollection, RowPages, RowScan, Rows};
 use parking_lot::Mutex;
 
 use super::Shared;
@@ -33,8 +31,7 @@ pub(super) enum Run<K> {
 
 pub(super) struct InPlaceRun<K> {
     pub(super) entries: Entries<K>,
-    pub(super) rows: Arc<PinnedRows>,
-    /// What both have pinned.
+    /// What they take, with the pages of their rows.
     pub(super) bytes: u64,
 }
 
@@ -67,7 +64,7 @@ impl<K: KeyWord> RunWriter<K> {
     }
 
     /// Appends rows that follow each other in the order; `first` is the key of the first one.
-    pub(super) fn append(&mut self, first: K, rows: &[RowPtr]) -> Result<()> {
+    pub(super) fn append(&mut self, first: K, rows: Rows<'_>) -> Result<()> {
         if self.samples.len() == self.samples.capacity() {
             let capacity = (self.samples.capacity() * 2).max(64);
             self.memory.resize(capacity * size_of::<Sample<K>>())?;
@@ -145,10 +142,10 @@ pub(super) fn cuts<K: KeyWord>(shared: &Shared<K>, runs: &[Run<K>], range_rows: 
     for (index, run) in runs.iter().enumerate() {
         match run {
             Run::InPlace(run) => {
-                let entries = run.entries.as_slice();
-                samples.extend(entries.chunks(SAMPLE_ROWS).enumerate().map(|(chunk, rows)| {
-                    let row = (chunk * SAMPLE_ROWS) as u64;
-                    (Sample { key: rows[0].key, row }, index, rows.len() as u64)
+                let entries = &run.entries;
+                samples.extend((0..entries.len()).step_by(SAMPLE_ROWS).map(|row| {
+                    let rows = SAMPLE_ROWS.min(entries.len() - row);
+                    (Sample { key: entries.key(row), row: row as u64 }, index, rows as u64)
                 }));
             }
             Run::Written(run) => {

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{PAGE_BYTES, Reservation};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use godwit_vector::Chunk;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -26,9 +27,6 @@ use super::key::KeyWord;
 use super::merge::{MergeInput, Merger};
 use super::merge_pass::fan_in;
 use super::run::{Cut, Run, cuts};
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
 
 /// Merges what is left and emits it.
 pub(super) struct SortedSource<K> {
@@ -86,6 +84,17 @@ impl<K: KeyWord> SortedSource<K> {
     }
 }
 
+impl<K: KeyWord> Operator for SortedSource<K> {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.shared.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // Two runs for each worker, and the range that each has merged ahead.
+        (2 * CURSOR_BYTES + 4 * PAGE_BYTES as u64) * (workers + RANGES_AHEAD) as u64
+    }
+}
+
 impl<K: KeyWord> Source for SortedSource<K> {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
         let shared = &self.shared;
@@ -117,21 +126,12 @@ impl<K: KeyWord> Source for SortedSource<K> {
         self.state.lock().as_ref().map_or(1, |state| state.workers)
     }
 
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         let Some(state) = self.state.lock().clone() else { return Ok(Box::new(LateWorker)) };
         let is_emitter = !self.has_emitter.swap(true, Ordering::Relaxed);
         let emitter = is_emitter
             .then(|| Emitter { rows_left: self.shared.limit.unwrap_or(usize::MAX), source: self.state.clone() });
         Ok(Box::new(SortedWorker { state, emitter, merge: None }))
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        // Two runs for each worker, and the range that each has merged ahead.
-        (2 * CURSOR_BYTES + 4 * PAGE_BYTES as u64) * (workers + RANGES_AHEAD) as u64
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.shared.metrics
     }
 }
 
@@ -157,8 +157,7 @@ impl<K: KeyWord> State<K> {
         let shared = &*self.shared;
         let Some(batch) = merger.next(shared.chunk_rows)? else { return Ok(None) };
         let memory = shared.memory.reserve(batch.rows.len() * shared.layout.row_bytes(), MemoryTag::Sort)?;
-        let columns =
-            shared.output.iter().map(|&column| shared.layout.gather(&batch.rows, column, &batch.heaps)).collect();
+        let columns = shared.output.iter().map(|&column| batch.rows.all().gather(column)).collect();
         Ok(Some((Chunk::new(columns, batch.rows.len()), memory)))
     }
 

@@ -12,12 +12,11 @@
 
 use std::ops::Range;
 
-use godwit_rows::RowPtr;
-use godwit_vector::{Heaps, Vector};
+use godwit_rows::{KeyedRows, RowList};
+use godwit_vector::Vector;
 
 use super::Shared;
 use super::config::{PREFETCH_ENTRIES, REKEY_ROWS, REKEY_ROWS_MIN, REKEYS_MAX};
-use super::entries::Entry;
 use super::key::{KeyWord, prefix_and_length};
 
 /// Bytes of a string that a key takes beside their number.
@@ -38,16 +37,16 @@ enum Behind {
 
 impl<K: KeyWord> Shared<K> {
     /// Sorts each group of equal open keys among entries that are sorted by key.
-    pub(super) fn sort_ties(&self, entries: &mut [Entry<K>]) {
+    pub(super) fn sort_ties(&self, entries: &mut KeyedRows<K>) {
         let mut begin = 0;
         while begin < entries.len() {
-            let key = entries[begin].key;
-            let rows = entries[begin..].iter().take_while(|entry| entry.key == key).count();
+            let key = entries.key(begin);
+            let rows = entries.equal_keys(begin, entries.len());
             let group = begin..begin + rows;
             begin = group.end;
             if rows > 1 && key.is_odd() {
                 self.sort_behind(entries, group.clone(), self.behind_key(0, key), 0);
-                entries[group].iter_mut().for_each(|entry| entry.key = key);
+                group.for_each(|position| entries.set_key(position, key));
             }
         }
     }
@@ -78,7 +77,7 @@ impl<K: KeyWord> Shared<K> {
     }
 
     /// Sorts a group whose rows are equal up to what is `behind`; leaves any keys.
-    fn sort_behind(&self, entries: &mut [Entry<K>], group: Range<usize>, behind: Behind, rekeys: u32) {
+    fn sort_behind(&self, entries: &mut KeyedRows<K>, group: Range<usize>, behind: Behind, rekeys: u32) {
         let is_small = group.len() < REKEY_ROWS_MIN;
         match behind {
             Behind::Nothing => return,
@@ -86,18 +85,20 @@ impl<K: KeyWord> Shared<K> {
                 self.string_keys(entries, group.clone(), key, known);
             }
             Behind::Keys { first } if !is_small && rekeys < REKEYS_MAX => {
-                entries[group.clone()].chunks_mut(REKEY_ROWS).for_each(|rows| self.rest_keys(rows, first));
+                for begin in group.clone().step_by(REKEY_ROWS) {
+                    self.rest_keys(entries, begin..group.end.min(begin + REKEY_ROWS), first);
+                }
             }
             _ => {
-                entries[group].sort_unstable_by(|a, b| self.order.compare(a.row, b.row));
+                entries.sort_by_rows(group, &self.order);
                 return;
             }
         }
-        entries[group.clone()].sort_unstable_by_key(|entry| entry.key);
+        entries.sort_by_key(group.clone());
         let mut begin = group.start;
         while begin < group.end {
-            let new_key = entries[begin].key;
-            let rows = entries[begin..group.end].iter().take_while(|entry| entry.key == new_key).count();
+            let new_key = entries.key(begin);
+            let rows = entries.equal_keys(begin, group.end);
             if rows > 1 {
                 let still_behind = match behind {
                     Behind::String { key, known } => self.behind_string(key, known, new_key),
@@ -111,29 +112,24 @@ impl<K: KeyWord> Shared<K> {
     }
 
     /// Makes keys of a string behind its first `known` bytes. All rows have at least so many.
-    fn string_keys(&self, entries: &mut [Entry<K>], group: Range<usize>, key: usize, known: usize) {
+    fn string_keys(&self, entries: &mut KeyedRows<K>, group: Range<usize>, key: usize, known: usize) {
         let inversion = self.inversion(key);
         for index in group {
             // Rows of later groups are asked for as well: most groups are small.
-            if let Some(later) = entries.get(index + 2 * PREFETCH_ENTRIES) {
-                self.order.prefetch_view(key, later.row);
-            }
-            if let Some(later) = entries.get(index + PREFETCH_ENTRIES) {
-                self.order.prefetch_string(key, later.row);
-            }
+            entries.prefetch_strings(index + 2 * PREFETCH_ENTRIES, index + PREFETCH_ENTRIES, &self.order, key);
             let take = |string: &[u8]| prefix_and_length(&string[known..], STRING_BYTES as u32);
-            entries[index].key = K::of_bits(self.order.read_string(key, entries[index].row, take) ^ inversion);
+            let bits = entries.read_string(index, &self.order, key, take);
+            entries.set_key(index, K::of_bits(bits ^ inversion));
         }
     }
 
     /// Makes keys of the sort keys from `first` on.
-    fn rest_keys(&self, entries: &mut [Entry<K>], first: usize) {
-        let rows: Vec<RowPtr> = entries.iter().map(|entry| entry.row).collect();
-        // The strings are gone before their pages can be: whoever sorts has them pinned.
-        let values: Vec<Vector> =
-            (first..self.rest_layouts.len()).map(|key| self.layout.gather(&rows, key, &Heaps::none())).collect();
+    fn rest_keys(&self, entries: &mut KeyedRows<K>, group: Range<usize>, first: usize) {
+        let mut rows = RowList::new(&self.layout);
+        rows.append_keyed(entries, group.clone());
+        let values: Vec<Vector> = (first..self.rest_layouts.len()).map(|key| rows.all().gather(key)).collect();
         let mut keys = Vec::new();
         self.rest_layouts[first].encode(&values, rows.len(), &mut keys);
-        entries.iter_mut().zip(keys).for_each(|(entry, key)| entry.key = key);
+        group.zip(keys).for_each(|(position, key)| entries.set_key(position, key));
     }
 }

@@ -1,4 +1,4 @@
-//! Tables whose few rows are computed anew for each query: the state of the database as SQL sees it.
+//! Tables whose few rows are computed again for each query: the state of the database as SQL sees it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,12 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use godwit_catalog::{TableDefinition, TableStatistics};
 use godwit_common::Result;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, ScanRequest, Source, SourceWorker, Table, TableHandle};
 use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
 
-use crate::metrics::OperatorMetrics;
 use crate::operators::ValuesSource;
-use crate::pipeline::{Source, SourceWorker};
-use crate::{QueryContext, ScanRequest, Table, TableHandle};
 
 /// How many rows the optimizer is told to expect.
 const ROWS_EXPECTED: u64 = 100;
@@ -44,7 +42,7 @@ impl Table for ComputedTable {
         &self.row_type
     }
 
-    fn scan(&self, request: ScanRequest, _query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+    fn scan(self: Arc<Self>, request: ScanRequest, _query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
         assert!(request.filters.is_empty(), "computed tables evaluate no filters");
         let metrics = OperatorMetrics::new(request.name);
         Ok(Arc::new(ComputedSource {
@@ -62,6 +60,12 @@ struct ComputedSource {
     /// Known when the source has started.
     rows: OnceLock<Arc<ValuesSource>>,
     metrics: Arc<OperatorMetrics>,
+}
+
+impl Operator for ComputedSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
 }
 
 impl Source for ComputedSource {
@@ -82,11 +86,7 @@ impl Source for ComputedSource {
         1
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        self.rows.get().expect("workers are made after the start").worker(query)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        self.rows.get().expect("workers are made after the start").clone().worker(query)
     }
 }

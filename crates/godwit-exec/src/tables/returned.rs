@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use godwit_common::Result;
+use godwit_pipeline::{QueryContext, ScanRequest, Source, Table, TableHandle};
 use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
 
 use crate::operators::ValuesSource;
-use crate::pipeline::Source;
-use crate::{QueryContext, ScanRequest, Table, TableHandle};
 
 /// Rows that are there.
 pub struct ReturnedRows {
@@ -36,7 +35,7 @@ impl Table for ReturnedRows {
         &self.row_type
     }
 
-    fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+    fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
         assert!(request.filters.is_empty(), "returned rows evaluate no filters");
         let chunks = self.chunks.iter().map(|chunk| chunk.clone().project(&request.columns)).collect();
         Ok(ValuesSource::new(chunks, query, request.name))

@@ -12,11 +12,10 @@ use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
 use datafusion_common::ScalarValue;
 use godwit_catalog::{ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
 use godwit_common::{Error, Result};
+use godwit_pipeline::{
+    Operator, OperatorMetrics, QueryContext, ScanRequest, Source, SourceVerdict, SourceWorker, Table, TableHandle,
+};
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
-
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Source, SourceVerdict, SourceWorker};
-use crate::{QueryContext, ScanRequest, Table, TableHandle};
 
 /// Numbers that one worker takes at a time: enough that taking them costs nothing, few enough to keep all workers busy.
 const MORSEL_ROWS: u64 = 1 << 17;
@@ -169,14 +168,14 @@ impl Table for SeriesTable {
         &self.row_type
     }
 
-    fn scan(&self, request: ScanRequest, _query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+    fn scan(self: Arc<Self>, request: ScanRequest, _query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
         assert!(request.filters.is_empty(), "series evaluate no filters");
         let rows = self.values.rows().min(request.limit.map_or(u64::MAX, |rows| rows as u64));
         Ok(Arc::new(SeriesSource {
             values: self.values.clone(),
             rows,
             columns: request.columns,
-            next_row: Arc::new(AtomicU64::new(0)),
+            next_row: AtomicU64::new(0),
             metrics: OperatorMetrics::new(request.name),
         }))
     }
@@ -189,8 +188,14 @@ struct SeriesSource {
     /// Column 0 as often as it is wanted.
     columns: Vec<usize>,
     /// The first number that no worker has taken.
-    next_row: Arc<AtomicU64>,
+    next_row: AtomicU64,
     metrics: Arc<OperatorMetrics>,
+}
+
+impl Operator for SeriesSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
 }
 
 impl Source for SeriesSource {
@@ -206,45 +211,39 @@ impl Source for SeriesSource {
         }
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         let position = match *self.values {
-            Values::Integers { start, step, .. } => {
-                Position::Integers { start, step, rows: self.rows, next_row: self.next_row.clone(), morsel: (0, 0) }
-            }
+            Values::Integers { start, step, .. } => Position::Integers { start, step, morsel: (0, 0) },
             Values::Instants { start, end, step, descending, inclusive } => {
                 Position::Instants { next: Some(start), end, step, descending, inclusive }
             }
         };
-        Ok(Box::new(SeriesWorker { position, columns: self.columns.clone(), query: query.clone() }))
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
+        Ok(Box::new(SeriesWorker { series: self, position, query: query.clone() }))
     }
 }
 
 struct SeriesWorker {
+    series: Arc<SeriesSource>,
     position: Position,
-    columns: Vec<usize>,
     query: Arc<QueryContext>,
 }
 
 enum Position {
     /// `morsel`: the rows that this worker has taken and not emitted.
-    Integers { start: i64, step: i64, rows: u64, next_row: Arc<AtomicU64>, morsel: (u64, u64) },
+    Integers { start: i64, step: i64, morsel: (u64, u64) },
     /// `next` is `None` behind the last instant that exists.
     Instants { next: Option<i64>, end: i64, step: IntervalMonthDayNano, descending: bool, inclusive: bool },
 }
 
 impl Position {
     /// The next values, at most `rows_max`.
-    fn values(&mut self, rows_max: usize) -> Vec<i64> {
+    fn values(&mut self, series: &SeriesSource, rows_max: usize) -> Vec<i64> {
         match self {
-            Position::Integers { start, step, rows, next_row, morsel } => {
+            Position::Integers { start, step, morsel } => {
                 if morsel.0 == morsel.1 {
                     // A worker that finds nothing adds once, so the counter stays far from its end.
-                    let first = next_row.fetch_add(MORSEL_ROWS, Ordering::Relaxed).min(*rows);
-                    *morsel = (first, first.saturating_add(MORSEL_ROWS).min(*rows));
+                    let first = series.next_row.fetch_add(MORSEL_ROWS, Ordering::Relaxed).min(series.rows);
+                    *morsel = (first, first.saturating_add(MORSEL_ROWS).min(series.rows));
                 }
                 let first = morsel.0;
                 morsel.0 = morsel.1.min(first + rows_max as u64);
@@ -273,13 +272,13 @@ impl Position {
 
 impl SourceWorker for SeriesWorker {
     fn next(&mut self) -> Result<SourceVerdict> {
-        let values = self.position.values(self.query.settings.chunk_rows);
+        let values = self.position.values(&self.series, self.query.settings.chunk_rows);
         if values.is_empty() {
             return Ok(SourceVerdict::Done);
         }
         self.query.rows_done.fetch_add(values.len() as u64, Ordering::Relaxed);
         let rows = values.len();
         let chunk = Chunk::new(vec![Vector::from_values(values, None)], rows);
-        Ok(SourceVerdict::Chunk(chunk.project(&self.columns)))
+        Ok(SourceVerdict::Chunk(chunk.project(&self.series.columns)))
     }
 }

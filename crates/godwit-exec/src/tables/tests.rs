@@ -3,11 +3,11 @@
 use datafusion_common::ScalarValue;
 use godwit_catalog::TableFunction;
 use godwit_common::Result;
+use godwit_pipeline::{ScanRequest, TableHandle};
 use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{Collected, Row, Value, World, pipeline, run};
-use crate::{ScanRequest, TableHandle};
 
 fn rows(series: &Series, arguments: &[ScalarValue], workers: usize, limit: Option<usize>) -> Result<Vec<Row>> {
     let query = World { memory_limit: 96 << 20, force_spill: false, chunk_rows: 100, workers }.query();
@@ -16,7 +16,7 @@ fn rows(series: &Series, arguments: &[ScalarValue], workers: usize, limit: Optio
     let request =
         ScanRequest { name: "series".into(), columns: vec![0], filters: Vec::new(), join_filters: Vec::new(), limit };
     let collected = Collected::new(&query);
-    run(&query, vec![pipeline(handle.0.scan(request, &query)?, vec![], collected.clone(), &[])])?;
+    run(&query, vec![pipeline(handle.0.clone().scan(request, &query)?, vec![], collected.clone(), &[])])?;
     Ok(collected.rows())
 }
 

@@ -2,6 +2,7 @@
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
+use godwit_pipeline::CancelToken;
 use godwit_vector::{Chunk, Vector};
 
 use super::call::{WindowCall, WindowFunction};
@@ -11,7 +12,6 @@ use super::listed::Listed;
 use super::ordered::Ordered;
 use super::plan::{Output, Plan};
 use super::step::Step;
-use crate::CancelToken;
 
 /// A call that isn't computed together with others.
 enum Single {

@@ -18,13 +18,13 @@ use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_expression::{Expression, OrderedKey, ordered_value};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::{
+    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+};
 use godwit_vector::Chunk;
 
 use super::WindowSpec;
 use super::config::{BOUND_BYTES, BOUNDS_BYTES_MAX, DROPPED_SHARE_MIN, GROWTH_BYTES, TRIAL_ROWS};
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{ChunkEffect, Transform, TransformVerdict, TransformWorker};
 
 /// Lets the rows through that may be among the first of their partition.
 pub struct FirstRows {
@@ -33,7 +33,6 @@ pub struct FirstRows {
     metrics: Arc<OperatorMetrics>,
 }
 
-#[derive(Clone)]
 struct Keys {
     /// A string for each row; equal ones in a partition.
     partition: Expression,
@@ -71,27 +70,25 @@ impl FirstRows {
     }
 }
 
-impl Transform for FirstRows {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(FirstRowsWorker {
-            keys: self.keys.clone(),
-            bounds: Some(Bounds::new(&self.memory)?),
-            tried: 0,
-            dropped: 0,
-        }))
-    }
-
-    fn effect(&self) -> ChunkEffect {
-        ChunkEffect::Reduces
-    }
-
+impl Operator for FirstRows {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
     }
 }
 
+impl Transform for FirstRows {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
+        let bounds = Some(Bounds::new(&self.memory)?);
+        Ok(Box::new(FirstRowsWorker { first: self, bounds, tried: 0, dropped: 0 }))
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Reduces
+    }
+}
+
 struct FirstRowsWorker {
-    keys: Keys,
+    first: Arc<FirstRows>,
     /// `None` once it wasn't worth it.
     bounds: Option<Bounds>,
     /// Rows of the current trial, and how many of them were dropped.
@@ -102,12 +99,12 @@ struct FirstRowsWorker {
 impl TransformWorker for FirstRowsWorker {
     fn push(&mut self, mut chunk: Chunk) -> Result<TransformVerdict> {
         let Some(bounds) = &mut self.bounds else { return Ok(TransformVerdict::LastChunk(chunk)) };
-        let partitions = self.keys.partition.evaluate(&chunk)?.to_flat();
-        let orders = self.keys.order.evaluate(&chunk)?.to_flat();
+        let partitions = self.first.keys.partition.evaluate(&chunk)?.to_flat();
+        let orders = self.first.keys.order.evaluate(&chunk)?.to_flat();
         let (partitions, orders) = (partitions.strings(), orders.strings());
         let mut kept = Vec::with_capacity(chunk.len());
         for row in 0..chunk.len() {
-            if bounds.may_be_first(&self.keys, partitions.get(row), orders.get(row)) {
+            if bounds.may_be_first(&self.first.keys, partitions.get(row), orders.get(row)) {
                 kept.push(row as u32);
             }
         }

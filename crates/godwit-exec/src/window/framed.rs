@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
+use godwit_pipeline::CancelToken;
 use godwit_vector::Vector;
 
 use super::frame::{Bounds, FrameCursor, Part};
@@ -14,7 +15,6 @@ use super::plan::{FramedSet, Plan};
 use super::sliding::Sliding;
 use super::states::Slots;
 use super::step::Step;
-use crate::CancelToken;
 use crate::hash_aggregate::FramedAggregates;
 
 /// A set of aggregates over one sequence of rows.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_rows::RowPtr;
+use godwit_rows::Rows;
 
 use super::config::BLOCK_ROWS;
 use super::frame::Bounds;
@@ -43,25 +43,26 @@ impl Growing {
             prefixes,
             block_begin: 0,
             block_end: 0,
-            pairs: Pairs::default(),
+            pairs: Pairs::new(set.aggregates.layout()),
         })
     }
 
     /// Adds the frames to the states of empty frames at `results`.
-    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: &[RowPtr]) -> Result<()> {
-        let mut sources: Vec<RowPtr> = Vec::with_capacity(results.len());
+    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: Rows<'_>) -> Result<()> {
+        let mut sources = self.aggregates.layout().new_list();
         let mut done = 0;
         loop {
             // The rows whose frames end in the block.
             sources.clear();
             let frames = bounds.begins.iter().zip(&bounds.ends).skip(done);
             for (&begin, &end) in frames.take_while(|(begin, end)| end <= begin || **end <= self.block_end) {
-                sources.push(match end > begin {
+                let (slots, slot) = match end > begin {
                     true => self.prefixes.get(end - self.block_begin),
                     false => self.prefixes.empty(),
-                });
+                };
+                sources.push(slots, slot);
             }
-            self.aggregates.layout().copy(&results[done..done + sources.len()], &sources);
+            self.aggregates.layout().copy(results.slice(done..done + sources.len()), sources.all());
             done += sources.len();
             if done == results.len() {
                 return Ok(());
@@ -72,14 +73,15 @@ impl Growing {
 
     fn next_block(&mut self, rows: &Ordered) -> Result<()> {
         let layout = self.aggregates.layout().clone();
-        let last = self.prefixes.get(self.block_end - self.block_begin);
-        layout.copy(&[self.prefixes.get(0)], &[last]);
+        let last = self.block_end - self.block_begin;
+        let slots = self.prefixes.first(last + 1);
+        layout.copy(slots.slice(0..1), slots.slice(last..last + 1));
         self.block_begin = self.block_end;
         self.block_end = rows.len().min(self.block_begin + BLOCK_ROWS);
         let len = self.block_end - self.block_begin;
         self.prefixes.grow(1 + len)?;
-        let own = &self.prefixes.first(1 + len)[1..];
-        layout.copy(own, &vec![self.prefixes.empty(); len]);
+        self.prefixes.reset(1..1 + len);
+        let own = self.prefixes.first(1 + len).slice(1..1 + len);
         add_rows(&self.aggregates, &self.inputs, rows, self.block_begin, own)?;
         for row in self.block_begin..self.block_end {
             if !rows.partitions().get(row) {

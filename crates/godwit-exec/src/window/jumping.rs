@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_rows::RowPtr;
+use godwit_pipeline::CancelToken;
+use godwit_rows::{RowList, Rows};
 
 use super::config::{BLOCK_ROWS, SCATTERED_GRAINS, SMALL_GRAIN_ROWS};
 use super::frame::Bounds;
 use super::ordered::Ordered;
 use super::plan::FramedSet;
-use super::states::Pairs;
+use super::states::{Pairs, State};
 use super::totals::Totals;
-use crate::CancelToken;
 use crate::hash_aggregate::FramedAggregates;
 
 /// A set of aggregates over one sequence of rows.
@@ -32,7 +32,7 @@ pub(super) struct Jumping {
     totals: Totals,
     /// Rows that are to be added to states, one each.
     rows: Vec<usize>,
-    states: Vec<RowPtr>,
+    states: RowList,
     pairs: Pairs,
 }
 
@@ -43,16 +43,17 @@ impl Jumping {
             inputs: set.inputs.clone(),
             totals: Totals::new(set, SMALL_GRAIN_ROWS, memory, cancel),
             rows: Vec::new(),
-            states: Vec::new(),
-            pairs: Pairs::default(),
+            states: set.aggregates.layout().new_list(),
+            pairs: Pairs::new(set.aggregates.layout()),
         }
     }
 
     /// Adds the frames to the states at `results`.
-    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: &[RowPtr]) -> Result<()> {
+    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: Rows<'_>) -> Result<()> {
         let last = bounds.ends.iter().max().copied().unwrap_or(0);
         self.totals.complete(rows, last / SMALL_GRAIN_ROWS)?;
-        for ((&begin, &end), &result) in bounds.begins.iter().zip(&bounds.ends).zip(results) {
+        for (i, (&begin, &end)) in bounds.begins.iter().zip(&bounds.ends).enumerate() {
+            let result = (results, i);
             let grains = begin.div_ceil(SMALL_GRAIN_ROWS)..end / SMALL_GRAIN_ROWS;
             if grains.start >= grains.end {
                 self.add_rows(rows, begin..end, result)?;
@@ -69,11 +70,11 @@ impl Jumping {
         self.pairs.combine(self.aggregates.layout())
     }
 
-    fn add_rows(&mut self, rows: &Ordered, range: Range<usize>, state: RowPtr) -> Result<()> {
+    fn add_rows(&mut self, rows: &Ordered, range: Range<usize>, state: State<'_>) -> Result<()> {
         if self.rows.len() + range.len() > SCATTERED_GRAINS * SMALL_GRAIN_ROWS {
             self.flush(rows)?;
         }
-        self.states.extend(std::iter::repeat_n(state, range.len()));
+        self.states.resize(self.rows.len() + range.len(), state.0, state.1);
         self.rows.extend(range);
         Ok(())
     }
@@ -82,7 +83,7 @@ impl Jumping {
         if !self.rows.is_empty() {
             let pinned = rows.pin_each(self.rows.drain(..))?;
             let inputs: Vec<_> = self.inputs.iter().map(|&column| rows.gather(&pinned, column)).collect();
-            self.aggregates.update(&self.states, &inputs)?;
+            self.aggregates.update(self.states.all(), &inputs)?;
             self.states.clear();
         }
         Ok(())

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::CancelToken;
 use godwit_vector::{Bitmap, Flat, PhysicalType, StrColumn, Vector, match_flat};
 
 use super::call::{ListedKind, WindowCall};
@@ -20,7 +21,6 @@ use super::ordered::Ordered;
 use super::plan::Plan;
 use super::range::ordered_float;
 use super::step::Step;
-use crate::CancelToken;
 
 /// A call over one sequence of rows.
 pub(super) struct Listed {

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_rows::RowPtr;
+use godwit_pipeline::CancelToken;
+use godwit_rows::Rows;
 
 use super::config::GRAIN_ROWS;
 use super::ordered::Ordered;
 use super::plan::FramedSet;
 use super::states::{Pairs, Slots, add_rows};
 use super::totals::Totals;
-use crate::CancelToken;
 use crate::hash_aggregate::FramedAggregates;
 
 pub(super) struct LongFrames {
@@ -45,7 +45,7 @@ impl LongFrames {
             grain: Slots::new(layout, memory)?,
             middle: (0, 0),
             middle_total: Slots::new(layout, memory)?,
-            pairs: Pairs::default(),
+            pairs: Pairs::new(set.aggregates.layout()),
         })
     }
 
@@ -55,7 +55,7 @@ impl LongFrames {
         rows: &Ordered,
         begins: &[usize],
         ends: &[usize],
-        results: &[RowPtr],
+        results: Rows<'_>,
     ) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let grain_of = |row: usize| row / GRAIN_ROWS;
@@ -65,7 +65,7 @@ impl LongFrames {
                 self.pairs.push(self.grain.get(row - 1 - grain.start), self.grain.get(row - grain.start));
             }
             for i in heads {
-                self.pairs.push(results[i], self.grain.get(begins[i] - grain.start));
+                self.pairs.push((results, i), self.grain.get(begins[i] - grain.start));
             }
             self.pairs.combine(&layout)?;
         }
@@ -75,7 +75,7 @@ impl LongFrames {
                 self.pairs.combine(&layout)?;
                 self.set_middle(rows, middle)?;
             }
-            self.pairs.push(results[i], self.middle_total.get(0));
+            self.pairs.push((results, i), self.middle_total.get(0));
         }
         self.pairs.combine(&layout)?;
         for tails in runs(ends, |&end| grain_of(end)) {
@@ -84,7 +84,7 @@ impl LongFrames {
                 self.pairs.push(self.grain.get(row - grain.start), self.grain.get(row - 1 - grain.start));
             }
             for i in tails.filter(|&i| ends[i] > grain.start) {
-                self.pairs.push(results[i], self.grain.get(ends[i] - 1 - grain.start));
+                self.pairs.push((results, i), self.grain.get(ends[i] - 1 - grain.start));
             }
             self.pairs.combine(&layout)?;
         }

@@ -61,6 +61,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_expression::Expression;
 use godwit_memory::{BufferManager, PAGE_BYTES};
+use godwit_pipeline::{OperatorMetrics, QueryContext, Sink, Source};
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::{PhysicalType, RowType};
 use parking_lot::Mutex;
@@ -73,9 +74,6 @@ pub(crate) use listed::check as check_listed;
 pub use range::RangeOffset;
 pub(crate) use varying::invalid_distance;
 
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, Source};
 use crate::sort::{SortKey, SortSpec};
 use config::*;
 use ordered::Ordered;

@@ -1,18 +1,16 @@
 //! Sorted rows by number, whether they are all pinned or in pages that come and go.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::Reservation;
-use godwit_rows::{PagedRows, PinnedRows, RowLayout, RowPtr};
-use godwit_vector::{Heaps, Vector};
+use godwit_rows::{PagedRows, RowList};
+use godwit_vector::Vector;
 
 use super::marks::Marks;
 
 /// Rows of whole partitions, sorted by partition and order.
 pub(super) struct Ordered {
-    layout: Arc<RowLayout>,
     place: Place,
     /// First rows of partitions.
     partitions: Marks,
@@ -23,42 +21,24 @@ pub(super) struct Ordered {
 }
 
 enum Place {
-    /// Pinned rows in any order, and their addresses in order.
-    InPlace { pointers: Vec<RowPtr>, pinned: PinnedRows },
+    /// A list of rows, all of them pinned.
+    InPlace(RowList),
     /// Rows in order, in pages that may be on disk.
     Paged(PagedRows),
 }
 
-/// Some rows, pinned as long as `heaps` is held.
-pub(super) struct Pinned {
-    pub(super) pointers: Vec<RowPtr>,
-    pub(super) heaps: Heaps,
-}
-
 impl Ordered {
-    pub(super) fn in_place(
-        layout: &Arc<RowLayout>,
-        pointers: Vec<RowPtr>,
-        pinned: PinnedRows,
-        (partitions, peers): (Marks, Marks),
-        reservation: Reservation,
-    ) -> Self {
-        let place = Place::InPlace { pointers, pinned };
-        Self { layout: layout.clone(), place, partitions, peers, _reservation: reservation }
+    pub(super) fn in_place(rows: RowList, (partitions, peers): (Marks, Marks), reservation: Reservation) -> Self {
+        Self { place: Place::InPlace(rows), partitions, peers, _reservation: reservation }
     }
 
-    pub(super) fn paged(
-        layout: &Arc<RowLayout>,
-        rows: PagedRows,
-        (partitions, peers): (Marks, Marks),
-        reservation: Reservation,
-    ) -> Self {
-        Self { layout: layout.clone(), place: Place::Paged(rows), partitions, peers, _reservation: reservation }
+    pub(super) fn paged(rows: PagedRows, (partitions, peers): (Marks, Marks), reservation: Reservation) -> Self {
+        Self { place: Place::Paged(rows), partitions, peers, _reservation: reservation }
     }
 
     pub(super) fn len(&self) -> usize {
         match &self.place {
-            Place::InPlace { pointers, .. } => pointers.len(),
+            Place::InPlace(rows) => rows.len(),
             Place::Paged(rows) => rows.rows(),
         }
     }
@@ -74,32 +54,31 @@ impl Ordered {
     }
 
     /// Pins consecutive rows.
-    pub(super) fn pin(&self, rows: Range<usize>) -> Result<Pinned> {
+    pub(super) fn pin(&self, rows: Range<usize>) -> Result<RowList> {
         match &self.place {
-            Place::InPlace { pointers, pinned } => {
-                Ok(Pinned { pointers: pointers[rows].to_vec(), heaps: pinned.heaps().clone() })
+            Place::InPlace(all) => {
+                let mut pinned = RowList::new(all.all().layout());
+                pinned.append(all.slice(rows));
+                Ok(pinned)
             }
             Place::Paged(_) => self.pin_each(rows),
         }
     }
 
     /// Pins rows.
-    pub(super) fn pin_each(&self, rows: impl IntoIterator<Item = usize>) -> Result<Pinned> {
+    pub(super) fn pin_each(&self, rows: impl IntoIterator<Item = usize>) -> Result<RowList> {
         match &self.place {
-            Place::InPlace { pointers, pinned } => Ok(Pinned {
-                pointers: rows.into_iter().map(|row| pointers[row]).collect(),
-                heaps: pinned.heaps().clone(),
-            }),
-            Place::Paged(paged) => {
-                let mut pointers = Vec::new();
-                let heaps = paged.pin(rows, &mut pointers)?;
-                Ok(Pinned { pointers, heaps })
+            Place::InPlace(all) => {
+                let mut pinned = RowList::new(all.all().layout());
+                rows.into_iter().for_each(|row| pinned.push(all.all(), row));
+                Ok(pinned)
             }
+            Place::Paged(paged) => paged.pin(rows),
         }
     }
 
     /// A column of pinned rows.
-    pub(super) fn gather(&self, rows: &Pinned, column: usize) -> Vector {
-        self.layout.gather(&rows.pointers, column, &rows.heaps)
+    pub(super) fn gather(&self, rows: &RowList, column: usize) -> Vector {
+        rows.all().gather(column)
     }
 }

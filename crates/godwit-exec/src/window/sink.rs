@@ -4,33 +4,33 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::PAGE_BYTES;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::Chunk;
 use godwit_vector::kernels::hash::hash_vectors;
 
 use super::Window;
 use super::sort_rows::PagedBuilder;
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Sink, SinkVerdict, SinkWorker};
 
 /// Takes rows in any order, and divides them by partition keys.
 pub(super) struct HashSink(pub(super) Arc<Window>);
 
-impl Sink for HashSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        let window = self.0.clone();
-        let rows = PartitionedRows::new(&window.memory, &window.plan.layout, window.radix_bits);
-        Ok(Box::new(HashWorker { window, rows, hashes: Vec::new() }))
+impl Operator for HashSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
         // Two partitions at least.
         4 * (PAGE_BYTES * workers) as u64
     }
+}
 
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
+impl Sink for HashSink {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let window = self.0.clone();
+        let rows = PartitionedRows::new(&window.memory, &window.plan.layout, window.radix_bits);
+        Ok(Box::new(HashWorker { window, rows, hashes: Vec::new() }))
     }
 }
 
@@ -62,8 +62,18 @@ impl SinkWorker for HashWorker {
 /// Takes the rows of one partition: from one worker in order, or from many if there is no order.
 pub(super) struct OnePartitionSink(pub(super) Arc<Window>);
 
+impl Operator for OnePartitionSink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        4 * PAGE_BYTES as u64
+    }
+}
+
 impl Sink for OnePartitionSink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
         let window = self.0.clone();
         if window.plan.keys.is_empty() {
             let rows = RowCollection::new(&window.memory, &window.plan.layout, None);
@@ -71,14 +81,6 @@ impl Sink for OnePartitionSink {
         }
         let rows = PagedBuilder::new(&window.plan, &window.memory)?;
         Ok(Box::new(OrderedWorker { window, rows, is_empty: true }))
-    }
-
-    fn pinned_bytes(&self, _workers: usize) -> u64 {
-        4 * PAGE_BYTES as u64
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }
 
@@ -98,7 +100,7 @@ impl SinkWorker for OrderedWorker {
     fn combine(self: Box<Self>) -> Result<()> {
         let Self { window, rows, is_empty } = *self;
         if !is_empty {
-            let before = window.ordered.lock().replace(rows.finish(&window.plan));
+            let before = window.ordered.lock().replace(rows.finish());
             assert!(before.is_none(), "sorted rows come from one worker");
         }
         Ok(())

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_rows::RowPtr;
+use godwit_pipeline::CancelToken;
+use godwit_rows::Rows;
 
 use super::config::{BLOCK_ROWS, REGION_ROWS_MAX};
 use super::frame::Bounds;
@@ -27,7 +28,6 @@ use super::long::LongFrames;
 use super::ordered::Ordered;
 use super::plan::FramedSet;
 use super::states::{Pairs, Slots, add_rows};
-use crate::CancelToken;
 use crate::hash_aggregate::FramedAggregates;
 
 /// A set of aggregates over one sequence of rows.
@@ -50,24 +50,24 @@ impl Sliding {
             prefixes: Slots::new(layout, memory)?,
             suffixes: Slots::new(layout, memory)?,
             long: LongFrames::new(set, memory, cancel)?,
-            chain: Pairs::default(),
-            parts: Pairs::default(),
+            chain: Pairs::new(set.aggregates.layout()),
+            parts: Pairs::new(set.aggregates.layout()),
         })
     }
 
     /// Adds the frames to the states of empty frames at `results`.
-    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: &[RowPtr]) -> Result<()> {
+    pub(super) fn add(&mut self, rows: &Ordered, bounds: &Bounds, results: Rows<'_>) -> Result<()> {
         let Bounds { begins, ends } = bounds;
         let mut first = 0;
         while first < results.len() {
             let region_begin = begins[first];
             let mut end = ends[first..].partition_point(|&end| end <= region_begin + REGION_ROWS_MAX) + first;
             if end > first {
-                self.short_frames(rows, &begins[first..end], &ends[first..end], &results[first..end])?;
+                self.short_frames(rows, &begins[first..end], &ends[first..end], results.slice(first..end))?;
             } else {
                 let is_long = |i: &usize| ends[*i] > begins[*i] + REGION_ROWS_MAX / 2;
                 end = (first..results.len()).find(|i| !is_long(i)).unwrap_or(results.len());
-                self.long.compute(rows, &begins[first..end], &ends[first..end], &results[first..end])?;
+                self.long.compute(rows, &begins[first..end], &ends[first..end], results.slice(first..end))?;
             }
             first = end;
         }
@@ -75,13 +75,13 @@ impl Sliding {
     }
 
     /// Frames that lie in one region.
-    fn short_frames(&mut self, rows: &Ordered, begins: &[usize], ends: &[usize], results: &[RowPtr]) -> Result<()> {
+    fn short_frames(&mut self, rows: &Ordered, begins: &[usize], ends: &[usize], results: Rows<'_>) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let (region_begin, region_end) = (begins[0], ends[ends.len() - 1]);
         let region_rows = region_end.saturating_sub(region_begin);
         let prefixes = self.prefixes.clear(region_rows)?;
         for begin in (0..region_rows).step_by(BLOCK_ROWS) {
-            let states = &prefixes[begin..region_rows.min(begin + BLOCK_ROWS)];
+            let states = prefixes.slice(begin..region_rows.min(begin + BLOCK_ROWS));
             add_rows(&self.aggregates, &self.inputs, rows, region_begin + begin, states)?;
         }
         self.suffixes.grow(region_rows)?;
@@ -91,7 +91,7 @@ impl Sliding {
             (|row| self.prefixes.get(row - region_begin), |row| self.suffixes.get(row - region_begin));
         // The last pivot, and how far its prefixes go.
         let (mut pivot, mut reached) = (region_begin, region_begin);
-        for ((&begin, &end), &result) in begins.iter().zip(ends).zip(results) {
+        for (i, (&begin, &end)) in begins.iter().zip(ends).enumerate() {
             if begin >= end {
                 continue;
             }
@@ -103,10 +103,10 @@ impl Sliding {
             (reached.max(pivot + 1)..end).for_each(|row| self.chain.push(prefix(row), prefix(row - 1)));
             reached = reached.max(end);
             if begin < pivot {
-                self.parts.push(result, suffix(begin));
+                self.parts.push((results, i), suffix(begin));
             }
             if end > pivot {
-                self.parts.push(result, prefix(end - 1));
+                self.parts.push((results, i), prefix(end - 1));
             }
         }
         self.chain.combine(&layout)?;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_rows::{RowCollection, RowPtr};
+use godwit_pipeline::QueryContext;
+use godwit_rows::{KeyedRows, RowCollection, RowList, RowOrder};
 use godwit_vector::{CHUNK_ROWS, Chunk, Vector};
 
 use super::config::GROWTH_BYTES;
 use super::marks::Marks;
 use super::ordered::Ordered;
 use super::plan::Plan;
-use crate::QueryContext;
 use crate::sort::key::{KeyLayout, KeyWord};
 use crate::sort::{SortAlone, SortSpec};
 
@@ -32,13 +32,13 @@ impl RowKeys {
     /// What sorting a row in place takes, besides the row.
     pub(super) fn bytes_per_row(&self) -> usize {
         let entry = match self {
-            RowKeys::Narrow(_) => size_of::<(u64, RowPtr)>(),
-            RowKeys::Wide(_) => size_of::<(u128, RowPtr)>(),
+            RowKeys::Narrow(_) => KeyedRows::<u64>::ENTRY_BYTES,
+            RowKeys::Wide(_) => KeyedRows::<u128>::ENTRY_BYTES,
         };
-        entry + size_of::<RowPtr>() + 1
+        entry + RowList::ROW_BYTES + 1
     }
 
-    /// Pins the rows and sorts their addresses.
+    /// Pins the rows and lists them in order.
     pub(super) fn sort_in_place(&self, plan: &Plan, memory: &BufferManager, rows: &RowCollection) -> Result<Ordered> {
         match self {
             RowKeys::Narrow(keys) => sort_by::<u64>(keys, plan, memory, rows, self.bytes_per_row()),
@@ -57,37 +57,32 @@ fn sort_by<K: KeyWord>(
     let len = rows.rows() as usize;
     let mut reservation = memory.reserve(len * bytes_per_row, MemoryTag::Sort)?;
     let pinned = rows.pin()?;
-    let mut entries: Vec<(K, RowPtr)> = Vec::with_capacity(len);
-    let (mut pointers, mut keys) = (Vec::new(), Vec::new());
+    let mut entries: KeyedRows<K> = KeyedRows::new(&plan.layout);
+    entries.reserve_exact(len);
+    let (mut chunk, mut keys) = (RowList::new(&plan.layout), Vec::new());
     for begin in (0..len).step_by(CHUNK_ROWS) {
-        pointers.clear();
-        pinned.pointers(begin..len.min(begin + CHUNK_ROWS), &mut pointers);
-        let columns: Vec<Vector> =
-            plan.keys.iter().map(|key| plan.layout.gather(&pointers, column_of(key), pinned.heaps())).collect();
-        layout.encode(&columns, pointers.len(), &mut keys);
-        entries.extend(keys.iter().copied().zip(pointers.iter().copied()));
+        chunk.clear();
+        pinned.list(begin..len.min(begin + CHUNK_ROWS), &mut chunk);
+        let columns: Vec<Vector> = plan.keys.iter().map(|key| chunk.all().gather(column_of(key))).collect();
+        layout.encode(&columns, chunk.len(), &mut keys);
+        entries.extend(&keys, chunk.all());
     }
     sort_entries(layout, plan, &mut entries);
 
     let (mut partitions, mut peers) = (Marks::default(), Marks::default());
-    let mut previous: Option<(K, RowPtr)> = None;
-    for &(key, row) in &entries {
-        let (starts_partition, starts_peers) = match previous {
-            Some((last, _)) if last == key && !is_open(layout, key) => (false, false),
-            Some((last, last_row)) => (
-                plan.partition_order.compare(last_row, row).is_ne(),
-                last != key || plan.order.compare(last_row, row).is_ne(),
-            ),
+    for row in 0..len {
+        let differs = |order: &RowOrder| entries.compare_rows(row - 1, &entries, row, order).is_ne();
+        let (starts_partition, starts_peers) = match row.checked_sub(1).map(|last| entries.key(last)) {
+            Some(last) if last == entries.key(row) && !is_open(layout, last) => (false, false),
+            Some(last) => (differs(&plan.partition_order), last != entries.key(row) || differs(&plan.order)),
             None => (true, true),
         };
         partitions.push(starts_partition);
         peers.push(starts_peers);
-        previous = Some((key, row));
     }
-    let pointers: Vec<RowPtr> = entries.iter().map(|&(_, row)| row).collect();
-    drop(entries);
-    reservation.resize(len * size_of::<RowPtr>() + 2 * Marks::bytes_for(len))?;
-    Ok(Ordered::in_place(&plan.layout, pointers, pinned, (partitions, peers), reservation))
+    let rows = entries.into_rows();
+    reservation.resize(len * RowList::ROW_BYTES + 2 * Marks::bytes_for(len))?;
+    Ok(Ordered::in_place(rows, (partitions, peers), reservation))
 }
 
 fn column_of(key: &crate::sort::SortKey) -> usize {
@@ -99,13 +94,16 @@ fn is_open<K: KeyWord>(layout: &KeyLayout, key: K) -> bool {
 }
 
 /// Sorts by keys first, which touches no row, then each group of equal open keys by rows.
-fn sort_entries<K: KeyWord>(layout: &KeyLayout, plan: &Plan, entries: &mut [(K, RowPtr)]) {
-    entries.sort_unstable_by_key(|&(key, _)| key);
+fn sort_entries<K: KeyWord>(layout: &KeyLayout, plan: &Plan, entries: &mut KeyedRows<K>) {
+    entries.sort_by_key(0..entries.len());
     if layout.has_open_keys() {
-        for group in entries.chunk_by_mut(|a, b| a.0 == b.0) {
-            if group.len() > 1 && group[0].0.is_odd() {
-                group.sort_unstable_by(|a, b| plan.order.compare(a.1, b.1));
+        let mut begin = 0;
+        while begin < entries.len() {
+            let end = begin + entries.equal_keys(begin, entries.len());
+            if end - begin > 1 && entries.key(begin).is_odd() {
+                entries.sort_by_rows(begin..end, &plan.order);
             }
+            begin = end;
         }
     }
 }
@@ -113,52 +111,55 @@ fn sort_entries<K: KeyWord>(layout: &KeyLayout, plan: &Plan, entries: &mut [(K, 
 /// Takes rows in order, and marks where partitions and groups of peers begin.
 pub(super) struct PagedBuilder {
     rows: RowCollection,
-    last: Option<RowPtr>,
+    /// The last row, if there is one.
+    last: RowList,
     partitions: Marks,
     peers: Marks,
     reservation: Reservation,
-    pointers: Vec<RowPtr>,
+    appended: RowList,
 }
 
 impl PagedBuilder {
     pub(super) fn new(plan: &Plan, memory: &BufferManager) -> Result<Self> {
         let mut rows = RowCollection::new(memory, &plan.layout, None);
-        // The last row of a chunk is compared with the first one of the next.
-        rows.keep_pinned(true);
+        // Rows are compared when they were appended, the last of a chunk with the first of the next.
+        rows.keep_pinned();
         Ok(Self {
             rows,
-            last: None,
+            last: RowList::new(&plan.layout),
             partitions: Marks::default(),
             peers: Marks::default(),
             reservation: memory.reserve(0, MemoryTag::Sort)?,
-            pointers: Vec::new(),
+            appended: RowList::new(&plan.layout),
         })
     }
 
     pub(super) fn append(&mut self, plan: &Plan, columns: &[Vector], hashes: Option<&[u64]>) -> Result<()> {
-        self.pointers.clear();
-        self.rows.append(columns, None, hashes, Some(&mut self.pointers))?;
+        self.appended.clear();
+        self.rows.append(columns, None, hashes, Some(&mut self.appended))?;
         let needed = 2 * Marks::bytes_for(self.rows.rows() as usize);
         if needed > self.reservation.bytes() {
             self.reservation.resize(needed.next_multiple_of(GROWTH_BYTES))?;
         }
-        for &row in &self.pointers {
-            let (starts_partition, starts_peers) = match self.last {
-                Some(last) => (plan.partition_order.compare(last, row).is_ne(), plan.order.compare(last, row).is_ne()),
-                None => (true, true),
-            };
-            self.partitions.push(starts_partition);
-            self.peers.push(starts_peers);
-            self.last = Some(row);
+        let rows = self.appended.all();
+        for row in 0..rows.len() {
+            let (before, at) = if row == 0 { (self.last.all(), 0) } else { (rows, row - 1) };
+            let starts = |order: &RowOrder| before.is_empty() || order.compare_rows(before, at, rows, row).is_ne();
+            self.partitions.push(starts(&plan.partition_order));
+            self.peers.push(starts(&plan.order));
         }
-        // The page of the last row is still open.
+        if let Some(last) = rows.len().checked_sub(1) {
+            self.last.clear();
+            self.last.push(rows, last);
+        }
+        self.appended.clear();
         self.rows.release_pins();
         Ok(())
     }
 
-    pub(super) fn finish(mut self, plan: &Plan) -> Ordered {
+    pub(super) fn finish(mut self) -> Ordered {
         self.rows.close();
-        Ordered::paged(&plan.layout, self.rows.into_paged(), (self.partitions, self.peers), self.reservation)
+        Ordered::paged(self.rows.into_paged(), (self.partitions, self.peers), self.reservation)
     }
 }
 
@@ -180,8 +181,8 @@ pub(super) fn sort_externally(
     let mut scan = rows.into_scan();
     while let Some(block) = scan.next_block()? {
         query.cancel.check()?;
-        let column = |column| plan.layout.gather(block.pointers(), column, block.heaps());
-        sort.push(Chunk::new((0..plan.types.len()).map(column).collect(), block.pointers().len()))?;
+        let columns = (0..plan.types.len()).map(|column| block.rows().gather(column)).collect();
+        sort.push(Chunk::new(columns, block.len()))?;
     }
     let mut sorted = PagedBuilder::new(plan, memory)?;
     let mut hashes = Vec::new();
@@ -191,5 +192,5 @@ pub(super) fn sort_externally(
         hashes.resize(chunk.len(), 0);
         sorted.append(plan, &chunk.dense_columns(), plan.layout.has_hash().then_some(&hashes))?;
     }
-    Ok(sorted.finish(plan))
+    Ok(sorted.finish())
 }

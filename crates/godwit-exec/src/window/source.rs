@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use godwit_common::{ErrorKind, MemoryTag, Result};
 use godwit_memory::PAGE_BYTES;
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use godwit_rows::{PartitionedRows, RowCollection, radix};
 
 use super::Window;
@@ -19,9 +20,6 @@ use super::evaluation::Evaluation;
 use super::marks::Marks;
 use super::ordered::Ordered;
 use super::sort_rows::sort_externally;
-use crate::QueryContext;
-use crate::metrics::OperatorMetrics;
-use crate::pipeline::{Signal, Source, SourceVerdict, SourceWorker};
 
 /// Rows of whole partitions.
 struct Morsel {
@@ -50,6 +48,17 @@ enum Task {
 
 pub(super) struct WindowSource(pub(super) Arc<Window>);
 
+impl Operator for WindowSource {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.0.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        // A partition that is sorted externally: a run, its merge, and the pages that results are made from.
+        32 * (PAGE_BYTES * workers) as u64
+    }
+}
+
 impl Source for WindowSource {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
         let window = &self.0;
@@ -73,17 +82,8 @@ impl Source for WindowSource {
         morsels.clamp(1, self.0.workers)
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         Ok(Box::new(WindowWorker { window: self.0.clone(), query: query.clone(), evaluation: None }))
-    }
-
-    fn pinned_bytes(&self, workers: usize) -> u64 {
-        // A partition that is sorted externally: a run, its merge, and the pages that results are made from.
-        32 * (PAGE_BYTES * workers) as u64
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }
 
@@ -181,7 +181,7 @@ impl Window {
         let len = rows.rows() as usize;
         let reservation = self.memory.reserve(2 * Marks::bytes_for(len), MemoryTag::Sort)?;
         let marks = (Marks::first_of(len), Marks::first_of(len));
-        Ok(Some(Ordered::paged(&self.plan.layout, rows.into_paged(), marks, reservation)))
+        Ok(Some(Ordered::paged(rows.into_paged(), marks, reservation)))
     }
 }
 

@@ -1,11 +1,12 @@
 //! States of frames outside of rows: slots of an area, by number.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
-use godwit_rows::RowPtr;
 use godwit_rows::aggregate_state::{StateArea, StateLayout};
+use godwit_rows::{RowList, Rows};
 
 use super::ordered::Ordered;
 use crate::hash_aggregate::FramedAggregates;
@@ -14,17 +15,20 @@ use crate::hash_aggregate::FramedAggregates;
 pub(super) struct Slots {
     layout: Arc<StateLayout>,
     area: StateArea,
-    /// Slot i is at `pointers[i]`; the slot behind the last one stays empty, to copy from.
-    pointers: Vec<RowPtr>,
+    /// All slots; the one behind the last that is used stays empty, to copy from.
+    slots: RowList,
     reservation: Reservation,
 }
+
+/// The states of a frame: a row of some.
+pub(super) type State<'a> = (Rows<'a>, usize);
 
 impl Slots {
     pub(super) fn new(layout: &Arc<StateLayout>, memory: &BufferManager) -> Result<Self> {
         let mut slots = Self {
             layout: layout.clone(),
             area: StateArea::new(layout),
-            pointers: Vec::new(),
+            slots: layout.new_list(),
             reservation: memory.reserve(0, MemoryTag::Other)?,
         };
         slots.grow(0)?;
@@ -33,52 +37,63 @@ impl Slots {
 
     /// Makes room for `slots` slots. Slots that were there keep their states; new ones are arbitrary.
     pub(super) fn grow(&mut self, slots: usize) -> Result<()> {
-        if slots < self.pointers.len() {
+        if slots < self.slots.len() {
             return Ok(());
         }
-        let capacity = (slots + 1).max(self.pointers.len() * 2);
-        self.reservation.resize(capacity * (self.layout.bytes() + size_of::<RowPtr>() + size_of::<u32>()))?;
+        let capacity = (slots + 1).max(self.slots.len() * 2);
+        self.reservation.resize(capacity * (self.layout.bytes() + RowList::ROW_BYTES + size_of::<u32>()))?;
+        self.slots.clear();
         self.area.grow(capacity);
-        self.area.pointers(&(0..capacity as u32).collect::<Vec<_>>(), &mut self.pointers);
+        self.area.list(&(0..capacity as u32).collect::<Vec<_>>(), &mut self.slots);
         // What was the empty slot is one like the others now, and the new one was initialized with all new ones.
         Ok(())
     }
 
     /// Makes the first `slots` slots those of empty frames.
-    pub(super) fn clear(&mut self, slots: usize) -> Result<&[RowPtr]> {
+    pub(super) fn clear(&mut self, slots: usize) -> Result<Rows<'_>> {
         self.grow(slots)?;
-        let empty = vec![self.empty(); slots];
-        self.layout.copy(&self.pointers[..slots], &empty);
-        Ok(&self.pointers[..slots])
+        self.reset(0..slots);
+        Ok(self.first(slots))
+    }
+
+    /// Makes slots that are there those of empty frames.
+    pub(super) fn reset(&self, slots: Range<usize>) {
+        let (all, empty) = self.empty();
+        let mut sources = self.layout.new_list();
+        sources.resize(slots.len(), all, empty);
+        self.layout.copy(all.slice(slots), sources.all());
     }
 
     /// A slot that is never written.
-    pub(super) fn empty(&self) -> RowPtr {
-        *self.pointers.last().expect("there is an empty slot")
+    pub(super) fn empty(&self) -> State<'_> {
+        (self.slots.all(), self.slots.len() - 1)
     }
 
-    pub(super) fn get(&self, slot: usize) -> RowPtr {
-        debug_assert!(slot + 1 < self.pointers.len());
-        self.pointers[slot]
+    pub(super) fn get(&self, slot: usize) -> State<'_> {
+        debug_assert!(slot + 1 < self.slots.len());
+        (self.slots.all(), slot)
     }
 
-    pub(super) fn first(&self, slots: usize) -> &[RowPtr] {
-        &self.pointers[..slots]
+    pub(super) fn first(&self, slots: usize) -> Rows<'_> {
+        self.slots.slice(0..slots)
     }
 }
 
 /// Pairs of states of which the second is added to the first, in order.
-#[derive(Default)]
 pub(super) struct Pairs {
-    targets: Vec<RowPtr>,
-    sources: Vec<RowPtr>,
+    targets: RowList,
+    sources: RowList,
 }
 
 impl Pairs {
+    pub(super) fn new(layout: &StateLayout) -> Self {
+        Self { targets: layout.new_list(), sources: layout.new_list() }
+    }
+
     #[inline]
-    pub(super) fn push(&mut self, target: RowPtr, source: RowPtr) {
-        self.targets.push(target);
-        self.sources.push(source);
+    pub(super) fn push(&mut self, target: State<'_>, source: State<'_>) {
+        self.targets.push(target.0, target.1);
+        self.sources.push(source.0, source.1);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -87,7 +102,7 @@ impl Pairs {
 
     /// Adds them, and forgets them.
     pub(super) fn combine(&mut self, layout: &StateLayout) -> Result<()> {
-        layout.combine(0, &self.targets, 0, &self.sources)?;
+        layout.combine(self.targets.all(), self.sources.all())?;
         self.targets.clear();
         self.sources.clear();
         Ok(())
@@ -100,7 +115,7 @@ pub(super) fn add_rows(
     columns: &[usize],
     rows: &Ordered,
     begin: usize,
-    states: &[RowPtr],
+    states: Rows<'_>,
 ) -> Result<()> {
     let pinned = rows.pin(begin..begin + states.len())?;
     let inputs: Vec<_> = columns.iter().map(|&column| rows.gather(&pinned, column)).collect();

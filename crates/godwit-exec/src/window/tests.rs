@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use godwit_pipeline::{Operator, Pipeline};
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, PhysicalType, Vector};
 use proptest::prelude::*;
 
 use super::*;
 use crate::hash_aggregate::{AggregateCall, AggregateKind};
 use crate::operators::{NothingSink, ProjectTransform};
-use crate::pipeline::{Pipeline, Transform};
 use crate::sort::Sort;
 use crate::testing::{
     COLLISIONS, Chunks, Collected, Random, Row, Value, World, column_type, pipeline, random_vector, rows_of, run,
@@ -442,7 +442,7 @@ fn first_rows(spec: &WindowSpec, rows: usize, with_ties: bool, chunks: Vec<Chunk
     let query = World { memory_limit: 64 * MIB, force_spill: false, chunk_rows: CHUNK_ROWS, workers: 1 }.query();
     let (first, passed) = (FirstRows::new(spec, rows, with_ties, &query).unwrap(), Collected::new(&query));
     run(&query, vec![pipeline(Chunks::new(chunks), vec![first.clone()], passed.clone(), &[])]).unwrap();
-    let metrics = Transform::metrics(&*first);
+    let metrics = first.metrics();
     (passed.rows(), metrics.output().rows)
 }
 

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
-use godwit_rows::RowPtr;
+use godwit_pipeline::CancelToken;
 
 use super::config::{BLOCK_ROWS, TREE_FANOUT};
 use super::ordered::Ordered;
 use super::plan::FramedSet;
-use super::states::{Pairs, Slots, add_rows};
-use crate::CancelToken;
+use super::states::{Pairs, Slots, State, add_rows};
 use crate::hash_aggregate::FramedAggregates;
 
 pub(super) struct Totals {
@@ -37,12 +36,12 @@ impl Totals {
             memory: memory.clone(),
             cancel: cancel.clone(),
             levels: Vec::new(),
-            pairs: Pairs::default(),
+            pairs: Pairs::new(set.aggregates.layout()),
         }
     }
 
     /// Has the totals that make up those of a range of complete grains added to a state.
-    pub(super) fn add(&self, grains: Range<usize>, target: RowPtr, pairs: &mut Pairs) {
+    pub(super) fn add(&self, grains: Range<usize>, target: State<'_>, pairs: &mut Pairs) {
         let (Range { mut start, mut end }, mut level) = (grains, 0);
         while start < end {
             let (nodes, _) = &self.levels[level];
@@ -71,8 +70,7 @@ impl Totals {
             if known < wanted {
                 let nodes = &mut self.levels[level].0;
                 nodes.grow(wanted)?;
-                let new = &nodes.first(wanted)[known..];
-                layout.copy(new, &vec![nodes.empty(); new.len()]);
+                nodes.reset(known..wanted);
                 match level {
                     0 => self.add_grains(rows, known..wanted)?,
                     _ => self.add_children(level, known..wanted)?,
@@ -87,11 +85,16 @@ impl Totals {
 
     fn add_grains(&mut self, rows: &Ordered, grains: Range<usize>) -> Result<()> {
         let (nodes, _) = &self.levels[0];
+        let mut states = self.aggregates.layout().new_list();
         let (begin, end) = (grains.start * self.grain_rows, grains.end * self.grain_rows);
         for block in (begin..end).step_by(BLOCK_ROWS) {
             self.cancel.check()?;
-            let states = (block..end.min(block + BLOCK_ROWS)).map(|row| nodes.get(row / self.grain_rows));
-            add_rows(&self.aggregates, &self.inputs, rows, block, &states.collect::<Vec<_>>())?;
+            states.clear();
+            for row in block..end.min(block + BLOCK_ROWS) {
+                let (slots, slot) = nodes.get(row / self.grain_rows);
+                states.push(slots, slot);
+            }
+            add_rows(&self.aggregates, &self.inputs, rows, block, states.all())?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! worker 0 ─▶ encoder: a row group / a block of text ─┐  whole pieces, one at a time, in the order of arrival
-//! worker 1 ─▶ encoder: a row group / a block of text ─┼─▶ OutputFile (temporary name) ── finalize ──▶ renamed
+//! worker 1 ─▶ encoder: a row group / a block of text ─┼─▶ OutputFile (no name yet) ── finalize ──▶ named
 //! ```
 //!
 //! Each worker encodes its rows alone and hands whole pieces to the file, so encoding is parallel and memory holds one
@@ -21,14 +21,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_exec::metrics::OperatorMetrics;
-use godwit_exec::pipeline::{Sink, SinkVerdict, SinkWorker};
-use godwit_exec::{QueryContext, ResultCollector, to_batch};
+use godwit_io::Files;
 use godwit_memory::BufferManager;
+use godwit_pipeline::{
+    Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker, to_batch,
+};
 use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;
-use output_file::OutputFile;
+pub use output_file::OutputFile;
 
 /// A file in one of the formats, still without its name.
 trait FileWriter: Send + Sync {
@@ -55,7 +56,7 @@ trait Encoder: Send {
 pub struct CopySink {
     writer: Arc<dyn FileWriter>,
     schema: SchemaRef,
-    rows: Arc<AtomicU64>,
+    rows: AtomicU64,
     count: Arc<ResultCollector>,
     memory: BufferManager,
     metrics: Arc<OperatorMetrics>,
@@ -64,6 +65,7 @@ pub struct CopySink {
 impl CopySink {
     /// Creates the file for rows of `schema`; their number goes to `count`, a result of one BIGINT column.
     pub fn create(
+        files: &dyn Files,
         path: &str,
         format: &FileFormat,
         schema: &SchemaRef,
@@ -73,7 +75,7 @@ impl CopySink {
         check_names(schema, path)?;
         let metrics = OperatorMetrics::new(format!("Copy to {path}"));
         let memory = query.memory.scoped(metrics.memory().clone());
-        let file = OutputFile::create(path)?;
+        let file = OutputFile::create(files, path)?;
         let writer: Arc<dyn FileWriter> = match format {
             FileFormat::Parquet(options) => {
                 let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);
@@ -82,7 +84,7 @@ impl CopySink {
             }
             FileFormat::Text(format) => text::TextWriter::new(file, format, schema)?,
         };
-        Ok(Arc::new(Self { writer, schema: schema.clone(), rows: Arc::default(), count, memory, metrics }))
+        Ok(Arc::new(Self { writer, schema: schema.clone(), rows: AtomicU64::new(0), count, memory, metrics }))
     }
 }
 
@@ -97,40 +99,41 @@ fn check_names(schema: &SchemaRef, path: &str) -> Result<()> {
     }
 }
 
-impl Sink for CopySink {
-    fn worker(&self, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
-        let encoder = self.writer.clone().encoder(&self.memory)?;
-        Ok(Box::new(CopyWorker { encoder, schema: self.schema.clone(), rows: self.rows.clone() }))
-    }
-
-    fn finalize(&self, query: &Arc<QueryContext>) -> Result<()> {
-        self.writer.finish()?;
-        let rows = self.rows.load(Ordering::Relaxed) as i64;
-        let mut result = self.count.worker(query)?;
-        result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
-        result.combine()?;
-        self.count.finalize(query)
+impl Operator for CopySink {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
         self.writer.worker_bytes_min() * workers as u64
     }
+}
 
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
+impl Sink for CopySink {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        let encoder = self.writer.clone().encoder(&self.memory)?;
+        Ok(Box::new(CopyWorker { encoder, sink: self }))
+    }
+
+    fn finalize(&self, query: &Arc<QueryContext>) -> Result<()> {
+        self.writer.finish()?;
+        let rows = self.rows.load(Ordering::Relaxed) as i64;
+        let mut result = self.count.clone().worker(query)?;
+        result.sink(Chunk::new(vec![Vector::from_values(vec![rows], None)], 1))?;
+        result.combine()?;
+        self.count.finalize(query)
     }
 }
 
 struct CopyWorker {
     encoder: Box<dyn Encoder>,
-    schema: SchemaRef,
-    rows: Arc<AtomicU64>,
+    sink: Arc<CopySink>,
 }
 
 impl SinkWorker for CopyWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
-        self.encoder.write(&to_batch(&chunk, &self.schema)?)?;
-        self.rows.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        self.encoder.write(&to_batch(&chunk, &self.sink.schema)?)?;
+        self.sink.rows.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         Ok(SinkVerdict::NeedInput)
     }
 
@@ -141,6 +144,3 @@ impl SinkWorker for CopyWorker {
 
 /// The tag of all that writers hold.
 const TAG: MemoryTag = MemoryTag::Writer;
-
-#[cfg(test)]
-mod tests;

@@ -104,7 +104,7 @@ impl Window {
     /// What is in the window of `file` from `offset` on, if there is anything.
     fn find(&self, file: &FileBytes, offset: u64) -> Option<&[u8]> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        let is_here = at < self.length && self.file.as_ref().is_some_and(|here| here.is_same(file));
+        let is_here = at <= self.length && self.file.as_ref().is_some_and(|here| here.is_same(file));
         is_here.then(|| &self.bytes[at..self.length])
     }
 

@@ -5,6 +5,8 @@
 
 use godwit_common::{Error, Result};
 
+use crate::thrift::{Compact, Parsed, Stop, Wire};
+
 /// What a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
@@ -67,24 +69,14 @@ pub(crate) struct PageHeader {
 impl PageHeader {
     /// Parses the header at the start of `bytes`; returns how long it is, too. `None` if `bytes` end inside it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(PageHeader, usize)>> {
-        let mut input = Compact { bytes, at: 0 };
+        let mut input = Compact::new(bytes);
         match parse_page_header(&mut input) {
-            Ok(header) => Ok(Some((header, input.at))),
+            Ok(header) => Ok(Some((header, input.position()))),
             Err(Stop::End) => Ok(None),
             Err(Stop::Invalid(what)) => Err(Error::corrupt(format!("invalid page header: {what}"))),
         }
     }
 }
-
-/// Why parsing stopped.
-enum Stop {
-    /// The bytes ended.
-    End,
-    /// They make no sense.
-    Invalid(&'static str),
-}
-
-type Parsed<T> = std::result::Result<T, Stop>;
 
 /// Fields of the data and dictionary page headers, which number them differently.
 #[derive(Default)]
@@ -148,122 +140,6 @@ fn parse_page_header(input: &mut Compact<'_>) -> Parsed<PageHeader> {
         compressed_bytes: size(compressed, "compressed size")?,
         uncompressed_bytes: size(uncompressed, "uncompressed size")?,
     })
-}
-
-/// Wire types of the compact protocol.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Wire(u8);
-
-impl Wire {
-    const TRUE: Wire = Wire(1);
-    const FALSE: Wire = Wire(2);
-}
-
-/// Structures inside structures; page headers have three levels.
-const DEPTH_MAX: usize = 8;
-
-struct Compact<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Compact<'_> {
-    fn byte(&mut self) -> Parsed<u8> {
-        let byte = *self.bytes.get(self.at).ok_or(Stop::End)?;
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn advance(&mut self, bytes: u64) -> Parsed<()> {
-        let left = (self.bytes.len() - self.at) as u64;
-        if bytes > left {
-            return Err(Stop::End);
-        }
-        self.at += bytes as usize;
-        Ok(())
-    }
-
-    fn varint(&mut self) -> Parsed<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(Stop::Invalid("an integer is too long"))
-    }
-
-    fn zigzag(&mut self) -> Parsed<i64> {
-        let value = self.varint()?;
-        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
-    }
-
-    fn i32(&mut self, wire: Wire) -> Parsed<i32> {
-        if wire.0 != 5 {
-            return Err(Stop::Invalid("a field has the wrong type"));
-        }
-        i32::try_from(self.zigzag()?).map_err(|_| Stop::Invalid("an integer is too large"))
-    }
-
-    /// Calls `field(input, id, wire type)` for each field of a structure; it must consume the value.
-    fn fields(&mut self, mut field: impl FnMut(&mut Self, i16, Wire) -> Parsed<()>) -> Parsed<()> {
-        let mut id = 0i16;
-        loop {
-            let head = self.byte()?;
-            if head == 0 {
-                return Ok(());
-            }
-            id = match head >> 4 {
-                0 => self.zigzag()? as i16,
-                delta => id.wrapping_add(i16::from(delta)),
-            };
-            field(self, id, Wire(head & 0x0F))?;
-        }
-    }
-
-    fn skip(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
-        if depth > DEPTH_MAX {
-            return Err(Stop::Invalid("structures are nested too deeply"));
-        }
-        match wire.0 {
-            1 | 2 => Ok(()),
-            3 => self.advance(1),
-            4..=6 => self.varint().map(|_| ()),
-            7 => self.advance(8),
-            8 => {
-                let bytes = self.varint()?;
-                self.advance(bytes)
-            }
-            9 | 10 => {
-                let head = self.byte()?;
-                let count = match head >> 4 {
-                    15 => self.varint()?,
-                    small => u64::from(small),
-                };
-                (0..count).try_for_each(|_| self.skip_element(Wire(head & 0x0F), depth))
-            }
-            11 => {
-                let count = self.varint()?;
-                if count == 0 {
-                    return Ok(());
-                }
-                let types = self.byte()?;
-                (0..count).try_for_each(|_| {
-                    self.skip_element(Wire(types >> 4), depth)?;
-                    self.skip_element(Wire(types & 0x0F), depth)
-                })
-            }
-            12 => self.fields(|input, _, wire| input.skip(wire, depth + 1)),
-            _ => Err(Stop::Invalid("an unknown field type")),
-        }
-    }
-
-    /// Booleans take a byte inside collections, none as fields.
-    fn skip_element(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
-        if wire == Wire::TRUE || wire == Wire::FALSE { self.advance(1) } else { self.skip(wire, depth + 1) }
-    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,16 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use godwit_vector::ValueRange;
-
+use super::ScanPlan;
 use super::row_group::RowGroupState;
 use crate::config::MORSEL_ROWS;
 use crate::footer::ParquetFile;
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
-use godwit_exec::scan_filter::{Bounds, Conjunct, refuted};
+use godwit_pipeline::scan_filter::{Bounds, Pruning, refuted};
+use godwit_pipeline::{Planned, Table};
 
 /// A piece of work: some rows of a row group.
 pub(crate) struct Morsel {
@@ -28,43 +29,30 @@ pub(crate) struct Morsel {
     pub state: Arc<RowGroupState>,
 }
 
-/// The morsels of a scan, and what was left out.
-#[derive(Default)]
-pub(crate) struct ScanPlan {
-    pub morsels: Vec<Morsel>,
-    pub row_groups: usize,
-    pub row_groups_pruned: usize,
-    pub rows: u64,
-    pub rows_pruned: u64,
-}
-
-/// What bounds are tested against.
-pub(crate) struct Pruning<'a> {
-    /// Conjuncts over columns of the table.
-    pub filters: &'a [Conjunct],
-    /// Columns of the table and the ranges of the keys that joins look for in them.
-    pub key_ranges: Vec<(usize, ValueRange)>,
-}
-
 /// Plans the scan of a table. `columns` are those that are read, the most selective ones first.
-pub(crate) fn plan(table: &ParquetTable, pruning: &Pruning<'_>, columns: &[usize], workers: usize) -> ScanPlan {
-    let mut plan = ScanPlan::default();
+pub(crate) fn plan(
+    table: &ParquetTable,
+    pruning: &Pruning<'_>,
+    columns: &[usize],
+    workers: usize,
+) -> Planned<ScanPlan> {
+    let mut morsels = Vec::new();
+    let (mut groups_pruned, mut rows_pruned) = (0, 0);
     let all_groups: usize = table.files().iter().map(|file| file.file.row_group_rows.len()).sum();
     for (index, file) in table.files().iter().enumerate() {
         for (row_group, &rows) in file.file.row_group_rows.iter().enumerate() {
-            plan.row_groups += 1;
-            plan.rows += rows as u64;
-            if rows == 0 || group_refuted(file, row_group, pruning) {
-                plan.row_groups_pruned += 1;
-                plan.rows_pruned += rows as u64;
+            let bounds = |column: usize| file.bounds(column).map(|bounds| bounds.get(row_group));
+            if rows == 0 || pruning.refutes(&bounds) {
+                groups_pruned += 1;
+                rows_pruned += rows;
                 continue;
             }
             let ranges = page_ranges(file, row_group, pruning);
-            plan.rows_pruned += (rows - ranges.iter().map(Range::len).sum::<usize>()) as u64;
+            rows_pruned += rows - ranges.iter().map(Range::len).sum::<usize>();
             let cuts = cuts(file, row_group, columns, all_groups, workers);
             let pieces: Vec<Range<usize>> = ranges.into_iter().flat_map(|range| cut(range, &cuts)).collect();
             let state = Arc::new(RowGroupState::new(table.row_type().len(), pieces.len()));
-            plan.morsels.extend(pieces.into_iter().map(|rows| Morsel {
+            morsels.extend(pieces.into_iter().map(|rows| Morsel {
                 file: index,
                 row_group,
                 rows,
@@ -72,13 +60,10 @@ pub(crate) fn plan(table: &ParquetTable, pruning: &Pruning<'_>, columns: &[usize
             }));
         }
     }
-    plan
-}
-
-fn group_refuted(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> bool {
-    let bounds = |column: usize| file.bounds(column).map(|bounds| bounds.get(row_group));
-    pruning.filters.iter().any(|filter| refuted(&filter.condition, &bounds))
-        || pruning.key_ranges.iter().any(|&(column, range)| bounds(column).is_some_and(|bounds| bounds.excludes(range)))
+    let rows = table.files().iter().flat_map(|file| &file.file.row_group_rows).sum::<usize>() as u64;
+    let (rows_pruned, number) = (rows_pruned as u64, morsels.len());
+    let plan = ScanPlan { morsels, bytes_read: AtomicU64::new(0) };
+    Planned { plan, morsels: number, rows, rows_pruned, groups: all_groups, groups_pruned }
 }
 
 /// The rows of a row group whose pages aren't refuted, as ascending ranges.

@@ -12,12 +12,11 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{ErrorKind, Result};
-use godwit_exec::pipeline::SourceVerdict;
-use godwit_exec::scan_filter::Conjunct;
-use godwit_exec::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest};
 use godwit_expression::PlanContext;
 use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
+use godwit_pipeline::scan_filter::Conjunct;
+use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match, Plan};
 use godwit_types::{SqlType, Value};
 use godwit_vector::to_arrow;
@@ -28,6 +27,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::ParquetTable;
+
+mod crafted;
 
 /// What a test file looks like.
 #[derive(Debug, Clone)]
@@ -258,9 +259,9 @@ fn scan(table: &Arc<ParquetTable>, request: ScanRequest, chunk_rows: usize) -> R
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
     let columns = request.columns.clone();
-    let source = table.scan(request, &query)?;
+    let source = table.clone().scan(request, &query)?;
     source.start(&query)?;
-    let mut worker = source.worker(&query)?;
+    let mut worker = source.clone().worker(&query)?;
     let mut rows: Rows = Vec::new();
     loop {
         let chunk = match worker.next()? {
@@ -360,10 +361,11 @@ proptest! {
         for (at, value) in damages {
             let mut damaged = bytes.clone();
             let at = at as usize % bytes.len();
-            if value == 0 {
-                damaged.truncate(at);
-            } else {
-                damaged[at] ^= value;
+            match value {
+                0..8 => damaged.truncate(at),
+                // Bytes of another place.
+                8..32 => damaged.copy_within(at / 2..at / 2 + (bytes.len() - at).min(usize::from(value)), at),
+                _ => damaged[at] ^= value,
             }
             std::fs::write(&path, damaged).unwrap();
             // It may be read as other values, or refused; it may not panic or take memory without bound.
@@ -406,7 +408,8 @@ fn statistics_prune_row_groups_pages_and_dictionaries() {
     let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
     let statistics = &table.statistics().columns;
     assert_eq!(statistics[0].range, Some(godwit_vector::ValueRange { min: 0, max: 39_999 }));
-    assert_eq!((statistics[0].distinct, statistics[1].distinct), (Some(40_000), Some(1)));
+    let distinct = |column| table.distinct(column, &memory()).unwrap();
+    assert_eq!((distinct(0), distinct(1)), (Some(40_000), Some(1)));
     assert_eq!(statistics[0].null_count, Some(0));
 
     let columns = Columns::of(&table);
@@ -441,18 +444,18 @@ fn limits_stop_and_cancellation_is_seen() {
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
-    let source = table.scan(ScanRequest { limit: Some(5), ..request(&[0]) }, &query).unwrap();
+    let source = table.clone().scan(ScanRequest { limit: Some(5), ..request(&[0]) }, &query).unwrap();
     source.start(&query).unwrap();
-    let mut worker = source.worker(&query).unwrap();
+    let mut worker = source.clone().worker(&query).unwrap();
     let mut chunks = 0;
     while !matches!(worker.next().unwrap(), SourceVerdict::Done) {
         chunks += 1;
     }
     assert!(chunks <= 101, "at most one morsel of 10,000 rows, {chunks}");
 
-    let source = table.scan(request(&[0]), &query).unwrap();
+    let source = table.clone().scan(request(&[0]), &query).unwrap();
     source.start(&query).unwrap();
-    let mut worker = source.worker(&query).unwrap();
+    let mut worker = source.clone().worker(&query).unwrap();
     query.cancel.cancel();
     assert_eq!(worker.next().err().map(|error| error.kind()), Some(ErrorKind::Cancelled));
 }
@@ -510,10 +513,10 @@ fn all_workers_together_read_every_row_once() {
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory(), settings, CancelToken::default());
-    let source = table.scan(request(&[0, 1]), &query).unwrap();
+    let source = table.clone().scan(request(&[0, 1]), &query).unwrap();
     source.start(&query).unwrap();
     let work = || {
-        let mut worker = source.worker(&query).unwrap();
+        let mut worker = source.clone().worker(&query).unwrap();
         let mut keys = Vec::new();
         loop {
             match worker.next().unwrap() {

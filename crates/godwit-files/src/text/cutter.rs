@@ -4,15 +4,17 @@
 //! fast scan for quotes and newlines (CSV), or for strings and braces (JSON). What follows it begins the next piece. JSON
 //! arrays of objects become objects one after the other: what stands between them is replaced by spaces.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
+use godwit_io::{InputFile, InputReader};
 use memchr::{memchr, memchr2, memrchr};
 
 use super::csv::Dialect;
+use super::stream::Stream;
 
 /// Bytes read for a piece: long enough that handing out pieces costs nothing, short enough that two workers end together.
 const PIECE_BYTES: usize = 1 << 20;
@@ -21,7 +23,7 @@ const PIECE_BYTES: usize = 1 << 20;
 const RECORD_BYTES_MAX: usize = 64 << 20;
 
 /// Bytes that the beginning is judged by.
-const SAMPLE_BYTES: usize = 1 << 20;
+pub(super) const SAMPLE_BYTES: usize = 1 << 20;
 
 /// Some records of a file.
 pub(super) struct Piece {
@@ -41,7 +43,7 @@ pub(super) enum RecordEnds {
 /// Reads a file piece by piece.
 pub(super) struct Cutter {
     file: Box<dyn Read + Send>,
-    name: String,
+    path: PathBuf,
     ends: RecordEnds,
     /// What was read and isn't handed out.
     rest: Vec<u8>,
@@ -50,24 +52,32 @@ pub(super) struct Cutter {
     at_end: bool,
 }
 
-fn open(path: &Path, is_gzip: bool) -> Result<Box<dyn Read + Send>> {
-    let file = File::open(path).map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
-    Ok(if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+/// An error of opening a file.
+pub(super) fn open_error(path: &Path, error: &io::Error) -> Error {
+    let shown = path.display();
+    match error.kind() {
+        io::ErrorKind::IsADirectory => Error::user(format!("{shown} is a folder")).with_hint("name a file in it"),
+        _ => Error::io(format!("opening {shown}"), error),
+    }
 }
 
-/// Reads until `bytes` has so many, or the file ends; true if it ended.
-fn read_up_to(file: &mut dyn Read, length: usize, bytes: &mut Vec<u8>, name: &str) -> Result<bool> {
+fn decompressed<'a>(stored: impl Read + Send + 'a, is_gzip: bool) -> Box<dyn Read + Send + 'a> {
+    if is_gzip { Box::new(MultiGzDecoder::new(stored)) } else { Box::new(stored) }
+}
+
+/// Reads until `bytes` has this many, or the file ends; true if it ended.
+pub(super) fn read_up_to(file: &mut dyn Read, length: usize, bytes: &mut Vec<u8>, path: &Path) -> Result<bool> {
     let missing = length.saturating_sub(bytes.len()) as u64;
     let read = file.take(missing).read_to_end(bytes);
-    let read = read.map_err(|error| Error::io(format!("reading {name}"), &error))?;
+    let read = read.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
     Ok((read as u64) < missing)
 }
 
 impl Cutter {
-    pub(super) fn open(path: &Path, is_gzip: bool, ends: RecordEnds) -> Result<Self> {
-        let name = path.display().to_string();
-        let file = open(path, is_gzip)?;
-        Ok(Self { file, name, ends, rest: Vec::new(), line: 1, is_first: true, at_end: false })
+    /// Cuts what is stored in a file, from its beginning on.
+    pub(super) fn new(stored: Box<dyn Read + Send>, path: &Path, is_gzip: bool, ends: RecordEnds) -> Self {
+        let (file, path) = (decompressed(stored, is_gzip), path.to_owned());
+        Self { file, path, ends, rest: Vec::new(), line: 1, is_first: true, at_end: false }
     }
 
     /// The next piece; `None` at the end of the file.
@@ -77,7 +87,7 @@ impl Cutter {
         loop {
             let known = bytes.len();
             if !self.at_end {
-                self.at_end = read_up_to(&mut self.file, known.max(length), &mut bytes, &self.name)?;
+                self.at_end = read_up_to(&mut self.file, known.max(length), &mut bytes, &self.path)?;
             }
             if self.is_first && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
@@ -92,7 +102,8 @@ impl Cutter {
                 break;
             }
             if bytes.len() >= RECORD_BYTES_MAX {
-                let error = format!("{}: the record in line {} doesn't end within 64 MiB", self.name, self.line);
+                let error =
+                    format!("{}: the record in line {} doesn't end within 64 MiB", self.path.display(), self.line);
                 return Err(Error::user(error).with_hint("is a quote not closed, or another character the quote?"));
             }
             length = bytes.len() * 2;
@@ -108,7 +119,7 @@ impl Cutter {
         if let Err(error) = std::str::from_utf8(&piece.bytes) {
             let before = &piece.bytes[..error.valid_up_to()];
             let line = piece.first_line + memchr::memchr_iter(b'\n', before).count() as u64;
-            return Err(Error::user(format!("{}, line {line}: the text is not UTF-8", self.name))
+            return Err(Error::user(format!("{}, line {line}: the text is not UTF-8", self.path.display()))
                 .with_hint("convert the file to UTF-8 first"));
         }
         Ok(Some(piece))
@@ -205,19 +216,36 @@ pub(super) struct Sample {
     file_bytes: u64,
 }
 
-/// Reads the beginning of a file.
-pub(super) fn sample(path: &Path, is_gzip: bool) -> Result<Sample> {
-    let name = path.display().to_string();
-    let metadata = std::fs::metadata(path).map_err(|error| Error::io(format!("opening {name}"), &error))?;
-    let mut bytes = Vec::new();
-    let is_all = read_up_to(&mut open(path, is_gzip)?, SAMPLE_BYTES, &mut bytes, &name)?;
-    if bytes.starts_with(BYTE_ORDER_MARK) {
-        bytes.drain(..BYTE_ORDER_MARK.len());
-    }
-    Ok(Sample { bytes, name, is_all, file_bytes: metadata.len() })
-}
-
 impl Sample {
+    /// The beginning of a file.
+    pub(super) fn of_file(file: Arc<dyn InputFile>, path: &Path, is_gzip: bool) -> Result<Self> {
+        let file_bytes = file.bytes();
+        let mut bytes = Vec::new();
+        let is_all = read_up_to(&mut decompressed(InputReader::new(file, 0), is_gzip), SAMPLE_BYTES, &mut bytes, path)?;
+        Ok(Self::new(bytes, path, is_all, file_bytes))
+    }
+
+    /// The beginning of a stream.
+    pub(super) fn of_stream(stream: &Stream, path: &Path, is_gzip: bool) -> Result<Self> {
+        let mut bytes = Vec::new();
+        let mut text = decompressed(&stream.beginning[..], is_gzip).take(SAMPLE_BYTES as u64);
+        match text.read_to_end(&mut bytes) {
+            Ok(_) => {}
+            // The beginning ends where it ends.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !stream.is_all => {}
+            Err(error) => return Err(Error::io(format!("reading {}", path.display()), &error)),
+        }
+        let is_all = stream.is_all && bytes.len() < SAMPLE_BYTES;
+        Ok(Self::new(bytes, path, is_all, 0))
+    }
+
+    fn new(mut bytes: Vec<u8>, path: &Path, is_all: bool, file_bytes: u64) -> Self {
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes.drain(..BYTE_ORDER_MARK.len());
+        }
+        Self { bytes, name: path.display().to_string(), is_all, file_bytes }
+    }
+
     /// The records that are whole.
     pub(super) fn whole(&self, dialect: &Dialect) -> &[u8] {
         let end = if self.is_all { None } else { last_record_end(&self.bytes, dialect) };

@@ -6,6 +6,8 @@
 //!               └─▶ worker 1: objects ─▶ Arrow's JSON decoder ─▶ vectors                (json)
 //! ```
 //!
+//! A file is opened again by each scan. A stream is opened once, and read by one (stream).
+//!
 //! Delimiter, header and types come from options, from the table that is filled, or from the first mebibyte (sniff). Memory
 //! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers finish.
 //! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead.
@@ -17,6 +19,7 @@ mod json;
 mod options;
 mod scan;
 mod sniff;
+mod stream;
 
 #[cfg(test)]
 mod tests;
@@ -27,18 +30,24 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result};
-use godwit_exec::pipeline::Source;
-use godwit_exec::{QueryContext, ScanRequest, Table, TableHandle};
+use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
+use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
 use godwit_vector::{ColumnType, RowType};
 
 use columns::Formats;
 use csv::Dialect;
+use cutter::{Cutter, JsonScanner, RecordEnds, Sample, open_error};
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
+use stream::SharedStream;
+pub(crate) use stream::Streams;
 
 /// A CSV or JSON file with all that is known of it before it is read.
 pub(crate) struct TextTable {
+    files: Arc<dyn Files>,
     path: PathBuf,
+    /// For what is no file.
+    stream: Option<SharedStream>,
     kind: Kind,
     is_gzip: bool,
     /// The types of the columns as they are read.
@@ -57,12 +66,23 @@ impl TextTable {
     /// The table in a file. `expected` are the columns to read it as: for CSV by position, for JSON by name; without them,
     /// the file's beginning tells.
     pub(crate) fn definition(
+        files: &Arc<dyn Files>,
+        streams: &Streams,
         path: &Path,
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
         let options = TextOptions::of(path, options)?;
-        let sample = cutter::sample(path, options.is_gzip)?;
+        let found = files.metadata(path).map_err(|error| open_error(path, &error))?;
+        let stream = match found.kind {
+            FileKind::Stream => Some(streams.open(&**files, path, found.identity)?),
+            FileKind::File | FileKind::Folder => None,
+        };
+        let sample = match &stream {
+            Some(stream) => stream.look(|stream| Sample::of_stream(stream, path, options.is_gzip)),
+            None => Some(opened(&**files, path).and_then(|file| Sample::of_file(file, path, options.is_gzip))),
+        };
+        let sample = sample.expect("no scan knows a stream that is being planned")?;
         let name = path.display().to_string();
         let (kind, fields, records) = match options.format {
             Format::Csv => {
@@ -81,7 +101,9 @@ impl TextTable {
         let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
         let row_type: RowType = types.collect::<Result<_>>()?;
         let table = Self {
+            files: files.clone(),
             path: path.to_owned(),
+            stream,
             kind,
             is_gzip: options.is_gzip,
             schema: Arc::new(Schema::new(fields)),
@@ -91,8 +113,21 @@ impl TextTable {
         let rows = sample.estimated_rows(records);
         let (schema, columns) = (table.schema.clone(), table.row_type.len());
         let statistics = Arc::new(TableStatistics::of_rows(rows, false, columns));
-        let handle = Arc::new(TableHandle(Arc::new(Scannable(Arc::new(table)))));
-        Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle).without_filters()))
+        let handle = Arc::new(TableHandle(Arc::new(table)));
+        Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle)))
+    }
+
+    /// Reads the records from the first on.
+    fn cutter(&self) -> Result<Cutter> {
+        let ends = match &self.kind {
+            Kind::Csv { dialect, .. } => RecordEnds::Csv(*dialect),
+            Kind::Json => RecordEnds::Json(JsonScanner::default()),
+        };
+        let stored = match &self.stream {
+            Some(stream) => stream.take(&self.path)?.reader(),
+            None => Box::new(InputReader::new(opened(&*self.files, &self.path)?, 0)),
+        };
+        Ok(Cutter::new(stored, &self.path, self.is_gzip, ends))
     }
 
     /// An error at a line of the file.
@@ -101,17 +136,21 @@ impl TextTable {
     }
 }
 
-/// What the executor sees of the table.
-struct Scannable(Arc<TextTable>);
+/// Opens a file that can be read more than once.
+fn opened(files: &dyn Files, path: &Path) -> Result<Arc<dyn InputFile>> {
+    match files.open(path).map_err(|error| open_error(path, &error))? {
+        Input::File(file) => Ok(file),
+        Input::Stream(_) => Err(Error::user(format!("{} became a pipe or a device", path.display()))),
+    }
+}
 
-impl Table for Scannable {
+impl Table for TextTable {
     fn row_type(&self) -> &RowType {
-        &self.0.row_type
+        &self.row_type
     }
 
-    fn scan(&self, request: ScanRequest, _query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
-        assert!(request.filters.is_empty(), "text files evaluate no filters");
-        scan::TextScan::source(self.0.clone(), request)
+    fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+        Ok(Scan::new(self, request, query)?)
     }
 }
 

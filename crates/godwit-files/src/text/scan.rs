@@ -1,140 +1,137 @@
-//! Scans of text files.
+//! Scans of text files: what [the driver](Scan) asks of them. A piece of the file is a morsel; the columns of some of its
+//! records are decoded together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrow_schema::DataType;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_exec::metrics::OperatorMetrics;
-use godwit_exec::pipeline::{Source, SourceVerdict, SourceWorker};
-use godwit_exec::{QueryContext, ScanRequest};
 use godwit_memory::Reservation;
-use godwit_vector::{Chunk, Vector};
+use godwit_pipeline::scan_filter::{Pruning, Stage};
+use godwit_pipeline::{
+    MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, WindowRows,
+};
+use godwit_vector::{Chunk, RowType, Vector};
 use parking_lot::Mutex;
 
 use super::columns::TextColumn;
 use super::csv::Records;
-use super::cutter::{Cutter, JsonScanner, Piece, RecordEnds};
+use super::cutter::{Cutter, Piece};
 use super::json::Objects;
 use super::{Kind, TextTable};
 
 /// Characters of a wrong value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
-/// One scan of a file in a query.
-pub(super) struct TextScan {
-    table: Arc<TextTable>,
-    request: ScanRequest,
-    cutter: Mutex<Option<Cutter>>,
-    rows_out: AtomicU64,
+/// A file that is read.
+pub(crate) struct TextPlan {
+    cutter: Mutex<Cutter>,
     rows_rejected: AtomicU64,
-    metrics: Arc<OperatorMetrics>,
 }
 
-impl TextScan {
-    pub(super) fn source(table: Arc<TextTable>, request: ScanRequest) -> Result<Arc<dyn Source>> {
-        let metrics = OperatorMetrics::new(request.name.clone());
-        let scan = Self {
-            table,
-            request,
-            cutter: Mutex::new(None),
-            rows_out: AtomicU64::new(0),
-            rows_rejected: AtomicU64::new(0),
-            metrics,
-        };
-        Ok(Arc::new(TextSource(Arc::new(scan))))
+impl Readable for TextTable {
+    type Plan = TextPlan;
+    type Reader = TextReader;
+
+    fn scan_type(&self) -> &RowType {
+        &self.row_type
     }
 
-    /// The next piece of the file, unless enough rows were found.
-    fn next_piece(&self) -> Result<Option<Piece>> {
-        let limit = self.request.limit.map_or(u64::MAX, |limit| limit as u64);
-        if self.rows_out.load(Ordering::Relaxed) >= limit {
-            return Ok(None);
+    fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<TextPlan>> {
+        let plan = TextPlan { cutter: Mutex::new(self.cutter()?), rows_rejected: AtomicU64::new(0) };
+        Ok(Planned { plan, morsels: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
+    }
+
+    fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<TextReader> {
+        let fields = scan.task.columns.iter().map(|_| TextColumn::default()).collect();
+        let reservation = scan.task.memory(query).reserve(0, MemoryTag::Reader)?;
+        let (rows_max, window) = (query.settings.chunk_rows, Chunk::new(Vec::new(), 0));
+        Ok(TextReader { scan: scan.clone(), rows_max, fields, piece: None, window, reservation })
+    }
+
+    fn note(plan: &TextPlan, metrics: &OperatorMetrics) {
+        let rejected = plan.rows_rejected.load(Ordering::Relaxed);
+        if rejected > 0 {
+            metrics.note("rows rejected", rejected.to_string());
         }
-        self.cutter.lock().as_mut().expect("a source is started before it is used").next()
-    }
-}
-
-/// The scan as a source: workers need it shared.
-struct TextSource(Arc<TextScan>);
-
-impl Source for TextSource {
-    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        let table = &self.0.table;
-        let ends = match &table.kind {
-            Kind::Csv { dialect, .. } => RecordEnds::Csv(*dialect),
-            Kind::Json => RecordEnds::Json(JsonScanner::default()),
-        };
-        *self.0.cutter.lock() = Some(Cutter::open(&table.path, table.is_gzip, ends)?);
-        Ok(())
-    }
-
-    fn parallelism(&self) -> usize {
-        usize::MAX
-    }
-
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        let memory = query.memory.scoped(self.0.metrics.memory().clone());
-        let columns = self.0.request.columns.iter().map(|_| TextColumn::default()).collect();
-        let reservation = memory.reserve(0, MemoryTag::Reader)?;
-        Ok(Box::new(TextWorker { scan: self.0.clone(), query: query.clone(), columns, work: None, reservation }))
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
     }
 }
 
 /// Reads one piece after the other.
-struct TextWorker {
-    scan: Arc<TextScan>,
-    query: Arc<QueryContext>,
-    /// By requested column: fields under work.
-    columns: Vec<TextColumn>,
-    work: Option<Work>,
+pub(crate) struct TextReader {
+    scan: Arc<Scan<TextTable>>,
+    rows_max: usize,
+    /// By column that is read: fields under work.
+    fields: Vec<TextColumn>,
+    piece: Option<OpenPiece>,
+    /// The columns that are read, of the records of the window.
+    window: Chunk,
     /// For the piece.
     reservation: Reservation,
 }
 
-enum Work {
+enum OpenPiece {
     Csv { records: Box<Records>, piece: Piece },
     Json(Box<Objects>),
 }
 
-impl TextWorker {
-    fn open(&self, piece: Piece) -> Result<Work> {
-        let table = &self.scan.table;
-        match &table.kind {
+impl MorselReader for TextReader {
+    fn open(&mut self, _number: usize, _stages: &mut [Stage]) -> Result<Option<MorselRows>> {
+        let Some(piece) = self.scan.plan().cutter.lock().next()? else { return Ok(None) };
+        self.reservation.resize(piece.bytes.len())?;
+        let (table, columns) = (&*self.scan.table, &self.scan.task.columns);
+        self.piece = Some(match &table.kind {
             Kind::Csv { dialect, has_header, .. } => {
                 let mut records = Records::new(dialect, piece.first_line);
                 if *has_header && piece.is_first {
                     records.next(&piece.bytes);
                 }
-                Ok(Work::Csv { records: Box::new(records), piece })
+                OpenPiece::Csv { records: Box::new(records), piece }
             }
-            Kind::Json => {
-                let rows_max = self.query.settings.chunk_rows;
-                Ok(Work::Json(Box::new(Objects::new(table, &self.scan.request.columns, piece, rows_max)?)))
-            }
-        }
+            Kind::Json => OpenPiece::Json(Box::new(Objects::new(table, columns, piece, self.rows_max)?)),
+        });
+        Ok(Some(MorselRows { rows: 0, is_refuted: false }))
     }
 
-    /// The next rows of the piece; `None` at its end.
-    fn rows(&mut self) -> Result<Option<Chunk>> {
-        let table = &self.scan.table;
-        let (records, piece) = match self.work.as_mut().expect("a piece is open") {
-            Work::Json(objects) => return objects.next(table),
-            Work::Csv { records, piece } => (records, piece),
+    fn next_window(&mut self) -> Result<Option<WindowRows>> {
+        let (read, live) = match self.piece.as_mut().expect("a piece is open") {
+            OpenPiece::Json(objects) => (objects.next(&self.scan.table)?, None),
+            OpenPiece::Csv { .. } => self.next_records()?.unzip(),
         };
-        let Kind::Csv { null, formats, .. } = &table.kind else { unreachable!("the piece is one of CSV") };
-        let requested = &self.scan.request.columns;
-        let types: Vec<_> = requested.iter().map(|&column| table.schema.field(column).data_type()).collect();
-        let is_text: Vec<bool> = types.iter().map(|ty| **ty == arrow_schema::DataType::Utf8View).collect();
+        Ok(read.map(|read| {
+            self.window = read;
+            WindowRows { rows: self.window.len(), live: live.flatten() }
+        }))
+    }
+
+    fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
+        let position = self.scan.task.columns.iter().position(|&read| read == column).expect("it is read");
+        let values = self.window.dense(position);
+        Ok(match selected {
+            Some(selected) => values.take(selected),
+            None => values,
+        })
+    }
+}
+
+impl TextReader {
+    /// The next records of a piece of CSV, and the positions of those without an error if some have one.
+    fn next_records(&mut self) -> Result<Option<(Chunk, Option<Vec<u32>>)>> {
+        let table = &*self.scan.table;
+        let rejected = &self.scan.plan().rows_rejected;
+        let (Some(OpenPiece::Csv { records, piece }), Kind::Csv { null, formats, .. }) = (&mut self.piece, &table.kind)
+        else {
+            unreachable!("the piece is one of CSV")
+        };
+        let columns = &self.scan.task.columns;
+        let types: Vec<_> = columns.iter().map(|&column| table.schema.field(column).data_type()).collect();
+        let is_text: Vec<bool> = types.iter().map(|ty| **ty == DataType::Utf8View).collect();
         let width = table.schema.fields().len();
-        self.columns.iter_mut().for_each(|column| column.truncate(0));
+        self.fields.iter_mut().for_each(|column| column.truncate(0));
         let mut lines: Vec<u64> = Vec::new();
         let mut is_end = false;
         let mut wrong_width = None;
-        while lines.len() < self.query.settings.chunk_rows {
+        while lines.len() < self.rows_max {
             let line = records.line();
             let Some(fields) = records.next(&piece.bytes) else {
                 is_end = true;
@@ -142,7 +139,7 @@ impl TextWorker {
             };
             if fields.len() != width {
                 if table.ignore_errors {
-                    self.scan.rows_rejected.fetch_add(1, Ordering::Relaxed);
+                    rejected.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
                 // Rows before it may have an error of their own, which is told first.
@@ -151,7 +148,7 @@ impl TextWorker {
                 wrong_width = Some(table.error_at(line, &what).with_hint(hint));
                 break;
             }
-            for ((column, &index), &is_text) in self.columns.iter_mut().zip(requested).zip(&is_text) {
+            for ((column, &index), &is_text) in self.fields.iter_mut().zip(columns).zip(&is_text) {
                 column.push(fields.get(index), null, is_text);
             }
             lines.push(line);
@@ -160,27 +157,26 @@ impl TextWorker {
             return Ok(None);
         }
         let mut vectors: Vec<Vector> = Vec::with_capacity(types.len());
-        let mut rejected = vec![false; lines.len()];
-        for ((column, ty), &index) in self.columns.iter().zip(&types).zip(requested) {
+        let mut wrong = vec![false; lines.len()];
+        for ((column, ty), &index) in self.fields.iter().zip(&types).zip(columns) {
             let values = column.values(ty, formats)?;
             if let Some(&row) = values.wrong.first()
                 && !table.ignore_errors
             {
                 return Err(wrong_value(table, lines[row as usize], index, column.field(row as usize)));
             }
-            values.wrong.iter().for_each(|&row| rejected[row as usize] = true);
+            values.wrong.iter().for_each(|&row| wrong[row as usize] = true);
             vectors.push(values.vector);
         }
         if let Some(error) = wrong_width {
             return Err(error);
         }
-        let mut chunk = Chunk::new(vectors, lines.len());
-        if rejected.contains(&true) {
-            let kept: Vec<u32> = (0..lines.len() as u32).filter(|&row| !rejected[row as usize]).collect();
-            self.scan.rows_rejected.fetch_add((lines.len() - kept.len()) as u64, Ordering::Relaxed);
-            chunk.select(&kept);
-        }
-        Ok(Some(chunk))
+        let live = wrong.contains(&true).then(|| {
+            let kept: Vec<u32> = (0..lines.len() as u32).filter(|&row| !wrong[row as usize]).collect();
+            rejected.fetch_add((lines.len() - kept.len()) as u64, Ordering::Relaxed);
+            kept
+        });
+        Ok(Some((Chunk::new(vectors, lines.len()), live)))
     }
 }
 
@@ -189,31 +185,4 @@ fn wrong_value(table: &TextTable, line: u64, column: usize, field: &[u8]) -> Err
     let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
     let what = format!("column {}: '{text}' is not a value of type {}", field_type.name(), field_type.data_type());
     table.error_at(line, &what).with_hint("read it as text with ALL_VARCHAR, or leave such rows out with IGNORE_ERRORS")
-}
-
-impl SourceWorker for TextWorker {
-    fn next(&mut self) -> Result<SourceVerdict> {
-        loop {
-            self.query.cancel.check()?;
-            if self.work.is_none() {
-                let Some(piece) = self.scan.next_piece()? else {
-                    let rejected = self.scan.rows_rejected.load(Ordering::Relaxed);
-                    if rejected > 0 {
-                        self.scan.metrics.note("rows rejected", rejected.to_string());
-                    }
-                    return Ok(SourceVerdict::Done);
-                };
-                self.reservation.resize(piece.bytes.len())?;
-                self.work = Some(self.open(piece)?);
-            }
-            match self.rows()? {
-                None => self.work = None,
-                Some(chunk) if chunk.is_empty() => {}
-                Some(chunk) => {
-                    self.scan.rows_out.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-                    return Ok(SourceVerdict::Chunk(chunk));
-                }
-            }
-        }
-    }
 }

@@ -1,20 +1,18 @@
 //! Columns and scalar expressions: how many values, within which bounds, how wide.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use godwit_plan::{Arithmetic, ColumnStatistics, Expr, ExprKind, ValueRange};
+use godwit_plan::{Arithmetic, Expr, ExprKind, Relation, ValueRange};
 use godwit_types::{SqlType, Value};
 
 use super::NodeEstimate;
 use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES};
 
 /// What is expected of a column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ColumnEstimate {
-    /// Values that can occur: of the base table, narrowed by filters on the column itself, not by other filters.
-    pub domain: f64,
-    /// False if `domain` is only an upper bound, such as the row count.
-    pub domain_known: bool,
+    pub(crate) domain: Domain,
     /// Rows of the base table that the column comes from.
     pub base_rows: f64,
     /// Share of NULLs, from 0 to 1.
@@ -26,12 +24,84 @@ pub struct ColumnEstimate {
     pub average_bytes: f64,
 }
 
+/// The values that can occur in a column: of the base table, narrowed by filters on the column itself, not by other
+/// filters. Tables are asked when somebody wants to know: to tell, a file may have to be read.
+#[derive(Debug, Clone)]
+pub(crate) enum Domain {
+    /// As many values as this.
+    Known(f64),
+    /// At most as many, for example one for each row.
+    AtMost(f64),
+    /// Those of a column of a table.
+    OfTable { relation: Arc<dyn Relation>, position: usize, otherwise: Box<Domain> },
+    /// What is computed of other columns' values.
+    Computed { of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64, depth: u32 },
+}
+
+/// How the values of an expression come from those of columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Computation {
+    /// Each combination may give another one.
+    Combined,
+    /// Each is one of them.
+    Chosen,
+}
+
+/// Expressions over expressions that wait to be asked for the number of their values.
+const COMPUTED_DEPTH_MAX: u32 = 4;
+
+impl Domain {
+    /// The number of values, and true unless it is only an upper bound.
+    fn values(&self) -> (f64, bool) {
+        match self {
+            Domain::Known(values) => (*values, true),
+            Domain::AtMost(values) => (*values, false),
+            Domain::OfTable { relation, position, otherwise } => match relation.distinct(*position) {
+                Some(values) => ((values as f64).clamp(1.0, relation.statistics().rows.max(1) as f64), true),
+                None => otherwise.values(),
+            },
+            Domain::Computed { of, by, at_most, .. } => {
+                let parts = of.iter().map(|column| column.domain());
+                let values: f64 = match by {
+                    Computation::Combined => parts.product(),
+                    Computation::Chosen => parts.sum(),
+                };
+                (values.clamp(1.0, *at_most), false)
+            }
+        }
+    }
+
+    fn computed(of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64) -> Self {
+        let depth_of = |column: &Rc<ColumnEstimate>| match column.domain {
+            Domain::Computed { depth, .. } => depth,
+            Domain::Known(_) | Domain::AtMost(_) | Domain::OfTable { .. } => 0,
+        };
+        let depth = of.iter().map(depth_of).max().unwrap_or(0) + 1;
+        let computed = Domain::Computed { of, by, at_most, depth };
+        if depth <= COMPUTED_DEPTH_MAX { computed } else { Domain::AtMost(computed.values().0) }
+    }
+}
+
 impl ColumnEstimate {
+    /// How many values can occur.
+    pub fn domain(&self) -> f64 {
+        self.domain.values().0
+    }
+
+    /// False if [`domain`](Self::domain) is only an upper bound.
+    pub(crate) fn domain_is_known(&self) -> bool {
+        self.domain.values().1
+    }
+
+    /// Changes the number of values, which stays as well known as it is.
+    pub(super) fn set_domain(&mut self, values: f64) {
+        self.domain = if self.domain_is_known() { Domain::Known(values) } else { Domain::AtMost(values) };
+    }
+
     /// A column of which only the type is known.
     pub(super) fn unknown(ty: &SqlType, rows: f64) -> Self {
         Self {
-            domain: rows.max(1.0),
-            domain_known: false,
+            domain: Domain::AtMost(rows.max(1.0)),
             base_rows: rows,
             null_fraction: 0.0,
             bounds: None,
@@ -40,7 +110,9 @@ impl ColumnEstimate {
     }
 
     /// A column of a base table.
-    pub(super) fn of_table(statistics: &ColumnStatistics, ty: &SqlType, rows: f64) -> Self {
+    pub(super) fn of_table(relation: &Arc<dyn Relation>, position: usize, ty: &SqlType) -> Self {
+        let rows = relation.statistics().rows as f64;
+        let Some(statistics) = relation.statistics().columns.get(position) else { return Self::unknown(ty, rows) };
         let bound = |value: &Option<Value>| value.as_ref().and_then(|value| scale(value, ty));
         let from_range = || statistics.range.map(|range| scale_range(range, ty));
         let bounds = bound(&statistics.min).zip(bound(&statistics.max)).or_else(from_range);
@@ -48,10 +120,11 @@ impl ColumnEstimate {
             Some(range) => Some(range.max as f64 - range.min as f64 + 1.0),
             None => bounds.filter(|_| is_discrete(ty)).map(|(min, max)| max - min + 1.0),
         };
-        let domain_max = rows.min(width.unwrap_or(f64::INFINITY));
+        let at_most = rows.min(width.unwrap_or(f64::INFINITY)).clamp(1.0, rows.max(1.0));
+        let is_dense = width.is_some_and(|width| width * DENSE_ROWS_MIN <= rows);
+        let otherwise = Box::new(if is_dense { Domain::Known(at_most) } else { Domain::AtMost(at_most) });
         Self {
-            domain: statistics.distinct.map_or(domain_max, |distinct| distinct as f64).clamp(1.0, rows.max(1.0)),
-            domain_known: statistics.distinct.is_some() || width.is_some_and(|width| width * DENSE_ROWS_MIN <= rows),
+            domain: Domain::OfTable { relation: relation.clone(), position, otherwise },
             base_rows: rows,
             null_fraction: statistics.null_count.map_or(0.0, |nulls| nulls as f64 / rows.max(1.0)),
             bounds,
@@ -61,7 +134,7 @@ impl ColumnEstimate {
 
     /// Distinct values expected among `rows` rows drawn from the domain.
     pub fn distinct_in(&self, rows: f64) -> f64 {
-        distinct_in(self.domain, rows)
+        distinct_in(self.domain(), rows)
     }
 }
 
@@ -84,8 +157,7 @@ pub(super) fn of_expr(expr: &Expr, node: &NodeEstimate) -> Rc<ColumnEstimate> {
             ColumnEstimate { average_bytes: value_bytes(&expr.ty, None), ..of_expr(input, node).as_ref().clone() }
         }
         ExprKind::Literal(value) => ColumnEstimate {
-            domain: 1.0,
-            domain_known: true,
+            domain: Domain::Known(1.0),
             base_rows: node.rows,
             null_fraction: if value.is_null() { 1.0 } else { 0.0 },
             bounds: scale(value, &expr.ty).map(|at| (at, at)),
@@ -102,13 +174,18 @@ pub(super) fn of_expr(expr: &Expr, node: &NodeEstimate) -> Rc<ColumnEstimate> {
         }
         ExprKind::Call(function, arguments) => {
             let derived = derived(expr, node);
-            let domain = parts_of_dates(&function.name, arguments, node).unwrap_or(derived.domain);
-            ColumnEstimate { domain, ..derived }
+            match parts_of_dates(&function.name, arguments, node) {
+                Some(parts) => ColumnEstimate { domain: Domain::AtMost(parts), ..derived },
+                None => derived,
+            }
         }
         ExprKind::Case { branches, otherwise } => {
             let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());
-            let domain = values.map(|value| of_expr(value, node).domain).sum::<f64>();
-            ColumnEstimate { domain: domain.min(node.rows.max(1.0)), ..derived(expr, node) }
+            let of = values.map(|value| of_expr(value, node)).collect();
+            ColumnEstimate {
+                domain: Domain::computed(of, Computation::Chosen, node.rows.max(1.0)),
+                ..derived(expr, node)
+            }
         }
         _ => derived(expr, node),
     };
@@ -140,24 +217,15 @@ fn parts_of_dates(function: &str, arguments: &[Expr], node: &NodeEstimate) -> Op
 /// An expression of which only the columns in it are known: at most as many values as they have combinations.
 fn derived(expr: &Expr, node: &NodeEstimate) -> ColumnEstimate {
     let columns = expr.columns();
-    let mut estimate = ColumnEstimate {
-        domain: 1.0,
-        domain_known: false,
-        base_rows: 1.0,
-        null_fraction: 0.0,
+    let of: Vec<Rc<ColumnEstimate>> = columns.iter().filter_map(|column| node.shared_column(column).cloned()).collect();
+    let largest = |value: fn(&ColumnEstimate) -> f64, least: f64| of.iter().map(|c| value(c)).fold(least, f64::max);
+    ColumnEstimate {
+        base_rows: largest(|column| column.base_rows, 1.0),
+        null_fraction: largest(|column| column.null_fraction, 0.0),
         bounds: None,
-        average_bytes: 8.0,
-    };
-    let mut known = 0;
-    for input in columns.iter().filter_map(|column| node.column(column)) {
-        estimate.domain *= input.domain;
-        estimate.base_rows = estimate.base_rows.max(input.base_rows);
-        estimate.null_fraction = estimate.null_fraction.max(input.null_fraction);
-        known += 1;
-        estimate.average_bytes = if known == 1 { input.average_bytes } else { 8.0 };
+        average_bytes: if let [only] = &of[..] { only.average_bytes } else { 8.0 },
+        domain: Domain::computed(of, Computation::Combined, node.rows.max(1.0)),
     }
-    estimate.domain = estimate.domain.clamp(1.0, node.rows.max(1.0));
-    estimate
 }
 
 const DAY_SECONDS: f64 = 86_400.0;

@@ -25,7 +25,7 @@ pub(crate) fn key_domain(pairs: &[(&ColumnEstimate, &ColumnEstimate)]) -> f64 {
 
 /// Domain of one pair of key columns.
 pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 {
-    wider(left.domain, left.domain_known, right.domain, right.domain_known)
+    wider(left.domain(), left.domain_is_known(), right.domain(), right.domain_is_known())
 }
 
 /// The larger of two known domains; of two mere upper bounds the smaller, since a key and the columns that refer to
@@ -47,7 +47,7 @@ struct CompositeKey {
 
 impl CompositeKey {
     fn new<'c>(columns: impl Iterator<Item = &'c ColumnEstimate> + Clone) -> Self {
-        let combinations = columns.clone().map(|column| column.domain).product::<f64>();
+        let combinations = columns.clone().map(ColumnEstimate::domain).product::<f64>();
         let rows_max = columns.map(|column| column.base_rows).fold(1.0, f64::max);
         Self { domain: combinations.min(rows_max), is_known: combinations <= rows_max }
     }
@@ -58,7 +58,7 @@ fn keys_among<'c>(columns: impl Iterator<Item = &'c ColumnEstimate>, rows: f64) 
     let mut base_rows = 1.0_f64;
     let mut product = 1.0;
     for column in columns {
-        product *= column.domain;
+        product *= column.domain();
         base_rows = base_rows.max(column.base_rows);
     }
     distinct_in(product.min(base_rows).max(1.0), rows)

@@ -20,6 +20,7 @@ use std::rc::Rc;
 use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, Node, NodeId, Plan, Scan, TableSample};
 
 pub use column::ColumnEstimate;
+pub(crate) use column::Domain;
 pub(crate) use join::{Matches, key_domain, pair_domain, unmatched_share};
 pub(crate) use sampled::SampledKeys;
 pub(crate) use selectivity::selectivity;

@@ -9,7 +9,7 @@ use godwit_types::Value;
 
 use super::join::{Matches, join, unmatched_share};
 use super::selectivity::{combinations, filter};
-use super::{ColumnEstimate, Estimates, NodeEstimate, config, sampled};
+use super::{ColumnEstimate, Domain, Estimates, NodeEstimate, config, sampled};
 
 impl Estimates {
     /// The estimate of a node whose inputs have theirs.
@@ -64,15 +64,9 @@ impl Estimates {
     }
 
     fn scan(&self, plan: &Plan, scan: &Scan) -> NodeEstimate {
-        let statistics = scan.relation.statistics();
-        let rows = statistics.rows as f64;
+        let rows = scan.relation.statistics().rows as f64;
         let columns = scan.columns.iter().map(|&(column, position)| {
-            let known = statistics.columns.get(position);
-            let ty = &plan.column(column).ty;
-            let mut estimate = match known {
-                Some(known) => ColumnEstimate::of_table(known, ty, rows),
-                None => ColumnEstimate::unknown(ty, rows),
-            };
+            let mut estimate = ColumnEstimate::of_table(&scan.relation, position, &plan.column(column).ty);
             if !self.used.contains(column) {
                 estimate.average_bytes = 0.0;
             }
@@ -143,8 +137,11 @@ fn group(plan: &Plan, aggregate: &Aggregate, input: &NodeEstimate) -> NodeEstima
     };
     // The groups are a new base: their keys together are unique.
     let ids = aggregate.keys.iter().map(|&(column, _)| column);
-    let of_group =
-        |key: Rc<ColumnEstimate>| ColumnEstimate { base_rows: rows, domain: key.domain.min(rows), ..(*key).clone() };
+    let of_group = |key: Rc<ColumnEstimate>| {
+        let mut estimate = ColumnEstimate { base_rows: rows, ..(*key).clone() };
+        estimate.set_domain(key.domain().min(rows));
+        estimate
+    };
     let keys = ids.zip(keys).map(|(column, key)| (column, Rc::new(of_group(key))));
     let made = aggregate.grouping_id.into_iter().chain(aggregate.aggregates.iter().map(|&(column, _)| column));
     let made = made.map(|column| (column, unknown_column(plan, column, rows)));
@@ -169,8 +166,7 @@ fn limited(limit: &Limit, input: &NodeEstimate) -> NodeEstimate {
 /// Columns of which the values of two inputs may come.
 fn widest(a: &ColumnEstimate, b: &ColumnEstimate) -> ColumnEstimate {
     ColumnEstimate {
-        domain: a.domain.max(b.domain),
-        domain_known: false,
+        domain: Domain::AtMost(a.domain().max(b.domain())),
         base_rows: a.base_rows + b.base_rows,
         null_fraction: a.null_fraction.max(b.null_fraction),
         bounds: a.bounds.zip(b.bounds).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))),

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan};
+use godwit_plan::{ColumnId, Expr, Node, NodeId, Plan, SampleCount, Scan, TableSample};
 
 use super::Estimates;
 use super::config::{MEASURED_PAIRS_MIN, UNSEEN_ROWS};
@@ -32,6 +32,14 @@ pub(crate) struct SampledKeys {
     keys: Vec<i64>,
     /// True if they are all keys of the relation.
     pub(crate) is_whole: bool,
+}
+
+impl Estimates {
+    /// True if an expression over a node's rows is a column of a table whose sample has all its rows.
+    pub(crate) fn is_sampled_as_a_whole(&self, plan: &Plan, node: NodeId, key: &Expr) -> bool {
+        let scanned = key.as_column().and_then(|column| scanned_column(plan, node, column));
+        scanned.and_then(|(scan, _)| self.sample_of(scan)).is_some_and(TableSample::is_whole)
+    }
 }
 
 impl SampledKeys {

@@ -12,7 +12,7 @@ use super::column::{distinct_in, of_expr, scale};
 use super::config::{
     COLUMN_RANGE, LIKE_MIN, LIKE_PIECE, LIKE_PREFIX, RANGE, SELECTIVITY_MIN, STRING_EQUALITY, UNKNOWN,
 };
-use super::{ColumnEstimate, NodeEstimate};
+use super::{ColumnEstimate, Domain, NodeEstimate};
 
 /// Applies conjuncts: fewer rows, narrower columns.
 pub(super) fn filter(input: &NodeEstimate, conjuncts: &[Expr], range_default: f64) -> NodeEstimate {
@@ -98,7 +98,7 @@ impl Filter {
             }
             is_exclusive |= column.bounds.zip(other.bounds).is_some_and(|(a, b)| a.1 < b.0 || b.1 < a.0);
             let column = Rc::make_mut(column);
-            column.domain = before.domain.min(column.domain + other.domain);
+            column.set_domain(before.domain().min(column.domain() + other.domain()));
             column.bounds = column.bounds.zip(other.bounds).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
         }
         is_exclusive
@@ -134,11 +134,11 @@ impl Filter {
     fn compare_exprs(&mut self, comparison: Comparison, left: &Expr, right: &Expr) -> f64 {
         let is_subquery = |expr: &Expr| matches!(expr.kind, ExprKind::Subquery(_));
         match comparison {
-            Comparison::Equal | Comparison::NotDistinct if is_subquery(right) => 1.0 / self.of(left).domain,
-            Comparison::Equal | Comparison::NotDistinct if is_subquery(left) => 1.0 / self.of(right).domain,
-            Comparison::Equal | Comparison::NotDistinct => 1.0 / self.of(left).domain.max(self.of(right).domain),
+            Comparison::Equal | Comparison::NotDistinct if is_subquery(right) => 1.0 / self.of(left).domain(),
+            Comparison::Equal | Comparison::NotDistinct if is_subquery(left) => 1.0 / self.of(right).domain(),
+            Comparison::Equal | Comparison::NotDistinct => 1.0 / self.of(left).domain().max(self.of(right).domain()),
             Comparison::NotEqual | Comparison::Distinct => {
-                1.0 - 1.0 / self.of(left).domain.max(self.of(right).domain).max(2.0)
+                1.0 - 1.0 / self.of(left).domain().max(self.of(right).domain()).max(2.0)
             }
             Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual => {
                 let are_columns = left.as_column().is_some() && right.as_column().is_some();
@@ -176,7 +176,7 @@ impl Filter {
                 let kept = if is_below { (min, at.min(max)) } else { (at.max(min), max) };
                 let share = interval_share(kept, (min, max), &estimate);
                 if let Some(column) = self.column_mut(expr) {
-                    column.domain = (column.domain * share).max(1.0);
+                    column.set_domain((column.domain() * share).max(1.0));
                     column.bounds = (kept.0 <= kept.1).then_some(kept);
                 }
                 share * not_null
@@ -193,8 +193,7 @@ impl Filter {
             return SELECTIVITY_MIN;
         }
         if let Some(column) = self.column_mut(expr) {
-            column.domain = 1.0;
-            column.domain_known = true;
+            column.domain = Domain::Known(1.0);
             column.bounds = at.map(|at| (at, at));
         }
         equality_share(expr, estimate)
@@ -204,15 +203,15 @@ impl Filter {
         let estimate = self.of(expr);
         let share = (values * equality_share(expr, &estimate)).min(1.0);
         if let Some(column) = self.column_mut(expr) {
-            column.domain = column.domain.min(values);
+            column.set_domain(column.domain().min(values));
         }
         share * (1.0 - estimate.null_fraction)
     }
 }
 
 fn equality_share(expr: &Expr, estimate: &ColumnEstimate) -> f64 {
-    let share = 1.0 / estimate.domain;
-    if expr.ty == SqlType::Varchar && !estimate.domain_known { share.max(STRING_EQUALITY) } else { share }
+    let share = 1.0 / estimate.domain();
+    if expr.ty == SqlType::Varchar && !estimate.domain_is_known() { share.max(STRING_EQUALITY) } else { share }
 }
 
 /// The share of values of a column between `bounds` that is in `kept`.
@@ -224,7 +223,7 @@ fn interval_share(kept: (f64, f64), bounds: (f64, f64), estimate: &ColumnEstimat
     if width <= 0.0 {
         return 1.0;
     }
-    ((kept.1 - kept.0) / width).clamp((1.0 / estimate.domain).min(0.5), 1.0)
+    ((kept.1 - kept.0) / width).clamp((1.0 / estimate.domain()).min(0.5), 1.0)
 }
 
 /// The share of texts that match a pattern: the more literal pieces it has, the fewer.

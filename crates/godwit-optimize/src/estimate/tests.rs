@@ -170,7 +170,7 @@ fn set_operations_and_uses_bring_their_estimates_along() {
     let estimates = Estimates::new(&query.plan);
     assert_near(estimates.rows(&query.plan, node), 8_000.0);
     let estimate = estimates.of(&query.plan, node);
-    assert_eq!(estimate.column(columns[0].0).map(|column| column.domain), Some(50.0));
+    assert_eq!(estimate.column(columns[0].0).map(|column| column.domain()), Some(50.0));
 }
 
 #[test]

@@ -169,6 +169,12 @@ fn key_class(plan: &Plan, relations: &[Relation], class: Vec<Term>, estimates: &
 /// The member of the smallest relation that is known as a whole; `None` if there is none.
 fn hub_of(plan: &Plan, members: &[Member], relations: &[Relation], estimates: &Estimates) -> Option<Hub> {
     let rows = |at: usize| relations[members[at].relation].estimate.rows;
+    let may_be_whole =
+        |member: &Member| estimates.is_sampled_as_a_whole(plan, relations[member.relation].node, &member.expr);
+    // Samples of the others are of no use alone, and reading them takes time.
+    if !members.iter().any(may_be_whole) {
+        return None;
+    }
     let keys = |member: &Member| SampledKeys::of(estimates, plan, relations[member.relation].node, &member.expr);
     let mut keys: Vec<Option<SampledKeys>> = members.iter().map(keys).collect();
     let is_whole = |at: &usize| keys[*at].as_ref().is_some_and(|keys| keys.is_whole);

@@ -54,7 +54,7 @@ pub(super) struct KeyClass {
 impl KeyClass {
     pub(super) fn new(members: Vec<Member>, hub: Option<Hub>) -> Self {
         let relations = members.iter().fold(0, |set, member| set | one(member.relation));
-        let domain = |&at: &usize| members[at].estimate.domain;
+        let domain = |&at: &usize| members[at].estimate.domain();
         let mut by_domain: Vec<usize> = (0..members.len()).collect();
         by_domain.sort_by(|a, b| domain(a).total_cmp(&domain(b)));
         Self { members, relations, by_domain, hub }

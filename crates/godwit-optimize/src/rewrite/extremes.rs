@@ -95,15 +95,9 @@ fn extreme_call(context: &Context<'_>, name: &str, value: &Expr) -> Option<Aggre
     let argument = ArgumentType { ty: &value.ty, value: None, nullable: value.nullable, lambda_parameters: None };
     let found = context.functions.aggregate(name, &[argument], &[]).ok()?;
     (found.argument_types == [value.ty.clone()] && found.ty == value.ty).then(|| AggregateCall {
-        function: found.function,
-        args: vec![value.clone()],
-        distinct: false,
-        filter: None,
-        order_by: Vec::new(),
-        ignore_nulls: false,
-        ty: found.ty,
         nullable: true,
         span: value.span,
+        ..AggregateCall::of(found, vec![value.clone()])
     })
 }
 

@@ -97,20 +97,8 @@ impl Unnester<'_> {
     pub(super) fn aggregate_call(&mut self, name: &str, args: Vec<Expr>) -> Result<(ColumnId, AggregateCall)> {
         let types: Vec<ArgumentType<'_>> = args.iter().map(argument).collect();
         let found = self.functions.aggregate(name, &types, &[]).map_err(|_| missing(name))?;
-        let args = args.iter().zip(&found.argument_types).map(|(arg, ty)| arg.clone().cast_to(ty)).collect();
         let column = self.plan.add_column(name, found.ty.clone(), found.nullable);
-        let call = AggregateCall {
-            function: found.function,
-            args,
-            distinct: false,
-            filter: None,
-            order_by: Vec::new(),
-            ignore_nulls: false,
-            ty: found.ty,
-            nullable: found.nullable,
-            span: Span::NONE,
-        };
-        Ok((column, call))
+        Ok((column, AggregateCall::of(found, args)))
     }
 
     /// A call that fails with a message when it is evaluated, in place of a value.

@@ -1,6 +1,5 @@
 //! Calls of these functions as plans have them: the shortest way to an expression in a test.
 
-use godwit_common::Span;
 use godwit_plan::{AggregateCall, ArgumentType, Expr, ExprKind, FunctionRegistry, SortKey, WindowCall, WindowTarget};
 
 use super::TestFunctions;
@@ -22,17 +21,7 @@ impl TestFunctions {
     /// If there is no such function.
     pub fn aggregate_call(self, name: &str, args: Vec<Expr>) -> AggregateCall {
         let found = self.aggregate(name, &types(&args), &[]).unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        AggregateCall {
-            function: found.function,
-            args: args.into_iter().zip(&found.argument_types).map(|(arg, ty)| arg.cast_to(ty)).collect(),
-            distinct: false,
-            filter: None,
-            order_by: Vec::new(),
-            ignore_nulls: false,
-            ty: found.ty,
-            nullable: found.nullable,
-            span: Span::NONE,
-        }
+        AggregateCall::of(found, args)
     }
 
     /// A call of a window or aggregate function over a window, with the frame that SQL has by default.

@@ -6,20 +6,15 @@ use godwit_vector::match_physical;
 use super::states::Ordered;
 use super::update::sum_overflow;
 use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load, store};
-use crate::RowPtr;
+use crate::Rows;
 
 impl StateLayout {
-    /// Adds the states of `sources[i]` to those of `targets[i]`; the areas start at the bases' offsets.
-    pub fn combine(
-        &self,
-        target_base: usize,
-        targets: &[RowPtr],
-        source_base: usize,
-        sources: &[RowPtr],
-    ) -> Result<()> {
+    /// Adds the states of each row of `sources` to those of the row of `targets` in the same place.
+    pub fn combine(&self, targets: Rows<'_>, sources: Rows<'_>) -> Result<()> {
         assert_eq!(targets.len(), sources.len());
+        let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
         for &(kind, offset) in &self.states {
-            let pairs = Pairs { targets, to: target_base + offset, sources, from: source_base + offset };
+            let pairs = Pairs { targets, to: to + offset, sources, from: from + offset };
             match kind {
                 StateKind::Count => pairs.merge::<u64>(|a, b| a + b),
                 StateKind::SumI64 => pairs.merge::<i64>(i64::wrapping_add),
@@ -56,27 +51,28 @@ impl StateLayout {
 }
 
 impl StateLayout {
-    /// Overwrites the states of `targets[i]` with those of `sources[i]`, in order; the areas start at offset 0.
-    pub fn copy(&self, targets: &[RowPtr], sources: &[RowPtr]) {
+    /// Overwrites the states of each row of `targets` with those of the row of `sources` in the same place, in order.
+    pub fn copy(&self, targets: Rows<'_>, sources: Rows<'_>) {
         assert_eq!(targets.len(), sources.len());
-        for (target, source) in targets.iter().zip(sources) {
-            // SAFETY: both areas have the size of the layout; they may be one and the same.
-            unsafe { std::ptr::copy(source.as_ptr(), target.as_ptr(), self.bytes) };
+        let (to, from) = (self.base(targets.layout()), self.base(sources.layout()));
+        for (target, source) in targets.pointers().iter().zip(sources.pointers()) {
+            // SAFETY: both rows are pinned and have states; they may be one and the same.
+            unsafe { std::ptr::copy(source.as_ptr().add(from), target.as_ptr().add(to), self.bytes) };
         }
     }
 }
 
 struct Pairs<'a> {
-    targets: &'a [RowPtr],
+    targets: Rows<'a>,
     to: usize,
-    sources: &'a [RowPtr],
+    sources: Rows<'a>,
     from: usize,
 }
 
 impl Pairs<'_> {
     #[inline(always)]
     fn merge<T: Copy>(&self, mut f: impl FnMut(T, T) -> T) {
-        for (target, source) in self.targets.iter().zip(self.sources) {
+        for (target, source) in self.targets.pointers().iter().zip(self.sources.pointers()) {
             let (target, source) = (target.as_ptr().wrapping_add(self.to), source.as_ptr().wrapping_add(self.from));
             // SAFETY: callers pass the type of the state; both rows are pinned and their states initialized.
             unsafe { store(target, f(load::<T>(target), load::<T>(source))) };

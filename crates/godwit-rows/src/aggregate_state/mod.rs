@@ -9,8 +9,8 @@
 //! an argument serves COUNT, AVG and the NULL of an empty SUM) exist once; which ones there are is the operator's
 //! decision. Nothing in a state points anywhere: pages with states spill without care.
 //!
-//! Safety: the functions take [`RowPtr`]s of pinned rows (see its contract) and the offset `base` of the extra area in
-//! them. Rows may repeat in `rows`: each occurrence is one update.
+//! Rows may repeat in `rows`: each occurrence is one update. Nobody else uses rows whose states are written (see the
+//! crate's documentation).
 
 mod combine;
 mod moments;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use godwit_vector::PhysicalType;
 
-use crate::RowPtr;
+use crate::{RowLayout, RowList, Rows};
 
 pub use moments::{Comoments, Moments, PowerSums};
 pub use states::StateArea;
@@ -82,6 +82,8 @@ impl StateKind {
 pub struct StateLayout {
     states: Vec<(StateKind, usize)>,
     bytes: usize,
+    /// Of rows that are states only.
+    area: Arc<RowLayout>,
 }
 
 impl StateLayout {
@@ -97,7 +99,12 @@ impl StateLayout {
                 (kind, bytes - kind.bytes())
             })
             .collect();
-        Arc::new(Self { states, bytes })
+        Arc::new(Self { states, bytes, area: RowLayout::of_extra(bytes) })
+    }
+
+    /// An empty list for states outside of row pages ([`StateArea`]).
+    pub fn new_list(&self) -> RowList {
+        RowList::new(&self.area)
     }
 
     /// Size of the area, a multiple of 8.
@@ -120,15 +127,22 @@ impl StateLayout {
         self.states[index].0
     }
 
-    fn offset(&self, index: usize) -> usize {
-        self.states[index].1
+    /// Where a state lies in the rows of a layout that has room for all states.
+    fn at(&self, index: usize, layout: &RowLayout) -> usize {
+        self.base(layout) + self.states[index].1
+    }
+
+    /// Where the states begin in the rows of a layout that has room for them.
+    fn base(&self, layout: &RowLayout) -> usize {
+        assert!(self.bytes <= layout.extra_bytes(), "rows have room for all states");
+        layout.extra_offset()
     }
 }
 
 /// Calls `f` with the address `offset` bytes into each row.
 #[inline(always)]
-fn for_each_state(rows: &[RowPtr], offset: usize, mut f: impl FnMut(usize, *mut u8)) {
-    for (i, row) in rows.iter().enumerate() {
+fn for_each_state(rows: Rows<'_>, offset: usize, mut f: impl FnMut(usize, *mut u8)) {
+    for (i, row) in rows.pointers().iter().enumerate() {
         f(i, row.as_ptr().wrapping_add(offset));
     }
 }

@@ -3,78 +3,78 @@
 use godwit_vector::{Flat, PhysicalType, match_physical};
 
 use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, load};
-use crate::RowPtr;
+use crate::Rows;
 
 impl StateLayout {
     /// The counts or ordinals of state `index`.
-    pub fn counts(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<u64> {
+    pub fn counts(&self, index: usize, rows: Rows<'_>) -> Vec<u64> {
         assert!(matches!(self.kind(index), StateKind::Count | StateKind::Ordinal));
-        self.read(index, base, rows)
+        self.read(index, rows)
     }
 
     /// The sums of state `index`, if they have 64 bits.
-    pub fn sums_i64(&self, index: usize, base: usize, rows: &[RowPtr]) -> Option<Vec<i64>> {
-        (self.kind(index) == StateKind::SumI64).then(|| self.read(index, base, rows))
+    pub fn sums_i64(&self, index: usize, rows: Rows<'_>) -> Option<Vec<i64>> {
+        (self.kind(index) == StateKind::SumI64).then(|| self.read(index, rows))
     }
 
     /// The sums of state `index`, widened if they have 64 bits.
-    pub fn sums_i128(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<i128> {
+    pub fn sums_i128(&self, index: usize, rows: Rows<'_>) -> Vec<i128> {
         match self.kind(index) {
-            StateKind::SumI128 => self.read(index, base, rows),
-            StateKind::SumI64 => self.read::<i64>(index, base, rows).into_iter().map(i128::from).collect(),
+            StateKind::SumI128 => self.read(index, rows),
+            StateKind::SumI64 => self.read::<i64>(index, rows).into_iter().map(i128::from).collect(),
             other => panic!("{other:?} is not an integer sum"),
         }
     }
 
     /// The sums or products of state `index`, floats.
-    pub fn sums_f64(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<f64> {
+    pub fn sums_f64(&self, index: usize, rows: Rows<'_>) -> Vec<f64> {
         assert!(matches!(self.kind(index), StateKind::SumF64 | StateKind::Product));
-        self.read(index, base, rows)
+        self.read(index, rows)
     }
 
     /// The moments of state `index`.
-    pub fn moments(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<Moments> {
+    pub fn moments(&self, index: usize, rows: Rows<'_>) -> Vec<Moments> {
         assert_eq!(self.kind(index), StateKind::Moments);
-        self.read(index, base, rows)
+        self.read(index, rows)
     }
 
     /// The power sums of state `index`.
-    pub fn power_sums(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<PowerSums> {
+    pub fn power_sums(&self, index: usize, rows: Rows<'_>) -> Vec<PowerSums> {
         assert_eq!(self.kind(index), StateKind::PowerSums);
-        self.read(index, base, rows)
+        self.read(index, rows)
     }
 
     /// The moments of pairs of state `index`.
-    pub fn comoments(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<Comoments> {
+    pub fn comoments(&self, index: usize, rows: Rows<'_>) -> Vec<Comoments> {
         assert_eq!(self.kind(index), StateKind::Comoments);
-        self.read(index, base, rows)
+        self.read(index, rows)
     }
 
     /// The bits of state `index`.
-    pub fn bits(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<i64> {
+    pub fn bits(&self, index: usize, rows: Rows<'_>) -> Vec<i64> {
         assert!(matches!(self.kind(index), StateKind::BitAnd | StateKind::BitOr | StateKind::BitXor));
-        self.read(index, base, rows)
+        self.read(index, rows)
     }
 
     /// The values of a minimum or maximum; those of groups without values are arbitrary.
-    pub fn extremes(&self, index: usize, base: usize, rows: &[RowPtr]) -> Flat {
+    pub fn extremes(&self, index: usize, rows: Rows<'_>) -> Flat {
         let (StateKind::Min(physical) | StateKind::Max(physical)) = self.kind(index) else {
             panic!("{:?} is not an extreme", self.kind(index))
         };
-        read_values(physical, base + self.offset(index), rows)
+        read_values(physical, self.at(index, rows.layout()), rows)
     }
 
-    fn read<T: Copy>(&self, index: usize, base: usize, rows: &[RowPtr]) -> Vec<T> {
-        read_all(base + self.offset(index), rows)
+    fn read<T: Copy>(&self, index: usize, rows: Rows<'_>) -> Vec<T> {
+        read_all(self.at(index, rows.layout()), rows)
     }
 }
 
-fn read_all<T: Copy>(at: usize, rows: &[RowPtr]) -> Vec<T> {
+fn read_all<T: Copy>(at: usize, rows: Rows<'_>) -> Vec<T> {
     // SAFETY: callers pass the type of the state; the rows are pinned and their states initialized.
-    rows.iter().map(|row| unsafe { load(row.as_ptr().wrapping_add(at)) }).collect()
+    rows.pointers().iter().map(|row| unsafe { load(row.as_ptr().wrapping_add(at)) }).collect()
 }
 
-fn read_values(physical: PhysicalType, at: usize, rows: &[RowPtr]) -> Flat {
+fn read_values(physical: PhysicalType, at: usize, rows: Rows<'_>) -> Flat {
     if physical == PhysicalType::Bool {
         return Flat::Bool(read_all::<u8>(at, rows).into());
     }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use godwit_vector::match_physical;
+use godwit_vector::{Heap, match_physical};
 
 use super::{StateKind, StateLayout, for_each_state, store};
-use crate::RowPtr;
+use crate::row_ptr::RowPtr;
+use crate::{RowList, Rows};
 
 /// Fixed-width values with an order, smallest and largest included. NaN is the largest float and equals itself.
 pub(super) trait Ordered: Copy {
@@ -39,8 +40,9 @@ macro_rules! ordered_floats {
 ordered_floats!(f32, f64);
 
 impl StateLayout {
-    /// Makes the states of `rows`, whose area is zero, those of empty groups. `base` is the offset of the area.
-    pub fn initialize(&self, base: usize, rows: &[RowPtr]) {
+    /// Makes the states of `rows`, which are zero, those of empty groups.
+    pub fn initialize(&self, rows: Rows<'_>) {
+        let base = self.base(rows.layout());
         for &(kind, offset) in &self.states {
             let at = base + offset;
             match kind {
@@ -55,22 +57,47 @@ impl StateLayout {
     }
 }
 
-fn fill<T: Copy>(rows: &[RowPtr], offset: usize, value: T) {
-    // SAFETY: the state of this kind has room for a `T`; the caller owns the pinned rows.
+fn fill<T: Copy>(rows: Rows<'_>, offset: usize, value: T) {
+    // SAFETY: the state of this kind has room for a `T`; the rows are pinned.
     for_each_state(rows, offset, |_, at| unsafe { store(at, value) });
 }
 
 /// States of groups outside of row pages, one after the other: those of a direct array. The owner accounts for it.
 pub struct StateArea {
-    layout: Arc<StateLayout>,
-    words: Vec<u64>,
+    states: Arc<StateLayout>,
+    memory: Arc<AreaMemory>,
     groups: usize,
+}
+
+/// Words that never move. Lists of groups share it: when an area grows, they keep the memory that they know.
+struct AreaMemory {
+    words: *mut u64,
+    len: usize,
+}
+
+// SAFETY: the words are accessed by rows only, whose readers and writers answer for races.
+unsafe impl Send for AreaMemory {}
+// SAFETY: as above.
+unsafe impl Sync for AreaMemory {}
+
+impl AreaMemory {
+    fn zeroed(len: usize) -> Self {
+        Self { words: Box::into_raw(vec![0u64; len].into_boxed_slice()).cast::<u64>(), len }
+    }
+}
+
+impl Drop for AreaMemory {
+    fn drop(&mut self) {
+        let words = std::ptr::slice_from_raw_parts_mut(self.words, self.len);
+        // SAFETY: it came from a box of so many words, and nobody knows it any more.
+        drop(unsafe { Box::from_raw(words) });
+    }
 }
 
 impl StateArea {
     /// An area without groups.
-    pub fn new(layout: &Arc<StateLayout>) -> Self {
-        Self { layout: layout.clone(), words: Vec::new(), groups: 0 }
+    pub fn new(states: &Arc<StateLayout>) -> Self {
+        Self { states: states.clone(), memory: Arc::new(AreaMemory::zeroed(0)), groups: 0 }
     }
 
     /// Number of groups.
@@ -78,33 +105,42 @@ impl StateArea {
         self.groups
     }
 
-    /// Adds empty groups until there are `groups`.
+    /// Adds empty groups until there are `groups`. Lists of groups are out of date afterwards.
     pub fn grow(&mut self, groups: usize) {
-        let first = self.groups as u32;
-        if groups > self.groups {
-            self.words.resize(groups * (self.layout.bytes() / 8), 0);
-            self.groups = groups;
-            let mut rows = Vec::new();
-            self.pointers((first..groups as u32).collect::<Vec<_>>().as_slice(), &mut rows);
-            self.layout.initialize(0, &rows);
+        let (old, words_per_group) = (self.groups, self.states.bytes() / 8);
+        if groups <= old {
+            return;
         }
+        if groups * words_per_group > self.memory.len {
+            let larger = AreaMemory::zeroed((groups * words_per_group).max(self.memory.len * 2));
+            // SAFETY: both have so many words, and they are apart.
+            unsafe { std::ptr::copy_nonoverlapping(self.memory.words, larger.words, old * words_per_group) };
+            self.memory = Arc::new(larger);
+        }
+        self.groups = groups;
+        let mut new = self.states.new_list();
+        self.list(&(old as u32..groups as u32).collect::<Vec<_>>(), &mut new);
+        self.states.initialize(new.all());
     }
 
     /// Forgets all groups.
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.memory = Arc::new(AreaMemory::zeroed(0));
         self.groups = 0;
     }
 
-    /// The states of `groups` as rows whose area starts at offset 0; replaces the content of `rows`. Valid until the
-    /// area grows, is cleared or dropped.
-    pub fn pointers(&mut self, groups: &[u32], rows: &mut Vec<RowPtr>) {
-        let stride_words = self.layout.bytes() / 8;
-        let start = self.words.as_mut_ptr();
-        rows.clear();
+    /// Replaces the content of a list by these groups.
+    pub fn list(&self, groups: &[u32], list: &mut RowList) {
+        assert!(list.all().layout().reads(&self.states.area), "rows of another layout");
+        let words_per_group = self.states.bytes() / 8;
+        list.clear();
+        // SAFETY: each group has its states in the memory, which the pins keep.
+        let (rows, pins) = unsafe { list.parts_mut() };
+        let memory: Heap = self.memory.clone();
+        pins.add_common(&memory);
         rows.extend(groups.iter().map(|&group| {
             assert!((group as usize) < self.groups);
-            RowPtr::new(start.wrapping_add(group as usize * stride_words).cast::<u8>())
+            RowPtr::new(self.memory.words.wrapping_add(group as usize * words_per_group).cast::<u8>())
         }));
     }
 }

@@ -7,13 +7,13 @@ use godwit_vector::{Bitmap, Flat, Vector, match_flat, match_physical};
 
 use super::states::Ordered;
 use super::{Comoments, Moments, PowerSums, StateKind, StateLayout, for_each_state, load, store};
-use crate::RowPtr;
+use crate::Rows;
 
 impl StateLayout {
-    /// Adds row `i` of the arguments to state `index` of `rows[i]`. Rows with a NULL are left out; a count without an
+    /// Adds row `i` of the arguments to state `index` of row `i`. Rows with a NULL are left out; a count without an
     /// argument counts every row.
-    pub fn update(&self, index: usize, base: usize, rows: &[RowPtr], arguments: &[Vector]) -> Result<()> {
-        let (kind, at) = (self.kind(index), base + self.offset(index));
+    pub fn update(&self, index: usize, rows: Rows<'_>, arguments: &[Vector]) -> Result<()> {
+        let (kind, at) = (self.kind(index), self.at(index, rows.layout()));
         assert!(arguments.iter().all(|argument| argument.len() == rows.len()));
         let argument = match arguments {
             [] => {
@@ -55,10 +55,10 @@ impl StateLayout {
         Ok(())
     }
 
-    /// Adds `amounts[i]` to the count or integer sum `index` of `rows[i]`: what was accumulated elsewhere.
-    pub fn add(&self, index: usize, base: usize, rows: &[RowPtr], amounts: &[i64]) {
+    /// Adds `amounts[i]` to the count or integer sum `index` of row `i`: what was accumulated elsewhere.
+    pub fn add(&self, index: usize, rows: Rows<'_>, amounts: &[i64]) {
         assert_eq!(rows.len(), amounts.len());
-        let at = base + self.offset(index);
+        let at = self.at(index, rows.layout());
         match self.kind(index) {
             StateKind::Count | StateKind::SumI64 => {
                 modify::<i64>(rows, at, None, |i, old| old.wrapping_add(amounts[i]));
@@ -68,11 +68,11 @@ impl StateLayout {
         }
     }
 
-    /// Sets the ordinal of `rows[i]` to `first + i`.
-    pub fn number(&self, index: usize, base: usize, rows: &[RowPtr], first: u64) {
+    /// Sets the ordinal of row `i` to `first + i`.
+    pub fn number(&self, index: usize, rows: Rows<'_>, first: u64) {
         assert_eq!(self.kind(index), StateKind::Ordinal);
         // SAFETY: an ordinal is a u64; the caller owns the pinned rows.
-        for_each_state(rows, base + self.offset(index), |i, at| unsafe { store(at, first + i as u64) });
+        for_each_state(rows, self.at(index, rows.layout()), |i, at| unsafe { store(at, first + i as u64) });
     }
 }
 
@@ -103,7 +103,7 @@ fn typed<T: Typed>(flat: &Flat) -> &[T] {
 
 /// Calls `f` with the number of each valid row and the address of its state.
 #[inline(always)]
-fn for_each_valid(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, *mut u8)) {
+fn for_each_valid(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, *mut u8)) {
     match validity {
         None => for_each_state(rows, at, f),
         Some(validity) => for_each_state(rows, at, |i, state| {
@@ -116,19 +116,19 @@ fn for_each_valid(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>, mut f: 
 
 /// Replaces the `T` of each valid row's state by `f(row number, old)`.
 #[inline(always)]
-fn modify<T: Copy>(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, T) -> T) {
+fn modify<T: Copy>(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, T) -> T) {
     // SAFETY: callers pass the type of the state; states of the caller's rows are initialized.
     for_each_valid(rows, at, validity, |i, state| unsafe { store(state, f(i, load::<T>(state))) });
 }
 
-fn count(rows: &[RowPtr], at: usize, validity: Option<&Bitmap>) {
+fn count(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>) {
     match validity {
         None => modify::<u64>(rows, at, None, |_, old| old + 1),
         Some(validity) => modify::<u64>(rows, at, None, |i, old| old + validity.get(i) as u64),
     }
 }
 
-fn sum_i64(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+fn sum_i64(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
     macro_rules! sum {
         ($values:expr) => {{
             let values = &$values[..rows.len()];
@@ -138,7 +138,7 @@ fn sum_i64(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
     match_flat!(flat, values => sum!(values), _s => unreachable!("strings have no sum"), _a => unreachable!("nor lists"))
 }
 
-fn sum_i128(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) -> Result<()> {
+fn sum_i128(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) -> Result<()> {
     if let Flat::I128(values) = flat {
         let mut overflow = false;
         modify::<i128>(rows, at, validity, |i, old| {
@@ -162,7 +162,7 @@ pub(super) fn sum_overflow() -> Error {
     Error::user("a sum has more than 38 digits").with_hint("cast the argument to DOUBLE")
 }
 
-fn sum_f64(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
+fn sum_f64(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
     match flat {
         Flat::F64(values) => modify::<f64>(rows, at, validity, |i, old| old + values[i]),
         Flat::F32(values) => modify::<f64>(rows, at, validity, |i, old| old + values[i] as f64),
@@ -172,7 +172,7 @@ fn sum_f64(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>) {
 
 #[inline(always)]
 fn extreme<T: Ordered>(
-    rows: &[RowPtr],
+    rows: Rows<'_>,
     at: usize,
     values: &[T],
     validity: Option<&Bitmap>,
@@ -181,7 +181,7 @@ fn extreme<T: Ordered>(
     modify::<T>(rows, at, validity, |i, old| if is_better(values[i], old) { values[i] } else { old });
 }
 
-fn bits(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(i64, i64) -> i64) {
+fn bits(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(i64, i64) -> i64) {
     macro_rules! apply {
         ($values:expr) => {
             modify::<i64>(rows, at, validity, |i, old| f(old, $values[i] as i64))
@@ -192,7 +192,7 @@ fn bits(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: i
 
 /// Replaces the state of each valid row by `f(old, value as a float)`.
 #[inline(always)]
-fn floats<T: Copy>(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(T, f64) -> T) {
+fn floats<T: Copy>(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>, f: impl Fn(T, f64) -> T) {
     macro_rules! apply {
         ($values:expr) => {
             modify::<T>(rows, at, validity, |i, old| f(old, $values[i] as f64))
@@ -201,7 +201,7 @@ fn floats<T: Copy>(rows: &[RowPtr], at: usize, flat: &Flat, validity: Option<&Bi
     match_flat!(flat, values => apply!(values), _s => unreachable!("strings have no mean"), _a => unreachable!("nor lists"))
 }
 
-fn comoments(rows: &[RowPtr], at: usize, x: &Vector, y: &Vector) {
+fn comoments(rows: Rows<'_>, at: usize, x: &Vector, y: &Vector) {
     let (flat_x, flat_y) = (x.to_flat(), y.to_flat());
     let (xs, ys) = (flat_x.values::<f64>(), flat_y.values::<f64>());
     let validity = match (x.validity(), y.validity()) {

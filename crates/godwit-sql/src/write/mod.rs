@@ -254,7 +254,7 @@ impl Planner {
         let names = self.statement_names();
         let mut binder = self.binder(&names);
         let BoundWrite { kind, checks, returning } = bind(&mut binder, &target.bound()?)?;
-        let rows = self.optimized(binder, &names)?;
+        let rows = self.optimized(binder.plan, &names)?;
         let plan = WritePlan { table: target.name.clone(), kind, rows, checks, returning };
         Ok(Statement::Write(WriteStatement::Planned(plan)))
     }

@@ -115,6 +115,7 @@ impl Log {
         file.read_at(&mut header, 0).map_err(io)?;
         let log = Self::assemble(file, path, checkpoint);
         match read_header(&header, path)? {
+            None if bytes > HEADER_BYTES => return Err(damaged_header(path)),
             Some(continued) if continued > checkpoint => {
                 let message = format!(
                     "{} continues checkpoint {}, but the newest one in the database file is {}",
@@ -142,7 +143,7 @@ impl Log {
         let end = if content_end == at { LogEnd::Clean } else { LogEnd::Torn(content_end - at) };
         let mut room_end = bytes;
         if end != LogEnd::Clean {
-            log.check_tear(at, content_end)?;
+            log.check_tear(at, content_end, bytes)?;
             room_end = at;
         }
         if !is_read_only {
@@ -169,10 +170,11 @@ impl Log {
         Ok(end)
     }
 
-    /// Fails if the bytes from `at` on were synced once: then they are damaged, not torn.
-    fn check_tear(&self, at: u64, bytes: u64) -> Result<()> {
+    /// Fails if the bytes from `at` on were synced once: then they are damaged, not torn. A record that says so begins
+    /// before `content_end`; it may end behind it, as a payload may end with zeros.
+    fn check_tear(&self, at: u64, content_end: u64, bytes: u64) -> Result<()> {
         let marker = marker(self.checkpoint()).to_le_bytes();
-        let mut rest = vec![0; (bytes - at) as usize];
+        let mut rest = vec![0; (content_end - at) as usize];
         self.file.read_at(&mut rest, at).map_err(|error| io_error("read", &self.path, &error))?;
         let places = rest.windows(marker.len()).enumerate().filter(|(_, window)| **window == marker);
         for (offset, _) in places {
@@ -333,7 +335,8 @@ fn place(checkpoint: CheckpointNumber, at: u64, synced: u64) -> u64 {
     marker(checkpoint) ^ at.rotate_left(32) ^ synced
 }
 
-/// The checkpoint that a log continues; `None` if it has no header yet. A disk writes a header as a whole, or not at all.
+/// The checkpoint that a log continues; `None` if it has no header yet: then nothing is behind it. A disk writes a header
+/// as a whole, or not at all.
 fn read_header(header: &[u8], path: &Path) -> Result<Option<CheckpointNumber>> {
     let Some((fields, sum)) = header.split_last_chunk::<8>().filter(|_| header.len() as u64 == HEADER_BYTES) else {
         return Ok(None);
@@ -342,12 +345,16 @@ fn read_header(header: &[u8], path: &Path) -> Result<Option<CheckpointNumber>> {
         return Ok(None);
     }
     if u64::from_le_bytes(*sum) != checksum(fields, 0) {
-        return Err(Error::corrupt(format!("the header of {} is damaged", path.display()))
-            .with_hint("restore the database and its log from a backup"));
+        return Err(damaged_header(path));
     }
     let version = u32::from_le_bytes(fields[8..12].try_into().expect("four bytes"));
     if fields[..8] != MAGIC || version > FORMAT_VERSION {
         return Err(Error::user(format!("{} is not a log that this version of Godwit reads", path.display())));
     }
     Ok(Some(CheckpointNumber(u64::from_le_bytes(fields[12..20].try_into().expect("eight bytes")))))
+}
+
+fn damaged_header(path: &Path) -> Error {
+    Error::corrupt(format!("the header of {} is damaged", path.display()))
+        .with_hint("restore the database and its log from a backup")
 }

@@ -107,6 +107,46 @@ fn many_threads_share_syncs() {
     }
 }
 
+/// Each byte of each record is damaged, in logs whose payloads end with zeros: what was acknowledged is there, or the log
+/// is damaged. Only of the last record nobody knows whether it was ever on the disk.
+#[test]
+fn each_damaged_byte_is_found_or_is_one_of_the_last_record() {
+    let payloads: [Vec<u8>; 5] = [vec![7; 20], vec![0; 30], [vec![3; 9], vec![0; 200]].concat(), vec![], vec![0; 12]];
+    for commits in 1..=payloads.len() {
+        let disk = SimulatedDisk::new();
+        let log = Log::create(&disk, path(), FIRST).unwrap();
+        payloads[..commits].iter().for_each(|payload| commit(&log, payload).unwrap());
+        let end = (HEADER_BYTES + log.bytes()) as usize;
+        let last = end - FRAME_BYTES - payloads[commits - 1].len();
+        drop(log);
+        for at in 0..end {
+            let disk = disk.restart(0);
+            disk.flip_bit(path(), at, at as u8 % 8);
+            match reopen(&disk, FIRST) {
+                Ok((_, torn, found)) => {
+                    assert!(at >= last && torn != LogEnd::Clean, "byte {at} of {commits} commits: {torn:?}");
+                    assert_eq!(found, payloads[..commits - 1], "byte {at} of {commits} commits");
+                }
+                Err(error) => assert_eq!((error.kind(), at < last), (ErrorKind::Corrupt, true), "byte {at}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn records_behind_a_header_of_zeros_are_damage() {
+    let disk = SimulatedDisk::new();
+    let log = Log::create(&disk, path(), FIRST).unwrap();
+    commit(&log, b"one").unwrap();
+    drop(log);
+    let file = disk.open(path(), OpenMode::Write).unwrap();
+    file.write_at(&[0; HEADER_BYTES as usize], 0).unwrap();
+    assert_eq!(reopen(&disk, FIRST).err().unwrap().kind(), ErrorKind::Corrupt);
+    // Of a log that was being created, nothing is lost.
+    file.truncate(HEADER_BYTES).unwrap();
+    assert_eq!(reopen(&disk, FIRST).unwrap().1, LogEnd::Clean);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A filter is made when a key is looked for the first time, and kept as a cached page: when memory is short it goes, and is
-//! made anew by the next who asks. So a key costs nothing when rows are written, and little memory when it is checked.
+//! rebuilt by the next who asks. So a key costs nothing when rows are written, and little memory when it is checked.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage};

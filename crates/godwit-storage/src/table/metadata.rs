@@ -187,7 +187,7 @@ fn read_segment(
     if rows as usize > ROW_GROUP_ROWS || total != rows as u64 || !parts.iter().all(is_sound) {
         return Err(corrupt("a row group doesn't add up"));
     }
-    Ok(Segment { parts })
+    Ok(Segment::new(parts))
 }
 
 fn write_summary(summary: &ColumnSummary, out: &mut Vec<u8>) {

@@ -11,13 +11,14 @@
 //! of a table shares what didn't change with the one before. How versions are made: `load/`; their form in the file:
 //! `metadata.rs`.
 //!
-//! Source: design page 04; thesis 2.2 and 5.2.
+//! Source: thesis 2.2 and 5.2.
 
 mod dictionary;
 mod key_filter;
 mod load;
 mod metadata;
 mod types;
+mod windows;
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub use types::stored_type;
 
 use crate::block::Block;
 use crate::byte_stream::ByteStream;
+use windows::WindowBounds;
 
 /// Rows of a part are cut at multiples of this: what scans decode at once.
 pub const WINDOW_ROWS: usize = 2_048;
@@ -94,6 +96,7 @@ pub struct RowGroup {
 pub struct Segment {
     /// Cut at multiples of [`WINDOW_ROWS`].
     pub parts: Vec<StoredPart>,
+    windows: Arc<WindowBounds>,
 }
 
 /// An encoded part and where it lies.
@@ -208,6 +211,10 @@ impl MainColumn {
 }
 
 impl Segment {
+    fn new(parts: Vec<StoredPart>) -> Self {
+        Self { parts, windows: Arc::default() }
+    }
+
     /// The part that a row of the row group is in.
     pub fn part_of(&self, row: usize) -> &StoredPart {
         let index = self.parts.partition_point(|part| part.first_row as usize <= row);
@@ -241,8 +248,25 @@ impl StoredPart {
 
     /// Reads the body.
     pub fn open(&self, memory: &BufferManager) -> Result<OpenPart> {
-        let body = self.stream.read(self.offset..self.offset + self.header.body_bytes as u64, memory)?;
-        Ok(OpenPart { header: self.header.clone(), first_row: self.first_row, body: SharedBytes::new(body) })
+        self.opened(self.header.clone(), self.first_row, 0, memory)
+    }
+
+    /// Reads what there is of some rows of the row group, which begin a window of it; of others, too, where the encoding
+    /// needs them.
+    pub fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
+        let first = self.first_row as usize;
+        let wanted = rows.start - first..(rows.end - first).min(self.header.rows as usize);
+        match self.header.of_rows(&wanted) {
+            Some((header, body)) => self.opened(header, rows.start as u32, body.start as u64, memory),
+            None => self.open(memory),
+        }
+    }
+
+    /// `header` describes what begins at `skipped` bytes of the body.
+    fn opened(&self, header: PartHeader, first_row: u32, skipped: u64, memory: &BufferManager) -> Result<OpenPart> {
+        let start = self.offset + skipped;
+        let body = self.stream.read(start..start + header.body_bytes as u64, memory)?;
+        Ok(OpenPart { header, first_row, body: SharedBytes::new(body) })
     }
 }
 

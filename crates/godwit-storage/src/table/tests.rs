@@ -196,3 +196,32 @@ fn a_load_is_bounded_in_memory_and_a_dropped_table_frees_its_blocks() {
     let (blocks, free) = file.block_counts();
     assert_eq!(free + 1, blocks, "all but the first block are free");
 }
+
+#[test]
+fn windows_that_cannot_have_a_number_are_known_from_the_second_time_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(&folder);
+    let blocks = Blocks::of_pool(memory.clone());
+    let rows = many(100_000, 90_000);
+    let main = load(&Main::empty(&fields()).unwrap(), &rows, EncodingChoice::Auto, 1, &blocks);
+    let segment = &main.groups[0].segments[0];
+    let has = |rows: &[Row], wanted: ValueRange| {
+        rows.iter().filter_map(|row| row.0).any(|n| wanted.min <= n.into() && i128::from(n) <= wanted.max)
+    };
+    let all = 0..rows.len();
+    let one = ValueRange { min: 20_000, max: 20_000 };
+    assert_eq!(segment.rows_within(all.clone(), one, &memory).unwrap(), all, "nothing is read for the first time");
+    for (min, max) in
+        [(20_000, 20_000), (0, 0), (33_333, 33_333), (100, 5_000), (-5, -1), (40_000, 50_000), (-9, 99_999)]
+    {
+        let wanted = ValueRange { min, max };
+        let within = segment.rows_within(all.clone(), wanted, &memory).unwrap();
+        assert!(!has(&rows[..within.start], wanted) && !has(&rows[within.end..], wanted), "{wanted:?}: {within:?}");
+        let tight = (max - min) as usize * 3 + 2 * WINDOW_ROWS;
+        assert!(within.len() <= tight.min(rows.len()), "{wanted:?}: {within:?}");
+    }
+    // Strings have no bounds, and codes have.
+    let text = &main.groups[0].segments[1];
+    text.rows_within(all.clone(), one, &memory).unwrap();
+    assert_eq!(text.rows_within(all.clone(), one, &memory).unwrap(), all);
+}

@@ -14,7 +14,7 @@
 //! Columns of mostly distinct values gain nothing: the dictionary closes, and rows that follow are strings. Values of
 //! transactions that were rolled back stay until the delta is folded.
 //!
-//! Source: design page 04; thesis 2.2.2.
+//! Source: thesis 2.2.2.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

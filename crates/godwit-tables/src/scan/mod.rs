@@ -1,11 +1,11 @@
-//! Scans of the database's own tables.
+//! Scans of the database's own tables: what [the driver](godwit_pipeline::Scan) asks of them.
 //!
 //! ```text
-//! start:   bounds of row groups, filters of joins ──▶ morsels       filters ──▶ ranges of integers, sets of codes (packed.rs)
-//! worker:  morsel ──▶ windows of 2,048 rows                                                             (worker.rs)
-//!            stage 1: on packed values: a bit per row left; or decode its columns, filter                 (window.rs)
-//!            stage 2: the same for the rows that are left
-//!            decode the other columns for the rows that are left ──▶ chunk
+//! start:   bounds of row groups, filters of joins ──▶ morsels                                           (plan.rs)
+//!          filters ──▶ ranges of integers, sets of codes                                                (packed.rs)
+//! worker:  morsel: rows of a row group, or of the delta ──▶ windows of 2,048 rows                       (version_reader.rs)
+//!            a filter on packed values: a bit per row                                                   (reader.rs)
+//!            values of the rows that are left
 //! ```
 //!
 //! Windows begin with the rows that aren't deleted. The column behind those of the table is the row id.
@@ -16,159 +16,76 @@ mod packed;
 mod plan;
 mod reader;
 pub(crate) mod sample;
-mod window;
-mod worker;
+mod version_reader;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_exec::metrics::OperatorMetrics;
-use godwit_exec::pipeline::{ChunkEffect, Source, SourceWorker};
-use godwit_exec::scan_filter::{self, Stage, StagePlan};
-use godwit_exec::{QueryContext, ScanRequest};
-use godwit_vector::Bitmap;
+use godwit_pipeline::scan_filter::Pruning;
+use godwit_pipeline::{OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask};
+use godwit_vector::{Bitmap, RowType};
 
 use crate::version::TableVersion;
 use packed::PackedFilter;
-use plan::{Morsel, ScanPlan};
+use plan::Morsel;
 use reader::Dictionaries;
-use worker::{ScanWorker, WorkerStage};
+use version_reader::VersionReader;
 
-/// One scan of a version of a table in a query.
-pub(crate) struct TableScan {
-    version: Arc<TableVersion>,
-    request: ScanRequest,
-    stages: Vec<StagePlan>,
-    started: OnceLock<Started>,
-    next_morsel: AtomicUsize,
-    rows_out: AtomicU64,
-    rows_filtered: AtomicU64,
-    metrics: Arc<OperatorMetrics>,
-}
-
-/// What is known when the scan has started.
-struct Started {
-    plan: ScanPlan,
+/// The pieces of a scan, and what its readers share.
+pub struct VersionPlan {
+    morsels: Vec<Morsel>,
     dictionaries: Dictionaries,
     /// By stage: how it is evaluated on packed values, if it can be.
-    packed: Vec<Option<Arc<PackedFilter>>>,
+    packed: Vec<Option<PackedFilter>>,
     /// By stage: which codes of the delta's dictionary pass, if that tells which rows do.
-    delta: Vec<Option<Arc<Bitmap>>>,
+    delta: Vec<Option<Bitmap>>,
 }
 
-impl TableScan {
-    pub(crate) fn source(
-        version: Arc<TableVersion>,
-        request: ScanRequest,
-        query: &Arc<QueryContext>,
-    ) -> Result<Arc<dyn Source>> {
-        query.cancel.check()?;
-        let row_type = version.scan_type();
-        let stages = scan_filter::plan(row_type, &request.filters, &request.columns, &request.join_filters);
-        let metrics = OperatorMetrics::new(request.name.clone());
-        Ok(Arc::new(ScanSource(Arc::new(Self {
-            version,
-            request,
-            stages,
-            started: OnceLock::new(),
-            next_morsel: AtomicUsize::new(0),
-            rows_out: AtomicU64::new(0),
-            rows_filtered: AtomicU64::new(0),
-            metrics,
-        }))))
+impl Readable for TableVersion {
+    type Plan = VersionPlan;
+    type Reader = VersionReader;
+
+    fn scan_type(&self) -> &RowType {
+        self.scan_type()
     }
 
-    fn started(&self) -> &Started {
-        self.started.get().expect("a source is started before it is used")
-    }
-
-    /// Columns of the table that are read.
-    fn columns(&self) -> Vec<usize> {
-        let mut columns: Vec<usize> = self.stages.iter().flat_map(StagePlan::columns).collect();
-        columns.extend(&self.request.columns);
-        columns.sort_unstable();
-        columns.dedup();
-        columns
-    }
-
-    /// The next piece of work, unless enough rows were found.
-    fn next_morsel(&self) -> Option<&Morsel> {
-        let limit = self.request.limit.map_or(u64::MAX, |limit| limit as u64);
-        if self.rows_out.load(Ordering::Relaxed) >= limit {
-            return None;
-        }
-        self.started().plan.morsels.get(self.next_morsel.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// Notes what was done so far; called when a worker ends.
-    fn note_work(&self) {
-        if !self.stages.is_empty() {
-            self.metrics.note("rows filtered", self.rows_filtered.load(Ordering::Relaxed).to_string());
-        }
-        let packed = self.started().packed.iter().flatten().count();
-        if packed > 0 {
-            self.metrics.note("filters on packed values", format!("{packed} of {}", self.stages.len()));
-        }
-    }
-}
-
-/// The scan as a source: workers need it shared.
-struct ScanSource(Arc<TableScan>);
-
-impl Source for ScanSource {
-    fn start(&self, query: &Arc<QueryContext>) -> Result<()> {
-        let scan = &self.0;
-        let memory = query.memory.scoped(scan.metrics.memory().clone());
-        let main = scan.version.main();
-        let dictionaries = Dictionaries::load(&scan.version, &scan.columns())?;
-        let ranges = scan
-            .request
-            .join_filters
-            .iter()
-            .filter_map(|filter| Some((scan.request.columns[filter.column], filter.range()?)));
-        let plan = plan::plan(&scan.version, &scan.request.filters, &ranges.collect::<Vec<_>>(), &dictionaries);
-        query.rows_known.fetch_add(plan.rows, Ordering::Relaxed);
-        query.rows_done.fetch_add(plan.rows_pruned, Ordering::Relaxed);
-        if plan.groups_pruned > 0 {
-            scan.metrics.note("row groups pruned", format!("{} of {}", plan.groups_pruned, main.groups.len()));
-        }
+    fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<VersionPlan>> {
+        let memory = task.memory(query);
+        let row_type = self.scan_type();
+        let dictionaries = Dictionaries::load(self, &task.columns)?;
+        let of_filters = task.stages.iter().filter_map(|stage| packed::range(stage, row_type));
+        let ranges: Vec<_> = of_filters.chain(pruning.key_ranges.iter().copied()).collect();
+        let mut plan = plan::plan(self, pruning.filters, &ranges, &dictionaries);
         let rows_left = plan.rows - plan.rows_pruned;
-        let packed = scan
-            .stages
-            .iter()
-            .map(|stage| PackedFilter::of(stage, scan.version.scan_type(), &dictionaries, rows_left, &memory));
-        let packed = packed.map(|filter| Ok(filter?.map(Arc::new))).collect::<Result<_>>()?;
-        let (row_type, delta_rows) = (scan.version.scan_type(), scan.version.delta_rows());
-        let delta = scan.stages.iter().map(|stage| {
-            let codes = packed::delta_codes(stage, row_type, &dictionaries, delta_rows, &memory)?;
-            Ok(codes.map(Arc::new))
-        });
+        let mut packed = Vec::with_capacity(task.stages.len());
+        for stage in &task.stages {
+            let filter = PackedFilter::of(stage, row_type, &dictionaries, rows_left, &memory)?;
+            if let Some(PackedFilter::Range(wanted)) = &filter {
+                plan.narrow(stage.columns()[0], *wanted, &memory)?;
+            }
+            packed.push(filter);
+        }
+        let rows = self.delta_rows();
+        let delta = task.stages.iter().map(|stage| packed::delta_codes(stage, row_type, &dictionaries, rows, &memory));
         let delta = delta.collect::<Result<_>>()?;
-        let is_first = scan.started.set(Started { plan, dictionaries, packed, delta }).is_ok();
-        assert!(is_first, "a source is started once");
-        Ok(())
+        Ok(Planned {
+            morsels: plan.morsels.len(),
+            rows: plan.rows,
+            rows_pruned: plan.rows_pruned,
+            groups: self.main().groups.len(),
+            groups_pruned: plan.groups_pruned,
+            plan: VersionPlan { morsels: plan.morsels, dictionaries, packed, delta },
+        })
     }
 
-    fn effect(&self) -> ChunkEffect {
-        if self.0.stages.is_empty() { ChunkEffect::Streams } else { ChunkEffect::Reduces }
+    fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<VersionReader> {
+        Ok(VersionReader::new(scan.clone(), query))
     }
 
-    fn parallelism(&self) -> usize {
-        self.0.started().plan.morsels.len()
-    }
-
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        let Started { packed, delta, .. } = self.0.started();
-        let stages = self.0.stages.iter().zip(packed).zip(delta);
-        let stages = stages.filter_map(|((plan, packed), delta)| {
-            let stage = Stage::new(plan)?;
-            Some(WorkerStage { stage, packed: packed.clone(), delta: delta.clone() })
-        });
-        Ok(Box::new(ScanWorker::new(self.0.clone(), query.clone(), stages.collect())))
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.0.metrics
+    fn note(plan: &VersionPlan, metrics: &OperatorMetrics) {
+        let packed = plan.packed.iter().flatten().count();
+        if packed > 0 {
+            metrics.note("filters on packed values", format!("{packed} of {}", plan.packed.len()));
+        }
     }
 }

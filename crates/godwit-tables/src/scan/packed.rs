@@ -5,9 +5,9 @@
 //! they follow each other, as for comparisons and prefixes.
 
 use godwit_common::{MemoryTag, Result};
-use godwit_exec::scan_filter::{Condition, Stage, StagePlan};
 use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
+use godwit_pipeline::scan_filter::{Condition, Stage, StagePlan};
 use godwit_plan::Comparison;
 use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, PhysicalType, RowType, ValueRange, Vector};
 
@@ -56,12 +56,18 @@ impl PackedFilter {
             let passing = passing(stage, dictionary.shared(), &|codes| texts.of_main(codes), memory)?;
             return Ok(passing.map(Self::of_passing));
         }
-        match stage {
-            StagePlan::Predicate { conditions, .. } => {
-                Ok(all_of(conditions, &row_type[column]).map(PackedFilter::Range))
-            }
-            StagePlan::Keys { .. } => Ok(None),
+        Ok(range(stage, row_type).map(|(_, wanted)| PackedFilter::Range(wanted)))
+    }
+}
+
+/// The column of a stage and the integers of it that pass, if they are a range.
+pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, ValueRange)> {
+    match stage {
+        StagePlan::Predicate { columns, conditions, .. } => {
+            let &[column] = &columns[..] else { return None };
+            Some((column, all_of(conditions, &row_type[column])?))
         }
+        StagePlan::Keys { .. } => None,
     }
 }
 

@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion_common::ScalarValue;
-use godwit_exec::scan_filter::{Bounds, Conjunct, refuted};
+use godwit_common::Result;
 use godwit_expression::scalar_from_integer;
+use godwit_memory::BufferManager;
+use godwit_pipeline::scan_filter::{Bounds, Conjunct, refuted};
 use godwit_storage::table::RowGroup;
 use godwit_vector::{Chunk, PhysicalType, ValueRange};
 
@@ -42,11 +44,11 @@ pub(crate) struct ScanPlan {
     pub rows_pruned: u64,
 }
 
-/// Plans a scan. `key_ranges` are columns and the ranges of the keys that joins look for in them.
+/// Plans a scan. `ranges` are columns and the range of their integers that are wanted; rows that pass `filters` are inside.
 pub(super) fn plan(
     version: &TableVersion,
     filters: &[Conjunct],
-    key_ranges: &[(usize, ValueRange)],
+    ranges: &[(usize, ValueRange)],
     dictionaries: &Dictionaries,
 ) -> ScanPlan {
     let mut plan = ScanPlan { morsels: Vec::new(), groups_pruned: 0, rows: 0, rows_pruned: 0 };
@@ -58,9 +60,8 @@ pub(super) fn plan(
         plan.rows += rows as u64;
         let is_refuted = |rows: Range<usize>| {
             let bounds = |column: usize| bounds(version, group, column, &rows, dictionaries);
-            let excludes = |column: usize, range| bounds(column).is_some_and(|bounds| bounds.excludes(range));
-            filters.iter().any(|filter| refuted(&filter.condition, &bounds))
-                || key_ranges.iter().any(|&(column, range)| excludes(column, range))
+            ranges.iter().any(|&(column, wanted)| excludes(group, column, &rows, wanted))
+                || filters.iter().any(|filter| refuted(&filter.condition, &bounds))
         };
         if is_refuted(0..rows) {
             plan.groups_pruned += 1;
@@ -84,6 +85,30 @@ pub(super) fn plan(
         first += chunk.len();
     }
     plan
+}
+
+impl ScanPlan {
+    /// Leaves out windows at the ends of morsels that have no integer, or code, in the `wanted` range of a column.
+    pub(super) fn narrow(&mut self, column: usize, wanted: ValueRange, memory: &BufferManager) -> Result<()> {
+        for morsel in &mut self.morsels {
+            let Morsel::Main(group, _, rows) = morsel else { continue };
+            let Some(segment) = group.segments.get(column) else { continue };
+            let within = segment.rows_within(rows.clone(), wanted, memory)?;
+            self.rows_pruned += (rows.len() - within.len()) as u64;
+            *rows = within;
+        }
+        self.morsels.retain(|morsel| morsel.rows() > 0);
+        Ok(())
+    }
+}
+
+/// True if no integer of a column is in the `wanted` range, in the parts of a row group that have some of these rows.
+fn excludes(group: &RowGroup, column: usize, rows: &Range<usize>, wanted: ValueRange) -> bool {
+    let Some(segment) = group.segments.get(column) else { return false };
+    segment.parts_of(rows).iter().all(|part| match part.header.range {
+        Some(range) => range.max < wanted.min || wanted.max < range.min,
+        None => part.header.nulls == part.header.rows,
+    })
 }
 
 /// Bounds of a column in the parts of a row group that have some of these rows.

@@ -81,6 +81,21 @@ impl Texts {
     }
 }
 
+/// Rows of a row group that are read together.
+pub(super) struct GroupWindow<'a> {
+    group: &'a Arc<RowGroup>,
+    rows: Range<usize>,
+    /// Where the rows of the morsel end in the row group.
+    morsel_end: usize,
+}
+
+impl<'a> GroupWindow<'a> {
+    /// The window `rows` of a morsel of a row group.
+    pub(super) fn new(group: &'a Arc<RowGroup>, rows: &Range<usize>, morsel: &Range<usize>) -> Self {
+        Self { group, rows: rows.clone(), morsel_end: morsel.end }
+    }
+}
+
 /// One worker's reader of a column. Holds the part that it read last.
 pub(super) struct ColumnReader {
     column: usize,
@@ -101,34 +116,29 @@ impl ColumnReader {
     }
 
     /// The part with the window's rows, and the window in it.
-    fn part(
-        &mut self,
-        group: &Arc<RowGroup>,
-        window: &Range<usize>,
-        memory: &BufferManager,
-    ) -> Result<(&OpenPart, Range<usize>)> {
+    fn part(&mut self, window: &GroupWindow<'_>, memory: &BufferManager) -> Result<(&OpenPart, Range<usize>)> {
+        let (group, rows) = (window.group, &window.rows);
         let is_open = |(opened, part): &(Arc<RowGroup>, OpenPart)| {
-            Arc::ptr_eq(opened, group) && part.rows().contains(&window.start)
+            Arc::ptr_eq(opened, group) && part.rows().contains(&rows.start)
         };
         if !self.open.as_ref().is_some_and(is_open) {
             self.open = None;
-            let part = group.segments[self.column].part_of(window.start).open(memory)?;
-            self.open = Some((group.clone(), part));
+            let part = group.segments[self.column].part_of(rows.start);
+            self.open = Some((group.clone(), part.open_rows(&(rows.start..window.morsel_end), memory)?));
         }
         let part = &self.open.as_ref().expect("it was opened").1;
         let first = part.rows().start;
-        Ok((part, window.start - first..window.end - first))
+        Ok((part, rows.start - first..rows.end - first))
     }
 
     /// The values of a window, or of those of its rows that are `selected`, in ascending order.
     pub(super) fn read(
         &mut self,
-        group: &Arc<RowGroup>,
-        window: &Range<usize>,
+        window: &GroupWindow<'_>,
         selected: Option<&[u32]>,
         memory: &BufferManager,
     ) -> Result<Vector> {
-        let (open, rows) = self.part(group, window, memory)?;
+        let (open, rows) = self.part(window, memory)?;
         let part = open.part()?;
         let values = match selected {
             Some(selected) => part.take(rows.start, selected)?,
@@ -154,33 +164,27 @@ impl ColumnReader {
         }
     }
 
-    /// True if values of the delta are what is kept of them.
-    pub(super) fn is_as_kept(&self, kept: &Vector) -> bool {
-        self.nested.is_none() && !self.is_coded(kept)
-    }
-
     /// True if a column of the delta is kept as codes.
     pub(super) fn is_coded(&self, kept: &Vector) -> bool {
         self.is_text && has_codes(kept)
     }
 
     /// True if the values of the window are integers, or codes of a dictionary: what packed filters work on.
-    pub(super) fn is_packed(&self, group: &RowGroup, window: &Range<usize>) -> bool {
-        !self.is_text || group.segments[self.column].part_of(window.start).has_codes()
+    pub(super) fn is_packed(&self, window: &GroupWindow<'_>) -> bool {
+        !self.is_text || window.group.segments[self.column].part_of(window.rows.start).has_codes()
     }
 
     /// Clears the bits of `mask` of the window's rows that don't pass.
     pub(super) fn retain(
         &mut self,
-        group: &Arc<RowGroup>,
-        window: &Range<usize>,
+        window: &GroupWindow<'_>,
         filter: &PackedFilter,
         mask: &mut [u64],
         memory: &BufferManager,
     ) -> Result<()> {
         if let PackedFilter::Range(wanted) = filter {
             // The bounds of the part may tell without its values.
-            let header = &group.segments[self.column].part_of(window.start).header;
+            let header = &window.group.segments[self.column].part_of(window.rows.start).header;
             let Some(range) = header.range else {
                 mask.fill(0);
                 return Ok(());
@@ -193,7 +197,7 @@ impl ColumnReader {
                 return Ok(());
             }
         }
-        let (open, rows) = self.part(group, window, memory)?;
+        let (open, rows) = self.part(window, memory)?;
         match filter {
             PackedFilter::Range(wanted) => open.part()?.retain_range(rows, *wanted, mask),
             PackedFilter::Codes(codes) => open.part()?.retain_codes(rows, codes, mask),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_exec::{SampledRows, pick_sample, sampled_values};
 use godwit_memory::BufferManager;
+use godwit_pipeline::{SampledRows, pick_sample, sampled_values};
 use godwit_storage::table::{RowGroup, WINDOW_ROWS};
 use godwit_vector::{PhysicalType, Vector};
 
-use super::reader::{ColumnReader, Dictionaries};
+use super::reader::{ColumnReader, Dictionaries, GroupWindow};
 use crate::deleted::{DELTA, Place};
 use crate::version::TableVersion;
 
@@ -58,9 +58,10 @@ fn read_group(
     let window_of = |row: u32| row as usize / WINDOW_ROWS * WINDOW_ROWS;
     for rows in rows.chunk_by(|&a, &b| window_of(a) == window_of(b)) {
         let start = window_of(rows[0]);
-        let window = start..(start + WINDOW_ROWS).min(group.rows as usize);
+        let end = (start + WINDOW_ROWS).min(group.rows as usize);
+        let window = GroupWindow::new(group, &(start..end), &(start..end));
         let selected: Vec<u32> = rows.iter().map(|&row| row - start as u32).collect();
-        let values = reader.read(group, &window, Some(&selected), memory)?;
+        let values = reader.read(&window, Some(&selected), memory)?;
         // At once, so that blocks may go.
         pieces.extend(sampled_values(&[values]));
     }

@@ -1,4 +1,4 @@
-//! Checkpoints: deltas become row groups, the state is written down, the log begins anew.
+//! Checkpoints: deltas become row groups, the state is written down, the log starts over.
 //!
 //! ```text
 //!   root stream:  tables: count, then name and metadata of the main part
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Folding gives rows other ids; who knows them by the old ones finds them by the moves (moves.rs). A row group of which
-//! much is deleted is written anew without that; others keep a bitmap.
+//! much is deleted is rewritten without that; others keep a bitmap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use crate::moves::Moves;
 use crate::rules::{read_rules, write_rules};
 use crate::version::{Fold, TableVersion};
 
-/// A row group is written anew if more than one in so many of its rows is deleted.
+/// A row group is rewritten if more than one in so many of its rows is deleted.
 const DELETED_SHARE_MAX: usize = 4;
 
-/// So often the delta of a table is folded anew because rows were loaded into it meanwhile.
+/// So often the delta of a table is folded again because rows were loaded into it meanwhile.
 const MERGE_TRIES_MAX: usize = 10;
 
 /// What folding made of tables, by name, and of which versions.
@@ -117,7 +117,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes these tables the newest checkpoint, and begins the log anew. Nobody may commit meanwhile.
+    /// Makes these tables the newest checkpoint, and starts the log over. Nobody may commit meanwhile.
     fn write_checkpoint(&self, tables: &Tables) -> Result<()> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let mut root = disk.root.lock();

@@ -175,6 +175,12 @@ impl Store {
         }
     }
 
+    /// The database file and its log, or where that would be; none in memory.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let path = self.disk.as_ref().map(|disk| disk.file.path());
+        path.into_iter().flat_map(|path| [path.to_owned(), log_path(path)]).collect()
+    }
+
     /// What statements outside of transactions see.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog

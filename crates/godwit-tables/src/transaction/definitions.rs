@@ -315,7 +315,7 @@ fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
             Error::user(format!("no schema named {schema}")).with_hint(format!("CREATE SCHEMA {schema} makes one"))
         );
     };
-    // Made anew, so that a transaction which drops it meanwhile fails.
+    // Made again, so that a transaction which drops it meanwhile fails.
     own.put(key, Slot::of_entry(CatalogEntry::Schema(Arc::new(definition))));
     Ok(())
 }

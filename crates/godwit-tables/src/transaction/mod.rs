@@ -34,7 +34,7 @@ use crate::deleted::Marks;
 use crate::store::{Put, Slot, Store, Tables, View, key};
 use crate::version::TableVersion;
 
-/// So often a commit is tried anew because others came first, with its constraints checked outside of locks.
+/// So often a commit is tried again because others came first, with its constraints checked outside of locks.
 pub(crate) const SHARED_TRIES_MAX: usize = 5;
 
 /// So often it is then tried with nobody else committing. Only a checkpoint and a note of a sequence can still come between.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use godwit_common::Result;
 use godwit_expression::{Expression, Predicate};
+use godwit_pipeline::Pipeline;
 use godwit_vector::kernels::hash::force_hash_collisions;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, Vector};
 use proptest::prelude::*;
@@ -15,7 +16,6 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 use crate::operators::NothingSink;
-use crate::pipeline::Pipeline;
 use crate::testing::{
     COLLISIONS, Chunks, Collected, ForEachChunk, Random, Row, World, column_type, is_less, pipeline, random_vector, run,
 };

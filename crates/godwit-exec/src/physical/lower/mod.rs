@@ -12,6 +12,7 @@
 //! POSITIONAL join             a full join of numbered rows                                   positional.rs
 //! keys of intervals and       keys that are compared as they lie in rows                     order_keys.rs
 //!   labels of ENUMs
+//! recursion with UNION        the same over distinct first rows                              recursion.rs
 //! ```
 //!
 //! The result has the columns that there were. Nothing depends on how rows are computed, so that each rewrite is tested by
@@ -22,6 +23,7 @@ mod limit;
 mod mark;
 mod order_keys;
 mod positional;
+mod recursion;
 mod set_operations;
 
 use std::borrow::Cow;
@@ -36,6 +38,7 @@ use godwit_types::SqlType;
 use super::join_conditions::is_null_aware;
 
 pub(super) use order_keys::key_of;
+pub(super) use recursion::unseen_rows;
 
 /// The plan without nodes that no operator is for; itself if it has none.
 pub(super) fn lower(plan: &Plan) -> Cow<'_, Plan> {
@@ -85,6 +88,7 @@ fn rewrite_of(plan: &Plan, node: &Node) -> Option<Rewrite> {
             JoinKind::Positional => Some(Lowering::positional),
             _ => None,
         },
+        Node::Recursive(recursive) if recursion::may_repeat(plan, recursive) => Some(Lowering::distinct_base),
         Node::Limit(limit) if limit.with_ties || limit.percent => Some(Lowering::limit),
         Node::Aggregate(aggregate) if aggregate.sets.is_some() && aggregate.grouping_id.is_none() => {
             Some(Lowering::numbered_sets)

@@ -10,6 +10,11 @@ use godwit_catalog::{ScannedTable, TableDefinition, TableStatistics};
 use godwit_common::Result;
 use godwit_expression::{PlanContext, Predicate, TextDomain};
 use godwit_functions::{Registry, arrow_type, scalar_of_value, value_of_scalar};
+use godwit_pipeline::scan_filter::{Bounds, refuted};
+use godwit_pipeline::{
+    KeyFilter, Operator, OperatorMetrics, QueryContext, ResultCollector, ScanRequest, Source, SourceWorker, Table,
+    TableHandle,
+};
 use godwit_plan::{ArgumentType, Comparison, Expr, ExprKind, FunctionRegistry, Node, NodeId, Plan, Relation};
 use godwit_reference::MemoryTable;
 use godwit_types::Value;
@@ -18,13 +23,9 @@ use godwit_vector::{
     Bitmap, Chunk, ColumnType, Dictionary, Flat, PhysicalType, RowType, StrColumn, Vector, from_arrow,
 };
 
-use crate::metrics::OperatorMetrics;
 use crate::operators::ValuesSource;
 use crate::physical::plan_query;
-use crate::pipeline::{Source, SourceWorker};
-use crate::scan_filter::{Bounds, refuted};
 use crate::testing::{COLLISIONS, run};
-use crate::{KeyFilter, QueryContext, ResultCollector, ScanRequest, Table, TableHandle};
 
 /// The functions of the engine.
 static FUNCTIONS: LazyLock<Registry> = LazyLock::new(Registry::default);
@@ -172,7 +173,7 @@ impl Table for EngineTable {
         Ok(values.as_dictionary().map(|(_, dictionary)| Arc::new(TextDomain::of_dictionary(dictionary.clone()))))
     }
 
-    fn scan(&self, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
+    fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>> {
         let mut rows = self.rows.clone();
         for filter in &request.filters {
             let is_refuted = refuted(&filter.condition, &|column| self.bounds(column));
@@ -234,6 +235,12 @@ struct StartedLate {
     metrics: Arc<OperatorMetrics>,
 }
 
+impl Operator for StartedLate {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+}
+
 impl Source for StartedLate {
     fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
         assert!(self.values.set(self.scan.values()).is_ok(), "a source starts once");
@@ -244,11 +251,7 @@ impl Source for StartedLate {
         1
     }
 
-    fn worker(&self, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
-        self.values.get().expect("workers are made after the start").worker(query)
-    }
-
-    fn metrics(&self) -> &Arc<OperatorMetrics> {
-        &self.metrics
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        self.values.get().expect("workers are made after the start").clone().worker(query)
     }
 }

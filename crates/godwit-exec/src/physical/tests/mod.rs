@@ -13,6 +13,7 @@ mod recursion;
 use std::sync::Arc;
 
 use godwit_common::ErrorKind;
+use godwit_pipeline::{QueryContext, QuerySettings};
 use godwit_plan::{
     Aggregate, AggregateCall, ArgumentType, Arithmetic, ColumnId, Comparison, Expr, ExprKind, FunctionRegistry, Join,
     JoinKind, Limit, Node, NodeId, OutputColumn, Plan, Relation, Sample, SampleSize, Scan, SetOperation, SetOperator,
@@ -24,7 +25,6 @@ use godwit_types::{SqlType, Value};
 use self::engine::{engine_rows, explained};
 use super::lower::lower;
 use crate::testing::World;
-use crate::{QueryContext, QuerySettings};
 
 /// How plans are run: a worker with room, several with tiny chunks, and where everything is spilled.
 fn worlds() -> [World; 3] {
@@ -107,18 +107,7 @@ impl Builder {
             .map(|arg| ArgumentType { ty: &arg.ty, value: None, nullable: arg.nullable, lambda_parameters: None })
             .collect();
         let found = TestFunctions.aggregate(name, &types, &[]).unwrap();
-        let args = args.iter().zip(&found.argument_types).map(|(arg, ty)| arg.clone().cast_to(ty)).collect();
-        AggregateCall {
-            function: found.function,
-            args,
-            distinct: false,
-            filter: None,
-            order_by: Vec::new(),
-            ignore_nulls: false,
-            ty: found.ty,
-            nullable: found.nullable,
-            span: godwit_common::Span::NONE,
-        }
+        AggregateCall::of(found, args)
     }
 }
 

@@ -182,6 +182,22 @@ fn rounds_larger_than_memory_are_spilled() {
 }
 
 #[test]
+fn rows_that_were_there_are_spilled() {
+    const MIB: u64 = 1 << 20;
+    let (rows, rounds) = (40_000, 6);
+    let mut builder = Builder::default();
+    // 1, 2, …, 5, 0, and then 1 again.
+    let circles = |value| arithmetic(Arithmetic::Modulo, arithmetic(Arithmetic::Add, value, 1), rounds);
+    let root = recursive(&mut builder, &table(rows, 1, 300), false, circles, |_| None);
+    let plan = counted(builder, root);
+    let query = World { memory_limit: 64 * MIB, force_spill: false, chunk_rows: 2048, workers: 2 }.query();
+    let counted = engine_rows(&plan, &query).unwrap();
+    assert_eq!(counted, [[int(rows as i64 * rounds), int(0), int(rounds - 1)]]);
+    let statistics = query.memory.statistics();
+    assert!(statistics.spilled_bytes_total > 16 * MIB, "{statistics:?}");
+}
+
+#[test]
 fn a_recursion_without_end_can_be_cancelled() {
     let mut builder = Builder::default();
     let root = recursive(&mut builder, &table(1, 1, 1), true, |value| value, |_| None);

@@ -7,7 +7,7 @@ use godwit_plan::{Expr, Node, Plan, Values};
 use proptest::prelude::*;
 
 use super::go_on;
-use crate::estimate::{ColumnEstimate, Estimates};
+use crate::estimate::{ColumnEstimate, Domain, Estimates};
 use crate::join_order::conflict::{Operation, Rule};
 use crate::join_order::cost::{Cardinality, Estimate};
 use crate::join_order::enumerate::{JoinTree, best_tree};
@@ -28,8 +28,7 @@ fn graph_of(rows: &[f64], edges: &[(usize, usize, f64)]) -> JoinGraph {
         relation,
         expr: Expr::bigint(edge as i64),
         estimate: Rc::new(ColumnEstimate {
-            domain,
-            domain_known: true,
+            domain: Domain::Known(domain),
             base_rows: domain,
             null_fraction: 0.0,
             bounds: None,

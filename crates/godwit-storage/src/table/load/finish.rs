@@ -18,7 +18,7 @@ use crate::table::{ColumnSummary, Main, MainColumn, RowGroup, Segment, StoredPar
 struct FinishedColumn {
     dictionary: NewDictionary,
     summary: ColumnSummary,
-    /// Parts of segments that the table had before and that are written anew, by row group.
+    /// Parts of segments that the table had before and that are rewritten, by row group.
     recoded: Vec<Option<Vec<PendingPart>>>,
 }
 
@@ -120,7 +120,7 @@ fn stored(parts: Vec<PendingPart>, stream: &Arc<ByteStream>) -> Segment {
         first_row += stored.header.rows;
         stored
     });
-    Segment { parts: parts.collect() }
+    Segment::new(parts.collect())
 }
 
 /// What is needed to end a column.

@@ -11,7 +11,7 @@
 //! column that turns out to have too many values gives its dictionary up: its strings are stored as they are, or by
 //! symbol tables.
 //!
-//! If merging changes codes of rows that the table has already, the segments of that column are written anew; all other
+//! If merging changes codes of rows that the table has already, the segments of that column are rewritten; all other
 //! columns are appended to.
 
 mod buffer;

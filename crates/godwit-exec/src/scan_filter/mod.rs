@@ -1,9 +1,0 @@
-//! What scans of all kinds of tables have in common: filters in stages, and what bounds of values refute.
-
-mod bounds;
-mod condition;
-mod stages;
-
-pub use bounds::{Bounds, compare, refuted};
-pub use condition::{Condition, Conjunct};
-pub use stages::{Stage, StagePlan, plan, reorder};

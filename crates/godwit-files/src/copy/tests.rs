@@ -1,1 +1,0 @@
-//! Files written and read back.

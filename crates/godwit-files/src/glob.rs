@@ -1,0 +1,117 @@
+//! Files by pattern: `*` and `?` for parts of a name, `[ab]` for one of several characters, `**` for folders, any number
+//! of them below each other.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use glob::Pattern;
+use godwit_common::{Error, Result};
+use godwit_io::{FileKind, Files};
+
+/// Stands for any folders below each other.
+const FOLDERS: &str = "**";
+
+/// True if a path is a pattern.
+pub(crate) fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// The files that match a pattern, in the order of their names.
+pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
+    let mut parts = Vec::new();
+    let mut start = PathBuf::new();
+    for component in Path::new(pattern).components() {
+        let text = component.as_os_str().to_string_lossy();
+        match component {
+            // As one, they stand for any folders, too.
+            Component::Normal(_) if text == FOLDERS && matches!(parts.last(), Some(Part::Folders)) => {}
+            Component::Normal(_) if !parts.is_empty() || is_glob(&text) => parts.push(part(pattern, &text)?),
+            // `..` behind a pattern is the folder that it is in.
+            _ if !parts.is_empty() => parts.push(Part::Fixed(component.as_os_str().into())),
+            _ => start.push(component),
+        }
+    }
+    if let Some(Part::Folders) = parts.last() {
+        parts.push(part(pattern, "*")?);
+    }
+    let mut found = Vec::new();
+    descend(files, start, &parts, &mut found)?;
+    found.sort();
+    found.dedup();
+    if found.is_empty() {
+        return Err(Error::user(format!("no file matches '{pattern}'")).with_hint("check the path and the pattern"));
+    }
+    Ok(found)
+}
+
+/// What a name between two slashes must be.
+enum Part {
+    /// This one.
+    Fixed(PathBuf),
+    /// One like this.
+    Like(Pattern),
+    /// Any folders, or none.
+    Folders,
+}
+
+fn part(pattern: &str, text: &str) -> Result<Part> {
+    if text == FOLDERS {
+        return Ok(Part::Folders);
+    }
+    if !is_glob(text) {
+        return Ok(Part::Fixed(text.into()));
+    }
+    let wrong = |error: glob::PatternError| {
+        Error::user(format!("'{pattern}' is not a valid pattern: {}", error.msg))
+            .with_hint("* stands for any part of a name, ? for a character, [ab] for one of several, ** for folders")
+    };
+    Pattern::new(text).map(Part::Like).map_err(wrong)
+}
+
+/// Adds the files below `path` whose names match what is left of a pattern.
+fn descend(files: &dyn Files, mut path: PathBuf, mut parts: &[Part], found: &mut Vec<PathBuf>) -> Result<()> {
+    while let [Part::Fixed(name), rest @ ..] = parts {
+        path.push(name);
+        parts = rest;
+    }
+    match parts {
+        [Part::Folders, rest @ ..] => {
+            // Links may lead in circles: each folder once.
+            let mut seen = BTreeSet::new();
+            let mut folders = vec![path];
+            while let Some(folder) = folders.pop() {
+                if identity(files, &folder).is_some_and(|identity| seen.insert(identity)) {
+                    folders.extend(entries(files, &folder)?);
+                    descend(files, folder, rest, found)?;
+                }
+            }
+        }
+        [Part::Like(pattern), rest @ ..] if identity(files, &path).is_some() => {
+            for entry in entries(files, &path)? {
+                if entry.file_name().is_some_and(|name| pattern.matches(&name.to_string_lossy())) {
+                    descend(files, entry, rest, found)?;
+                }
+            }
+        }
+        [] if files.metadata(&path).is_ok_and(|metadata| metadata.kind == FileKind::File) => found.push(path),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What a folder is, whatever its name; `None` for what is none.
+fn identity(files: &dyn Files, folder: &Path) -> Option<(u64, u64)> {
+    let found = files.metadata(in_sight(folder)).ok()?;
+    (found.kind == FileKind::Folder).then_some(found.identity)
+}
+
+fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
+    let listed = files.entries(in_sight(folder));
+    let listed = listed.map_err(|error| Error::io(format!("reading the folder {}", folder.display()), &error))?;
+    Ok(listed.into_iter().filter_map(|entry| Some(folder.join(entry.file_name()?))).collect())
+}
+
+/// The current folder has no name in a relative path.
+fn in_sight(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}

@@ -1,0 +1,188 @@
+//! One worker's reader of morsels.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_pipeline::scan_filter::Stage;
+use godwit_pipeline::{MorselReader, MorselRows, QueryContext, Scan, Table, WindowRows};
+use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
+
+use super::arrow_column::ArrowColumn;
+use super::plan::Morsel;
+use crate::column::ColumnReader;
+use crate::distinct::is_dictionary_encoded;
+use crate::page::{PageReader, ReadWindow};
+use crate::table::ParquetTable;
+
+/// Entries of dictionaries that are tested to skip a row group, at most, per row of it: testing must cost much less than
+/// reading.
+const TESTED_ENTRIES_PER_ROW_MAX: f64 = 0.05;
+
+/// Reads columns of one morsel after the other.
+pub struct ParquetReader {
+    scan: Arc<Scan<ParquetTable>>,
+    query: Arc<QueryContext>,
+    memory: BufferManager,
+    /// All columns read the file through it.
+    buffer: ReadWindow,
+    /// By column of the table.
+    columns: Vec<Column>,
+    /// Number of the morsel.
+    morsel: usize,
+    /// Rows that are left of the morsel.
+    left: Range<usize>,
+    /// Rows of the row group that are the window.
+    window: Range<usize>,
+    counted_bytes: u64,
+}
+
+/// How a column is read; opened when it is first needed in a morsel.
+#[derive(Default)]
+struct Column {
+    native: Option<ColumnReader>,
+    arrow: Option<ArrowColumn>,
+    /// The morsel that it is open for.
+    morsel: Option<usize>,
+}
+
+impl ParquetReader {
+    pub(crate) fn new(scan: Arc<Scan<ParquetTable>>, query: Arc<QueryContext>) -> Result<Self> {
+        let memory = scan.task.memory(&query);
+        let buffer = ReadWindow::new(&memory)?;
+        let columns = scan.table.row_type().iter().map(|_| Column::default()).collect();
+        let (left, window) = (0..0, 0..0);
+        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, left, window, counted_bytes: 0 })
+    }
+
+    /// Has the kernel read what the workers need after what they have now.
+    fn read_ahead(&self) {
+        let ahead = self.morsel + self.query.settings.workers;
+        let Some(morsel) = self.scan.plan().morsels.get(ahead) else { return };
+        let file = &self.scan.table.files()[morsel.file];
+        for &column in &self.scan.task.columns {
+            if let Ok(chunk) = file.file.chunk(morsel.row_group, file.column(column)) {
+                PageReader::read_ahead(&file.file.bytes, &chunk, morsel.rows.clone());
+            }
+        }
+    }
+
+    /// True if a filter is TRUE for no entry of the dictionary of its column: no row of the row group passes.
+    fn is_refuted(&mut self, morsel: &Morsel, stages: &mut [Stage]) -> Result<bool> {
+        if let Some(&refuted) = morsel.state.refuted.get() {
+            return Ok(refuted);
+        }
+        let mut refuted = false;
+        for stage in stages {
+            refuted = refuted || self.stage_is_refuted(morsel, stage)?;
+        }
+        Ok(*morsel.state.refuted.get_or_init(|| refuted))
+    }
+
+    fn stage_is_refuted(&mut self, morsel: &Morsel, stage: &mut Stage) -> Result<bool> {
+        if !stage.is_simple_predicate() {
+            return Ok(false);
+        }
+        let column = stage.columns[0];
+        let table = self.scan.table.clone();
+        let file = &table.files()[morsel.file];
+        let is_text = table.row_type()[column].physical == PhysicalType::Str;
+        if !is_text || !is_dictionary_encoded(file, morsel.row_group, column) {
+            return Ok(false);
+        }
+        self.open_column(column)?;
+        let Some(reader) = &mut self.columns[column].native else { return Ok(false) };
+        let Some(dictionary) = reader.load_dictionary()? else { return Ok(false) };
+        let entries = dictionary.entries.len();
+        let rows = file.file.row_group_rows[morsel.row_group];
+        if entries == 0 || entries as f64 > TESTED_ENTRIES_PER_ROW_MAX * rows as f64 {
+            return Ok(false);
+        }
+        // All entries, and NULL if the column may hold it.
+        let nulls = table.row_type()[column].nullable as usize;
+        let codes: Vec<u32> = (0..entries as u32).chain(std::iter::repeat_n(0, nulls)).collect();
+        let validity = Bitmap::from_fn(entries + nulls, |row| row < entries);
+        let vector = Vector::dictionary(codes.into(), dictionary.entries.clone(), Some(validity));
+        let rows = stage.rows(&Chunk::new(vec![vector], entries + nulls))?;
+        Ok(rows.is_some_and(|rows| rows.is_empty()))
+    }
+
+    /// Makes the reader of a column ready for the morsel.
+    fn open_column(&mut self, column: usize) -> Result<()> {
+        let reader = &mut self.columns[column];
+        if reader.morsel == Some(self.morsel) {
+            return Ok(());
+        }
+        let table = &self.scan.table;
+        let morsel = &self.scan.plan().morsels[self.morsel];
+        let file = &table.files()[morsel.file];
+        let file_column = file.column(column);
+        match file.file.decoding(morsel.row_group, file_column) {
+            Some(decoding) => {
+                let chunk = file.file.chunk(morsel.row_group, file_column)?;
+                let (bytes, dictionary) = (file.file.bytes.clone(), morsel.state.dictionary(column));
+                match &mut reader.native {
+                    Some(native) => native.reopen(bytes, chunk, decoding, dictionary)?,
+                    None => {
+                        let range = table.range(column);
+                        let (buffer, memory) = (&self.buffer, &self.memory);
+                        let native = ColumnReader::new(bytes, chunk, decoding, range, dictionary, buffer, memory)?;
+                        reader.native = Some(native);
+                    }
+                }
+                reader.arrow = None;
+            }
+            None => {
+                let (rows, batch_rows) = (morsel.rows.clone(), self.query.settings.chunk_rows);
+                let arrow =
+                    ArrowColumn::open(&file.file, morsel.row_group, file_column, rows, batch_rows, &self.memory)?;
+                reader.arrow = Some(arrow);
+            }
+        }
+        reader.morsel = Some(self.morsel);
+        Ok(())
+    }
+}
+
+impl MorselReader for ParquetReader {
+    fn open(&mut self, number: usize, stages: &mut [Stage]) -> Result<Option<MorselRows>> {
+        let scan = self.scan.clone();
+        let Some(morsel) = scan.plan().morsels.get(number) else { return Ok(None) };
+        self.morsel = number;
+        self.read_ahead();
+        let is_refuted = self.is_refuted(morsel, stages)?;
+        self.left = if is_refuted { 0..0 } else { morsel.rows.clone() };
+        Ok(Some(MorselRows { rows: morsel.rows.len(), is_refuted }))
+    }
+
+    fn next_window(&mut self) -> Result<Option<WindowRows>> {
+        if self.left.is_empty() {
+            return Ok(None);
+        }
+        let end = self.left.end.min(self.left.start + self.query.settings.chunk_rows);
+        self.window = self.left.start..end;
+        self.left.start = end;
+        Ok(Some(WindowRows { rows: self.window.len(), live: None }))
+    }
+
+    fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
+        self.open_column(column)?;
+        let reader = &mut self.columns[column];
+        let (row, rows) = (self.window.start, self.window.len());
+        match (&mut reader.arrow, &mut reader.native) {
+            (Some(arrow), _) => arrow.read(row, rows, selected),
+            (None, Some(native)) => native.read(row, rows, selected),
+            (None, None) => unreachable!("the reader was opened"),
+        }
+    }
+
+    fn close(&mut self) {
+        let plan = self.scan.plan();
+        plan.morsels[self.morsel].state.finish_morsel();
+        let bytes = self.columns.iter().filter_map(|column| column.native.as_ref()).map(ColumnReader::bytes_read).sum();
+        let new = bytes - std::mem::replace(&mut self.counted_bytes, bytes);
+        plan.bytes_read.fetch_add(new, Ordering::Relaxed);
+    }
+}

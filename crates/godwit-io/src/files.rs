@@ -1,0 +1,134 @@
+//! Files of users: what statements name by path.
+//!
+//! ```text
+//!   COPY, EXPORT, scans, globs ──► Files ─┬─ open ───► Input: a file, read at any place; or a stream, read once
+//!                                         ├─ create ─► NewFile: write … commit; whole under its name, or never there
+//!                                         └─ metadata, entries, create_folder
+//!                                           ├─ DiskSystem      real files
+//!                                           ├─ SimulatedDisk   in memory; fails, and loses what wasn't synced
+//!                                           └─ ReadFaults      real files, some reads of which fail
+//! ```
+//!
+//! Neither a failure nor the end of the process nor one of the power leaves part of a new file under its name, and a file
+//! that is replaced is there until the new one is whole.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// What there is under a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Bytes that can be read at any place, as often as one likes.
+    File,
+    /// A folder.
+    Folder,
+    /// A pipe, a terminal or another device: what is read from it is gone.
+    Stream,
+}
+
+/// What is known of a file without opening it; of a link, what is known of its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileMetadata {
+    /// What it is.
+    pub kind: FileKind,
+    /// The length; 0 for what has none.
+    pub bytes: u64,
+    /// When its content was last changed, if the file system says so.
+    pub modified: Option<SystemTime>,
+    /// The same for all names of a file, and for no other file.
+    pub identity: (u64, u64),
+}
+
+/// Where statements find files and put them.
+pub trait Files: fmt::Debug + Send + Sync {
+    /// What there is under a path; links are followed.
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata>;
+
+    /// The paths of all that is in a folder, in the order of their names.
+    fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
+
+    /// Opens what there is for reading. A stream that this process reads already is an error of kind `ResourceBusy`: two
+    /// readers would each get a part of it.
+    fn open(&self, path: &Path) -> io::Result<Input>;
+
+    /// Begins a file that will have this name; a file that has it stays until then. If the name is that of a link, the
+    /// file is its target. Streams have no beginning: what is written to them is there at once.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
+
+    /// Creates a folder and those around it, where they aren't there.
+    fn create_folder(&self, path: &Path) -> io::Result<()>;
+}
+
+/// What was opened for reading.
+pub enum Input {
+    /// A file.
+    File(Arc<dyn InputFile>),
+    /// A stream, from which everybody else is kept until it is dropped.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Input {
+    /// Reads from front to back.
+    pub fn reader(self) -> Box<dyn Read + Send> {
+        match self {
+            Input::File(file) => Box::new(InputReader { file, offset: 0 }),
+            Input::Stream(stream) => stream,
+        }
+    }
+}
+
+/// A file open for reading, shared by threads. Whoever has it open sees it as it is, even if another gets its name.
+pub trait InputFile: fmt::Debug + Send + Sync {
+    /// The length when it was opened.
+    fn bytes(&self) -> u64;
+
+    /// Reads some bytes from `offset` on; none at the end of the file.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Fills `buffer` from `offset`; an end of file before that is an error.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that these bytes will be read soon. Only advice: nothing fails if nobody takes it.
+    fn will_need(&self, _offset: u64, _bytes: u64) {}
+}
+
+/// Reads on from a position of its own.
+pub struct InputReader {
+    file: Arc<dyn InputFile>,
+    offset: u64,
+}
+
+impl InputReader {
+    /// Reads a file from `offset` on.
+    pub fn new(file: Arc<dyn InputFile>, offset: u64) -> Self {
+        Self { file, offset }
+    }
+}
+
+impl Read for InputReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read_at(buffer, self.offset)?;
+        self.offset += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+/// A file that is being written. Dropped before [`NewFile::commit`], it was never there.
+pub trait NewFile: Write + Send {
+    /// Gives the file its name. When it returns, content and name are on the disk. Nothing is written after it.
+    fn commit(&mut self) -> io::Result<()>;
+}

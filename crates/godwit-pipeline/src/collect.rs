@@ -1,0 +1,304 @@
+//! The result of a query: a sink that turns chunks into Arrow batches, and the stream from which the caller takes them.
+//!
+//! ```text
+//! SinkWorker::sink ──▶ [ queue of batches, at most QUEUE_BYTES_MAX + one per worker ] ──▶ ResultStream::next (blocks)
+//!       ▲ Blocked(signal) while the queue is full                          │           or poll_next (is woken)
+//!       └──────────────────── fired when it is half empty ◀────────────────┘
+//! ```
+//!
+//! A query whose result nobody reads stops at a full queue, and says so: others needn't wait in line for it
+//! ([`BufferManager::admit_past_stalled`]). Rows keep their order if one worker feeds the sink. The
+//! stream ends when the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the
+//! query.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, SchemaRef};
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_memory::{BufferManager, PAGE_BYTES, Reservation};
+use godwit_vector::{Chunk, to_arrow};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::metrics::OperatorMetrics;
+use crate::pipeline::{Operator, Signal, Sink, SinkVerdict, SinkWorker};
+use crate::{CancelToken, QueryContext};
+
+/// Bytes of batches in the queue from which on workers wait. Enough for some 50 chunks of ten columns, so that reader
+/// and workers don't take turns.
+const QUEUE_BYTES_MAX: usize = 4 << 20;
+
+/// Who waits for a batch looks this often whether the query is in line behind others that nobody reads.
+const STALL_CHECK: Duration = Duration::from_millis(100);
+
+/// The last sink of a query.
+pub struct ResultCollector {
+    shared: Arc<Shared>,
+    metrics: Arc<OperatorMetrics>,
+}
+
+/// The rows of a result, batch by batch, in the order in which they were computed. `next` waits for them,
+/// [`poll_next`](Self::poll_next) doesn't.
+pub struct ResultStream {
+    shared: Arc<Shared>,
+    cancel: CancelToken,
+    /// Of the batch that the caller got last: it counts until the caller asks for the next.
+    current: Option<Reservation>,
+}
+
+struct Shared {
+    schema: SchemaRef,
+    memory: BufferManager,
+    queue: Mutex<Queue>,
+    /// Notified whenever the queue gets a batch or ends.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    batches: VecDeque<(RecordBatch, Reservation)>,
+    bytes: usize,
+    /// Fired when the queue is half empty, or nobody reads it any more.
+    writers: Option<Signal>,
+    /// What the stream ends with, once no batch will come.
+    end: Option<Result<()>>,
+    /// Who polled last, and found nothing.
+    reader: Option<Waker>,
+    /// A thread looks whether the query is in line behind others that nobody reads.
+    is_watched: bool,
+    /// The stream is gone.
+    abandoned: bool,
+}
+
+impl ResultCollector {
+    /// A sink for chunks with the columns of `schema`, and the stream of what it is given.
+    pub fn new(schema: SchemaRef, query: &QueryContext, name: impl Into<String>) -> (Arc<Self>, ResultStream) {
+        let metrics = OperatorMetrics::new(name);
+        let memory = query.memory.scoped(metrics.memory().clone());
+        let shared = Arc::new(Shared { schema, memory, queue: Mutex::default(), changed: Condvar::new() });
+        let stream = ResultStream { shared: shared.clone(), cancel: query.cancel.clone(), current: None };
+        (Arc::new(Self { shared, metrics }), stream)
+    }
+
+    /// Ends the stream with an error, behind the batches that wait. For whoever runs the query, when it fails.
+    pub fn fail(&self, error: Error) {
+        self.shared.end(Err(error));
+    }
+}
+
+impl Shared {
+    /// Ends the stream; the first end counts.
+    fn end(&self, end: Result<()>) {
+        let mut queue = self.queue.lock();
+        queue.end.get_or_insert(end);
+        let reader = queue.reader.take();
+        drop(queue);
+        self.changed.notify_all();
+        reader.into_iter().for_each(Waker::wake);
+    }
+
+    /// The next batch, or the end; `None` if neither is there yet.
+    fn take(&self, queue: &mut Queue) -> Option<Taken> {
+        let Some((batch, reservation)) = queue.batches.pop_front() else {
+            let end = queue.end.as_mut()?;
+            let batch = std::mem::replace(end, Ok(())).err().map(Err);
+            return Some(Taken { batch, reservation: None, writers: None });
+        };
+        queue.bytes -= reservation.bytes();
+        let is_half_empty = queue.bytes <= QUEUE_BYTES_MAX / 2;
+        let writers = queue.writers.take_if(|_| is_half_empty);
+        if writers.is_some() {
+            self.memory.set_stalled(false);
+        }
+        Some(Taken { batch: Some(Ok(batch)), reservation: Some(reservation), writers })
+    }
+}
+
+/// What comes next of a stream.
+struct Taken {
+    batch: Option<Result<RecordBatch>>,
+    reservation: Option<Reservation>,
+    /// They go on when the queue isn't locked any more.
+    writers: Option<Signal>,
+}
+
+/// The rows of a chunk with the columns of `schema`.
+pub fn to_batch(chunk: &Chunk, schema: &SchemaRef) -> Result<RecordBatch> {
+    let fields = schema.fields();
+    assert_eq!(chunk.width(), fields.len(), "the chunk has the columns of the result");
+    let columns = fields
+        .iter()
+        .enumerate()
+        .map(|(index, field)| to_arrow(&chunk.dense(index), field.data_type()))
+        .collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(chunk.len()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| Error::internal(format!("a chunk doesn't fit the result: {error}")))
+}
+
+impl Operator for ResultCollector {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        (QUEUE_BYTES_MAX + workers * PAGE_BYTES) as u64
+    }
+}
+
+impl Sink for ResultCollector {
+    fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>> {
+        Ok(Box::new(CollectWorker(self.shared.clone())))
+    }
+
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        self.shared.end(Ok(()));
+        Ok(())
+    }
+}
+
+/// What the rows of a batch take. Buffers that are shared with other batches count by the rows that this one uses.
+fn bytes_of(batch: &RecordBatch) -> usize {
+    let column_bytes = |column: &ArrayRef| {
+        let data = column.to_data();
+        let views = matches!(data.data_type(), DataType::Utf8View | DataType::BinaryView);
+        let pointed_to: usize = if views { data.buffers()[1..].iter().map(Buffer::len).sum() } else { 0 };
+        data.get_slice_memory_size().unwrap_or_else(|_| data.get_array_memory_size()) + pointed_to
+    };
+    batch.columns().iter().map(column_bytes).sum()
+}
+
+struct CollectWorker(Arc<Shared>);
+
+impl SinkWorker for CollectWorker {
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
+        let shared = &*self.0;
+        let batch = to_batch(&chunk, &shared.schema)?;
+        let bytes = bytes_of(&batch);
+        let reservation = shared.memory.reserve(bytes, MemoryTag::Result)?;
+        let mut queue = shared.queue.lock();
+        if queue.abandoned {
+            return Ok(SinkVerdict::Done);
+        }
+        queue.batches.push_back((batch, reservation));
+        queue.bytes += bytes;
+        let full = queue.bytes >= QUEUE_BYTES_MAX;
+        if full {
+            shared.memory.set_stalled(true);
+        }
+        let verdict = match full {
+            true => SinkVerdict::Blocked(queue.writers.get_or_insert_with(Signal::new).clone()),
+            false => SinkVerdict::NeedInput,
+        };
+        let reader = queue.reader.take();
+        drop(queue);
+        shared.changed.notify_one();
+        reader.into_iter().for_each(Waker::wake);
+        Ok(verdict)
+    }
+
+    fn combine(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl ResultStream {
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.shared.schema
+    }
+
+    /// The next batch, if it is there already. Else the task of `context` is woken when there is one, or the end; of several
+    /// tasks that poll, the last.
+    ///
+    /// # Errors
+    /// Besides those of the query: that no thread can be started, where it is in line.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        self.current = None;
+        let mut queue = self.shared.queue.lock();
+        match self.shared.take(&mut queue) {
+            Some(taken) => {
+                drop(queue);
+                Poll::Ready(self.hand_out(taken))
+            }
+            None => {
+                queue.reader = Some(context.waker().clone());
+                let is_in_line = !queue.is_watched && self.shared.memory.has_line();
+                queue.is_watched |= is_in_line;
+                drop(queue);
+                match is_in_line.then(|| watch_line(Arc::downgrade(&self.shared))) {
+                    Some(Err(error)) => Poll::Ready(Some(Err(error))),
+                    Some(Ok(())) | None => Poll::Pending,
+                }
+            }
+        }
+    }
+
+    fn hand_out(&mut self, taken: Taken) -> Option<Result<RecordBatch>> {
+        taken.writers.iter().for_each(Signal::fire);
+        self.current = taken.reservation;
+        taken.batch
+    }
+}
+
+/// Who polls doesn't look again of its own accord: a thread does, until the query has an answer.
+fn watch_line(shared: Weak<Shared>) -> Result<()> {
+    let watch = move || {
+        while let Some(shared) = shared.upgrade() {
+            let mut queue = shared.queue.lock();
+            queue.is_watched = queue.reader.is_some();
+            if !queue.is_watched {
+                return;
+            }
+            drop(queue);
+            shared.memory.admit_past_stalled();
+            drop(shared);
+            std::thread::sleep(STALL_CHECK);
+        }
+    };
+    let started = std::thread::Builder::new().name("godwit-line".to_owned()).spawn(watch);
+    started.map(drop).map_err(|error| Error::io("starting a thread", &error))
+}
+
+impl Iterator for ResultStream {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.current = None;
+        let mut queue = self.shared.queue.lock();
+        loop {
+            if let Some(taken) = self.shared.take(&mut queue) {
+                drop(queue);
+                return self.hand_out(taken);
+            }
+            if self.shared.changed.wait_for(&mut queue, STALL_CHECK).timed_out() {
+                MutexGuard::unlocked(&mut queue, || self.shared.memory.admit_past_stalled());
+            }
+        }
+    }
+}
+
+impl Drop for ResultStream {
+    fn drop(&mut self) {
+        let mut queue = self.shared.queue.lock();
+        queue.abandoned = true;
+        queue.batches.clear();
+        queue.bytes = 0;
+        queue.reader = None;
+        self.shared.memory.set_stalled(false);
+        let is_unfinished = queue.end.is_none();
+        let writers = queue.writers.take();
+        drop(queue);
+        if is_unfinished {
+            self.cancel.cancel();
+        }
+        writers.iter().for_each(Signal::fire);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,369 @@
+//! Filters made of the keys of a join's build side, applied by the probe-side scan.
+//!
+//! ```text
+//! dense integers:  one bit per integer of [min, max]                            exact, 1 access
+//! all others:      register-blocked Bloom filter: 4 bits of one 64-bit word     1 access, ~1 % wrong positives
+//! both:            [min, max] of integers, for pruning row groups and pages
+//! ```
+//!
+//! Workers that build a hash table fill a [`KeySet`] at the same time; a finished set never changes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use godwit_common::MemoryTag;
+use godwit_memory::BufferManager;
+use godwit_rows::{AtomicWords, IntegerKey, match_integers};
+use godwit_vector::kernels::hash::hash_columns;
+use godwit_vector::kernels::select::select_bits;
+use godwit_vector::{Bitmap, ColumnView, Data, Dictionary, Flat, Native, ValueRange, Vector};
+
+use crate::top_bound::TopBound;
+
+/// Bits per key of a Bloom filter, before rounding up to a power of two: with 4 bits set per key in one word, about 1 %
+/// of the other keys pass.
+const BLOOM_BITS_PER_KEY: u64 = 16;
+/// Largest Bloom filter: beyond a typical last-level cache a probe costs as much as the hash table's.
+const BLOOM_BYTES_MAX: u64 = 16 << 20;
+/// A bit vector may always have so many bits (256 KiB: stays in the L2 cache).
+const BITS_ALWAYS: u128 = 1 << 21;
+/// Otherwise at most so many bits per key: as many as its hash-table entry has.
+const BITS_PER_KEY_MAX: u128 = 64;
+/// Largest bit vector.
+const BITS_MAX: u128 = 1 << 30;
+/// A filter may take at most this share of the memory limit.
+const MEMORY_SHARE: u64 = 16;
+
+/// What is known of the keys on the build side: rows whose key it excludes have no match.
+pub struct KeyFilter {
+    range: Option<ValueRange>,
+    set: Option<Arc<KeySet>>,
+    /// Number of build rows: an upper bound of the distinct keys.
+    keys: u64,
+    /// Not a join's keys, but the bound of a top-N.
+    bound: Option<Arc<TopBound>>,
+}
+
+impl KeyFilter {
+    /// A filter from the bound of the keys and, maybe, their set.
+    pub fn new(range: Option<ValueRange>, set: Option<Arc<KeySet>>, keys: u64) -> Self {
+        Self { range, set, keys, bound: None }
+    }
+
+    /// A filter that a top-N makes while the scan runs.
+    pub fn of_bound(bound: Arc<TopBound>) -> Self {
+        Self { range: None, set: None, keys: u64::MAX, bound: Some(bound) }
+    }
+
+    /// True if it removes more later than it does at first: giving up on it early would be wrong.
+    pub fn gets_better(&self) -> bool {
+        self.bound.is_some()
+    }
+
+    /// Smallest and largest key, if keys are integers, decimals, dates or times. Prunes row groups and pages.
+    pub fn range(&self) -> Option<ValueRange> {
+        self.range
+    }
+
+    /// True if no key exists: no row has a match.
+    pub fn is_empty(&self) -> bool {
+        self.keys == 0
+    }
+
+    /// True if rows that pass certainly have a match.
+    pub fn is_exact(&self) -> bool {
+        self.set.as_ref().is_some_and(|set| set.is_exact())
+    }
+
+    /// A guess of the share of rows that pass, if the scanned column's values are spread evenly over `column`; a filter
+    /// that passes nearly all isn't worth its time. The scan knows better once it has measured.
+    pub fn selectivity(&self, column: Option<ValueRange>) -> f64 {
+        let (Some(keys), Some(column)) = (self.range, column) else {
+            return if self.keys == 0 { 0.0 } else { 0.5 };
+        };
+        let overlap = ValueRange { min: keys.min.max(column.min), max: keys.max.min(column.max) };
+        if self.keys == 0 || overlap.min > overlap.max {
+            return 0.0;
+        }
+        let values = if self.set.is_some() { overlap.count().min(self.keys as u128) } else { overlap.count() };
+        values as f64 / column.count() as f64
+    }
+
+    /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has, but may
+    /// be among the first.
+    pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
+        if let Some(bound) = &self.bound {
+            return bound.retain(keys, rows);
+        }
+        if self.keys == 0 {
+            return rows.clear();
+        }
+        if let Some(validity) = keys.validity() {
+            rows.retain(|&row| validity.get(row as usize));
+        }
+        if rows.is_empty() {
+            return;
+        }
+        match keys.data() {
+            Data::Constant(_) => {
+                let mut first = vec![rows[0]];
+                self.retain_flat(&keys.slice(rows[0] as usize, 1).flattened(), &mut Vec::from([0]), &mut first);
+                if first.is_empty() {
+                    rows.clear();
+                }
+            }
+            Data::Dictionary(codes, dictionary) if dictionary.len() <= rows.len() => {
+                let passing = self.entries(dictionary);
+                keep(rows, |row| passing.get(codes[row as usize] as usize));
+            }
+            Data::Dictionary(..) => {
+                let taken = keys.take(rows).flattened();
+                let mut positions = (0..rows.len() as u32).collect();
+                self.retain_flat(&taken, &mut positions, rows);
+            }
+            _ => {
+                let mut positions = std::mem::take(rows);
+                self.retain_values(keys, &mut positions);
+                *rows = positions;
+            }
+        }
+    }
+
+    /// Which entries of a dictionary may have a match: worth keeping for as long as the dictionary serves.
+    pub fn entries(&self, dictionary: &Dictionary) -> Bitmap {
+        let values = Vector::flat(dictionary.values().clone(), None);
+        let mut rows: Vec<u32> = (0..dictionary.len() as u32).collect();
+        if self.keys == 0 {
+            rows.clear();
+        }
+        self.retain_values(&values, &mut rows);
+        let mut passing = Bitmap::filled(dictionary.len(), false);
+        rows.iter().for_each(|&row| passing.set(row as usize, true));
+        passing
+    }
+
+    /// Keeps the `rows` whose twin in `positions` passes.
+    fn retain_flat(&self, keys: &Vector, positions: &mut Vec<u32>, rows: &mut Vec<u32>) {
+        self.retain_values(keys, positions);
+        positions.iter_mut().for_each(|position| *position = rows[*position as usize]);
+        std::mem::swap(positions, rows);
+    }
+
+    /// [`KeyFilter::retain`] for flat vectors whose `rows` aren't NULL.
+    fn retain_values(&self, keys: &Vector, rows: &mut Vec<u32>) {
+        let Data::Flat(flat) = keys.data() else { unreachable!("only flat vectors get here") };
+        match self.set.as_deref() {
+            Some(KeySet::Bits { min, words }) => retain_bits(flat, *min, words.as_slice(), rows),
+            Some(KeySet::Bloom { words }) => {
+                let words = words.as_slice();
+                let mut hashes = Vec::new();
+                hash_columns(&[ColumnView { vector: keys, selection: Some(rows) }], rows.len(), &mut hashes);
+                let mut kept = 0;
+                for (i, &hash) in hashes.iter().enumerate() {
+                    let (word, mask) = bloom_position(hash, words.len());
+                    rows[kept] = rows[i];
+                    kept += (words[word].load(Ordering::Relaxed) & mask == mask) as usize;
+                }
+                rows.truncate(kept);
+            }
+            None => retain_range(flat, self.range, rows),
+        }
+    }
+}
+
+/// Keeps the rows for which `passes`, without a branch per row.
+#[inline(always)]
+fn keep(rows: &mut Vec<u32>, passes: impl Fn(u32) -> bool) {
+    let mut kept = 0;
+    for i in 0..rows.len() {
+        let row = rows[i];
+        rows[kept] = row;
+        kept += passes(row) as usize;
+    }
+    rows.truncate(kept);
+}
+
+fn retain_bits(flat: &Flat, min: i64, words: &[AtomicU64], rows: &mut Vec<u32>) {
+    let Some(last) = words.len().checked_sub(1) else { return rows.clear() };
+    match_integers!(flat, values => keep(rows, |row| {
+        let offset = values[row as usize].offset_from(min);
+        // The last word is a guard without bits: whatever lies outside of the range ends there.
+        let word = ((offset >> 6) as usize).min(last);
+        words[word].load(Ordering::Relaxed) >> (offset & 63) & 1 == 1
+    }));
+}
+
+fn retain_range(flat: &Flat, range: Option<ValueRange>, rows: &mut Vec<u32>) {
+    fn within<T: Native + PartialOrd>(values: &[T], min: T, max: T, rows: &mut Vec<u32>) {
+        keep(rows, |row| (min <= values[row as usize]) & (values[row as usize] <= max));
+    }
+    let Some(range) = range else { return };
+    macro_rules! integers {
+        ($values:expr, $t:ty) => {{
+            if range.max < <$t>::MIN as i128 || range.min > <$t>::MAX as i128 {
+                return rows.clear();
+            }
+            let clamp = |value: i128| value.clamp(<$t>::MIN as i128, <$t>::MAX as i128) as $t;
+            within($values, clamp(range.min), clamp(range.max), rows)
+        }};
+    }
+    match flat {
+        Flat::I8(v) => integers!(v, i8),
+        Flat::I16(v) => integers!(v, i16),
+        Flat::I32(v) => integers!(v, i32),
+        Flat::I64(v) => integers!(v, i64),
+        Flat::I128(v) => within(v, range.min, range.max, rows),
+        Flat::U8(v) => integers!(v, u8),
+        Flat::U16(v) => integers!(v, u16),
+        Flat::U32(v) => integers!(v, u32),
+        Flat::U64(v) => integers!(v, u64),
+        _ => {}
+    }
+}
+
+/// A set of keys that workers fill at the same time.
+pub enum KeySet {
+    /// Bit `key - min`.
+    Bits {
+        /// The smallest key.
+        min: i64,
+        /// The last word is a guard without bits.
+        words: AtomicWords,
+    },
+    /// Four bits of the word that the hash names.
+    Bloom {
+        /// Their number is a power of two.
+        words: AtomicWords,
+    },
+}
+
+impl KeySet {
+    /// The best set for about `keys` keys, which lie in `range` if they are integers. `None` if it would be too large to
+    /// be of use, or memory is short.
+    pub fn for_keys(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
+        Self::bits(range, keys, memory).or_else(|| Self::bloom(keys, memory))
+    }
+
+    /// A bit vector, if `range` is dense enough for so many keys.
+    pub fn bits(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
+        let range = range?;
+        let bits = range.count();
+        let bits_max = BITS_ALWAYS.max(BITS_PER_KEY_MAX * keys as u128).min(BITS_MAX);
+        if range.min > range.max || bits > bits_max.min(memory.memory_limit() as u128 * 8 / MEMORY_SHARE as u128) {
+            return None;
+        }
+        let min = i64::try_from(range.min).ok()?;
+        i64::try_from(range.max).ok()?;
+        let words = AtomicWords::zeroed(bits.div_ceil(64) as usize + 1, memory, MemoryTag::HashTable).ok()?;
+        Some(KeySet::Bits { min, words })
+    }
+
+    /// A Bloom filter, if it can be large enough for so many keys.
+    pub fn bloom(keys: u64, memory: &BufferManager) -> Option<KeySet> {
+        let words = (keys.saturating_mul(BLOOM_BITS_PER_KEY) / 64).max(8).checked_next_power_of_two()?;
+        let bytes_max = BLOOM_BYTES_MAX.min(memory.memory_limit() / MEMORY_SHARE);
+        // Half the ideal size still rejects most keys, less isn't worth a cache miss per row.
+        let words = if words * 8 <= bytes_max { words } else { words / 2 };
+        if words * 8 > bytes_max {
+            return None;
+        }
+        Some(KeySet::Bloom { words: AtomicWords::zeroed(words as usize, memory, MemoryTag::HashTable).ok()? })
+    }
+
+    /// Adds the keys that aren't NULL, which lie in the range that the set was made for. Called in parallel. Returns
+    /// false if some key of a bit vector was there already.
+    pub fn insert(&self, keys: &Vector) -> bool {
+        let mut rows: Vec<u32> = match keys.validity() {
+            Some(validity) => {
+                let mut rows = Vec::new();
+                select_bits(validity, true, &mut rows);
+                rows
+            }
+            None => (0..keys.len() as u32).collect(),
+        };
+        match self {
+            KeySet::Bits { min, words } => {
+                let words = words.as_slice();
+                let mut seen = 0;
+                match_integers!(&keys.to_flat(), values => for &row in &rows {
+                    let offset = values[row as usize].offset_from(*min);
+                    let (word, mask) = (&words[(offset >> 6) as usize], 1u64 << (offset & 63));
+                    // Most bits of a set of duplicates are there already: reading doesn't take the line from others.
+                    let before = match word.load(Ordering::Relaxed) & mask {
+                        0 => word.fetch_or(mask, Ordering::Relaxed) & mask,
+                        there => there,
+                    };
+                    seen |= before;
+                });
+                seen == 0
+            }
+            KeySet::Bloom { words } => {
+                let words = words.as_slice();
+                let mut hashes = Vec::new();
+                hash_columns(&[ColumnView { vector: keys, selection: Some(&rows) }], rows.len(), &mut hashes);
+                rows.clear();
+                for hash in hashes {
+                    let (word, mask) = bloom_position(hash, words.len());
+                    if words[word].load(Ordering::Relaxed) & mask != mask {
+                        words[word].fetch_or(mask, Ordering::Relaxed);
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    /// True if what it contains is certainly a key.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, KeySet::Bits { .. })
+    }
+
+    /// Puts the rows whose key is in a bit vector into `found`, of the given `rows`, none of which is NULL.
+    pub fn find(&self, keys: &Flat, rows: &[u32], found: &mut Vec<u32>) {
+        let KeySet::Bits { min, words } = self else { unreachable!("a Bloom filter finds nothing for sure") };
+        found.clear();
+        found.extend_from_slice(rows);
+        retain_bits(keys, *min, words.as_slice(), found);
+    }
+
+    /// What it is, for `EXPLAIN`.
+    pub fn describe(&self) -> String {
+        match self {
+            KeySet::Bits { words, .. } => format!("bit vector, {}", godwit_common::format_bytes(words.bytes() as u64)),
+            KeySet::Bloom { words } => format!("Bloom filter, {}", godwit_common::format_bytes(words.bytes() as u64)),
+        }
+    }
+}
+
+/// Word and bits of a hash. The word comes from the middle of the hash, the bits from the low 24: neither decides the
+/// partition or the salt of the hash table.
+#[inline(always)]
+fn bloom_position(hash: u64, words: usize) -> (usize, u64) {
+    let bit = |shift: u32| 1u64 << (hash >> shift & 63);
+    ((hash >> 24) as usize & (words - 1), bit(0) | bit(6) | bit(12) | bit(18))
+}
+
+/// Smallest and largest of the integer keys that aren't NULL; `None` if there is none or the keys aren't integers.
+#[allow(clippy::unnecessary_cast, reason = "the cast is one for most types of the match")]
+pub fn range_of(keys: &Vector) -> Option<ValueRange> {
+    fn of<T: Native + Ord>(values: &[T], validity: Option<&Bitmap>) -> Option<(T, T)> {
+        match validity {
+            None => Some((*values.iter().min()?, *values.iter().max()?)),
+            Some(validity) => {
+                let valid = || values.iter().enumerate().filter(|(row, _)| validity.get(*row)).map(|(_, value)| *value);
+                Some((valid().min()?, valid().max()?))
+            }
+        }
+    }
+    let flat = keys.to_flat();
+    if !flat.physical().is_integer() {
+        return None;
+    }
+    let validity = keys.validity().map(|bitmap| &**bitmap);
+    match_integers!(&flat, values => {
+        of(values, validity).map(|(min, max)| ValueRange { min: min as i128, max: max as i128 })
+    })
+}
+
+#[cfg(test)]
+mod tests;

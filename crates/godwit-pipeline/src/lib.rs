@@ -1,0 +1,39 @@
+//! The contract between those who deliver, change and take rows: what a pipeline is built from.
+//!
+//! ```text
+//! Table::scan ─▶ Source ─▶ Transform ─▶ … ─▶ Sink ─▶ ResultStream          the three roles: pipeline.rs
+//!      ▲            └─────── QueryContext ──────┘                            memory, settings, cancellation: context.rs
+//!      └ ScanRequest: columns, filters (scan_filter), filters from joins and top-N (key_filter.rs, top_bound.rs)
+//! ```
+//!
+//! Whoever reads tables (`godwit-files`, `godwit-tables`) and the operators (`godwit-exec`) stand beside each other on top of
+//! it, and know nothing of each other.
+//!
+//! Plans are immutable and shared; what changes while a query runs lives in the operators' shared state (behind `&self`)
+//! and in one *worker* object per role and task (`&mut self`), so that signatures show what is shared.
+#![forbid(unsafe_code)]
+
+mod collect;
+mod context;
+pub mod key_filter;
+mod metrics;
+mod pipeline;
+mod scan;
+pub mod scan_filter;
+mod table_sample;
+mod top_bound;
+
+pub use collect::{ResultCollector, ResultStream, to_batch};
+pub use context::{COMPRESS_FROM_BYTES, CancelToken, Compaction, JOIN_LOAD_FACTOR, QueryContext, QuerySettings};
+pub use key_filter::KeyFilter;
+pub use metrics::{CompactionAccount, CompactionCounts, Flow, FlowCounts, OperatorMetrics};
+pub use pipeline::{
+    ChunkEffect, Operator, Pipeline, Signal, Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker,
+    Transform, TransformVerdict, TransformWorker,
+};
+pub use scan::{
+    MorselReader, MorselRows, Planned, Readable, Scan, ScanFilter, ScanRequest, ScanTask, Table, TableHandle,
+    WindowRows,
+};
+pub use table_sample::{SampledRows, SampledTable, pick_sample, sampled_values};
+pub use top_bound::TopBound;

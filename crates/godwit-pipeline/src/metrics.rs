@@ -1,0 +1,203 @@
+//! Counters per operator, for `EXPLAIN ANALYZE`.
+
+use std::ops::AddAssign;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use godwit_memory::OwnerCounters;
+use parking_lot::Mutex;
+
+/// Rows and chunks that passed a place, added up by several workers.
+#[derive(Default)]
+pub struct Flow {
+    rows: AtomicU64,
+    chunks: AtomicU64,
+}
+
+impl Flow {
+    /// Adds what passed.
+    pub fn add(&self, counts: FlowCounts) {
+        self.rows.fetch_add(counts.rows, Ordering::Relaxed);
+        self.chunks.fetch_add(counts.chunks, Ordering::Relaxed);
+    }
+
+    /// What passed so far.
+    pub fn counts(&self) -> FlowCounts {
+        FlowCounts { rows: self.rows.load(Ordering::Relaxed), chunks: self.chunks.load(Ordering::Relaxed) }
+    }
+}
+
+/// Numbers of rows and chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// Rows.
+    pub rows: u64,
+    /// Chunks that held them.
+    pub chunks: u64,
+}
+
+impl FlowCounts {
+    /// Adds a chunk.
+    pub fn add_chunk(&mut self, rows: usize) {
+        self.rows += rows as u64;
+        self.chunks += 1;
+    }
+
+    /// Mean size of a chunk, in rows.
+    pub fn mean_rows(self) -> f64 {
+        self.rows as f64 / self.chunks.max(1) as f64
+    }
+}
+
+impl AddAssign for FlowCounts {
+    fn add_assign(&mut self, more: Self) {
+        self.rows += more.rows;
+        self.chunks += more.chunks;
+    }
+}
+
+/// What a compactor did with the chunks of the operator before it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CompactionCounts {
+    /// What arrived.
+    pub arrived: FlowCounts,
+    /// What was handed on.
+    pub left: FlowCounts,
+    /// Rows that were copied to make larger chunks.
+    pub rows_copied: u64,
+    /// Chunks with more rows passed, at last.
+    pub threshold: usize,
+    /// Thresholds that were learned from, and how often each was chosen.
+    pub tried: Vec<(usize, u64)>,
+    /// How often learning began again.
+    pub resets: u32,
+}
+
+impl CompactionCounts {
+    fn add(&mut self, other: &Self) {
+        self.arrived += other.arrived;
+        self.left += other.left;
+        self.rows_copied += other.rows_copied;
+        self.resets += other.resets;
+        if other.arrived.chunks > 0 || self.arrived.chunks == 0 {
+            self.threshold = other.threshold;
+        }
+        for &(threshold, times) in &other.tried {
+            match self.tried.iter_mut().find(|(known, _)| *known == threshold) {
+                Some((_, all)) => *all += times,
+                None => self.tried.push((threshold, times)),
+            }
+        }
+        self.tried.sort_unstable();
+    }
+}
+
+/// Which of the compactors behind an operator is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct CompactionAccount(usize);
+
+/// What an operator did in one query. Tasks count for themselves and add up at their end.
+pub struct OperatorMetrics {
+    name: String,
+    /// Time inside this operator, all workers added, in nanoseconds. Zero unless the query is profiled.
+    own_ns: AtomicU64,
+    input: Flow,
+    output: Flow,
+    /// By [`CompactionAccount`]: spilled rows of an operator come out of another pipeline, with a compactor of its own.
+    compaction: Mutex<Vec<Option<CompactionCounts>>>,
+    /// Memory and spilling: operators allocate through `memory.scoped(metrics.memory())`.
+    memory: Arc<OwnerCounters>,
+    /// What else the operator wants to show, such as the fast path it took: name and value.
+    notes: Mutex<Vec<(String, String)>>,
+}
+
+impl OperatorMetrics {
+    /// Counters of an operator that `EXPLAIN` shows as `name` ("HashJoin inner on l_orderkey = o_orderkey").
+    pub fn new(name: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.into(),
+            own_ns: AtomicU64::new(0),
+            input: Flow::default(),
+            output: Flow::default(),
+            compaction: Mutex::default(),
+            memory: Arc::default(),
+            notes: Mutex::default(),
+        })
+    }
+
+    /// What `EXPLAIN` shows.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Owner of the operator's memory.
+    pub fn memory(&self) -> &Arc<OwnerCounters> {
+        &self.memory
+    }
+
+    /// Adds what a task's share of the operator emitted. Called by the scheduler.
+    pub fn add_output(&self, counts: FlowCounts) {
+        self.output.add(counts);
+    }
+
+    /// Adds what a task's share of a streaming operator got. Called by the scheduler.
+    pub fn add_input(&self, counts: FlowCounts) {
+        self.input.add(counts);
+    }
+
+    /// Begins to account for a compactor behind the operator.
+    pub fn open_compaction(&self) -> CompactionAccount {
+        let mut accounts = self.compaction.lock();
+        accounts.push(None);
+        CompactionAccount(accounts.len() - 1)
+    }
+
+    /// Shows what a compactor made of the operator's chunks so far.
+    pub fn set_compaction(&self, account: CompactionAccount, counts: CompactionCounts) {
+        self.compaction.lock()[account.0] = Some(counts);
+    }
+
+    /// Adds time spent in the operator.
+    pub fn add_time(&self, time: Duration) {
+        self.own_ns.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Sets a note ("table: direct array, 1.5 M slots"); a later note of the same name replaces it.
+    pub fn note(&self, name: &str, value: impl Into<String>) {
+        let mut notes = self.notes.lock();
+        match notes.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => *old = value.into(),
+            None => notes.push((name.to_owned(), value.into())),
+        }
+    }
+
+    /// What was emitted.
+    pub fn output(&self) -> FlowCounts {
+        self.output.counts()
+    }
+
+    /// What a streaming operator got; zero for all others, whose input is what the operators below them emitted.
+    pub fn input(&self) -> FlowCounts {
+        self.input.counts()
+    }
+
+    /// What a compactor did with what was emitted; known of profiled queries only.
+    pub fn compaction(&self) -> Option<CompactionCounts> {
+        let accounts = self.compaction.lock();
+        accounts.iter().flatten().cloned().reduce(|mut all, one| {
+            all.add(&one);
+            all
+        })
+    }
+
+    /// Time inside the operator, all workers added.
+    pub fn own_time(&self) -> Duration {
+        Duration::from_nanos(self.own_ns.load(Ordering::Relaxed))
+    }
+
+    /// The notes so far.
+    pub fn notes(&self) -> Vec<(String, String)> {
+        self.notes.lock().clone()
+    }
+}

@@ -1,0 +1,230 @@
+//! The three roles in a pipeline, and the verdicts they answer with.
+//!
+//! ```text
+//!            ┌──────────── one task per worker, each with its own worker objects ────────────┐
+//! Source ──▶ SourceWorker::next ─▶ TransformWorker::push/pull ─▶ … ─▶ SinkWorker::sink │ combine
+//!  start (once)                                                                          Sink::finalize (once)
+//! ```
+//!
+//! The object that implements [`Source`], [`Transform`] or [`Sink`] is the shared state of the operator in one query, which
+//! its workers hold; a plan is used for one execution. Worker objects are owned by one task and never locked. Steps never sleep: who has to
+//! wait answers `Blocked` with a [`Signal`], and the scheduler takes other work until it fires.
+
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_vector::Chunk;
+use parking_lot::Mutex;
+
+use crate::QueryContext;
+use crate::metrics::OperatorMetrics;
+
+/// What the three roles have in common.
+pub trait Operator: Send + Sync {
+    /// Counters for `EXPLAIN ANALYZE`.
+    fn metrics(&self) -> &Arc<OperatorMetrics>;
+
+    /// Most bytes that so many workers pin at once where memory is short, by what the planner expects: open pages, tables,
+    /// buffers of readers. Pages that may be evicted don't count.
+    fn pinned_bytes(&self, _workers: usize) -> u64 {
+        0
+    }
+
+    /// A run leaves nothing behind that the next one would find, but what was learned of speed: the same object may be run
+    /// again.
+    fn is_reusable(&self) -> bool {
+        false
+    }
+}
+
+/// Where the chunks of a pipeline come from.
+pub trait Source: Operator {
+    /// Called once, by one thread, when all pipelines that this one depends on have finished, before any worker exists.
+    fn start(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        Ok(())
+    }
+
+    /// How many workers could find something to do, known after `start`. At least one task is made.
+    fn parallelism(&self) -> usize;
+
+    /// True if the order of the rows means something: then they come from one worker, and are to stay in order.
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// What it does to the size of chunks.
+    fn effect(&self) -> ChunkEffect {
+        ChunkEffect::Streams
+    }
+
+    /// Worker state for one task. Called in parallel.
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>>;
+}
+
+/// One task's end of a [`Source`].
+pub trait SourceWorker: Send {
+    /// The next chunk (never empty, at most `chunk_rows` rows), or why there is none.
+    fn next(&mut self) -> Result<SourceVerdict>;
+}
+
+/// What a source has to say.
+pub enum SourceVerdict {
+    /// Rows.
+    Chunk(Chunk),
+    /// Did a piece of work that yields no rows (inserted a morsel into a hash table); ask again.
+    Worked,
+    /// Nothing to do before the signal fires; ask again then.
+    Blocked(Signal),
+    /// This worker is finished.
+    Done,
+}
+
+/// A streaming operator between source and sink.
+pub trait Transform: Operator {
+    /// Worker state for one task. Called in parallel.
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>>;
+
+    /// What it does to the size of chunks.
+    fn effect(&self) -> ChunkEffect;
+}
+
+/// What an operator does to the size of chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkEffect {
+    /// It makes of each chunk one, or some that are as large as can be.
+    Streams,
+    /// It may make small chunks of large ones.
+    Reduces,
+    /// It may want no more rows: none may be held back before it.
+    Limits,
+}
+
+/// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` as long as the answer before was
+/// [`TransformVerdict::Chunk`], and so on; at the end `finish` once, then `pull` likewise. Where chunks are small, calls are
+/// what counts: an operator that makes one chunk of each is called once for it.
+pub trait TransformWorker: Send {
+    /// Takes a chunk (never empty), and gives the first that is made of it.
+    fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict>;
+
+    /// The next chunk made of what was pushed. All that follows is done with the one before.
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        Ok(TransformVerdict::NeedInput)
+    }
+
+    /// The input of this task has ended: what is held back (compaction buffers) may go on now.
+    fn finish(&mut self) -> Result<TransformVerdict> {
+        Ok(TransformVerdict::NeedInput)
+    }
+}
+
+/// What a transform has to say.
+pub enum TransformVerdict {
+    /// Rows (never empty); ask again.
+    Chunk(Chunk),
+    /// Rows (never empty), with which everything that was pushed is dealt with.
+    LastChunk(Chunk),
+    /// Everything that was pushed is dealt with.
+    NeedInput,
+    /// No more output whatever is pushed (a limit was reached): the whole pipeline may stop.
+    Done,
+}
+
+/// Where the chunks of one or several pipelines end.
+pub trait Sink: Operator {
+    /// Worker state for one task. Called in parallel.
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SinkWorker>>;
+
+    /// Called once, by one thread, when all workers of all pipelines that feed this sink have combined.
+    fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// One task's end of a [`Sink`].
+pub trait SinkWorker: Send {
+    /// Takes a chunk (never empty).
+    fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict>;
+
+    /// Adds this worker's state to the shared one. Called once, at the end, in parallel with other workers.
+    fn combine(self: Box<Self>) -> Result<()>;
+}
+
+/// What a sink has to say.
+pub enum SinkVerdict {
+    /// Go on.
+    NeedInput,
+    /// The chunk was taken, but no other may follow before the signal fires (the reader of the result is slow).
+    Blocked(Signal),
+    /// No more rows are wanted: the whole pipeline may stop.
+    Done,
+}
+
+/// A source, transforms in order, and a sink.
+#[derive(Clone)]
+pub struct Pipeline {
+    /// Where rows come from.
+    pub source: Arc<dyn Source>,
+    /// What happens to them on the way.
+    pub transforms: Vec<Arc<dyn Transform>>,
+    /// Where they end. Pipelines may share a sink; it is finalized after the last of them.
+    pub sink: Arc<dyn Sink>,
+    /// Indices of pipelines of the same plan that must be complete (their sink finalized, unless a later pipeline feeds
+    /// it too) before this one starts.
+    pub depends_on: Vec<usize>,
+}
+
+impl Pipeline {
+    /// Can it be run again, without others before it?
+    pub fn is_reusable(&self) -> bool {
+        let transforms = self.transforms.iter().all(|transform| transform.is_reusable());
+        self.depends_on.is_empty() && self.source.is_reusable() && transforms && self.sink.is_reusable()
+    }
+
+    /// Most bytes that the pipeline pins at once where memory is short.
+    pub fn pinned_bytes(&self, workers: usize) -> u64 {
+        let transforms: u64 = self.transforms.iter().map(|transform| transform.pinned_bytes(workers)).sum();
+        self.source.pinned_bytes(workers) + transforms + self.sink.pinned_bytes(workers)
+    }
+}
+
+/// Something to wait for. Cheap to clone; fires once.
+#[derive(Clone, Default)]
+pub struct Signal(Arc<Mutex<SignalState>>);
+
+type Wake = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+enum SignalState {
+    #[default]
+    Idle,
+    Waiting(Vec<Wake>),
+    Fired,
+}
+
+impl Signal {
+    /// A signal that hasn't fired.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs every waiting callback; later ones run at once.
+    pub fn fire(&self) {
+        let before = std::mem::replace(&mut *self.0.lock(), SignalState::Fired);
+        if let SignalState::Waiting(wakes) = before {
+            wakes.into_iter().for_each(|wake| wake());
+        }
+    }
+
+    /// Runs `wake` when the signal fires, or now if it has.
+    pub fn subscribe(&self, wake: impl FnOnce() + Send + 'static) {
+        let mut state = self.0.lock();
+        match &mut *state {
+            SignalState::Fired => {
+                drop(state);
+                wake();
+            }
+            SignalState::Waiting(wakes) => wakes.push(Box::new(wake)),
+            SignalState::Idle => *state = SignalState::Waiting(vec![Box::new(wake)]),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the executor asks of a table.
+
+mod driver;
+mod window;
+
+use std::sync::{Arc, OnceLock};
+
+use godwit_common::Result;
+use godwit_expression::{Expression, TextDomain};
+use godwit_memory::BufferManager;
+use godwit_vector::{RowType, ValueRange, Vector};
+
+use crate::QueryContext;
+use crate::key_filter::KeyFilter;
+use crate::pipeline::Source;
+use crate::scan_filter::{Conjunct, Pruning};
+
+pub use driver::{MorselReader, MorselRows, Planned, Readable, Scan, ScanTask, WindowRows};
+
+/// A table that can be scanned. Implemented by the file readers; reached from the catalog through a [`TableHandle`].
+pub trait Table: Send + Sync {
+    /// Types of the table's columns, all of them, with the ranges that its statistics prove.
+    fn row_type(&self) -> &RowType;
+
+    /// A source of the requested columns, rows filtered.
+    fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>>;
+
+    /// All values of a text column whose scans emit vectors of one ordered dictionary, so that codes of them cost nothing.
+    fn text_codes(&self, _column: usize) -> Result<Option<Arc<TextDomain>>> {
+        Ok(None)
+    }
+
+    /// All values of a text column, if they are few and it costs little to know them. `memory` accounts for what is read
+    /// to find out.
+    fn text_domain(&self, column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
+        self.text_codes(column)
+    }
+
+    /// The estimated number of distinct values of a column, NULL left out, where it takes reading to know it. Remembered by
+    /// the table; `memory` accounts for what is read.
+    fn distinct(&self, _column: usize, _memory: &BufferManager) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// The values of a column in the rows of the table's sample, always the same ones ([`pick_sample`](crate::pick_sample)),
+    /// in buffers of their own; `None` if there is no sample of this column.
+    fn sample(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Vector>> {
+        Ok(None)
+    }
+}
+
+/// The form in which the catalog (which knows nothing of execution) carries a [`Table`].
+#[derive(Clone)]
+pub struct TableHandle(pub Arc<dyn Table>);
+
+/// What to read.
+pub struct ScanRequest {
+    /// Name for `EXPLAIN`.
+    pub name: String,
+    /// Columns of the table to emit, in this order. May be empty: then only row counts matter.
+    pub columns: Vec<usize>,
+    /// Conjuncts over the table's columns; only rows where all are true come out. Their columns need not be among
+    /// `columns`.
+    pub filters: Vec<Conjunct>,
+    /// Filters on emitted columns that arrive from joins before the scan starts.
+    pub join_filters: Vec<ScanFilter>,
+    /// Enough rows, if all that is wanted is a few (a hint: more may come out).
+    pub limit: Option<usize>,
+}
+
+impl ScanRequest {
+    /// What rows are left out by. Known when the filters of joins are.
+    pub fn pruning(&self) -> Pruning<'_> {
+        let ranges = self.join_filters.iter();
+        let ranges = ranges.filter_map(|filter| Some((self.columns[filter.column], filter.range()?)));
+        Pruning { filters: &self.filters, key_ranges: ranges.collect() }
+    }
+}
+
+/// A slot for a filter from the build side of a join, filled before the probe-side scan starts, or left empty.
+#[derive(Clone)]
+pub struct ScanFilter {
+    /// Index into [`ScanRequest::columns`].
+    pub column: usize,
+    /// What the filter is about, over a chunk of that column alone; `None`: the column's values.
+    pub key: Option<Expression>,
+    /// The filter, once the build is done. A row may be dropped if `KeyFilter` excludes its key.
+    pub filter: Arc<OnceLock<Arc<KeyFilter>>>,
+}
+
+impl ScanFilter {
+    /// Bounds of the column's values in rows that may pass, if they are known: before the scan starts.
+    pub fn range(&self) -> Option<ValueRange> {
+        self.filter.get().filter(|_| self.key.is_none())?.range()
+    }
+}

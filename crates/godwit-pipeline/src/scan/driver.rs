@@ -1,0 +1,337 @@
+//! The driver of scans: what they have in common whatever they read. A kind of table brings a [`MorselReader`].
+//!
+//! ```text
+//! start:   bounds, filters of joins ──▶ morsels                                         (Readable::plan)
+//! worker:  morsel ──▶ windows of a chunk's rows, without those that are deleted         (MorselReader)
+//!            stage 1: on packed values: a bit per row left; or read its columns, filter (window.rs)
+//!            stage 2: the same for the rows that are left
+//!            …
+//!            read the other columns for the rows that are left ──▶ chunk
+//! ```
+//!
+//! A window without rows left costs the columns of the first stages and nothing else. Stages change their order from morsel
+//! to morsel, by what they were measured to cost.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use godwit_common::Result;
+use godwit_memory::BufferManager;
+use godwit_vector::{Chunk, RowType, Vector};
+
+use super::ScanRequest;
+use super::window::Window;
+use crate::scan_filter::{self, Pruning, Stage, StagePlan, reorder};
+use crate::{ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
+
+/// A kind of table that the driver scans.
+pub trait Readable: Send + Sync + Sized + 'static {
+    /// The morsels of a scan, and what its readers share.
+    type Plan: Send + Sync;
+    /// What a worker reads with.
+    type Reader: MorselReader;
+
+    /// Types of the columns that a scan may name.
+    fn scan_type(&self) -> &RowType;
+
+    /// Decides which rows are read. Called once, when the filters of joins are there.
+    fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<Self::Plan>>;
+
+    /// What one worker reads with.
+    fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<Self::Reader>;
+
+    /// Most bytes that a reader of these columns pins.
+    fn reader_bytes(&self, _columns: &[usize]) -> u64 {
+        0
+    }
+
+    /// Shows what else was done so far; called when a worker ends.
+    fn note(_plan: &Self::Plan, _metrics: &OperatorMetrics) {}
+}
+
+/// What to read, and what becomes of it.
+pub struct ScanTask {
+    /// What was asked for.
+    pub request: ScanRequest,
+    /// The filters, in the order in which they begin.
+    pub stages: Vec<StagePlan>,
+    /// Columns of the table that are read, those of filters first.
+    pub columns: Vec<usize>,
+    /// Counters of the scan.
+    pub metrics: Arc<OperatorMetrics>,
+}
+
+impl ScanTask {
+    /// The memory of a query, with the scan as the owner of what is allocated.
+    pub fn memory(&self, query: &QueryContext) -> BufferManager {
+        query.memory.scoped(self.metrics.memory().clone())
+    }
+}
+
+/// A planned scan.
+pub struct Planned<P> {
+    /// The morsels, by their numbers from 0 on.
+    pub plan: P,
+    /// How many there are, or may be.
+    pub morsels: usize,
+    /// Rows that the table has, as far as that is known.
+    pub rows: u64,
+    /// Of these, those that bounds refute.
+    pub rows_pruned: u64,
+    /// Row groups that the table has.
+    pub groups: usize,
+    /// Of these, those that bounds refute as a whole.
+    pub groups_pruned: usize,
+}
+
+/// One worker's access to the rows of a table: a morsel at a time, of it a window at a time.
+pub trait MorselReader: Send {
+    /// Goes to the morsel of this number, or tells that there is none. Filters may be tried on what stands for all its rows.
+    fn open(&mut self, number: usize, stages: &mut [Stage]) -> Result<Option<MorselRows>>;
+
+    /// Goes to the next window of the morsel; `None` at its end.
+    fn next_window(&mut self) -> Result<Option<WindowRows>>;
+
+    /// The values of a column in the rows of the window, or in those that are selected: positions in it, ascending.
+    fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector>;
+
+    /// True if a filter can be decided on packed values of the window.
+    fn is_packed(&self, _stage: &Stage) -> bool {
+        false
+    }
+
+    /// Clears the bits of the window's rows that don't pass a filter for which [`MorselReader::is_packed`].
+    fn retain(&mut self, _stage: &Stage, _mask: &mut [u64]) -> Result<()> {
+        unreachable!("no filter is decided on packed values")
+    }
+
+    /// The morsel is done.
+    fn close(&mut self) {}
+}
+
+/// A morsel that was opened.
+pub struct MorselRows {
+    /// Its rows, if their number is known.
+    pub rows: usize,
+    /// True if no row passes, as was found without reading them: there will be no windows.
+    pub is_refuted: bool,
+}
+
+/// The rows of a window.
+pub struct WindowRows {
+    /// How many, at most [`godwit_vector::CHUNK_ROWS`].
+    pub rows: usize,
+    /// Positions of those that are to be seen, ascending; `None`: all.
+    pub live: Option<Vec<u32>>,
+}
+
+/// One scan of a table in a query.
+pub struct Scan<T: Readable> {
+    /// What is read.
+    pub table: Arc<T>,
+    /// How.
+    pub task: ScanTask,
+    planned: OnceLock<Planned<T::Plan>>,
+    next_morsel: AtomicUsize,
+    rows_out: AtomicU64,
+    rows_filtered: AtomicU64,
+    morsels_refuted: AtomicU64,
+}
+
+impl<T: Readable> Scan<T> {
+    /// A scan that begins when the scheduler starts it.
+    pub fn new(table: Arc<T>, request: ScanRequest, query: &QueryContext) -> Result<Arc<Self>> {
+        query.cancel.check()?;
+        let ScanRequest { filters, columns: requested, join_filters, .. } = &request;
+        let stages = scan_filter::plan(table.scan_type(), filters, requested, join_filters);
+        let mut columns = Vec::new();
+        for column in stages.iter().flat_map(StagePlan::columns).chain(requested.iter().copied()) {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        }
+        let metrics = OperatorMetrics::new(request.name.clone());
+        Ok(Arc::new(Self {
+            table,
+            task: ScanTask { request, stages, columns, metrics },
+            planned: OnceLock::new(),
+            next_morsel: AtomicUsize::new(0),
+            rows_out: AtomicU64::new(0),
+            rows_filtered: AtomicU64::new(0),
+            morsels_refuted: AtomicU64::new(0),
+        }))
+    }
+
+    /// What was planned at the start.
+    pub fn plan(&self) -> &T::Plan {
+        &self.planned().plan
+    }
+
+    fn planned(&self) -> &Planned<T::Plan> {
+        self.planned.get().expect("a source is started before it is used")
+    }
+
+    /// True if as many rows were found as are wanted.
+    fn has_enough(&self) -> bool {
+        self.task.request.limit.is_some_and(|limit| self.rows_out.load(Ordering::Relaxed) >= limit as u64)
+    }
+
+    fn note_plan(&self, planned: &Planned<T::Plan>) {
+        let note = |name: &str, some: u64, all: u64| {
+            if some > 0 {
+                self.task.metrics.note(name, format!("{some} of {all}"));
+            }
+        };
+        note("row groups pruned", planned.groups_pruned as u64, planned.groups as u64);
+        note("rows pruned", planned.rows_pruned, planned.rows);
+    }
+
+    /// Notes what was done so far; called when a worker ends.
+    fn note_work(&self) {
+        let metrics = &self.task.metrics;
+        T::note(self.plan(), metrics);
+        if !self.task.stages.is_empty() {
+            metrics.note("rows filtered", self.rows_filtered.load(Ordering::Relaxed).to_string());
+        }
+        let refuted = self.morsels_refuted.load(Ordering::Relaxed);
+        if refuted > 0 {
+            metrics.note("morsels without matching dictionary entries", refuted.to_string());
+        }
+    }
+}
+
+impl<T: Readable> Operator for Scan<T> {
+    fn metrics(&self) -> &Arc<OperatorMetrics> {
+        &self.task.metrics
+    }
+
+    fn pinned_bytes(&self, workers: usize) -> u64 {
+        self.table.reader_bytes(&self.task.columns) * workers as u64
+    }
+}
+
+impl<T: Readable> Source for Scan<T> {
+    fn start(&self, query: &Arc<QueryContext>) -> Result<()> {
+        let planned = self.table.plan(&self.task, &self.task.request.pruning(), query)?;
+        query.rows_known.fetch_add(planned.rows, Ordering::Relaxed);
+        query.rows_done.fetch_add(planned.rows_pruned, Ordering::Relaxed);
+        self.note_plan(&planned);
+        assert!(self.planned.set(planned).is_ok(), "a source is started once");
+        Ok(())
+    }
+
+    fn effect(&self) -> ChunkEffect {
+        if self.task.stages.is_empty() { ChunkEffect::Streams } else { ChunkEffect::Reduces }
+    }
+
+    fn parallelism(&self) -> usize {
+        self.planned().morsels
+    }
+
+    fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
+        let (reader, stages) = (T::reader(&self, query)?, Stage::all(&self.task.stages));
+        Ok(Box::new(ScanWorker { scan: self, query: query.clone(), reader, stages, morsel_rows: None, pending: None }))
+    }
+}
+
+/// Works on one morsel after the other.
+struct ScanWorker<T: Readable> {
+    scan: Arc<Scan<T>>,
+    query: Arc<QueryContext>,
+    reader: T::Reader,
+    stages: Vec<Stage>,
+    /// Of the morsel under work.
+    morsel_rows: Option<usize>,
+    /// Rows that were found and not handed out: windows may be larger than chunks.
+    pending: Option<Chunk>,
+}
+
+impl<T: Readable> ScanWorker<T> {
+    /// Goes to the next morsel; `false` if there is none, or enough rows were found.
+    fn open_morsel(&mut self) -> Result<bool> {
+        self.query.cancel.check()?;
+        if self.scan.has_enough() {
+            return Ok(false);
+        }
+        reorder(&mut self.stages);
+        let number = self.scan.next_morsel.fetch_add(1, Ordering::Relaxed);
+        let Some(morsel) = self.reader.open(number, &mut self.stages)? else { return Ok(false) };
+        if morsel.is_refuted {
+            self.scan.morsels_refuted.fetch_add(1, Ordering::Relaxed);
+            self.scan.rows_filtered.fetch_add(morsel.rows as u64, Ordering::Relaxed);
+        }
+        self.morsel_rows = Some(morsel.rows);
+        Ok(true)
+    }
+
+    /// Finds rows in the next window; `false` at the end of the morsel.
+    fn work(&mut self) -> Result<bool> {
+        if self.scan.has_enough() {
+            return Ok(false);
+        }
+        let Some(WindowRows { rows, live }) = self.reader.next_window()? else { return Ok(false) };
+        let mut window = Window::new(rows, live);
+        let rows_in = window.len();
+        self.filter(&mut window)?;
+        let rows_out = window.len();
+        self.scan.rows_filtered.fetch_add((rows_in - rows_out) as u64, Ordering::Relaxed);
+        if rows_out > 0 {
+            let requested = &self.scan.task.request.columns;
+            requested.iter().try_for_each(|&column| window.read(column, &mut self.reader))?;
+            self.scan.rows_out.fetch_add(rows_out as u64, Ordering::Relaxed);
+            self.pending = Some(window.project(requested));
+        }
+        Ok(true)
+    }
+
+    /// Keeps the rows of a window that pass all filters.
+    fn filter(&mut self, window: &mut Window) -> Result<()> {
+        for stage in self.stages.iter_mut().filter(|stage| !stage.is_skipped()) {
+            if window.len() == 0 {
+                break;
+            }
+            let start = Instant::now();
+            let rows_in = window.len();
+            if !window.retain_packed(stage, &mut self.reader)? {
+                stage.columns.iter().try_for_each(|&column| window.read(column, &mut self.reader))?;
+                if let Some(kept) = stage.rows(&window.project(&stage.columns))? {
+                    window.keep(kept);
+                }
+            }
+            stage.measure(rows_in, window.len(), start.elapsed());
+        }
+        Ok(())
+    }
+
+    /// The next rows of those that were found.
+    fn next_pending(&mut self) -> Option<Chunk> {
+        let chunk = self.pending.take()?;
+        let most = self.query.settings.chunk_rows;
+        if chunk.len() <= most {
+            return Some(chunk);
+        }
+        self.pending = Some(chunk.slice(most, chunk.len() - most));
+        Some(chunk.slice(0, most))
+    }
+}
+
+impl<T: Readable> SourceWorker for ScanWorker<T> {
+    fn next(&mut self) -> Result<SourceVerdict> {
+        loop {
+            if let Some(chunk) = self.next_pending() {
+                return Ok(SourceVerdict::Chunk(chunk));
+            }
+            if self.morsel_rows.is_none() && !self.open_morsel()? {
+                self.scan.note_work();
+                return Ok(SourceVerdict::Done);
+            }
+            if !self.work()? {
+                self.reader.close();
+                let rows = self.morsel_rows.take().expect("a morsel is open");
+                self.query.rows_done.fetch_add(rows as u64, Ordering::Relaxed);
+                return Ok(SourceVerdict::Worked);
+            }
+        }
+    }
+}

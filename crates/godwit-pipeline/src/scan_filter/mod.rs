@@ -1,0 +1,9 @@
+//! What scans of all kinds of tables have in common: filters in stages, and what bounds of values refute.
+
+mod bounds;
+mod condition;
+mod stages;
+
+pub use bounds::{Bounds, Pruning, compare, refuted};
+pub use condition::{Condition, Conjunct};
+pub use stages::{Stage, StagePlan, plan, reorder};

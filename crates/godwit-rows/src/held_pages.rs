@@ -1,0 +1,27 @@
+//! Pins that a collection shares with the lists of its rows.
+
+use std::sync::Arc;
+
+use godwit_memory::PinnedPage;
+use godwit_vector::Heap;
+use parking_lot::Mutex;
+
+/// The pins of pages that rows were appended to. Those of full pages are here; those of pages that are being filled are
+/// the collection's, which puts them here before it lets go of them.
+#[derive(Default)]
+pub(crate) struct HeldPages(Mutex<Vec<PinnedPage>>);
+
+impl HeldPages {
+    pub(crate) fn push(&self, pin: PinnedPage) {
+        self.0.lock().push(pin);
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+/// As what lists hold.
+pub(crate) fn as_heap(held: &Arc<HeldPages>) -> Heap {
+    held.clone()
+}

@@ -1,0 +1,296 @@
+//! Lists of rows, with what keeps the rows where they are.
+//!
+//! ```text
+//! RowList   | address | address | address | …       pins: those of the pages, and of the pages of the strings
+//!    └ all, slice ─▶ Rows<'_>: some of them, borrowed ─▶ gather, hashes, append to another list or collection
+//! ```
+//!
+//! Rows come into a list from something that pins them, and bring their pins along, so that whoever holds a list can't
+//! come too late. Pins are shared: one reference per list and source, whatever the number of rows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use godwit_vector::{Heap, Heaps};
+
+use crate::row_ptr::RowPtr;
+use crate::{KeyedRows, RowLayout};
+
+/// What keeps rows and their long strings in place.
+#[derive(Clone, Default)]
+pub(crate) struct Pins {
+    /// The pages of the rows.
+    pages: Vec<Heap>,
+    /// The pages of their strings.
+    strings: Heaps,
+    /// What keeps the pages of some rows keeps those of their strings as well.
+    has_common: bool,
+}
+
+impl Pins {
+    /// Those of rows, and of their strings.
+    pub(crate) fn new(pages: Heap, strings: Heaps) -> Self {
+        Self { pages: vec![pages], strings, has_common: false }
+    }
+
+    /// Keeps in place what `other` does; false if it was so before.
+    #[inline]
+    pub(crate) fn add(&mut self, other: &Pins) -> bool {
+        let known = self.pages.len();
+        other.pages.iter().for_each(|page| self.add_page(page));
+        let is_new = self.pages.len() > known;
+        if is_new {
+            self.strings = if known == 0 { other.strings.clone() } else { self.strings.union(&other.strings) };
+            self.has_common |= other.has_common;
+        }
+        is_new
+    }
+
+    /// Keeps in place what one heap does: rows and their strings.
+    #[inline]
+    pub(crate) fn add_common(&mut self, heap: &Heap) {
+        self.add_page(heap);
+        self.has_common = true;
+    }
+
+    #[inline]
+    fn add_page(&mut self, page: &Heap) {
+        if !self.pages.iter().rev().any(|known| Arc::ptr_eq(known, page)) {
+            self.pages.push(page.clone());
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.pages.clear();
+        self.strings = Heaps::none();
+        self.has_common = false;
+    }
+
+    /// What columns of long strings hold.
+    pub(crate) fn strings(&self) -> Heaps {
+        match self.has_common {
+            true => self.strings.union(&Heaps::many(self.pages.clone())),
+            false => self.strings.clone(),
+        }
+    }
+}
+
+/// Rows of one layout that stay in place as long as they are borrowed.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    layout: &'a Arc<RowLayout>,
+    rows: &'a [RowPtr],
+    pins: &'a Pins,
+}
+
+impl<'a> Rows<'a> {
+    /// Rows that `pins` keep in place.
+    ///
+    /// # Safety
+    /// As long as anybody holds `pins` or a clone of them, each of `rows` is a row of `layout` that was written, and its
+    /// strings are where its views say.
+    pub(crate) unsafe fn new(layout: &'a Arc<RowLayout>, rows: &'a [RowPtr], pins: &'a Pins) -> Self {
+        Self { layout, rows, pins }
+    }
+
+    /// The places, into `places`, where these are other rows than `others`.
+    pub fn differing(self, others: Rows<'_>, places: &mut Vec<u32>) {
+        let pairs = self.rows.iter().zip(others.rows).enumerate();
+        places.clear();
+        places.extend(pairs.filter(|(_, (mine, other))| mine != other).map(|(place, _)| place as u32));
+    }
+
+    /// Number of rows.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.rows.len()
+    }
+
+    /// True without rows.
+    pub fn is_empty(self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The layout of the rows.
+    pub fn layout(self) -> &'a Arc<RowLayout> {
+        self.layout
+    }
+
+    /// Some of them.
+    #[inline]
+    pub fn slice(self, range: Range<usize>) -> Self {
+        Self { rows: &self.rows[range], ..self }
+    }
+
+    #[inline]
+    pub(crate) fn pointers(self) -> &'a [RowPtr] {
+        self.rows
+    }
+
+    pub(crate) fn pins(self) -> &'a Pins {
+        self.pins
+    }
+}
+
+/// A list of rows of one layout that stay in place as long as they are in it. Kept and cleared, so that nothing is
+/// allocated.
+pub struct RowList {
+    layout: Arc<RowLayout>,
+    rows: Vec<RowPtr>,
+    pins: Pins,
+}
+
+impl RowList {
+    /// What a row takes in a list.
+    pub const ROW_BYTES: usize = size_of::<RowPtr>();
+
+    /// An empty list.
+    pub fn new(layout: &Arc<RowLayout>) -> Self {
+        Self { layout: layout.clone(), rows: Vec::new(), pins: Pins::default() }
+    }
+
+    /// Number of rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// All of them.
+    #[inline]
+    pub fn all(&self) -> Rows<'_> {
+        Rows { layout: &self.layout, rows: &self.rows, pins: &self.pins }
+    }
+
+    /// Some of them.
+    #[inline]
+    pub fn slice(&self, range: Range<usize>) -> Rows<'_> {
+        self.all().slice(range)
+    }
+
+    /// Forgets the rows and lets go of their pins.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.pins.clear();
+    }
+
+    /// Room for this many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        self.rows.reserve(rows);
+    }
+
+    /// Appends rows.
+    ///
+    /// # Panics
+    /// If they are of another layout, as in all that follow: a bug in the plan.
+    #[inline]
+    pub fn append(&mut self, rows: Rows<'_>) {
+        self.hold(rows);
+        self.rows.extend_from_slice(rows.rows);
+    }
+
+    /// Appends the rows at these positions.
+    #[inline]
+    pub fn append_picked(&mut self, rows: Rows<'_>, positions: &[u32]) {
+        self.hold(rows);
+        self.rows.extend(positions.iter().map(|&position| rows.rows[position as usize]));
+    }
+
+    /// Appends the row at one position.
+    #[inline]
+    pub fn push(&mut self, rows: Rows<'_>, position: usize) {
+        self.hold(rows);
+        self.rows.push(rows.rows[position]);
+    }
+
+    /// Appends the row at one position until there are `len` rows; more than those are dropped.
+    pub fn resize(&mut self, len: usize, rows: Rows<'_>, position: usize) {
+        self.hold(rows);
+        self.rows.resize(len, rows.rows[position]);
+    }
+
+    /// Puts the row at `position` of `rows` into place `at`.
+    #[inline]
+    pub fn set(&mut self, at: usize, rows: Rows<'_>, position: usize) {
+        self.hold(rows);
+        self.rows[at] = rows.rows[position];
+    }
+
+    /// Puts row i of `rows` into place `places[i]`.
+    pub fn scatter(&mut self, places: &[u32], rows: Rows<'_>) {
+        assert_eq!(places.len(), rows.len());
+        self.hold(rows);
+        places.iter().zip(rows.rows).for_each(|(&place, &row)| self.rows[place as usize] = row);
+    }
+
+    /// Replaces each row that is among `old` by the one of `new` in the same place.
+    pub fn substitute(&mut self, old: Rows<'_>, new: Rows<'_>) {
+        assert_eq!(old.len(), new.len());
+        self.hold(new);
+        let successors: std::collections::HashMap<u64, RowPtr> =
+            old.rows.iter().map(|row| row.address()).zip(new.rows.iter().copied()).collect();
+        for row in &mut self.rows {
+            *row = successors.get(&row.address()).copied().unwrap_or(*row);
+        }
+    }
+
+    /// Keeps the rows at places for which `keep` is true.
+    #[inline]
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let mut kept = 0;
+        for place in 0..self.rows.len() {
+            self.rows[kept] = self.rows[place];
+            kept += keep(place) as usize;
+        }
+        self.rows.truncate(kept);
+    }
+
+    /// Keeps the rows at these places, which ascend.
+    pub fn keep(&mut self, places: &[u32]) {
+        places.iter().enumerate().for_each(|(kept, &place)| self.rows[kept] = self.rows[place as usize]);
+        self.rows.truncate(places.len());
+    }
+
+    /// Drops all but the first rows.
+    pub fn truncate(&mut self, len: usize) {
+        self.rows.truncate(len);
+    }
+
+    /// The rows of entries from `range`, in order.
+    pub fn append_keyed<K: Copy>(&mut self, entries: &KeyedRows<K>, range: Range<usize>) {
+        self.check(entries.layout());
+        self.pins.add(entries.pins());
+        self.rows.extend(entries.pointers(range));
+    }
+
+    #[inline]
+    fn hold(&mut self, rows: Rows<'_>) {
+        self.check(rows.layout);
+        self.pins.add(rows.pins);
+    }
+
+    #[inline]
+    fn check(&self, layout: &Arc<RowLayout>) {
+        assert!(self.layout.reads(layout), "rows of another layout");
+    }
+
+    /// The addresses, to be changed together with [`Self::pins_mut`].
+    ///
+    /// # Safety
+    /// When the list is looked at next, it is again as [`Rows::new`] asks for.
+    pub(crate) unsafe fn parts_mut(&mut self) -> (&mut Vec<RowPtr>, &mut Pins) {
+        (&mut self.rows, &mut self.pins)
+    }
+
+    /// A list of rows that are known to be as [`Rows::new`] asks for.
+    ///
+    /// # Safety
+    /// See there.
+    pub(crate) unsafe fn from_parts(layout: &Arc<RowLayout>, rows: Vec<RowPtr>, pins: Pins) -> Self {
+        Self { layout: layout.clone(), rows, pins }
+    }
+}
