@@ -7,9 +7,10 @@
 //!                       shuffle 4 bytes to each 32-bit lane, shift each lane right by 0..7, mask
 //! ```
 //!
-//! Widths above [`SIMD_WIDTH_MAX`] and the ends of a run go value by value through a 64-bit window.
+//! Widths above `SIMD_WIDTH_MAX` and the ends of a run go value by value through a 64-bit window.
 
 /// Widest value that lies in four bytes whatever bit of the first one it starts at.
+#[cfg(target_feature = "avx2")]
 const SIMD_WIDTH_MAX: u32 = 25;
 
 /// Appends the values `first .. first + count`, each `width` ≤ 32 bits wide.
