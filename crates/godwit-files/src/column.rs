@@ -10,6 +10,7 @@
 //! without such rows are not touched. What is decoded is checked: codes against the dictionary, texts for UTF-8,
 //! integers against the range that the statistics of the file promise.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::{Buffer, ScalarBuffer};
@@ -22,8 +23,7 @@ use godwit_vector::{Bitmap, Dictionary, Flat, Native, PhysicalType, StrColumn, V
 use parking_lot::Mutex;
 
 use crate::config::BUFFER_STEP_BYTES;
-use crate::file::FileBytes;
-use crate::footer::{ChunkLocation, Decoding, Stored};
+use crate::footer::{ColumnPart, Decoding, Stored};
 use crate::page::{Page, PageKind, PageReader, ReadWindow, RunCursor, SharedBuffer, TextCheck, ValueEncoding};
 
 /// The dictionary of a column chunk, decoded by the first worker that needs it and shared by all.
@@ -75,21 +75,20 @@ enum Values {
 }
 
 impl ColumnReader {
-    /// A reader of a chunk. `range` is the promise of the statistics that values are checked against.
+    /// A reader of some rows. `range` is the promise of the statistics that values are checked against.
     pub(crate) fn new(
-        file: FileBytes,
-        chunk: ChunkLocation,
-        decoding: Decoding,
+        part: ColumnPart,
         range: Option<ValueRange>,
         dictionary: Arc<SharedDictionary>,
         window: &ReadWindow,
         memory: &BufferManager,
     ) -> Result<Self> {
+        let ColumnPart { file, chunk, decoding, rows } = part;
         Ok(Self {
             decoding,
             range,
             memory: memory.clone(),
-            pages: PageReader::new(file, chunk, window.clone(), memory)?,
+            pages: PageReader::new(file, chunk, rows, window.clone(), memory)?,
             dictionary,
             loaded: None,
             page: None,
@@ -99,19 +98,14 @@ impl ColumnReader {
         })
     }
 
-    /// Turns to another chunk of the same column and keeps the buffers.
-    pub(crate) fn reopen(
-        &mut self,
-        file: FileBytes,
-        chunk: ChunkLocation,
-        decoding: Decoding,
-        dictionary: Arc<SharedDictionary>,
-    ) -> Result<()> {
+    /// Turns to another part of the same column and keeps the buffers.
+    pub(crate) fn reopen(&mut self, part: ColumnPart, dictionary: Arc<SharedDictionary>) -> Result<()> {
+        let ColumnPart { file, chunk, decoding, rows } = part;
         self.drop_page();
         self.loaded = None;
         self.values_memory.resize(0)?;
         (self.decoding, self.dictionary) = (decoding, dictionary);
-        self.pages.reopen(file, chunk)
+        self.pages.reopen(file, chunk, rows)
     }
 
     /// Bytes read from files so far.
@@ -283,7 +277,7 @@ impl ColumnReader {
     }
 
     /// Where the definition levels lie, if there are any, and where the values begin.
-    fn levels(&self, kind: PageKind, bytes: &[u8]) -> Result<(Option<std::ops::Range<usize>>, usize)> {
+    fn levels(&self, kind: PageKind, bytes: &[u8]) -> Result<(Option<Range<usize>>, usize)> {
         match kind {
             PageKind::DataV2 { repetition_bytes, definition_bytes, .. } => {
                 // Their sum was checked against the page when it was decompressed.
@@ -302,7 +296,7 @@ impl ColumnReader {
     }
 
     /// The rows that have a value; `None` if all have.
-    fn validity(&mut self, bytes: &[u8], levels: std::ops::Range<usize>, rows: usize) -> Result<Option<Bitmap>> {
+    fn validity(&mut self, bytes: &[u8], levels: Range<usize>, rows: usize) -> Result<Option<Bitmap>> {
         let corrupt = |error: godwit_common::Error| self.pages.corrupt(error.message());
         let mut cursor = RunCursor::new(levels, 1).map_err(corrupt)?;
         match cursor.repeated(bytes).map_err(corrupt)? {

@@ -2,7 +2,14 @@
 
 /// Rows of a morsel: it ends at the first page boundary behind so many rows. Large enough that opening pages and
 /// handing out morsels costs nothing, small enough that two workers end together.
-pub(crate) const MORSEL_ROWS: usize = 80_000;
+pub(crate) const MORSEL_ROWS_MIN: usize = 80_000;
+
+/// Rows of a morsel of a large table. The pages of most columns end at the same rows, but those of some don't: these are
+/// decompressed for each of the two morsels that they lie in, a fifth of them at the least size and a ninth at this one.
+pub(crate) const MORSEL_ROWS_MAX: usize = 2 * MORSEL_ROWS_MIN;
+
+/// Tables with more morsels than this for each worker have larger ones.
+pub(crate) const MORSELS_PER_WORKER: usize = 16;
 
 /// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
 pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;

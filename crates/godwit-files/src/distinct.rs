@@ -84,7 +84,8 @@ fn from_dictionaries(
     for &(file, group) in groups.iter().step_by(step) {
         let part = &table.files()[file];
         let chunk = part.file.chunk(group, part.column(column))?;
-        let entries = PageReader::new(part.file.bytes.clone(), chunk, window.clone(), memory)?.dictionary_entries()?;
+        let entries =
+            PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?.dictionary_entries()?;
         let Some(entries) = entries else { return Ok(None) };
         largest = largest.max(entries as u64);
         sum += entries as u64;
@@ -168,19 +169,17 @@ fn sample(
     memory: &BufferManager,
 ) -> Result<Option<Sample>> {
     let part = &table.files()[file];
-    let file_column = part.column(column);
-    let Some(decoding) = part.file.decoding(group, file_column) else { return Ok(None) };
-    let chunk = part.file.chunk(group, file_column)?;
-    let rows = chunk.rows.min(SAMPLED_ROWS);
+    let all_rows = part.file.row_group_rows[group];
+    let rows = all_rows.min(SAMPLED_ROWS);
     let start = match place {
-        Place::End => chunk.rows - rows,
-        Place::Middle if chunk.rows < 2 * SAMPLED_ROWS => return Ok(None),
-        Place::Middle => chunk.rows / 2 - rows,
+        Place::End => all_rows - rows,
+        Place::Middle if all_rows < 2 * SAMPLED_ROWS => return Ok(None),
+        Place::Middle => all_rows / 2 - rows,
     };
+    let Some(part) = part.file.part(group, part.column(column), start..start + rows)? else { return Ok(None) };
     let dictionary = Arc::new(SharedDictionary::default());
-    let range = table.range(column);
     let window = ReadWindow::new(memory)?;
-    let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, range, dictionary, &window, memory)?;
+    let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;
     Ok(Some(Sample::of(&reader.read(start, rows, None)?)))
 }
 

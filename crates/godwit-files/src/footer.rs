@@ -106,6 +106,18 @@ pub(crate) struct ChunkLocation {
     pub pages: Option<Vec<PageSpan>>,
 }
 
+/// A column of a row group that this crate decodes, or some of its rows.
+pub(crate) struct ColumnPart {
+    /// The file.
+    pub file: FileBytes,
+    /// Where the column is.
+    pub chunk: ChunkLocation,
+    /// How its values are stored.
+    pub decoding: Decoding,
+    /// The rows that will be read, as far as is known: pages are taken along for them only.
+    pub rows: Range<usize>,
+}
+
 /// A data page in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSpan {
@@ -156,6 +168,13 @@ impl ParquetFile {
             .and_then(|index| index.get(row_group)?.get(leaf))
             .and_then(|index| page_spans(index.page_locations(), start, end, rows));
         Ok(ChunkLocation { start, end, compression: chunk.compression(), rows, pages })
+    }
+
+    /// Rows of a column of a row group; `None` if this crate doesn't decode it.
+    pub(crate) fn part(&self, row_group: usize, column: usize, rows: Range<usize>) -> Result<Option<ColumnPart>> {
+        let Some(decoding) = self.decoding(row_group, column) else { return Ok(None) };
+        let chunk = self.chunk(row_group, column)?;
+        Ok(Some(ColumnPart { file: self.bytes.clone(), chunk, decoding, rows }))
     }
 
     /// About what it takes to read a column of a row group, page by page: the largest page and the dictionary, decompressed,

@@ -21,11 +21,10 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
     for picked in pick_sample(&rows).chunk_by(|a, b| a.part == b.part) {
         let (file, group) = groups[picked[0].part];
         let part = &table.files()[file];
-        let file_column = part.column(column);
-        let Some(decoding) = part.file.decoding(group, file_column) else { return Ok(None) };
-        let chunk = part.file.chunk(group, file_column)?;
-        let (bytes, dictionary) = (part.file.bytes.clone(), Arc::new(SharedDictionary::default()));
-        let mut reader = ColumnReader::new(bytes, chunk, decoding, table.range(column), dictionary, &window, memory)?;
+        // The windows are far apart.
+        let Some(part) = part.file.part(group, part.column(column), 0..0)? else { return Ok(None) };
+        let dictionary = Arc::new(SharedDictionary::default());
+        let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;
         for sampled in picked {
             let (rows, positions) = (&sampled.rows, sampled.positions());
             let values = reader.read(rows.start, rows.len(), Some(&positions))?;

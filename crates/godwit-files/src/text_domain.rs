@@ -12,7 +12,7 @@ use godwit_memory::BufferManager;
 use godwit_pipeline::Table;
 use godwit_vector::PhysicalType;
 
-use crate::column::{ColumnReader, SharedDictionary};
+use crate::column::ColumnReader;
 use crate::config::DOMAIN_ENTRIES_MAX;
 use crate::distinct::{is_dictionary_encoded, row_groups};
 use crate::page::{PageReader, ReadWindow};
@@ -31,16 +31,14 @@ pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) 
         let part = &table.files()[file];
         let file_column = part.column(column);
         let chunk = part.file.chunk(group, file_column)?;
-        let mut header = PageReader::new(part.file.bytes.clone(), chunk, window.clone(), memory)?;
+        let mut header = PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?;
         // The largest dictionaries are refused before they are read.
         let entries = header.dictionary_entries()?;
         if entries.is_none_or(|entries| entries * groups.len() > DOMAIN_ENTRIES_MAX) {
             return Ok(None);
         }
-        let Some(decoding) = part.file.decoding(group, file_column) else { return Ok(None) };
-        let shared = Arc::new(SharedDictionary::default());
-        let chunk = part.file.chunk(group, file_column)?;
-        let mut reader = ColumnReader::new(part.file.bytes.clone(), chunk, decoding, None, shared, &window, memory)?;
+        let Some(part) = part.file.part(group, file_column, 0..0)? else { return Ok(None) };
+        let mut reader = ColumnReader::new(part, None, Arc::default(), &window, memory)?;
         let Some(dictionary) = reader.load_dictionary()? else { return Ok(None) };
         for value in dictionary.entries.values().strings().iter() {
             if !values.contains(value) {

@@ -11,7 +11,8 @@
 //! The first touch of a frame makes its whole huge page resident, so opening a block makes all its frames idle:
 //! *used + idle* is an honest upper bound of what is resident. Frames go back to the system as whole blocks where
 //! possible; a block of which only a part goes back is taken out of the kernel's huge-page care, which would otherwise
-//! fill the holes again.
+//! fill the holes again. Where huge pages are slow to come by (`huge_pages.rs`), a block is opened in small ones, and the
+//! kernel may gather them into a huge one later, beside queries.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -24,6 +25,7 @@ use parking_lot::Mutex;
 use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 
 use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES, PAGE_BYTES};
+use crate::huge_pages::{HugePages, advise_huge};
 
 const BLOCK_FRAMES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 const BLOCKS: usize = ARENA_BYTES / HUGE_PAGE_BYTES;
@@ -31,7 +33,7 @@ const BLOCKS: usize = ARENA_BYTES / HUGE_PAGE_BYTES;
 const _: () = assert!(BLOCK_FRAMES == 8, "a block is a byte of the masks");
 const _: () = assert!(BLOCK_FRAMES * BLOCKS == u128::BITS as usize, "an arena is a mask");
 
-/// Zeroed memory straight from the system, on huge pages where it is large enough.
+/// Zeroed memory straight from the system, on huge pages where it is large enough and they pay.
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
@@ -41,13 +43,13 @@ pub(crate) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    pub(crate) fn new(bytes: usize) -> Result<Self> {
-        let mapping =
-            if bytes < HUGE_PAGE_BYTES { Self::anywhere(bytes)? } else { Self::aligned(bytes, HUGE_PAGE_BYTES)? };
-        if bytes >= HUGE_PAGE_BYTES {
-            // SAFETY: the range was mapped just now.
-            unsafe { advise_huge(mapping.start, bytes, true) };
+    fn new(bytes: usize, huge_pages: &HugePages) -> Result<Self> {
+        if bytes < HUGE_PAGE_BYTES {
+            return Self::anywhere(bytes);
         }
+        let mapping = Self::aligned(bytes, HUGE_PAGE_BYTES)?;
+        // SAFETY: the range was mapped just now.
+        unsafe { huge_pages.prepare(mapping.start, bytes) };
         Ok(mapping)
     }
 
@@ -110,21 +112,6 @@ unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// Advice: a kernel without huge pages may refuse it.
-///
-/// # Safety
-/// The range is mapped.
-unsafe fn advise_huge(start: NonNull<u8>, bytes: usize, huge: bool) {
-    #[cfg(target_os = "linux")]
-    {
-        let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
-        // SAFETY: the caller's promise; the advice doesn't change the content.
-        let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, bytes, huge);
-}
-
 /// Gives the memory of a mapped range back to the system. Nothing is lost but memory if the system doesn't want it, as
 /// when the host has locked all its memory.
 ///
@@ -147,6 +134,8 @@ struct Arena {
     absent: u128,
     /// Blocks that the kernel mustn't make huge pages of, because they have holes.
     holed_blocks: u16,
+    /// Blocks that were opened in small pages, and stay so unless the kernel gathers them.
+    small_blocks: u16,
 }
 
 impl Arena {
@@ -154,7 +143,7 @@ impl Arena {
         let mapping = Mapping::aligned(ARENA_BYTES, ARENA_BYTES)?;
         // SAFETY: the range was mapped just now.
         unsafe { advise_huge(mapping.start, ARENA_BYTES, true) };
-        Ok(Self { mapping, idle: 0, absent: u128::MAX, holed_blocks: 0 })
+        Ok(Self { mapping, idle: 0, absent: u128::MAX, holed_blocks: 0, small_blocks: 0 })
     }
 
     fn frame_at(&self, frame: usize) -> NonNull<u8> {
@@ -183,13 +172,27 @@ impl Arena {
     }
 
     /// Makes an absent block idle as a whole; false if there is none.
-    fn open_block(&mut self) -> bool {
+    fn open_block(&mut self, huge_pages: &HugePages) -> bool {
         let Some(block) = (0..BLOCKS).find(|&block| self.absent & block_mask(block) == block_mask(block)) else {
             return false;
         };
+        self.prepare_block(block, huge_pages);
         self.absent &= !block_mask(block);
         self.idle |= block_mask(block);
         true
+    }
+
+    fn prepare_block(&mut self, block: usize, huge_pages: &HugePages) {
+        let start = self.frame_at(block * BLOCK_FRAMES);
+        // SAFETY: the block is mapped, starts at a multiple of its size, and is absent: nobody uses it.
+        unsafe {
+            if self.small_blocks & (1 << block) == 0 && !huge_pages.prepare(start, HUGE_PAGE_BYTES) {
+                self.small_blocks |= 1 << block;
+                // A page that is there keeps the next faults small.
+                start.write_volatile(0);
+                advise_huge(start, HUGE_PAGE_BYTES, true);
+            }
+        }
     }
 
     /// Takes all idle frames of `block` out of the arena, to be released.
@@ -257,9 +260,15 @@ impl Release {
 pub(crate) struct Arenas {
     by_start: Mutex<BTreeMap<usize, Arena>>,
     idle_frames: AtomicU64,
+    huge_pages: HugePages,
 }
 
 impl Arenas {
+    /// A mapping for a page that isn't a frame.
+    pub(crate) fn map(&self, bytes: usize) -> Result<Mapping> {
+        Mapping::new(bytes, &self.huge_pages)
+    }
+
     /// A frame with arbitrary content.
     pub(crate) fn allocate(&self) -> Result<NonNull<u8>> {
         let mut arenas = self.by_start.lock();
@@ -271,16 +280,17 @@ impl Arenas {
         if let Some(frame) = arenas.values_mut().find_map(Arena::take_hole) {
             return Ok(frame);
         }
-        let opened = match arenas.values_mut().find_map(|arena| arena.open_block().then(|| arena.take_idle())) {
-            Some(frame) => frame,
-            None => {
-                let mut arena = Arena::new()?;
-                assert!(arena.open_block(), "a new arena is absent");
-                let frame = arena.take_idle();
-                arenas.insert(arena.mapping.start.addr().get(), arena);
-                frame
-            }
-        };
+        let opened =
+            match arenas.values_mut().find_map(|arena| arena.open_block(&self.huge_pages).then(|| arena.take_idle())) {
+                Some(frame) => frame,
+                None => {
+                    let mut arena = Arena::new()?;
+                    assert!(arena.open_block(&self.huge_pages), "a new arena is absent");
+                    let frame = arena.take_idle();
+                    arenas.insert(arena.mapping.start.addr().get(), arena);
+                    frame
+                }
+            };
         self.idle_frames.fetch_add(BLOCK_FRAMES as u64 - 1, Relaxed);
         Ok(opened)
     }

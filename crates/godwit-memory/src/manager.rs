@@ -14,7 +14,7 @@ use crate::evictable::EvictableBytes;
 use crate::grants::{self, MemoryClaim};
 use crate::memory_policy::MemoryPolicy;
 use crate::owner::{Owner, OwnerCounters, owners};
-use crate::page::{CachedPage, Page, PinnedPage};
+use crate::page::{CachedPage, CachedPageRoom, Page, PinnedPage};
 use crate::pool::Pool;
 use crate::reservation::Reservation;
 use crate::statistics::MemoryStatistics;
@@ -87,7 +87,14 @@ impl BufferManager {
         tag: MemoryTag,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Option<(CachedPage, PinnedPage)>> {
-        CachedPage::make(&self.pool, bytes, tag, fill)
+        let Some(mut room) = self.room_to_cache(bytes, tag)? else { return Ok(None) };
+        fill(room.as_mut_slice())?;
+        Ok(Some(room.finish()))
+    }
+
+    /// As [`cache`](Self::cache), for callers that fill several at once.
+    pub fn room_to_cache(&self, bytes: usize, tag: MemoryTag) -> Result<Option<CachedPageRoom>> {
+        CachedPage::room(&self.pool, bytes, tag)
     }
 
     /// Pins a page of this pool, and reads it back from disk if it was evicted. The page counts as changed from here

@@ -288,17 +288,9 @@ impl fmt::Debug for PinnedPage {
 pub struct CachedPage(Page);
 
 impl CachedPage {
-    /// Makes one of `bytes` bytes, which `fill` writes; `None`, without a call of `fill`, if there is no room to spare.
-    pub(crate) fn make(
-        pool: &Arc<Pool>,
-        bytes: usize,
-        tag: MemoryTag,
-        fill: impl FnOnce(&mut [u8]) -> Result<()>,
-    ) -> Result<Option<(CachedPage, PinnedPage)>> {
-        let Some(pinned) = Page::allocate_cached(pool, bytes, tag)? else { return Ok(None) };
-        // SAFETY: the page was just made, nobody else knows it; it is pinned for writing.
-        fill(unsafe { pinned.as_mut_slice() })?;
-        Ok(Some((CachedPage(pinned.page().clone()), pinned)))
+    /// Room for one of `bytes` bytes; `None` if there is none to spare.
+    pub(crate) fn room(pool: &Arc<Pool>, bytes: usize, tag: MemoryTag) -> Result<Option<CachedPageRoom>> {
+        Ok(Page::allocate_cached(pool, bytes, tag)?.map(CachedPageRoom))
     }
 
     /// Is the page still there? The answer may be outdated when it arrives.
@@ -311,6 +303,24 @@ impl CachedPage {
     pub fn pin(&self) -> Option<PinnedPage> {
         let memory = self.0.0.pool.pin_loaded(&self.0.0, false)?;
         Some(PinnedPage { page: self.0.clone(), memory })
+    }
+}
+
+/// A cached page that is being filled. Dropped before that is finished, it leaves nothing behind.
+#[derive(Debug)]
+#[must_use]
+pub struct CachedPageRoom(PinnedPage);
+
+impl CachedPageRoom {
+    /// The content to be, arbitrary at first.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: nobody else knows the page before it is finished; it is pinned for writing.
+        unsafe { self.0.as_mut_slice() }
+    }
+
+    /// The page as it is now, pinned.
+    pub fn finish(self) -> (CachedPage, PinnedPage) {
+        (CachedPage(self.0.page().clone()), self.0)
     }
 }
 

@@ -477,7 +477,7 @@ impl Pool {
     pub(crate) fn allocate_memory(&self, bytes: usize, is_large: bool) -> Result<NonNull<u8>> {
         if is_large {
             self.trim_idle_frames();
-            Ok(Mapping::new(bytes)?.into_raw())
+            Ok(self.arenas.map(bytes)?.into_raw())
         } else {
             self.arenas.allocate()
         }

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::{BufferManager, CachedPageRoom, Reservation};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::config::{BUFFER_STEP_BYTES, WINDOW_KEPT_BYTES_MAX};
 use crate::file::FileBytes;
+use crate::page::PageHeader;
 
 /// Memory of a decompressed page, counted as long as it exists.
 pub(crate) struct PageBuffer {
@@ -31,9 +32,9 @@ impl PageBuffer {
         Ok(Self { bytes: Vec::with_capacity(capacity), _memory: memory })
     }
 
-    /// Room for exactly `bytes` bytes of arbitrary content: in `spare` if it is large enough, else new.
-    pub(super) fn take(spare: &mut Option<PageBuffer>, bytes: usize, memory: &BufferManager) -> Result<Self> {
-        let mut buffer = match spare.take().filter(|spare| spare.bytes.capacity() >= bytes) {
+    /// Room for exactly `bytes` bytes of arbitrary content: in one of `spare` if it is large enough, else new.
+    fn take(spare: &mut SpareBuffers, bytes: usize, memory: &BufferManager) -> Result<Self> {
+        let mut buffer = match spare.0.pop().filter(|spare| spare.bytes.capacity() >= bytes) {
             Some(spare) => spare,
             None => Self::new(bytes, memory)?,
         };
@@ -42,8 +43,54 @@ impl PageBuffer {
         Ok(buffer)
     }
 
-    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+    fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+}
+
+/// Buffers that nobody shares any more, to be used again: as many as there are pages at once.
+#[derive(Default)]
+pub(super) struct SpareBuffers(Vec<PageBuffer>);
+
+impl SpareBuffers {
+    const MOST: usize = 2;
+
+    pub(super) fn give(&mut self, buffer: SharedBuffer) {
+        if self.0.len() < Self::MOST {
+            self.0.extend(Arc::into_inner(buffer.0));
+        }
+    }
+}
+
+/// Where a page is decompressed to.
+pub(super) enum PageRoom {
+    /// It stays for the next readers.
+    Cached(CachedPageRoom),
+    /// It goes when this reader goes on.
+    Buffer(PageBuffer),
+}
+
+impl PageRoom {
+    /// Room for the page at `offset` of `file`.
+    pub(super) fn new(
+        file: &FileBytes,
+        offset: u64,
+        header: &PageHeader,
+        spare: &mut SpareBuffers,
+        memory: &BufferManager,
+    ) -> Result<Self> {
+        if let Some(room) = file.pages().room(offset, header, memory)? {
+            return Ok(PageRoom::Cached(room));
+        }
+        let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);
+        buffer.map(PageRoom::Buffer).map_err(|error| error.context(file.path().display()))
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+        match self {
+            PageRoom::Cached(room) => room.as_mut_slice(),
+            PageRoom::Buffer(buffer) => buffer.as_mut_slice(),
+        }
     }
 }
 
@@ -65,11 +112,6 @@ impl SharedBuffer {
     /// The content, which stays as long as anybody has a part of it.
     pub(super) fn content(&self) -> Buffer {
         Buffer::from(Bytes::from_owner(self.clone()))
-    }
-
-    /// The buffer, if nobody shares it any more.
-    pub(super) fn into_unshared(self) -> Option<PageBuffer> {
-        Arc::into_inner(self.0)
     }
 }
 

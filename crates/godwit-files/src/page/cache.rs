@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::{BufferManager, CachedPage, PinnedPage};
+use godwit_memory::{BufferManager, CachedPage, CachedPageRoom, PinnedPage};
 use parking_lot::Mutex;
 
 use super::PageHeader;
@@ -61,23 +61,24 @@ impl PageCache {
         }
     }
 
-    /// Caches the page at `offset`, which `fill` decompresses, if it is worth it and there is room; `None`, without a call
-    /// of `fill`, if not.
-    pub(super) fn insert(
+    /// Room for the page at `offset`, if it is worth caching and there is room to spare.
+    pub(super) fn room(
         &self,
         offset: u64,
         header: &PageHeader,
         memory: &BufferManager,
-        fill: impl FnOnce(&mut [u8]) -> Result<()>,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<CachedPageRoom>> {
         if header.uncompressed_bytes < PAGE_BYTES_MIN || self.0.lock().insert(offset, Entry::Seen).is_none() {
             return Ok(None);
         }
-        let cached = memory.cache(header.uncompressed_bytes, MemoryTag::Reader, fill)?;
-        Ok(cached.map(|(cached, page)| {
-            let text_check = TextCheck::default();
-            self.0.lock().insert(offset, Entry::Cached(*header, cached, text_check.clone()));
-            Found { header: *header, page, text_check }
-        }))
+        memory.room_to_cache(header.uncompressed_bytes, MemoryTag::Reader)
+    }
+
+    /// Keeps the page at `offset` that `room` was filled with.
+    pub(super) fn keep(&self, offset: u64, header: PageHeader, room: CachedPageRoom) -> Found {
+        let (cached, page) = room.finish();
+        let text_check = TextCheck::default();
+        self.0.lock().insert(offset, Entry::Cached(header, cached, text_check.clone()));
+        Found { header, page, text_check }
     }
 }

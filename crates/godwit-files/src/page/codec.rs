@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use godwit_common::{Error, Result};
+use godwit_vector::kernels::snappy::decompress_two;
 use parquet::basic::Compression;
 
 /// The codec of a column chunk, with what it keeps between pages.
@@ -36,6 +37,18 @@ impl Codec {
             }
             other => return Err(Error::unsupported(format!("the compression {other} of Parquet files"))),
         })
+    }
+
+    /// Whether two pages at once take less time than one after the other.
+    pub(crate) fn is_faster_for_two(&self) -> bool {
+        matches!(self, Codec::Snappy(_))
+    }
+
+    /// Decompresses two pages at once, each into all of its output; `None` if one of them can't be: which, and why,
+    /// [`decompress`](Self::decompress) tells.
+    pub(crate) fn decompress_two(&self, inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {
+        assert!(self.is_faster_for_two());
+        decompress_two(inputs, outputs)
     }
 
     /// Decompresses `input` into all of `output`, whose length is what the page header promised.

@@ -6,7 +6,8 @@
 //!
 //! With an offset index, the page that holds a row is read directly. Without one, headers are walked from the start of
 //! the chunk; the data of pages that nobody asks for isn't read then either. A page is decompressed into a buffer that
-//! is used again for the next one, unless vectors still share it.
+//! is used again for the next one, unless vectors still share it. Where two pages at once take less time than one after
+//! the other, and readers take page after page, the next one is decompressed along with the one that is asked for.
 
 mod buffer;
 mod cache;
@@ -14,12 +15,14 @@ mod codec;
 mod header;
 mod runs;
 
+use std::ops::Range;
+
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 
-use buffer::{PageBuffer, Window};
+use buffer::{PageRoom, SpareBuffers, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
 use cache::Found;
 pub(crate) use cache::{PageCache, TextCheck};
@@ -29,7 +32,7 @@ pub(crate) use runs::RunCursor;
 
 use crate::config::{HEADER_BYTES_MAX, READ_BYTES_MIN};
 use crate::file::FileBytes;
-use crate::footer::ChunkLocation;
+use crate::footer::{ChunkLocation, PageSpan};
 
 /// A decompressed page.
 pub(crate) struct Page {
@@ -51,6 +54,18 @@ impl Page {
         let Found { header, page, text_check } = found;
         Page { header, first_row, bytes: Buffer::from(Bytes::from_owner(page)), buffer: None, text_check }
     }
+
+    /// The page at `offset` of `file`, which was decompressed into `room`.
+    fn new(file: &FileBytes, offset: u64, header: PageHeader, room: PageRoom, first_row: usize) -> Self {
+        match room {
+            PageRoom::Cached(room) => Self::cached(file.pages().keep(offset, header, room), first_row),
+            PageRoom::Buffer(buffer) => {
+                let buffer = SharedBuffer::new(buffer);
+                let (bytes, text_check) = (buffer.content(), TextCheck::default());
+                Page { header, first_row, bytes, buffer: Some(buffer), text_check }
+            }
+        }
+    }
 }
 
 /// Reads the pages of one column chunk.
@@ -61,31 +76,63 @@ pub(crate) struct PageReader {
     window: ReadWindow,
     /// Where the next page begins, for files without an offset index, and its first row.
     next: (u64, usize),
-    /// A buffer that was given back.
-    spare: Option<PageBuffer>,
+    /// The rows that will be read, unless nobody asks for some of their pages.
+    rows: Range<usize>,
+    /// The page that follows on the last one, and whether that one did, too.
+    next_page: usize,
+    is_sequential: bool,
+    /// A page that was decompressed along with the one before it.
+    ahead: Option<Page>,
+    spare: SpareBuffers,
     memory: BufferManager,
     /// Read from the file so far.
     pub bytes_read: u64,
 }
 
 impl PageReader {
-    /// A reader of `chunk` through `window`. Its buffers are accounted with `memory`.
+    /// A reader of `rows` of `chunk` through `window`. Its buffers are accounted with `memory`.
     pub(crate) fn new(
         file: FileBytes,
         chunk: ChunkLocation,
+        rows: Range<usize>,
         window: ReadWindow,
         memory: &BufferManager,
     ) -> Result<Self> {
-        let (codec, next) = (Codec::new(chunk.compression)?, (chunk.start, 0));
-        Ok(Self { file, chunk, codec, window, next, spare: None, memory: memory.clone(), bytes_read: 0 })
+        let mut reader = Self {
+            codec: Codec::new(chunk.compression)?,
+            file,
+            chunk,
+            window,
+            next: (0, 0),
+            rows: 0..0,
+            next_page: 0,
+            is_sequential: true,
+            ahead: None,
+            spare: SpareBuffers::default(),
+            memory: memory.clone(),
+            bytes_read: 0,
+        };
+        reader.turn_to(rows);
+        Ok(reader)
     }
 
     /// Turns to another chunk and keeps the buffers.
-    pub(crate) fn reopen(&mut self, file: FileBytes, chunk: ChunkLocation) -> Result<()> {
+    pub(crate) fn reopen(&mut self, file: FileBytes, chunk: ChunkLocation, rows: Range<usize>) -> Result<()> {
         self.codec = Codec::new(chunk.compression)?;
-        self.next = (chunk.start, 0);
         (self.file, self.chunk) = (file, chunk);
+        self.turn_to(rows);
         Ok(())
+    }
+
+    fn turn_to(&mut self, rows: Range<usize>) {
+        self.drop_ahead();
+        self.next = (self.chunk.start, 0);
+        self.next_page = self.chunk.pages.as_ref().map_or(0, |pages| page_of(pages, rows.start));
+        self.rows = rows;
+    }
+
+    fn drop_ahead(&mut self) {
+        self.ahead.take().and_then(|page| page.buffer).into_iter().for_each(|buffer| self.spare.give(buffer));
     }
 
     /// An error about the file.
@@ -94,10 +141,10 @@ impl PageReader {
     }
 
     /// Where the kernel should read ahead for `rows`: the pages that hold them, or nothing if they aren't known.
-    pub(crate) fn read_ahead(file: &FileBytes, chunk: &ChunkLocation, rows: std::ops::Range<usize>) {
+    pub(crate) fn read_ahead(file: &FileBytes, chunk: &ChunkLocation, rows: Range<usize>) {
         let (start, end) = match &chunk.pages {
             Some(pages) => {
-                let first = pages.partition_point(|page| page.first_row <= rows.start).saturating_sub(1);
+                let first = page_of(pages, rows.start);
                 let last = pages.partition_point(|page| page.first_row < rows.end).saturating_sub(1).max(first);
                 (pages[first].offset, pages[last].offset + pages[last].bytes as u64)
             }
@@ -108,7 +155,7 @@ impl PageReader {
 
     /// Takes a page's buffer back, to use it again if nothing shares it.
     pub(crate) fn give_back(&mut self, buffer: SharedBuffer) {
-        self.spare = buffer.into_unshared().or(self.spare.take());
+        self.spare.give(buffer);
     }
 
     /// The dictionary page, if the chunk begins with one.
@@ -137,28 +184,99 @@ impl PageReader {
     pub(crate) fn page_of_row(&mut self, row: usize) -> Result<Page> {
         assert!(row < self.chunk.rows, "rows are inside the row group");
         match &self.chunk.pages {
-            Some(pages) => {
-                let index = pages.partition_point(|page| page.first_row <= row) - 1;
-                let span = pages[index];
-                let end = pages.get(index + 1).map_or(self.chunk.rows, |next| next.first_row);
-                self.located_page(span.offset, span.bytes, span.first_row, end - span.first_row)
-            }
+            Some(pages) => self.located_page(page_of(pages, row)),
             None => self.walk_to_page(row),
         }
     }
 
     /// A page whose place and rows the offset index states.
-    fn located_page(&mut self, offset: u64, bytes: usize, first_row: usize, rows: usize) -> Result<Page> {
-        if let Some(found) = self.file.pages().get(offset) {
-            return Ok(Page::cached(found, first_row));
+    fn located_page(&mut self, index: usize) -> Result<Page> {
+        self.is_sequential = index == self.next_page;
+        self.next_page = index + 1;
+        let span = self.span(index);
+        if let Some(page) = self.ahead.take_if(|page| page.first_row == span.first_row) {
+            return Ok(page);
         }
-        self.fetch(&mut self.window.clone().lock(), offset, bytes)?;
-        let (header, header_bytes) = self.header_at(offset)?;
-        let is_data = matches!(header.kind, PageKind::DataV1 | PageKind::DataV2 { .. });
-        if !is_data || header.values != rows || header_bytes + header.compressed_bytes > bytes {
+        self.drop_ahead();
+        if let Some(found) = self.file.pages().get(span.offset) {
+            return Ok(Page::cached(found, span.first_row));
+        }
+        if self.takes_next(index)
+            && let Some((page, ahead)) = self.two_pages(index)?
+        {
+            self.ahead = Some(ahead);
+            return Ok(page);
+        }
+        self.fetch(&mut self.window.clone().lock(), span.offset, span.bytes)?;
+        let (header, header_bytes) = self.header_at(span.offset)?;
+        if !self.is_as_stated(index, &header, header_bytes) {
             return Err(self.corrupt("a page differs from what the page index says of it"));
         }
-        self.content(offset, header_bytes, header, first_row)
+        self.content(span.offset, header_bytes, header, span.first_row)
+    }
+
+    fn span(&self, index: usize) -> PageSpan {
+        self.chunk.pages.as_ref().expect("pages that have a number are in an offset index")[index]
+    }
+
+    /// Whether a header is what the offset index says of a page.
+    fn is_as_stated(&self, index: usize, header: &PageHeader, header_bytes: usize) -> bool {
+        let pages = self.chunk.pages.as_deref().unwrap_or_default();
+        let end = pages.get(index + 1).map_or(self.chunk.rows, |next| next.first_row);
+        let is_data = matches!(header.kind, PageKind::DataV1 | PageKind::DataV2 { .. });
+        let bytes = header_bytes.saturating_add(header.compressed_bytes);
+        is_data && header.values == end - pages[index].first_row && bytes <= pages[index].bytes
+    }
+
+    /// True if the page behind a page should be decompressed along with it: it is likely to be read, and there is plenty of
+    /// room.
+    fn takes_next(&self, index: usize) -> bool {
+        let Some(next) = self.chunk.pages.as_ref().and_then(|pages| pages.get(index + 1)) else { return false };
+        self.codec.is_faster_for_two()
+            && self.is_sequential
+            && next.first_row < self.rows.end
+            && next.offset == self.span(index).offset + self.span(index).bytes as u64
+            && self.memory.available_bytes() >= self.memory.memory_limit() / 2
+            && self.file.pages().get(next.offset).is_none()
+    }
+
+    /// A page and the one behind it, decompressed at once; `None` if that can't be.
+    fn two_pages(&mut self, index: usize) -> Result<Option<(Page, Page)>> {
+        let spans = [self.span(index), self.span(index + 1)];
+        let window = self.window.clone();
+        let mut window = window.lock();
+        let seen = self.fetch(&mut window, spans[0].offset, spans[0].bytes + spans[1].bytes)?;
+        let stored = [&seen[..spans[0].bytes], &seen[spans[0].bytes..]];
+        let mut headers = Vec::with_capacity(stored.len());
+        for (page, stored) in stored.iter().enumerate() {
+            match PageHeader::parse(stored) {
+                Ok(Some((header, bytes))) if self.is_as_stated(index + page, &header, bytes) => {
+                    headers.push((header, &stored[bytes..bytes + header.compressed_bytes]));
+                }
+                _ => return Ok(None),
+            }
+        }
+        let [(first, first_stored), (second, second_stored)] = headers[..] else { return Ok(None) };
+        let Self { file, codec, spare, memory, .. } = self;
+        let mut rooms = [
+            PageRoom::new(file, spans[0].offset, &first, spare, memory)?,
+            PageRoom::new(file, spans[1].offset, &second, spare, memory)?,
+        ];
+        let [first_room, second_room] = &mut rooms;
+        let parts = (
+            compressed_part(&first, first_stored, first_room.as_mut_slice()),
+            compressed_part(&second, second_stored, second_room.as_mut_slice()),
+        );
+        let (Ok(Some((a, a_out))), Ok(Some((b, b_out)))) = parts else { return Ok(None) };
+        if codec.decompress_two([a, b], [a_out, b_out]).is_none() {
+            return Ok(None);
+        }
+        window.trim();
+        let [first_room, second_room] = rooms;
+        Ok(Some((
+            Page::new(file, spans[0].offset, first, first_room, spans[0].first_row),
+            Page::new(file, spans[1].offset, second, second_room, spans[1].first_row),
+        )))
     }
 
     /// Walks over page headers until the page of `row`.
@@ -221,18 +339,10 @@ impl PageReader {
         let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
         let stored = &seen[..header.compressed_bytes];
         let Self { file, codec, spare, memory, .. } = self;
-        let mut fill =
-            |target: &mut [u8]| decompress(codec, &header, stored, target).map_err(|e| file.corrupt(e.message()));
-        if let Some(found) = file.pages().insert(offset, &header, memory, &mut fill)? {
-            return Ok(Page::cached(found, first_row));
-        }
-        let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);
-        let mut buffer = buffer.map_err(|error| error.context(file.path().display()))?;
-        fill(buffer.as_mut_slice())?;
+        let mut room = PageRoom::new(file, offset, &header, spare, memory)?;
+        decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
-        let buffer = SharedBuffer::new(buffer);
-        let (bytes, text_check) = (buffer.content(), TextCheck::default());
-        Ok(Page { header, first_row, bytes, buffer: Some(buffer), text_check })
+        Ok(Page::new(file, offset, header, room, first_row))
     }
 
     /// At least `bytes` bytes from `offset` on.
@@ -248,18 +358,38 @@ impl PageReader {
     }
 }
 
+/// The page of a row.
+fn page_of(pages: &[PageSpan], row: usize) -> usize {
+    pages.partition_point(|page| page.first_row <= row).saturating_sub(1)
+}
+
 /// Decompresses the data of a page into all of `target`.
 fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mut [u8]) -> Result<()> {
+    match compressed_part(header, stored, target)? {
+        Some((input, output)) => codec.decompress(input, output),
+        None => Ok(()),
+    }
+}
+
+/// What of a page is to be decompressed, and to where; what is stored as it is is copied. `None` if nothing is left.
+fn compressed_part<'a>(
+    header: &PageHeader,
+    stored: &'a [u8],
+    target: &'a mut [u8],
+) -> Result<Option<(&'a [u8], &'a mut [u8])>> {
     let (levels, is_compressed) = match header.kind {
         PageKind::DataV2 { repetition_bytes, definition_bytes, is_compressed } => {
             (repetition_bytes.saturating_add(definition_bytes), is_compressed)
         }
-        _ => (0, true),
+        PageKind::Dictionary | PageKind::DataV1 | PageKind::Other => (0, true),
     };
     if levels > stored.len() || levels > target.len() {
         return Err(Error::corrupt("the levels of a page are longer than the page"));
     }
     target[..levels].copy_from_slice(&stored[..levels]);
     let (input, output) = (&stored[levels..], &mut target[levels..]);
-    if is_compressed { codec.decompress(input, output) } else { Codec::None.decompress(input, output) }
+    if !is_compressed {
+        Codec::None.decompress(input, output)?;
+    }
+    Ok(is_compressed.then_some((input, output)))
 }

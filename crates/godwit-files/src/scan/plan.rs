@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::ScanPlan;
 use super::row_group::RowGroupState;
-use crate::config::MORSEL_ROWS;
+use crate::config::{MORSEL_ROWS_MAX, MORSEL_ROWS_MIN, MORSELS_PER_WORKER};
 use crate::footer::ParquetFile;
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
@@ -38,6 +38,8 @@ pub(crate) fn plan(
 ) -> Planned<ScanPlan> {
     let mut morsels = Vec::new();
     let (mut groups_pruned, mut rows_pruned) = (0, 0);
+    let rows = table.files().iter().flat_map(|file| &file.file.row_group_rows).sum::<usize>();
+    let morsel_rows = (rows / (workers * MORSELS_PER_WORKER)).clamp(MORSEL_ROWS_MIN, MORSEL_ROWS_MAX);
     let all_groups: usize = table.files().iter().map(|file| file.file.row_group_rows.len()).sum();
     for (index, file) in table.files().iter().enumerate() {
         for (row_group, &rows) in file.file.row_group_rows.iter().enumerate() {
@@ -50,7 +52,8 @@ pub(crate) fn plan(
             let ranges = page_ranges(file, row_group, pruning);
             rows_pruned += rows - ranges.iter().map(Range::len).sum::<usize>();
             let cuts = cuts(file, row_group, columns, all_groups, workers);
-            let pieces: Vec<Range<usize>> = ranges.into_iter().flat_map(|range| cut(range, &cuts)).collect();
+            let pieces: Vec<Range<usize>> =
+                ranges.into_iter().flat_map(|range| cut(range, &cuts, morsel_rows)).collect();
             let state = Arc::new(RowGroupState::new(table.row_type().len(), pieces.len()));
             morsels.extend(pieces.into_iter().map(|rows| Morsel {
                 file: index,
@@ -60,8 +63,7 @@ pub(crate) fn plan(
             }));
         }
     }
-    let rows = table.files().iter().flat_map(|file| &file.file.row_group_rows).sum::<usize>() as u64;
-    let (rows_pruned, number) = (rows_pruned as u64, morsels.len());
+    let (rows, rows_pruned, number) = (rows as u64, rows_pruned as u64, morsels.len());
     let plan = ScanPlan { morsels, bytes_read: AtomicU64::new(0) };
     Planned { plan, morsels: number, rows, rows_pruned, groups: all_groups, groups_pruned }
 }
@@ -111,8 +113,8 @@ fn cuts(file: &TableFile, row_group: usize, columns: &[usize], all_groups: usize
     }
     // Page boundaries are unknown, or there are no pages: a page that is cut is decompressed twice. Row groups are
     // only cut if there are too few for the workers.
-    let pieces = if columns.is_empty() { rows.div_ceil(MORSEL_ROWS) } else { (2 * workers).div_ceil(all_groups) };
-    let step = rows.div_ceil(pieces.max(1)).max(MORSEL_ROWS);
+    let pieces = if columns.is_empty() { rows.div_ceil(MORSEL_ROWS_MIN) } else { (2 * workers).div_ceil(all_groups) };
+    let step = rows.div_ceil(pieces.max(1)).max(MORSEL_ROWS_MIN);
     (0..rows).step_by(step).collect()
 }
 
@@ -120,12 +122,12 @@ fn page_starts(file: &ParquetFile, row_group: usize, column: usize) -> Option<Ve
     Some(file.chunk(row_group, column).ok()?.pages?.iter().map(|page| page.first_row).collect())
 }
 
-/// Cuts a range at the first cut behind every [`MORSEL_ROWS`] rows.
-fn cut(range: Range<usize>, cuts: &[usize]) -> Vec<Range<usize>> {
+/// Cuts a range at the first cut behind every `morsel_rows` rows.
+fn cut(range: Range<usize>, cuts: &[usize], morsel_rows: usize) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = range.start;
     for &cut in cuts.iter().filter(|&&cut| range.start < cut && cut < range.end) {
-        if cut - start >= MORSEL_ROWS {
+        if cut - start >= morsel_rows {
             pieces.push(start..cut);
             start = cut;
         }
@@ -148,10 +150,10 @@ mod tests {
     #[test]
     fn cuts_follow_pages_and_cover_everything() {
         let pages: Vec<usize> = (0..500_000).step_by(20_480).collect();
-        let pieces = cut(1000..450_000, &pages);
+        let pieces = cut(1000..450_000, &pages, 80_000);
         assert_eq!(pieces.first().map(|p| p.start), Some(1000));
         assert_eq!(pieces.last().map(|p| p.end), Some(450_000));
         assert!(pieces.windows(2).all(|pair| pair[0].end == pair[1].start && pages.contains(&pair[0].end)));
-        assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.len() >= MORSEL_ROWS));
+        assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.len() >= 80_000));
     }
 }

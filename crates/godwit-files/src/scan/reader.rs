@@ -119,16 +119,14 @@ impl ParquetReader {
         let morsel = &self.scan.plan().morsels[self.morsel];
         let file = &table.files()[morsel.file];
         let file_column = file.column(column);
-        match file.file.decoding(morsel.row_group, file_column) {
-            Some(decoding) => {
-                let chunk = file.file.chunk(morsel.row_group, file_column)?;
-                let (bytes, dictionary) = (file.file.bytes.clone(), morsel.state.dictionary(column));
+        match file.file.part(morsel.row_group, file_column, morsel.rows.clone())? {
+            Some(part) => {
+                let dictionary = morsel.state.dictionary(column);
                 match &mut reader.native {
-                    Some(native) => native.reopen(bytes, chunk, decoding, dictionary)?,
+                    Some(native) => native.reopen(part, dictionary)?,
                     None => {
                         let range = table.range(column);
-                        let (buffer, memory) = (&self.buffer, &self.memory);
-                        let native = ColumnReader::new(bytes, chunk, decoding, range, dictionary, buffer, memory)?;
+                        let native = ColumnReader::new(part, range, dictionary, &self.buffer, &self.memory)?;
                         reader.native = Some(native);
                     }
                 }

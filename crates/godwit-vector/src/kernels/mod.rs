@@ -16,6 +16,7 @@ pub mod hash;
 mod operand;
 pub mod scatter;
 pub mod select;
+pub mod snappy;
 pub mod string;
 pub mod unpack;
 

@@ -1,0 +1,352 @@
+//! Two blocks of Snappy's raw format, decompressed at once.
+//!
+//! ```text
+//! block: length of the content (varint) | literal: tag, length, bytes | copy: tag, offset | copy | literal | …
+//! ```
+//!
+//! A decoder of one block mostly waits: where an element begins is known when the one before is parsed, and many copies
+//! read what was stored just before. Two blocks that don't depend on each other fill each other's waits. Elements are
+//! also taken without asking whether they are literals or copies, which no processor predicts in texts. On columns of
+//! TPC-H in PLAIN encoding, two blocks take half the time of one after the other with the crate `snap` where they are texts,
+//! and 0.7 where they are integers. One block alone is no faster than there, which is why this takes two.
+
+use std::hint::select_unpredictable;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::slice;
+
+/// Most bytes that an element with its length in its tag stands for, and how many are copied whatever it stands for.
+const ELEMENT_BYTES_MAX: usize = 64;
+
+/// What must be left of the input and of the output where an element is taken unchecked: its tag, and what is read or
+/// written behind it.
+const MARGIN_BYTES: usize = ELEMENT_BYTES_MAX + 16;
+
+/// Longest literal whose length is in its tag.
+const SHORT_LITERAL_MAX: usize = 60;
+
+/// The offset that tags of literals are given, so that they look like copies that don't overlap.
+const LITERAL_OFFSET: usize = ELEMENT_BYTES_MAX;
+
+/// What a tag says.
+#[derive(Clone, Copy)]
+struct Element(u64);
+
+impl Element {
+    /// `length` of the content, `size` of the element in the input; the offset is `offset` plus the `offset_bits` bits behind the
+    /// tag.
+    const fn new(length: usize, size: usize, offset: usize, offset_bits: usize) -> Self {
+        Self(length as u64 | (offset_bits as u64) << 8 | (size as u64) << 16 | (offset as u64) << 32)
+    }
+
+    const fn of(tag: usize) -> Self {
+        let upper = tag >> 2;
+        match tag & 3 {
+            0 if upper < SHORT_LITERAL_MAX => Self::new(upper + 1, upper + 2, LITERAL_OFFSET, 0),
+            // Longer than its offset: it is taken as elements that overlap are.
+            0 => Self::new(1, 0, 0, 0),
+            1 => Self::new((upper & 7) + 4, 2, (upper >> 3) << 8, 8),
+            2 => Self::new(upper + 1, 3, 0, 16),
+            _ => Self::new(upper + 1, 5, 0, 32),
+        }
+    }
+
+    fn length(self) -> usize {
+        (self.0 & 0xff) as usize
+    }
+
+    fn size(self) -> usize {
+        (self.0 >> 16 & 0xff) as usize
+    }
+
+    /// `behind` are the four bytes behind the tag.
+    fn offset(self, behind: u32) -> usize {
+        let bits = self.0 >> 8 & 0xff;
+        ((u64::from(behind) & ((1 << bits) - 1)) + (self.0 >> 32)) as usize
+    }
+}
+
+static ELEMENTS: [Element; 256] = {
+    let mut elements = [Element(0); 256];
+    let mut tag = 0;
+    while tag < elements.len() {
+        elements[tag] = Element::of(tag);
+        tag += 1;
+    }
+    elements
+};
+
+/// Decompresses two blocks, each into all of its output; `None` if one of them can't be, or has another length. What is in
+/// the outputs then is arbitrary.
+#[must_use]
+pub fn decompress_two(inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {
+    let [first_output, second_output] = outputs;
+    let (first, first_place) = Block::new(inputs[0], first_output)?;
+    let (second, second_place) = Block::new(inputs[1], second_output)?;
+    let (mut one, mut other) = (first_place, second_place);
+    while first.has_margin(one) & second.has_margin(other) {
+        // SAFETY: the places are of these blocks, which have the margin.
+        unsafe { (one, other) = (first.take(one)?, second.take(other)?) };
+    }
+    // SAFETY: as before.
+    unsafe { first.finish(one)?.then_some(())? };
+    // SAFETY: as before.
+    unsafe { second.finish(other)?.then_some(()) }
+}
+
+/// A block and where its content goes.
+struct Block<'a> {
+    input_end: *const u8,
+    output: *mut u8,
+    output_end: *mut u8,
+    bytes: PhantomData<(&'a [u8], &'a mut [u8])>,
+}
+
+/// How far a block is decompressed. Both pointers are into, or at the ends of, what the block has; what lies before `write` is
+/// written.
+#[derive(Clone, Copy)]
+struct Place {
+    read: NonNull<u8>,
+    write: *mut u8,
+}
+
+impl<'a> Block<'a> {
+    /// A block whose preamble promises what the output has room for.
+    fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<(Self, Place)> {
+        let (length, elements) = length(input)?;
+        if length != output.len() as u64 {
+            return None;
+        }
+        let (elements, output) = (elements.as_ptr_range(), output.as_mut_ptr_range());
+        let place = Place { read: NonNull::new(elements.start.cast_mut())?, write: output.start };
+        Some((
+            Self { input_end: elements.end, output: output.start, output_end: output.end, bytes: PhantomData },
+            place,
+        ))
+    }
+
+    #[inline(always)]
+    fn has_margin(&self, place: Place) -> bool {
+        let (input, output) =
+            (self.input_end.addr() - place.read.addr().get(), self.output_end.addr() - place.write.addr());
+        (input >= MARGIN_BYTES) & (output >= MARGIN_BYTES)
+    }
+
+    /// Decompresses the next element; `None` if it is none.
+    ///
+    /// # Safety
+    /// The place is of this block, and has the margin.
+    #[inline(always)]
+    unsafe fn take(&self, place: Place) -> Option<Place> {
+        let Place { read, write } = place;
+        // SAFETY: the margin is more than a tag and what may be behind it.
+        let (tag, behind) = unsafe { (read.read(), read.add(1).cast::<u32>().read_unaligned()) };
+        let element = ELEMENTS[tag as usize];
+        let (length, offset) = (element.length(), element.offset(behind));
+        if (offset < length) | (offset > write.addr() - self.output.addr()) {
+            // SAFETY: the place is of this block, and has the margin.
+            return unsafe { self.take_run(place, offset, element) };
+        }
+        let literal = read.as_ptr().cast_const().wrapping_add(1);
+        let copy = write.cast_const().wrapping_sub(offset);
+        let source = select_unpredictable(tag & 3 == 0, literal, copy);
+        // SAFETY: reads and writes are within the margin: a literal's bytes are behind its tag; a copy begins within what
+        // was written and ends before the end of the output. Where source and target overlap, only bytes behind the
+        // element differ from what they should be, and these are written again.
+        unsafe {
+            copy_16(source, write, 0);
+            if length > 16 {
+                copy_16(source, write, 16);
+                if length > 32 {
+                    copy_16(source, write, 32);
+                    copy_16(source, write, 48);
+                }
+            }
+            Some(Place { read: read.add(element.size()), write: write.add(length) })
+        }
+    }
+
+    /// As [`take`](Self::take), for a run of a value of 8 bytes, such as equal integers, or any other element.
+    ///
+    /// # Safety
+    /// The place is of this block, and has the margin.
+    #[inline(never)]
+    unsafe fn take_run(&self, place: Place, offset: usize, element: Element) -> Option<Place> {
+        let Place { read, write } = place;
+        if offset != size_of::<u64>() || write.addr() - self.output.addr() < offset {
+            // SAFETY: the place is of this block.
+            return unsafe { self.take_checked(place) };
+        }
+        // SAFETY: the value was written, and the margin has room for the longest run.
+        unsafe {
+            let value = u128::from(write.sub(offset).cast::<u64>().read_unaligned());
+            let run = [value << 64 | value; ELEMENT_BYTES_MAX / size_of::<u128>()];
+            write.cast::<[u128; 4]>().write_unaligned(run);
+            Some(Place { read: read.add(element.size()), write: write.add(element.length()) })
+        }
+    }
+
+    /// As [`take`](Self::take), for any element, without a margin.
+    ///
+    /// # Safety
+    /// The place is of this block.
+    #[inline(never)]
+    unsafe fn take_checked(&self, place: Place) -> Option<Place> {
+        let Place { read, write } = place;
+        // SAFETY: both are what the block was made of; nothing else refers to the output meanwhile.
+        let (input, output) = unsafe {
+            (
+                slice::from_raw_parts(read.as_ptr(), self.input_end.addr() - read.addr().get()),
+                slice::from_raw_parts_mut(self.output, self.output_end.addr() - self.output.addr()),
+            )
+        };
+        let (size, length) = take_element(input, output, write.addr() - self.output.addr())?;
+        // SAFETY: so much was read and written.
+        unsafe { Some(Place { read: read.add(size), write: write.add(length) }) }
+    }
+
+    /// Decompresses the rest; says whether it fills the output.
+    ///
+    /// # Safety
+    /// The place is of this block.
+    unsafe fn finish(&self, mut place: Place) -> Option<bool> {
+        while self.has_margin(place) {
+            // SAFETY: the block has the margin.
+            place = unsafe { self.take(place)? };
+        }
+        while place.read.as_ptr().cast_const() < self.input_end {
+            // SAFETY: the place is of this block.
+            place = unsafe { self.take_checked(place)? };
+        }
+        Some(place.write == self.output_end)
+    }
+}
+
+/// Copies 16 bytes, `at` bytes behind both pointers.
+///
+/// # Safety
+/// So many bytes can be read there, and written there.
+#[inline(always)]
+unsafe fn copy_16(source: *const u8, target: *mut u8, at: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { target.add(at).cast::<u128>().write_unaligned(source.add(at).cast::<u128>().read_unaligned()) };
+}
+
+/// The length in the preamble, and the elements behind it.
+fn length(input: &[u8]) -> Option<(u64, &[u8])> {
+    let mut length = 0;
+    for (index, &byte) in input.iter().enumerate().take(5) {
+        length |= u64::from(byte & 0x7f) << (7 * index);
+        if byte < 0x80 {
+            return Some((length, &input[index + 1..]));
+        }
+    }
+    None
+}
+
+/// Decompresses the first element of `input` to `written` of `output`; the bytes that it has and that it stands for.
+fn take_element(input: &[u8], output: &mut [u8], written: usize) -> Option<(usize, usize)> {
+    let (&tag, behind) = input.split_first()?;
+    if tag & 3 == 0 {
+        let upper = tag as usize >> 2;
+        let (length_bytes, length) = match upper.checked_sub(SHORT_LITERAL_MAX) {
+            None => (0, upper + 1),
+            Some(more) => (more + 1, little_endian(behind.get(..more + 1)?).checked_add(1)?),
+        };
+        let literal = behind.get(length_bytes..length_bytes.checked_add(length)?)?;
+        output.get_mut(written..written + length)?.copy_from_slice(literal);
+        return Some((1 + length_bytes + length, length));
+    }
+    let element = ELEMENTS[tag as usize];
+    let (size, length) = (element.size(), element.length());
+    let offset = element.offset(little_endian(behind.get(..size - 1)?) as u32);
+    let start = written.checked_sub(offset)?;
+    let target = output.get_mut(..written + length)?;
+    match offset {
+        0 => return None,
+        _ if offset >= length => target.copy_within(start..start + length, written),
+        _ => (written..written + length).for_each(|at| target[at] = target[at - offset]),
+    }
+    Some((size, length))
+}
+
+fn little_endian(bytes: &[u8]) -> usize {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | usize::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use snap::raw::{Decoder, Encoder};
+
+    use super::*;
+
+    fn compressed(content: &[u8]) -> Vec<u8> {
+        Encoder::new().compress_vec(content).unwrap()
+    }
+
+    /// Both outputs, if both blocks could be decompressed into so many bytes.
+    fn both(inputs: [&[u8]; 2], lengths: [usize; 2]) -> Option<[Vec<u8>; 2]> {
+        let mut outputs = lengths.map(|length| vec![0xa5; length]);
+        let [first, second] = &mut outputs;
+        decompress_two(inputs, [first, second])?;
+        Some(outputs)
+    }
+
+    /// Texts with repetitions, runs of all distances, and noise.
+    fn content() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..200),
+            "[a-c ]{0,300}".prop_map(String::into_bytes),
+            (prop::collection::vec(any::<u8>(), 1..80), 1..40usize).prop_map(|(unit, times)| unit.repeat(times)),
+            prop::collection::vec(0..1000u64, 0..100).prop_map(|v| v.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        ];
+        prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn two_blocks_are_what_they_were(first in content(), second in content()) {
+            let blocks = [compressed(&first), compressed(&second)];
+            let found = both([&blocks[0], &blocks[1]], [first.len(), second.len()]);
+            prop_assert_eq!(found, Some([first, second]));
+        }
+
+        #[test]
+        fn a_damaged_block_is_refused_or_is_what_snap_makes_of_it(
+            content in content(),
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+            cut in any::<Option<prop::sample::Index>>(),
+        ) {
+            let mut block = compressed(&content);
+            damage.iter().for_each(|(at, byte)| *at.get_mut(&mut block) = *byte);
+            if let Some(cut) = cut {
+                block.truncate(cut.index(block.len() + 1));
+            }
+            let sound = compressed(&content);
+            let mut expected = vec![0; content.len()];
+            let by_snap = Decoder::new().decompress(&block, &mut expected);
+            let expected = by_snap.is_ok_and(|bytes| bytes == content.len()).then_some([expected, content.clone()]);
+            prop_assert_eq!(both([&block, &sound], [content.len(), content.len()]), expected.clone());
+            let turned = expected.map(|[first, second]| [second, first]);
+            prop_assert_eq!(both([&sound, &block], [content.len(), content.len()]), turned);
+        }
+
+        #[test]
+        fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..600), length in 0..600usize) {
+            let block = [vec![length as u8 | 0x80, (length >> 7) as u8], noise].concat();
+            let mut expected = vec![0; length];
+            let by_snap = Decoder::new().decompress(&block, &mut expected).is_ok();
+            let found = both([&block, &block], [length, length]);
+            prop_assert_eq!(found, by_snap.then(|| [expected.clone(), expected.clone()]));
+        }
+    }
+
+    #[test]
+    fn a_block_of_another_length_is_refused() {
+        let block = compressed(b"as it is");
+        assert_eq!(both([&block, &block], [8, 9]), None);
+        assert_eq!(both([&block, &block], [7, 8]), None);
+        assert!(both([&block, &block], [8, 8]).is_some());
+    }
+}
