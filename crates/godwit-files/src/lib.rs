@@ -30,6 +30,8 @@ mod scan;
 mod schema_depth;
 mod statistics;
 mod table;
+#[cfg(test)]
+mod test_scan;
 mod text;
 mod text_domain;
 mod thrift;

@@ -137,7 +137,7 @@ impl<'a> ArrayReader<'a> {
     fn array(&mut self, field: &Field) -> Result<ArrayData> {
         let data_type = field.data_type();
         let node = self.next_node()?;
-        let mut buffers = self.next_buffers(data_type)?;
+        let mut buffers = self.next_buffers(data_type, node)?;
         let mut nested = Vec::new();
         for child in children(data_type) {
             nested.push(self.array(child)?);
@@ -164,7 +164,7 @@ impl<'a> ArrayReader<'a> {
         Ok(node)
     }
 
-    fn next_buffers(&mut self, data_type: &DataType) -> Result<Vec<Buffer>> {
+    fn next_buffers(&mut self, data_type: &DataType, node: Node) -> Result<Vec<Buffer>> {
         let mut number = own_buffers(data_type);
         if is_view(data_type) {
             number += variadic(self.batch, self.next.view)?;
@@ -174,7 +174,9 @@ impl<'a> ArrayReader<'a> {
         let batch = self.batch;
         let ranges = batch.buffers.get(self.next.buffer..end).ok_or_else(missing_buffers)?;
         self.next.buffer = end;
-        ranges.iter().map(|range| self.buffer(range)).collect()
+        // The first ones are the bits of validity.
+        let buffer = |(at, range)| if at == 0 && !node.has_nulls { Ok(Buffer::default()) } else { self.buffer(range) };
+        ranges.iter().enumerate().map(buffer).collect()
     }
 
     /// A buffer, decompressed.

@@ -22,4 +22,7 @@ mod scan;
 mod table;
 mod types;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use table::{ArrowTable, EXTENSIONS, is_arrow_file};

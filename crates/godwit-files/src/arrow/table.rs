@@ -73,6 +73,12 @@ impl ArrowTable {
         Arc::new(definition.with_sample(Arc::new(sample)))
     }
 
+    /// Columns; strings and binaries as views.
+    #[cfg(test)]
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
     /// Rows of all files.
     pub(super) fn rows(&self) -> u64 {
         self.rows
