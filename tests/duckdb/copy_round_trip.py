@@ -1,4 +1,5 @@
-"""Has Godwit write random tables as files, and compares what DuckDB and pyarrow read from them.
+"""Has Godwit write random tables as files, and compares what DuckDB and pyarrow read from them; and has it read what
+pyarrow writes as Arrow files.
 
     python copy_round_trip.py GODWIT [--tables 20] [--seed 1]
 
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 COLUMNS = {
@@ -29,6 +31,7 @@ COLUMNS = {
 
 PARQUET = ["", "(COMPRESSION zstd, ROW_GROUP_SIZE 1000)", "(COMPRESSION lz4)", "(COMPRESSION gzip)", "(COMPRESSION none)"]
 CSV = ["(FORMAT csv)", "(FORMAT csv, HEADER false, DELIMITER ';', NULL 'nil')", "(FORMAT csv, QUOTE '''', COMPRESSION gzip)"]
+ARROW = [f"(FORMAT {name}, COMPRESSION {codec})" for name in ["arrow", "arrows"] for codec in ["none", "lz4", "zstd"]]
 JSON = ["(FORMAT json)", "(FORMAT json, ARRAY true)"]
 
 
@@ -57,7 +60,36 @@ def copy(godwit: Path, source: Path, target: Path, options: str) -> None:
 
 def differences(expected: Path, found: str) -> int:
     pairs = itertools.permutations([f"SELECT * FROM '{expected}'", f"SELECT * FROM {found}"])
-    return sum(duckdb.sql(f"SELECT count(*) FROM ({a} EXCEPT ALL {b})").fetchone()[0] for a, b in pairs)
+    return sum(duckdb.sql(f"SELECT count(*) FROM ({a} EXCEPT ALL {b})").fetchall()[0][0] for a, b in pairs)
+
+
+def arrow_table(path: Path, options: str) -> pa.Table:
+    with (ipc.open_stream if "arrows" in options else ipc.open_file)(path) as reader:
+        found = reader.read_all()
+    found.validate(full=True)
+    return found
+
+
+def write_arrow(rows: pa.Table, path: Path, options: str, batch_rows: int) -> None:
+    codec = next((codec for codec in ["lz4", "zstd"] if codec in options), None)
+    new = ipc.new_stream if "arrows" in options else ipc.new_file
+    with new(path, rows.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+        writer.write_table(rows, max_chunksize=batch_rows)
+
+
+def arrow_differences(godwit: Path, rows: pa.Table, expected: Path, options: str, batch_rows: int) -> int:
+    """What pyarrow finds in the file that Godwit makes of one by pyarrow, texts as a dictionary and as views included."""
+    source, target = expected.with_name("source.arrow"), expected.with_name("target.arrow")
+    as_views = pa.schema([field.with_type(pa.string_view()) if pa.types.is_string(field.type) else field for field in rows.schema])
+    coded = [column.dictionary_encode() if pa.types.is_string(column.type) else column for column in rows.columns]
+    wrong = 0
+    for variant in [rows, rows.cast(as_views), pa.table(coded, names=rows.column_names)]:
+        write_arrow(variant, source, options, batch_rows)
+        sql = f"COPY (FROM read_arrow('{source}')) TO '{target}' {options}"
+        subprocess.run([godwit, "--threads", "2", "-c", sql], check=True, capture_output=True)
+        duckdb.register("found", arrow_table(target, options))
+        wrong += differences(expected, "found")
+    return wrong
 
 
 def readers(target: Path, options: str, columns: str) -> str:
@@ -91,9 +123,14 @@ def main() -> int:
             rows = table(r, r.choice([0, 1, 10, 5000]))
             pq.write_table(rows, source)
             columns = "{" + ", ".join(f"'{name}': '{COLUMNS[name][0]}'" for name in rows.column_names) + "}"
-            for options in [*(f"{o[:1]}FORMAT parquet{', ' * bool(o)}{o[1:]}" if o else "(FORMAT parquet)" for o in PARQUET), *CSV, *JSON]:
+            for options in [*(f"{o[:1]}FORMAT parquet{', ' * bool(o)}{o[1:]}" if o else "(FORMAT parquet)" for o in PARQUET), *CSV, *JSON, *ARROW]:
                 copy(arguments.godwit, source, target, options)
-                wrong = differences(source, readers(target, options, columns))
+                if "arrow" in options:
+                    duckdb.register("found", arrow_table(target, options))
+                    wrong = differences(source, "found")
+                    wrong += arrow_differences(arguments.godwit, rows, source, options, r.choice([1000, 3000]))
+                else:
+                    wrong = differences(source, readers(target, options, columns))
                 if "parquet" in options:
                     found = pq.read_table(target)
                     wrong += found.num_rows != rows.num_rows or found.column_names != rows.column_names

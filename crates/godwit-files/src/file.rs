@@ -1,6 +1,7 @@
 //! A file read by position, from many threads at once.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,17 +25,17 @@ struct Inner {
 }
 
 impl FileBytes {
-    /// Opens a file for reading.
-    pub(crate) fn open(files: &dyn Files, path: &Path) -> Result<Self> {
+    /// Opens a file of a format for reading.
+    pub(crate) fn open(files: &dyn Files, path: &Path, format: &str) -> Result<Self> {
         let io = |error: io::Error| Error::io(format!("opening {}", path.display()), &error);
         let shown = path.display();
         let stream = || {
-            Error::user(format!("{shown} is a pipe or a device, and Parquet files are read from their end"))
+            Error::user(format!("{shown} is a pipe or a device, and {format} files are read at any place"))
                 .with_hint(format!("write it to a file first, or read text from it with read_csv('{shown}')"))
         };
         match files.metadata(path).map_err(io)?.kind {
             FileKind::Folder => Err(Error::user(format!("{shown} is a folder"))
-                .with_hint(format!("to read its files, write '{shown}/*.parquet'"))),
+                .with_hint(format!("to read its files, write '{shown}/*.{}'", format.to_lowercase()))),
             FileKind::Stream => Err(stream()),
             FileKind::File => match files.open(path).map_err(io)? {
                 Input::Stream(_) => Err(stream()),
@@ -87,6 +88,11 @@ impl FileBytes {
     pub(crate) fn corrupt(&self, what: impl std::fmt::Display) -> Error {
         Error::corrupt(format!("{}: {what}", self.path().display()))
     }
+}
+
+/// Runs a call into another crate on what a file holds; a panic becomes an error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| Error::corrupt("the reader of the format gave up on it"))
 }
 
 impl Length for FileBytes {

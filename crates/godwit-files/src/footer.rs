@@ -5,7 +5,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaD
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 
 use crate::config::BUFFER_STEP_BYTES;
-use crate::file::FileBytes;
+use crate::file::{FileBytes, guarded};
 use crate::schema_depth::check_depth;
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -132,7 +131,7 @@ pub(crate) struct PageSpan {
 impl ParquetFile {
     /// Opens a file and reads its footer, which is accounted with `memory`.
     pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
-        let bytes = FileBytes::open(files, path)?;
+        let bytes = FileBytes::open(files, path, "Parquet")?;
         let footer = check_frame(&bytes)?;
         check_schema(&bytes, footer)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
@@ -213,14 +212,13 @@ impl ParquetFile {
 
 /// Runs a call into the Parquet crate; an error or a panic becomes an error about the file.
 pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("{}: {what}", file.path().display()))),
-        Ok(Err(ParquetError::External(inner))) if inner.is::<io::Error>() => {
+    match guarded(call).map_err(|error| error.context(file.path().display()))? {
+        Ok(value) => Ok(value),
+        Err(ParquetError::NYI(what)) => Err(Error::unsupported(format!("{}: {what}", file.path().display()))),
+        Err(ParquetError::External(inner)) if inner.is::<io::Error>() => {
             Err(file.read_error(inner.downcast_ref().expect("just checked")))
         }
-        Ok(Err(error)) => Err(file.corrupt(error.to_string().trim_start_matches("Parquet error: "))),
-        Err(_) => Err(file.corrupt("the reader of the Parquet format gave up on it")),
+        Err(error) => Err(file.corrupt(error.to_string().trim_start_matches("Parquet error: "))),
     }
 }
 

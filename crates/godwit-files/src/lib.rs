@@ -1,5 +1,5 @@
 //! Files. Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors. CSV and JSON
-//! files as tables (text/). Parquet, CSV and JSON as the targets of `COPY … TO` (copy/).
+//! files as tables (text/), Arrow files, too (arrow/). All of them as the targets of `COPY … TO` (copy/).
 //!
 //! ```text
 //! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
@@ -13,6 +13,7 @@
 //! dictionary, texts for UTF-8, and integers against the ranges that the statistics promise to the planner.
 #![forbid(unsafe_code)]
 
+mod arrow;
 mod column;
 mod config;
 mod copy;
@@ -23,11 +24,14 @@ mod glob;
 mod local;
 mod page;
 mod resolver;
+mod same_columns;
 mod sample;
 mod scan;
 mod schema_depth;
 mod statistics;
 mod table;
+#[cfg(test)]
+mod test_scan;
 mod text;
 mod text_domain;
 mod thrift;

@@ -1,4 +1,5 @@
-//! Tables by path: single files, globs, and the files of a folder; Parquet, CSV and JSON by the ending of the name.
+//! Tables by path: single files, globs, and the files of a folder; their format is the one that is named, or that the ending
+//! of the name tells.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +13,13 @@ use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
 use crate::ParquetTable;
+use crate::arrow::{self, ArrowTable, is_arrow_file};
 use crate::config::CACHED_TABLES_MAX;
 use crate::glob::{expand, is_glob};
 use crate::local::check_local;
 use crate::text::{Streams, TextTable, is_text_file};
 
+/// Endings of the names of Parquet files.
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
 /// How alike a file name must be to be suggested, from 0 to 1.
 const SIMILARITY_MIN: f64 = 0.75;
@@ -30,9 +33,54 @@ pub struct FileResolver {
     known: Mutex<Vec<Known>>,
 }
 
+/// A format of files that say of themselves what columns they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Parquet,
+    Arrow,
+}
+
+impl Format {
+    /// By the name that users write.
+    fn of_name(name: &str) -> Result<Self> {
+        match name {
+            "parquet" | "parq" => Ok(Format::Parquet),
+            "arrow" | "arrows" | "feather" => Ok(Format::Arrow),
+            other => Err(Error::user(format!("there is no format '{other}'"))),
+        }
+    }
+
+    /// By the ending of a file, or else by its beginning.
+    fn of_file(files: &dyn Files, path: &Path) -> Self {
+        if !has_extension(path, &EXTENSIONS) && is_arrow_file(files, path) { Format::Arrow } else { Format::Parquet }
+    }
+
+    /// By the ending of a file alone.
+    fn of_extension(path: &Path) -> Option<Self> {
+        let is_arrow = || has_extension(path, &arrow::EXTENSIONS).then_some(Format::Arrow);
+        if has_extension(path, &EXTENSIONS) { Some(Format::Parquet) } else { is_arrow() }
+    }
+
+    /// The table in files. `name` is what the catalog calls it.
+    fn table(
+        self,
+        files: &dyn Files,
+        paths: Vec<PathBuf>,
+        name: &str,
+        memory: &BufferManager,
+    ) -> Result<Arc<TableDefinition>> {
+        match self {
+            Format::Parquet => Ok(ParquetTable::open_on(files, paths, memory)?.definition(name, memory)),
+            Format::Arrow => Ok(ArrowTable::open_on(files, &paths, memory)?.definition(name, memory)),
+        }
+    }
+}
+
 /// A table, under the text that it was asked for with.
 struct Known {
     text: String,
+    /// The format that was asked for.
+    format: Option<Format>,
     versions: Vec<Version>,
     table: Arc<TableDefinition>,
 }
@@ -52,7 +100,7 @@ impl FileResolver {
         Self { memory, files, streams: Streams::default(), known: Mutex::default() }
     }
 
-    fn resolve(&self, text: &str) -> Result<Arc<TableDefinition>> {
+    fn resolve(&self, text: &str, format: Option<Format>) -> Result<Arc<TableDefinition>> {
         let files = &*self.files;
         check_local(text)?;
         let paths = match is_glob(text) && files.metadata(Path::new(text)).is_err() {
@@ -60,31 +108,34 @@ impl FileResolver {
             false => vec![existing(files, Path::new(text))?],
         };
         let versions = paths.iter().map(|path| version(files, path)).collect::<Result<Vec<_>>>()?;
-        if let Some(table) = self.remembered(text, &versions) {
+        if let Some(table) = self.remembered(text, format, &versions) {
             return Ok(table);
         }
         let table = match &paths[..] {
-            [path] if is_text_file(path) => TextTable::definition(&self.files, &self.streams, path, &[], None)?,
+            [path] if format.is_none() && is_text_file(path) => {
+                TextTable::definition(&self.files, &self.streams, path, &[], None)?
+            }
             _ => {
-                let table = ParquetTable::open_on(files, paths, &self.memory)?;
-                table.definition(text, &self.memory)
+                let format = format.unwrap_or_else(|| Format::of_file(files, &paths[0]));
+                format.table(files, paths, text, &self.memory)?
             }
         };
         if versions.iter().any(|version| version.is_stream) {
             return Ok(table);
         }
         let mut known = self.known.lock();
-        known.retain(|entry| entry.text != text);
+        known.retain(|entry| entry.text != text || entry.format != format);
         if known.len() >= CACHED_TABLES_MAX {
             known.remove(0);
         }
-        known.push(Known { text: text.to_owned(), versions, table: table.clone() });
+        known.push(Known { text: text.to_owned(), format, versions, table: table.clone() });
         Ok(table)
     }
 
-    fn remembered(&self, text: &str, versions: &[Version]) -> Option<Arc<TableDefinition>> {
+    fn remembered(&self, text: &str, format: Option<Format>, versions: &[Version]) -> Option<Arc<TableDefinition>> {
         let mut known = self.known.lock();
-        let index = known.iter().position(|entry| entry.text == text && entry.versions == versions)?;
+        let is_it = |entry: &Known| entry.text == text && entry.format == format && entry.versions == versions;
+        let index = known.iter().position(is_it)?;
         let entry = known.remove(index);
         let table = entry.table.clone();
         known.push(entry);
@@ -94,9 +145,13 @@ impl FileResolver {
 
 impl TableResolver for FileResolver {
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
-        let looks_like_file = is_glob(path) || path.contains('/') || has_extension(Path::new(path));
+        let looks_like_file = is_glob(path) || path.contains('/') || Format::of_extension(Path::new(path)).is_some();
         let is_there = || self.files.metadata(Path::new(path)).is_ok_and(|found| found.kind != FileKind::Folder);
-        (looks_like_file || is_there()).then(|| self.resolve(path))
+        (looks_like_file || is_there()).then(|| self.resolve(path, None))
+    }
+
+    fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
+        self.resolve(path, Some(Format::of_name(format)?))
     }
 
     fn text_table(
@@ -110,26 +165,37 @@ impl TableResolver for FileResolver {
     }
 }
 
-/// The Parquet files of a folder as tables named after them, in the order of their names. A subfolder of Parquet files
-/// is a table, too. Those that can't be read are tables whose use is an error.
+/// The Parquet and Arrow files of a folder as tables named after them, in the order of their names. A subfolder of files of
+/// one format is a table, too. Those that can't be read are tables whose use is an error, and so is a name that two have.
 pub fn tables_in(files: &dyn Files, folder: &Path, memory: &BufferManager) -> Result<Vec<Arc<TableDefinition>>> {
-    let mut tables = Vec::new();
+    let mut tables: Vec<Arc<TableDefinition>> = Vec::new();
     for path in entries(files, folder)? {
-        let paths = if is_folder(files, &path) { parquet_files(files, &path)? } else { vec![path.clone()] };
-        let paths: Vec<PathBuf> = paths.into_iter().filter(|path| has_extension(path)).collect();
-        if let (Some(name), false) = (path.file_stem().and_then(|stem| stem.to_str()), paths.is_empty()) {
-            tables.push(match ParquetTable::open_on(files, paths, memory) {
-                Ok(table) => table.definition(name, memory),
-                Err(error) => Arc::new(TableDefinition::unusable(name, error)),
-            });
+        let paths = if is_folder(files, &path) { files_in(files, &path)? } else { vec![path.clone()] };
+        let format = paths.first().and_then(|first| Format::of_extension(first));
+        let (Some(format), Some(name)) = (format, path.file_stem().and_then(|stem| stem.to_str())) else { continue };
+        let table = match format.table(files, paths, name, memory) {
+            Ok(table) => table,
+            Err(error) => Arc::new(TableDefinition::unusable(name, error)),
+        };
+        match tables.iter_mut().find(|known| known.name.eq_ignore_ascii_case(name)) {
+            None => tables.push(table),
+            Some(known) => {
+                let error = Error::user(format!("two files in {} are named {name}", folder.display()));
+                let error = error.with_hint(format!("name one of them with its ending: FROM '{}'", path.display()));
+                *known = Arc::new(TableDefinition::unusable(name, error));
+            }
         }
     }
     Ok(tables)
 }
 
-fn parquet_files(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
+/// The files of a folder that have the format of the first of them.
+fn files_in(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
     let is_file = |path: &PathBuf| files.metadata(path).is_ok_and(|found| found.kind == FileKind::File);
-    Ok(entries(files, folder)?.into_iter().filter(|path| has_extension(path) && is_file(path)).collect())
+    let mut paths = entries(files, folder)?;
+    let format = paths.iter().find_map(|path| Format::of_extension(path));
+    paths.retain(|path| format.is_some() && Format::of_extension(path) == format && is_file(path));
+    Ok(paths)
 }
 
 fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
@@ -140,9 +206,10 @@ fn is_folder(files: &dyn Files, path: &Path) -> bool {
     files.metadata(path).is_ok_and(|found| found.kind == FileKind::Folder)
 }
 
-fn has_extension(path: &Path) -> bool {
+/// True if the name of a file ends with one of these.
+pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+    extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
 }
 
 /// The path, if there is something; else an error that names files like it.

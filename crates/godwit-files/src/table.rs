@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use godwit_catalog::{ColumnStatistics, TableDefinition, TableStatistics};
-use godwit_common::{Error, Result};
+use godwit_common::Result;
 use godwit_expression::TextDomain;
 use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
@@ -14,6 +14,7 @@ use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
 use crate::footer::ParquetFile;
+use crate::same_columns::matching_columns;
 use crate::sample;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
 use crate::text_domain;
@@ -51,11 +52,12 @@ impl ParquetTable {
     pub(crate) fn open_on(place: &dyn Files, paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
+        let fields = |file: &ParquetFile| file.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>();
         for path in &paths {
             let file = ParquetFile::open(place, path, memory)?;
             let columns = match files.first() {
                 None => (0..file.columns.len()).collect(),
-                Some(first) => matching_columns(&first.file, &file)?,
+                Some(first) => matching_columns((&paths[0], &fields(&first.file)), (path, &fields(&file)))?,
             };
             let bounds = columns.iter().map(|&column| row_group_bounds(&file, column)).collect();
             files.push(TableFile { file, columns, bounds });
@@ -170,34 +172,6 @@ impl Table for ParquetTable {
     fn sample(&self, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
         sample::read(self, column, memory)
     }
-}
-
-/// The columns of `other` that are those of `first`, by name.
-fn matching_columns(first: &ParquetFile, other: &ParquetFile) -> Result<Vec<usize>> {
-    let names = || format!("{} and {}", first.bytes.path().display(), other.bytes.path().display());
-    let columns = first.columns.iter().map(|column| {
-        let name = column.field.name();
-        let index = other.columns.iter().position(|other| other.field.name() == name).ok_or_else(|| {
-            Error::user(format!("{} differ: only the first has a column {name}", names()))
-                .with_hint("files read as one table must have the same columns")
-        })?;
-        let (a, b) = (column.field.data_type(), other.columns[index].field.data_type());
-        if a != b {
-            return Err(Error::user(format!(
-                "{} differ: column {name} is {a} in the first, {b} in the second",
-                names()
-            ))
-            .with_hint("files read as one table must have the same columns"));
-        }
-        Ok(index)
-    });
-    let columns: Vec<usize> = columns.collect::<Result<_>>()?;
-    if let Some(extra) = other.columns.iter().enumerate().find(|(index, _)| !columns.contains(index)) {
-        let name = extra.1.field.name();
-        return Err(Error::user(format!("{} differ: only the second has a column {name}", names()))
-            .with_hint("files read as one table must have the same columns"));
-    }
-    Ok(columns)
 }
 
 /// A column of the table: nullable if it is in any file.

@@ -23,8 +23,9 @@ use crate::types::bound_type;
 use crate::views::view_tree;
 use crate::{ReadRows, SessionValues, sequence};
 
-/// Table functions that read Parquet files, by all their names.
-const FILE_FUNCTIONS: [&str; 2] = ["read_parquet", "parquet_scan"];
+/// Table functions that read files without options, and the format that they read.
+const FILE_FUNCTIONS: [(&str, &str); 3] =
+    [("read_parquet", "parquet"), ("parquet_scan", "parquet"), ("read_arrow", "arrow")];
 
 /// Table functions that read text files, and the format that they read.
 const TEXT_FUNCTIONS: [(&str, &str); 6] = [
@@ -130,14 +131,12 @@ impl StatementNames {
         Self::scanned(table)
     }
 
-    fn parquet_table(&self, name: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
-        let [TableArgument { name: None, value: Value::Text(path), span, .. }] = arguments else {
+    /// The rows of files that say of themselves what is in them.
+    fn file_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
+        let [TableArgument { name: None, value: Value::Text(path), .. }] = arguments else {
             return Err(Error::user(format!("{name} takes one path in quotes")));
         };
-        self.file(path).unwrap_or_else(|| {
-            let error = Error::user(format!("'{path}' is not a file that can be read")).at_span(*span);
-            Err(error.with_hint("paths end in .parquet"))
-        })
+        Self::scanned(self.resolver.table_of_format(path, format)?)
     }
 }
 
@@ -171,8 +170,8 @@ impl Environment for StatementNames {
     }
 
     fn table_function(&self, name: &str, arguments: &[TableArgument]) -> Option<Result<Arc<dyn Relation>>> {
-        if FILE_FUNCTIONS.contains(&name) {
-            return Some(self.parquet_table(name, arguments));
+        if let Some((_, format)) = FILE_FUNCTIONS.iter().find(|(function, _)| *function == name) {
+            return Some(self.file_table(name, format, arguments));
         }
         if let Some((_, format)) = TEXT_FUNCTIONS.iter().find(|(function, _)| *function == name) {
             return Some(self.text_table(name, format, arguments));
@@ -277,7 +276,7 @@ impl Environment for StatementNames {
     }
 
     fn table_function_names(&self) -> Vec<String> {
-        let files = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS.map(|(function, _)| function));
+        let files = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS).map(|(function, _)| function);
         files.chain(self.table_functions.names()).map(str::to_owned).collect()
     }
 }

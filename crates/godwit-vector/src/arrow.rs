@@ -13,20 +13,33 @@ use crate::{Bitmap, Data, Dictionary, Flat, Heaps, PhysicalType, StrColumn, StrV
 
 /// The values of an Arrow array in their natural physical type.
 pub fn from_arrow(array: &ArrayRef) -> Result<Vector> {
-    let validity = array.logical_nulls().map(|nulls| bitmap_of(nulls.inner()));
-    if let DataType::Dictionary(_, values_type) = array.data_type() {
-        let any: &dyn Array = array.as_ref();
-        return downcast_dictionary_array!(
-            any => {
-                let values = from_arrow(any.values())?;
-                let codes: Vec<u32> = any.keys_iter().map(|key| key.unwrap_or(0) as u32).collect();
-                let dictionary = Arc::new(Dictionary::new(values.to_flat(), false));
-                Ok(Vector::dictionary(codes.into(), dictionary, validity))
-            },
-            _ => Err(Error::unsupported(format!("a dictionary of {values_type}")))
-        );
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) => {
+            let values = from_arrow(dictionary.values())?.to_flat();
+            from_arrow_codes(array, &Arc::new(Dictionary::new(values, false)))
+        }
+        None => Ok(Vector::flat(flat_of(array)?, validity_of(array))),
     }
-    Ok(Vector::flat(flat_of(array)?, validity))
+}
+
+/// The codes of a dictionary array whose values are those of `dictionary`.
+pub fn from_arrow_codes(array: &ArrayRef, dictionary: &Arc<Dictionary>) -> Result<Vector> {
+    // Without values there are no codes: all is NULL.
+    if dictionary.is_empty() {
+        return Ok(Vector::null(dictionary.values().physical(), array.len()));
+    }
+    let any: &dyn Array = array.as_ref();
+    downcast_dictionary_array!(
+        any => {
+            let codes: Vec<u32> = any.keys_iter().map(|key| key.unwrap_or(0) as u32).collect();
+            Ok(Vector::dictionary(codes.into(), dictionary.clone(), validity_of(array)))
+        },
+        other => Err(Error::unsupported(format!("codes of the type {other}")))
+    )
+}
+
+fn validity_of(array: &ArrayRef) -> Option<Bitmap> {
+    array.logical_nulls().map(|nulls| bitmap_of(nulls.inner()))
 }
 
 fn flat_of(array: &ArrayRef) -> Result<Flat> {

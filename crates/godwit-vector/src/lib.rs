@@ -27,7 +27,7 @@ mod str_view;
 mod types;
 mod vector;
 
-pub use arrow::{from_arrow, to_arrow};
+pub use arrow::{from_arrow, from_arrow_codes, to_arrow};
 pub use bitmap::Bitmap;
 pub use chunk::{Chunk, ColumnView, Selection};
 pub use chunk_builder::ChunkBuilder;

@@ -134,9 +134,11 @@ fn text_of(options: &[CopyOption]) -> String {
         Some(value) => format!("{} {}", option.name, literal_text(value)),
         None => option.name.clone(),
     };
-    // Parquet files are read without options.
-    let is_parquet = options.iter().any(|option| option.name == "format" && option.value.as_deref() == Some("parquet"));
-    let kept = options.iter().filter(|option| !is_parquet || option.name == "format");
+    // Files that say what columns they have are read without options.
+    let is_format = |option: &CopyOption| option.name == "format";
+    let format = options.iter().find(|option| is_format(option)).and_then(|option| option.value.as_deref());
+    let takes_options = !matches!(format, Some("parquet" | "arrow" | "arrows" | "feather"));
+    let kept = options.iter().filter(|option| takes_options || is_format(option));
     kept.map(one).collect::<Vec<_>>().join(", ")
 }
 

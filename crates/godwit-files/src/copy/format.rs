@@ -5,6 +5,7 @@ use std::path::Path;
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, parse_bytes};
 
+use super::arrow::ArrowOptions;
 use super::parquet::{Compression, ParquetOptions};
 use super::text::{Block, CsvOptions, TextFormat};
 
@@ -13,6 +14,8 @@ use super::text::{Block, CsvOptions, TextFormat};
 pub enum FileFormat {
     /// Columns in row groups.
     Parquet(ParquetOptions),
+    /// Columns as they lie in memory.
+    Arrow(ArrowOptions),
     /// Rows as text.
     Text(TextFormat),
 }
@@ -28,10 +31,12 @@ impl FileFormat {
         let options = Options { format: &format, rest: options.iter().filter(|o| o.name != "format").collect() };
         match format.as_str() {
             "parquet" | "parq" => options.parquet(),
+            "arrow" | "feather" => options.arrow(false),
+            "arrows" => options.arrow(true),
             "csv" | "tsv" => options.csv(path),
             "json" | "jsonl" | "ndjson" => options.json(path),
             other => {
-                let known = "formats are parquet, csv and json";
+                let known = "formats are parquet, arrow, arrows, csv and json";
                 Err(match named {
                     Some(_) => Error::user(format!("there is no format '{other}'")).with_hint(known),
                     None => Error::user(format!("the ending of '{path}' names no format"))
@@ -132,6 +137,13 @@ impl Options<'_> {
         Ok(FileFormat::Parquet(options))
     }
 
+    fn arrow(mut self, is_stream: bool) -> Result<FileFormat> {
+        let name = self.text(&["compression", "codec"])?.unwrap_or_else(|| "none".into()).to_lowercase();
+        let compression = ArrowOptions::compression(&name)?;
+        self.end()?;
+        Ok(FileFormat::Arrow(ArrowOptions { is_stream, compression }))
+    }
+
     fn csv(mut self, path: &str) -> Result<FileFormat> {
         let delimiter = if self.format == "tsv" { b'\t' } else { b',' };
         let block = self.block(path)?;
@@ -168,6 +180,7 @@ impl Options<'_> {
                     "parquet" | "parq" => {
                         "options are COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP_SIZE, ROW_GROUP_SIZE_BYTES"
                     }
+                    "arrow" | "arrows" | "feather" => "the option is COMPRESSION",
                     "csv" | "tsv" => {
                         "options are HEADER, DELIMITER, QUOTE, ESCAPE, NULL, DATEFORMAT, TIMESTAMPFORMAT, COMPRESSION"
                     }

@@ -1,8 +1,8 @@
 //! `COPY … TO`: the rows of a query as a file.
 //!
 //! ```text
-//! worker 0 ─▶ encoder: a row group / a block of text ─┐  whole pieces, one at a time, in the order of arrival
-//! worker 1 ─▶ encoder: a row group / a block of text ─┼─▶ OutputFile (no name yet) ── finalize ──▶ named
+//! worker 0 ─▶ encoder: a row group / a batch / a block of text ─┐  whole pieces, one at a time, in the order of arrival
+//! worker 1 ─▶ encoder: a row group / a batch / a block of text ─┼─▶ OutputFile (no name yet) ── finalize ──▶ named
 //! ```
 //!
 //! Each worker encodes its rows alone and hands whole pieces to the file, so encoding is parallel and memory holds one
@@ -10,6 +10,7 @@
 //! one worker feeds the sink, as the rows of a sort do. The file gets its name when all is written; an error or a
 //! cancelled query leaves nothing behind.
 
+mod arrow;
 mod format;
 mod output_file;
 mod parquet;
@@ -76,12 +77,13 @@ impl CopySink {
         let metrics = OperatorMetrics::new(format!("Copy to {path}"));
         let memory = query.memory.scoped(metrics.memory().clone());
         let file = OutputFile::create(files, path)?;
+        let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);
+        let piece_bytes_max = pool_bytes / (query.settings.workers * LIMIT_SHARE);
         let writer: Arc<dyn FileWriter> = match format {
             FileFormat::Parquet(options) => {
-                let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);
-                let row_group_bytes_max = pool_bytes / (query.settings.workers * parquet::LIMIT_SHARE);
-                parquet::ParquetWriter::new(file, options, schema, row_group_bytes_max, &memory)?
+                parquet::ParquetWriter::new(file, options, schema, piece_bytes_max, &memory)?
             }
+            FileFormat::Arrow(options) => arrow::ArrowWriter::new(file, options, schema, piece_bytes_max, &memory)?,
             FileFormat::Text(format) => text::TextWriter::new(file, format, schema)?,
         };
         Ok(Arc::new(Self { writer, schema: schema.clone(), rows: AtomicU64::new(0), count, memory, metrics }))
@@ -141,6 +143,9 @@ impl SinkWorker for CopyWorker {
         self.encoder.finish()
     }
 }
+
+/// All unfinished row groups or batches together take at most one part in so many of the memory limit.
+const LIMIT_SHARE: usize = 4;
 
 /// The tag of all that writers hold.
 const TAG: MemoryTag = MemoryTag::Writer;

@@ -23,9 +23,6 @@ const ROW_GROUP_ROWS: usize = 122_880;
 /// Encoded bytes after which a row group ends early: wide rows would otherwise hold hundreds of megabytes.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
-/// All unfinished row groups together take at most one part in so many of the memory limit.
-pub(super) const LIMIT_SHARE: usize = 4;
-
 /// The least that a row group may grow to: smaller ones compress badly and make long footers.
 const ROW_GROUP_BYTES_MIN: usize = 2 << 20;
 

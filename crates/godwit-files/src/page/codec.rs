@@ -1,9 +1,12 @@
-//! Decompression of pages.
+//! Decompression of pages, and of buffers.
 
 use std::io::Read;
 
+use arrow_ipc::CompressionType;
+use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::snappy::decompress_two;
+use lz4_flex::frame::FrameDecoder;
 use parquet::basic::Compression;
 
 /// The codec of a column chunk, with what it keeps between pages.
@@ -18,6 +21,8 @@ pub(crate) enum Codec {
     Lz4Raw,
     /// LZ4 as Hadoop frames it, with raw blocks as some writers wrote instead.
     Lz4Hadoop,
+    /// LZ4, frames.
+    Lz4Frame,
     /// Zstandard.
     Zstd(zstd::bulk::Decompressor<'static>),
 }
@@ -31,10 +36,7 @@ impl Codec {
             Compression::GZIP(_) => Codec::Gzip,
             Compression::LZ4_RAW => Codec::Lz4Raw,
             Compression::LZ4 => Codec::Lz4Hadoop,
-            Compression::ZSTD(_) => {
-                let decompressor = zstd::bulk::Decompressor::new();
-                Codec::Zstd(decompressor.map_err(|error| Error::resource(format!("starting zstd: {error}")))?)
-            }
+            Compression::ZSTD(_) => Codec::zstd()?,
             other => return Err(Error::unsupported(format!("the compression {other} of Parquet files"))),
         })
     }
@@ -51,6 +53,21 @@ impl Codec {
         decompress_two(inputs, outputs)
     }
 
+    /// The decoder for buffers of Arrow files.
+    pub(crate) fn of_arrow(compression: Option<CompressionType>) -> Result<Self> {
+        Ok(match compression {
+            None => Codec::None,
+            Some(CompressionType::LZ4_FRAME) => Codec::Lz4Frame,
+            Some(CompressionType::ZSTD) => Codec::zstd()?,
+            Some(other) => return Err(Error::unsupported(format!("the compression {other:?} of Arrow files"))),
+        })
+    }
+
+    fn zstd() -> Result<Self> {
+        let decompressor = zstd::bulk::Decompressor::new();
+        Ok(Codec::Zstd(decompressor.map_err(|error| Error::resource(format!("starting zstd: {error}")))?))
+    }
+
     /// Decompresses `input` into all of `output`, whose length is what the page header promised.
     pub(crate) fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<()> {
         if output.is_empty() {
@@ -65,26 +82,26 @@ impl Codec {
                 Ok(output.len())
             }
             Codec::Snappy(decoder) => decoder.decompress(input, output).map_err(|error| error.to_string()),
-            Codec::Gzip => gunzip(input, output).map_err(|error| error.to_string()),
+            Codec::Gzip => read_all(MultiGzDecoder::new(input), output).map_err(|error| error.to_string()),
             Codec::Lz4Raw => lz4_flex::block::decompress_into(input, output).map_err(|error| error.to_string()),
             Codec::Lz4Hadoop => match lz4_hadoop(input, output) {
                 Some(written) => Ok(written),
                 None => lz4_flex::block::decompress_into(input, output).map_err(|error| error.to_string()),
             },
+            Codec::Lz4Frame => read_all(FrameDecoder::new(input), output).map_err(|error| error.to_string()),
             Codec::Zstd(decompressor) => {
                 decompressor.decompress_to_buffer(input, output).map_err(|error| error.to_string())
             }
         };
         match written {
             Ok(bytes) if bytes == output.len() => Ok(()),
-            Ok(bytes) => Err(Error::corrupt(format!("a page of {} bytes decompresses to {bytes}", output.len()))),
-            Err(error) => Err(Error::corrupt(format!("a page can't be decompressed: {error}"))),
+            Ok(bytes) => Err(Error::corrupt(format!("data of {} bytes decompresses to {bytes}", output.len()))),
+            Err(error) => Err(Error::corrupt(format!("data can't be decompressed: {error}"))),
         }
     }
 }
 
-fn gunzip(input: &[u8], output: &mut [u8]) -> std::io::Result<usize> {
-    let mut decoder = flate2::read::MultiGzDecoder::new(input);
+fn read_all(mut decoder: impl Read, output: &mut [u8]) -> std::io::Result<usize> {
     let mut written = 0;
     while written < output.len() {
         match decoder.read(&mut output[written..])? {

@@ -12,14 +12,9 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{ErrorKind, Result};
-use godwit_expression::PlanContext;
-use godwit_functions::sql_type;
-use godwit_memory::{BufferConfig, BufferManager};
-use godwit_pipeline::scan_filter::Conjunct;
 use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
-use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match, Plan};
+use godwit_plan::{Comparison, Expr, ExprKind, Match};
 use godwit_types::{SqlType, Value};
-use godwit_vector::to_arrow;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
@@ -27,6 +22,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::ParquetTable;
+use crate::test_scan::{Columns, Rows, expected, filtered, memory, note, printed, request, scan};
 
 mod crafted;
 
@@ -183,109 +179,6 @@ fn write(shape: &Shape, path: &Path) -> RecordBatch {
     batch
 }
 
-fn memory() -> BufferManager {
-    BufferManager::new(BufferConfig::new(256 << 20)).unwrap()
-}
-
-/// Rows as text, column by column, and the notes of the scan.
-type Rows = Vec<Vec<String>>;
-
-fn printed(array: &ArrayRef) -> Vec<String> {
-    let options = arrow_cast::display::FormatOptions::new().with_null("NULL");
-    let formatter = arrow_cast::display::ArrayFormatter::try_new(array, &options).unwrap();
-    (0..array.len()).map(|row| formatter.value(row).to_string()).collect()
-}
-
-fn expected(batch: &RecordBatch, columns: &[usize], rows: &[usize]) -> Rows {
-    let printed: Vec<Vec<String>> = columns.iter().map(|&column| printed(batch.column(column))).collect();
-    rows.iter().map(|&row| printed.iter().map(|column| column[row].clone()).collect()).collect()
-}
-
-fn request(columns: &[usize]) -> ScanRequest {
-    filtered(columns, Vec::new())
-}
-
-/// The columns of a table in a plan.
-struct Columns<'t> {
-    table: &'t ParquetTable,
-    plan: Plan,
-    ids: Vec<(ColumnId, usize)>,
-}
-
-impl<'t> Columns<'t> {
-    fn of(table: &'t ParquetTable) -> Self {
-        let mut plan = Plan::new();
-        let fields = table.schema().fields().iter().enumerate();
-        let column = |(at, field): (usize, &Arc<Field>)| {
-            // Filters are about columns that SQL has a type for.
-            let ty = sql_type(field.data_type()).unwrap_or(SqlType::Unknown);
-            (plan.add_column(field.name(), ty, true), at)
-        };
-        let ids = fields.map(column).collect();
-        Self { table, plan, ids }
-    }
-
-    fn column(&self, name: &str) -> Expr {
-        let id = self.ids[self.table.schema().index_of(name).unwrap()].0;
-        Expr::new(ExprKind::Column(id), self.plan.column(id).ty.clone(), true)
-    }
-
-    /// `name comparison value`.
-    fn compare(&self, name: &str, comparison: Comparison, value: Value) -> Expr {
-        let column = self.column(name);
-        let value = Expr::literal(value, column.ty.clone());
-        Expr::compare(comparison, column, value)
-    }
-
-    fn conjuncts(&self, filters: &[Expr]) -> Vec<Conjunct> {
-        Conjunct::of_plan(filters, &self.ids, self.table.row_type(), &PlanContext::default()).unwrap()
-    }
-}
-
-fn filtered(columns: &[usize], filters: Vec<Conjunct>) -> ScanRequest {
-    ScanRequest { name: "Scan".into(), columns: columns.to_vec(), filters, join_filters: Vec::new(), limit: None }
-}
-
-/// Runs a scan with one worker.
-fn scan(table: &Arc<ParquetTable>, request: ScanRequest, chunk_rows: usize) -> Result<(Rows, Vec<(String, String)>)> {
-    let settings = QuerySettings {
-        chunk_rows,
-        workers: 1,
-        profile: false,
-        compress_from_bytes: None,
-        compaction: Default::default(),
-        join_filters: true,
-        join_load_factor: JOIN_LOAD_FACTOR,
-    };
-    let query = QueryContext::new(memory(), settings, CancelToken::default());
-    let columns = request.columns.clone();
-    let source = table.clone().scan(request, &query)?;
-    source.start(&query)?;
-    let mut worker = source.clone().worker(&query)?;
-    let mut rows: Rows = Vec::new();
-    loop {
-        let chunk = match worker.next()? {
-            SourceVerdict::Chunk(chunk) => chunk,
-            SourceVerdict::Done => break,
-            _ => continue,
-        };
-        assert!(!chunk.is_empty() && chunk.len() <= chunk_rows && chunk.width() == columns.len());
-        let texts = columns.iter().enumerate().map(|(index, &column)| {
-            let ty = &table.row_type()[column];
-            let vector = chunk.dense(index);
-            assert_eq!(vector.physical(), ty.physical, "{}", table.schema().field(column));
-            assert!(ty.nullable || !vector.has_nulls());
-            Ok(printed(&to_arrow(&vector, &ty.logical)?))
-        });
-        let texts = texts.collect::<Result<Vec<_>>>()?;
-        rows.extend((0..chunk.len()).map(|row| texts.iter().map(|column| column[row].clone()).collect()));
-    }
-    let done = query.rows_done.load(std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(done, table.statistics().rows, "progress ends at all rows");
-    drop(worker);
-    Ok((rows, source.metrics().notes()))
-}
-
 fn file(directory: &TempDir) -> PathBuf {
     directory.path().join("x.parquet")
 }
@@ -344,7 +237,7 @@ proptest! {
         let all: Vec<usize> = (0..17).collect();
         let (rows, _) = scan(&table, request(&all), chunk_rows).unwrap();
         prop_assert_eq!(rows, expected(&batch, &all, &(0..shape.rows).collect::<Vec<_>>()));
-        let known = Columns::of(&table);
+        let known = Columns::of(&*table, table.schema());
         let (filters, passing) = filters(&known, &batch, &shape, kind);
         let (rows, _) = scan(&table, filtered(&columns, known.conjuncts(&filters)), chunk_rows).unwrap();
         prop_assert_eq!(rows, expected(&batch, &columns, &passing));
@@ -397,10 +290,6 @@ fn sorted_file(path: &Path) -> RecordBatch {
     batch
 }
 
-fn note(notes: &[(String, String)], name: &str) -> Option<String> {
-    notes.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
-}
-
 #[test]
 fn statistics_prune_row_groups_pages_and_dictionaries() {
     let directory = tempfile::tempdir().unwrap();
@@ -412,7 +301,7 @@ fn statistics_prune_row_groups_pages_and_dictionaries() {
     assert_eq!((distinct(0), distinct(1)), (Some(40_000), Some(1)));
     assert_eq!(statistics[0].null_count, Some(0));
 
-    let columns = Columns::of(&table);
+    let columns = Columns::of(&*table, table.schema());
     let from = columns.compare("x", Comparison::GreaterOrEqual, Value::Integer(12_300));
     let to = columns.compare("x", Comparison::LessOrEqual, Value::Integer(12_400));
     let (rows, notes) = scan(&table, filtered(&[0, 1], columns.conjuncts(&[from, to])), 2048).unwrap();

@@ -195,18 +195,25 @@ impl Planner {
     ) -> Result<Statement> {
         let target = self.target(table)?;
         let format = options.iter().find(|option| option.name == "format").and_then(|option| option.value.as_deref());
-        let is_parquet = format.map_or_else(|| !is_text_file(path), |format| format.eq_ignore_ascii_case("parquet"));
-        let file: Arc<dyn Relation> = match is_parquet {
+        let format = format.map(str::to_lowercase);
+        let is_self_describing = match &format {
+            Some(format) => SELF_DESCRIBING.contains(&format.as_str()),
+            None => !is_text_file(path),
+        };
+        let file: Arc<dyn Relation> = match is_self_describing {
             true => {
                 if let Some(option) = options.iter().find(|option| option.name != "format") {
-                    let error = Error::user(format!("Parquet files are read without the option {}", option.name));
+                    let error = Error::user(format!("'{path}' is read without the option {}", option.name));
                     return Err(error.with_hint("for CSV and JSON add FORMAT csv or FORMAT json"));
                 }
                 let unreadable = || {
                     let error = Error::user(format!("'{path}' is not a file that can be read"));
-                    Err(error.with_hint("paths end in .parquet"))
+                    Err(error.with_hint("paths end in .parquet or .arrow; for others add FORMAT"))
                 };
-                self.statement_names().file(path).unwrap_or_else(unreadable)?
+                match format {
+                    Some(format) => Arc::new(ScannedTable::new(self.resolver.table_of_format(path, &format)?)?),
+                    None => self.statement_names().file(path).unwrap_or_else(unreadable)?,
+                }
             }
             false => {
                 let places: Vec<usize> = match columns {
@@ -269,6 +276,9 @@ fn read_as(column: &Field, is_json: bool) -> Result<Field> {
     };
     Ok(Field::new(column.name(), arrow_type(&given)?, column.is_nullable()))
 }
+
+/// Formats of files that say what columns they have.
+const SELF_DESCRIBING: [&str; 4] = ["parquet", "arrow", "arrows", "feather"];
 
 fn is_text_file(path: &str) -> bool {
     let path = path.to_lowercase();

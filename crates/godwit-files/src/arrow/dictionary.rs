@@ -1,0 +1,121 @@
+//! Dictionaries of a scan: read when a column first needs them, and shared by its workers.
+//!
+//! In a stream, values may come behind others (a delta), or in place of all before them. Of a dictionary, the newest
+//! values are kept; a batch further ahead that only has more of them serves those before it, too.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, new_empty_array};
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_memory::{BufferManager, Reservation};
+use godwit_vector::{Dictionary, PhysicalType, StrView, from_arrow};
+use parking_lot::Mutex;
+
+use super::column::{ArrayReader, cast};
+use super::file::{ArrowFile, DictionaryPlace, Extent};
+use super::message::{Content, Message};
+use super::types::Column;
+use crate::file::guarded;
+
+/// What the set of values takes for each while it is made.
+const SET_BYTES_PER_VALUE: usize = 40;
+
+/// The values of a dictionary.
+pub(super) struct Entries {
+    pub values: ArrayRef,
+    pub dictionary: Arc<Dictionary>,
+    /// Vectors may have its codes: its values are texts or binaries, and differ.
+    pub is_coded: bool,
+    /// Messages of the file that they come from.
+    first: usize,
+    last: usize,
+    _memory: Reservation,
+}
+
+/// The dictionaries of a scan, by file and id.
+#[derive(Default)]
+pub(super) struct Dictionaries(Mutex<BTreeMap<(usize, i64), Arc<Entries>>>);
+
+impl Dictionaries {
+    /// The values of a dictionary as a batch sees them.
+    pub(super) fn get(
+        &self,
+        (number, file): (usize, &ArrowFile),
+        id: i64,
+        batch: usize,
+        memory: &BufferManager,
+    ) -> Result<Arc<Entries>> {
+        let seen = |place: &DictionaryPlace| place.id == id && place.first_batch <= batch;
+        let places = file.dictionaries.iter().enumerate().filter(|(_, place)| seen(place)).map(|(at, _)| at);
+        let places: Vec<usize> = places.collect();
+        let start = places.iter().rposition(|&at| !file.dictionaries[at].is_delta).unwrap_or(0);
+        let places = &places[start..];
+        let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+            // A column of NULLs needs no values.
+            return Entries::new(empty(file, id)?, (usize::MAX, 0), memory.reserve(0, MemoryTag::Reader)?);
+        };
+        // With the lock held: whoever needs them, too, has to wait for them anyway.
+        let mut known = self.0.lock();
+        let before = known.get(&(number, id)).filter(|entries| entries.first == first).cloned();
+        if let Some(entries) = &before
+            && entries.last >= last
+        {
+            return Ok(entries.clone());
+        }
+        let mut reservation = memory.reserve(0, MemoryTag::Reader)?;
+        let mut parts: Vec<ArrayRef> = before.iter().map(|entries| entries.values.clone()).collect();
+        let done = before.as_ref().map_or(0, |entries| entries.last + 1);
+        for &at in places.iter().filter(|&&at| at >= done) {
+            let place = &file.dictionaries[at];
+            let part = read(file, place, memory, &mut reservation);
+            parts.push(part.map_err(|error| file.wrong(place.offset, &format!("dictionary {id}"), error))?);
+        }
+        let bytes: usize = parts.iter().map(|part| part.get_array_memory_size()).sum();
+        reservation.resize(reservation.bytes() + bytes)?;
+        let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
+        let values = guarded(|| arrow_select::concat::concat(&parts)).map_err(|error| file.bytes.corrupt(error))?;
+        let values = values.map_err(|error| file.bytes.corrupt(error))?;
+        let entries = Entries::new(values, (first, last), reservation)?;
+        known.insert((number, id), entries.clone());
+        Ok(entries)
+    }
+}
+
+/// The type of a dictionary's values.
+fn column(file: &ArrowFile, id: i64) -> Result<Column> {
+    let values = file.dictionary_type(id).ok_or_else(|| Error::corrupt("no column has this dictionary"))?;
+    Column::of(values)
+}
+
+fn empty(file: &ArrowFile, id: i64) -> Result<ArrayRef> {
+    Ok(new_empty_array(column(file, id)?.field.data_type()))
+}
+
+/// The values in one message.
+fn read(file: &ArrowFile, place: &DictionaryPlace, memory: &BufferManager, held: &mut Reservation) -> Result<ArrayRef> {
+    let message = Message::read(&file.bytes, place.offset, memory)?;
+    let Some(Message { content: Content::Dictionary { values: batch, .. }, body, .. }) = message else {
+        return Err(Error::corrupt("the file was changed while it was read"));
+    };
+    let column = column(file, place.id)?;
+    let nested = |_| Err(Error::corrupt("a dictionary has a dictionary"));
+    let mut reader = ArrayReader::new(&file.bytes, (&batch, body), Extent::default(), &nested, held)?;
+    let array = reader.whole(&column.decoded, batch.rows)?;
+    cast(&array, column.field.data_type())
+}
+
+impl Entries {
+    fn new(values: ArrayRef, (first, last): (usize, usize), mut memory: Reservation) -> Result<Arc<Self>> {
+        memory.resize(memory.bytes() + values.len() * (size_of::<StrView>() + SET_BYTES_PER_VALUE))?;
+        let flat = from_arrow(&values)?.to_flat();
+        let is_text = flat.physical() == PhysicalType::Str;
+        let mut known = HashSet::with_capacity(if is_text { values.len() } else { 0 });
+        // Codes are compared in place of values.
+        let is_coded = is_text && values.null_count() == 0 && flat.strings().iter().all(|value| known.insert(value));
+        drop(known);
+        memory.resize(memory.bytes() - values.len() * SET_BYTES_PER_VALUE)?;
+        let dictionary = Arc::new(Dictionary::new(flat, false));
+        Ok(Arc::new(Self { values, dictionary, is_coded, first, last, _memory: memory }))
+    }
+}
