@@ -5,13 +5,12 @@
 
 use std::io;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 use godwit_catalog::as_view_type;
-use godwit_common::{Error, MemoryTag, Result};
+use godwit_common::{Error, MemoryTag, Result, call_foreign};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::{ColumnType, PhysicalType};
@@ -194,14 +193,14 @@ impl ParquetFile {
 
 /// Runs a call into the Parquet crate; an error or a panic becomes an error about the file.
 pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("{}: {what}", file.path().display()))),
-        Ok(Err(ParquetError::External(inner))) if inner.is::<io::Error>() => {
+    match call_foreign(call) {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("{}: {what}", file.path().display()))),
+        Some(Err(ParquetError::External(inner))) if inner.is::<io::Error>() => {
             Err(file.read_error(inner.downcast_ref().expect("just checked")))
         }
-        Ok(Err(error)) => Err(file.corrupt(error.to_string().trim_start_matches("Parquet error: "))),
-        Err(_) => Err(file.corrupt("the reader of the Parquet format gave up on it")),
+        Some(Err(error)) => Err(file.corrupt(error.to_string().trim_start_matches("Parquet error: "))),
+        None => Err(file.corrupt("the reader of the Parquet format gave up on it")),
     }
 }
 

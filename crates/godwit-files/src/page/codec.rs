@@ -21,6 +21,11 @@ pub(crate) enum Codec {
     Zstd(zstd::bulk::Decompressor<'static>),
 }
 
+fn unsupported(codec: &str) -> Error {
+    Error::unsupported(format!("pages are compressed with {codec}"))
+        .with_hint("write the file with zstd, snappy, gzip, lz4 or without compression")
+}
+
 impl Codec {
     /// The decoder for a codec.
     pub(crate) fn new(compression: Compression) -> Result<Self> {
@@ -34,7 +39,8 @@ impl Codec {
                 let decompressor = zstd::bulk::Decompressor::new();
                 Codec::Zstd(decompressor.map_err(|error| Error::resource(format!("starting zstd: {error}")))?)
             }
-            other => return Err(Error::unsupported(format!("the compression {other} of Parquet files"))),
+            Compression::BROTLI(_) => return Err(unsupported("Brotli")),
+            Compression::LZO => return Err(unsupported("LZO")),
         })
     }
 

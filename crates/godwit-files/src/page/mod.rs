@@ -68,6 +68,10 @@ pub(crate) struct PageReader {
     pub bytes_read: u64,
 }
 
+fn codec_of(file: &FileBytes, chunk: &ChunkLocation) -> Result<Codec> {
+    Codec::new(chunk.compression).map_err(|error| error.context(file.path().display()))
+}
+
 impl PageReader {
     /// A reader of `chunk` through `window`. Its buffers are accounted with `memory`.
     pub(crate) fn new(
@@ -76,13 +80,13 @@ impl PageReader {
         window: ReadWindow,
         memory: &BufferManager,
     ) -> Result<Self> {
-        let (codec, next) = (Codec::new(chunk.compression)?, (chunk.start, 0));
+        let (codec, next) = (codec_of(&file, &chunk)?, (chunk.start, 0));
         Ok(Self { file, chunk, codec, window, next, spare: None, memory: memory.clone(), bytes_read: 0 })
     }
 
     /// Turns to another chunk and keeps the buffers.
     pub(crate) fn reopen(&mut self, file: FileBytes, chunk: ChunkLocation) -> Result<()> {
-        self.codec = Codec::new(chunk.compression)?;
+        self.codec = codec_of(&file, &chunk)?;
         self.next = (chunk.start, 0);
         (self.file, self.chunk) = (file, chunk);
         Ok(())
