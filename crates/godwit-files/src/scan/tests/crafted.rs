@@ -99,9 +99,23 @@ fn of_encoded_page(
     rows: usize,
     body: &[u8],
 ) -> Vec<u8> {
+    of_headed_page((ty, length, optional), encoding, codec, rows, body, Vec::new())
+}
+
+/// With a list in the page's header that no reader knows, unless it is empty.
+fn of_headed_page(
+    (ty, length, optional): (i32, i32, bool),
+    encoding: i32,
+    codec: i32,
+    rows: usize,
+    body: &[u8],
+    unknown: Vec<u8>,
+) -> Vec<u8> {
     let header = Structure::default().i32(1, rows as i32).i32(2, encoding).i32(3, 3).i32(4, 3);
     let sizes = Structure::default().i32(1, 0).i32(2, body.len() as i32).i32(3, body.len() as i32);
-    let page = [sizes.structure(5, header).end(), body.to_vec()].concat();
+    let sizes = sizes.structure(5, header);
+    let sizes = if unknown.is_empty() { sizes } else { sizes.field(15, 9, unknown) };
+    let page = [sizes.end(), body.to_vec()].concat();
     let metadata = Structure::default()
         .i32(1, ty)
         .list(2, 5, vec![zigzag(encoding.into()), zigzag(3)])
@@ -160,6 +174,28 @@ fn a_run_of_no_truth_value_is_an_error() {
         let error = read(&of_run(value)).expect_err("a truth value is a bit");
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.message().contains("x.parquet"), "{error}");
+    }
+}
+
+/// Billions of elements that take no bytes, in a field that nobody knows: in the footer, and in a page header.
+#[test]
+fn collections_of_nothing_are_errors_at_once() {
+    let truths = |count: u64| [vec![0xF1], varint(count)].concat();
+    let lists = |count: usize| [vec![0xF9], varint(count as u64), truths(i32::MAX as u64).repeat(count)].concat();
+    let schema = || vec![group(1), leaf(INT32, 0, false)];
+    let footer = |field: Vec<u8>| {
+        let footer = Structure::default().i32(1, 1).list(2, 12, schema()).i64(3, 0).list(4, 12, Vec::new());
+        let footer = footer.field(15, 9, field).end();
+        [b"PAR1", &footer[..], &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+    };
+    assert!(read(&footer([vec![0x15], zigzag(7)].concat())).unwrap().is_empty(), "unknown fields are fine");
+    let deltas = [varint(128), varint(4), varint(1), zigzag(7)].concat();
+    let page = |field: Vec<u8>| of_headed_page((INT32, 0, false), DELTA_BINARY_PACKED, UNCOMPRESSED, 1, &deltas, field);
+    assert_eq!(read(&page([vec![0x15], zigzag(7)].concat())).unwrap(), [["7"]], "unknown fields are fine");
+    for bytes in [footer(truths(5)), footer(lists(1000)), page(truths(5)), page(lists(1000))] {
+        let error = read(&bytes).expect_err("nobody counts that far");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("a list has the wrong type"), "{error}");
     }
 }
 
