@@ -1,5 +1,5 @@
 //! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries and the benchmark suites' queries against
-//! DuckDB; the benchmark driver on tiny data.
+//! DuckDB; damaged files; the benchmark driver on tiny data.
 //!
 //! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
 //! environment next to the build, and so does the data.
@@ -17,6 +17,9 @@ const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 const FUZZ_QUERIES: &str = "tests/duckdb/fuzz_queries.py";
 /// Enough to see every form of query; always the same, so that a run fails only by what was changed.
 const FUZZED_QUERIES: &str = "1000";
+const DAMAGED_FILES: &str = "tests/damage/damaged_files.py";
+/// Of each kind; enough to see every form of damage, always the same.
+const DAMAGED_FILES_EACH: &str = "150";
 /// Programs of the benchmarks, with what to measure.
 const BENCHES: [&[&str]; 4] = [
     &["bench/run.py", "all", "--engines", "godwit,duckdb"],
@@ -33,10 +36,11 @@ type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let build = build_folder();
-    let steps: [(&str, &dyn Fn() -> Outcome); 5] = [
+    let steps: [(&str, &dyn Fn() -> Outcome); 6] = [
         ("Rust tests", &|| rust_tests(root)),
         ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build)),
         ("random queries", &|| fuzz_queries(root, &build)),
+        ("damaged files", &|| damaged_files(root, &build)),
         ("suites under budgets", &|| compare_budgets(root, &build)),
         ("suites, smoke", &|| smoke_suites(root, &build)),
     ];
@@ -109,6 +113,11 @@ fn compare_with_duckdb(root: &Path, build: &Path) -> Outcome {
 fn fuzz_queries(root: &Path, build: &Path) -> Outcome {
     let mut fuzz = python(root, build)?;
     run_script(fuzz.arg(root.join(FUZZ_QUERIES)).arg(shell(build)).args(["--queries", FUZZED_QUERIES]))
+}
+
+fn damaged_files(root: &Path, build: &Path) -> Outcome {
+    let mut damaged = python(root, build)?;
+    run_script(damaged.arg(root.join(DAMAGED_FILES)).arg(shell(build)).args(["--files", DAMAGED_FILES_EACH]))
 }
 
 fn compare_budgets(root: &Path, build: &Path) -> Outcome {

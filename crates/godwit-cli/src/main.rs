@@ -12,6 +12,7 @@ mod timer;
 mod tpch;
 mod version;
 
+use std::panic;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Subcommand};
@@ -20,6 +21,7 @@ use arguments::{Arguments, Subcommand};
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
 fn main() -> ExitCode {
+    report_panics_of_ours();
     let arguments = Arguments::from_command_line();
     let outcome = match &arguments.subcommand {
         Some(Subcommand::Demo(demo)) => demo::run(demo),
@@ -31,4 +33,14 @@ fn main() -> ExitCode {
         shell::complain(format_args!("{error}\n"));
         ExitCode::FAILURE
     })
+}
+
+/// A library that gives up on a damaged file is told by an error about the file, not by a report of a panic.
+fn report_panics_of_ours() {
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !godwit::is_in_foreign_call() {
+            report(panic);
+        }
+    }));
 }

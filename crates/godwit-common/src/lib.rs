@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod foreign;
 mod memory_tag;
 mod named;
 mod secrets;
@@ -12,6 +13,7 @@ mod sql_state;
 mod stack;
 
 pub use error::{Error, ErrorKind, Position, Result, Span};
+pub use foreign::{call_foreign, is_in_foreign_call};
 pub use memory_tag::MemoryTag;
 pub use named::Named;
 pub use secrets::without_secrets;

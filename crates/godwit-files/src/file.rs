@@ -1,12 +1,11 @@
 //! A file read by position, from many threads at once.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, call_foreign};
 use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
@@ -92,7 +91,7 @@ impl FileBytes {
 
 /// Runs a call into another crate on what a file holds; a panic becomes an error.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|_| Error::corrupt("the reader of the format gave up on it"))
+    call_foreign(call).ok_or_else(|| Error::corrupt("the reader of the format gave up on it"))
 }
 
 impl Length for FileBytes {

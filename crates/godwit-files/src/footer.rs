@@ -22,12 +22,10 @@ use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 
 use crate::config::BUFFER_STEP_BYTES;
 use crate::file::{FileBytes, guarded};
-use crate::schema_depth::check_depth;
+use crate::footer_shape::check_footer;
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
-/// What is read of a footer to look at the schema.
-const SCHEMA_BYTES: usize = 16 << 10;
 /// Longest values of fixed length: a chunk of them has to fit into memory, NULLs included, which take as much.
 const FIXED_BYTES_MAX: i32 = 16 << 10;
 /// Length of the metadata and magic number at the end of a file.
@@ -133,7 +131,7 @@ impl ParquetFile {
     pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
         let bytes = FileBytes::open(files, path, "Parquet")?;
         let footer = check_frame(&bytes)?;
-        check_schema(&bytes, footer)?;
+        check_shape(&bytes, footer, memory)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
         let arrow = guard(&bytes, || ArrowReaderMetadata::load(&bytes, options))?;
         let metadata = arrow.metadata();
@@ -264,19 +262,14 @@ fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     Ok(end - metadata_bytes..end)
 }
 
-/// Checks that the schema can be built without running out of stack. It stands at the beginning of the footer.
-fn check_schema(file: &FileBytes, footer: Range<u64>) -> Result<()> {
-    let footer_bytes =
-        usize::try_from(footer.end - footer.start).map_err(|_| file.corrupt("its footer is too long"))?;
-    let mut bytes = vec![0; footer_bytes.min(SCHEMA_BYTES)];
-    loop {
-        file.read_at(&mut bytes, footer.start)?;
-        match check_depth(&bytes) {
-            Ok(is_whole) if is_whole || bytes.len() == footer_bytes => return Ok(()),
-            Ok(_) => bytes.resize(footer_bytes.min(bytes.len() * 8), 0),
-            Err(error) => return Err(error.context(file.path().display())),
-        }
-    }
+/// Checks that the footer can be parsed in time and without running out of stack.
+fn check_shape(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> Result<()> {
+    let bytes = usize::try_from(footer.end - footer.start).map_err(|_| file.corrupt("its footer is too long"))?;
+    let context = |error: Error| error.context(file.path().display());
+    let _memory = memory.reserve(bytes, MemoryTag::Reader).map_err(context)?;
+    let mut buffer = vec![0; bytes];
+    file.read_at(&mut buffer, footer.start)?;
+    check_footer(&buffer).map_err(context)
 }
 
 /// Rows per row group, if row groups and their chunks make sense.

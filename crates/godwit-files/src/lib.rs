@@ -20,6 +20,7 @@ mod copy;
 mod distinct;
 mod file;
 mod footer;
+mod footer_shape;
 mod glob;
 mod local;
 mod page;
@@ -27,7 +28,6 @@ mod resolver;
 mod same_columns;
 mod sample;
 mod scan;
-mod schema_depth;
 mod statistics;
 mod table;
 #[cfg(test)]

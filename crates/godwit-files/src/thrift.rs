@@ -20,10 +20,11 @@ pub(crate) struct Wire(u8);
 impl Wire {
     pub(crate) const TRUE: Wire = Wire(1);
     pub(crate) const FALSE: Wire = Wire(2);
+    pub(crate) const STRUCTURE: Wire = Wire(12);
 }
 
-/// Structures inside structures; what is read has five levels at most.
-const DEPTH_MAX: usize = 8;
+/// Structures and lists inside of each other; what is read has seven levels at most.
+const DEPTH_MAX: usize = 16;
 
 /// Reads from the start of some bytes.
 pub(crate) struct Compact<'a> {
@@ -151,8 +152,12 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// Booleans take a byte inside collections, none as fields.
+    /// Truth values take a byte inside of collections, but other readers think they take none. There are no such
+    /// collections in what is parsed here.
     fn skip_element(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
-        if wire == Wire::TRUE || wire == Wire::FALSE { self.advance(1) } else { self.skip(wire, depth + 1) }
+        if wire == Wire::TRUE || wire == Wire::FALSE {
+            return Err(Stop::Invalid("a list has the wrong type"));
+        }
+        self.skip(wire, depth + 1)
     }
 }

@@ -20,7 +20,7 @@ use rustix::mm::{self, Advice};
 use crate::config::HUGE_PAGE_BYTES;
 
 /// Memory that is small at first: a query that needs no more never pays for a probe.
-const SMALL_BYTES: u64 = 16 << 20;
+const SMALL_BYTES: u64 = 8 << 20;
 
 /// How much farther away each next probe is: they take little beside what small pages take until then.
 const PROBE_GROWTH: u64 = 4;

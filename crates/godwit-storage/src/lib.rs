@@ -33,6 +33,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub struct CheckpointNumber(pub u64);
 
 impl CheckpointNumber {
+    /// The empty one of a new file.
+    pub const FIRST: Self = Self(1);
+
     /// The one after.
     pub fn next(self) -> Self {
         Self(self.0 + 1)

@@ -42,7 +42,9 @@ mod writes;
 pub use config::{Config, DebugOptions};
 pub use connection::{Connection, ParsedStatement};
 pub use database::Database;
-pub use godwit_common::{Error, ErrorKind, Position, Result, format_bytes, parse_bytes, without_secrets};
+pub use godwit_common::{
+    Error, ErrorKind, Position, Result, format_bytes, is_in_foreign_call, parse_bytes, without_secrets,
+};
 pub use godwit_io::{DiskFault, Fault, Files, ReadFault, ReadFaults, SimulatedDisk, SimulatedFiles};
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
 pub use godwit_pipeline::CancelToken;

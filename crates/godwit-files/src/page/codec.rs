@@ -27,6 +27,11 @@ pub(crate) enum Codec {
     Zstd(zstd::bulk::Decompressor<'static>),
 }
 
+fn unsupported(codec: &str) -> Error {
+    Error::unsupported(format!("pages are compressed with {codec}"))
+        .with_hint("write the file with zstd, snappy, gzip, lz4 or without compression")
+}
+
 impl Codec {
     /// The decoder for a codec.
     pub(crate) fn new(compression: Compression) -> Result<Self> {
@@ -37,7 +42,8 @@ impl Codec {
             Compression::LZ4_RAW => Codec::Lz4Raw,
             Compression::LZ4 => Codec::Lz4Hadoop,
             Compression::ZSTD(_) => Codec::zstd()?,
-            other => return Err(Error::unsupported(format!("the compression {other} of Parquet files"))),
+            Compression::BROTLI(_) => return Err(unsupported("Brotli")),
+            Compression::LZO => return Err(unsupported("LZO")),
         })
     }
 

@@ -96,7 +96,7 @@ fn parse_page_header(input: &mut Compact<'_>) -> Parsed<PageHeader> {
             1 => page_type = Some(input.i32(wire)?),
             2 => uncompressed = Some(input.i32(wire)?),
             3 => compressed = Some(input.i32(wire)?),
-            5 | 7 => input.fields(|input, id, wire| {
+            5 | 7 if wire == Wire::STRUCTURE => input.fields(|input, id, wire| {
                 match id {
                     1 => details.values = Some(input.i32(wire)?),
                     2 => details.encoding = Some(input.i32(wire)?),
@@ -104,7 +104,7 @@ fn parse_page_header(input: &mut Compact<'_>) -> Parsed<PageHeader> {
                 }
                 Ok(())
             })?,
-            8 => input.fields(|input, id, wire| {
+            8 if wire == Wire::STRUCTURE => input.fields(|input, id, wire| {
                 match id {
                     1 => details.values = Some(input.i32(wire)?),
                     4 => details.encoding = Some(input.i32(wire)?),

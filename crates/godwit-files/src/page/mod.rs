@@ -89,6 +89,10 @@ pub(crate) struct PageReader {
     pub bytes_read: u64,
 }
 
+fn codec_of(file: &FileBytes, chunk: &ChunkLocation) -> Result<Codec> {
+    Codec::new(chunk.compression).map_err(|error| error.context(file.path().display()))
+}
+
 impl PageReader {
     /// A reader of `rows` of `chunk` through `window`. Its buffers are accounted with `memory`.
     pub(crate) fn new(
@@ -99,7 +103,7 @@ impl PageReader {
         memory: &BufferManager,
     ) -> Result<Self> {
         let mut reader = Self {
-            codec: Codec::new(chunk.compression)?,
+            codec: codec_of(&file, &chunk)?,
             file,
             chunk,
             window,
@@ -118,7 +122,7 @@ impl PageReader {
 
     /// Turns to another chunk and keeps the buffers.
     pub(crate) fn reopen(&mut self, file: FileBytes, chunk: ChunkLocation, rows: Range<usize>) -> Result<()> {
-        self.codec = Codec::new(chunk.compression)?;
+        self.codec = codec_of(&file, &chunk)?;
         (self.file, self.chunk) = (file, chunk);
         self.turn_to(rows);
         Ok(())

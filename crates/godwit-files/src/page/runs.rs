@@ -163,7 +163,12 @@ impl RunCursor {
                 let stored = input.get(..bytes).ok_or_else(ended)?;
                 let mut value = [0u8; 4];
                 value[..bytes].copy_from_slice(stored);
-                self.run = Run::Repeated(u32::from_le_bytes(value));
+                let value = u32::from_le_bytes(value);
+                // Whoever asks for so many bits relies on it: a truth value is 0 or 1.
+                if value.checked_shr(self.width).is_some_and(|rest| rest != 0) {
+                    return Err(Error::corrupt(format!("a run of {value} in a page of {} bits", self.width)));
+                }
+                self.run = Run::Repeated(value);
                 self.left = count;
                 self.rest.start += before - input.len() + bytes;
             }

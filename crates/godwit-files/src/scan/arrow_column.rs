@@ -1,18 +1,24 @@
 //! Columns that the Arrow reader of the Parquet crate decodes: nested types, and encodings without a decoder here.
 
+use std::io;
 use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
-use godwit_common::Result;
+use bytes::Bytes;
+use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_vector::{Vector, from_arrow};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
 
+use crate::config::HEADER_BYTES_MAX;
 use crate::file::FileBytes;
 use crate::footer::{ParquetFile, guard};
+use crate::page::PageHeader;
 
 /// Reads one column of one morsel, rows ascending.
 pub(crate) struct ArrowColumn {
@@ -36,7 +42,10 @@ impl ArrowColumn {
     ) -> Result<Self> {
         let selection = RowSelection::from(vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())]);
         let reader = guard(&file.bytes, || {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.bytes.clone(), file.arrow.clone());
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
+                CheckedPages::new(file, row_group, column),
+                file.arrow.clone(),
+            );
             let mask = ProjectionMask::roots(builder.parquet_schema(), [column]);
             builder
                 .with_row_groups(vec![row_group])
@@ -90,5 +99,94 @@ impl ArrowColumn {
             }
             _ => Err(self.file.corrupt("a column has fewer values than rows")),
         }
+    }
+}
+
+/// What is read at once to look for the end of a page header.
+const HEADER_STEP_BYTES: usize = 256;
+
+/// Pages of a file for the Parquet crate, which gets none whose header it could be busy with for hours: see
+/// [`crate::footer_shape`]. It asks for pages of a page index as a whole; else for a reader of the header, and then for
+/// what follows.
+struct CheckedPages {
+    file: FileBytes,
+    /// Where the pages begin that may be asked for as a whole, ascending.
+    starts: Vec<u64>,
+}
+
+impl CheckedPages {
+    fn new(file: &ParquetFile, row_group: usize, column: usize) -> Self {
+        let metadata = file.metadata();
+        let schema = metadata.file_metadata().schema_descr();
+        let leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == column);
+        let mut starts = Vec::new();
+        for leaf in leaves {
+            let chunk = metadata.row_group(row_group).column(leaf);
+            let index = metadata.offset_index().and_then(|index| index.get(row_group)?.get(leaf));
+            let pages = index.into_iter().flat_map(|index| index.page_locations()).map(|page| page.offset);
+            let first = chunk.dictionary_page_offset().into_iter().chain([chunk.data_page_offset()]);
+            starts.extend(pages.chain(first).filter_map(|offset| u64::try_from(offset).ok()));
+        }
+        starts.sort_unstable();
+        Self { file: file.bytes.clone(), starts }
+    }
+}
+
+/// Fails if a header at `start` is one that the Parquet crate shouldn't see.
+fn check_header(file: &FileBytes, start: u64) -> Result<()> {
+    let left = usize::try_from(file.bytes().saturating_sub(start)).unwrap_or(usize::MAX);
+    let most = left.min(HEADER_BYTES_MAX);
+    let mut bytes = vec![0; HEADER_STEP_BYTES.min(most)];
+    loop {
+        // The crate will see the same, or not; its error says what the disk did.
+        if file.read_at(&mut bytes, start).is_err() {
+            return Ok(());
+        }
+        if PageHeader::parse(&bytes)?.is_some() {
+            return Ok(());
+        }
+        if bytes.len() == most {
+            return Err(Error::corrupt("a column ends inside a page header"));
+        }
+        bytes.resize((bytes.len() * 4).min(most), 0);
+    }
+}
+
+impl Length for CheckedPages {
+    fn len(&self) -> u64 {
+        self.file.len()
+    }
+}
+
+impl ChunkReader for CheckedPages {
+    type T = HeaderReader;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<HeaderReader> {
+        let input = self.file.get_read(start)?;
+        Ok(HeaderReader { file: self.file.clone(), unchecked: Some(start), input })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        if self.starts.binary_search(&start).is_ok() {
+            check_header(&self.file, start).map_err(|error| ParquetError::General(error.message().to_owned()))?;
+        }
+        self.file.get_bytes(start, length)
+    }
+}
+
+/// Reads a header, which is checked first. The crate gets readers of what isn't a header, too, and doesn't read from them.
+struct HeaderReader {
+    file: FileBytes,
+    /// Where the header begins, until it was checked.
+    unchecked: Option<u64>,
+    input: <FileBytes as ChunkReader>::T,
+}
+
+impl io::Read for HeaderReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(start) = self.unchecked.take() {
+            check_header(&self.file, start).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        }
+        self.input.read(buffer)
     }
 }

@@ -58,7 +58,7 @@ impl DatabaseFile {
     /// Creates a file with an empty first checkpoint.
     pub fn create(files: &dyn FileSystem, path: &Path) -> Result<Self> {
         let file = files.open(path, OpenMode::Create).map_err(|error| io_error("create", path, &error))?;
-        let header = FileHeader { checkpoint: CheckpointNumber(1), root: None, blocks: 1 };
+        let header = FileHeader { checkpoint: CheckpointNumber::FIRST, root: None, blocks: 1 };
         let written = file.truncate(BLOCK_BYTES as u64).and_then(|()| file.write_at(&header.to_bytes(0), 0));
         if let Err(error) = written.and_then(|()| file.sync()) {
             // The name was made a moment ago, nobody else knows it.

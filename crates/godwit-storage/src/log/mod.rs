@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   header   magic, format, number of the checkpoint that the log continues, checksum
+//!   note     acknowledged u64, checksum u64                                up to where commits were acknowledged
 //!   record   marker u64, length u32, synced u64, checksum u64, payload     one per commit: all of it or nothing
 //!   record   …
 //!   room     zeros, into which the next records are written
@@ -10,9 +11,13 @@
 //!   opening: replay: records up to the first that isn't sound, which a crash has torn; the rest is cut off
 //! ```
 //!
-//! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. Each record says up to where
-//! the log was synced when it was appended: a record that isn't sound before that place is not torn but damaged, and an
-//! error. Damage to what nothing sound follows can't be told from a tear; the caller learns how much was cut off.
+//! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. What was synced once and isn't
+//! sound is not torn but damaged, and an error, as it was acknowledged. Two things say up to where the log was synced:
+//!
+//! - The note, which is written after each sync and reaches the disk with the next one, or when the system likes. So it
+//!   never promises too much; it promises all if the process died and the system lives on.
+//! - Each record says what was synced when it was appended. After a power failure, only the records of the last sync may be
+//!   without a witness: damage to them can't be told from a tear then.
 //!
 //! A record that overwrites room changes neither length nor extents of the file, so that its sync is one write to the disk
 //! and none to the file system's journal. There is room only while the log is in use: a checkpoint cuts the file short.
@@ -35,11 +40,21 @@ use crate::{CheckpointNumber, checksum};
 const MAGIC: [u8; 8] = *b"GODWITLG";
 
 /// 1: the first. 2: changes 7 (rules) and 8 (delete). 3: changes 9 to 16 (schemas, sequences, generated columns,
-/// encodings, moved row groups). 4: columns of nested types. 5: SQL types of columns that Arrow's types don't say.
-const FORMAT_VERSION: u32 = 5;
+/// encodings, moved row groups). 4: columns of nested types. 5: SQL types of columns that Arrow's types don't say. 6: the
+/// note.
+const FORMAT_VERSION: u32 = 6;
+
+/// The first format whose logs have a note.
+const NOTE_SINCE: u32 = 6;
 
 /// Magic, format, checkpoint, checksum.
 const HEADER_BYTES: u64 = 8 + 4 + 8 + 8;
+
+/// Acknowledged bytes, checksum.
+const NOTE_BYTES: u64 = 8 + 8;
+
+/// Where records begin.
+const RECORDS_AT: u64 = HEADER_BYTES + NOTE_BYTES;
 
 /// What precedes a payload.
 const FRAME_BYTES: usize = 8 + 4 + 8 + 8;
@@ -69,6 +84,8 @@ pub struct Log {
 
 struct State {
     checkpoint: CheckpointNumber,
+    /// Where records begin; directly behind the header in a log of an old format, which has no note.
+    begin: u64,
     end: u64,
     /// Where room ends, and the file.
     room_end: u64,
@@ -111,36 +128,38 @@ impl Log {
         let file = files.open(path, mode).map_err(|error| io_error("open", path, &error))?;
         let io = |error| io_error("read", path, &error);
         let bytes = file.bytes().map_err(io)?;
-        let mut header = vec![0; HEADER_BYTES.min(bytes) as usize];
-        file.read_at(&mut header, 0).map_err(io)?;
+        let mut start = vec![0; RECORDS_AT.min(bytes) as usize];
+        file.read_at(&mut start, 0).map_err(io)?;
         let log = Self::assemble(file, path, checkpoint);
-        match read_header(&header, path)? {
-            None if bytes > HEADER_BYTES => return Err(damaged_header(path)),
-            Some(continued) if continued > checkpoint => {
-                let message = format!(
-                    "{} continues checkpoint {}, but the newest one in the database file is {}",
-                    path.display(),
-                    continued.0,
-                    checkpoint.0
-                );
-                return Err(Error::corrupt(message).with_hint("put the database file back that belongs to this log"));
-            }
-            // The checkpoint holds all that an older log says; one without a header was being created.
-            continued if continued != Some(checkpoint) => {
-                if !is_read_only {
-                    log.write_header(checkpoint).map_err(|error| io_error("write", path, &error))?;
-                }
-                return Ok((log, LogEnd::Clean));
-            }
-            _ => {}
+        // It was there, whole, before the database file was.
+        let header = Header::read(&start, path)?.ok_or_else(|| damaged_header(path))?;
+        if header.checkpoint > checkpoint {
+            let message = format!(
+                "{} continues checkpoint {}, but the newest one in the database file is {}",
+                path.display(),
+                header.checkpoint.0,
+                checkpoint.0
+            );
+            return Err(Error::corrupt(message).with_hint("put the database file back that belongs to this log"));
         }
-        let mut at = HEADER_BYTES;
+        // The checkpoint holds all that an older log says.
+        if header.checkpoint < checkpoint {
+            if !is_read_only {
+                log.write_header(checkpoint).map_err(|error| io_error("write", path, &error))?;
+            }
+            return Ok((log, LogEnd::Clean));
+        }
+        let mut at = header.records_at;
         while let Some(record) = log.read_record(at, bytes)? {
             replay(&record.payload)?;
             at += (FRAME_BYTES + record.payload.len()) as u64;
         }
         let content_end = log.content_end(at, bytes)?;
         let end = if content_end == at { LogEnd::Clean } else { LogEnd::Torn(content_end - at) };
+        // A note and a record are not torn by the same crash: damage went through both.
+        if header.acknowledged.map_or(end != LogEnd::Clean, |acknowledged| at < acknowledged) {
+            return Err(log.damaged(at));
+        }
         let mut room_end = bytes;
         if end != LogEnd::Clean {
             log.check_tear(at, content_end, bytes)?;
@@ -151,8 +170,22 @@ impl Log {
             let cut = if room_end < bytes { log.file.truncate(at) } else { Ok(()) };
             cut.and_then(|()| log.file.sync()).map_err(|error| io_error("write", path, &error))?;
         }
-        *log.state.lock() = State { room_end, ..State::new(checkpoint, at) };
+        *log.state.lock() = State { begin: header.records_at, room_end, ..State::new(checkpoint, at) };
         Ok((log, end))
+    }
+
+    /// Removes the log of a database that doesn't exist if its creation was interrupted, so that nothing is in it; whether
+    /// it did.
+    pub fn remove_unfinished(files: &dyn FileSystem, path: &Path) -> Result<bool> {
+        let file = files.open(path, OpenMode::Write).map_err(|error| io_error("open", path, &error))?;
+        let io = |error| io_error("read", path, &error);
+        let mut start = vec![0; RECORDS_AT.min(file.bytes().map_err(io)?) as usize];
+        file.read_at(&mut start, 0).map_err(io)?;
+        if file.bytes().map_err(io)? > RECORDS_AT || Header::read(&start, path)?.is_some() {
+            return Ok(false);
+        }
+        files.remove(path).map_err(|error| io_error("remove", path, &error))?;
+        Ok(true)
     }
 
     /// Behind the last byte from `at` on that isn't zero.
@@ -180,15 +213,19 @@ impl Log {
         for (offset, _) in places {
             let later = self.read_record(at + offset as u64, bytes)?;
             if later.is_some_and(|later| later.synced > at) {
-                let message = format!("{} is damaged at byte {at}: commits are lost", self.path.display());
-                return Err(Error::corrupt(message).with_hint("restore the database and its log from a backup"));
+                return Err(self.damaged(at));
             }
         }
         Ok(())
     }
 
+    fn damaged(&self, at: u64) -> Error {
+        Error::corrupt(format!("{} is damaged at byte {at}: commits are lost", self.path.display()))
+            .with_hint("restore the database and its log from a backup")
+    }
+
     fn assemble(file: Box<dyn DurableFile>, path: &Path, checkpoint: CheckpointNumber) -> Self {
-        let state = State::new(checkpoint, HEADER_BYTES);
+        let state = State::new(checkpoint, RECORDS_AT);
         Self { file, path: path.to_owned(), state: Mutex::new(state), synced: Condvar::new() }
     }
 
@@ -199,7 +236,8 @@ impl Log {
 
     /// Bytes of records since the checkpoint.
     pub fn bytes(&self) -> u64 {
-        self.state.lock().end - HEADER_BYTES
+        let state = self.state.lock();
+        state.end - state.begin
     }
 
     /// Appends a commit. It counts only when [`sync_to`](Self::sync_to) has returned.
@@ -221,7 +259,7 @@ impl Log {
         record.extend_from_slice(payload);
         let end = at + record.len() as u64;
         if end > state.room_end {
-            let room = (end - HEADER_BYTES).clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
+            let room = (end - state.begin).clamp(ROOM_BYTES_MIN, ROOM_BYTES_MAX);
             record.resize(record.len() + room as usize, 0);
         }
         // What a failed write leaves behind is overwritten by the next one, or torn.
@@ -246,9 +284,13 @@ impl Log {
                 continue;
             }
             state.is_syncing = true;
-            let end = state.end;
+            let (begin, end) = (state.begin, state.end);
             drop(state);
             let outcome = self.file.sync();
+            if outcome.is_ok() && begin == RECORDS_AT {
+                // Without it the commit is as safe, only damage to it may be taken for a tear.
+                let _ = self.file.write_at(&note(self.checkpoint(), end), HEADER_BYTES);
+            }
             state = self.state.lock();
             state.is_syncing = false;
             match outcome {
@@ -272,7 +314,7 @@ impl Log {
             state.failure = Some(failure.clone());
             return Err(failure);
         }
-        *state = State::new(checkpoint, HEADER_BYTES);
+        *state = State::new(checkpoint, RECORDS_AT);
         Ok(())
     }
 
@@ -283,8 +325,9 @@ impl Log {
         header.extend(FORMAT_VERSION.to_le_bytes());
         header.extend(checkpoint.0.to_le_bytes());
         header.extend(checksum(&header, 0).to_le_bytes());
+        header.extend(note(checkpoint, RECORDS_AT));
         self.file.write_at(&header, 0)?;
-        self.file.truncate(HEADER_BYTES)?;
+        self.file.truncate(RECORDS_AT)?;
         self.file.sync()
     }
 
@@ -314,7 +357,7 @@ impl Log {
 impl State {
     /// That of a log whose records end at `end`, with no room behind.
     fn new(checkpoint: CheckpointNumber, end: u64) -> Self {
-        Self { checkpoint, end, room_end: end, synced_end: end, is_syncing: false, failure: None }
+        Self { checkpoint, begin: RECORDS_AT, end, room_end: end, synced_end: end, is_syncing: false, failure: None }
     }
 }
 
@@ -335,23 +378,51 @@ fn place(checkpoint: CheckpointNumber, at: u64, synced: u64) -> u64 {
     marker(checkpoint) ^ at.rotate_left(32) ^ synced
 }
 
-/// The checkpoint that a log continues; `None` if it has no header yet: then nothing is behind it. A disk writes a header
-/// as a whole, or not at all.
-fn read_header(header: &[u8], path: &Path) -> Result<Option<CheckpointNumber>> {
-    let Some((fields, sum)) = header.split_last_chunk::<8>().filter(|_| header.len() as u64 == HEADER_BYTES) else {
-        return Ok(None);
-    };
-    if header.iter().all(|&byte| byte == 0) {
-        return Ok(None);
+/// What a log says of itself.
+struct Header {
+    /// Which checkpoint it continues.
+    checkpoint: CheckpointNumber,
+    records_at: u64,
+    /// Up to where commits were acknowledged, at least; `None` if the note isn't sound.
+    acknowledged: Option<u64>,
+}
+
+impl Header {
+    /// Reads what is before the records; `None` if there is no header yet. A disk writes a header as a whole, or not at
+    /// all.
+    fn read(start: &[u8], path: &Path) -> Result<Option<Self>> {
+        let Some((header, after)) = start.split_first_chunk::<{ HEADER_BYTES as usize }>() else { return Ok(None) };
+        if header.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        let (fields, sum) = header.split_last_chunk::<8>().expect("a header is longer than a checksum");
+        if u64::from_le_bytes(*sum) != checksum(fields, 0) {
+            return Err(damaged_header(path));
+        }
+        let format = u32::from_le_bytes(fields[8..12].try_into().expect("four bytes"));
+        if fields[..8] != MAGIC || format > FORMAT_VERSION {
+            return Err(Error::user(format!("{} is not a log that this version of Godwit reads", path.display())));
+        }
+        let checkpoint = CheckpointNumber(u64::from_le_bytes(fields[12..20].try_into().expect("eight bytes")));
+        if format < NOTE_SINCE {
+            return Ok(Some(Self { checkpoint, records_at: HEADER_BYTES, acknowledged: Some(HEADER_BYTES) }));
+        }
+        let Some((noted, _)) = after.split_first_chunk::<8>().filter(|_| after.len() as u64 == NOTE_BYTES) else {
+            return Err(damaged_header(path));
+        };
+        let acknowledged = u64::from_le_bytes(*noted);
+        let acknowledged = (note(checkpoint, acknowledged) == after).then_some(acknowledged);
+        Ok(Some(Self { checkpoint, records_at: RECORDS_AT, acknowledged }))
     }
-    if u64::from_le_bytes(*sum) != checksum(fields, 0) {
-        return Err(damaged_header(path));
-    }
-    let version = u32::from_le_bytes(fields[8..12].try_into().expect("four bytes"));
-    if fields[..8] != MAGIC || version > FORMAT_VERSION {
-        return Err(Error::user(format!("{} is not a log that this version of Godwit reads", path.display())));
-    }
-    Ok(Some(CheckpointNumber(u64::from_le_bytes(fields[12..20].try_into().expect("eight bytes")))))
+}
+
+/// That all before `acknowledged` is on the disk; means nothing in the log of another checkpoint.
+fn note(checkpoint: CheckpointNumber, acknowledged: u64) -> [u8; NOTE_BYTES as usize] {
+    let mut bytes = [0; NOTE_BYTES as usize];
+    bytes[..8].copy_from_slice(&acknowledged.to_le_bytes());
+    let sum = checksum(&acknowledged.to_le_bytes(), marker(checkpoint));
+    bytes[8..].copy_from_slice(&sum.to_le_bytes());
+    bytes
 }
 
 fn damaged_header(path: &Path) -> Error {

@@ -73,7 +73,7 @@ fn records_are_written_into_room() {
     let length = || disk.content(path()).unwrap().len() as u64;
     commit(&log, b"one").unwrap();
     let first = length();
-    assert!(first >= HEADER_BYTES + log.bytes() + ROOM_BYTES_MIN);
+    assert!(first >= RECORDS_AT + log.bytes() + ROOM_BYTES_MIN);
     commit(&log, b"two").unwrap();
     assert_eq!(length(), first);
     commit(&log, &vec![1; first as usize]).unwrap();
@@ -85,7 +85,7 @@ fn records_are_written_into_room() {
     commit(&log, b"four").unwrap();
     assert_eq!(length(), whole);
     log.restart(FIRST.next()).unwrap();
-    assert_eq!(length(), HEADER_BYTES);
+    assert_eq!(length(), RECORDS_AT);
 }
 
 #[test]
@@ -107,20 +107,62 @@ fn many_threads_share_syncs() {
     }
 }
 
-/// Each byte of each record is damaged, in logs whose payloads end with zeros: what was acknowledged is there, or the log
-/// is damaged. Only of the last record nobody knows whether it was ever on the disk.
+/// A log of some commits, and where it ends.
+fn log_of(payloads: &[Vec<u8>]) -> (SimulatedDisk, usize) {
+    let disk = SimulatedDisk::new();
+    let log = Log::create(&disk, path(), FIRST).unwrap();
+    payloads.iter().for_each(|payload| commit(&log, payload).unwrap());
+    let end = RECORDS_AT + log.bytes();
+    (disk, end as usize)
+}
+
+fn disk_with(log: &[u8]) -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    disk.open(path(), OpenMode::Create).unwrap().write_at(log, 0).unwrap();
+    disk
+}
+
+/// As a power failure may leave it when no note ever reached the disk.
+fn without_notes(disk: &SimulatedDisk) {
+    disk.open(path(), OpenMode::Write).unwrap().write_at(&note(FIRST, RECORDS_AT), HEADER_BYTES).unwrap();
+}
+
+fn payloads() -> [Vec<u8>; 5] {
+    [vec![7; 20], vec![0; 30], [vec![3; 9], vec![0; 200]].concat(), vec![], vec![0; 12]]
+}
+
+/// Each byte is damaged, in logs whose payloads end with zeros: what was acknowledged is there, or the log is damaged.
 #[test]
-fn each_damaged_byte_is_found_or_is_one_of_the_last_record() {
-    let payloads: [Vec<u8>; 5] = [vec![7; 20], vec![0; 30], [vec![3; 9], vec![0; 200]].concat(), vec![], vec![0; 12]];
-    for commits in 1..=payloads.len() {
-        let disk = SimulatedDisk::new();
-        let log = Log::create(&disk, path(), FIRST).unwrap();
-        payloads[..commits].iter().for_each(|payload| commit(&log, payload).unwrap());
-        let end = (HEADER_BYTES + log.bytes()) as usize;
-        let last = end - FRAME_BYTES - payloads[commits - 1].len();
-        drop(log);
+fn each_damaged_byte_is_found() {
+    for commits in 1..=payloads().len() {
+        let payloads = &payloads()[..commits];
+        let (disk, end) = log_of(payloads);
+        let whole = disk.content(path()).unwrap();
         for at in 0..end {
-            let disk = disk.restart(0);
+            let disk = disk_with(&whole);
+            let in_note = (HEADER_BYTES..RECORDS_AT).contains(&(at as u64));
+            disk.flip_bit(path(), at, at as u8 % 8);
+            match reopen(&disk, FIRST) {
+                Ok((_, torn, found)) => {
+                    assert_eq!((in_note, torn, &found[..]), (true, LogEnd::Clean, payloads), "byte {at}")
+                }
+                Err(error) => assert_eq!((error.kind(), in_note), (ErrorKind::Corrupt, false), "byte {at}: {error}"),
+            }
+        }
+    }
+}
+
+/// Without notes, only of the last record nobody knows whether it was ever on the disk.
+#[test]
+fn without_notes_a_damaged_byte_is_found_or_is_one_of_the_last_record() {
+    for commits in 1..=payloads().len() {
+        let payloads = &payloads()[..commits];
+        let (disk, end) = log_of(payloads);
+        without_notes(&disk);
+        let whole = disk.content(path()).unwrap();
+        let last = end - FRAME_BYTES - payloads[commits - 1].len();
+        for at in (0..HEADER_BYTES as usize).chain(RECORDS_AT as usize..end) {
+            let disk = disk_with(&whole);
             disk.flip_bit(path(), at, at as u8 % 8);
             match reopen(&disk, FIRST) {
                 Ok((_, torn, found)) => {
@@ -133,18 +175,66 @@ fn each_damaged_byte_is_found_or_is_one_of_the_last_record() {
     }
 }
 
+/// Cut off anywhere, and with bytes more or fewer in the middle, which moves all records behind.
 #[test]
-fn records_behind_a_header_of_zeros_are_damage() {
+fn a_log_of_another_length_lost_nothing_or_is_damaged() {
+    // The last one has no zeros at its end, which those behind it would stand in for.
+    let payloads = &payloads()[..4];
+    let (disk, end) = log_of(payloads);
+    let whole = disk.content(path()).unwrap();
+    let opened = |content: &[u8]| reopen(&disk_with(content), FIRST).map(|(_, _, found)| found);
+    for at in 0..whole.len().min(end + 100) {
+        match opened(&whole[..at]) {
+            Ok(found) => assert!(at >= end && found == payloads, "cut off at {at} of {end}"),
+            Err(error) => assert!(at < end && error.kind() == ErrorKind::Corrupt, "cut off at {at}: {error}"),
+        }
+        let longer = [&whole[..at], &[9], &whole[at..]].concat();
+        let shorter = [&whole[..at], &whole[at + 1..]].concat();
+        for moved in [longer, shorter] {
+            let is_lost = opened(&moved).is_err_and(|error| error.kind() == ErrorKind::Corrupt);
+            assert_eq!(is_lost, at < end, "moved from byte {at} of {end}");
+        }
+    }
+}
+
+/// Logs of the format before the note, whose records begin behind the header.
+#[test]
+fn a_log_without_a_note_goes_on_until_the_next_checkpoint() {
+    let disk = SimulatedDisk::new();
+    let file = disk.open(path(), OpenMode::Create).unwrap();
+    let mut header = [&MAGIC[..], &5u32.to_le_bytes(), &FIRST.0.to_le_bytes()].concat();
+    header.extend(checksum(&header, 0).to_le_bytes());
+    file.write_at(&header, 0).unwrap();
+    for commits in 0..3 {
+        let (log, end, found) = reopen(&disk, FIRST).unwrap();
+        assert_eq!((end, found.len()), (LogEnd::Clean, commits));
+        commit(&log, b"one more").unwrap();
+    }
+    let (log, _, found) = reopen(&disk, FIRST).unwrap();
+    assert_eq!((found.len(), log.bytes()), (3, 3 * (FRAME_BYTES as u64 + 8)));
+    log.restart(FIRST.next()).unwrap();
+    commit(&log, b"with a note").unwrap();
+    assert_eq!(reopen(&disk, FIRST.next()).unwrap().2, [b"with a note"]);
+}
+
+#[test]
+fn a_log_without_a_header_is_damaged_beside_a_database() {
     let disk = SimulatedDisk::new();
     let log = Log::create(&disk, path(), FIRST).unwrap();
+    assert!(!Log::remove_unfinished(&disk, path()).unwrap(), "it has a header");
     commit(&log, b"one").unwrap();
     drop(log);
     let file = disk.open(path(), OpenMode::Write).unwrap();
     file.write_at(&[0; HEADER_BYTES as usize], 0).unwrap();
     assert_eq!(reopen(&disk, FIRST).err().unwrap().kind(), ErrorKind::Corrupt);
+    assert!(!Log::remove_unfinished(&disk, path()).unwrap(), "it has records");
+    for bytes in [RECORDS_AT, HEADER_BYTES, 0] {
+        file.truncate(bytes).unwrap();
+        assert_eq!(reopen(&disk, FIRST).err().unwrap().kind(), ErrorKind::Corrupt);
+    }
     // Of a log that was being created, nothing is lost.
-    file.truncate(HEADER_BYTES).unwrap();
-    assert_eq!(reopen(&disk, FIRST).unwrap().1, LogEnd::Clean);
+    assert!(Log::remove_unfinished(&disk, path()).unwrap());
+    assert!(disk.content(path()).is_none());
 }
 
 proptest! {
@@ -182,25 +272,17 @@ proptest! {
     }
 
     #[test]
-    fn a_flipped_bit_is_found_or_cuts_the_end(at in any::<prop::sample::Index>(), bit in 0u8..8) {
-        let disk = SimulatedDisk::new();
-        let log = Log::create(&disk, path(), FIRST).unwrap();
-        for length in [10, 300, 40, 5] {
-            commit(&log, &vec![length as u8; length]).unwrap();
-        }
-        let end = (HEADER_BYTES + log.bytes()) as usize;
+    fn a_flipped_bit_is_found_or_does_no_harm(at in any::<prop::sample::Index>(), bit in 0u8..8) {
+        let payloads = [10, 300, 40, 5].map(|length| vec![length as u8; length]);
+        let (disk, end) = log_of(&payloads);
         let at = at.index(end + 100);
         disk.flip_bit(path(), at, bit);
-        let last = end - FRAME_BYTES - 5;
         match reopen(&disk, FIRST) {
-            Ok((_, torn, found)) if at >= end => {
-                prop_assert_eq!((torn, found.len()), (LogEnd::Torn((at - end + 1) as u64), 4));
-            }
             Ok((_, torn, found)) => {
-                prop_assert!(at >= last, "byte {at} of {last}");
-                prop_assert_eq!((torn, found.len()), (LogEnd::Torn((end - last) as u64), 3));
+                let behind = if at < end { LogEnd::Clean } else { LogEnd::Torn((at - end + 1) as u64) };
+                prop_assert_eq!((torn, &found[..]), (behind, &payloads[..]), "byte {}", at);
             }
-            Err(error) => prop_assert_eq!(error.kind(), ErrorKind::Corrupt),
+            Err(error) => prop_assert_eq!((error.kind(), at < end), (ErrorKind::Corrupt, true)),
         }
     }
 }

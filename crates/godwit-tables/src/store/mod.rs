@@ -29,6 +29,7 @@ use godwit_common::{Error, ErrorKind, Named, Result};
 use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
 use godwit_io::{DiskSystem, FileSystem};
 use godwit_memory::BufferManager;
+use godwit_storage::CheckpointNumber;
 use godwit_storage::block::Blocks;
 use godwit_storage::file::{DatabaseFile, StreamPointer};
 use godwit_storage::log::{Log, LogEnd};
@@ -112,9 +113,10 @@ impl Store {
     ) -> Result<Arc<Self>> {
         let io = |error: std::io::Error| Error::new(ErrorKind::Io, format!("can't open {}: {error}", path.display()));
         let exists = files.exists(path).map_err(io)?;
+        let log_path = log_path(path);
         let file = match exists || is_read_only {
             true => DatabaseFile::open(files, path, is_read_only)?,
-            false => DatabaseFile::create(files, path)?,
+            false => create_files(files, path, &log_path)?,
         };
         let file = Arc::new(file);
         let (checkpoint, root) = file.newest();
@@ -124,13 +126,12 @@ impl Store {
             file.mark_stream_used(&root)?;
             store.read_root(&file.read_stream(&root)?)?;
         }
-        let log_path = log_path(path);
         let has_log = files.exists(&log_path).map_err(io)?;
         let log = match (has_log, is_read_only) {
             (true, _) => {
                 let replay = |payload: &[u8]| store.replay(payload);
                 let (log, end) = Log::open(files, &log_path, checkpoint, is_read_only, replay)?;
-                // What a crash tore off was never acknowledged.
+                // What a crash tore off was never acknowledged, for all that the log says of that.
                 let (LogEnd::Clean | LogEnd::Torn(_)) = end;
                 (!is_read_only).then_some(log)
             }
@@ -370,6 +371,18 @@ fn mark_saved(put: &Put) {
     if let Some(table) = &put.after.table {
         table.main().blocks().iter().for_each(|block| block.mark_saved());
     }
+}
+
+/// Creates a database file. Its log is there before: beside a database file, a log without a header is damaged.
+fn create_files(files: &dyn FileSystem, path: &Path, log_path: &Path) -> Result<DatabaseFile> {
+    let io = |error: std::io::Error| Error::new(ErrorKind::Io, format!("can't open {}: {error}", log_path.display()));
+    if files.exists(log_path).map_err(io)? && !Log::remove_unfinished(files, log_path)? {
+        return DatabaseFile::create(files, path);
+    }
+    Log::create(files, log_path, CheckpointNumber::FIRST)?;
+    DatabaseFile::create(files, path).inspect_err(|_| {
+        let _ = files.remove(log_path);
+    })
 }
 
 /// Names are compared without case.

@@ -58,8 +58,14 @@ impl Structure {
     }
 }
 
+const BOOLEAN: i32 = 0;
 const INT32: i32 = 1;
 const FIXED: i32 = 7;
+const PLAIN: i32 = 0;
+const RLE: i32 = 3;
+const DELTA_BINARY_PACKED: i32 = 5;
+const UNCOMPRESSED: i32 = 0;
+const BROTLI: i32 = 4;
 
 fn group(children: i32) -> Vec<u8> {
     Structure::default().i32(3, 1).text(4, "a").i32(5, children).end()
@@ -81,16 +87,40 @@ fn deep(levels: usize) -> Vec<u8> {
     file_of(&[], schema, 0, Vec::new())
 }
 
-/// A file of one column `x` with one page.
+/// A file of one column `x` with one page of plain values.
 fn of_page(ty: i32, length: i32, optional: bool, rows: usize, body: &[u8]) -> Vec<u8> {
-    let header = Structure::default().i32(1, rows as i32).i32(2, 0).i32(3, 3).i32(4, 3);
+    of_encoded_page((ty, length, optional), PLAIN, UNCOMPRESSED, rows, body)
+}
+
+fn of_encoded_page(
+    (ty, length, optional): (i32, i32, bool),
+    encoding: i32,
+    codec: i32,
+    rows: usize,
+    body: &[u8],
+) -> Vec<u8> {
+    of_headed_page((ty, length, optional), encoding, codec, rows, body, Vec::new())
+}
+
+/// With a list in the page's header that no reader knows, unless it is empty.
+fn of_headed_page(
+    (ty, length, optional): (i32, i32, bool),
+    encoding: i32,
+    codec: i32,
+    rows: usize,
+    body: &[u8],
+    unknown: Vec<u8>,
+) -> Vec<u8> {
+    let header = Structure::default().i32(1, rows as i32).i32(2, encoding).i32(3, 3).i32(4, 3);
     let sizes = Structure::default().i32(1, 0).i32(2, body.len() as i32).i32(3, body.len() as i32);
-    let page = [sizes.structure(5, header).end(), body.to_vec()].concat();
+    let sizes = sizes.structure(5, header);
+    let sizes = if unknown.is_empty() { sizes } else { sizes.field(15, 9, unknown) };
+    let page = [sizes.end(), body.to_vec()].concat();
     let metadata = Structure::default()
         .i32(1, ty)
-        .list(2, 5, vec![zigzag(0), zigzag(3)])
+        .list(2, 5, vec![zigzag(encoding.into()), zigzag(3)])
         .list(3, 8, vec![[varint(1), b"x".to_vec()].concat()])
-        .i32(4, 0)
+        .i32(4, codec)
         .i64(5, rows)
         .i64(6, page.len())
         .i64(7, page.len())
@@ -134,4 +164,56 @@ fn small_files_with_large_claims_are_errors() {
         assert_eq!(error.kind(), kind, "{what}: {error}");
         assert!(error.message().contains(message), "{what}: {error}");
     }
+}
+
+#[test]
+fn a_run_of_no_truth_value_is_an_error() {
+    let of_run = |value| of_encoded_page((BOOLEAN, 0, false), RLE, UNCOMPRESSED, 2, &levels(value, 2));
+    assert_eq!(read(&of_run(1)).unwrap(), [["true"], ["true"]]);
+    for value in [2, 0x41] {
+        let error = read(&of_run(value)).expect_err("a truth value is a bit");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("x.parquet"), "{error}");
+    }
+}
+
+/// Billions of elements that take no bytes, in a field that nobody knows: in the footer, and in a page header.
+#[test]
+fn collections_of_nothing_are_errors_at_once() {
+    let truths = |count: u64| [vec![0xF1], varint(count)].concat();
+    let lists = |count: usize| [vec![0xF9], varint(count as u64), truths(i32::MAX as u64).repeat(count)].concat();
+    let schema = || vec![group(1), leaf(INT32, 0, false)];
+    let footer = |field: Vec<u8>| {
+        let footer = Structure::default().i32(1, 1).list(2, 12, schema()).i64(3, 0).list(4, 12, Vec::new());
+        let footer = footer.field(15, 9, field).end();
+        [b"PAR1", &footer[..], &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+    };
+    assert!(read(&footer([vec![0x15], zigzag(7)].concat())).unwrap().is_empty(), "unknown fields are fine");
+    let deltas = [varint(128), varint(4), varint(1), zigzag(7)].concat();
+    let page = |field: Vec<u8>| of_headed_page((INT32, 0, false), DELTA_BINARY_PACKED, UNCOMPRESSED, 1, &deltas, field);
+    assert_eq!(read(&page([vec![0x15], zigzag(7)].concat())).unwrap(), [["7"]], "unknown fields are fine");
+    for bytes in [footer(truths(5)), footer(lists(1000)), page(truths(5)), page(lists(1000))] {
+        let error = read(&bytes).expect_err("nobody counts that far");
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("a list has the wrong type"), "{error}");
+    }
+}
+
+/// The library that decodes such pages panics on a number of more than ten bytes.
+#[test]
+fn what_a_library_gives_up_on_is_an_error_about_the_file() {
+    let of_deltas = |body: &[u8]| of_encoded_page((INT32, 0, false), DELTA_BINARY_PACKED, UNCOMPRESSED, 1, body);
+    let one_value = [&varint(128)[..], &varint(4), &varint(1), &zigzag(7)].concat();
+    assert_eq!(read(&of_deltas(&one_value)).unwrap(), [["7"]]);
+    let error = read(&of_deltas(&[0xFF; 20])).expect_err("no number is that long");
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.message().contains("x.parquet"), "{error}");
+}
+
+#[test]
+fn a_codec_that_is_not_supported_is_named_with_the_file() {
+    let page = of_encoded_page((INT32, 0, false), PLAIN, BROTLI, 1, &7i32.to_le_bytes());
+    let error = read(&page).expect_err("nothing decompresses it");
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.message().contains("x.parquet") && error.message().contains("Brotli"), "{error}");
 }

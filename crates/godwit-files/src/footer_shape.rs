@@ -1,5 +1,8 @@
-//! How deeply the schema of a file is nested, found before the Parquet crate builds it: that, and all who walk over types,
-//! need stack for each level.
+//! What is wrong with the shape of a footer, found before the Parquet crate parses it.
+//!
+//! A schema that is nested too deeply: the crate, and all who walk over types, need stack for each level. And collections
+//! whose elements take no bytes, as [`Compact`] refuses them: the crate passes over as many as a footer claims, which may be
+//! billions in each of its bytes.
 
 use godwit_common::{Error, Result};
 
@@ -8,15 +11,15 @@ use crate::thrift::{Compact, Parsed, Stop};
 /// Most levels of a schema: as many as of a nested type of SQL's.
 pub(crate) const SCHEMA_DEPTH_MAX: usize = 64;
 
-/// Fails if the schema of a footer that begins with `bytes` is nested too deeply; true if the schema ends within them.
-pub(crate) fn check_depth(bytes: &[u8]) -> Result<bool> {
+/// Fails if the Parquet crate shouldn't see this footer.
+pub(crate) fn check_footer(bytes: &[u8]) -> Result<()> {
     let mut levels = Levels::default();
-    match schema(&mut Compact::new(bytes), &mut levels) {
+    match walk(&mut Compact::new(bytes), &mut levels) {
         _ if levels.is_too_deep => {
             Err(Error::unsupported(format!("columns that are nested deeper than {SCHEMA_DEPTH_MAX} levels")))
         }
-        Ok(()) => Ok(true),
-        Err(Stop::End) => Ok(false),
+        Ok(()) => Ok(()),
+        Err(Stop::End) => Err(Error::corrupt("invalid footer: it ends too early")),
         Err(Stop::Invalid(what)) => Err(Error::corrupt(format!("invalid footer: {what}"))),
     }
 }
@@ -42,14 +45,13 @@ impl Levels {
     }
 }
 
-/// The schema is the second field of a footer; what is behind it doesn't matter.
-fn schema(input: &mut Compact<'_>, levels: &mut Levels) -> Parsed<()> {
+/// The schema is the second field of a footer; all others are passed over.
+fn walk(input: &mut Compact<'_>, levels: &mut Levels) -> Parsed<()> {
     const SCHEMA: i16 = 2;
     const CHILDREN: i16 = 5;
-    let mut is_found = false;
-    let parsed = input.fields(|input, id, wire| {
+    input.fields(|input, id, wire| {
         if id != SCHEMA {
-            return if is_found { Err(Stop::End) } else { input.skip(wire, 0) };
+            return input.skip(wire, 0);
         }
         input.structures(wire, |input| {
             let mut children = 0;
@@ -63,9 +65,6 @@ fn schema(input: &mut Compact<'_>, levels: &mut Levels) -> Parsed<()> {
             levels.add(children);
             // A file can say of more elements than anybody wants to look at that they are nested.
             if levels.is_too_deep { Err(Stop::Invalid("nested too deeply")) } else { Ok(()) }
-        })?;
-        is_found = true;
-        Ok(())
-    });
-    if is_found { Ok(()) } else { parsed }
+        })
+    })
 }

@@ -1,0 +1,39 @@
+//! Code of others on bytes that may be damaged.
+//!
+//! Libraries may answer what no writer writes with a panic. It is caught where they are called, and becomes an error about
+//! the bytes; who reports panics can tell that this one is no bug of ours.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs `call`; `None` if it panicked. What it worked on must not be used again then.
+pub fn call_foreign<T>(call: impl FnOnce() -> T) -> Option<T> {
+    CALLS.set(CALLS.get() + 1);
+    let result = catch_unwind(AssertUnwindSafe(call));
+    CALLS.set(CALLS.get() - 1);
+    result.ok()
+}
+
+/// True if a panic of this thread, now, would end in [`call_foreign`]: a panic hook needn't report it.
+pub fn is_in_foreign_call() -> bool {
+    CALLS.get() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_in_the_innermost_call() {
+        let nested = call_foreign(|| {
+            let inner = call_foreign(|| assert!(!is_in_foreign_call(), "a panic on purpose"));
+            (inner, is_in_foreign_call())
+        });
+        assert_eq!(nested, Some((None, true)));
+        assert!(!is_in_foreign_call());
+    }
+}
