@@ -266,11 +266,11 @@ fn prepare<'a, 'p>(
             let stored_bytes = encoded_bytes.next_multiple_of(ALIGNMENT_BYTES);
             target[encoded_bytes..stored_bytes].fill(0);
             let stored = &target[..stored_bytes];
-            let copy = DiskCopy::prepare_encoded(&pool.temp, stored, page.is_large(), codec, encoded_bytes)?;
+            let copy = DiskCopy::prepare_encoded(&pool.temp, stored, page.is_mapped(), codec, encoded_bytes)?;
             return Ok((copy, stored));
         }
     }
-    Ok((DiskCopy::prepare(&pool.temp, content, page.is_large())?, content))
+    Ok((DiskCopy::prepare(&pool.temp, content, page.is_mapped())?, content))
 }
 
 /// The content of a page that is being written.
@@ -294,7 +294,7 @@ struct ReadMemory<'a> {
 
 impl<'a> ReadMemory<'a> {
     fn new(pool: &'a Pool, page: &PageInner) -> Option<Self> {
-        let (bytes, is_large) = (page.charged_bytes(), page.is_large());
+        let (bytes, is_large) = (page.charged_bytes(), page.is_mapped());
         if !pool.try_take_ready_room(bytes as u64) {
             return None;
         }

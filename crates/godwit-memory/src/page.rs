@@ -26,8 +26,25 @@ pub(crate) enum PageKind {
     Temporary,
     /// Any size from a mapping of its own, spilled into a file of its own.
     Large,
-    /// Any size from a mapping of its own; a copy of what somebody can make again, so it is just dropped.
+    /// Any size; a copy of what somebody can make again, so it is just dropped. From an arena if that wastes less than half,
+    /// else from a mapping of its own.
     Cached,
+}
+
+impl PageKind {
+    /// Whether a page of so many bytes has a mapping of its own.
+    fn is_mapped(self, bytes: usize) -> bool {
+        match self {
+            PageKind::Temporary => false,
+            PageKind::Large => true,
+            PageKind::Cached => bytes <= PAGE_BYTES / 2 || bytes > PAGE_BYTES,
+        }
+    }
+
+    /// What a page of so many bytes takes in memory, and on disk: whole blocks.
+    fn charged_bytes(self, bytes: usize) -> usize {
+        if self.is_mapped(bytes) { bytes.next_multiple_of(ALIGNMENT_BYTES) } else { PAGE_BYTES }
+    }
 }
 
 /// A handle of a page that may be in memory or on disk. Clones are handles of the same page; with the last handle and
@@ -61,7 +78,7 @@ impl Page {
         tag: MemoryTag,
         partition: Option<u32>,
     ) -> Result<PinnedPage> {
-        pool.take_room(charged_bytes(bytes) as u64)?;
+        pool.take_room(PageKind::Temporary.charged_bytes(bytes) as u64)?;
         Self::allocate_in_room(pool, owner, bytes, tag, partition, PageKind::Temporary)
     }
 
@@ -74,13 +91,13 @@ impl Page {
         if bytes == 0 || bytes > isize::MAX as usize - PAGE_BYTES {
             bail!(Internal, "a large page of {bytes} bytes was asked for");
         }
-        pool.take_room(charged_bytes(bytes) as u64)?;
+        pool.take_room(PageKind::Large.charged_bytes(bytes) as u64)?;
         Self::allocate_in_room(pool, owner, bytes, tag, None, PageKind::Large)
     }
 
     /// A page for a copy of something, if the pool has room to spare for it.
     pub(crate) fn allocate_cached(pool: &Arc<Pool>, bytes: usize, tag: MemoryTag) -> Result<Option<PinnedPage>> {
-        if bytes == 0 || !pool.try_take_spare_room(charged_bytes(bytes) as u64) {
+        if bytes == 0 || !pool.try_take_spare_room(PageKind::Cached.charged_bytes(bytes) as u64) {
             return Ok(None);
         }
         Self::allocate_in_room(pool, None, bytes, tag, None, PageKind::Cached).map(Some)
@@ -95,8 +112,8 @@ impl Page {
         partition: Option<u32>,
         kind: PageKind,
     ) -> Result<PinnedPage> {
-        let charged = charged_bytes(bytes);
-        let memory = match pool.allocate_memory(charged, kind != PageKind::Temporary) {
+        let charged = kind.charged_bytes(bytes);
+        let memory = match pool.allocate_memory(charged, kind.is_mapped(bytes)) {
             Ok(memory) => memory,
             Err(error) => {
                 pool.ledger.release_room(charged as u64);
@@ -147,19 +164,14 @@ impl fmt::Debug for Page {
     }
 }
 
-/// What a page of so many bytes takes in memory and on disk: whole blocks.
-fn charged_bytes(bytes: usize) -> usize {
-    bytes.next_multiple_of(ALIGNMENT_BYTES)
-}
-
 impl PageInner {
     pub(crate) fn charged_bytes(&self) -> usize {
-        charged_bytes(self.bytes)
+        self.kind.charged_bytes(self.bytes)
     }
 
     /// From its own mapping, not from an arena.
-    pub(crate) fn is_large(&self) -> bool {
-        self.kind != PageKind::Temporary
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.kind.is_mapped(self.bytes)
     }
 
     /// Where the page stands in the order of eviction.
@@ -196,7 +208,7 @@ impl Drop for PageInner {
         }
         // SAFETY: the page is loaded, so its memory came from `allocate_memory` of this pool with the same size and
         // kind; no pin is left, because a pin holds a handle of the page.
-        unsafe { self.pool.free_memory(self.memory(), charged, self.is_large()) };
+        unsafe { self.pool.free_memory(self.memory(), charged, self.is_mapped()) };
         self.pool.ledger.remove_label(self.tag, self.owner.as_ref(), charged as u64);
         self.pool.ledger.release_room(charged as u64);
     }

@@ -301,7 +301,7 @@ impl Pool {
             let content = unsafe { slice::from_raw_parts(page.memory().as_ptr(), bytes) };
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *disk = None;
-            let written = DiskCopy::prepare(&self.temp, content, page.is_large()).and_then(|copy| {
+            let written = DiskCopy::prepare(&self.temp, content, page.is_mapped()).and_then(|copy| {
                 let result = run_alone(copy.write_request(content));
                 result.map_err(|error| copy.write_error(&self.temp, &error)).map(|()| copy)
             });
@@ -319,7 +319,7 @@ impl Pool {
         let memory = page.memory();
         page.set_memory(None);
         // SAFETY: the memory is that of this page, which is claimed, unpinned, and has its copy on disk or needs none.
-        unsafe { self.free_memory(memory, bytes, page.is_large()) };
+        unsafe { self.free_memory(memory, bytes, page.is_mapped()) };
         self.remove_evictable(bytes);
         self.ledger.remove_label(page.tag, page.owner.as_ref(), bytes as u64);
         self.evictions.fetch_add(1, Relaxed);
@@ -394,7 +394,7 @@ impl Pool {
         self.take_room(bytes as u64)?;
         let copy = disk.as_ref().expect("an evicted page has a copy on disk");
         let begun = Instant::now();
-        let memory = match self.read_copy(copy, bytes, page.is_large()) {
+        let memory = match self.read_copy(copy, bytes, page.is_mapped()) {
             Ok(memory) => memory,
             Err(error) => {
                 self.ledger.release_room(bytes as u64);
