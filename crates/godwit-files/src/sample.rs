@@ -9,7 +9,7 @@ use godwit_vector::Vector;
 
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::distinct::row_groups;
-use crate::page::ReadWindow;
+use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
 
 /// The values of a column; `None` if it isn't decoded by this crate.
@@ -18,7 +18,19 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
     let rows: Vec<usize> = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group]).collect();
     let window = ReadWindow::new(memory)?;
     let mut pieces = Vec::new();
-    for picked in pick_sample(&rows).chunk_by(|a, b| a.part == b.part) {
+    let sample = pick_sample(&rows);
+    // All at once: the windows are far apart, and a disk is fast if it knows what comes.
+    for sampled in &sample {
+        let (file, group) = groups[sampled.part];
+        let file = &table.files()[file];
+        let chunk = file.file.chunk(group, file.column(column))?;
+        if let Some(pages) = &chunk.pages {
+            // The dictionary, too.
+            file.file.bytes.advise(chunk.start, pages[0].offset - chunk.start);
+            PageReader::read_ahead(&file.file.bytes, &chunk, sampled.rows.clone());
+        }
+    }
+    for picked in sample.chunk_by(|a, b| a.part == b.part) {
         let (file, group) = groups[picked[0].part];
         let part = &table.files()[file];
         // The windows are far apart.

@@ -150,7 +150,9 @@ impl PageReader {
             Some(pages) => {
                 let first = page_of(pages, rows.start);
                 let last = pages.partition_point(|page| page.first_row < rows.end).saturating_sub(1).max(first);
-                (pages[first].offset, pages[last].offset + pages[last].bytes as u64)
+                // The dictionary is in front of the first page.
+                let start = if first == 0 { chunk.start } else { pages[first].offset };
+                (start, pages[last].offset + pages[last].bytes as u64)
             }
             None => (chunk.start, chunk.end),
         };

@@ -37,6 +37,8 @@ pub struct ParquetReader {
     /// Rows of the row group that are the window.
     window: Range<usize>,
     counted_bytes: u64,
+    /// A morsel was opened.
+    has_begun: bool,
 }
 
 /// How a column is read; opened when it is first needed in a morsel.
@@ -54,13 +56,20 @@ impl ParquetReader {
         let buffer = ReadWindow::new(&memory)?;
         let columns = scan.table.row_type().iter().map(|_| Column::default()).collect();
         let (left, window) = (0..0, 0..0);
-        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, left, window, counted_bytes: 0 })
+        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, left, window, counted_bytes: 0, has_begun: false })
     }
 
-    /// Has the kernel read what the workers need after what they have now.
-    fn read_ahead(&self) {
-        let ahead = self.morsel + self.query.settings.workers;
-        let Some(morsel) = self.scan.plan().morsels.get(ahead) else { return };
+    /// Has the kernel read what this worker needs after what all have now, and what it needs first.
+    fn read_ahead(&mut self) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.advise(self.morsel);
+        }
+        self.advise(self.morsel + self.query.settings.workers);
+    }
+
+    /// Has the kernel read a morsel, if there is one of this number.
+    fn advise(&self, morsel: usize) {
+        let Some(morsel) = self.scan.plan().morsels.get(morsel) else { return };
         let file = &self.scan.table.files()[morsel.file];
         for &column in &self.scan.task.columns {
             if let Ok(chunk) = file.file.chunk(morsel.row_group, file.column(column)) {
