@@ -11,6 +11,7 @@
 
 use std::fs;
 use std::io;
+use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -25,6 +26,9 @@ pub trait DurableFile: Send + Sync {
 
     /// Writes all of `buffer` at `offset`, and makes the file longer if it ends before that.
     fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()>;
+
+    /// A hint that these bytes will be read soon.
+    fn will_need(&self, _offset: u64, _bytes: u64) {}
 
     /// The length.
     fn bytes(&self) -> io::Result<u64>;
@@ -108,6 +112,10 @@ impl DurableFile for fs::File {
 
     fn write_at(&self, buffer: &[u8], offset: u64) -> io::Result<()> {
         self.write_all_at(buffer, offset)
+    }
+
+    fn will_need(&self, offset: u64, bytes: u64) {
+        let _ = rustix::fs::fadvise(self, offset, NonZeroU64::new(bytes), rustix::fs::Advice::WillNeed);
     }
 
     fn bytes(&self) -> io::Result<u64> {

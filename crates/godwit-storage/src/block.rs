@@ -122,6 +122,15 @@ impl Block {
         }
     }
 
+    /// Has the system read the block, unless it was read before.
+    pub(crate) fn read_ahead(&self) {
+        if let Place::File { file, pointer, cached, .. } = &self.0
+            && cached.lock().is_none()
+        {
+            file.read_ahead(*pointer);
+        }
+    }
+
     /// The content. Fails if it isn't what was written.
     pub fn read(&self, memory: &BufferManager) -> Result<BlockBytes> {
         let (file, pointer, cached) = match &self.0 {

@@ -55,6 +55,14 @@ impl ByteStream {
         self.ends.last().copied().unwrap_or(0)
     }
 
+    /// Has the system read what is needed soon.
+    pub(crate) fn read_ahead(&self, range: Range<u64>) {
+        let first = self.ends.partition_point(|&end| end <= range.start);
+        let starts = [0].iter().chain(&self.ends).skip(first);
+        let needed = starts.take_while(|&&start| start < range.end).count();
+        self.extents.iter().skip(first).take(needed).for_each(|extent| extent.block.read_ahead());
+    }
+
     /// Bytes of the stream, which must lie in it.
     pub(crate) fn read(&self, range: Range<u64>, memory: &BufferManager) -> Result<StreamBytes> {
         assert!(range.end <= self.bytes(), "readers check the range when they read the metadata");

@@ -126,6 +126,11 @@ impl DatabaseFile {
         self.stream_blocks(stream)?.into_iter().try_for_each(|pointer| self.mark_used(pointer))
     }
 
+    /// Has the system read a block that will be needed soon.
+    pub fn read_ahead(&self, pointer: BlockPointer) {
+        self.file.will_need(pointer.block.offset(), BLOCK_BYTES as u64);
+    }
+
     /// Reads a block. Fails if it isn't the one that was written.
     pub fn read_block(&self, pointer: BlockPointer, buffer: &mut [u8]) -> Result<()> {
         assert!(buffer.len() == BLOCK_BYTES, "a block is read as a whole");

@@ -246,6 +246,11 @@ impl StoredPart {
         self.header.physical == PhysicalType::U32
     }
 
+    /// Has the system read the body.
+    pub fn read_ahead(&self) {
+        self.stream.read_ahead(self.offset..self.offset + self.header.body_bytes as u64);
+    }
+
     /// Reads the body.
     pub fn open(&self, memory: &BufferManager) -> Result<OpenPart> {
         self.opened(self.header.clone(), self.first_row, 0, memory)
