@@ -37,8 +37,6 @@ pub struct ParquetReader {
     /// Rows of the row group that are the window.
     window: Range<usize>,
     counted_bytes: u64,
-    /// A morsel was opened.
-    has_begun: bool,
 }
 
 /// How a column is read; opened when it is first needed in a morsel.
@@ -56,26 +54,7 @@ impl ParquetReader {
         let buffer = ReadWindow::new(&memory)?;
         let columns = scan.table.row_type().iter().map(|_| Column::default()).collect();
         let (left, window) = (0..0, 0..0);
-        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, left, window, counted_bytes: 0, has_begun: false })
-    }
-
-    /// Has the kernel read what this worker needs after what all have now, and what it needs first.
-    fn read_ahead(&mut self) {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.advise(self.morsel);
-        }
-        self.advise(self.morsel + self.query.settings.workers);
-    }
-
-    /// Has the kernel read a morsel, if there is one of this number.
-    fn advise(&self, morsel: usize) {
-        let Some(morsel) = self.scan.plan().morsels.get(morsel) else { return };
-        let file = &self.scan.table.files()[morsel.file];
-        for &column in &self.scan.task.columns {
-            if let Ok(chunk) = file.file.chunk(morsel.row_group, file.column(column)) {
-                PageReader::read_ahead(&file.file.bytes, &chunk, morsel.rows.clone());
-            }
-        }
+        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, left, window, counted_bytes: 0 })
     }
 
     /// True if a filter is TRUE for no entry of the dictionary of its column: no row of the row group passes.
@@ -158,10 +137,19 @@ impl MorselReader for ParquetReader {
         let scan = self.scan.clone();
         let Some(morsel) = scan.plan().morsels.get(number) else { return Ok(None) };
         self.morsel = number;
-        self.read_ahead();
         let is_refuted = self.is_refuted(morsel, stages)?;
         self.left = if is_refuted { 0..0 } else { morsel.rows.clone() };
         Ok(Some(MorselRows { rows: morsel.rows.len(), is_refuted }))
+    }
+
+    fn read_ahead(&self, number: usize) {
+        let Some(morsel) = self.scan.plan().morsels.get(number) else { return };
+        let file = &self.scan.table.files()[morsel.file];
+        for &column in &self.scan.task.columns {
+            if let Ok(chunk) = file.file.chunk(morsel.row_group, file.column(column)) {
+                PageReader::read_ahead(&file.file.bytes, &chunk, morsel.rows.clone());
+            }
+        }
     }
 
     fn next_window(&mut self) -> Result<Option<WindowRows>> {

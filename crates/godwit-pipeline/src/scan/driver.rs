@@ -90,6 +90,9 @@ pub trait MorselReader: Send {
     /// Goes to the morsel of this number, or tells that there is none. Filters may be tried on what stands for all its rows.
     fn open(&mut self, number: usize, stages: &mut [Stage]) -> Result<Option<MorselRows>>;
 
+    /// Has the system read what the morsel of this number needs, if there is one: it will be opened soon, by any worker.
+    fn read_ahead(&self, _number: usize) {}
+
     /// Goes to the next window of the morsel; `None` at its end.
     fn next_window(&mut self) -> Result<Option<WindowRows>>;
 
@@ -256,6 +259,12 @@ impl<T: Readable> ScanWorker<T> {
         }
         reorder(&mut self.stages);
         let number = self.scan.next_morsel.fetch_add(1, Ordering::Relaxed);
+        let workers = self.query.settings.workers;
+        // Nobody had one of the first before and could ask for them.
+        if number < workers {
+            self.reader.read_ahead(number);
+        }
+        self.reader.read_ahead(number + workers);
         let Some(morsel) = self.reader.open(number, &mut self.stages)? else { return Ok(false) };
         if morsel.is_refuted {
             self.scan.morsels_refuted.fetch_add(1, Ordering::Relaxed);

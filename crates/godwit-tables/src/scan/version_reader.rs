@@ -27,10 +27,6 @@ pub struct VersionReader {
     left: Range<usize>,
     /// Rows of the row group, or of the chunk of the delta, that are the window.
     window: Range<usize>,
-    /// How many morsels all workers read at once.
-    workers: usize,
-    /// A morsel was opened.
-    has_begun: bool,
 }
 
 impl VersionReader {
@@ -40,28 +36,7 @@ impl VersionReader {
         let is_read = |column: &usize| scan.task.columns.contains(column);
         let columns = (0..version.row_type().len()).map(|column| Some(column).filter(is_read).map(reader)).collect();
         let memory = scan.task.memory(query);
-        let workers = query.settings.workers;
-        Self { scan, memory, columns, morsel: 0, left: 0..0, window: 0..0, workers, has_begun: false }
-    }
-
-    /// Has the system read what this worker needs after what all have now, and what it needs first.
-    fn read_ahead(&mut self) {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.advise(self.morsel);
-        }
-        self.advise(self.morsel + self.workers);
-    }
-
-    /// Has the system read a morsel, if it isn't in memory. One that is read for few rows is not worth it.
-    fn advise(&self, morsel: usize) {
-        let Some(Morsel::Main(group, _, rows)) = self.scan.plan().morsels.get(morsel) else { return };
-        if rows.len() <= WINDOW_ROWS {
-            return;
-        }
-        for column in self.columns.iter().enumerate().filter_map(|(column, reader)| reader.is_some().then_some(column))
-        {
-            group.segments[column].parts_of(rows).iter().for_each(StoredPart::read_ahead);
-        }
+        Self { scan, memory, columns, morsel: 0, left: 0..0, window: 0..0 }
     }
 
     /// Where the rows of the window are, and the number of its first.
@@ -75,15 +50,24 @@ impl VersionReader {
 
 impl MorselReader for VersionReader {
     fn open(&mut self, number: usize, _stages: &mut [Stage]) -> Result<Option<MorselRows>> {
-        let scan = self.scan.clone();
-        let Some(morsel) = scan.plan().morsels.get(number) else { return Ok(None) };
+        let Some(morsel) = self.scan.plan().morsels.get(number) else { return Ok(None) };
         self.morsel = number;
-        self.read_ahead();
         self.left = match morsel {
             Morsel::Main(_, _, rows) => rows.clone(),
             Morsel::Delta(chunk, _) => 0..chunk.len(),
         };
         Ok(Some(MorselRows { rows: self.left.len(), is_refuted: false }))
+    }
+
+    fn read_ahead(&self, number: usize) {
+        let Some(Morsel::Main(group, _, rows)) = self.scan.plan().morsels.get(number) else { return };
+        // Of few rows, not all parts are read.
+        if rows.len() <= WINDOW_ROWS {
+            return;
+        }
+        for (column, _) in self.columns.iter().enumerate().filter(|(_, reader)| reader.is_some()) {
+            group.segments[column].parts_of(rows).iter().for_each(StoredPart::read_ahead);
+        }
     }
 
     fn next_window(&mut self) -> Result<Option<WindowRows>> {
