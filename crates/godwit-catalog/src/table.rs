@@ -99,7 +99,7 @@ impl TableDefinition {
         Self { name: name.into(), schema, statistics, handle, evaluates_filters: true, writable: None, sample: None }
     }
 
-    /// A table that is there, but can't be used: whoever names it gets the error.
+    /// A table that exists but can't be used: statements that name it fail with `error`.
     pub fn unusable(name: impl Into<String>, error: Error) -> Self {
         let statistics = Arc::new(TableStatistics::of_rows(0, false, 0));
         Self::new(name, Arc::new(Schema::empty()), statistics, Arc::new(Unusable(error)))

@@ -65,7 +65,7 @@ impl SharedRows {
 
     /// Adds rows to those that are there. Readers that start see them after the next [`Self::complete`].
     pub(crate) fn append(&self, chunk: &Chunk) -> Result<()> {
-        // Pages that nobody may read are filled up.
+        // No new reader may begin on pages that are about to be written.
         *self.pages.lock() = None;
         self.collected.lock().append(&chunk.dense_columns(), None, None, None)
     }

@@ -18,6 +18,20 @@ pub(crate) fn memory() -> BufferManager {
     BufferManager::new(BufferConfig::new(256 << 20)).unwrap()
 }
 
+/// A query of `workers` workers that take chunks of `chunk_rows`.
+pub(crate) fn query(chunk_rows: usize, workers: usize) -> Arc<QueryContext> {
+    let settings = QuerySettings {
+        chunk_rows,
+        workers,
+        profile: false,
+        compress_from_bytes: None,
+        compaction: Default::default(),
+        join_filters: true,
+        join_load_factor: JOIN_LOAD_FACTOR,
+    };
+    QueryContext::new(memory(), settings, CancelToken::default())
+}
+
 /// Rows as text, column by column, and the notes of the scan.
 pub(crate) type Rows = Vec<Vec<String>>;
 
@@ -84,16 +98,7 @@ pub(crate) fn scan(
     request: ScanRequest,
     chunk_rows: usize,
 ) -> Result<(Rows, Vec<(String, String)>)> {
-    let settings = QuerySettings {
-        chunk_rows,
-        workers: 1,
-        profile: false,
-        compress_from_bytes: None,
-        compaction: Default::default(),
-        join_filters: true,
-        join_load_factor: JOIN_LOAD_FACTOR,
-    };
-    let query = QueryContext::new(memory(), settings, CancelToken::default());
+    let query = query(chunk_rows, 1);
     let (columns, has_limit) = (request.columns.clone(), request.limit.is_some());
     let source = table.clone().scan(request, &query)?;
     source.start(&query)?;

@@ -65,7 +65,7 @@ impl BufferManager {
     }
 
     /// Allocates a pinned page of any size, filled with zeros, that spills into a file of its own. Kept pinned it is
-    /// a good home for a hash table: zeroed by the system, on huge pages.
+    /// a good home for a hash table: zeroed by the system, on huge pages where they pay.
     pub fn allocate_large(&self, bytes: usize, tag: MemoryTag) -> Result<PinnedPage> {
         Page::allocate_large(&self.pool, self.owner.as_ref(), bytes, tag)
     }

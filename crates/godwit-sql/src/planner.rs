@@ -12,7 +12,7 @@ use godwit_types::SqlType;
 
 use crate::environment::StatementNames;
 use crate::parse::parse_script;
-use crate::queries::{query_of, query_of_call};
+use crate::queries::query_of_call;
 use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting, unsupported};
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
@@ -178,8 +178,12 @@ impl Planner {
             Tree::Query(_) | Tree::Insert(_) | Tree::Update(_) | Tree::Delete(_) | Tree::Merge(_) => {
                 self.rows_statement(&parsed.statement)
             }
-            Tree::Describe(describe) => self.query(&query_of(SetExprKind::Describe(describe.clone()), describe.span)),
-            Tree::Summarize(describe) => self.query(&query_of(SetExprKind::Summarize(describe.clone()), describe.span)),
+            Tree::Describe(describe) => {
+                self.query(&ast::Query::of(SetExprKind::Describe(describe.clone()), describe.span))
+            }
+            Tree::Summarize(describe) => {
+                self.query(&ast::Query::of(SetExprKind::Summarize(describe.clone()), describe.span))
+            }
             Tree::Show(show) => self.show(show),
             Tree::Explain(explain) => self.explain(explain),
             Tree::Copy(copy) => self.copy(copy),

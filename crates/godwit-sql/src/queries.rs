@@ -8,8 +8,8 @@ use godwit_common::{Error, Result, Span, SqlState, with_stack};
 use godwit_optimize::{OptimizerSettings, optimize};
 use godwit_plan::Plan;
 use godwit_syntax::ast::{
-    self, CopyDirection, CopyPath, CopySource, Expr, ExprKind, Query, SetExpr, SetExprKind, TableFactor,
-    TableFactorKind, TableWithJoins,
+    self, CopyDirection, CopyPath, CopySource, Expr, ExprKind, Query, SetExprKind, TableFactor, TableFactorKind,
+    TableWithJoins,
 };
 use godwit_types::SqlType;
 
@@ -173,11 +173,6 @@ impl Optimizer {
     }
 }
 
-/// A query of nothing but a body.
-pub(crate) fn query_of(kind: SetExprKind, span: Span) -> Query {
-    Query { with: None, body: SetExpr { kind, span }, order_by: None, limit: None, offset: None, span }
-}
-
 /// `SELECT * FROM function(arguments)`.
 pub(crate) fn query_of_call(statement: &ast::CallStatement) -> Query {
     let span = statement.span;
@@ -192,7 +187,7 @@ pub(crate) fn query_of_call(statement: &ast::CallStatement) -> Query {
 fn table_query(name: ast::ObjectName, columns: Vec<ast::Ident>) -> Query {
     let span = name.span;
     if columns.is_empty() {
-        return query_of(SetExprKind::Table(name), span);
+        return Query::of(SetExprKind::Table(name), span);
     }
     let item = |column: ast::Ident| {
         let span = column.span;
@@ -204,17 +199,7 @@ fn table_query(name: ast::ObjectName, columns: Vec<ast::Ident>) -> Query {
 
 /// `SELECT projection FROM relation`.
 fn select_query(projection: Vec<ast::SelectItem>, relation: TableFactor, span: Span) -> Query {
-    let select = ast::Select {
-        distinct: None,
-        projection,
-        from: vec![TableWithJoins { relation, joins: Vec::new() }],
-        filter: None,
-        group_by: None,
-        having: None,
-        windows: Vec::new(),
-        qualify: None,
-        sample: None,
-        span,
-    };
-    query_of(SetExprKind::Select(Box::new(select)), span)
+    let from = vec![TableWithJoins { relation, joins: Vec::new() }];
+    let select = ast::Select { from, ..ast::Select::of(projection, span) };
+    Query::of(SetExprKind::Select(Box::new(select)), span)
 }

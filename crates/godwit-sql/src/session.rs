@@ -8,7 +8,6 @@ use godwit_syntax::ast::{
 use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{CatalogEntry, CopyOption};
 
-use crate::queries::query_of;
 use crate::session_values::reset_variable;
 use crate::{AttachPlan, ParsedStatement, Planner, QueryStatement, SessionStatement, Statement, TransactionStep};
 
@@ -21,13 +20,13 @@ impl Planner {
                 let table = ast::TableFactor { kind, alias: None, sample: None, span: name.span };
                 let target = DescribeTarget::Table(Box::new(table));
                 let describe = Box::new(ast::Describe { target, span: name.span });
-                let query = query_of(ast::SetExprKind::Describe(describe), name.span);
+                let query = ast::Query::of(ast::SetExprKind::Describe(describe), name.span);
                 Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(&query)? }))
             }
             Show::Name(name) => session(SessionStatement::Show { name: Some(name.to_string().to_lowercase()) }),
             Show::Tables { .. } | Show::Databases | Show::Schemas => {
                 let kind = ast::SetExprKind::Show(Box::new(show.clone()));
-                Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(&query_of(kind, Span::NONE))? }))
+                Ok(Statement::Query(QueryStatement::Rows { plan: self.planned(&ast::Query::of(kind, Span::NONE))? }))
             }
         }
     }

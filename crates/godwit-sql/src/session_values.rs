@@ -7,7 +7,6 @@ use godwit_common::{Error, Result, SqlState};
 use godwit_syntax::ast::{self, ExprKind, Literal, SetExprKind};
 use godwit_types::{SqlType, TimeZone, Value};
 
-use crate::queries::query_of;
 use crate::{Planner, SessionStatement, Statement};
 
 /// Values of a session that are constants of the plans that it makes. Whoever keeps a plan keeps these, too.
@@ -34,7 +33,7 @@ impl Planner {
             return Ok(Statement::Session(SessionStatement::ResetVariable { name }));
         }
         let row = SetExprKind::Values(vec![vec![set.value.clone()]]);
-        let value = self.planned(&query_of(row, set.value.span))?;
+        let value = self.planned(&ast::Query::of(row, set.value.span))?;
         Ok(Statement::Session(SessionStatement::SetVariable { name, value }))
     }
 }

@@ -10,7 +10,6 @@ use godwit_catalog::{
 use godwit_common::{Error, Result};
 use godwit_syntax::ast::{self, DropBehavior, ObjectKind};
 
-use crate::queries::query_of;
 use crate::{Definition, ParsedStatement, Planner, Statement};
 
 impl Planner {
@@ -129,7 +128,7 @@ fn meant(view: ast::CreateView) -> ast::CreateView {
     }
     let span = view.query.span;
     let name = view.name.parts.last().expect("names have parts").clone();
-    let all = query_of(ast::SetExprKind::Table(ast::ObjectName::of(name.clone())), span);
+    let all = ast::Query::of(ast::SetExprKind::Table(ast::ObjectName::of(name.clone())), span);
     let (columns, body) = (view.columns.clone(), ast::CteBody::Query(view.query));
     let cte = ast::Cte { name, columns, materialized: None, body, span };
     let with = ast::With { recursive: true, ctes: vec![cte], span };

@@ -2,7 +2,7 @@
 //!
 //! Quoted text becomes what its place asks for: it is read as that type at once, so that the error tells where the text
 //! stands. NULL takes any type, a parameter gets the first that is asked of it. An empty list, and one of NULLs only,
-//! is INTEGER[] unless its place asks for lists of another type; an empty map likewise.
+//! is INTEGER[] unless its place asks for lists of another type; so is an empty map.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -75,18 +75,7 @@ impl Binder {
             .map(|key| ast::GroupingElement { span: key.span, kind: ast::GroupingElementKind::Expr(key) })
             .collect();
         let group_by = (!elements.is_empty()).then_some(ast::GroupBy::Elements { distinct: false, elements });
-        let select = ast::Select {
-            distinct: None,
-            projection,
-            from: Vec::new(),
-            filter: None,
-            group_by,
-            having: None,
-            windows: Vec::new(),
-            qualify: None,
-            sample: None,
-            span: pivot.span,
-        };
+        let select = ast::Select { group_by, ..ast::Select::of(projection, pivot.span) };
         self.select_of(source, &select, None, outer)
     }
 
@@ -252,24 +241,11 @@ fn all_values(on: &ast::PivotColumn, source: &ast::TableFactor, span: Span) -> a
     let item = |expr: &ast::Expr| ast::SelectItem { expr: expr.clone(), alias: None };
     let select = ast::Select {
         distinct: Some(ast::Distinct::Rows),
-        projection: on.exprs.iter().map(item).collect(),
         from: vec![ast::TableWithJoins { relation: source.clone(), joins: Vec::new() }],
-        filter: None,
-        group_by: None,
-        having: None,
-        windows: Vec::new(),
-        qualify: None,
-        sample: None,
-        span,
+        ..ast::Select::of(on.exprs.iter().map(item).collect(), span)
     };
-    ast::Query {
-        with: None,
-        body: ast::SetExpr { kind: ast::SetExprKind::Select(Box::new(select)), span },
-        order_by: Some(ast::OrderBy::All { direction: None, nulls: None, span }),
-        limit: None,
-        offset: None,
-        span,
-    }
+    let order_by = Some(ast::OrderBy::All { direction: None, nulls: None, span });
+    ast::Query { order_by, ..ast::Query::of(ast::SetExprKind::Select(Box::new(select)), span) }
 }
 
 fn count_star(span: Span) -> ast::Expr {

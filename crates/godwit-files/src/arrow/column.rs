@@ -114,7 +114,7 @@ impl<'a> ArrayReader<'a> {
         Ok(Self { file, batch, body, memory, dictionary, bytes_read: 0, codec, next })
     }
 
-    /// The next array, of so many rows.
+    /// The next array, which must have `rows` rows.
     pub(super) fn whole(&mut self, field: &Field, rows: usize) -> Result<ArrayRef> {
         let array = self.array(field)?;
         if array.len() != rows {

@@ -55,7 +55,7 @@ impl Dictionaries {
             // A column of NULLs needs no values.
             return Entries::new(empty(file, id)?, (usize::MAX, 0), memory.reserve(0, MemoryTag::Reader)?);
         };
-        // With the lock held: whoever needs them, too, has to wait for them anyway.
+        // The lock is held while entries are read: other readers of this dictionary would have to wait for them anyway.
         let mut known = self.0.lock();
         let before = known.get(&(number, id)).filter(|entries| entries.first == first).cloned();
         if let Some(entries) = &before

@@ -12,7 +12,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{ErrorKind, Result};
-use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
+use godwit_pipeline::{ScanRequest, SourceVerdict, Table};
 use godwit_plan::{Comparison, Expr, ExprKind, Match};
 use godwit_types::{SqlType, Value};
 use parquet::arrow::ArrowWriter;
@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::ParquetTable;
-use crate::test_scan::{Columns, Rows, expected, filtered, memory, note, printed, request, scan};
+use crate::test_scan::{Columns, Rows, expected, filtered, memory, note, printed, query, request, scan};
 
 mod crafted;
 
@@ -323,16 +323,7 @@ fn limits_stop_and_cancellation_is_seen() {
     let directory = tempfile::tempdir().unwrap();
     sorted_file(&file(&directory));
     let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
-    let settings = QuerySettings {
-        chunk_rows: 100,
-        workers: 1,
-        profile: false,
-        compress_from_bytes: None,
-        compaction: Default::default(),
-        join_filters: true,
-        join_load_factor: JOIN_LOAD_FACTOR,
-    };
-    let query = QueryContext::new(memory(), settings, CancelToken::default());
+    let query = query(100, 1);
     let source = table.clone().scan(ScanRequest { limit: Some(5), ..request(&[0]) }, &query).unwrap();
     source.start(&query).unwrap();
     let mut worker = source.clone().worker(&query).unwrap();
@@ -392,16 +383,7 @@ fn all_workers_together_read_every_row_once() {
         let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
         (directory, table)
     });
-    let settings = QuerySettings {
-        chunk_rows: 64,
-        workers: 4,
-        profile: false,
-        compress_from_bytes: None,
-        compaction: Default::default(),
-        join_filters: true,
-        join_load_factor: JOIN_LOAD_FACTOR,
-    };
-    let query = QueryContext::new(memory(), settings, CancelToken::default());
+    let query = query(64, 4);
     let source = table.clone().scan(request(&[0, 1]), &query).unwrap();
     source.start(&query).unwrap();
     let work = || {

@@ -21,6 +21,13 @@ pub struct Query {
     pub span: Span,
 }
 
+impl Query {
+    /// A query that is no more than its body.
+    pub fn of(kind: SetExprKind, span: Span) -> Self {
+        Self { with: None, body: SetExpr { kind, span }, order_by: None, limit: None, offset: None, span }
+    }
+}
+
 /// `WITH [RECURSIVE] a AS (…), b AS (…)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct With {
@@ -147,6 +154,24 @@ pub struct Select {
     pub sample: Option<Sample>,
     /// Where it stands.
     pub span: Span,
+}
+
+impl Select {
+    /// A SELECT without any clause.
+    pub fn of(projection: Vec<SelectItem>, span: Span) -> Self {
+        Self {
+            distinct: None,
+            projection,
+            from: Vec::new(),
+            filter: None,
+            group_by: None,
+            having: None,
+            windows: Vec::new(),
+            qualify: None,
+            sample: None,
+            span,
+        }
+    }
 }
 
 /// DISTINCT of SELECT. `SELECT ALL` is no DISTINCT.

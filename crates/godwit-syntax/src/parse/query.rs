@@ -4,8 +4,8 @@ use godwit_common::{Result, Span};
 
 use super::{Parser, syntax_error};
 use crate::ast::{
-    Cte, CteBody, Expr, ExprKind, Limit, Literal, OrderBy, Query, Select, SetExpr, SetExprKind, SetOperations,
-    SetOperator, SetStep, With,
+    Cte, CteBody, Expr, ExprKind, Limit, Literal, OrderBy, Query, SetExpr, SetExprKind, SetOperations, SetOperator,
+    SetStep, With,
 };
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
@@ -303,21 +303,5 @@ impl Parser<'_> {
             self.eat_all(&[K::Skip, K::Locked]);
         }
         Ok(())
-    }
-
-    /// A SELECT without any clause.
-    pub(super) fn select_of(projection: Vec<crate::ast::SelectItem>, span: Span) -> Select {
-        Select {
-            distinct: None,
-            projection,
-            from: Vec::new(),
-            filter: None,
-            group_by: None,
-            having: None,
-            windows: Vec::new(),
-            qualify: None,
-            sample: None,
-            span,
-        }
     }
 }

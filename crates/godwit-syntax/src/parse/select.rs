@@ -13,7 +13,7 @@ impl Parser<'_> {
     /// `SELECT …` or `FROM … [SELECT …]`.
     pub(super) fn select(&mut self) -> Result<Select> {
         let start = self.peek().span;
-        let mut select = Self::select_of(Vec::new(), start);
+        let mut select = Select::of(Vec::new(), start);
         if self.eat(K::From) {
             select.from = self.table_list()?;
             if self.eat(K::Select) {

@@ -7,8 +7,8 @@
 //! A decoder of one block mostly waits: where an element begins is known when the one before is parsed, and many copies
 //! read what was stored just before. Two blocks that don't depend on each other fill each other's waits. Elements are
 //! also taken without asking whether they are literals or copies, which no processor predicts in texts. On columns of
-//! TPC-H in PLAIN encoding, two blocks take half the time of one after the other with the crate `snap` where they are texts,
-//! and 0.7 where they are integers. One block alone is no faster than there, which is why this takes two.
+//! TPC-H in PLAIN encoding, two blocks take half the time of one after the other with the crate `snap` where they are
+//! texts, and 0.7 where they are integers. One block alone is no faster than there, which is why this takes two.
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
@@ -33,8 +33,8 @@ const LITERAL_OFFSET: usize = ELEMENT_BYTES_MAX;
 struct Element(u64);
 
 impl Element {
-    /// `length` of the content, `size` of the element in the input; the offset is `offset` plus the `offset_bits` bits behind the
-    /// tag.
+    /// `length` of the content, `size` of the element in the input; the offset is `offset` plus the `offset_bits` bits
+    /// behind the tag.
     const fn new(length: usize, size: usize, offset: usize, offset_bits: usize) -> Self {
         Self(length as u64 | (offset_bits as u64) << 8 | (size as u64) << 16 | (offset as u64) << 32)
     }
