@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use godwit_common::format_bytes;
-use godwit_pipeline::{CompactionCounts, FlowCounts, OperatorMetrics, Transform};
+use godwit_pipeline::{ColumnCounts, CompactionCounts, FlowCounts, OperatorMetrics, ScannedColumn, Transform};
 
 use crate::json::Json;
 
@@ -66,6 +66,7 @@ impl ExplainNode {
         if let (true, Some(metrics)) = (analyzed, &self.metrics) {
             let memory = metrics.memory();
             let notes = metrics.notes().into_iter().map(|(name, value)| (name, Json::Text(value)));
+            let columns: Vec<Json> = metrics.columns().iter().map(column_json).collect();
             let (input, output) = (metrics.input(), metrics.output());
             members.extend([
                 ("rows", output.rows.into()),
@@ -87,6 +88,9 @@ impl ExplainNode {
                 ("reread_bytes", memory.reread_bytes().into()),
                 ("notes", Json::Object(notes.collect())),
             ]);
+            if !columns.is_empty() {
+                members.push(("columns", Json::Array(columns)));
+            }
         }
         members.push(("inputs", Json::Array(self.children.iter().map(|child| child.to_json(analyzed)).collect())));
         Json::object(members)
@@ -98,7 +102,9 @@ impl ExplainNode {
         let detail_indent = if self.children.is_empty() { "  " } else { "│ " };
         if let (true, Some(metrics)) = (analyzed, &self.metrics) {
             let compaction = metrics.compaction().into_iter().flat_map(|counts| compaction_notes(&counts));
-            for (name, value) in metrics.notes().into_iter().chain(compaction) {
+            let columns = metrics.columns();
+            let columns = columns.iter().map(|column| (format!("column {}", column.name), column_text(column)));
+            for (name, value) in metrics.notes().into_iter().chain(columns).chain(compaction) {
                 let _ = writeln!(text, "{rest}{detail_indent}  {name}: {value}");
             }
         }
@@ -134,6 +140,35 @@ impl ExplainNode {
         }
         if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
     }
+}
+
+/// What a scan did with a column, on a line.
+fn column_text(column: &ScannedColumn) -> String {
+    let ColumnCounts { reads, decoded, packed } = column.counts;
+    let mut text = format!("{decoded} of {} values decoded", column.rows);
+    if packed > 0 {
+        let _ = write!(text, ", {packed} filtered packed");
+    }
+    if reads.pages > 0 {
+        let _ = write!(text, ", {} read in {} pages", format_bytes(reads.bytes), reads.pages);
+    }
+    if reads.pages_cached > 0 {
+        let _ = write!(text, ", {} pages in memory", reads.pages_cached);
+    }
+    text
+}
+
+fn column_json(column: &ScannedColumn) -> Json {
+    let ColumnCounts { reads, decoded, packed } = column.counts;
+    Json::object(vec![
+        ("name", column.name.as_str().into()),
+        ("rows", column.rows.into()),
+        ("decoded", decoded.into()),
+        ("packed", packed.into()),
+        ("bytes_read", reads.bytes.into()),
+        ("pages_read", reads.pages.into()),
+        ("pages_cached", reads.pages_cached.into()),
+    ])
 }
 
 /// By how much an operator makes chunks smaller: below one if it makes them larger.

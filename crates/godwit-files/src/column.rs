@@ -16,6 +16,7 @@ use std::sync::Arc;
 use arrow_buffer::{Buffer, ScalarBuffer};
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::ColumnReads;
 use godwit_vector::kernels::byte_array::{concat_strings, fixed_width_strings, length_prefixed_strings};
 use godwit_vector::kernels::concatenate::{concatenated_validity, concatenated_values};
 use godwit_vector::kernels::unpack::{all_within, look_up};
@@ -108,9 +109,9 @@ impl ColumnReader {
         self.pages.reopen(file, chunk, rows)
     }
 
-    /// Bytes read from files so far.
-    pub(crate) fn bytes_read(&self) -> u64 {
-        self.pages.bytes_read
+    /// What was read since this was asked last.
+    pub(crate) fn take_reads(&mut self) -> ColumnReads {
+        std::mem::take(&mut self.pages.reads)
     }
 
     /// Rows `row .. row + rows` of the row group, or those of them at `selected` (ascending positions below `rows`).

@@ -21,6 +21,13 @@ pub(crate) const BUFFER_STEP_BYTES: usize = 64 * 1024;
 /// 1 MiB.
 pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;
 
+/// Decompressed bytes of a column whose pages a worker holds at once for the rows of a window: so many rows of long texts
+/// make shorter chunks. Chunks of short ones have some hundred kilobytes.
+pub(crate) const WINDOW_VALUES_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of a column that are read for a sample: whole pages and batches are, and some are large.
+pub(crate) const SAMPLED_BYTES_MAX: u64 = 32 << 20;
+
 /// Longest page header that is looked for: statistics of long strings may be in it.
 pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
 

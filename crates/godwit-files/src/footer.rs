@@ -174,11 +174,21 @@ impl ParquetFile {
         Ok(Some(ColumnPart { file: self.bytes.clone(), chunk, decoding, rows }))
     }
 
+    /// What the pages of a column of a row group take decompressed, as the footer says.
+    pub(crate) fn decompressed_bytes(&self, row_group: usize, column: usize) -> u64 {
+        let chunk = self.metadata().row_group(row_group).column(self.columns[column].leaf);
+        chunk.uncompressed_size().try_into().unwrap_or(0)
+    }
+
+    /// True if values of a column may be of any length: texts, and what the Arrow reader decodes.
+    pub(crate) fn is_of_any_length(&self, row_group: usize, column: usize) -> bool {
+        self.decoding(row_group, column).is_none_or(|decoding| decoding.physical == PhysicalType::Str)
+    }
+
     /// About what it takes to read a column of a row group, page by page: the largest page and the dictionary, decompressed,
     /// with views of all strings.
     pub(crate) fn reader_bytes(&self, row_group: usize, column: usize) -> u64 {
         let Ok(location) = self.chunk(row_group, column) else { return 0 };
-        let chunk = self.metadata().row_group(row_group).column(self.columns[column].leaf);
         let all_bytes = location.end - location.start;
         let read_bytes = match &location.pages {
             Some(pages) => {
@@ -187,10 +197,9 @@ impl ParquetFile {
             }
             None => all_bytes,
         };
-        let ratio = chunk.uncompressed_size() as f64 / all_bytes.max(1) as f64;
-        let strings = self.columns[column].decoding.is_none_or(|decoding| decoding.physical == PhysicalType::Str);
+        let ratio = self.decompressed_bytes(row_group, column) as f64 / all_bytes.max(1) as f64;
         let bytes = (read_bytes as f64 * ratio.max(1.0)) as u64 + 2 * BUFFER_STEP_BYTES as u64;
-        if strings { 2 * bytes } else { bytes }
+        if self.is_of_any_length(row_group, column) { 2 * bytes } else { bytes }
     }
 
     /// How a column is decoded in a row group; `None`: by the Arrow reader, because of its type or its encodings.

@@ -8,6 +8,7 @@ use godwit_pipeline::{pick_sample, sampled_values};
 use godwit_vector::Vector;
 
 use crate::column::{ColumnReader, SharedDictionary};
+use crate::config::SAMPLED_BYTES_MAX;
 use crate::distinct::row_groups;
 use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
@@ -19,22 +20,30 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
     let window = ReadWindow::new(memory)?;
     let mut pieces = Vec::new();
     let sample = pick_sample(&rows);
-    // All at once: the windows are far apart, and a disk is fast if it knows what comes.
-    for sampled in &sample {
-        let (file, group) = groups[sampled.part];
-        let file = &table.files()[file];
-        let chunk = file.file.chunk(group, file.column(column))?;
-        if let Some(pages) = &chunk.pages {
-            // The dictionary, too.
-            file.file.bytes.advise(chunk.start, pages[0].offset - chunk.start);
-            PageReader::read_ahead(&file.file.bytes, &chunk, sampled.rows.clone());
-        }
-    }
+    let mut parts = Vec::new();
+    let mut bytes = 0;
     for picked in sample.chunk_by(|a, b| a.part == b.part) {
         let (file, group) = groups[picked[0].part];
-        let part = &table.files()[file];
-        // The windows are far apart.
-        let Some(part) = part.file.part(group, part.column(column), 0..0)? else { return Ok(None) };
+        let file = &table.files()[file];
+        let (all_rows, sampled) =
+            (rows[picked[0].part], picked.iter().map(|sampled| sampled.rows.len()).sum::<usize>());
+        bytes += file.file.decompressed_bytes(group, file.column(column)) / all_rows as u64 * sampled as u64;
+        if bytes > SAMPLED_BYTES_MAX {
+            return Ok(None);
+        }
+        // No range of rows: the windows are far apart.
+        let Some(part) = file.file.part(group, file.column(column), 0..0)? else { return Ok(None) };
+        parts.push((part, picked));
+    }
+    // All at once, before the first is read: a disk is fast if it knows what comes.
+    for (part, picked) in &parts {
+        if let Some(pages) = &part.chunk.pages {
+            // The dictionary, too.
+            part.file.advise(part.chunk.start, pages[0].offset - part.chunk.start);
+            picked.iter().for_each(|sampled| PageReader::read_ahead(&part.file, &part.chunk, sampled.rows.clone()));
+        }
+    }
+    for (part, picked) in parts {
         let dictionary = Arc::new(SharedDictionary::default());
         let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;
         for sampled in picked {

@@ -32,8 +32,8 @@ pub use pipeline::{
     Transform, TransformVerdict, TransformWorker,
 };
 pub use scan::{
-    MorselReader, MorselRows, Planned, Readable, Scan, ScanFilter, ScanRequest, ScanTask, Table, TableHandle,
-    WindowRows,
+    ColumnCounts, ColumnReads, MorselReader, MorselRows, Planned, Readable, Scan, ScanFilter, ScanRequest, ScanTask,
+    ScannedColumn, Table, TableHandle, WindowRows,
 };
 pub use table_sample::{SampledRows, SampledTable, pick_sample, sampled_values};
 pub use top_bound::TopBound;

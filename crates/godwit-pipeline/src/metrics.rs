@@ -8,6 +8,8 @@ use std::time::Duration;
 use godwit_memory::OwnerCounters;
 use parking_lot::Mutex;
 
+use crate::scan::ScannedColumn;
+
 /// Rows and chunks that passed a place, added up by several workers.
 #[derive(Default)]
 pub struct Flow {
@@ -110,6 +112,8 @@ pub struct OperatorMetrics {
     memory: Arc<OwnerCounters>,
     /// What else the operator wants to show, such as the fast path it took: name and value.
     notes: Mutex<Vec<(String, String)>>,
+    /// Of a scan: what it did with its columns.
+    columns: Mutex<Vec<ScannedColumn>>,
 }
 
 impl OperatorMetrics {
@@ -123,6 +127,7 @@ impl OperatorMetrics {
             compaction: Mutex::default(),
             memory: Arc::default(),
             notes: Mutex::default(),
+            columns: Mutex::default(),
         })
     }
 
@@ -170,6 +175,16 @@ impl OperatorMetrics {
             Some((_, old)) => *old = value.into(),
             None => notes.push((name.to_owned(), value.into())),
         }
+    }
+
+    /// Shows what a scan did with its columns so far.
+    pub fn set_columns(&self, columns: Vec<ScannedColumn>) {
+        *self.columns.lock() = columns;
+    }
+
+    /// What a scan did with its columns; empty for other operators.
+    pub fn columns(&self) -> Vec<ScannedColumn> {
+        self.columns.lock().clone()
     }
 
     /// What was emitted.

@@ -1,5 +1,6 @@
 //! What the executor asks of a table.
 
+mod columns;
 mod driver;
 mod window;
 
@@ -15,6 +16,7 @@ use crate::key_filter::KeyFilter;
 use crate::pipeline::Source;
 use crate::scan_filter::{Conjunct, Pruning};
 
+pub use columns::{ColumnCounts, ColumnReads, ScannedColumn};
 pub use driver::{MorselReader, MorselRows, Planned, Readable, Scan, ScanTask, WindowRows};
 
 /// A table that can be scanned. Implemented by the file readers; reached from the catalog through a [`TableHandle`].

@@ -7,11 +7,13 @@
 //!
 //! Row groups and chunks never change, so neither do their filters ([`KeyFilters`](godwit_storage::table::KeyFilters)), which
 //! versions of a table share. A key of ascending numbers is decided by bounds alone; another one costs a look into the
-//! filter of each row group, and now and then decodes a row group in vain.
+//! filter of each row group, and now and then decodes a row group in vain. Scans for one key leave out row groups by the same
+//! filters.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use godwit_catalog::TableRules;
 use godwit_common::Result;
 use godwit_storage::table::RowGroup;
 use godwit_vector::kernels::cast::{convert, min_max};
@@ -141,16 +143,9 @@ impl TableVersion {
             if !keys.may_be_within(group, columns, &search.types) {
                 continue;
             }
-            let visit = |add: &mut dyn FnMut(&[u64])| {
-                let mut hashes = Vec::new();
-                self.main().for_each_window(number, columns, self.memory(), |vectors, rows| {
-                    hash_vectors(vectors, rows, &mut hashes);
-                    add(&hashes);
-                    Ok(())
-                })
-            };
-            let rows = group.rows as usize;
-            let candidates = group.filters.candidates(columns, rows, &keys.hashes, self.memory(), visit)?;
+            let (rows, memory) = (group.rows as usize, self.memory());
+            let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(number, columns, add);
+            let candidates = group.filters.candidates(columns, rows, &keys.hashes, memory, visit)?;
             if candidates.is_empty() {
                 continue;
             }
@@ -164,6 +159,32 @@ impl TableVersion {
         }
         self.find_in_delta(columns, &mut search, delta_rows)?;
         Ok(search.found)
+    }
+
+    /// Hands over the hashes of columns of a row group.
+    fn visit_hashes(&self, group: usize, columns: &[usize], add: &mut dyn FnMut(&[u64])) -> Result<()> {
+        let mut hashes = Vec::new();
+        self.main().for_each_window(group, columns, self.memory(), |vectors, rows| {
+            hash_vectors(vectors, rows, &mut hashes);
+            add(&hashes);
+            Ok(())
+        })
+    }
+
+    /// True if scans for single values of a column may ask for filters: it is a key by itself, or has an index.
+    pub(crate) fn is_looked_up(&self, column: usize) -> bool {
+        let Some(field) = self.schema().fields().get(column) else { return false };
+        let TableRules { keys, indexes, .. } = &**self.rules();
+        let columns = keys.iter().map(|key| &key.columns).chain(indexes.iter().map(|index| &index.columns));
+        columns.into_iter().any(|columns| matches!(&columns[..], [name] if name.eq_ignore_ascii_case(field.name())))
+    }
+
+    /// False if no row of a row group has a value of this hash in a column for which [`Self::is_looked_up`].
+    pub(crate) fn may_have(&self, group: usize, column: usize, hash: u64) -> Result<bool> {
+        let RowGroup { filters, rows, .. } = &*self.main().groups[group];
+        let columns = [column];
+        let visit = |add: &mut dyn FnMut(&[u64])| self.visit_hashes(group, &columns, add);
+        filters.may_have(&columns, *rows as usize, hash, self.memory(), visit)
     }
 
     fn find_in_delta(&self, columns: &[usize], search: &mut Search<'_>, delta_rows: Range<usize>) -> Result<()> {

@@ -88,6 +88,51 @@ fn joins_keep_the_written_order() {
     assert!(connection.execute("SET join_order = 'random'").unwrap_err().to_string().contains("'written'"));
 }
 
+/// What a scan did with a column, as JSON.
+fn column<'a>(analyzed: &'a str, name: &str) -> &'a str {
+    let columns = analyzed.split("\"columns\": ").nth(1).unwrap_or_else(|| panic!("no columns in {analyzed}"));
+    let (_, column) = columns.split_once(&format!("\"name\": \"{name}\"")).expect("the column is there");
+    column
+}
+
+/// Scans tell per column what was read, decoded and left out, whatever they read.
+#[test]
+fn scans_count_by_column() {
+    let folder = tempfile::tempdir().unwrap();
+    write_facts(folder.path());
+    let database = open(folder.path(), 1, None);
+    let connection = database.connect();
+    let path = folder.path().display();
+    let script = format!(
+        "COPY (FROM facts) TO '{path}/text.csv';
+        CREATE TABLE own AS SELECT k, g, t FROM facts; CHECKPOINT;"
+    );
+    connection.execute(&script).unwrap();
+    let analyze = |table: &str| {
+        let query = format!("SELECT max(t) FROM {table} WHERE k < {}", ROWS / 10);
+        text(&connection, &format!("EXPLAIN (ANALYZE, FORMAT json) {query}"))
+    };
+    let text_file = format!("'{path}/text.csv'");
+    for table in ["facts", "own", &text_file] {
+        let analyzed = analyze(table);
+        let (filtered, wanted) = (column(&analyzed, "k"), column(&analyzed, "t"));
+        assert_eq!(number(filtered, "rows"), ROWS as f64, "{analyzed}");
+        let looked_at = number(filtered, "decoded") + number(filtered, "packed");
+        assert_eq!(looked_at, ROWS as f64, "{analyzed}");
+        assert_eq!(number(wanted, "decoded"), (ROWS / 10) as f64, "{analyzed}");
+        assert_eq!(number(wanted, "packed"), 0.0, "{analyzed}");
+        assert!(!analyzed.contains("\"name\": \"g\""), "{analyzed}");
+        // Fields of a text file aren't read apart.
+        let is_binary = table != text_file;
+        assert_eq!(number(filtered, "bytes_read") > 0.0, is_binary, "{analyzed}");
+        assert_eq!(number(filtered, "pages_read") > 0.0, is_binary, "{analyzed}");
+    }
+    // Later readings find pages in memory, but for small ones.
+    let analyzed = analyze("facts");
+    let [read, cached] = ["pages_read", "pages_cached"].map(|name| number(column(&analyzed, "k"), name));
+    assert!(cached > read, "{read} pages were read, and {cached} were in memory");
+}
+
 #[test]
 fn plans_are_json_if_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();

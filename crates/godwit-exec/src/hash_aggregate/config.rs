@@ -44,8 +44,11 @@ pub(super) const RADIX_BITS_MANY: u32 = 6;
 pub(super) const MANY_GROUPS: u64 = 300_000;
 /// Share of the memory limit that the open pages of all partitions may take; with less memory there are fewer partitions.
 pub(super) const OPEN_PAGES_SHARE: f64 = 0.25;
-/// Partitions with fewer rows than this aren't split: the pieces would take more pages than the whole.
+/// Partitions with fewer rows than this aren't split unless they have [`SPLIT_BYTES_MIN`]: the pieces would take more pages
+/// than the whole.
 pub(super) const SPLIT_ROWS_MIN: u64 = 1 << 12;
+/// Partitions of few rows with long strings are split if they take this much: each piece has some pages, then.
+pub(super) const SPLIT_BYTES_MIN: u64 = 16 << 20;
 /// A partition that doesn't fit is split into 2^3 at a time.
 pub(super) const REPARTITION_BITS: u32 = 3;
 /// Partitions with fewer rows than this in sum are one morsel of phase two: full chunks, little set-up.

@@ -3,7 +3,8 @@
 //! ```text
 //! chunk ─hash─▶ table ──found──▶ row of the group ◀─update─ states
 //!                 └─new──▶ partition by hash ─▶ row pages, pinned while the table points into them
-//! table 2/3 full: grow up to its largest size; then empty the entries, unpin the pages, start over
+//! table 2/3 full: grow up to its largest size; then, or if long strings pin too much, empty the entries, unpin the pages,
+//!                 start over
 //! ```
 //!
 //! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them.
@@ -48,6 +49,8 @@ pub(super) struct Grouping {
     pub(super) states: Arc<StateLayout>,
     pub(super) radix_bits: u32,
     local_entries_max: usize,
+    /// Most bytes that a worker's small table pins, if the entries don't bound them: rows with strings.
+    pinned_bytes_max: Option<u64>,
     /// What a group takes: row, strings of ordinary length, entries.
     group_bytes: usize,
 }
@@ -79,6 +82,7 @@ impl Grouping {
             states: states.clone(),
             radix_bits,
             local_entries_max,
+            pinned_bytes_max: (heap_bytes > 0).then_some(budget as u64),
             group_bytes: entry_bytes * 100 / FILL_PERCENT_MAX,
         }))
     }
@@ -133,6 +137,8 @@ pub(super) struct LocalGroups {
     left: Vec<u32>,
     /// Rows that the table took since it was empty.
     rows_taken: u64,
+    /// What the rows took when it was emptied; those since then are pinned.
+    bytes_when_empty: u64,
     /// The table was emptied, or rows went past it: groups may have several rows.
     has_duplicates: bool,
     /// Rows still to be only partitioned.
@@ -182,6 +188,7 @@ impl LocalGroups {
             replaced_rows: 0,
             left: Vec::new(),
             rows_taken: 0,
+            bytes_when_empty: 0,
             has_duplicates: false,
             passing_rows: 0,
             sketch: DistinctSketch::new(),
@@ -396,6 +403,10 @@ impl LocalGroups {
 
     /// Makes room for the groups of `rows` more rows without touching those that are there. False if there is none.
     pub(super) fn try_room(&mut self, rows: usize) -> Result<bool> {
+        let is_over = |most: u64| self.rows.bytes() - self.bytes_when_empty > most;
+        if self.grouping.pinned_bytes_max.is_some_and(is_over) {
+            return Ok(false);
+        }
         let needed = (self.table.groups() + self.replaced_rows + rows) * 100 / FILL_PERCENT_MAX;
         if needed <= self.table.entries() {
             return Ok(true);
@@ -496,6 +507,7 @@ impl LocalGroups {
         self.found.clear();
         self.table.clear();
         self.rows.release_pins();
+        self.bytes_when_empty = self.rows.bytes();
     }
 
     /// Number of rows in the pages.

@@ -80,7 +80,8 @@ impl GroupMorsel {
 
     fn can_be_split(&self) -> bool {
         let has_bits = |partition: &Partition| partition.bits + REPARTITION_BITS <= radix::PARTITION_BITS_MAX;
-        self.rows() >= SPLIT_ROWS_MIN && self.partitions.iter().all(has_bits)
+        let is_large = self.rows() >= SPLIT_ROWS_MIN || self.bytes_needed() >= SPLIT_BYTES_MIN;
+        is_large && self.partitions.iter().all(has_bits)
     }
 }
 

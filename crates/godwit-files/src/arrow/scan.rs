@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use godwit_common::{Error, MemoryTag, Result, format_bytes};
+use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
-    MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, Table, WindowRows,
+    ColumnReads, MorselReader, MorselRows, Planned, QueryContext, Readable, Scan, ScanTask, Table, WindowRows,
     pick_sample, sampled_values,
 };
 use godwit_vector::{RowType, Vector};
@@ -17,15 +16,12 @@ use super::column::{ArrayReader, ColumnValues, buffers_between};
 use super::dictionary::Dictionaries;
 use super::message::{Batch, Content, Message};
 use super::table::ArrowTable;
-
-/// Bytes of a column that are read for a sample: batches are read as a whole, and some are large.
-const SAMPLED_BYTES_MAX: u64 = 32 << 20;
+use crate::config::SAMPLED_BYTES_MAX;
 
 /// The batches of a scan.
 pub(crate) struct ArrowPlan {
     morsels: Vec<Morsel>,
     dictionaries: Dictionaries,
-    bytes_read: AtomicU64,
 }
 
 /// A batch of a file.
@@ -54,10 +50,14 @@ impl Readable for ArrowTable {
         self.row_type()
     }
 
+    fn column_name(&self, column: usize) -> &str {
+        self.schema().field(column).name()
+    }
+
     fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<ArrowPlan>> {
         let (morsels, rows) = (self.morsels(), self.rows());
         let number = morsels.len();
-        let plan = ArrowPlan { morsels, dictionaries: Dictionaries::default(), bytes_read: AtomicU64::new(0) };
+        let plan = ArrowPlan { morsels, dictionaries: Dictionaries::default() };
         Ok(Planned { plan, morsels: number, rows, rows_pruned: 0, groups: number, groups_pruned: 0 })
     }
 
@@ -75,10 +75,6 @@ impl Readable for ArrowTable {
         let largest = self.files.iter().flat_map(|file| &file.file.batches).map(|batch| batch.body_bytes).max();
         largest.unwrap_or(0) / self.row_type().len().max(1) as u64 * columns.len() as u64
     }
-
-    fn note(plan: &ArrowPlan, metrics: &OperatorMetrics) {
-        metrics.note("read", format_bytes(plan.bytes_read.load(Ordering::Relaxed)));
-    }
 }
 
 /// Reads one batch after the other.
@@ -90,8 +86,8 @@ pub(crate) struct ArrowReader {
     morsel: usize,
     /// Its header, once a column was needed.
     batch: Option<OpenBatch>,
-    /// By column of the table, if it was needed.
-    columns: Vec<Option<ColumnValues>>,
+    /// By column of the table, if it was needed: its values, and the bytes that were read for them.
+    columns: Vec<Option<(ColumnValues, u64)>>,
     /// Rows that are left of the batch.
     left: Range<usize>,
     window: Range<usize>,
@@ -175,8 +171,13 @@ impl MorselReader for ArrowReader {
         if self.columns[column].is_none() {
             self.read_column(column)?;
         }
-        let values = self.columns[column].as_ref().expect("it was read");
+        let (values, _) = self.columns[column].as_ref().expect("it was read");
         values.vector(self.window.clone(), selected)
+    }
+
+    fn take_reads(&mut self, column: usize) -> ColumnReads {
+        let of_column = |&(_, bytes): &(ColumnValues, u64)| ColumnReads { bytes, pages: 1, pages_cached: 0 };
+        self.columns[column].as_ref().map(of_column).unwrap_or_default()
     }
 
     fn close(&mut self) {
@@ -200,8 +201,7 @@ impl ArrowReader {
         };
         let memory = (&self.memory, &mut self.held);
         let (values, bytes) = batch.column(table, morsel, column, &plan.dictionaries, memory)?;
-        plan.bytes_read.fetch_add(bytes, Ordering::Relaxed);
-        self.columns[column] = Some(values);
+        self.columns[column] = Some((values, bytes));
         self.batch = Some(batch);
         Ok(())
     }

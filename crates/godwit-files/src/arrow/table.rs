@@ -74,7 +74,6 @@ impl ArrowTable {
     }
 
     /// Columns; strings and binaries as views.
-    #[cfg(test)]
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema
     }

@@ -21,6 +21,7 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
+use godwit_pipeline::ColumnReads;
 
 use buffer::{PageRoom, SpareBuffers, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
@@ -78,15 +79,14 @@ pub(crate) struct PageReader {
     next: (u64, usize),
     /// The rows that will be read, unless nobody asks for some of their pages.
     rows: Range<usize>,
-    /// The page that follows on the last one, and whether that one did, too.
+    /// The page that follows on the last one.
     next_page: usize,
-    is_sequential: bool,
     /// A page that was decompressed along with the one before it.
     ahead: Option<Page>,
     spare: SpareBuffers,
     memory: BufferManager,
-    /// Read from the file so far.
-    pub bytes_read: u64,
+    /// What was read so far, unless somebody took note of it.
+    pub reads: ColumnReads,
 }
 
 fn codec_of(file: &FileBytes, chunk: &ChunkLocation) -> Result<Codec> {
@@ -110,11 +110,10 @@ impl PageReader {
             next: (0, 0),
             rows: 0..0,
             next_page: 0,
-            is_sequential: true,
             ahead: None,
             spare: SpareBuffers::default(),
             memory: memory.clone(),
-            bytes_read: 0,
+            reads: ColumnReads::default(),
         };
         reader.turn_to(rows);
         Ok(reader)
@@ -197,17 +196,18 @@ impl PageReader {
 
     /// A page whose place and rows the offset index states.
     fn located_page(&mut self, index: usize) -> Result<Page> {
-        self.is_sequential = index == self.next_page;
+        let is_sequential = index == self.next_page;
         self.next_page = index + 1;
         let span = self.span(index);
         if let Some(page) = self.ahead.take_if(|page| page.first_row == span.first_row) {
             return Ok(page);
         }
         self.drop_ahead();
-        if let Some(found) = self.file.pages().get(span.offset) {
-            return Ok(Page::cached(found, span.first_row));
+        if let Some(page) = self.cached(span.offset, span.first_row) {
+            return Ok(page);
         }
-        if self.takes_next(index)
+        if is_sequential
+            && self.is_next_wanted(index)
             && let Some((page, ahead)) = self.two_pages(index)?
         {
             self.ahead = Some(ahead);
@@ -219,6 +219,13 @@ impl PageReader {
             return Err(self.corrupt("a page differs from what the page index says of it"));
         }
         self.content(span.offset, header_bytes, header, span.first_row)
+    }
+
+    /// The page at `offset`, if it is in the pool.
+    fn cached(&mut self, offset: u64, first_row: usize) -> Option<Page> {
+        let found = self.file.pages().get(offset)?;
+        self.reads.pages_cached += 1;
+        Some(Page::cached(found, first_row))
     }
 
     fn span(&self, index: usize) -> PageSpan {
@@ -234,12 +241,11 @@ impl PageReader {
         is_data && header.values == end - pages[index].first_row && bytes <= pages[index].bytes
     }
 
-    /// True if the page behind a page should be decompressed along with it: it is likely to be read, and there is plenty of
-    /// room.
-    fn takes_next(&self, index: usize) -> bool {
+    /// True if the page behind a page should be decompressed along with it by a reader that takes page after page: it will
+    /// likely be read, and there is plenty of room.
+    fn is_next_wanted(&self, index: usize) -> bool {
         let Some(next) = self.chunk.pages.as_ref().and_then(|pages| pages.get(index + 1)) else { return false };
         self.codec.is_faster_for_two()
-            && self.is_sequential
             && next.first_row < self.rows.end
             && next.offset == self.span(index).offset + self.span(index).bytes as u64
             && self.memory.available_bytes() >= self.memory.memory_limit() / 2
@@ -278,6 +284,7 @@ impl PageReader {
             return Ok(None);
         }
         window.trim();
+        self.reads.pages += 2;
         let [first_room, second_room] = rooms;
         Ok(Some((
             Page::new(file, spans[0].offset, first, first_room, spans[0].first_row),
@@ -337,8 +344,8 @@ impl PageReader {
 
     /// The page at `offset`, decompressed: from the cache, or read, decompressed, and maybe cached.
     fn content(&mut self, offset: u64, header_bytes: usize, header: PageHeader, first_row: usize) -> Result<Page> {
-        if let Some(found) = self.file.pages().get(offset) {
-            return Ok(Page::cached(found, first_row));
+        if let Some(page) = self.cached(offset, first_row) {
+            return Ok(page);
         }
         let window = self.window.clone();
         let mut window = window.lock();
@@ -348,6 +355,7 @@ impl PageReader {
         let mut room = PageRoom::new(file, offset, &header, spare, memory)?;
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
+        self.reads.pages += 1;
         Ok(Page::new(file, offset, header, room, first_row))
     }
 
@@ -359,7 +367,7 @@ impl PageReader {
         }
         let ahead = if self.chunk.pages.is_some() && bytes > 1 { bytes } else { bytes.max(READ_BYTES_MIN) };
         let (seen, read) = window.fetch(&self.file, offset, bytes, (ahead as u64).min(left) as usize)?;
-        self.bytes_read += read as u64;
+        self.reads.bytes += read as u64;
         Ok(seen)
     }
 }

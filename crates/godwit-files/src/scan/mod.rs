@@ -8,6 +8,7 @@
 //! Readers pass the rows of a column when they are asked for later ones, and pages that nobody asks for are not even read.
 
 mod arrow_column;
+mod long_values;
 mod plan;
 mod reader;
 mod row_group;
@@ -15,11 +16,10 @@ mod row_group;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use godwit_common::{Result, format_bytes};
+use godwit_common::Result;
 use godwit_pipeline::scan_filter::Pruning;
-use godwit_pipeline::{OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, Table};
+use godwit_pipeline::{Planned, QueryContext, Readable, Scan, ScanTask, Table};
 use godwit_vector::RowType;
 
 use crate::config::WINDOW_KEPT_BYTES_MAX;
@@ -30,7 +30,6 @@ use reader::ParquetReader;
 /// The pieces of a scan.
 pub struct ScanPlan {
     morsels: Vec<Morsel>,
-    bytes_read: AtomicU64,
 }
 
 impl Readable for ParquetTable {
@@ -39,6 +38,10 @@ impl Readable for ParquetTable {
 
     fn scan_type(&self) -> &RowType {
         self.row_type()
+    }
+
+    fn column_name(&self, column: usize) -> &str {
+        self.schema().field(column).name()
     }
 
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<ScanPlan>> {
@@ -51,9 +54,5 @@ impl Readable for ParquetTable {
 
     fn reader_bytes(&self, columns: &[usize]) -> u64 {
         columns.iter().map(|&column| self.column_bytes(column)).sum::<u64>() + WINDOW_KEPT_BYTES_MAX as u64
-    }
-
-    fn note(plan: &ScanPlan, metrics: &OperatorMetrics) {
-        metrics.note("read", format_bytes(plan.bytes_read.load(Ordering::Relaxed)));
     }
 }

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use super::ScanPlan;
 use super::row_group::RowGroupState;
@@ -64,7 +63,7 @@ pub(crate) fn plan(
         }
     }
     let (rows, rows_pruned, number) = (rows as u64, rows_pruned as u64, morsels.len());
-    let plan = ScanPlan { morsels, bytes_read: AtomicU64::new(0) };
+    let plan = ScanPlan { morsels };
     Planned { plan, morsels: number, rows, rows_pruned, groups: all_groups, groups_pruned }
 }
 

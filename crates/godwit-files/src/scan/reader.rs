@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::Stage;
-use godwit_pipeline::{MorselReader, MorselRows, QueryContext, Scan, Table, WindowRows};
+use godwit_pipeline::{ColumnReads, MorselReader, MorselRows, QueryContext, Scan, Table, WindowRows};
 use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
 use super::arrow_column::ArrowColumn;
+use super::long_values::LongValues;
 use super::plan::Morsel;
 use crate::column::ColumnReader;
 use crate::distinct::is_dictionary_encoded;
@@ -32,11 +32,12 @@ pub struct ParquetReader {
     columns: Vec<Column>,
     /// Number of the morsel.
     morsel: usize,
+    /// Columns that make its windows shorter.
+    long: Vec<LongValues>,
     /// Rows that are left of the morsel.
     left: Range<usize>,
     /// Rows of the row group that are the window.
     window: Range<usize>,
-    counted_bytes: u64,
 }
 
 /// How a column is read; opened when it is first needed in a morsel.
@@ -54,7 +55,7 @@ impl ParquetReader {
         let buffer = ReadWindow::new(&memory)?;
         let columns = scan.table.row_type().iter().map(|_| Column::default()).collect();
         let (left, window) = (0..0, 0..0);
-        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, left, window, counted_bytes: 0 })
+        Ok(Self { scan, query, memory, buffer, columns, morsel: 0, long: Vec::new(), left, window })
     }
 
     /// True if a filter is TRUE for no entry of the dictionary of its column: no row of the row group passes.
@@ -121,9 +122,10 @@ impl ParquetReader {
                 reader.arrow = None;
             }
             None => {
-                let (rows, batch_rows) = (morsel.rows.clone(), self.query.settings.chunk_rows);
-                let arrow =
-                    ArrowColumn::open(&file.file, morsel.row_group, file_column, rows, batch_rows, &self.memory)?;
+                let chunk_rows = self.query.settings.chunk_rows;
+                let batch_rows = self.long.iter().map(LongValues::rows_max).fold(chunk_rows, usize::min);
+                let (rows, memory) = (morsel.rows.clone(), &self.memory);
+                let arrow = ArrowColumn::open(&file.file, morsel.row_group, file_column, rows, batch_rows, memory)?;
                 reader.arrow = Some(arrow);
             }
         }
@@ -137,6 +139,11 @@ impl MorselReader for ParquetReader {
         let scan = self.scan.clone();
         let Some(morsel) = scan.plan().morsels.get(number) else { return Ok(None) };
         self.morsel = number;
+        let (file, chunk_rows) = (&scan.table.files()[morsel.file], self.query.settings.chunk_rows);
+        let long = scan.task.columns.iter().filter_map(|&column| {
+            LongValues::new(&file.file, morsel.row_group, file.column(column), &morsel.rows, chunk_rows)
+        });
+        self.long = long.collect();
         let is_refuted = self.is_refuted(morsel, stages)?;
         self.left = if is_refuted { 0..0 } else { morsel.rows.clone() };
         Ok(Some(MorselRows { rows: morsel.rows.len(), is_refuted }))
@@ -156,7 +163,9 @@ impl MorselReader for ParquetReader {
         if self.left.is_empty() {
             return Ok(None);
         }
-        let end = self.left.end.min(self.left.start + self.query.settings.chunk_rows);
+        let (start, chunk_rows) = (self.left.start, self.query.settings.chunk_rows);
+        let end = self.long.iter().map(|column| column.window_end(start)).fold(start + chunk_rows, usize::min);
+        let end = self.left.end.min(end);
         self.window = self.left.start..end;
         self.left.start = end;
         Ok(Some(WindowRows { rows: self.window.len(), live: None }))
@@ -173,11 +182,11 @@ impl MorselReader for ParquetReader {
         }
     }
 
+    fn take_reads(&mut self, column: usize) -> ColumnReads {
+        self.columns[column].native.as_mut().map(ColumnReader::take_reads).unwrap_or_default()
+    }
+
     fn close(&mut self) {
-        let plan = self.scan.plan();
-        plan.morsels[self.morsel].state.finish_morsel();
-        let bytes = self.columns.iter().filter_map(|column| column.native.as_ref()).map(ColumnReader::bytes_read).sum();
-        let new = bytes - std::mem::replace(&mut self.counted_bytes, bytes);
-        plan.bytes_read.fetch_add(new, Ordering::Relaxed);
+        self.scan.plan().morsels[self.morsel].state.finish_morsel();
     }
 }

@@ -37,6 +37,10 @@ impl Readable for TextTable {
         &self.row_type
     }
 
+    fn column_name(&self, column: usize) -> &str {
+        self.schema.field(column).name()
+    }
+
     fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<TextPlan>> {
         let plan = TextPlan { cutter: Mutex::new(self.cutter()?), rows_rejected: AtomicU64::new(0) };
         Ok(Planned { plan, morsels: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })

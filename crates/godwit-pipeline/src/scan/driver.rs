@@ -16,11 +16,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use godwit_common::Result;
+use godwit_common::{Result, format_bytes};
 use godwit_memory::BufferManager;
 use godwit_vector::{Chunk, RowType, Vector};
+use parking_lot::Mutex;
 
 use super::ScanRequest;
+use super::columns::{ColumnCounts, ColumnReads, ScannedColumn};
 use super::window::Window;
 use crate::scan_filter::{self, Pruning, Stage, StagePlan, reorder};
 use crate::{ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
@@ -34,6 +36,9 @@ pub trait Readable: Send + Sync + Sized + 'static {
 
     /// Types of the columns that a scan may name.
     fn scan_type(&self) -> &RowType;
+
+    /// The name of one of them.
+    fn column_name(&self, column: usize) -> &str;
 
     /// Decides which rows are read. Called once, when the filters of joins are there.
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<Self::Plan>>;
@@ -109,6 +114,11 @@ pub trait MorselReader: Send {
         unreachable!("no filter is decided on packed values")
     }
 
+    /// What was read of a column since this was asked last.
+    fn take_reads(&mut self, _column: usize) -> ColumnReads {
+        ColumnReads::default()
+    }
+
     /// The morsel is done.
     fn close(&mut self) {}
 }
@@ -140,6 +150,28 @@ pub struct Scan<T: Readable> {
     rows_out: AtomicU64,
     rows_filtered: AtomicU64,
     morsels_refuted: AtomicU64,
+    done: Mutex<ScanCounts>,
+}
+
+/// What workers did, added up when they are done with a morsel.
+struct ScanCounts {
+    /// Rows that were come by, whether any of their values was read or not.
+    rows: u64,
+    /// By column of the table.
+    columns: Vec<ColumnCounts>,
+}
+
+impl ScanCounts {
+    fn new(columns: usize) -> Self {
+        Self { rows: 0, columns: vec![ColumnCounts::default(); columns] }
+    }
+
+    /// Adds these to `all`, and begins again.
+    fn move_to(&mut self, all: &mut Self) {
+        all.rows += std::mem::take(&mut self.rows);
+        let columns = all.columns.iter_mut().zip(&mut self.columns);
+        columns.for_each(|(all, counts)| *all += std::mem::take(counts));
+    }
 }
 
 impl<T: Readable> Scan<T> {
@@ -156,6 +188,7 @@ impl<T: Readable> Scan<T> {
         }
         let metrics = OperatorMetrics::new(request.name.clone());
         Ok(Arc::new(Self {
+            done: Mutex::new(ScanCounts::new(table.scan_type().len())),
             table,
             task: ScanTask { request, stages, columns, metrics },
             planned: OnceLock::new(),
@@ -191,9 +224,13 @@ impl<T: Readable> Scan<T> {
     }
 
     /// Notes what was done so far; called when a worker ends.
-    fn note_work(&self) {
+    fn note_work(&self, is_profiled: bool) {
         let metrics = &self.task.metrics;
         T::note(self.plan(), metrics);
+        let bytes = self.done.lock().columns.iter().map(|counts| counts.reads.bytes).sum();
+        if bytes > 0 {
+            metrics.note("read", format_bytes(bytes));
+        }
         if !self.task.stages.is_empty() {
             metrics.note("rows filtered", self.rows_filtered.load(Ordering::Relaxed).to_string());
         }
@@ -201,6 +238,22 @@ impl<T: Readable> Scan<T> {
         if refuted > 0 {
             metrics.note("morsels without matching dictionary entries", refuted.to_string());
         }
+        if is_profiled {
+            metrics.set_columns(self.columns_so_far());
+        }
+    }
+
+    /// What was done with the columns so far.
+    fn columns_so_far(&self) -> Vec<ScannedColumn> {
+        let done = self.done.lock();
+        let rows = done.rows + self.planned().rows_pruned;
+        let columns = self.task.columns.iter();
+        let scanned = columns.map(|&column| ScannedColumn {
+            name: self.table.column_name(column).to_owned(),
+            counts: done.columns[column],
+            rows,
+        });
+        scanned.collect()
     }
 }
 
@@ -234,7 +287,9 @@ impl<T: Readable> Source for Scan<T> {
 
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {
         let (reader, stages) = (T::reader(&self, query)?, Stage::all(&self.task.stages));
-        Ok(Box::new(ScanWorker { scan: self, query: query.clone(), reader, stages, morsel_rows: None, pending: None }))
+        let counts = ScanCounts::new(self.table.scan_type().len());
+        let (query, morsel_rows, pending) = (query.clone(), None, None);
+        Ok(Box::new(ScanWorker { scan: self, query, reader, stages, counts, morsel_rows, pending }))
     }
 }
 
@@ -244,6 +299,8 @@ struct ScanWorker<T: Readable> {
     query: Arc<QueryContext>,
     reader: T::Reader,
     stages: Vec<Stage>,
+    /// What was done in the morsel under work.
+    counts: ScanCounts,
     /// Of the morsel under work.
     morsel_rows: Option<usize>,
     /// Rows that were found and not handed out: windows may be larger than chunks.
@@ -268,6 +325,7 @@ impl<T: Readable> ScanWorker<T> {
         let Some(morsel) = self.reader.open(number, &mut self.stages)? else { return Ok(false) };
         if morsel.is_refuted {
             self.scan.morsels_refuted.fetch_add(1, Ordering::Relaxed);
+            self.counts.rows += morsel.rows as u64;
             self.scan.rows_filtered.fetch_add(morsel.rows as u64, Ordering::Relaxed);
         }
         self.morsel_rows = Some(morsel.rows);
@@ -282,12 +340,13 @@ impl<T: Readable> ScanWorker<T> {
         let Some(WindowRows { rows, live }) = self.reader.next_window()? else { return Ok(false) };
         let mut window = Window::new(rows, live);
         let rows_in = window.len();
+        self.counts.rows += rows_in as u64;
         self.filter(&mut window)?;
         let rows_out = window.len();
         self.scan.rows_filtered.fetch_add((rows_in - rows_out) as u64, Ordering::Relaxed);
         if rows_out > 0 {
             let requested = &self.scan.task.request.columns;
-            requested.iter().try_for_each(|&column| window.read(column, &mut self.reader))?;
+            window.read(requested, &mut self.reader, &mut self.counts.columns)?;
             self.scan.rows_out.fetch_add(rows_out as u64, Ordering::Relaxed);
             self.pending = Some(window.project(requested));
         }
@@ -296,14 +355,15 @@ impl<T: Readable> ScanWorker<T> {
 
     /// Keeps the rows of a window that pass all filters.
     fn filter(&mut self, window: &mut Window) -> Result<()> {
-        for stage in self.stages.iter_mut().filter(|stage| !stage.is_skipped()) {
+        let Self { stages, reader, counts: ScanCounts { columns: counts, .. }, .. } = self;
+        for stage in stages.iter_mut().filter(|stage| !stage.is_skipped()) {
             if window.len() == 0 {
                 break;
             }
             let start = Instant::now();
             let rows_in = window.len();
-            if !window.retain_packed(stage, &mut self.reader)? {
-                stage.columns.iter().try_for_each(|&column| window.read(column, &mut self.reader))?;
+            if !window.retain_packed(stage, reader, counts)? {
+                window.read(&stage.columns, reader, counts)?;
                 if let Some(kept) = stage.rows(&window.project(&stage.columns))? {
                     window.keep(kept);
                 }
@@ -311,6 +371,17 @@ impl<T: Readable> ScanWorker<T> {
             stage.measure(rows_in, window.len(), start.elapsed());
         }
         Ok(())
+    }
+
+    /// The morsel is done.
+    fn close_morsel(&mut self) {
+        let rows = self.morsel_rows.take().expect("a morsel is open");
+        for &column in &self.scan.task.columns {
+            self.counts.columns[column].reads += self.reader.take_reads(column);
+        }
+        self.counts.move_to(&mut self.scan.done.lock());
+        self.reader.close();
+        self.query.rows_done.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
     /// The next rows of those that were found.
@@ -332,13 +403,11 @@ impl<T: Readable> SourceWorker for ScanWorker<T> {
                 return Ok(SourceVerdict::Chunk(chunk));
             }
             if self.morsel_rows.is_none() && !self.open_morsel()? {
-                self.scan.note_work();
+                self.scan.note_work(self.query.settings.profile);
                 return Ok(SourceVerdict::Done);
             }
             if !self.work()? {
-                self.reader.close();
-                let rows = self.morsel_rows.take().expect("a morsel is open");
-                self.query.rows_done.fetch_add(rows as u64, Ordering::Relaxed);
+                self.close_morsel();
                 return Ok(SourceVerdict::Worked);
             }
         }

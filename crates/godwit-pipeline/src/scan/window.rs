@@ -12,6 +12,7 @@ use godwit_common::Result;
 use godwit_vector::kernels::select::select_mask;
 use godwit_vector::{CHUNK_ROWS, Chunk};
 
+use super::columns::ColumnCounts;
 use super::driver::MorselReader;
 use crate::scan_filter::Stage;
 
@@ -50,23 +51,37 @@ impl Window {
         self.chunk.len()
     }
 
-    /// Reads a column for the rows left, unless it was read before.
-    pub(super) fn read(&mut self, column: usize, reader: &mut impl MorselReader) -> Result<()> {
-        if !self.columns.contains(&column) {
-            let values = reader.read(column, self.selected())?;
-            self.chunk.push(values);
-            self.columns.push(column);
+    /// Reads columns for the rows left, unless they were read before. `counts` are by column.
+    pub(super) fn read(
+        &mut self,
+        columns: &[usize],
+        reader: &mut impl MorselReader,
+        counts: &mut [ColumnCounts],
+    ) -> Result<()> {
+        for &column in columns {
+            if !self.columns.contains(&column) {
+                let values = reader.read(column, self.selected())?;
+                counts[column].decoded += values.len() as u64;
+                self.chunk.push(values);
+                self.columns.push(column);
+            }
         }
         Ok(())
     }
 
     /// Keeps the rows that pass a filter on packed values; `false` if there are none for it.
-    pub(super) fn retain_packed(&mut self, stage: &Stage, reader: &mut impl MorselReader) -> Result<bool> {
+    pub(super) fn retain_packed(
+        &mut self,
+        stage: &Stage,
+        reader: &mut impl MorselReader,
+        counts: &mut [ColumnCounts],
+    ) -> Result<bool> {
         if stage.columns.iter().any(|column| self.columns.contains(column)) || !reader.is_packed(stage) {
             return Ok(false);
         }
         let mut mask = self.mask();
         reader.retain(stage, &mut mask[..self.rows.div_ceil(64)])?;
+        stage.columns.iter().for_each(|&column| counts[column].packed += self.len() as u64);
         self.keep_mask(mask);
         Ok(true)
     }

@@ -4,8 +4,8 @@
 //!   hash ─ upper half ─▶ block of four 64-bit words      two bits in each, by eight fields of six bits of the mixed hash
 //! ```
 //!
-//! A filter is made when a key is looked for the first time, and kept as a cached page: when memory is short it goes, and is
-//! rebuilt by the next who asks. So a key costs nothing when rows are written, and little memory when it is checked.
+//! A filter is made when keys are looked for, and kept as a cached page: when memory is short it goes, and is rebuilt by the
+//! next who asks. So a key costs nothing when rows are written, and little memory when it is checked.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage};
@@ -22,9 +22,20 @@ const BLOCK_BYTES: usize = BLOCK_WORDS * WORD_BYTES;
 /// Odd, with irregular bits: the bits in a block have to be others than those that chose the block.
 const FIELDS_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// Scans that ask for a single key before a filter is made for them: making it reads and hashes all keys, which takes about
+/// as long as it takes so many scans to look for a value among the packed keys.
+const SCANS_BEFORE_MADE: u32 = 16;
+
 /// The filters of some rows, one for each list of columns that somebody looked for.
 #[derive(Default)]
-pub struct KeyFilters(Mutex<Vec<(Vec<usize>, CachedPage)>>);
+pub struct KeyFilters(Mutex<Vec<Filter>>);
+
+struct Filter {
+    columns: Vec<usize>,
+    page: Option<CachedPage>,
+    /// Scans that asked in vain.
+    scans: u32,
+}
 
 impl KeyFilters {
     /// Which of `hashes` may be among those of `columns` of the rows, ascending by place. If there is no filter yet, `visit`
@@ -44,6 +55,45 @@ impl KeyFilters {
         })
     }
 
+    /// False if `hash` isn't among those of `columns`, as a scan wants to know that can look for itself: a filter is made for
+    /// it only when others have asked before.
+    pub fn may_have(
+        &self,
+        columns: &[usize],
+        rows: usize,
+        hash: u64,
+        memory: &BufferManager,
+        visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
+    ) -> Result<bool> {
+        if let Some(page) = self.known(columns) {
+            return Ok(is_set(page.as_slice(), hash));
+        }
+        {
+            let mut filters = self.0.lock();
+            let filter = Self::filter(&mut filters, columns);
+            filter.scans += 1;
+            if filter.scans <= SCANS_BEFORE_MADE {
+                return Ok(true);
+            }
+            filter.scans = 0;
+        }
+        let page = self.pinned(columns, rows, memory, visit)?;
+        Ok(page.is_none_or(|page| is_set(page.as_slice(), hash)))
+    }
+
+    /// The filter of some columns, if it is there.
+    fn known(&self, columns: &[usize]) -> Option<PinnedPage> {
+        self.0.lock().iter().find(|filter| filter.columns == columns)?.page.as_ref()?.pin()
+    }
+
+    fn filter<'a>(filters: &'a mut Vec<Filter>, columns: &[usize]) -> &'a mut Filter {
+        let at = filters.iter().position(|filter| filter.columns == columns).unwrap_or_else(|| {
+            filters.push(Filter { columns: columns.to_vec(), page: None, scans: 0 });
+            filters.len() - 1
+        });
+        &mut filters[at]
+    }
+
     fn pinned(
         &self,
         columns: &[usize],
@@ -51,9 +101,8 @@ impl KeyFilters {
         memory: &BufferManager,
         visit: impl FnOnce(&mut dyn FnMut(&[u64])) -> Result<()>,
     ) -> Result<Option<PinnedPage>> {
-        let known = self.0.lock().iter().find(|(of, _)| of == columns).and_then(|(_, page)| page.pin());
-        if known.is_some() {
-            return Ok(known);
+        if let Some(known) = self.known(columns) {
+            return Ok(Some(known));
         }
         // Two who ask at once may both make it; the later one stays.
         let bytes = (rows * BYTES_PER_ROW).next_multiple_of(BLOCK_BYTES);
@@ -62,9 +111,7 @@ impl KeyFilters {
             visit(&mut |hashes| hashes.iter().for_each(|&hash| set(filter, hash)))
         })?;
         let Some((page, pinned)) = made else { return Ok(None) };
-        let mut filters = self.0.lock();
-        filters.retain(|(of, _)| of != columns);
-        filters.push((columns.to_vec(), page));
+        Self::filter(&mut self.0.lock(), columns).page = Some(page);
         Ok(Some(pinned))
     }
 }
@@ -124,6 +171,27 @@ mod tests {
         assert!(wrong < rows / 5_000, "{wrong} of {rows}");
         assert_eq!(there(&hashes[..3], &mut calls), [0, 1, 2]);
         assert_eq!(calls, 1, "the filter is kept");
+    }
+
+    #[test]
+    fn scans_get_a_filter_when_many_have_asked() {
+        let memory = BufferManager::new(BufferConfig::new(64 << 20)).unwrap();
+        let filters = KeyFilters::default();
+        let mut calls = 0;
+        let mut may_have = |key: i64| {
+            let visit = |add: &mut dyn FnMut(&[u64])| {
+                calls += 1;
+                add(&(0..1000).map(hash_integer).collect::<Vec<_>>());
+                Ok(())
+            };
+            (filters.may_have(&[0], 1000, hash_integer(key), &memory, visit).unwrap(), calls)
+        };
+        for _ in 0..SCANS_BEFORE_MADE {
+            assert_eq!(may_have(5000), (true, 0));
+        }
+        assert_eq!(may_have(5000), (false, 1));
+        assert_eq!(may_have(999), (true, 1));
+        assert_eq!(may_have(1000), (false, 1));
     }
 
     #[test]

@@ -49,6 +49,10 @@ impl Readable for TableVersion {
         self.scan_type()
     }
 
+    fn column_name(&self, column: usize) -> &str {
+        self.schema().fields().get(column).map_or("row id", |field| field.name())
+    }
+
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<VersionPlan>> {
         let memory = task.memory(query);
         let row_type = self.scan_type();
@@ -56,6 +60,9 @@ impl Readable for TableVersion {
         let of_filters = task.stages.iter().filter_map(|stage| packed::range(stage, row_type));
         let ranges: Vec<_> = of_filters.chain(pruning.key_ranges.iter().copied()).collect();
         let mut plan = plan::plan(self, pruning.filters, &ranges, &dictionaries);
+        for (column, hash) in task.stages.iter().filter_map(|stage| packed::single_value(stage, row_type)) {
+            plan.look_up(self, column, hash)?;
+        }
         let rows_left = plan.rows - plan.rows_pruned;
         let mut packed = Vec::with_capacity(task.stages.len());
         for stage in &task.stages {

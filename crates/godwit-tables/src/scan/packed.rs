@@ -4,11 +4,13 @@
 //! single text column is evaluated once per string of the dictionary; the codes of those that pass are a range, too, if
 //! they follow each other, as for comparisons and prefixes.
 
+use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::{Condition, Stage, StagePlan};
 use godwit_plan::Comparison;
+use godwit_vector::kernels::hash::{hash_bytes, hash_integer};
 use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, PhysicalType, RowType, ValueRange, Vector};
 
 use super::reader::Dictionaries;
@@ -69,6 +71,24 @@ pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Val
         }
         StagePlan::Keys { .. } => None,
     }
+}
+
+/// The column of a stage and the hash of the only value of it that passes, if it is a number or a text and there is only
+/// one.
+pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usize, u64)> {
+    let StagePlan::Predicate { columns, conditions, .. } = stage else { return None };
+    let &[column] = &columns[..] else { return None };
+    let hash = |condition: &Condition| match condition {
+        Condition::Compare(_, Comparison::Equal, ScalarValue::Utf8View(Some(text))) => {
+            Some(hash_bytes(text.as_bytes()))
+        }
+        Condition::Compare(_, Comparison::Equal, _) => {
+            let value = range_of(condition, &row_type[column])?.min;
+            i64::try_from(value).ok().map(hash_integer)
+        }
+        _ => None,
+    };
+    Some((column, conditions.iter().find_map(hash)?))
 }
 
 /// The codes of the delta's dictionary that pass the filter of a stage, if they say which rows do and that pays for so many

@@ -19,6 +19,9 @@ use crate::version::TableVersion;
 /// Rows of a morsel: half of a row group, so that two workers end together.
 const MORSEL_ROWS: usize = 65_536;
 
+/// Morsels that are read sooner than filters of keys are looked at.
+const LOOKED_THROUGH_MORSELS: usize = 2;
+
 /// A piece of work.
 pub(crate) enum Morsel {
     /// Rows of a row group of the main part, and its number.
@@ -88,6 +91,34 @@ pub(super) fn plan(
 }
 
 impl ScanPlan {
+    /// Leaves out row groups in which no row has the value of a column that has this hash.
+    pub(super) fn look_up(&mut self, version: &TableVersion, column: usize, hash: u64) -> Result<()> {
+        let in_main = |morsel: &&Morsel| matches!(morsel, Morsel::Main(..));
+        if self.morsels.iter().filter(in_main).count() <= LOOKED_THROUGH_MORSELS || !version.is_looked_up(column) {
+            return Ok(());
+        }
+        // The row group that was asked for last, and whether it may have the value: its morsels follow each other.
+        let mut last = None;
+        let mut kept = Vec::new();
+        for morsel in std::mem::take(&mut self.morsels) {
+            if let Morsel::Main(_, place, rows) = &morsel {
+                let may_have = match last.filter(|(known, _)| known == place) {
+                    Some((_, may_have)) => may_have,
+                    None => version.may_have(*place as usize, column, hash)?,
+                };
+                self.groups_pruned += usize::from(!may_have && last.is_none_or(|(known, _)| known != *place));
+                last = Some((*place, may_have));
+                if !may_have {
+                    self.rows_pruned += rows.len() as u64;
+                    continue;
+                }
+            }
+            kept.push(morsel);
+        }
+        self.morsels = kept;
+        Ok(())
+    }
+
     /// Leaves out windows at the ends of morsels that have no integer, or code, in the `wanted` range of a column.
     pub(super) fn narrow(&mut self, column: usize, wanted: ValueRange, memory: &BufferManager) -> Result<()> {
         for morsel in &mut self.morsels {

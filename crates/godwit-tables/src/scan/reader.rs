@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_encoding::OrderedDictionary;
 use godwit_memory::BufferManager;
+use godwit_pipeline::ColumnReads;
 use godwit_storage::table::{OpenPart, RowGroup};
 use godwit_vector::{Dictionary, PhysicalType, Vector, nested_from_bytes};
 
@@ -105,14 +106,16 @@ pub(super) struct ColumnReader {
     nested: Option<DataType>,
     texts: Texts,
     open: Option<(Arc<RowGroup>, OpenPart)>,
+    reads: ColumnReads,
 }
 
 impl ColumnReader {
     pub(super) fn new(version: &TableVersion, column: usize, dictionaries: &Dictionaries) -> Self {
         let is_text = version.stored_types()[column] == PhysicalType::Str;
         let ty = &version.row_type()[column];
+        let texts = dictionaries.texts(column).clone();
         let nested = (ty.physical == PhysicalType::Nested).then(|| ty.logical.clone());
-        Self { column, is_text, nested, texts: dictionaries.texts(column).clone(), open: None }
+        Self { column, is_text, nested, texts, open: None, reads: ColumnReads::default() }
     }
 
     /// The part with the window's rows, and the window in it.
@@ -124,11 +127,18 @@ impl ColumnReader {
         if !self.open.as_ref().is_some_and(is_open) {
             self.open = None;
             let part = group.segments[self.column].part_of(rows.start);
-            self.open = Some((group.clone(), part.open_rows(&(rows.start..window.morsel_end), memory)?));
+            let opened = part.open_rows(&(rows.start..window.morsel_end), memory)?;
+            self.reads += ColumnReads { bytes: opened.header().body_bytes.into(), pages: 1, pages_cached: 0 };
+            self.open = Some((group.clone(), opened));
         }
         let part = &self.open.as_ref().expect("it was opened").1;
         let first = part.rows().start;
         Ok((part, rows.start - first..rows.end - first))
+    }
+
+    /// What was read since this was asked last.
+    pub(super) fn take_reads(&mut self) -> ColumnReads {
+        std::mem::take(&mut self.reads)
     }
 
     /// The values of a window, or of those of its rows that are `selected`, in ascending order.

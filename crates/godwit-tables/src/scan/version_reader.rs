@@ -6,7 +6,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::Stage;
-use godwit_pipeline::{MorselReader, MorselRows, QueryContext, Scan, WindowRows};
+use godwit_pipeline::{ColumnReads, MorselReader, MorselRows, QueryContext, Scan, WindowRows};
 use godwit_storage::table::{StoredPart, WINDOW_ROWS};
 use godwit_vector::{Bitmap, Vector};
 
@@ -119,6 +119,12 @@ impl MorselReader for VersionReader {
                 plan.delta[stage.number].is_some() && reader.is_coded(chunk.column(column).vector)
             }
         }
+    }
+
+    fn take_reads(&mut self, column: usize) -> ColumnReads {
+        // Row ids aren't read.
+        let reader = self.columns.get_mut(column).and_then(Option::as_mut);
+        reader.map(ColumnReader::take_reads).unwrap_or_default()
     }
 
     fn retain(&mut self, stage: &Stage, mask: &mut [u64]) -> Result<()> {

@@ -1,0 +1,83 @@
+//! Columns of which the values of a chunk's rows weigh too much to be held at once.
+
+use std::ops::Range;
+
+use crate::config::WINDOW_VALUES_BYTES_MAX;
+use crate::footer::{PageSpan, ParquetFile};
+
+/// A column of texts or of nested values in a row group.
+pub(super) struct LongValues {
+    /// Data pages, if the file has an offset index.
+    pages: Option<Vec<PageSpan>>,
+    /// Rows of the row group.
+    rows: usize,
+    /// Decompressed bytes for each byte of the file.
+    ratio: f64,
+    /// Mean decompressed size of the values of a row.
+    row_bytes: f64,
+}
+
+impl LongValues {
+    /// The column, if there are `window_rows` rows among `rows` whose values may weigh too much.
+    pub(super) fn new(
+        file: &ParquetFile,
+        row_group: usize,
+        column: usize,
+        rows: &Range<usize>,
+        window_rows: usize,
+    ) -> Option<Self> {
+        if !file.is_of_any_length(row_group, column) {
+            return None;
+        }
+        let location = file.chunk(row_group, column).ok()?;
+        let decompressed = file.decompressed_bytes(row_group, column) as f64;
+        let column = Self {
+            ratio: (decompressed / (location.end - location.start).max(1) as f64).max(1.0),
+            row_bytes: decompressed / location.rows.max(1) as f64,
+            pages: location.pages,
+            rows: location.rows,
+        };
+        column.is_long(rows, window_rows).then_some(column)
+    }
+
+    fn is_long(&self, rows: &Range<usize>, window_rows: usize) -> bool {
+        let Some(pages) = &self.pages else { return self.rows_max() < window_rows };
+        let first = page_of(pages, rows.start);
+        let mut in_morsel = (first..pages.len()).take_while(|&page| pages[page].first_row < rows.end);
+        in_morsel.any(|page| {
+            let rows = (self.page_end(pages, page) - pages[page].first_row).max(1);
+            self.page_bytes(&pages[page]) / rows as f64 * window_rows as f64 > WINDOW_VALUES_BYTES_MAX as f64
+        })
+    }
+
+    /// Rows of usual length whose values may be held at once.
+    pub(super) fn rows_max(&self) -> usize {
+        ((WINDOW_VALUES_BYTES_MAX as f64 / self.row_bytes.max(1.0)) as usize).max(1)
+    }
+
+    /// Where a window of rows that begins at `start` ends at the latest.
+    pub(super) fn window_end(&self, start: usize) -> usize {
+        let Some(pages) = &self.pages else { return start + self.rows_max() };
+        let first = page_of(pages, start);
+        let mut bytes = 0.0;
+        let mut fits = |page: &PageSpan| {
+            bytes += self.page_bytes(page);
+            bytes <= WINDOW_VALUES_BYTES_MAX as f64
+        };
+        // A page is decompressed as a whole, whatever it weighs.
+        let last = first + pages[first..].iter().take_while(|page| fits(page)).count().saturating_sub(1);
+        self.page_end(pages, last)
+    }
+
+    fn page_bytes(&self, page: &PageSpan) -> f64 {
+        page.bytes as f64 * self.ratio
+    }
+
+    fn page_end(&self, pages: &[PageSpan], page: usize) -> usize {
+        pages.get(page + 1).map_or(self.rows, |next| next.first_row)
+    }
+}
+
+fn page_of(pages: &[PageSpan], row: usize) -> usize {
+    pages.partition_point(|page| page.first_row <= row).saturating_sub(1)
+}
