@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::config::{BUFFER_STEP_BYTES, WINDOW_KEPT_BYTES_MAX};
 use crate::file::FileBytes;
-use crate::page::PageHeader;
+use crate::page::{Codec, PageHeader};
 
 /// Memory of a decompressed page, counted as long as it exists.
 pub(crate) struct PageBuffer {
@@ -76,10 +76,11 @@ impl PageRoom {
         file: &FileBytes,
         offset: u64,
         header: &PageHeader,
+        codec: &Codec,
         spare: &mut SpareBuffers,
         memory: &BufferManager,
     ) -> Result<Self> {
-        if let Some(room) = file.pages().room(offset, header, memory)? {
+        if let Some(room) = file.pages().room(offset, header, codec, memory)? {
             return Ok(PageRoom::Cached(room));
         }
         let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);

@@ -52,6 +52,14 @@ impl Codec {
         matches!(self, Codec::Snappy(_))
     }
 
+    /// Whether it takes much longer to decompress a page than to touch new memory for it.
+    pub(crate) fn is_slow(&self) -> bool {
+        match self {
+            Codec::Gzip | Codec::Zstd(_) => true,
+            Codec::None | Codec::Snappy(_) | Codec::Lz4Raw | Codec::Lz4Hadoop | Codec::Lz4Frame => false,
+        }
+    }
+
     /// Decompresses two pages at once, each into all of its output; `None` if one of them can't be: which, and why,
     /// [`decompress`](Self::decompress) tells.
     pub(crate) fn decompress_two(&self, inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {

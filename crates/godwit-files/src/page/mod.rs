@@ -271,8 +271,8 @@ impl PageReader {
         let [(first, first_stored), (second, second_stored)] = headers[..] else { return Ok(None) };
         let Self { file, codec, spare, memory, .. } = self;
         let mut rooms = [
-            PageRoom::new(file, spans[0].offset, &first, spare, memory)?,
-            PageRoom::new(file, spans[1].offset, &second, spare, memory)?,
+            PageRoom::new(file, spans[0].offset, &first, codec, spare, memory)?,
+            PageRoom::new(file, spans[1].offset, &second, codec, spare, memory)?,
         ];
         let [first_room, second_room] = &mut rooms;
         let parts = (
@@ -352,7 +352,7 @@ impl PageReader {
         let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
         let stored = &seen[..header.compressed_bytes];
         let Self { file, codec, spare, memory, .. } = self;
-        let mut room = PageRoom::new(file, offset, &header, spare, memory)?;
+        let mut room = PageRoom::new(file, offset, &header, codec, spare, memory)?;
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
         self.reads.pages += 1;
