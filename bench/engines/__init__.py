@@ -35,6 +35,12 @@ def _duckdb_native(limits: Limits) -> Engine:
     return DuckDBNative(limits)
 
 
+def _duckdb_httpfs(limits: Limits) -> Engine:
+    from engines.duckdb_httpfs import DuckDBHttpfs
+
+    return DuckDBHttpfs(limits)
+
+
 def _datafusion(limits: Limits) -> Engine:
     from engines.datafusion import DataFusion
 
@@ -76,6 +82,7 @@ ENGINES: dict[str, Callable[[Limits], Engine]] = {
     "godwit-equity": _godwit("memory_policy = 'equity'"),
     "duckdb": _duckdb,
     "duckdb-native": _duckdb_native,
+    "duckdb-httpfs": _duckdb_httpfs,
     "datafusion": _datafusion,
     "polars": _polars,
     "hyper": _hyper,

@@ -126,7 +126,7 @@ fn for_each_part(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
                 for_each_part(child, visit);
             }
         }),
-        Child::Write(_) => {}
+        Child::Write(_) | Child::File(_) => {}
     });
 }
 

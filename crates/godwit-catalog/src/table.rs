@@ -176,6 +176,11 @@ pub trait TableResolver: Send + Sync {
     /// Called each time the name is bound, so it should remember what it read of a file that didn't change.
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
 
+    /// [`TableResolver::resolve_path`] of several paths, at the same time if that is of use.
+    fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
+        paths.iter().map(|path| self.resolve_path(path)).collect()
+    }
+
     /// The table behind a path or glob of files of a format, whatever their names end with.
     fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
         let _ = format;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::SqlState;
+use crate::{SqlState, without_secrets};
 
 /// The result of everything that a user or a disk can make fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -104,10 +104,17 @@ struct Inner {
     code: Option<SqlState>,
 }
 
+/// A text without secrets. Few have any.
+fn shown(text: String) -> String {
+    if text.contains("://") { without_secrets(&text) } else { text }
+}
+
 impl Error {
-    /// An error of the given kind; `message` says what happened, in a sentence without a final stop.
+    /// An error of the given kind; `message` says what happened, in a sentence without a final stop. Secrets of URLs in it,
+    /// and in what is added later, are hidden.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), hint: None, position: None, span: None, code: None }))
+        let message = shown(message.into());
+        Self(Box::new(Inner { kind, message, hint: None, position: None, span: None, code: None }))
     }
 
     /// A mistake in the statement, a setting or the data.
@@ -148,7 +155,7 @@ impl Error {
     /// Adds what the user can do about it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hint = Some(hint.into());
+        self.0.hint = Some(shown(hint.into()));
         self
     }
 
@@ -187,7 +194,7 @@ impl Error {
     /// Prefixes the message with what was being done ("reading orders.parquet: ...").
     #[must_use]
     pub fn context(mut self, doing: impl fmt::Display) -> Self {
-        self.0.message = format!("{doing}: {}", self.0.message);
+        self.0.message = shown(format!("{doing}: {}", self.0.message));
         self
     }
 

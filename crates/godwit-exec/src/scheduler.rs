@@ -128,8 +128,8 @@ impl PoolShared {
                 }
             };
             match job {
-                Job::Launch(run, index) => run.launch(index),
-                Job::Task(task) => self.step(task),
+                Job::Launch(run, index) => run.query.clone().cancel.interrupting(|| run.launch(index)),
+                Job::Task(task) => task.query().cancel.interrupting(|| self.step(task)),
             }
         }
     }
@@ -191,6 +191,7 @@ enum State {
 
 impl QueryRun {
     fn new(pool: Arc<PoolShared>, query: Arc<QueryContext>, pipelines: Vec<Pipeline>, on_done: OnDone) -> Arc<Self> {
+        pipelines.iter().for_each(|pipeline| pipeline.source.announce(&query));
         let states = vec![State::Waiting; pipelines.len()];
         let progress = Mutex::new(Progress { states, running: 0, error: None, on_done: Some(on_done) });
         Arc::new(Self { pool, query, pipelines, progress })
@@ -274,7 +275,7 @@ impl QueryRun {
     fn fail(&self, error: Error) {
         let mut progress = self.progress.lock();
         // Tasks that were stopped by the first error report "cancelled": the cause comes first and stays.
-        progress.error.get_or_insert(error);
+        progress.error.get_or_insert_with(|| self.query.cancel.cause_of(error));
         self.query.cancel.cancel();
     }
 

@@ -11,6 +11,10 @@ pub(crate) const MORSEL_ROWS_MAX: usize = 2 * MORSEL_ROWS_MIN;
 /// Tables with more morsels than this for each worker have larger ones.
 pub(crate) const MORSELS_PER_WORKER: usize = 16;
 
+/// Morsels of a file on another machine for which bytes are asked ahead, for each worker. One takes some 10 ms to work on and
+/// has some 2 MB: 8 hide 80 ms of waiting. The door bounds the bytes.
+pub(crate) const REMOTE_MORSELS_AHEAD: usize = 8;
+
 /// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
 pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
 
@@ -36,6 +40,9 @@ pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
 
 /// Rows that are read at each of two places of a table to estimate distinct values where there is no dictionary.
 pub(crate) const SAMPLED_ROWS: usize = 4096;
+
+/// Tables on other machines that are looked for at once: each takes a thread that waits most of the time.
+pub(crate) const RESOLVED_AT_ONCE_MAX: usize = 16;
 
 /// Tables whose footers the resolver remembers.
 pub(crate) const CACHED_TABLES_MAX: usize = 256;

@@ -8,6 +8,7 @@
 //!   Petersen). If they have none, the share of distinct values in one place, carried over to all rows, is right for keys
 //!   and for clustered columns. The width of the range is a bound.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_catalog::ColumnStatistics;
@@ -19,8 +20,9 @@ use godwit_vector::kernels::hash::hash_vectors;
 use parquet::basic::Encoding;
 
 use crate::column::{ColumnReader, SharedDictionary};
-use crate::config::{SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
+use crate::config::{READ_BYTES_MIN, SAMPLED_ROW_GROUPS, SAMPLED_ROWS};
 use crate::page::{PageReader, ReadWindow};
+use crate::sample::places_of;
 use crate::table::{ParquetTable, TableFile};
 
 /// A row group of a table: file and number in it.
@@ -48,6 +50,32 @@ pub(crate) fn estimate(
         from_samples(table, column, &groups, values, memory)?
     };
     Ok(estimate.map(|estimate| estimate.clamp(1, limit.max(1))))
+}
+
+/// Where [`estimate`] will read, as files and ranges in them.
+pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u64>)> {
+    let groups = row_groups(table);
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    if groups.iter().all(|&(file, group)| is_dictionary_encoded(&table.files()[file], group, column)) {
+        let header = |&(file, group): &Group| {
+            let part = &table.files()[file];
+            let chunk = part.file.chunk(group, part.column(column)).ok()?;
+            Some((file, chunk.start..chunk.end.min(chunk.start + READ_BYTES_MIN as u64)))
+        };
+        return groups.iter().step_by(groups.len().div_ceil(SAMPLED_ROW_GROUPS)).filter_map(header).collect();
+    }
+    let sampled = sampled_groups(&groups);
+    let rows = |group: Group, place| sampled_rows(table, group, place).map(|rows| (group, rows));
+    let rows = sampled.into_iter().filter_map(|(group, place)| rows(group, place));
+    rows.flat_map(|(group, rows)| places_of(table, group, column, rows)).collect()
+}
+
+/// The two places of a table that are compared.
+fn sampled_groups(groups: &[Group]) -> [(Group, Place); 2] {
+    let place = if groups.len() == 1 { Place::Middle } else { Place::End };
+    [(groups[groups.len() / 2], Place::End), (groups[0], place)]
 }
 
 /// Row groups with rows.
@@ -81,9 +109,15 @@ fn from_dictionaries(
     let step = groups.len().div_ceil(SAMPLED_ROW_GROUPS);
     let window = ReadWindow::new(memory)?;
     let (mut largest, mut sum, mut sampled, mut widest) = (0u64, 0u64, 0u64, 0.0f64);
-    for &(file, group) in groups.iter().step_by(step) {
+    let chunk_of = |&(file, group): &Group| {
         let part = &table.files()[file];
-        let chunk = part.file.chunk(group, part.column(column))?;
+        part.file.chunk(group, part.column(column)).map(|chunk| (part, group, chunk))
+    };
+    let chunks = groups.iter().step_by(step).map(chunk_of).collect::<Result<Vec<_>>>()?;
+    for (part, _, chunk) in chunks.iter().filter(|(part, ..)| part.file.bytes.is_remote()) {
+        part.file.bytes.advise(chunk.start, (chunk.end - chunk.start).min(READ_BYTES_MIN as u64));
+    }
+    for (part, group, chunk) in chunks {
         let entries =
             PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?.dictionary_entries()?;
         let Some(entries) = entries else { return Ok(None) };
@@ -115,10 +149,9 @@ fn from_samples(
     values: u64,
     memory: &BufferManager,
 ) -> Result<Option<u64>> {
-    let middle = groups[groups.len() / 2];
-    let Some(here) = sample(table, column, middle, Place::End, memory)? else { return Ok(None) };
-    let place = if groups.len() == 1 { Place::Middle } else { Place::End };
-    let there = sample(table, column, groups[0], place, memory)?;
+    let [(here, at_end), (there, place)] = sampled_groups(groups);
+    let Some(here) = sample(table, column, here, at_end, memory)? else { return Ok(None) };
+    let there = sample(table, column, there, place, memory)?;
     let carried_over = here.distinct.len() as f64 / here.values.max(1) as f64 * values as f64;
     let recaptured = there.and_then(|there| here.recaptured_by(&there));
     Ok(Some(recaptured.map_or(carried_over, |all| all.min(carried_over)) as u64))
@@ -169,18 +202,24 @@ fn sample(
     memory: &BufferManager,
 ) -> Result<Option<Sample>> {
     let part = &table.files()[file];
-    let all_rows = part.file.row_group_rows[group];
-    let rows = all_rows.min(SAMPLED_ROWS);
-    let start = match place {
-        Place::End => all_rows - rows,
-        Place::Middle if all_rows < 2 * SAMPLED_ROWS => return Ok(None),
-        Place::Middle => all_rows / 2 - rows,
-    };
-    let Some(part) = part.file.part(group, part.column(column), start..start + rows)? else { return Ok(None) };
+    let Some(rows) = sampled_rows(table, (file, group), place) else { return Ok(None) };
+    let Some(part) = part.file.part(group, part.column(column), rows.clone())? else { return Ok(None) };
     let dictionary = Arc::new(SharedDictionary::default());
     let window = ReadWindow::new(memory)?;
     let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;
-    Ok(Some(Sample::of(&reader.read(start, rows, None)?)))
+    Ok(Some(Sample::of(&reader.read(rows.start, rows.len(), None)?)))
+}
+
+/// The rows of a place; `None` if there are too few for another place than the end.
+fn sampled_rows(table: &ParquetTable, (file, group): Group, place: Place) -> Option<Range<usize>> {
+    let all_rows = table.files()[file].file.row_group_rows[group];
+    let rows = all_rows.min(SAMPLED_ROWS);
+    let start = match place {
+        Place::End => all_rows - rows,
+        Place::Middle if all_rows < 2 * SAMPLED_ROWS => return None,
+        Place::Middle => all_rows / 2 - rows,
+    };
+    Some(start..start + rows)
 }
 
 #[cfg(test)]

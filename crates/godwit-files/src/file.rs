@@ -1,6 +1,7 @@
 //! A file read by position, from many threads at once.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,9 +79,29 @@ impl FileBytes {
         }
     }
 
-    /// Tells the kernel that these bytes will be read soon, so that it starts to read them now.
+    /// Says that these bytes will be read soon, so that reading them starts now.
     pub(crate) fn advise(&self, offset: u64, bytes: u64) {
         self.0.file.will_need(offset, bytes);
+    }
+
+    /// Says it of several ranges.
+    pub(crate) fn advise_all(&self, ranges: &[Range<u64>]) {
+        self.0.file.will_need_all(ranges);
+    }
+
+    /// Says that these ranges will probably be needed, in a while.
+    pub(crate) fn announce(&self, ranges: &[Range<u64>]) {
+        self.0.file.may_need(ranges);
+    }
+
+    /// Takes back what was said by [`FileBytes::advise_all`].
+    pub(crate) fn take_back(&self, ranges: &[Range<u64>]) {
+        self.0.file.wont_need(ranges);
+    }
+
+    /// True if it is far away: what will be read is to be said long before.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.0.file.is_remote()
     }
 
     /// An error about this file's content.

@@ -2,11 +2,12 @@
 //! of them below each other.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use glob::Pattern;
 use godwit_common::{Error, Result};
-use godwit_io::{FileKind, Files};
+use godwit_io::{FileKind, Files, url_scheme};
 
 /// Stands for any folders below each other.
 const FOLDERS: &str = "**";
@@ -19,8 +20,16 @@ pub(crate) fn is_glob(text: &str) -> bool {
 /// The files that match a pattern, in the order of their names.
 pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     let mut parts = Vec::new();
-    let mut start = PathBuf::new();
-    for component in Path::new(pattern).components() {
+    let (mut start, below) = match url_scheme(pattern) {
+        // Two slashes are one to a path, and two to a URL.
+        Some(scheme) => {
+            let below = &pattern[scheme.len() + "://".len()..];
+            let (server, below) = below.split_once('/').unwrap_or((below, ""));
+            (PathBuf::from(format!("{scheme}://{server}")), below)
+        }
+        None => (PathBuf::new(), pattern),
+    };
+    for component in Path::new(below).components() {
         let text = component.as_os_str().to_string_lossy();
         match component {
             // As one, they stand for any folders, too.
@@ -86,7 +95,7 @@ fn descend(files: &dyn Files, mut path: PathBuf, mut parts: &[Part], found: &mut
                 }
             }
         }
-        [Part::Like(pattern), rest @ ..] if identity(files, &path).is_some() => {
+        [Part::Like(pattern), rest @ ..] => {
             for entry in entries(files, &path)? {
                 if entry.file_name().is_some_and(|name| pattern.matches(&name.to_string_lossy())) {
                     descend(files, entry, rest, found)?;
@@ -105,8 +114,14 @@ fn identity(files: &dyn Files, folder: &Path) -> Option<(u64, u64)> {
     (found.kind == FileKind::Folder).then_some(found.identity)
 }
 
+/// What is in a folder; nothing if there is none.
 fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
-    let listed = files.entries(in_sight(folder));
+    let listed = match files.entries(in_sight(folder)) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(vec![]);
+        }
+        listed => listed,
+    };
     let listed = listed.map_err(|error| Error::io(format!("reading the folder {}", folder.display()), &error))?;
     Ok(listed.into_iter().filter_map(|entry| Some(folder.join(entry.file_name()?))).collect())
 }

@@ -37,6 +37,6 @@ mod text_domain;
 mod thrift;
 
 pub use copy::{CopySink, FileFormat, OutputFile};
-pub use local::check_local;
+pub use local::{check_local, check_reachable};
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;

@@ -1,13 +1,38 @@
 //! Paths that are no paths of this machine.
 
-use godwit_common::{Error, Result, without_secrets};
+use std::path::Path;
 
-/// An error if a path is a URL: nothing is read from or written to other machines.
+use godwit_common::{Error, Result, without_secrets};
+use godwit_io::{Files, url_scheme};
+
+/// The part of a path that ends with the ending of a file's name: what stands behind a URL's question mark is none of it.
+pub(crate) fn name_of(path: &Path) -> &Path {
+    match path.to_str().filter(|text| url_scheme(text).is_some()).and_then(|text| text.split_once('?')) {
+        Some((name, _)) => Path::new(name),
+        None => path,
+    }
+}
+
+/// An error if a path is a URL: what is opened in place is on this machine.
 pub fn check_local(path: &str) -> Result<()> {
-    match path.split_once("://") {
-        Some((scheme, _)) if scheme != "file" && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-            Err(Error::unsupported(format!("files on other machines, such as {}", without_secrets(path)))
+    match url_scheme(path) {
+        Some(scheme) if scheme != "file" => {
+            Err(Error::unsupported(format!("databases on other machines, such as {}", without_secrets(path)))
                 .with_hint("copy the file to this machine first"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An error if a path is a URL that leads nowhere.
+pub fn check_reachable(files: &dyn Files, path: &str) -> Result<()> {
+    match url_scheme(path) {
+        Some(scheme) if scheme != "file" && !files.reaches(scheme) => {
+            let what = format!("URLs that begin with {scheme}://, such as {}", without_secrets(path));
+            Err(Error::unsupported(what).with_hint(match files.reaches("s3") {
+                true => "s3, gs, az, abfss, http and https are read; or copy the file to this machine first",
+                false => "this program was built without object stores; copy the file to this machine first",
+            }))
         }
         _ => Ok(()),
     }

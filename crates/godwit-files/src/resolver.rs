@@ -1,22 +1,23 @@
 //! Tables by path: single files, globs, and the files of a folder; their format is the one that is named, or that the ending
 //! of the name tells.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use arrow_schema::Schema;
 use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
-use godwit_common::{Error, Result};
-use godwit_io::{FileKind, Files};
+use godwit_common::{Error, Result, without_secrets};
+use godwit_io::{FileKind, Files, current_interrupt, interruptible, url_scheme};
 use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
 use crate::ParquetTable;
 use crate::arrow::{self, ArrowTable, is_arrow_file};
-use crate::config::CACHED_TABLES_MAX;
+use crate::config::{CACHED_TABLES_MAX, RESOLVED_AT_ONCE_MAX};
 use crate::glob::{expand, is_glob};
-use crate::local::check_local;
+use crate::local::{check_reachable, name_of};
 use crate::text::{Streams, TextTable, is_text_file};
 
 /// Endings of the names of Parquet files.
@@ -91,6 +92,7 @@ struct Version {
     path: PathBuf,
     bytes: u64,
     modified: Option<SystemTime>,
+    identity: (u64, u64),
     is_stream: bool,
 }
 
@@ -101,9 +103,10 @@ impl FileResolver {
     }
 
     fn resolve(&self, text: &str, format: Option<Format>) -> Result<Arc<TableDefinition>> {
-        let files = &*self.files;
-        check_local(text)?;
-        let paths = match is_glob(text) && files.metadata(Path::new(text)).is_err() {
+        let view = self.view();
+        let files = &*view;
+        check_reachable(files, text)?;
+        let paths = match is_pattern(files, text) {
             true => expand(files, text)?,
             false => vec![existing(files, Path::new(text))?],
         };
@@ -113,11 +116,11 @@ impl FileResolver {
         }
         let table = match &paths[..] {
             [path] if format.is_none() && is_text_file(path) => {
-                TextTable::definition(&self.files, &self.streams, path, &[], None)?
+                TextTable::definition(&view, &self.streams, path, &[], None)?
             }
             _ => {
                 let format = format.unwrap_or_else(|| Format::of_file(files, &paths[0]));
-                format.table(files, paths, text, &self.memory)?
+                format.table(files, paths, &without_secrets(text), &self.memory)?
             }
         };
         if versions.iter().any(|version| version.is_stream) {
@@ -130,6 +133,11 @@ impl FileResolver {
         }
         known.push(Known { text: text.to_owned(), format, versions, table: table.clone() });
         Ok(table)
+    }
+
+    /// The files, as they are while a table is planned.
+    fn view(&self) -> Arc<dyn Files> {
+        self.files.view().unwrap_or_else(|| self.files.clone())
     }
 
     fn remembered(&self, text: &str, format: Option<Format>, versions: &[Version]) -> Option<Arc<TableDefinition>> {
@@ -150,6 +158,25 @@ impl TableResolver for FileResolver {
         (looks_like_file || is_there()).then(|| self.resolve(path, None))
     }
 
+    fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
+        let interrupt = current_interrupt();
+        let resolve = |path: &str| match interrupt.clone() {
+            Some(interrupt) => interruptible(interrupt, || self.resolve_path(path)),
+            None => self.resolve_path(path),
+        };
+        let at_once = |paths: &[&str]| {
+            std::thread::scope(|scope| {
+                let started: Vec<_> = paths.iter().map(|path| scope.spawn(|| resolve(path))).collect();
+                let panicked = |_| Some(Err(Error::internal("looking for a file panicked")));
+                started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect::<Vec<_>>()
+            })
+        };
+        match paths {
+            [path] => vec![self.resolve_path(path)],
+            _ => paths.chunks(RESOLVED_AT_ONCE_MAX).flat_map(at_once).collect(),
+        }
+    }
+
     fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
         self.resolve(path, Some(Format::of_name(format)?))
     }
@@ -160,8 +187,9 @@ impl TableResolver for FileResolver {
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
-        check_local(path)?;
-        TextTable::definition(&self.files, &self.streams, &existing(&*self.files, Path::new(path))?, options, expected)
+        let files = self.view();
+        check_reachable(&*files, path)?;
+        TextTable::definition(&files, &self.streams, &existing(&*files, Path::new(path))?, options, expected)
     }
 }
 
@@ -208,16 +236,33 @@ fn is_folder(files: &dyn Files, path: &Path) -> bool {
 
 /// True if the name of a file ends with one of these.
 pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
+    let extension = name_of(path).extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
     extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
+}
+
+/// True if a path stands for all that are like it. A file may have a name that looks so; web servers can't be searched, and
+/// question marks in their URLs mean something else.
+fn is_pattern(files: &dyn Files, text: &str) -> bool {
+    match url_scheme(text) {
+        Some("http" | "https") => false,
+        Some(_) => is_glob(text),
+        None => is_glob(text) && files.metadata(Path::new(text)).is_err(),
+    }
 }
 
 /// The path, if there is something; else an error that names files like it.
 fn existing(files: &dyn Files, path: &Path) -> Result<PathBuf> {
-    if files.metadata(path).is_ok() {
-        return Ok(path.to_owned());
+    let is_url = path.to_str().is_some_and(|text| url_scheme(text).is_some());
+    let error = match files.metadata(path) {
+        Ok(_) => return Ok(path.to_owned()),
+        Err(error) if is_url && error.kind() != io::ErrorKind::NotFound => {
+            return Err(Error::io(format!("opening {}", path.display()), &error));
+        }
+        Err(_) => Error::user(format!("there is no file {}", path.display())),
+    };
+    if is_url {
+        return Err(error.with_hint("check the URL; names of buckets and objects are case-sensitive"));
     }
-    let error = Error::user(format!("there is no file {}", path.display()));
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !is_folder(files, parent) {
         return Err(error.with_hint(format!("there is no folder {} either", parent.display())));
@@ -237,7 +282,8 @@ fn existing(files: &dyn Files, path: &Path) -> Result<PathBuf> {
 fn version(files: &dyn Files, path: &Path) -> Result<Version> {
     let found = files.metadata(path).map_err(|error| Error::io(format!("opening {}", path.display()), &error))?;
     let is_stream = found.kind == FileKind::Stream;
-    Ok(Version { path: path.to_owned(), bytes: found.bytes, modified: found.modified, is_stream })
+    let (path, identity) = (path.to_owned(), found.identity);
+    Ok(Version { path, bytes: found.bytes, modified: found.modified, identity, is_stream })
 }
 
 #[cfg(test)]

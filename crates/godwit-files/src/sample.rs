@@ -1,5 +1,6 @@
 //! The rows of a table that planning tries filters on.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use godwit_common::Result;
@@ -9,9 +10,31 @@ use godwit_vector::Vector;
 
 use crate::column::{ColumnReader, SharedDictionary};
 use crate::config::SAMPLED_BYTES_MAX;
-use crate::distinct::row_groups;
+use crate::distinct::{Group, row_groups};
 use crate::page::{PageReader, ReadWindow};
 use crate::table::ParquetTable;
+
+/// Where [`read`] will read, as files and ranges in them.
+pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u64>)> {
+    let groups = row_groups(table);
+    let rows: Vec<usize> = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group]).collect();
+    let sample = pick_sample(&rows);
+    sample.iter().flat_map(|sampled| places_of(table, groups[sampled.part], column, sampled.rows.clone())).collect()
+}
+
+/// Where the dictionary and the pages of some rows of a column are.
+pub(crate) fn places_of(
+    table: &ParquetTable,
+    (file, group): Group,
+    column: usize,
+    rows: Range<usize>,
+) -> Vec<(usize, Range<u64>)> {
+    let part = &table.files()[file];
+    let Ok(chunk) = part.file.chunk(group, part.column(column)) else { return Vec::new() };
+    // Without an index, pages are found by reading on.
+    let Some(pages) = &chunk.pages else { return Vec::new() };
+    vec![(file, chunk.start..pages[0].offset), (file, PageReader::bytes_of(&chunk, rows))]
+}
 
 /// The values of a column; `None` if it isn't decoded by this crate.
 pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
@@ -39,8 +62,12 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
     for (part, picked) in &parts {
         if let Some(pages) = &part.chunk.pages {
             // The dictionary, too.
-            part.file.advise(part.chunk.start, pages[0].offset - part.chunk.start);
-            picked.iter().for_each(|sampled| PageReader::read_ahead(&part.file, &part.chunk, sampled.rows.clone()));
+            let dictionary = part.chunk.start..pages[0].offset;
+            let windows = picked.iter().map(|sampled| PageReader::bytes_of(&part.chunk, sampled.rows.clone()));
+            [dictionary]
+                .into_iter()
+                .chain(windows)
+                .for_each(|range| part.file.advise(range.start, range.end - range.start));
         }
     }
     for (part, picked) in parts {

@@ -1,6 +1,8 @@
 //! A table: one or several Parquet files of one schema, their footers, and the statistics over all of them.
 
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -29,6 +31,8 @@ pub struct ParquetTable {
     domains: Vec<OnceLock<Option<Arc<TextDomain>>>>,
     /// Per column: about how many values, once somebody has asked; `None` inside if nothing can be said.
     distinct: Vec<OnceLock<Option<u64>>>,
+    /// Per column: what planning may read of it was announced.
+    announced: Vec<AtomicBool>,
 }
 
 /// A file of a table.
@@ -53,7 +57,8 @@ impl ParquetTable {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
         let fields = |file: &ParquetFile| file.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>();
-        for path in &paths {
+        for (index, path) in paths.iter().enumerate() {
+            place.will_open(&paths[index..]);
             let file = ParquetFile::open(place, path, memory)?;
             let columns = match files.first() {
                 None => (0..file.columns.len()).collect(),
@@ -87,11 +92,17 @@ impl ParquetTable {
         Ok(Arc::new(Self {
             domains: row_type.iter().map(|_| OnceLock::new()).collect(),
             distinct: row_type.iter().map(|_| OnceLock::new()).collect(),
+            announced: row_type.iter().map(|_| AtomicBool::new(false)).collect(),
             files,
             schema: Arc::new(Schema::new(fields)),
             row_type,
             statistics: Arc::new(statistics),
         }))
+    }
+
+    /// True if a file of it is far away.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.files.iter().any(|file| file.file.bytes.is_remote())
     }
 
     /// Columns; strings and binaries as views.
@@ -171,6 +182,22 @@ impl Table for ParquetTable {
 
     fn sample(&self, column: usize, memory: &BufferManager) -> Result<Option<Vector>> {
         sample::read(self, column, memory)
+    }
+
+    fn announce_sample(&self, columns: &[usize]) {
+        if !self.is_remote() {
+            return;
+        }
+        let is_new = |&column: &usize| !self.announced[column].swap(true, Ordering::Relaxed);
+        let mut ranges: Vec<Vec<Range<u64>>> = self.files.iter().map(|_| Vec::new()).collect();
+        for column in columns.iter().copied().filter(is_new) {
+            for (file, range) in sample::places(self, column).into_iter().chain(distinct::places(self, column)) {
+                ranges[file].push(range);
+            }
+        }
+        for (file, ranges) in self.files.iter().zip(&ranges) {
+            file.file.bytes.announce(ranges);
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -60,6 +61,27 @@ pub trait Files: fmt::Debug + Send + Sync {
 
     /// Creates a folder and those around it, where they aren't there.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// True if it leads to what URLs of this scheme name.
+    fn reaches(&self, _scheme: &str) -> bool {
+        false
+    }
+
+    /// The same files for the planning of one table, in which each is looked for once; `None`: looking costs nothing.
+    fn view(&self) -> Option<Arc<dyn Files>> {
+        None
+    }
+
+    /// Says that these files will be opened soon, in this order. Only advice.
+    fn will_open(&self, _paths: &[PathBuf]) {}
+}
+
+/// The scheme of a URL, such as `https`; `None`: the text is a path of this machine.
+pub fn url_scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    is_scheme.then_some(scheme)
 }
 
 /// What was opened for reading.
@@ -104,6 +126,22 @@ pub trait InputFile: fmt::Debug + Send + Sync {
 
     /// Says that these bytes will be read soon. Only advice: nothing fails if nobody takes it.
     fn will_need(&self, _offset: u64, _bytes: u64) {}
+
+    /// Says it of several ranges, of which neighbours may be read at once.
+    fn will_need_all(&self, ranges: &[Range<u64>]) {
+        ranges.iter().for_each(|range| self.will_need(range.start, range.end - range.start));
+    }
+
+    /// Says that ranges will probably be needed, in a while. It isn't taken back, but forgotten.
+    fn may_need(&self, _ranges: &[Range<u64>]) {}
+
+    /// Takes back what was said of these ranges by [`InputFile::will_need_all`].
+    fn wont_need(&self, _ranges: &[Range<u64>]) {}
+
+    /// True if each read takes some milliseconds, however short it is: its readers say long before what they will need.
+    fn is_remote(&self) -> bool {
+        false
+    }
 }
 
 /// Reads on from a position of its own.

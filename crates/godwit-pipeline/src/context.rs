@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use godwit_common::{Error, ErrorKind, Named, Result};
+use godwit_io::{Interrupt, interruptible};
 use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
@@ -44,6 +45,19 @@ impl CancelToken {
         }
     }
 
+    /// Runs `work`; waits for files on other machines in it end when the query is cancelled, or its time over.
+    pub fn interrupting<T>(&self, work: impl FnOnce() -> T) -> T {
+        interruptible(self.0.clone(), work)
+    }
+
+    /// What an error comes from: who stopped a wait, if it was stopped, or else the error itself.
+    pub fn cause_of(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Io => self.check().err().unwrap_or(error),
+            _ => error,
+        }
+    }
+
     /// True once cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::SeqCst)
@@ -51,16 +65,28 @@ impl CancelToken {
 
     /// An error once cancelled, or when the time is over.
     pub fn check(&self) -> Result<()> {
-        if self.is_cancelled() {
+        self.0.check()
+    }
+}
+
+impl CancelState {
+    fn check(&self) -> Result<()> {
+        if self.is_cancelled.load(Ordering::SeqCst) {
             return Err(Error::cancelled());
         }
-        match self.0.deadline {
+        match self.deadline {
             Some((deadline, timeout)) if Instant::now() >= deadline => {
                 let message = format!("the statement took longer than its statement_timeout of {timeout:?}");
                 Err(Error::new(ErrorKind::Cancelled, message))
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Interrupt for CancelState {
+    fn is_interrupted(&self) -> bool {
+        self.check().is_err()
     }
 }
 

@@ -44,6 +44,9 @@ pub trait Source: Operator {
         Ok(())
     }
 
+    /// Called once, when the query begins: what is far away and needed in any case may be on its way meanwhile.
+    fn announce(&self, _query: &QueryContext) {}
+
     /// How many workers could find something to do, known after `start`. At least one task is made.
     fn parallelism(&self) -> usize;
 

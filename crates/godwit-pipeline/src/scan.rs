@@ -49,6 +49,9 @@ pub trait Table: Send + Sync {
     fn sample(&self, _column: usize, _memory: &BufferManager) -> Result<Option<Vector>> {
         Ok(None)
     }
+
+    /// Says that [`Table::distinct`] and [`Table::sample`] may be called for these columns, if what they read is far away.
+    fn announce_sample(&self, _columns: &[usize]) {}
 }
 
 /// The form in which the catalog (which knows nothing of execution) carries a [`Table`].

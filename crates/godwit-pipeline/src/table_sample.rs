@@ -231,6 +231,10 @@ impl TableSample for SampledTable {
         self.table.distinct(column, &self.memory).ok()?
     }
 
+    fn will_be_asked(&self, columns: &[usize]) {
+        self.table.announce_sample(columns);
+    }
+
     fn is_whole(&self) -> bool {
         self.rows <= WHOLE_ROWS_MAX as u64
     }

@@ -88,6 +88,9 @@ pub trait TableSample: Send + Sync {
         None
     }
 
+    /// Says that the other questions may be about these columns: what answers them may be far away.
+    fn will_be_asked(&self, _columns: &[usize]) {}
+
     /// True if the sample is the whole table.
     fn is_whole(&self) -> bool;
 }

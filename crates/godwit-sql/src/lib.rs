@@ -34,6 +34,7 @@ mod sequence;
 mod session;
 mod session_values;
 mod statement;
+mod statement_files;
 #[cfg(test)]
 mod test_tables;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::environment::StatementNames;
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
 use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting, unsupported};
+use crate::statement_files::StatementFiles;
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
 };
@@ -165,7 +166,10 @@ impl Planner {
 
     /// Binds and optimizes a statement.
     pub fn plan(&self, parsed: &ParsedStatement) -> Result<Statement> {
-        let planned = with_stack(parsed.depth, || self.plan_on_stack(parsed));
+        let planned = with_stack(parsed.depth, || match StatementFiles::of(&parsed.statement, &self.resolver) {
+            Some(files) => Self { resolver: Arc::new(files), ..self.clone() }.plan_on_stack(parsed),
+            None => self.plan_on_stack(parsed),
+        });
         planned.map_err(|error| error.locate(&parsed.script))
     }
 

@@ -31,6 +31,8 @@ pub enum Child<'a> {
     Query(&'a Query),
     /// A statement that changes rows, in a common table expression.
     Write(&'a Statement),
+    /// The path of a file in FROM.
+    File(&'a str),
 }
 
 /// Is told each child.
@@ -187,7 +189,7 @@ fn tables_in<'a>(child: Child<'a>, visit: &mut dyn FnMut(&'a ObjectName)) {
     match child {
         Child::Expr(expr) => expr.for_each_child(&mut |child| tables_in(child, visit)),
         Child::Query(query) => query.for_each_table(visit),
-        Child::Write(_) => {}
+        Child::Write(_) | Child::File(_) => {}
     }
 }
 
@@ -286,7 +288,8 @@ impl TableFactor {
     /// Calls `visit` for each expression and query directly below.
     pub fn for_each_child<'a>(&'a self, visit: Visit<'_, 'a>) {
         match &self.kind {
-            TableFactorKind::Table(_) | TableFactorKind::File(_) => {}
+            TableFactorKind::Table(_) => {}
+            TableFactorKind::File(path) => visit(Child::File(path)),
             TableFactorKind::Function { call, .. } => call.for_each_child(visit),
             TableFactorKind::Subquery { query, .. } => visit(Child::Query(query)),
             TableFactorKind::Nested(tables) => tables.for_each_child(visit),

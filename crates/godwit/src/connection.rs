@@ -167,12 +167,14 @@ impl Inner {
     ) -> Result<QueryResult> {
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
         let values = values.at(scope.now());
-        let (planned, planner) = plan(self.planner(&scope), &values)?;
-        let result = self.run_planned(statement, planned, &values, &planner, scope);
+        let cancel = self.current.lock().clone();
+        let planned = cancel.interrupting(|| plan(self.planner(&scope), &values));
+        let (planned, planner) = planned.map_err(|error| cancel.cause_of(error))?;
+        let result = cancel.interrupting(|| self.run_planned(statement, planned, &values, &planner, scope));
         if result.is_err() {
             self.transaction.abort();
         }
-        result
+        result.map_err(|error| cancel.cause_of(error))
     }
 
     /// What stops the statement that begins now.

@@ -8,7 +8,7 @@ use godwit_catalog::{Catalog, Namespace, TEMPORARY};
 use godwit_common::{Named, Result};
 use godwit_exec::WorkerPool;
 use godwit_files::FileResolver;
-use godwit_io::{DiskSystem, Files};
+use godwit_io::Files;
 use godwit_memory::{
     BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
     minimum_memory_limit, resident_process_bytes,
@@ -19,6 +19,7 @@ use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
 
 use crate::config::{check_threads, default_threads};
+use crate::objects::Objects;
 use crate::queries::{QueryInfo, QueryRegistry};
 use crate::transactions::NamedStore;
 use crate::{Config, Connection, system_tables};
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
     /// Where files are that statements name by path.
     pub(crate) files: Arc<dyn Files>,
+    pub(crate) objects: Objects,
     pub(crate) debug: crate::DebugOptions,
     pub(crate) queries: Arc<QueryRegistry>,
     pub(crate) query_limits: QueryLimits,
@@ -128,7 +130,8 @@ impl Database {
             Some(files) => BufferManager::with_files(buffers, Arc::new(files.clone()))?,
             None => BufferManager::new(buffers)?,
         };
-        let files: Arc<dyn Files> = config.debug.files.clone().unwrap_or_else(|| Arc::new(DiskSystem));
+        let objects = Objects::default();
+        let files = objects.files(config.debug.files.clone(), &memory);
         let resolver = Arc::new(FileResolver::new(files.clone(), memory.clone()));
         let catalog = Arc::new(Catalog::new());
         let path = path.as_ref();
@@ -144,6 +147,7 @@ impl Database {
             name: name.into(),
             store,
             files,
+            objects,
             memory,
             debug: config.debug,
             queries: Arc::default(),

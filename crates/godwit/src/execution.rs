@@ -8,8 +8,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, format_bytes, with_stack};
 use godwit_exec::{Json, PhysicalPlan, plan_query};
-use godwit_files::{CopySink, FileFormat, check_local};
+use godwit_files::{CopySink, FileFormat, check_reachable};
 use godwit_functions::arrow_type;
+use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
 use godwit_plan::{OutputColumn, Plan};
@@ -32,7 +33,7 @@ impl Inner {
         options: &[CopyOption],
     ) -> Result<QueryResult> {
         let shared = &self.database.0;
-        check_local(path)?;
+        check_reachable(&*shared.files, path)?;
         let format = FileFormat::of(path, options)?;
         shared.check_target(Path::new(path))?;
         let rows = result_schema(plan)?;
@@ -166,7 +167,10 @@ impl Shared {
     /// An error if a file is one of a database that is open.
     fn check_target(&self, path: &Path) -> Result<()> {
         let identity = |path: &Path| self.files.metadata(path).ok().map(|found| found.identity);
-        let Some(target) = identity(path) else { return Ok(()) };
+        // Databases are on this machine.
+        let is_url = path.to_str().is_some_and(|path| url_scheme(path).is_some());
+        let target = if is_url { None } else { identity(path) };
+        let Some(target) = target else { return Ok(()) };
         for NamedStore { name, store } in self.stores() {
             if store.paths().iter().any(|own| identity(own) == Some(target)) {
                 let message = format!("{} belongs to the database {name}, which is open", path.display());

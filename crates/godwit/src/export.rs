@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use godwit_catalog::{CopyOption, literal_text, quoted_text, split_name, sql_of_name};
 use godwit_common::{Error, Result};
-use godwit_files::{OutputFile, check_local};
+use godwit_files::{OutputFile, check_reachable};
 use godwit_io::Files;
 use godwit_sql::{ParsedStatement, Planner, TransactionStep};
 
@@ -43,9 +43,9 @@ impl Inner {
     ) -> Result<QueryResult> {
         let script = planner.export_script()?;
         let (format, options) = with_format(options);
-        check_local(folder)?;
-        let folder = Path::new(folder);
         let files = &*self.database.0.files;
+        check_reachable(files, folder)?;
+        let folder = Path::new(folder);
         files
             .create_folder(folder)
             .map_err(|error| Error::io(format!("making the folder {}", folder.display()), &error))?;

@@ -29,6 +29,7 @@ mod constraints;
 mod database;
 mod execution;
 mod export;
+mod objects;
 mod prepared;
 mod queries;
 mod result;

@@ -14,18 +14,19 @@ use godwit_vector::CHUNK_ROWS;
 
 use crate::config::default_threads;
 use crate::database::CompressedMaterialization;
+use crate::objects;
 use crate::session::{OwnSettings, Session};
 
 /// A setting: its name, what it means, and how it is read and changed. Most are the database's; some are the
 /// connection's own.
-struct Setting {
-    name: &'static str,
-    description: &'static str,
+pub(crate) struct Setting {
+    pub name: &'static str,
+    pub description: &'static str,
     /// What it is without `SET`.
-    default: fn() -> String,
-    get: fn(&Session) -> String,
-    set: fn(&Session, &str) -> Result<()>,
-    reset: fn(&Session) -> Result<()>,
+    pub default: fn() -> String,
+    pub get: fn(&Session) -> String,
+    pub set: fn(&Session, &str) -> Result<()>,
+    pub reset: fn(&Session) -> Result<()>,
 }
 
 const UNLIMITED: &str = "unlimited";
@@ -370,7 +371,7 @@ fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
     })
 }
 
-fn parse_bool(setting: &str, value: &str) -> Result<bool> {
+pub(crate) fn parse_bool(setting: &str, value: &str) -> Result<bool> {
     match value.to_lowercase().as_str() {
         "true" | "on" => Ok(true),
         "false" | "off" => Ok(false),
@@ -414,9 +415,13 @@ fn parse_limit(session: &Session, value: &str) -> Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
+fn all() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().chain(objects::SETTINGS)
+}
+
 fn find(name: &str) -> Result<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
-        let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+    all().find(|setting| setting.name == name).ok_or_else(|| {
+        let known: Vec<&str> = all().map(|setting| setting.name).collect();
         Error::user(format!("there is no setting named '{name}'"))
             .with_hint(format!("settings are: {}", known.join(", ")))
     })
@@ -431,7 +436,7 @@ pub(crate) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
 pub(crate) fn reset(session: &Session, name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => (find(name)?.reset)(session),
-        None => SETTINGS.iter().try_for_each(|setting| (setting.reset)(session)),
+        None => all().try_for_each(|setting| (setting.reset)(session)),
     }
 }
 
@@ -449,6 +454,6 @@ pub(crate) fn show(session: &Session, name: Option<&str>) -> Result<Vec<[String;
     };
     match name {
         Some(name) => Ok(vec![row(find(name)?)]),
-        None => Ok(SETTINGS.iter().map(row).collect()),
+        None => Ok(all().map(row).collect()),
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use godwit_common::Result;
 use godwit_pipeline::{
-    FlowCounts, Pipeline, Signal, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker, TransformVerdict,
+    FlowCounts, Pipeline, QueryContext, Signal, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker, TransformVerdict,
     TransformWorker,
 };
 use godwit_vector::Chunk;
@@ -71,6 +71,11 @@ impl PipelineTask {
     pub(super) fn for_pipeline(run: &Arc<QueryRun>, index: usize, tasks: usize) -> impl Iterator<Item = Self> {
         let stop = Arc::new(AtomicBool::new(false));
         (0..tasks).map(move |_| Self { run: run.clone(), index, stop: stop.clone(), workers: None })
+    }
+
+    /// The query that it is a task of.
+    pub(super) fn query(&self) -> Arc<QueryContext> {
+        self.run.query.clone()
     }
 
     /// Ends the task: worker objects go first, so that nothing of it is left when the run hears of it.

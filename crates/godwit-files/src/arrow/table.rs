@@ -41,7 +41,8 @@ impl ArrowTable {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
         let fields = |file: &ArrowFile| file.columns.iter().map(|column| column.field.clone()).collect::<Vec<Field>>();
-        for path in paths {
+        for (index, path) in paths.iter().enumerate() {
+            place.will_open(&paths[index..]);
             let file = ArrowFile::open(place, path, memory)?;
             let columns = match files.first() {
                 None => (0..file.columns.len()).collect(),

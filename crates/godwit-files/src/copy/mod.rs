@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use godwit_common::{Error, MemoryTag, Result};
+use godwit_common::{Error, MemoryTag, Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::BufferManager;
 use godwit_pipeline::{
@@ -74,7 +74,7 @@ impl CopySink {
         count: Arc<ResultCollector>,
     ) -> Result<Arc<Self>> {
         check_names(schema, path)?;
-        let metrics = OperatorMetrics::new(format!("Copy to {path}"));
+        let metrics = OperatorMetrics::new(format!("Copy to {}", without_secrets(path)));
         let memory = query.memory.scoped(metrics.memory().clone());
         let file = OutputFile::create(files, path)?;
         let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);

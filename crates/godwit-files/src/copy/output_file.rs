@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use godwit_common::{Error, Result};
 use godwit_io::{Files, NewFile};
 
-use crate::local::check_local;
+use crate::local::check_reachable;
 
 /// A file that appears under its name when it is whole. Dropped before [`OutputFile::commit`], it was never there.
 pub struct OutputFile {
@@ -17,7 +17,7 @@ pub struct OutputFile {
 impl OutputFile {
     /// Begins a file; one that has the name is replaced at the end.
     pub fn create(files: &dyn Files, path: &str) -> Result<Self> {
-        check_local(path)?;
+        check_reachable(files, path)?;
         let path = PathBuf::from(path);
         let file = files.create(&path).map_err(|error| failure("creating", &path, &error))?;
         Ok(Self { file, path })

@@ -143,8 +143,8 @@ impl PageReader {
         self.file.corrupt(what)
     }
 
-    /// Where the kernel should read ahead for `rows`: the pages that hold them, or nothing if they aren't known.
-    pub(crate) fn read_ahead(file: &FileBytes, chunk: &ChunkLocation, rows: Range<usize>) {
+    /// Where the bytes for `rows` are: their pages, or the whole chunk if its pages aren't known.
+    pub(crate) fn bytes_of(chunk: &ChunkLocation, rows: Range<usize>) -> Range<u64> {
         let (start, end) = match &chunk.pages {
             Some(pages) => {
                 let first = page_of(pages, rows.start);
@@ -155,7 +155,7 @@ impl PageReader {
             }
             None => (chunk.start, chunk.end),
         };
-        file.advise(start, end - start);
+        start..end
     }
 
     /// Takes a page's buffer back, to use it again if nothing shares it.

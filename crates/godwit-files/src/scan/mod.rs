@@ -48,6 +48,17 @@ impl Readable for ParquetTable {
         Ok(plan::plan(self, pruning, &task.columns, query.settings.workers))
     }
 
+    fn announce(&self, task: &ScanTask, query: &QueryContext) {
+        if !self.is_remote() || task.request.limit.is_some() {
+            return;
+        }
+        let planned = plan::plan(self, &task.request.pruning(), &task.columns, query.settings.workers);
+        if let Some(first) = planned.plan.morsels.first() {
+            let ranges = plan::bytes_of(self, planned.plan.row_group_of(0), &task.columns);
+            self.files()[first.file].file.bytes.announce(&ranges);
+        }
+    }
+
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<ParquetReader> {
         ParquetReader::new(scan.clone(), query.clone())
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::ScanPlan;
 use super::row_group::RowGroupState;
 use crate::config::{MORSEL_ROWS_MAX, MORSEL_ROWS_MIN, MORSELS_PER_WORKER};
-use crate::footer::ParquetFile;
+use crate::footer::{ChunkLocation, ParquetFile};
+use crate::page::PageReader;
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
 use godwit_pipeline::scan_filter::{Bounds, Pruning, refuted};
@@ -26,6 +27,28 @@ pub(crate) struct Morsel {
     pub rows: Range<usize>,
     /// What the morsels of the row group share.
     pub state: Arc<RowGroupState>,
+}
+
+impl ScanPlan {
+    /// The morsels of the row group that the one of this number is in.
+    pub(super) fn row_group_of(&self, number: usize) -> &[Morsel] {
+        let is_in = |morsel: &&Morsel| Arc::ptr_eq(&morsel.state, &self.morsels[number].state);
+        let before = self.morsels[..number].iter().rev().take_while(is_in).count();
+        let from_here = self.morsels[number..].iter().take_while(is_in).count();
+        &self.morsels[number - before..number + from_here]
+    }
+}
+
+/// Where columns of the table are, for the rows of some morsels of one row group.
+pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usize]) -> Vec<Range<u64>> {
+    let (file, row_group) = (&table.files()[morsels[0].file], morsels[0].row_group);
+    let chunks = columns.iter().map(|&column| file.file.chunk(row_group, file.column(column)));
+    let of_chunk = |chunk: ChunkLocation| {
+        let dictionary = chunk.pages.as_ref().map(|pages| chunk.start..pages[0].offset);
+        let rows = morsels.iter().map(|morsel| PageReader::bytes_of(&chunk, morsel.rows.clone()));
+        dictionary.into_iter().chain(rows).collect::<Vec<_>>()
+    };
+    chunks.flatten().flat_map(of_chunk).collect()
 }
 
 /// Plans the scan of a table. `columns` are those that are read, the most selective ones first.

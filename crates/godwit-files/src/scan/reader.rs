@@ -11,10 +11,12 @@ use godwit_vector::{Bitmap, Chunk, PhysicalType, Vector};
 
 use super::arrow_column::ArrowColumn;
 use super::long_values::LongValues;
-use super::plan::Morsel;
+use super::plan::{Morsel, bytes_of};
 use crate::column::ColumnReader;
+use crate::config::REMOTE_MORSELS_AHEAD;
 use crate::distinct::is_dictionary_encoded;
-use crate::page::{PageReader, ReadWindow};
+use crate::file::FileBytes;
+use crate::page::ReadWindow;
 use crate::table::ParquetTable;
 
 /// Entries of dictionaries that are tested to skip a row group, at most, per row of it: testing must cost much less than
@@ -56,6 +58,15 @@ impl ParquetReader {
         let columns = scan.table.row_type().iter().map(|_| Column::default()).collect();
         let (left, window) = (0..0, 0..0);
         Ok(Self { scan, query, memory, buffer, columns, morsel: 0, long: Vec::new(), left, window })
+    }
+
+    fn file_of(&self, morsel: &Morsel) -> &FileBytes {
+        &self.scan.table.files()[morsel.file].file.bytes
+    }
+
+    /// Where the columns of some morsels of a row group are in their file.
+    fn bytes_of(&self, morsels: &[Morsel]) -> Vec<Range<u64>> {
+        bytes_of(&self.scan.table, morsels, &self.scan.task.columns)
     }
 
     /// True if a filter is TRUE for no entry of the dictionary of its column: no row of the row group passes.
@@ -150,13 +161,22 @@ impl MorselReader for ParquetReader {
     }
 
     fn read_ahead(&self, number: usize) {
-        let Some(morsel) = self.scan.plan().morsels.get(number) else { return };
-        let file = &self.scan.table.files()[morsel.file];
-        for &column in &self.scan.task.columns {
-            if let Ok(chunk) = file.file.chunk(morsel.row_group, file.column(column)) {
-                PageReader::read_ahead(&file.file.bytes, &chunk, morsel.rows.clone());
-            }
+        let plan = self.scan.plan();
+        let Some(morsel) = plan.morsels.get(number) else { return };
+        let file = self.file_of(morsel);
+        if !file.is_remote() {
+            return file.advise_all(&self.bytes_of(std::slice::from_ref(morsel)));
         }
+        // In few long requests: a row group's, when the first of its morsels comes near.
+        let row_group = plan.row_group_of(number);
+        if std::ptr::eq(&row_group[0], morsel) {
+            file.advise_all(&self.bytes_of(row_group));
+        }
+    }
+
+    fn morsels_ahead(&self) -> usize {
+        let workers = self.query.settings.workers;
+        if self.scan.table.is_remote() { workers * REMOTE_MORSELS_AHEAD } else { workers }
     }
 
     fn next_window(&mut self) -> Result<Option<WindowRows>> {
@@ -187,6 +207,11 @@ impl MorselReader for ParquetReader {
     }
 
     fn close(&mut self) {
-        self.scan.plan().morsels[self.morsel].state.finish_morsel();
+        let plan = self.scan.plan();
+        let morsel = &plan.morsels[self.morsel];
+        let file = self.file_of(morsel);
+        if morsel.state.finish_morsel() && file.is_remote() {
+            file.take_back(&self.bytes_of(plan.row_group_of(self.morsel)));
+        }
     }
 }

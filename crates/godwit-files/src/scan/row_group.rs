@@ -32,10 +32,12 @@ impl RowGroupState {
         self.dictionaries.lock()[column].clone()
     }
 
-    /// Called once for each morsel when it is done.
-    pub(crate) fn finish_morsel(&self) {
-        if self.morsels_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+    /// Called once for each morsel when it is done; true for the last.
+    pub(crate) fn finish_morsel(&self) -> bool {
+        let is_last = self.morsels_left.fetch_sub(1, Ordering::AcqRel) == 1;
+        if is_last {
             self.dictionaries.lock().clear();
         }
+        is_last
     }
 }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Result, without_secrets};
 use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
 use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
 use godwit_vector::{ColumnType, RowType};
@@ -83,7 +83,7 @@ impl TextTable {
             None => Some(opened(&**files, path).and_then(|file| Sample::of_file(file, path, options.is_gzip))),
         };
         let sample = sample.expect("no scan knows a stream that is being planned")?;
-        let name = path.display().to_string();
+        let name = without_secrets(&path.display().to_string());
         let (kind, fields, records) = match options.format {
             Format::Csv => {
                 let sniffed = sniff::csv(&sample, &options, expected)?;

@@ -5,6 +5,8 @@ use std::path::Path;
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result};
 
+use crate::local::name_of;
+
 /// What the records of a file look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -42,6 +44,7 @@ const ENDINGS: [(&str, Format); 6] = [
 
 /// The format that the ending of a path names, and whether it is compressed.
 fn of_ending(path: &Path) -> (Option<Format>, bool) {
+    let path = name_of(path);
     let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
     let inner = if is_gzip { Path::new(path.file_stem().unwrap_or_default()) } else { path };
     let ending = inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -57,7 +60,7 @@ pub(crate) fn is_text_file(path: &Path) -> bool {
 impl TextOptions {
     pub(super) fn of(path: &Path, options: &[CopyOption]) -> Result<Self> {
         let (format, is_gzip) = of_ending(path);
-        let is_tsv = path.to_string_lossy().to_lowercase().trim_end_matches(".gz").ends_with(".tsv");
+        let is_tsv = name_of(path).to_string_lossy().to_lowercase().trim_end_matches(".gz").ends_with(".tsv");
         let mut read = Self {
             format: format.unwrap_or(Format::Csv),
             is_gzip,

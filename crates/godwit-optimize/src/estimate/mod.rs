@@ -125,15 +125,20 @@ impl Estimates {
         if let Some(root) = plan.root.filter(|_| plan.output.is_empty()) {
             new.used.extend(plan.outputs(root));
         }
-        let mut scans = 0;
+        let mut scans = Vec::new();
+        let mut compared = ColumnSet::default();
         let mut open: Vec<NodeId> = plan.shared_plans().map(|(_, shared)| shared.root).chain(plan.root).collect();
         while let Some(id) = open.pop() {
             let node = plan.node(id);
             open.extend(node.inputs());
             match node {
-                Node::Scan(_) => {
-                    scans += 1;
+                Node::Scan(scan) => {
+                    scan.filters.iter().for_each(|filter| compared.extend(filter.columns().iter()));
+                    scans.push(scan);
                     continue;
+                }
+                Node::Join(_) | Node::Filter { .. } => {
+                    node.for_each_expr(&mut |expr| compared.extend(expr.columns().iter()));
                 }
                 Node::SetOperation(operation) => {
                     operation.inputs.iter().for_each(|(_, columns)| new.used.extend(columns.iter().copied()));
@@ -147,7 +152,12 @@ impl Estimates {
             }
             node.for_each_expr(&mut |expr| new.note_use(expr, &mut open));
         }
-        new.uses_samples = scans >= config::SAMPLED_SCANS_MIN;
+        new.uses_samples = scans.len() >= config::SAMPLED_SCANS_MIN;
+        for scan in scans.iter().filter(|_| new.uses_samples) {
+            let asked = scan.columns.iter().filter(|(column, _)| compared.contains(*column));
+            let asked: Vec<usize> = asked.map(|&(_, position)| position).collect();
+            scan.relation.sample().into_iter().for_each(|sample| sample.will_be_asked(&asked));
+        }
         new
     }
 

@@ -43,6 +43,9 @@ pub trait Readable: Send + Sync + Sized + 'static {
     /// Decides which rows are read. Called once, when the filters of joins are there.
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<Self::Plan>>;
 
+    /// Says what a scan will begin with, long before it does, if that is far away.
+    fn announce(&self, _task: &ScanTask, _query: &QueryContext) {}
+
     /// What one worker reads with.
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<Self::Reader>;
 
@@ -96,7 +99,14 @@ pub trait MorselReader: Send {
     fn open(&mut self, number: usize, stages: &mut [Stage]) -> Result<Option<MorselRows>>;
 
     /// Has the system read what the morsel of this number needs, if there is one: it will be opened soon, by any worker.
+    /// Called once for each morsel.
     fn read_ahead(&self, _number: usize) {}
+
+    /// How many morsels lie between the one that is opened and the one that is read ahead; at least as many as there are
+    /// workers.
+    fn morsels_ahead(&self) -> usize {
+        0
+    }
 
     /// Goes to the next window of the morsel; `None` at its end.
     fn next_window(&mut self) -> Result<Option<WindowRows>>;
@@ -277,6 +287,10 @@ impl<T: Readable> Source for Scan<T> {
         Ok(())
     }
 
+    fn announce(&self, query: &QueryContext) {
+        self.table.announce(&self.task, query);
+    }
+
     fn effect(&self) -> ChunkEffect {
         if self.task.stages.is_empty() { ChunkEffect::Streams } else { ChunkEffect::Reduces }
     }
@@ -316,12 +330,7 @@ impl<T: Readable> ScanWorker<T> {
         }
         reorder(&mut self.stages);
         let number = self.scan.next_morsel.fetch_add(1, Ordering::Relaxed);
-        let workers = self.query.settings.workers;
-        // Nobody had one of the first before and could ask for them.
-        if number < workers {
-            self.reader.read_ahead(number);
-        }
-        self.reader.read_ahead(number + workers);
+        self.read_ahead(number);
         let Some(morsel) = self.reader.open(number, &mut self.stages)? else { return Ok(false) };
         if morsel.is_refuted {
             self.scan.morsels_refuted.fetch_add(1, Ordering::Relaxed);
@@ -330,6 +339,22 @@ impl<T: Readable> ScanWorker<T> {
         }
         self.morsel_rows = Some(morsel.rows);
         Ok(true)
+    }
+
+    /// Has what is needed soon read, when a morsel is about to be opened.
+    fn read_ahead(&self, number: usize) {
+        let workers = self.query.settings.workers;
+        // Who wants few rows may not come further than the first morsels.
+        let is_short = self.scan.task.request.limit.is_some();
+        let ahead = if is_short { workers } else { self.reader.morsels_ahead().max(workers) };
+        // Nobody had one of the first before and could ask for them.
+        if number < workers {
+            self.reader.read_ahead(number);
+        }
+        if number == 0 {
+            (workers..ahead).for_each(|next| self.reader.read_ahead(next));
+        }
+        self.reader.read_ahead(number + ahead);
     }
 
     /// Finds rows in the next window; `false` at the end of the morsel.

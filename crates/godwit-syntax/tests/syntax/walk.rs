@@ -13,6 +13,7 @@ fn columns_of(child: Child<'_>, found: &mut Vec<String>) {
         }
         Child::Query(query) => query.for_each_child(&mut |child| columns_of(child, found)),
         Child::Write(_) => found.push("write".to_owned()),
+        Child::File(path) => found.push(path.to_owned()),
     }
 }
 

@@ -1,0 +1,74 @@
+//! Waits that end when a statement is to stop.
+//!
+//! The door to files knows no statements, and waits for a network may take minutes. Who works on a statement says so for
+//! its thread; who waits asks whether it should go on.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+/// Something that may want its work stopped.
+pub trait Interrupt: Send + Sync {
+    /// True once the work is to stop.
+    fn is_interrupted(&self) -> bool;
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`; waits of this thread in it end when `interrupt` says so.
+pub fn interruptible<T>(interrupt: Arc<dyn Interrupt>, work: impl FnOnce() -> T) -> T {
+    let _restored = Restored(CURRENT.replace(Some(interrupt)));
+    work()
+}
+
+/// What this thread works for, for threads that help it.
+pub fn current_interrupt() -> Option<Arc<dyn Interrupt>> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
+/// The interrupt that holds outside, put back also if the work panics.
+struct Restored(Option<Arc<dyn Interrupt>>);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// An error if what this thread works on is to stop. Not of kind `Interrupted`, which readers take for a reason to try again.
+pub fn check_interrupt() -> io::Result<()> {
+    let is_interrupted = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|it| it.is_interrupted()));
+    if is_interrupted { Err(io::Error::other("the statement was interrupted")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    impl Interrupt for AtomicBool {
+        fn is_interrupted(&self) -> bool {
+            self.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn only_what_runs_for_a_stopped_statement_is_interrupted() {
+        let (outer, inner) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+        check_interrupt().unwrap();
+        interruptible(outer.clone(), || {
+            check_interrupt().unwrap();
+            assert!(interruptible(inner.clone(), check_interrupt).is_err());
+            let panicked = catch_unwind(AssertUnwindSafe(|| interruptible(inner.clone(), || panic!("on purpose"))));
+            assert!(panicked.is_err());
+            check_interrupt().unwrap();
+            outer.store(true, Ordering::Relaxed);
+            assert!(check_interrupt().is_err());
+        });
+        check_interrupt().unwrap();
+    }
+}

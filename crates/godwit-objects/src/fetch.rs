@@ -1,0 +1,155 @@
+//! Bytes of an object on their way.
+//!
+//! ```text
+//!   announced ─▶ Queued ──a slot and room──▶ UnderWay ──▶ Arrived ─▶ taken: dropped
+//!                  │                            │ └────▶ Failed ─▶ told to who waits, asked for again by the next
+//!                  └─a reader waits for it──────┘
+//! ```
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use godwit_io::check_interrupt;
+use godwit_memory::Reservation;
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::config::INTERRUPT_INTERVAL;
+use crate::failure::Failure;
+
+/// A range of an object that was asked for.
+#[derive(Debug)]
+pub(crate) struct Fetch {
+    pub(crate) range: Range<u64>,
+    state: Mutex<State>,
+    changed: Condvar,
+    is_begun: AtomicBool,
+}
+
+#[derive(Debug)]
+enum State {
+    Queued,
+    UnderWay(Arrived),
+    Arrived(Arrived),
+    Failed(Failure),
+    /// Nobody fetches it: there was no room.
+    Dropped,
+}
+
+/// Bytes that arrived, from the beginning of the range on, with the room that all of it takes.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    bytes: Vec<u8>,
+    touched: Instant,
+    _memory: Reservation,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+impl Arrived {
+    /// The first bytes of a range; `memory` is for all.
+    pub(crate) fn new(bytes: Vec<u8>, memory: Reservation, share: Option<OwnedSemaphorePermit>) -> Self {
+        Self { bytes, touched: Instant::now(), _memory: memory, _share: share }
+    }
+}
+
+/// What a reader found.
+pub(crate) enum Taken {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nobody fetches them any more.
+    Nothing,
+}
+
+impl Fetch {
+    /// A range that nobody fetches yet.
+    pub(crate) fn queued(range: Range<u64>) -> Arc<Self> {
+        let (state, is_begun) = (Mutex::new(State::Queued), AtomicBool::new(false));
+        Arc::new(Self { range, state, changed: Condvar::new(), is_begun })
+    }
+
+    /// A range that is there.
+    pub(crate) fn arrived(range: Range<u64>, arrived: Arrived) -> Arc<Self> {
+        let fetch = Self::queued(range);
+        assert!(fetch.begin(), "nobody else knows it");
+        fetch.become_now(State::Arrived(arrived));
+        fetch
+    }
+
+    /// Takes it from the queue; false if somebody else did.
+    pub(crate) fn begin(&self) -> bool {
+        !self.is_begun.swap(true, Ordering::AcqRel)
+    }
+
+    /// It is under way, with room for it.
+    pub(crate) fn go(&self, room: Arrived) {
+        self.become_now(State::UnderWay(room));
+    }
+
+    /// More of it is there.
+    pub(crate) fn arrive(&self, piece: &[u8]) {
+        if let State::UnderWay(arrived) = &mut *self.state.lock() {
+            arrived.bytes.extend_from_slice(piece);
+        }
+        self.changed.notify_all();
+    }
+
+    /// All of it is there.
+    pub(crate) fn finish(&self) {
+        let mut state = self.state.lock();
+        if let State::UnderWay(mut arrived) = std::mem::replace(&mut *state, State::Dropped) {
+            arrived.touched = Instant::now();
+            *state = State::Arrived(arrived);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.become_now(State::Failed(failure));
+    }
+
+    pub(crate) fn give_up(&self) {
+        self.become_now(State::Dropped);
+    }
+
+    fn become_now(&self, state: State) {
+        *self.state.lock() = state;
+        self.changed.notify_all();
+    }
+
+    /// Reads from `offset` on, when all bytes for the buffer are there that the range has.
+    pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<Taken> {
+        let at = (offset - self.range.start) as usize;
+        let wanted = buffer.len().min((self.range.end - offset) as usize);
+        let mut state = self.state.lock();
+        loop {
+            match &mut *state {
+                State::Arrived(arrived) | State::UnderWay(arrived) if arrived.bytes.len() >= at + wanted => {
+                    buffer[..wanted].copy_from_slice(&arrived.bytes[at..at + wanted]);
+                    arrived.touched = Instant::now();
+                    return Ok(Taken::Bytes(wanted));
+                }
+                State::Failed(failure) => return Err(failure.clone().into_io()),
+                State::Dropped => return Ok(Taken::Nothing),
+                State::Arrived(_) => unreachable!("all of the range is there"),
+                State::Queued | State::UnderWay(_) => {
+                    check_interrupt()?;
+                    self.changed.wait_for(&mut state, INTERRUPT_INTERVAL);
+                }
+            }
+        }
+    }
+
+    /// True if all of it is there.
+    pub(crate) fn has_arrived(&self) -> bool {
+        matches!(&*self.state.lock(), State::Arrived(_))
+    }
+
+    /// True if it arrived, and nobody read from it for so long.
+    pub(crate) fn is_idle(&self, time: Duration) -> bool {
+        matches!(&*self.state.lock(), State::Arrived(arrived) if arrived.touched.elapsed() >= time)
+    }
+}

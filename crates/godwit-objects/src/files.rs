@@ -1,0 +1,306 @@
+//! The door: paths of this machine go to its files, URLs to stores.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::fmt;
+use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use godwit_io::{FileKind, FileMetadata, Files, Input, NewFile, check_interrupt, url_scheme};
+use godwit_memory::{BufferManager, OwnerCounters};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use crate::config::{FIRST_BYTES, INTERRUPT_INTERVAL, STORES_MAX, VERSIONS_MAX};
+use crate::failure::Failure;
+use crate::input::{ObjectFile, Room};
+use crate::listing::{self, Entry};
+use crate::output::NewObject;
+use crate::place::{Place, StoreKind};
+use crate::settings::ObjectSettings;
+use crate::store::{Part, Store, Version};
+use crate::transport::Network;
+use crate::view::View;
+
+/// Endings of files that are read from their beginning on.
+const READ_FROM_START: [&str; 7] = ["csv", "tsv", "json", "ndjson", "jsonl", "txt", "gz"];
+
+/// Files of this machine and of object stores. Cheap to clone.
+#[derive(Clone)]
+pub struct ObjectFiles(Arc<Shared>);
+
+struct Shared {
+    local: Arc<dyn Files>,
+    settings: Arc<ObjectSettings>,
+    memory: BufferManager,
+    room: Room,
+    network: Network,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The number of changes of the settings that what follows holds for.
+    changes: u64,
+    /// By the root of their places.
+    stores: HashMap<String, Arc<Store>>,
+    /// What was found under a URL when one looked last.
+    versions: HashMap<String, Version>,
+}
+
+/// What there is at a place.
+#[derive(Clone)]
+pub(crate) enum Found {
+    /// An object, which can be read.
+    File(Arc<ObjectFile>),
+    /// Names below it.
+    Folder,
+}
+
+impl fmt::Debug for ObjectFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectFiles").field("local", &self.0.local).finish_non_exhaustive()
+    }
+}
+
+impl ObjectFiles {
+    /// URLs lead to stores, reached as `settings` say; other paths to `local`. What is read ahead is accounted with `memory`.
+    pub fn new(local: Arc<dyn Files>, settings: Arc<ObjectSettings>, memory: &BufferManager) -> Self {
+        let memory = memory.scoped(OwnerCounters::new());
+        let (room, network, known) = (Room::new(memory.clone()), Network::default(), Mutex::default());
+        Self(Arc::new(Shared { local, settings, memory, room, network, known }))
+    }
+
+    /// The place that a path names; `None`: a file of this machine.
+    pub(crate) fn place(&self, path: &Path) -> Option<io::Result<Place>> {
+        let scheme = url_scheme(path.to_str()?)?;
+        self.reaches(scheme).then(|| Place::of(path))
+    }
+
+    pub(crate) fn local(&self) -> &Arc<dyn Files> {
+        &self.0.local
+    }
+
+    /// The network's threads.
+    pub(crate) fn runtime(&self) -> io::Result<Handle> {
+        self.0.network.runtime()
+    }
+
+    /// The store of a place, connected once. Web servers have a name of their own for each file.
+    fn store(&self, place: &Place) -> io::Result<Arc<Store>> {
+        let root = if place.kind == StoreKind::Web { &place.url } else { &place.root };
+        let changes = self.0.settings.changes();
+        {
+            let mut known = self.0.known.lock();
+            if known.changes != changes || known.stores.len() >= STORES_MAX {
+                *known = Known { changes, ..Known::default() };
+            }
+            if let Some(store) = known.stores.get(root) {
+                return Ok(store.clone());
+            }
+        }
+        let mut store = Store::connect(place, &self.0.settings, &self.0.network)?;
+        let mut known = self.0.known.lock();
+        if place.kind == StoreKind::Web {
+            // The limit of requests is the server's.
+            let server = known.stores.entry(place.root.clone());
+            store.slots = server.or_insert_with(|| Arc::new(store.sharing_slots())).slots.clone();
+        }
+        Ok(known.stores.entry(root.clone()).or_insert(Arc::new(store)).clone())
+    }
+
+    /// Does something on the network's threads, and waits for it, unless the statement is interrupted.
+    pub(crate) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
+        check_interrupt()?;
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let task = self.0.network.runtime()?.spawn(async move {
+            // Nobody waits any more if this fails.
+            let _ = sender.send(work.await);
+        });
+        loop {
+            match receiver.recv_timeout(INTERRUPT_INTERVAL) {
+                Ok(done) => return Ok(done),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(io::Error::other("a request was given up")),
+                Err(mpsc::RecvTimeoutError::Timeout) => check_interrupt().inspect_err(|_| task.abort())?,
+            }
+        }
+    }
+
+    /// Looks what there is at a place: by one request, if it is an object, which brings a part of it along.
+    pub(crate) fn look(&self, place: &Place) -> io::Result<Found> {
+        let store = self.store(place)?;
+        if place.path.as_ref().is_empty() && place.kind != StoreKind::Web {
+            return Ok(Found::Folder);
+        }
+        let known = self.0.known.lock().versions.get(&place.url).cloned();
+        let part = if is_read_from_start(&place.url) { Part::Start } else { Part::End };
+        let looked = self.wait({
+            let (store, path, known) = (store.clone(), place.path.clone(), known.clone());
+            async move { store.look(&path, part, FIRST_BYTES, known.as_ref()).await }
+        })?;
+        match (looked, known) {
+            (Ok(got), _) => {
+                self.remember(place, &got.version);
+                let file = self.file(place, got.version.clone(), store)?;
+                file.keep(got);
+                Ok(Found::File(Arc::new(file)))
+            }
+            (Err(Failure::NotModified), Some(version)) => Ok(Found::File(Arc::new(self.file(place, version, store)?))),
+            (Err(Failure::NotFound), _) => self.look_for_folder(place, &store),
+            (Err(Failure::NoRanges), _) => self.whole(place, store),
+            (Err(failure), _) => Err(failure.into_io()),
+        }
+    }
+
+    /// A file of a server that sends files as a whole only.
+    fn whole(&self, place: &Place, store: Arc<Store>) -> io::Result<Found> {
+        let (from, path, memory) = (store.clone(), place.path.clone(), self.0.memory.clone());
+        let taken = self.wait(async move { from.whole(&path, &memory).await })?;
+        let (got, memory) = taken.map_err(Failure::into_io)?;
+        let file = self.file(place, got.version.clone(), store)?;
+        file.keep_whole(got, memory);
+        Ok(Found::File(Arc::new(file)))
+    }
+
+    fn look_for_folder(&self, place: &Place, store: &Store) -> io::Result<Found> {
+        self.0.known.lock().versions.remove(&place.url);
+        let Some(lister) = store.lister() else { return Err(Failure::NotFound.into_io()) };
+        let prefix = place.prefix();
+        match self.wait(async move { listing::has_entries(&lister, prefix).await })? {
+            Ok(true) => Ok(Found::Folder),
+            Ok(false) => Err(Failure::NotFound.into_io()),
+            Err(failure) => Err(failure.into_io()),
+        }
+    }
+
+    /// What is in a folder, in the order of the names.
+    pub(crate) fn list(&self, place: &Place) -> io::Result<Vec<Entry>> {
+        let store = self.store(place)?;
+        let Some(lister) = store.lister() else {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "web servers don't tell which files they have"));
+        };
+        let (prefix, memory) = (place.prefix(), self.0.memory.clone());
+        let listed = self.wait(async move { listing::entries(&lister, prefix, &memory).await })?;
+        listed.map_err(Failure::into_io)
+    }
+
+    /// A version of an object, open for reading.
+    pub(crate) fn open_version(&self, place: &Place, version: Version) -> io::Result<ObjectFile> {
+        self.remember(place, &version);
+        self.file(place, version, self.store(place)?)
+    }
+
+    fn file(&self, place: &Place, version: Version, store: Arc<Store>) -> io::Result<ObjectFile> {
+        let (room, network) = (self.0.room.clone(), self.0.network.runtime()?);
+        Ok(ObjectFile::new(place.clone(), version, store, room, network))
+    }
+
+    fn remember(&self, place: &Place, version: &Version) {
+        let versions = &mut self.0.known.lock().versions;
+        if versions.len() >= VERSIONS_MAX {
+            versions.clear();
+        }
+        versions.insert(place.url.clone(), version.clone());
+    }
+
+    /// Begins an object.
+    pub(crate) fn create_object(&self, place: &Place) -> io::Result<Box<dyn NewFile>> {
+        if place.kind == StoreKind::Web {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "files on web servers can be read, not written"));
+        }
+        if place.path.as_ref().is_empty() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let objects = self.store(place)?.objects().clone();
+        Ok(Box::new(NewObject::new(self.clone(), objects, place.path.clone(), self.0.memory.clone())))
+    }
+}
+
+/// True for what is read from front to back by its name.
+fn is_read_from_start(url: &str) -> bool {
+    let name = url.split('?').next().unwrap_or_default();
+    let ending = name.rsplit('.').next().unwrap_or_default().to_lowercase();
+    READ_FROM_START.contains(&ending.as_str())
+}
+
+impl Found {
+    /// What the door tells of it. The identity is that of a version: another content is another file.
+    pub(crate) fn metadata(&self, place: &Place) -> FileMetadata {
+        match self {
+            Found::File(file) => metadata_of(place, Some(file.version())),
+            Found::Folder => metadata_of(place, None),
+        }
+    }
+}
+
+/// What the door tells of a version of an object, or of a folder.
+pub(crate) fn metadata_of(place: &Place, version: Option<&Version>) -> FileMetadata {
+    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        value(&mut hasher);
+        hasher.finish()
+    };
+    let of_place = hash(&|hasher| place.url.trim_end_matches('/').hash(hasher));
+    match version {
+        None => FileMetadata { kind: FileKind::Folder, bytes: 0, modified: None, identity: (of_place, 0) },
+        Some(version) => FileMetadata {
+            kind: FileKind::File,
+            bytes: version.bytes,
+            modified: version.modified,
+            identity: (of_place, hash(&|hasher| (&version.etag, version.bytes, version.modified).hash(hasher))),
+        },
+    }
+}
+
+impl Files for ObjectFiles {
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
+        match self.place(path) {
+            None => self.0.local.metadata(path),
+            Some(place) => place.and_then(|place| Ok(self.look(&place)?.metadata(&place))),
+        }
+    }
+
+    fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        match self.place(folder) {
+            None => self.0.local.entries(folder),
+            Some(place) => Ok(self.list(&place?)?.iter().map(|entry| folder.join(entry.name())).collect()),
+        }
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Input> {
+        match self.place(path) {
+            None => self.0.local.open(path),
+            Some(place) => match self.look(&place?)? {
+                Found::File(file) => Ok(Input::File(file)),
+                Found::Folder => Err(io::ErrorKind::IsADirectory.into()),
+            },
+        }
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        match self.place(path) {
+            None => self.0.local.create(path),
+            Some(place) => self.create_object(&place?),
+        }
+    }
+
+    /// Stores have no folders but those that names of objects tell of.
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        match self.place(path) {
+            None => self.0.local.create_folder(path),
+            Some(place) => place.map(drop),
+        }
+    }
+
+    fn reaches(&self, scheme: &str) -> bool {
+        StoreKind::of_scheme(scheme).is_some()
+    }
+
+    fn view(&self) -> Option<Arc<dyn Files>> {
+        Some(Arc::new(View::new(self.clone())))
+    }
+}

@@ -1,0 +1,38 @@
+//! Users' files in object stores and on web servers, behind the same door as those of this machine.
+//!
+//! ```text
+//!   statements ─▶ godwit_io::Files ─▶ ObjectFiles ─┬─ paths of this machine ─▶ DiskSystem
+//!                                       │          └─ s3:// gs:// az:// https:// ─▶ Store (crate object_store)
+//!                                       └─ view: planning a table asks for nothing twice
+//!
+//!   reading:  look ───▶ one request: is it there, what version, and its end (or beginning)
+//!             announce ▶ ranges, neighbours together ─▶ queue ─▶ slots of the store, share of the memory ─▶ blocks
+//!             read_at ─▶ from a block, one on its way, or a request of its own
+//!   writing:  parts ──▶ a few on their way at once ─▶ commit: the object appears; dropped: parts go
+//! ```
+//!
+//! - *Versions.* Each request for bytes names the ETag of the version that was opened, so a file is read as one version or
+//!   not at all: an object that changes meanwhile is an error. An object that is asked for again, with an ETag that is
+//!   known, is answered without its content.
+//! - *Limits*, timeouts, and how often a request is sent again stand in `config.rs`.
+//! - *Threads.* Requests run on two threads of their own, started with the first URL. Who waits for them sleeps, and asks
+//!   [`godwit_io::check_interrupt`] whether to go on.
+//! - *Secrets.* Credentials come from [`ObjectSettings`] or the environment, and nothing shows them: no `Debug`, no error.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod failure;
+mod fetch;
+mod files;
+mod input;
+mod listing;
+mod output;
+mod place;
+mod settings;
+mod store;
+mod transport;
+mod view;
+
+pub use files::ObjectFiles;
+pub use settings::{ObjectSetting, ObjectSettings};

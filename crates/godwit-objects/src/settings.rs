@@ -1,0 +1,84 @@
+//! What stores are reached with: settings, or else the environment.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::RwLock;
+
+/// A setting of object stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ObjectSetting {
+    /// The region of S3 buckets.
+    S3Region,
+    /// Another server that speaks S3, as `https://host:port`.
+    S3Endpoint,
+    /// The user of S3.
+    S3AccessKeyId,
+    /// The user's secret.
+    S3SecretAccessKey,
+    /// What temporary users have besides.
+    S3SessionToken,
+    /// Whether buckets are part of the path or of the server's name.
+    S3UrlStyle,
+    /// Whether an endpoint without `http://` or `https://` is reached by the latter.
+    S3UseSsl,
+    /// What web servers are shown as the right to read.
+    HttpBearerToken,
+}
+
+impl ObjectSetting {
+    const COUNT: usize = 8;
+
+    /// True if nobody may see its value.
+    pub fn is_secret(self) -> bool {
+        matches!(self, Self::S3SecretAccessKey | Self::S3SessionToken | Self::HttpBearerToken)
+    }
+}
+
+/// The settings of all stores of a database. Changes hold for files that are opened after them.
+#[derive(Default)]
+pub struct ObjectSettings {
+    values: RwLock<[Option<String>; ObjectSetting::COUNT]>,
+    changes: AtomicU64,
+}
+
+impl ObjectSettings {
+    /// The value that was set.
+    pub(crate) fn get(&self, setting: ObjectSetting) -> Option<String> {
+        self.values.read()[setting as usize].clone()
+    }
+
+    /// The value that was set, as it may be shown: of secrets only that there is one.
+    pub fn shown(&self, setting: ObjectSetting) -> Option<String> {
+        let value = self.get(setting)?;
+        Some(if setting.is_secret() { "(set, not shown)".to_owned() } else { value })
+    }
+
+    /// Sets a value; `None`: as the environment says.
+    pub fn set(&self, setting: ObjectSetting, value: Option<String>) {
+        self.values.write()[setting as usize] = value;
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often settings changed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// The S3 server, if it is another than that of the region.
+    pub(crate) fn s3_endpoint(&self) -> Option<String> {
+        let endpoint = self.get(ObjectSetting::S3Endpoint)?;
+        if endpoint.contains("://") {
+            return Some(endpoint);
+        }
+        let is_plain = self.get(ObjectSetting::S3UseSsl).as_deref() == Some("false");
+        Some(format!("{}://{endpoint}", if is_plain { "http" } else { "https" }))
+    }
+}
+
+impl fmt::Debug for ObjectSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ObjectSettings { .. }")
+    }
+}

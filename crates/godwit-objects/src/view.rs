@@ -1,0 +1,118 @@
+//! What was found once, for the planning of one table: nobody asks a store twice for the same.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use godwit_io::{FileMetadata, Files, Input, NewFile};
+use parking_lot::Mutex;
+
+use crate::config::REQUESTS_AHEAD_MAX;
+use crate::files::{Found, ObjectFiles, metadata_of};
+use crate::listing::Entry;
+use crate::place::Place;
+use crate::store::Version;
+
+/// The door, with a memory.
+pub(crate) struct View {
+    files: ObjectFiles,
+    seen: Mutex<HashMap<PathBuf, Seen>>,
+}
+
+/// What is known of a path.
+#[derive(Clone)]
+enum Seen {
+    Found(Found),
+    /// By a listing, so that nothing was asked of the object itself.
+    Listed(Version),
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("View").field(&self.files).finish()
+    }
+}
+
+impl View {
+    pub(crate) fn new(files: ObjectFiles) -> Self {
+        Self { files, seen: Mutex::default() }
+    }
+
+    fn seen(&self, path: &Path) -> Option<Seen> {
+        self.seen.lock().get(path).cloned()
+    }
+
+    fn note(&self, path: &Path, seen: Seen) {
+        self.seen.lock().insert(path.to_owned(), seen);
+    }
+
+    /// What there is at a place, open for reading.
+    fn found(&self, path: &Path, place: &Place) -> io::Result<Found> {
+        let found = match self.seen(path) {
+            Some(Seen::Found(found)) => return Ok(found),
+            Some(Seen::Listed(version)) => Found::File(Arc::new(self.files.open_version(place, version)?)),
+            None => self.files.look(place)?,
+        };
+        self.note(path, Seen::Found(found.clone()));
+        Ok(found)
+    }
+}
+
+impl Files for View {
+    fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
+        let Some(place) = self.files.place(path) else { return self.files.local().metadata(path) };
+        let place = place?;
+        match self.seen(path) {
+            Some(Seen::Listed(version)) => Ok(metadata_of(&place, Some(&version))),
+            _ => Ok(self.found(path, &place)?.metadata(&place)),
+        }
+    }
+
+    fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let Some(place) = self.files.place(folder) else { return self.files.local().entries(folder) };
+        let entries = self.files.list(&place?)?;
+        let mut seen = self.seen.lock();
+        let paths = entries.into_iter().map(|entry| {
+            let path = folder.join(entry.name());
+            let what = match entry {
+                Entry::File(_, version) => Seen::Listed(version),
+                Entry::Folder(_) => Seen::Found(Found::Folder),
+            };
+            seen.insert(path.clone(), what);
+            path
+        });
+        Ok(paths.collect())
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Input> {
+        let Some(place) = self.files.place(path) else { return self.files.local().open(path) };
+        match self.found(path, &place?)? {
+            Found::File(file) => Ok(Input::File(file)),
+            Found::Folder => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        self.files.create(path)
+    }
+
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        self.files.create_folder(path)
+    }
+
+    fn reaches(&self, scheme: &str) -> bool {
+        self.files.reaches(scheme)
+    }
+
+    fn will_open(&self, paths: &[PathBuf]) {
+        for path in paths.iter().take(REQUESTS_AHEAD_MAX) {
+            let Some(Ok(place)) = self.files.place(path) else { continue };
+            // The others brought their end along when they were looked for.
+            if let (Some(Seen::Listed(_)), Ok(Found::File(file))) = (self.seen(path), self.found(path, &place)) {
+                file.announce_end();
+            }
+        }
+    }
+}

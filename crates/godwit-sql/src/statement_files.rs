@@ -1,0 +1,68 @@
+//! The files that a statement names by URL. To look for one takes some requests, so all are looked for at the same time, and
+//! each once, however often it is named.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
+use godwit_common::Result;
+use godwit_syntax::Child;
+use godwit_syntax::ast::{Query, Statement};
+
+/// A resolver that knows some tables already.
+pub(crate) struct StatementFiles {
+    resolver: Arc<dyn TableResolver>,
+    known: BTreeMap<String, Option<Result<Arc<TableDefinition>>>>,
+}
+
+impl StatementFiles {
+    /// A resolver for the statement, if it names files by URL.
+    pub(crate) fn of(statement: &Statement, resolver: &Arc<dyn TableResolver>) -> Option<Self> {
+        let mut urls: Vec<&str> = Vec::new();
+        match statement {
+            Statement::Query(query) => urls_in(Child::Query(query), &mut urls),
+            Statement::Explain(explain) => {
+                if let Statement::Query(query) = &explain.statement {
+                    urls_in(Child::Query(query), &mut urls);
+                }
+            }
+            _ => {}
+        }
+        urls.sort_unstable();
+        urls.dedup();
+        if urls.is_empty() {
+            return None;
+        }
+        let known = urls.iter().map(|&url| url.to_owned()).zip(resolver.resolve_paths(&urls)).collect();
+        Some(Self { resolver: resolver.clone(), known })
+    }
+}
+
+fn urls_in<'a>(child: Child<'a>, urls: &mut Vec<&'a str>) {
+    match child {
+        Child::File(path) if path.contains("://") => urls.push(path),
+        Child::Query(query) => Query::for_each_child(query, &mut |child| urls_in(child, urls)),
+        Child::Expr(expr) => expr.for_each_child(&mut |child| urls_in(child, urls)),
+        Child::File(_) | Child::Write(_) => {}
+    }
+}
+
+impl TableResolver for StatementFiles {
+    fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
+        self.known.get(path).cloned().unwrap_or_else(|| self.resolver.resolve_path(path))
+    }
+
+    fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
+        self.resolver.table_of_format(path, format)
+    }
+
+    fn text_table(
+        &self,
+        path: &str,
+        options: &[CopyOption],
+        expected: Option<&Schema>,
+    ) -> Result<Arc<TableDefinition>> {
+        self.resolver.text_table(path, options, expected)
+    }
+}
