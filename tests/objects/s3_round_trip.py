@@ -5,25 +5,27 @@
 A user is made who may do everything, and then nobody else gets anything: requests are signed as S3 wants them, or refused.
 """
 
+import logging
 import os
 import subprocess
 import sys
 import tempfile
 
-import boto3
-from botocore.config import Config
-from moto.server import ThreadedMotoServer
+# The calls that make the user and the bucket. The server looks when it is imported.
+os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "4"
+
+import boto3  # noqa: E402
+from botocore.config import Config  # noqa: E402
+from moto.server import ThreadedMotoServer  # noqa: E402
 
 ROWS = 400_000
 BUCKET = "a-bucket"
-# The calls that make the user and the bucket.
-CALLS_WITHOUT_SIGNATURE = 4
 POLICY = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}'
 
 
 def main() -> int:
     program = sys.argv[1]
-    os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = str(CALLS_WITHOUT_SIGNATURE)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -34,13 +36,13 @@ def main() -> int:
 
     rows = f"SELECT i, 'row ' || i AS h FROM range({ROWS}) t(i)"
     for ending in ("parquet", "csv", "json", "arrow"):
-        url = f"s3://{BUCKET}/folder/of {ending}/ä+x.{ending}"
+        url = f"s3://{BUCKET}/folder/of-{ending}/ä +x.{ending}"
         run(program, right + f"COPY ({rows}) TO '{url}'")
         expect(run(program, right + f"SELECT count(*), max(i) FROM '{url}'"), f"{ROWS},{ROWS - 1}")
         print(f"{ending}: written and read")
     expect(run(program, right + f"SELECT count(*) FROM 's3://{BUCKET}/folder/*/*.parquet'"), str(ROWS))
     print("patterns: found")
-    expect(complaint(program, wrong + f"FROM 's3://{BUCKET}/folder/of csv/ä+x.csv'"), "403")
+    expect(complaint(program, wrong + f"FROM 's3://{BUCKET}/folder/of-csv/ä +x.csv'"), "403")
     expect(complaint(program, right + f"FROM 's3://{BUCKET}/nothing.parquet'"), "there is no file")
     print("wrong secret: refused")
 
@@ -56,14 +58,11 @@ def main() -> int:
     print("failed COPY: nothing left")
     environment = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
     environment |= {"AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1"}
-    sql = f"SELECT count(*) FROM 's3://{BUCKET}/folder/of parquet/ä+x.parquet'"
+    sql = f"SELECT count(*) FROM 's3://{BUCKET}/folder/of-parquet/ä +x.parquet'"
     expect(run(program, sql, environment), str(ROWS))
-    signed = client.generate_presigned_url(
-        "get_object", Params={"Bucket": BUCKET, "Key": "folder/of csv/ä+x.csv"}, ExpiresIn=600
-    )
-    expect(run(program, f"SELECT count(*) FROM '{signed}'"), str(ROWS))
-    print("environment and presigned URL: read")
+    print("credentials of the environment: read")
     server.stop()
+    print("S3 by moto: formats, patterns, signatures, uploads")
     return 0
 
 

@@ -1,5 +1,5 @@
 //! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries and the benchmark suites' queries against
-//! DuckDB; damaged files; the benchmark driver on tiny data.
+//! DuckDB; damaged files; an S3 of another make; the benchmark driver on tiny data.
 //!
 //! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
 //! environment next to the build, and so does the data.
@@ -17,6 +17,7 @@ const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 const FUZZ_QUERIES: &str = "tests/duckdb/fuzz_queries.py";
 /// Enough to see every form of query; always the same, so that a run fails only by what was changed.
 const FUZZED_QUERIES: &str = "1000";
+const OBJECT_STORES: &str = "tests/objects/s3_round_trip.py";
 const DAMAGED_FILES: &str = "tests/damage/damaged_files.py";
 /// Of each kind; enough to see every form of damage, always the same.
 const DAMAGED_FILES_EACH: &str = "150";
@@ -36,11 +37,12 @@ type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let build = build_folder();
-    let steps: [(&str, &dyn Fn() -> Outcome); 6] = [
+    let steps: [(&str, &dyn Fn() -> Outcome); 7] = [
         ("Rust tests", &|| rust_tests(root)),
         ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build)),
         ("random queries", &|| fuzz_queries(root, &build)),
         ("damaged files", &|| damaged_files(root, &build)),
+        ("object stores", &|| object_stores(root, &build)),
         ("suites under budgets", &|| compare_budgets(root, &build)),
         ("suites, smoke", &|| smoke_suites(root, &build)),
     ];
@@ -118,6 +120,10 @@ fn fuzz_queries(root: &Path, build: &Path) -> Outcome {
 fn damaged_files(root: &Path, build: &Path) -> Outcome {
     let mut damaged = python(root, build)?;
     run_script(damaged.arg(root.join(DAMAGED_FILES)).arg(shell(build)).args(["--files", DAMAGED_FILES_EACH]))
+}
+
+fn object_stores(root: &Path, build: &Path) -> Outcome {
+    run_script(python(root, build)?.arg(root.join(OBJECT_STORES)).arg(shell(build)))
 }
 
 fn compare_budgets(root: &Path, build: &Path) -> Outcome {
