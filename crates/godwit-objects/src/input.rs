@@ -36,8 +36,11 @@ pub(crate) struct Room {
     share: Arc<Semaphore>,
     share_kib: u32,
     /// What nobody needs at the moment, the oldest first.
-    offered: Arc<Mutex<VecDeque<(Weak<Inner>, Weak<Fetch>)>>>,
+    offered: Arc<Mutex<VecDeque<Offered>>>,
 }
+
+/// A fetch that nobody needs at the moment, and its file.
+type Offered = (Weak<Inner>, Weak<Fetch>);
 
 impl Room {
     pub(crate) fn new(memory: BufferManager) -> Self {
@@ -488,6 +491,8 @@ fn cut(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::single_range_in_vec_init, reason = "they are lists of ranges")]
+
     use super::*;
 
     fn fetches(ranges: &[Range<u64>]) -> Fetches {

@@ -97,9 +97,9 @@ impl NewObject {
 
     /// Waits for the part that was sent first.
     fn wait_for_part(&mut self) -> io::Result<()> {
-        let Some(mut task) = self.in_flight.pop_front() else { return Ok(()) };
+        let Some(task) = self.in_flight.pop_front() else { return Ok(()) };
         let abort = task.abort_handle();
-        let sent = self.files.wait(async move { (&mut task).await });
+        let sent = self.files.wait(task);
         let sent = sent.inspect_err(|_| abort.abort())?;
         sent.map_err(io::Error::other)?.map_err(Failure::into_io)
     }
