@@ -13,6 +13,9 @@ pub trait Interrupt: Send + Sync {
     fn is_interrupted(&self) -> bool;
 }
 
+/// What an error says that comes of an interrupt.
+pub const INTERRUPTED: &str = "the statement was interrupted";
+
 thread_local! {
     static CURRENT: RefCell<Option<Arc<dyn Interrupt>>> = const { RefCell::new(None) };
 }
@@ -40,7 +43,7 @@ impl Drop for Restored {
 /// An error if what this thread works on is to stop. Not of kind `Interrupted`, which readers take for a reason to try again.
 pub fn check_interrupt() -> io::Result<()> {
     let is_interrupted = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|it| it.is_interrupted()));
-    if is_interrupted { Err(io::Error::other("the statement was interrupted")) } else { Ok(()) }
+    if is_interrupted { Err(io::Error::other(INTERRUPTED)) } else { Ok(()) }
 }
 
 #[cfg(test)]

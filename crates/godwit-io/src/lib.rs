@@ -38,7 +38,7 @@ pub use aligned::AlignedBuffer;
 pub use disk::DiskFiles;
 pub use durable::{DiskSystem, DurableFile, FileSystem, OpenMode};
 pub use files::{FileKind, FileMetadata, Files, Input, InputFile, InputReader, NewFile, url_scheme};
-pub use interrupt::{Interrupt, check_interrupt, current_interrupt, interruptible};
+pub use interrupt::{INTERRUPTED, Interrupt, check_interrupt, current_interrupt, interruptible};
 pub use priority::lower_thread_priority;
 pub use queue::{IoMethod, Request, RequestQueue, SequentialQueue, Transfer, open_queue};
 pub use read_faults::{ReadFault, ReadFaults};

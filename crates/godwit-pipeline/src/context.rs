@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use godwit_common::{Error, ErrorKind, Named, Result};
-use godwit_io::{Interrupt, interruptible};
+use godwit_io::{INTERRUPTED, Interrupt, interruptible};
 use godwit_memory::BufferManager;
 use parking_lot::Mutex;
 
@@ -50,11 +50,12 @@ impl CancelToken {
         interruptible(self.0.clone(), work)
     }
 
-    /// What an error comes from: who stopped a wait, if it was stopped, or else the error itself.
+    /// What an error comes from: who stopped a wait, if it was stopped, or else the error itself. A query that failed is
+    /// cancelled, too, so it takes a look at the error.
     pub fn cause_of(&self, error: Error) -> Error {
-        match error.kind() {
-            ErrorKind::Io => self.check().err().unwrap_or(error),
-            _ => error,
+        match error.message().contains(INTERRUPTED) {
+            true => self.check().err().unwrap_or(error),
+            false => error,
         }
     }
 
