@@ -11,9 +11,10 @@ use std::sync::Arc;
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
 use godwit_io::{InputFile, InputReader};
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use super::csv::Dialect;
+use super::separators::{LastRecord, last_record};
 use super::stream::Stream;
 
 /// Bytes read for a piece: long enough that handing out pieces costs nothing, short enough that two workers end together.
@@ -26,12 +27,30 @@ const RECORD_BYTES_MAX: usize = 64 << 20;
 pub(super) const SAMPLE_BYTES: usize = 1 << 20;
 
 /// Some records of a file.
+#[derive(Default)]
 pub(super) struct Piece {
     pub bytes: Vec<u8>,
     /// Line of the file with which it begins, from 1.
     pub first_line: u64,
     /// It is the first of the file.
     pub is_first: bool,
+    /// Of CSV: all quotes are [regular](super::separators).
+    pub is_regular: bool,
+}
+
+impl Piece {
+    /// Line of the file in which the byte at `at` is.
+    pub(super) fn line(&self, at: usize) -> u64 {
+        self.first_line + memchr_iter(b'\n', &self.bytes[..at]).count() as u64
+    }
+
+    /// An error if it isn't UTF-8; `path` is that of the file.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        let Err(error) = std::str::from_utf8(&self.bytes) else { return Ok(()) };
+        let line = self.line(error.valid_up_to());
+        Err(Error::user(format!("{}, line {line}: the text is not UTF-8", path.display()))
+            .with_hint("convert the file to UTF-8 first"))
+    }
 }
 
 /// How the end of a record is found.
@@ -68,6 +87,7 @@ fn decompressed<'a>(stored: impl Read + Send + 'a, is_gzip: bool) -> Box<dyn Rea
 /// Reads until `bytes` has this many, or the file ends; true if it ended.
 pub(super) fn read_up_to(file: &mut dyn Read, length: usize, bytes: &mut Vec<u8>, path: &Path) -> Result<bool> {
     let missing = length.saturating_sub(bytes.len()) as u64;
+    bytes.reserve_exact(missing as usize + 1);
     let read = file.take(missing).read_to_end(bytes);
     let read = read.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
     Ok((read as u64) < missing)
@@ -80,11 +100,12 @@ impl Cutter {
         Self { file, path, ends, rest: Vec::new(), line: 1, is_first: true, at_end: false }
     }
 
-    /// The next piece; `None` at the end of the file.
-    pub(super) fn next(&mut self) -> Result<Option<Piece>> {
-        let mut bytes = std::mem::take(&mut self.rest);
+    /// The next piece; `None` at the end of the file. `used` is a piece that nobody needs any more.
+    pub(super) fn next(&mut self, used: Piece) -> Result<Option<Piece>> {
+        let (mut bytes, mut spare) = (std::mem::take(&mut self.rest), used.bytes);
+        spare.clear();
         let mut length = PIECE_BYTES;
-        loop {
+        let is_regular = loop {
             let known = bytes.len();
             if !self.at_end {
                 self.at_end = read_up_to(&mut self.file, known.max(length), &mut bytes, &self.path)?;
@@ -92,14 +113,13 @@ impl Cutter {
             if self.is_first && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }
-            let end = match &mut self.ends {
-                RecordEnds::Csv(dialect) => last_record_end(&bytes, dialect),
-                RecordEnds::Json(scanner) => scanner.last_object_end(&mut bytes),
-            };
+            let (end, is_regular) = self.last_end(&mut bytes);
             let end = if self.at_end { Some(bytes.len()) } else { end };
             if let Some(end) = end {
-                self.rest = bytes.split_off(end);
-                break;
+                spare.extend_from_slice(&bytes[end..]);
+                bytes.truncate(end);
+                self.rest = spare;
+                break is_regular;
             }
             if bytes.len() >= RECORD_BYTES_MAX {
                 let error =
@@ -107,22 +127,27 @@ impl Cutter {
                 return Err(Error::user(error).with_hint("is a quote not closed, or another character the quote?"));
             }
             length = bytes.len() * 2;
-        }
+        };
         if bytes.is_empty() {
             return Ok(None);
         }
         if let RecordEnds::Json(scanner) = &mut self.ends {
             scanner.forget(bytes.len());
         }
-        let piece = Piece { first_line: self.line, is_first: std::mem::take(&mut self.is_first), bytes };
-        self.line += memchr::memchr_iter(b'\n', &piece.bytes).count() as u64;
-        if let Err(error) = std::str::from_utf8(&piece.bytes) {
-            let before = &piece.bytes[..error.valid_up_to()];
-            let line = piece.first_line + memchr::memchr_iter(b'\n', before).count() as u64;
-            return Err(Error::user(format!("{}, line {line}: the text is not UTF-8", self.path.display()))
-                .with_hint("convert the file to UTF-8 first"));
-        }
+        let piece = Piece { first_line: self.line, is_first: std::mem::take(&mut self.is_first), is_regular, bytes };
+        self.line += memchr_iter(b'\n', &piece.bytes).count() as u64;
         Ok(Some(piece))
+    }
+
+    /// Where the last record that ends in `bytes` ends, and whether the quotes of CSV are regular.
+    fn last_end(&mut self, bytes: &mut [u8]) -> (Option<usize>, bool) {
+        match &mut self.ends {
+            RecordEnds::Json(scanner) => (scanner.last_object_end(bytes), true),
+            RecordEnds::Csv(dialect) => match last_record(bytes, dialect, self.at_end) {
+                LastRecord { end, is_regular: true } => (end, true),
+                LastRecord { is_regular: false, .. } => (last_record_end(bytes, dialect), false),
+            },
+        }
     }
 }
 

@@ -2,9 +2,13 @@
 //!
 //! ```text
 //!   file ──▶ Cutter, under a lock: pieces of a mebibyte that end with a record          (cutter)
-//!               ├─▶ worker 0: fields of records ─▶ columns of text ─▶ typed vectors     (csv, columns)
-//!               └─▶ worker 1: objects ─▶ Arrow's JSON decoder ─▶ vectors                (json)
+//!               ├─▶ worker 0: places of fields, 64 bytes at a time  (separators, blocks)
+//!               │             or a parser, for irregular quotes     (csv)               ─▶ vectors    (values, parse)
+//!               └─▶ worker 1: places of flat objects' values        (objects)           ─▶ vectors    (values, parse)
+//!                             or Arrow's JSON decoder               (json)              ─▶ vectors
 //! ```
+//!
+//! Values in their usual spelling are read where they stand; what is spelled otherwise is cast by Arrow (columns).
 //!
 //! A file is opened again by each scan. A stream is opened once, and read by one (stream).
 //!
@@ -12,14 +16,20 @@
 //! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers finish.
 //! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead.
 
+mod blocks;
 mod columns;
 mod csv;
 mod cutter;
 mod json;
+mod objects;
 mod options;
+mod parse;
+mod records;
 mod scan;
+mod separators;
 mod sniff;
 mod stream;
+mod values;
 
 #[cfg(test)]
 mod tests;

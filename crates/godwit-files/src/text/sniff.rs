@@ -112,7 +112,7 @@ fn records_of(sample: &Sample, dialect: &Dialect) -> Vec<Vec<Vec<u8>>> {
 fn column_of(records: &[Vec<Vec<u8>>], column: usize, options: &TextOptions, is_text: bool) -> TextColumn {
     let mut values = TextColumn::default();
     for field in records.iter().filter_map(|record| record.get(column)) {
-        values.push(field, options.null.as_bytes(), is_text);
+        values.push(field, Some(options.null.as_bytes()), is_text);
     }
     values
 }
