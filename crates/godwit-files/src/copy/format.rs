@@ -7,7 +7,8 @@ use godwit_common::{Error, Result, parse_bytes};
 
 use super::arrow::ArrowOptions;
 use super::parquet::{Compression, ParquetOptions};
-use super::text::{Block, CsvOptions, TextFormat};
+use super::csv::CsvOptions;
+use super::text::{Block, TextFormat};
 
 /// What a file is to look like.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::to_batch;
+use godwit_vector::Chunk;
 use parking_lot::Mutex;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves};
@@ -85,6 +87,8 @@ pub(super) struct ParquetWriter {
     /// `None` when the footer is being written.
     file: Mutex<Option<OpenFile>>,
     row_groups: ArrowRowGroupWriterFactory,
+    /// Types of the rows as they come, and as they are stored.
+    chunk_schema: SchemaRef,
     schema: SchemaRef,
     row_group_rows: usize,
     row_group_bytes: usize,
@@ -108,6 +112,7 @@ impl ParquetWriter {
             let data_type = stored_type(field.data_type());
             Ok(Field::new(field.name(), check_type(data_type, field)?, true))
         });
+        let chunk_schema = schema.clone();
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
         let properties = WriterProperties::builder()
             .set_compression(options.compression.0)
@@ -120,6 +125,7 @@ impl ParquetWriter {
         Ok(Arc::new(Self {
             file: Mutex::new(Some(OpenFile { writer, footer })),
             row_groups,
+            chunk_schema,
             schema,
             row_group_rows: options.row_group_rows,
             row_group_bytes: options.row_group_bytes.min(row_group_bytes_max.max(ROW_GROUP_BYTES_MIN)),
@@ -173,7 +179,8 @@ struct RowGroupEncoder {
 }
 
 impl Encoder for RowGroupEncoder {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
+        let batch = to_batch(chunk, &self.file.chunk_schema)?;
         let mut start = 0;
         while start < batch.num_rows() {
             let rows = (batch.num_rows() - start).min(self.file.row_group_rows - self.rows);

@@ -14,6 +14,7 @@ use godwit_io::{InputFile, InputReader};
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use super::csv::Dialect;
+use super::json_scanner::JsonScanner;
 use super::separators::{LastRecord, last_record};
 use super::stream::Stream;
 
@@ -185,52 +186,6 @@ pub(super) fn last_record_end(bytes: &[u8], dialect: &Dialect) -> Option<usize> 
     last
 }
 
-/// Finds the ends of JSON objects, and what stands between them.
-#[derive(Default)]
-pub(super) struct JsonScanner {
-    /// Braces and brackets that are open, not counting the array around all objects.
-    depth: usize,
-    in_string: bool,
-    is_escaped: bool,
-    /// Bytes of the next piece that were looked at.
-    seen: usize,
-    /// Where the last object ended.
-    last: Option<usize>,
-}
-
-impl JsonScanner {
-    /// Where the last object that ends in `bytes` ends. `bytes` may have grown since the last call.
-    pub(super) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
-        for (at, byte) in bytes.iter_mut().enumerate().skip(self.seen) {
-            if self.in_string {
-                self.in_string = self.is_escaped || *byte != b'"';
-                self.is_escaped = !self.is_escaped && *byte == b'\\';
-                continue;
-            }
-            match *byte {
-                b'"' => self.in_string = true,
-                b'[' | b']' | b',' if self.depth == 0 => *byte = b' ',
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        self.last = Some(at + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.seen = bytes.len();
-        self.last
-    }
-
-    /// So many bytes are handed out.
-    pub(super) fn forget(&mut self, bytes: usize) {
-        self.seen -= bytes.min(self.seen);
-        self.last = None;
-    }
-}
-
 /// The beginning of a file.
 pub(super) struct Sample {
     /// For CSV as it is.
@@ -284,7 +239,7 @@ impl Sample {
         let mut lines = Vec::with_capacity(bytes.len());
         let mut start = 0;
         for end in 1..=bytes.len() {
-            if scanner.last_object_end(&mut bytes[..end]) == Some(end) {
+            if scanner.step(&mut bytes[..end]) == Some(end) {
                 lines.extend(bytes[start..end].iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }));
                 lines.push(b'\n');
                 start = end;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   file ──▶ Cutter, under a lock: pieces of a mebibyte that end with a record          (cutter)
-//!               ├─▶ worker 0: places of fields, 64 bytes at a time  (separators, blocks)
+//!               ├─▶ worker 0: places of fields, 64 bytes at a time  (separators)
 //!               │             or a parser, for irregular quotes     (csv)               ─▶ vectors    (values, parse)
 //!               └─▶ worker 1: places of flat objects' values        (objects)           ─▶ vectors    (values, parse)
 //!                             or Arrow's JSON decoder               (json)              ─▶ vectors
@@ -16,11 +16,11 @@
 //! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers finish.
 //! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead.
 
-mod blocks;
 mod columns;
 mod csv;
 mod cutter;
 mod json;
+mod json_scanner;
 mod objects;
 mod options;
 mod parse;
@@ -46,7 +46,8 @@ use godwit_vector::{ColumnType, RowType};
 
 use columns::Formats;
 use csv::Dialect;
-use cutter::{Cutter, JsonScanner, RecordEnds, Sample, open_error};
+use cutter::{Cutter, RecordEnds, Sample, open_error};
+use json_scanner::JsonScanner;
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
 use stream::SharedStream;

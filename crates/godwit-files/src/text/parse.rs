@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use godwit_vector::kernels::date::{Civil, days_from_civil, days_in_month};
+
 /// Most digits of a number that surely fits into 64 bits with a sign.
 const DIGITS_MAX: usize = 18;
 
@@ -93,11 +95,11 @@ pub(super) fn date(text: &[u8]) -> Option<i32> {
     if (text[4], text[7]) != (b'-', b'-') {
         return None;
     }
-    let (year, month, day) = (number(&text[..4])? as i32, number(&text[5..7])? as i32, number(&text[8..])? as i32);
-    if !(1..=12).contains(&month) || !(1..=days_of_month(year, month)).contains(&day) {
+    let (year, month, day) = (number(&text[..4])? as i64, number(&text[5..7])? as i64, number(&text[8..])? as i64);
+    if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
         return None;
     }
-    Some(days(year, month, day))
+    Some(days_from_civil(Civil { year, month, day }) as i32)
 }
 
 /// `2024-02-29 12:30:00.5`, in microseconds since 1970.
@@ -189,30 +191,10 @@ fn fixed_point(text: &[u8]) -> Option<(bool, u64, usize)> {
     is_whole.then_some((is_negative, value, places))
 }
 
-#[inline]
-fn days_of_month(year: i32, month: i32) -> i32 {
-    const DAYS: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    i32::from(DAYS[month as usize - 1]) + i32::from(month == 2 && is_leap)
-}
-
-/// Days since 1970. Years begin in March here, so that the day that some have more is their last.
-#[inline]
-fn days(year: i32, month: i32, day: i32) -> i32 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let months_since_march = (month + 9) % 12;
-    let day_of_year = (153 * months_since_march + 2) / 5 + day - 1;
-    let (century, year_of_century) = (year.div_euclid(100), year.rem_euclid(100));
-    const DAYS_FROM_MARCH_OF_YEAR_0: i32 = 719_468;
-    146_097 * century.div_euclid(4) + 36_524 * century.rem_euclid(4) + 1461 * year_of_century / 4 + day_of_year
-        - DAYS_FROM_MARCH_OF_YEAR_0
-}
-
 #[cfg(test)]
 mod tests {
-    use arrow_array::types::{Date32Type, TimestampMicrosecondType};
+    use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType};
     use arrow_cast::parse::{Parser, parse_decimal};
-    use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
     use proptest::prelude::*;
 
     use super::*;

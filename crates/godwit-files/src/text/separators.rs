@@ -4,7 +4,8 @@
 //! it, too, while quotes are *regular*: each pair encloses a whole field, and none is written twice or escaped. Text with
 //! other quotes is left to the parser.
 
-use super::blocks::{BLOCK_BYTES, Block, behind_odd};
+use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
+
 use super::csv::Dialect;
 
 /// Goes over text from the beginning of a record on.

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::csv::{Dialect, Records};
-use super::cutter::{JsonScanner, last_record_end};
+use super::cutter::last_record_end;
+use super::json_scanner::JsonScanner;
 
 const DIALECTS: [Dialect; 3] = [
     Dialect { delimiter: b',', quote: b'"', escape: None },

@@ -1,15 +1,15 @@
-//! Bytes 64 at a time, with a bit for each: where a character is, and what lies between quotes.
+//! Text 64 bytes at a time, with a bit for each: where a character is, and what lies between quotes.
 
 /// Bytes of a block.
-pub(super) const BLOCK_BYTES: usize = 64;
+pub const BLOCK_BYTES: usize = 64;
 
 /// 64 bytes that are looked at together.
-pub(super) struct Block([Lane; LANES]);
+pub struct Block([Lane; LANES]);
 
 impl Block {
     /// The block that begins at `at`, filled up with zeros, and a bit for each byte that is there.
     #[inline]
-    pub(super) fn at(bytes: &[u8], at: usize) -> (Self, u64) {
+    pub fn at(bytes: &[u8], at: usize) -> (Self, u64) {
         match bytes[at..].first_chunk() {
             Some(whole) => (Self::new(whole), u64::MAX),
             None => {
@@ -29,7 +29,7 @@ impl Block {
 
     /// A bit for each byte that is this one.
     #[inline]
-    pub(super) fn equal_to(&self, byte: u8) -> u64 {
+    pub fn equal_to(&self, byte: u8) -> u64 {
         let mut mask = 0;
         for (index, lane) in self.0.iter().enumerate() {
             mask |= lane_equal_to(*lane, byte) << (index * LANE_BYTES);
@@ -49,20 +49,22 @@ use portable::{LANE_BYTES, Lane, lane_equal_to, load};
 /// SSE2, which every such processor has.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
 
     pub(super) const LANE_BYTES: usize = 16;
     pub(super) type Lane = __m128i;
 
     #[inline]
     pub(super) fn load(bytes: &[u8; LANE_BYTES]) -> Lane {
-        let both = i128::from_le_bytes(*bytes);
-        _mm_set_epi64x((both >> 64) as i64, both as i64)
+        // SAFETY: 16 bytes are read, from wherever they lie.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
     }
 
     #[inline]
     pub(super) fn lane_equal_to(lane: Lane, byte: u8) -> u64 {
-        _mm_movemask_epi8(_mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8))) as u32 as u64
+        // SAFETY: the processor has SSE2.
+        let mask = unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8))) };
+        u64::from(mask as u16)
     }
 }
 
@@ -90,7 +92,7 @@ mod portable {
 
 /// A bit for each byte behind an odd number of quotes, the opening quote counted in, the closing one not.
 #[inline]
-pub(super) fn behind_odd(quotes: u64) -> u64 {
+pub fn behind_odd(quotes: u64) -> u64 {
     let mut parity = quotes;
     for shift in [1, 2, 4, 8, 16, 32] {
         parity ^= parity << shift;
