@@ -53,11 +53,7 @@ impl CsvOptions {
             .with_date_format(self.date_format.as_deref())
             .with_timestamp_format(Some(self.timestamp_format.as_deref().unwrap_or(TIMESTAMP_FORMAT)))
             .with_timestamp_tz_format(Some(self.timestamp_format.as_deref().unwrap_or(TIMESTAMP_TZ_FORMAT)));
-        let formatter = |column: &Column| match &column.cells {
-            Cells::Other(array) => ArrayFormatter::try_new(array, &formats).map(Some).map_err(unwritable),
-            _ => Ok(None),
-        };
-        let formatters = columns.iter().map(formatter).collect::<Result<Vec<_>>>()?;
+        let formatters = columns.iter().map(|column| column.formatter(&formats)).collect::<Result<Vec<_>>>()?;
         let mut text = String::new();
         for row in 0..chunk.len() {
             for (index, (column, formatter)) in columns.iter().zip(&formatters).enumerate() {
@@ -140,6 +136,13 @@ impl Column {
             None => Cells::Other(to_arrow(&vector, data_type)?),
         };
         Ok(Self { vector, cells })
+    }
+
+    fn formatter<'a>(&'a self, formats: &FormatOptions<'a>) -> Result<Option<ArrayFormatter<'a>>> {
+        match &self.cells {
+            Cells::Other(array) => ArrayFormatter::try_new(array, formats).map(Some).map_err(unwritable),
+            _ => Ok(None),
+        }
     }
 }
 

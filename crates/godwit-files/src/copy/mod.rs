@@ -12,6 +12,7 @@
 
 mod arrow;
 mod csv;
+mod distinct;
 mod format;
 mod output_file;
 mod parquet;
