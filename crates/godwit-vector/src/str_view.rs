@@ -67,6 +67,14 @@ impl StrView {
         self.len() <= INLINE_MAX
     }
 
+    /// True if all bytes of an inline string are ASCII.
+    #[inline]
+    pub(crate) fn is_inline_ascii(self) -> bool {
+        debug_assert!(self.is_inline());
+        const HIGH_BITS: u128 = u128::from_le_bytes([0x80; 16]) << 32;
+        self.0 & HIGH_BITS == 0
+    }
+
     /// Length and first four bytes, for a first comparison.
     #[inline]
     pub fn head(self) -> u64 {

@@ -15,6 +15,10 @@ pub(super) struct JsonScanner {
     last: Option<usize>,
 }
 
+/// Bits in which brackets and braces differ; with them set, they are all this byte. So are a few others, which do no harm.
+const BRACKET_BITS: u8 = 0x26;
+const BRACKETS: u8 = 0x7f;
+
 impl JsonScanner {
     /// Where the last object that ends in `bytes` ends. `bytes` may have grown since the last call.
     pub(super) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
@@ -34,11 +38,11 @@ impl JsonScanner {
     fn pass(&mut self, bytes: &mut [u8], block: &Block, there: u64) {
         let in_string = behind_odd(block.equal_to(b'"') & there) ^ if self.in_string { u64::MAX } else { 0 };
         let outside = there & !in_string;
-        let [opening, closing] = [[b'{', b'['], [b'}', b']']].map(|[a, b]| block.equal_to(a) | block.equal_to(b));
-        let (brackets, commas) = ((opening | closing) & outside, block.equal_to(b',') & outside);
+        let brackets = block.equal_with(BRACKET_BITS, BRACKETS) & outside;
         let mut ahead = u64::MAX;
         loop {
-            let next = ahead & if self.depth == 0 { brackets | commas } else { brackets };
+            let commas = if self.depth == 0 { block.equal_to(b',') & outside } else { 0 };
+            let next = (brackets | commas) & ahead;
             if next == 0 {
                 break;
             }

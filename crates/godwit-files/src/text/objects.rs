@@ -14,6 +14,9 @@ use super::values::Fields;
 /// Keys that are remembered. Files with more have objects as maps.
 const KEYS_MAX: usize = 4096;
 
+/// Texts up to this length are looked through eight bytes at a time.
+const SHORT_TEXT_BYTES: usize = 32;
+
 /// What a column's values look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -134,7 +137,7 @@ impl FlatObjects {
     #[inline]
     fn key(&mut self, bytes: &[u8], at: usize, expected: usize) -> Option<(usize, usize)> {
         match self.keys.get(expected) {
-            Some(key) if bytes[at..].starts_with(&key.text) => Some((expected, at + key.text.len())),
+            Some(key) if begins_with(&bytes[at..], &key.text) => Some((expected, at + key.text.len())),
             _ => self.other_key(bytes, at),
         }
     }
@@ -179,10 +182,7 @@ impl Value {
         let rest = bytes.get(at..)?;
         let (kind, length) = match rest.first()? {
             b'"' => {
-                let end = 1 + memchr2(b'"', b'\\', &rest[1..])?;
-                if rest[end] == b'\\' {
-                    return None;
-                }
+                let end = 1 + text_length(&rest[1..])?;
                 (ValueKind::Text, end + 1)
             }
             b'-' | b'0'..=b'9' => {
@@ -212,10 +212,105 @@ impl Value {
     }
 }
 
+/// Bytes of a text before the quote at its end; `None` if one is escaped before.
+#[inline]
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    /// The highest bit of each byte that is zero, and maybe of bytes behind the first of these.
+    fn zeros(bytes: u64) -> u64 {
+        bytes.wrapping_sub(u64::from_le_bytes([0x01; 8])) & !bytes & u64::from_le_bytes([0x80; 8])
+    }
+    // Most texts are so short that a call of `memchr` takes longer.
+    let mut length = 0;
+    for eight in bytes.as_chunks().0.iter().take(SHORT_TEXT_BYTES / 8) {
+        let eight = u64::from_le_bytes(*eight);
+        let found = zeros(eight ^ u64::from_le_bytes([b'"'; 8])) | zeros(eight ^ u64::from_le_bytes([b'\\'; 8]));
+        if found != 0 {
+            length += found.trailing_zeros() as usize / 8;
+            return Some(length).filter(|_| bytes[length] == b'"');
+        }
+        length += 8;
+    }
+    length += memchr2(b'"', b'\\', &bytes[length..])?;
+    Some(length).filter(|_| bytes[length] == b'"')
+}
+
+/// As `starts_with`, without a call for keys of usual lengths.
+#[inline]
+fn begins_with(bytes: &[u8], text: &[u8]) -> bool {
+    let Some(begin) = bytes.get(..text.len()) else { return false };
+    match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        (Some(first), Some(last)) if text.len() <= 16 => {
+            begin.first_chunk() == Some(first) && begin.last_chunk() == Some(last)
+        }
+        _ => begin == text,
+    }
+}
+
 #[inline]
 fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while bytes.get(at).is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::DataType;
+
+    use super::*;
+
+    /// The values of columns `a` (a number) and `b` (a text) of all objects; `None` if they aren't flat.
+    fn found(text: &str) -> Option<Vec<[Option<String>; 2]>> {
+        let columns = [("a", &DataType::Int64), ("b", &DataType::Utf8View)];
+        let mut objects = FlatObjects::new(columns.into_iter()).unwrap();
+        let (bytes, mut at, mut rows) = (text.as_bytes(), 0, Vec::new());
+        while at < bytes.len() {
+            at = objects.find(bytes, at, 2)?;
+            let value = |column, row| Some(String::from_utf8_lossy(objects.fields(bytes, column).get(row)?).into_owned());
+            rows.extend((0..objects.len()).map(|row| [value(0, row), value(1, row)]));
+        }
+        Some(rows)
+    }
+
+    #[test]
+    fn values_of_flat_objects_are_found() {
+        let text = r#"{"a": 1, "b": "x"}
+            {"b":"a text that is longer than thirty-two bytes","skipped":-1.5e3,"a":null}
+            {} {"a":-23,"c":true,"b":true}{"b": 7.0}
+            {"a":1,"b":""}  "#;
+        let row = |a: Option<&str>, b: Option<&str>| [a.map(str::to_owned), b.map(str::to_owned)];
+        assert_eq!(
+            found(text),
+            Some(vec![
+                row(Some("1"), Some("x")),
+                row(None, Some("a text that is longer than thirty-two bytes")),
+                row(None, None),
+                row(Some("-23"), Some("true")),
+                row(None, Some("7.0")),
+                row(Some("1"), Some("")),
+            ])
+        );
+    }
+
+    #[test]
+    fn what_is_not_flat_is_left_to_others() {
+        for text in [
+            r#"{"a": [1]}"#,
+            r#"{"c": {"a": 1}}"#,
+            r#"{"b": "x\"y"}"#,
+            r#"{"b": "a text of more than thirty-two bytes\n"}"#,
+            r#"{"a": "1"}"#,
+            r#"{"a": true}"#,
+            r#"{"a": 1"#,
+            r#"{"a": 1,}"#,
+            r#"{"a" 1}"#,
+            r#"{"a": 1} x"#,
+            r#"{"\u0061": 1}"#,
+            "{a: 1}",
+            "[1]",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
 }

@@ -31,12 +31,15 @@ impl CsvRecords {
     /// Goes to the beginning of a piece, or behind its first record.
     pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, is_header: bool) {
         self.places.clear();
-        let mut parser = Records::new(dialect, piece.first_line);
-        if is_header {
-            parser.next(&piece.bytes);
+        (self.at, self.parser) = (0, None);
+        if is_header || !piece.is_regular {
+            let mut parser = Records::new(dialect, piece.first_line);
+            if is_header {
+                parser.next(&piece.bytes);
+            }
+            self.at = parser.position();
+            self.parser = (!piece.is_regular).then_some(parser);
         }
-        self.at = parser.position();
-        self.parser = (!piece.is_regular).then_some(parser);
     }
 
     /// Goes to the next records; none at the end of the piece.

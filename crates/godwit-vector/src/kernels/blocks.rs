@@ -30,9 +30,15 @@ impl Block {
     /// A bit for each byte that is this one.
     #[inline]
     pub fn equal_to(&self, byte: u8) -> u64 {
+        self.equal_with(0, byte)
+    }
+
+    /// A bit for each byte that is `byte` when the bits of `set` are set in it.
+    #[inline]
+    pub fn equal_with(&self, set: u8, byte: u8) -> u64 {
         let mut mask = 0;
         for (index, lane) in self.0.iter().enumerate() {
-            mask |= lane_equal_to(*lane, byte) << (index * LANE_BYTES);
+            mask |= lane_equal_with(*lane, set, byte) << (index * LANE_BYTES);
         }
         mask
     }
@@ -41,15 +47,15 @@ impl Block {
 const LANES: usize = BLOCK_BYTES / LANE_BYTES;
 
 #[cfg(target_arch = "x86_64")]
-use x86::{LANE_BYTES, Lane, lane_equal_to, load};
+use x86::{LANE_BYTES, Lane, lane_equal_with, load};
 
 #[cfg(not(target_arch = "x86_64"))]
-use portable::{LANE_BYTES, Lane, lane_equal_to, load};
+use portable::{LANE_BYTES, Lane, lane_equal_with, load};
 
 /// SSE2, which every such processor has.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8};
 
     pub(super) const LANE_BYTES: usize = 16;
     pub(super) type Lane = __m128i;
@@ -61,9 +67,12 @@ mod x86 {
     }
 
     #[inline]
-    pub(super) fn lane_equal_to(lane: Lane, byte: u8) -> u64 {
+    pub(super) fn lane_equal_with(lane: Lane, set: u8, byte: u8) -> u64 {
         // SAFETY: the processor has SSE2.
-        let mask = unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8))) };
+        let mask = unsafe {
+            let lane = _mm_or_si128(lane, _mm_set1_epi8(set as i8));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8)))
+        };
         u64::from(mask as u16)
     }
 }
@@ -80,9 +89,9 @@ mod portable {
     }
 
     #[inline]
-    pub(super) fn lane_equal_to(lane: Lane, byte: u8) -> u64 {
+    pub(super) fn lane_equal_with(lane: Lane, set: u8, byte: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-        let differs = lane ^ u64::from_le_bytes([byte; 8]);
+        let differs = (lane | u64::from_le_bytes([set; 8])) ^ u64::from_le_bytes([byte; 8]);
         // The highest bit of each byte that is zero.
         let zeros = !(((differs & LOW) + LOW) | differs | LOW);
         // Gathers the eight bits: each of them is moved to another place of the highest byte.
@@ -116,10 +125,14 @@ mod tests {
             let expected = bytes.iter().take(64).enumerate().filter(|(_, byte)| **byte == wanted);
             let expected = expected.fold(0u64, |mask, (at, _)| mask | 1 << at);
             prop_assert_eq!(block.equal_to(wanted) & there, expected);
+            let of_two = bytes.iter().take(64).enumerate().filter(|(_, byte)| **byte | 1 == wanted | 1);
+            let of_two = of_two.fold(0u64, |mask, (at, _)| mask | 1 << at);
+            prop_assert_eq!(block.equal_with(1, wanted | 1) & there, of_two);
             let (lanes, _) = bytes.as_chunks::<{ portable::LANE_BYTES }>();
             for (index, lane) in lanes.iter().take(8).enumerate() {
-                let mask = portable::lane_equal_to(portable::load(lane), wanted);
-                prop_assert_eq!(mask, expected >> (index * 8) & 0xff);
+                let lane = portable::load(lane);
+                prop_assert_eq!(portable::lane_equal_with(lane, 0, wanted), expected >> (index * 8) & 0xff);
+                prop_assert_eq!(portable::lane_equal_with(lane, 1, wanted | 1), of_two >> (index * 8) & 0xff);
             }
         }
 
