@@ -314,7 +314,8 @@ mod tests {
             let text = written(one(), DataType::Decimal128(25, scale), &options());
             let formatted = Decimal128Type::format_decimal(i128::from(value), 38, scale);
             prop_assert_eq!(&text, &formatted);
-            prop_assert_eq!(written(one(), DataType::Decimal128(25, scale), &other).trim_matches('"'), formatted);
+            let by_arrow = written(one(), DataType::Decimal128(25, scale), &other);
+            prop_assert_eq!(by_arrow.trim_matches('"'), formatted);
             let micros = value % 100_000_000_000_000_000;
             let moment = written(Vector::from_values(vec![micros], None), DataType::Timestamp(TimeUnit::Microsecond, None), &options());
             let expected = DateTime::from_timestamp_micros(micros).unwrap().naive_utc().format(TIMESTAMP_FORMAT).to_string();

@@ -31,6 +31,8 @@ pub(super) const SAMPLE_BYTES: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct Piece {
     pub bytes: Vec<u8>,
+    /// The file.
+    pub path: PathBuf,
     /// Line of the file with which it begins, from 1.
     pub first_line: u64,
     /// It is the first of the file.
@@ -45,12 +47,16 @@ impl Piece {
         self.first_line + memchr_iter(b'\n', &self.bytes[..at]).count() as u64
     }
 
-    /// An error if it isn't UTF-8; `path` is that of the file.
-    pub(super) fn check(&self, path: &Path) -> Result<()> {
+    /// An error if it isn't UTF-8.
+    pub(super) fn check(&self) -> Result<()> {
         let Err(error) = std::str::from_utf8(&self.bytes) else { return Ok(()) };
-        let line = self.line(error.valid_up_to());
-        Err(Error::user(format!("{}, line {line}: the text is not UTF-8", path.display()))
-            .with_hint("convert the file to UTF-8 first"))
+        let error = self.error_at(self.line(error.valid_up_to()), "the text is not UTF-8");
+        Err(error.with_hint("convert the file to UTF-8 first"))
+    }
+
+    /// An error at a line of the file.
+    pub(super) fn error_at(&self, line: u64, what: &str) -> Error {
+        Error::user(format!("{}, line {line}: {what}", self.path.display()))
     }
 }
 
@@ -135,7 +141,8 @@ impl Cutter {
         if let RecordEnds::Json(scanner) = &mut self.ends {
             scanner.forget(bytes.len());
         }
-        let piece = Piece { first_line: self.line, is_first: std::mem::take(&mut self.is_first), is_regular, bytes };
+        let is_first = std::mem::take(&mut self.is_first);
+        let piece = Piece { bytes, path: self.path.clone(), first_line: self.line, is_first, is_regular };
         self.line += memchr_iter(b'\n', &piece.bytes).count() as u64;
         Ok(Some(piece))
     }

@@ -71,10 +71,10 @@ impl Objects {
     }
 
     /// The next rows; `None` at the end of the piece.
-    pub(super) fn next(&mut self, table: &TextTable, piece: &Piece) -> Result<Option<Chunk>> {
+    pub(super) fn next(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
         match self.next_flat(piece)? {
             Some(chunk) => Ok(Some(chunk).filter(|chunk| !chunk.is_empty())),
-            None => self.decode(table, piece),
+            None => self.decode(piece),
         }
     }
 
@@ -100,10 +100,10 @@ impl Objects {
         Ok(Some(Chunk::new(vectors, flat.len())))
     }
 
-    fn decode(&mut self, table: &TextTable, piece: &Piece) -> Result<Option<Chunk>> {
+    fn decode(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
         // Arrow tells no place. What it has taken of the piece says where it is, about.
         let wrong = |at: usize, error: arrow_schema::ArrowError| {
-            table.error_at(piece.line(at), &format!("in this line or behind it, {}", message(&error)))
+            piece.error_at(piece.line(at), &format!("in this line or behind it, {}", message(&error)))
         };
         let begin = self.at;
         self.at += self.decoder.decode(&piece.bytes[self.at..]).map_err(|error| wrong(begin, error))?;

@@ -1,5 +1,7 @@
 //! The records of a piece of CSV, some at a time.
 
+use godwit_common::Result;
+
 use super::csv::{Dialect, Records};
 use super::cutter::Piece;
 use super::separators::{Places, Wanted};
@@ -28,18 +30,23 @@ pub(super) struct Step {
 }
 
 impl CsvRecords {
-    /// Goes to the beginning of a piece, or behind its first record.
-    pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, is_header: bool) {
+    /// Goes to the beginning of a piece, or behind its first record, if that should be a header like this.
+    pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, header: Option<&[Vec<u8>]>) -> Result<()> {
         self.places.clear();
         (self.at, self.parser) = (0, None);
-        if is_header || !piece.is_regular {
+        if header.is_some() || !piece.is_regular {
             let mut parser = Records::new(dialect, piece.first_line);
-            if is_header {
-                parser.next(&piece.bytes);
+            if let Some(header) = header
+                && let Some(found) = parser.next(&piece.bytes)
+                && !found.iter().map(<[u8]>::trim_ascii).eq(header.iter().map(|name| name.trim_ascii()))
+            {
+                let hint = "files that are read together have the same columns in the same order";
+                return Err(piece.error_at(1, "the header differs from that of the first file").with_hint(hint));
             }
             self.at = parser.position();
             self.parser = (!piece.is_regular).then_some(parser);
         }
+        Ok(())
     }
 
     /// Goes to the next records; none at the end of the piece.

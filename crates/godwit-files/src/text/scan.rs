@@ -22,10 +22,31 @@ use super::{Kind, TextTable};
 /// Characters of a wrong value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
-/// A file that is read.
+/// Files that are read.
 pub(crate) struct TextPlan {
-    cutter: Mutex<Cutter>,
+    files: Mutex<OpenFiles>,
     rows_rejected: AtomicU64,
+}
+
+/// The files of a table, one after the other.
+struct OpenFiles {
+    /// The one under work, and its number.
+    cutter: Cutter,
+    number: usize,
+}
+
+impl OpenFiles {
+    /// The next piece of a file; `None` at the end of the last.
+    fn next(&mut self, table: &TextTable, mut used: Piece) -> Result<Option<Piece>> {
+        loop {
+            let piece = self.cutter.next(std::mem::take(&mut used))?;
+            if piece.is_some() || self.number + 1 == table.sources.len() {
+                return Ok(piece);
+            }
+            self.number += 1;
+            self.cutter = table.cutter(self.number)?;
+        }
+    }
 }
 
 impl Readable for TextTable {
@@ -41,7 +62,8 @@ impl Readable for TextTable {
     }
 
     fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<TextPlan>> {
-        let plan = TextPlan { cutter: Mutex::new(self.cutter()?), rows_rejected: AtomicU64::new(0) };
+        let files = Mutex::new(OpenFiles { cutter: self.cutter(0)?, number: 0 });
+        let plan = TextPlan { files, rows_rejected: AtomicU64::new(0) };
         Ok(Planned { plan, morsels: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
@@ -91,12 +113,12 @@ struct Window {
 impl MorselReader for TextReader {
     fn open(&mut self, _number: usize, _stages: &mut [Stage]) -> Result<Option<MorselRows>> {
         let used = std::mem::take(&mut self.piece);
-        let Some(piece) = self.scan.plan().cutter.lock().next(used)? else { return Ok(None) };
         let table = &*self.scan.table;
-        piece.check(&table.path)?;
+        let Some(piece) = self.scan.plan().files.lock().next(table, used)? else { return Ok(None) };
+        piece.check()?;
         match (&mut self.records, &table.kind) {
-            (Records::Csv(records), Kind::Csv { dialect, has_header, .. }) => {
-                records.open(&piece, dialect, *has_header && piece.is_first);
+            (Records::Csv(records), Kind::Csv { dialect, header, .. }) => {
+                records.open(&piece, dialect, header.as_deref().filter(|_| piece.is_first))?;
                 self.reservation.resize(piece.bytes.capacity() + records.allocated_bytes())?;
             }
             (Records::Json(objects), _) => {
@@ -116,7 +138,7 @@ impl MorselReader for TextReader {
                 None => return Ok(None),
             },
             Records::Json(objects) => {
-                let Some(chunk) = objects.next(&self.scan.table, &self.piece)? else { return Ok(None) };
+                let Some(chunk) = objects.next(&self.piece)? else { return Ok(None) };
                 let columns = (0..chunk.width()).map(|column| Some(chunk.dense(column))).collect();
                 self.window = Window { rows: chunk.len(), columns };
                 None
@@ -172,7 +194,7 @@ impl TextReader {
                 && !ignore_errors
             {
                 let (line, field) = (records.line(&self.piece, row as usize), fields.get(row as usize));
-                return Err(wrong_value(table, line, index, field.unwrap_or_default().trim_ascii()));
+                return Err(wrong_value(table, &self.piece, line, index, field.unwrap_or_default().trim_ascii()));
             }
             wrong.extend(values.wrong);
             self.window.columns.push(Some(values.vector));
@@ -180,7 +202,7 @@ impl TextReader {
         if let Some((line, fields)) = step.wrong_width {
             // Rows before it may have had an error of their own, which is told first.
             let hint = "check the delimiter and the quote, or leave such rows out with IGNORE_ERRORS";
-            return Err(table.error_at(line, &format!("{fields} fields, {width} expected")).with_hint(hint));
+            return Err(self.piece.error_at(line, &format!("{fields} fields, {width} expected")).with_hint(hint));
         }
         if wrong.is_empty() {
             return Ok(Some(None));
@@ -193,9 +215,9 @@ impl TextReader {
     }
 }
 
-fn wrong_value(table: &TextTable, line: u64, column: usize, field: &[u8]) -> Error {
+fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field: &[u8]) -> Error {
     let field_type = table.schema.field(column);
     let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
     let what = format!("column {}: '{text}' is not a value of type {}", field_type.name(), field_type.data_type());
-    table.error_at(line, &what).with_hint("read it as text with ALL_VARCHAR, or leave such rows out with IGNORE_ERRORS")
+    piece.error_at(line, &what).with_hint("read it as text with ALL_VARCHAR, or leave such rows out with IGNORE_ERRORS")
 }
