@@ -44,7 +44,7 @@ SPEED_OF_COPY_WANTED = 1.0
 SIZE_WANTED = 1.05
 
 FILTER = """SELECT count(*), sum(l_quantity), sum(l_extendedprice) FROM '{file}'
-    WHERE CAST(l_shipdate AS DATE) BETWEEN DATE '1994-01-01' AND DATE '1994-12-31'"""
+    WHERE l_shipdate BETWEEN DATE '1994-01-01' AND DATE '1994-12-31'"""
 CHECK = """SELECT count(*), sum(l_orderkey), sum(l_extendedprice), sum(l_tax), min(l_shipdate), max(l_receiptdate),
     count(DISTINCT l_shipmode), sum(length(l_comment)) FROM {source}"""
 COLUMNS = """l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_linenumber INTEGER, l_quantity DECIMAL(15,2),

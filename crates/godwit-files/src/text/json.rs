@@ -3,13 +3,14 @@
 use arrow_array::Array;
 use arrow_json::ReaderBuilder;
 use arrow_json::reader::{Decoder, infer_json_schema};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use godwit_common::{Error, Result};
-use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
+use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, RowType, from_arrow};
 
 use super::columns::Formats;
 use super::cutter::{Piece, Sample};
 use super::objects::FlatObjects;
+use super::parse::{date, timestamp};
 use super::{TextTable, field};
 
 /// Objects that the types of columns are judged by.
@@ -31,11 +32,41 @@ pub(super) fn sniff(sample: &Sample, name: &str, expected: Option<&Schema>) -> R
         DataType::Null => field(found.name(), &DataType::Utf8View),
         data_type => field(found.name(), data_type),
     });
-    let fields: Vec<Field> = fields.collect();
+    let mut fields: Vec<Field> = fields.collect();
     if fields.is_empty() {
         return Err(Error::user(format!("{name} is empty: it has no columns")));
     }
+    find_moments(&mut fields, &objects);
     Ok((fields, records as u64))
+}
+
+/// Makes dates and timestamps of the columns whose texts all are some, where objects are flat.
+fn find_moments(fields: &mut [Field], objects: &[u8]) {
+    let places: Vec<usize> = (0..fields.len()).filter(|&at| *fields[at].data_type() == DataType::Utf8View).collect();
+    let texts = places.iter().map(|&place| (fields[place].name().as_str(), fields[place].data_type()));
+    let Some(mut flat) = FlatObjects::new(texts) else { return };
+    // Of each column, whether all of its texts are dates or all are timestamps; `None` before the first.
+    let mut found: Vec<Option<(bool, bool)>> = vec![None; places.len()];
+    let mut at = 0;
+    while at < objects.len() {
+        let Some(next) = flat.find(objects, at, CHUNK_ROWS) else { return };
+        for (column, found) in found.iter_mut().enumerate() {
+            let texts = flat.fields(objects, column);
+            for text in (0..flat.len()).filter_map(|row| texts.get(row)) {
+                let (dates, timestamps) = found.unwrap_or((true, true));
+                *found = Some((dates && date(text).is_some(), timestamps && timestamp(text).is_some()));
+            }
+        }
+        at = next;
+    }
+    for (&place, found) in places.iter().zip(found) {
+        let data_type = match found {
+            Some((true, _)) => DataType::Date32,
+            Some((_, true)) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            _ => continue,
+        };
+        fields[place] = field(fields[place].name(), &data_type);
+    }
 }
 
 /// Reads the objects of one piece after the other.
