@@ -140,8 +140,7 @@ impl ParquetFile {
             Some(metadata) => metadata,
             None => decoded()?,
         };
-        let arrow =
-            guard(&bytes, || ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()))?;
+        let arrow = guard(&bytes, || ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()))?;
         let metadata = arrow.metadata();
         let schema = metadata.file_metadata().schema_descr();
         let columns = file_columns(arrow.schema(), schema).map_err(|error| error.context(path.display()))?;
@@ -300,9 +299,8 @@ fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option
             Ok(()) => reader.finish().map(Some),
         }
     })?;
-    let is_right = |metadata: &ParquetMetaData| {
-        metadata.offset_index().is_none_or(|index| has_all_pages(file, metadata, index))
-    };
+    let is_right =
+        |metadata: &ParquetMetaData| metadata.offset_index().is_none_or(|index| has_all_pages(file, metadata, index));
     Ok(metadata.filter(is_right))
 }
 
@@ -314,7 +312,8 @@ fn has_all_pages(file: &FileBytes, metadata: &ParquetMetaData, index: &[Vec<Offs
             index.len() == group.num_columns()
                 && group.columns().iter().zip(index).all(|(chunk, index)| {
                     let range = chunk_range(file, chunk);
-                    let pages = range.ok().and_then(|(start, end)| page_spans(index.page_locations(), start, end, rows));
+                    let pages =
+                        range.ok().and_then(|(start, end)| page_spans(index.page_locations(), start, end, rows));
                     rows == 0 || pages.is_some()
                 })
         })
@@ -357,12 +356,7 @@ fn chunk_range(file: &FileBytes, chunk: &ColumnChunkMetaData) -> Result<(u64, u6
 }
 
 /// Pages of an offset index, if it fits the chunk.
-fn page_spans(
-    locations: &[PageLocation],
-    start: u64,
-    end: u64,
-    rows: usize,
-) -> Option<Vec<PageSpan>> {
+fn page_spans(locations: &[PageLocation], start: u64, end: u64, rows: usize) -> Option<Vec<PageSpan>> {
     let mut spans: Vec<PageSpan> = Vec::with_capacity(locations.len());
     for location in locations {
         let span = PageSpan {

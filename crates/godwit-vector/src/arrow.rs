@@ -226,9 +226,7 @@ narrow!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
 fn strings_to_arrow(strings: &StrColumn, vector: &Vector, logical: &DataType) -> Result<ArrayRef> {
     use arrow_array::builder::*;
     let rows = 0..vector.len();
-    let text = |row: usize| {
-        std::str::from_utf8(strings.get(row)).map_err(|_| no_utf8())
-    };
+    let text = |row: usize| std::str::from_utf8(strings.get(row)).map_err(|_| no_utf8());
     macro_rules! build {
         ($builder:expr, $value:expr) => {{
             let mut builder = $builder;
@@ -332,7 +330,8 @@ mod tests {
 
     #[test]
     fn texts_become_views_that_are_sound() {
-        let texts = ["", "short", "ü", "a text that isn't inline", "ein längerer Text", "twelve bytes", "thirteen byte"];
+        let texts =
+            ["", "short", "ü", "a text that isn't inline", "ein längerer Text", "twelve bytes", "thirteen byte"];
         let vector = |texts: &[&[u8]], validity| Vector::flat(Flat::Str(StrColumn::from_strings(texts)), validity);
         let bytes: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
         let validity = Bitmap::from_fn(texts.len(), |row| row != 1 && row != 3);

@@ -277,7 +277,7 @@ pub(super) fn unwritable(error: ArrowError) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::types::{DecimalType, Decimal128Type};
+    use arrow_array::types::{Decimal128Type, DecimalType};
     use arrow_schema::Field;
     use chrono::DateTime;
     use proptest::prelude::*;

@@ -62,7 +62,8 @@ impl DistinctValues {
     /// By column, whether a dictionary is worth it for a row group; `rows_max`: its rows if no fewer come.
     pub(super) fn are_few(&self, rows_max: usize) -> Vec<bool> {
         let rows = if self.is_enough() { rows_max } else { self.rows };
-        let is_few = |column: &Column| column.is_nested || self.estimate(column, rows) * ROWS_PER_VALUE_MIN <= rows as f64;
+        let is_few =
+            |column: &Column| column.is_nested || self.estimate(column, rows) * ROWS_PER_VALUE_MIN <= rows as f64;
         self.columns.iter().map(is_few).collect()
     }
 

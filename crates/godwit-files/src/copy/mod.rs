@@ -25,9 +25,7 @@ use arrow_schema::SchemaRef;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_io::Files;
 use godwit_memory::BufferManager;
-use godwit_pipeline::{
-    Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker,
-};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker};
 use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;

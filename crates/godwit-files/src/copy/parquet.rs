@@ -223,7 +223,8 @@ impl Encoder for RowGroupEncoder {
                 *held_bytes += batch.get_array_memory_size();
                 held.push(batch);
                 // Without room for more, they are judged by what is there.
-                let is_short = *held_bytes >= self.file.row_group_bytes || self.reservation.resize(*held_bytes).is_err();
+                let is_short =
+                    *held_bytes >= self.file.row_group_bytes || self.reservation.resize(*held_bytes).is_err();
                 if is_short || distinct.is_enough() { self.judge() } else { Ok(()) }
             }
         }

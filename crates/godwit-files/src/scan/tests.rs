@@ -8,7 +8,8 @@ use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
-    Float64Array, NullArray, PrimitiveArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
+    Float64Array, NullArray, PrimitiveArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{ErrorKind, Result};

@@ -43,6 +43,9 @@ pub(super) fn sniff(sample: &Sample, name: &str, expected: Option<&Schema>) -> R
 /// Makes dates and timestamps of the columns whose texts all are some, where objects are flat.
 fn find_moments(fields: &mut [Field], objects: &[u8]) {
     let places: Vec<usize> = (0..fields.len()).filter(|&at| *fields[at].data_type() == DataType::Utf8View).collect();
+    if places.is_empty() {
+        return;
+    }
     let texts = places.iter().map(|&place| (fields[place].name().as_str(), fields[place].data_type()));
     let Some(mut flat) = FlatObjects::new(texts) else { return };
     // Of each column, whether all of its texts are dates or all are timestamps; `None` before the first.

@@ -81,13 +81,7 @@ struct TextSource {
 }
 
 impl TextSource {
-    fn open(
-        files: &dyn Files,
-        streams: &Streams,
-        path: &Path,
-        options: &[CopyOption],
-        is_alone: bool,
-    ) -> Result<Self> {
+    fn open(files: &dyn Files, streams: &Streams, path: &Path, options: &[CopyOption], is_alone: bool) -> Result<Self> {
         let found = files.metadata(path).map_err(|error| open_error(path, &error))?;
         let stream = match found.kind {
             FileKind::Stream if !is_alone => {

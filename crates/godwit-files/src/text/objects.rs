@@ -35,7 +35,9 @@ impl Form {
             D::Utf8View => Some(Form::Text),
             D::Date32 | D::Timestamp(TimeUnit::Microsecond, None) => Some(Form::Moment),
             D::Boolean => Some(Form::Boolean),
-            D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => Some(Form::Number),
+            D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => {
+                Some(Form::Number)
+            }
             D::Float64 | D::Decimal128(_, _) => Some(Form::Number),
             _ => None,
         }
@@ -267,7 +269,8 @@ mod tests {
         let (bytes, mut at, mut rows) = (text.as_bytes(), 0, Vec::new());
         while at < bytes.len() {
             at = objects.find(bytes, at, 2)?;
-            let value = |column, row| Some(String::from_utf8_lossy(objects.fields(bytes, column).get(row)?).into_owned());
+            let value =
+                |column, row| Some(String::from_utf8_lossy(objects.fields(bytes, column).get(row)?).into_owned());
             rows.extend((0..objects.len()).map(|row| [value(0, row), value(1, row)]));
         }
         Some(rows)

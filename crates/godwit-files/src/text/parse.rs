@@ -201,11 +201,10 @@ mod tests {
 
     #[test]
     fn usual_spellings_are_read() {
-        assert_eq!(["0", "-12", "123456789012345678"].map(|text| integer(text.as_bytes())), [
-            Some(0),
-            Some(-12),
-            Some(123456789012345678)
-        ]);
+        assert_eq!(
+            ["0", "-12", "123456789012345678"].map(|text| integer(text.as_bytes())),
+            [Some(0), Some(-12), Some(123456789012345678)]
+        );
         assert_eq!((float(b"-0.25"), float(b"6.02e+23"), float(b"1E-7")), (Some(-0.25), Some(6.02e23), Some(1e-7)));
         assert_eq!(decimal(b"12.5", 4, 2), Some(1250));
         assert_eq!((decimal(b"123.5", 4, 2), decimal(b"1.234", 9, 2)), (None, None));
@@ -240,7 +239,10 @@ mod tests {
             let day = format!("{year:04}-{month:02}-{day:02}");
             prop_assert_eq!(date(day.as_bytes()), Date32Type::parse(&day));
             let moment = format!("{day} {hour:02}:{minute:02}:{second:02}{fraction}");
-            if let Some(value) = timestamp(moment.as_bytes()) {
+            // Arrow counts in nanoseconds here, which don't reach further.
+            if let Some(value) = timestamp(moment.as_bytes())
+                && (1700..2260).contains(&year)
+            {
                 prop_assert_eq!(Some(value), TimestampMicrosecondType::parse(&moment));
             }
         }

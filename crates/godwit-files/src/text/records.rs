@@ -96,7 +96,13 @@ impl CsvRecords {
     }
 
     /// The fields of a column.
-    pub(super) fn fields<'a>(&'a self, piece: &'a Piece, column: usize, dialect: &Dialect, null: &'a [u8]) -> Fields<'a> {
+    pub(super) fn fields<'a>(
+        &'a self,
+        piece: &'a Piece,
+        column: usize,
+        dialect: &Dialect,
+        null: &'a [u8],
+    ) -> Fields<'a> {
         let (bytes, quote) = match self.parser {
             Some(_) => (&self.written, None),
             None => (&piece.bytes, Some(dialect.quote)),

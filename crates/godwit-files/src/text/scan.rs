@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrow_schema::DataType;
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::Reservation;
 use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
     MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, WindowRows,
 };
-use godwit_vector::{ColumnType, PhysicalType, RowType, Vector};
+use godwit_vector::{ColumnType, RowType, Vector};
 use parking_lot::Mutex;
 
 use super::cutter::{Cutter, Piece};
@@ -153,7 +154,9 @@ impl MorselReader for TextReader {
             (Some(values), _, Some(selected)) => values.take(selected),
             (Some(values), _, None) => values.clone(),
             (None, Records::Csv(records), selected) => {
-                let Kind::Csv { dialect, null, .. } = &self.scan.table.kind else { unreachable!("it is a table of CSV") };
+                let Kind::Csv { dialect, null, .. } = &self.scan.table.kind else {
+                    unreachable!("it is a table of CSV")
+                };
                 records.fields(&self.piece, column, dialect, null).strings(selected)
             }
             (None, Records::Json(_), _) => unreachable!("all columns of JSON are values"),
@@ -167,7 +170,8 @@ impl TextReader {
     /// Values that may be wrong are read whether they are needed or not, so that what is an error doesn't depend on the order
     /// of filters; texts are read when they are needed.
     fn next_records(&mut self) -> Result<Option<Option<Vec<u32>>>> {
-        let (Records::Csv(records), Kind::Csv { dialect, null, formats, .. }) = (&mut self.records, &self.scan.table.kind)
+        let (Records::Csv(records), Kind::Csv { dialect, null, formats, .. }) =
+            (&mut self.records, &self.scan.table.kind)
         else {
             unreachable!("it is a table of CSV")
         };
@@ -184,7 +188,7 @@ impl TextReader {
         let mut wrong: Vec<u32> = Vec::new();
         for &index in self.scan.task.columns.iter().filter(|_| rows > 0) {
             let ColumnType { logical, physical, .. } = &table.row_type[index];
-            if *physical == PhysicalType::Str {
+            if *logical == DataType::Utf8View {
                 self.window.columns.push(None);
                 continue;
             }

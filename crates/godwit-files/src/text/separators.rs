@@ -96,8 +96,9 @@ pub(super) fn last_record(bytes: &[u8], dialect: &Dialect, is_all: bool) -> Last
 #[derive(Default)]
 pub(super) struct Places {
     /// For each record, where its fields begin, and where one behind them would begin: each field ends a byte before the next
-    /// place.
+    /// place. Behind those that are used is room.
     starts: Vec<u32>,
+    used: usize,
     records: usize,
 }
 
@@ -129,12 +130,11 @@ impl Places {
 
     /// Where the fields of all records begin, each record's behind those of the one before.
     pub(super) fn starts(&self) -> &[u32] {
-        &self.starts
+        &self.starts[..self.used]
     }
 
     pub(super) fn clear(&mut self) {
-        self.starts.clear();
-        self.records = 0;
+        (self.used, self.records) = (0, 0);
     }
 
     /// Memory held.
@@ -144,12 +144,14 @@ impl Places {
 
     /// Appends a record of a text that is written now: `write` appends its fields and a byte behind each to `text`.
     pub(super) fn push<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, text: &mut Vec<u8>) {
+        self.starts.truncate(self.used);
         self.starts.push(text.len() as u32);
         for field in fields {
             text.extend_from_slice(field);
             text.push(0);
             self.starts.push(text.len() as u32);
         }
+        self.used = self.starts.len();
         self.records += 1;
     }
 
@@ -159,7 +161,8 @@ impl Places {
         let mut separators = Separators::new(*dialect);
         let mut record = Record { first: 0, len: 0, begin: begin as u32 };
         let mut stop = Stop { next: begin, rejected: 0, wrong_width: None };
-        self.starts.resize(wanted.records_max * (wanted.width + 1) + SPARE, 0);
+        let places = wanted.records_max * (wanted.width + 1) + SPARE;
+        self.starts.resize(self.starts.len().max(places), 0);
         for at in (begin..bytes.len()).step_by(BLOCK_BYTES) {
             let (block, there) = Block::at(bytes, at);
             let Found { fields, mut records } = separators.next(&block, there);
@@ -223,7 +226,7 @@ impl Places {
     }
 
     fn finish(&mut self, record: &Record, stop: Stop) -> Stop {
-        self.starts.truncate(record.first);
+        self.used = record.first;
         stop
     }
 }

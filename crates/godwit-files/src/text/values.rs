@@ -158,8 +158,8 @@ impl<'a> Fields<'a> {
         }));
         let len = records.len();
         let mut records = records;
-        let validity =
-            has_nulls.then(|| Bitmap::from_fn(len, |_| records.next().is_some_and(|record| self.get(record).is_some())));
+        let validity = has_nulls
+            .then(|| Bitmap::from_fn(len, |_| records.next().is_some_and(|record| self.get(record).is_some())));
         Vector::flat(Flat::Str(strings), validity)
     }
 }
