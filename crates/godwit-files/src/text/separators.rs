@@ -161,8 +161,7 @@ impl Places {
         let mut separators = Separators::new(*dialect);
         let mut record = Record { first: 0, len: 0, begin: begin as u32 };
         let mut stop = Stop { next: begin, rejected: 0, wrong_width: None };
-        let places = wanted.records_max * (wanted.width + 1) + SPARE;
-        self.starts.resize(self.starts.len().max(places), 0);
+        self.starts.resize(self.starts.len().max(SPARE), 0);
         for at in (begin..bytes.len()).step_by(BLOCK_BYTES) {
             let (block, there) = Block::at(bytes, at);
             let Found { fields, mut records } = separators.next(&block, there);
@@ -231,7 +230,7 @@ impl Places {
     }
 }
 
-/// Room for the fields of a block, and of a record that has too many.
+/// Room to begin with, which doubles whenever there is none for all fields of a block.
 const SPARE: usize = 2 * BLOCK_BYTES;
 
 /// The record under work.
