@@ -1,12 +1,12 @@
-"""Measures CSV and JSON files, and what COPY writes: TPC-H's lineitem, Godwit and DuckDB in turns, each run in a new process.
+"""Measures CSV and JSON files, and what COPY writes: TPC-H's lineitem, Godwit and DuckDB in turns, each in new processes.
 
     python bench/text_files.py --scale 1
     python bench/text_files.py --scale 1 --tasks csv-count,to-csv
 
-From CSV, CSV in gzip and JSON lines: the number of rows, two columns with a filter on a third, and a load into a table of a
-new database file, its checkpoint included. From Parquet: COPY to Parquet (Snappy and Zstandard), CSV and JSON; what was
-written is read by DuckDB and compared, and so are the files' sizes. The clock is next to the engine's call, as for `run.py`.
-Writes a table to the terminal, and JSON and a plot to bench/results.
+From CSV, CSV in gzip and JSON lines: the number of rows, two columns with a filter on a third, and a load into a table of
+a new database file, its checkpoint included. From Parquet: COPY to Parquet (Snappy and Zstandard), CSV and JSON; what was
+written is read by DuckDB and compared, and so are the files' sizes. The clock is next to the engine's call, as for
+`run.py`. Writes a table to the terminal, and JSON and a plot to bench/results.
 """
 
 import argparse
@@ -70,7 +70,8 @@ def main() -> int:
     arguments = parse_arguments()
     suite = SUITES["tpch"](Options(arguments.scale, arguments.data, arguments.godwit, arguments.smoke))
     lineitem = suite.tables["lineitem"]
-    tasks = {name: task for name, task in tasks_on(make_sources(lineitem), lineitem).items() if selected(name, arguments)}
+    tasks = tasks_on(make_sources(lineitem), lineitem)
+    tasks = {name: task for name, task in tasks.items() if selected(name, arguments)}
     measurements: Measurements = {}
     sizes: dict[str, dict[str, int]] = {}
     for name, task in tasks.items():
@@ -196,7 +197,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--memory-limit", type=parse_size, default=parse_size("2GB"), help="for both [2GB]")
     parser.add_argument("--folder", type=Path, help="where files are written [the system's folder for temporary files]")
     parser.add_argument("--runs", type=int, default=5, help="processes per task and engine [5]")
-    parser.add_argument("--tasks", type=lambda text: text.split(","), help="some of the tasks, such as csv-count,to-csv")
+    parser.add_argument("--tasks", type=lambda text: text.split(","), help="some of them, such as csv-count,to-csv")
     return parser.parse_args()
 
 
