@@ -1,10 +1,10 @@
-"""Measures CSV and JSON files, and what COPY writes: TPC-H's lineitem, Godwit and DuckDB in turns, each in new processes.
+"""Measures CSV, JSON, and what COPY writes: TPC-H's lineitem, Godwit and DuckDB in turns, each in new processes.
 
     python bench/text_files.py --scale 1
     python bench/text_files.py --scale 1 --tasks csv-count,to-csv
 
-From CSV, CSV in gzip and JSON lines: the number of rows, two columns with a filter on a third, and a load into a table of
-a new database file, its checkpoint included. From Parquet: COPY to Parquet (Snappy and Zstandard), CSV and JSON; what was
+From CSV, CSV in gzip and JSON lines: the number of rows, two columns with a filter on a third, and a load into a table
+of a new file, its checkpoint included. From Parquet: COPY to Parquet (Snappy and Zstandard), CSV and JSON; what was
 written is read by DuckDB and compared, and so are the files' sizes. The clock is next to the engine's call, as for
 `run.py`. Writes a table to the terminal, and JSON and a plot to bench/results.
 """
