@@ -243,7 +243,7 @@ impl RowGroupEncoder {
         let held = std::mem::take(held);
         let row_groups = self.file.row_groups(&distinct.are_few(self.file.row_group_rows))?;
         self.state = State::Encoding(row_groups);
-        held.iter().try_for_each(|batch| self.encode(batch))
+        held.into_iter().try_for_each(|batch| self.encode(&batch))
     }
 
     /// Encodes rows, and ends row groups where they are full.
