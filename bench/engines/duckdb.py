@@ -14,6 +14,7 @@ class DuckDB(Engine):
         if limits.memory_limit_bytes:
             config["memory_limit"] = f"{limits.memory_limit_bytes}B"
         self.connection = duckdb.connect(config=config)
+        self.connection.execute("SET enable_progress_bar = false")
 
     def version(self) -> str:
         return duckdb.__version__

@@ -181,23 +181,23 @@ pub trait TableResolver: Send + Sync {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
 
-    /// The table behind a path or glob of files of a format, whatever their names end with.
-    fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
-        let _ = format;
-        let unknown = || Err(Error::user(format!("'{path}' is not a file that can be read")));
-        self.resolve_path(path).unwrap_or_else(unknown)
+    /// The table behind paths or globs of files of a format, whatever their names end with.
+    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
+        let unknown = || Err(Error::user(format!("{paths:?} can't be read as {format}")));
+        let table = if let [path] = paths { self.resolve_path(path) } else { None };
+        table.unwrap_or_else(unknown)
     }
 
-    /// The table in a CSV or JSON file, read as options say. `expected` are the columns that are wanted of it, for those who
-    /// fill a table.
+    /// The table in CSV or JSON files, by paths or globs, read as options say. `expected` are the columns that are wanted of it,
+    /// for those who fill a table.
     fn text_table(
         &self,
-        path: &str,
+        paths: &[&str],
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
         let _ = (options, expected);
-        Err(Error::unsupported(format!("reading '{path}' as text")))
+        Err(Error::unsupported(format!("reading {paths:?} as text")))
     }
 }
 

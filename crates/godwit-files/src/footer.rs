@@ -17,7 +17,8 @@ use godwit_vector::{ColumnType, PhysicalType};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{Compression, Encoding, Repetition, Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 
 use crate::config::BUFFER_STEP_BYTES;
@@ -131,11 +132,16 @@ impl ParquetFile {
     pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
         let bytes = FileBytes::open(files, path, "Parquet")?;
         let footer = check_frame(&bytes)?;
-        check_shape(&bytes, footer, memory)?;
-        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
-        let arrow = guard(&bytes, || ArrowReaderMetadata::load(&bytes, options))?;
+        let (footer, _footer_memory) = read_footer(&bytes, footer, memory)?;
+        let decoded = || guard(&bytes, || ParquetMetaDataReader::decode_metadata(&footer));
+        let metadata = decoded()?;
+        let row_group_rows = check_row_groups(&bytes, &metadata)?;
+        let metadata = match with_page_index(&bytes, metadata)? {
+            Some(metadata) => metadata,
+            None => decoded()?,
+        };
+        let arrow = guard(&bytes, || ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()))?;
         let metadata = arrow.metadata();
-        let row_group_rows = check_row_groups(&bytes, metadata)?;
         let schema = metadata.file_metadata().schema_descr();
         let columns = file_columns(arrow.schema(), schema).map_err(|error| error.context(path.display()))?;
         let memory = memory.reserve(metadata.memory_size(), MemoryTag::Reader);
@@ -271,14 +277,46 @@ fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     Ok(end - metadata_bytes..end)
 }
 
-/// Checks that the footer can be parsed in time and without running out of stack.
-fn check_shape(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> Result<()> {
+/// Reads the footer, if it can be parsed in time and without running out of stack.
+fn read_footer(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> Result<(Vec<u8>, Reservation)> {
     let bytes = usize::try_from(footer.end - footer.start).map_err(|_| file.corrupt("its footer is too long"))?;
     let context = |error: Error| error.context(file.path().display());
-    let _memory = memory.reserve(bytes, MemoryTag::Reader).map_err(context)?;
+    let reservation = memory.reserve(bytes, MemoryTag::Reader).map_err(context)?;
     let mut buffer = vec![0; bytes];
     file.read_at(&mut buffer, footer.start)?;
-    check_footer(&buffer).map_err(context)
+    check_footer(&buffer).map_err(context)?;
+    Ok((buffer, reservation))
+}
+
+/// A footer with the page index, if the file has one; `None` if that is wrong, which is no reason not to read the file without it.
+fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option<ParquetMetaData>> {
+    let metadata = guard(file, || {
+        let reader = ParquetMetaDataReader::new_with_metadata(metadata);
+        let mut reader = reader.with_page_index_policy(PageIndexPolicy::Optional);
+        match reader.read_page_indexes(file) {
+            Err(ParquetError::External(error)) => Err(ParquetError::External(error)),
+            Err(_) => Ok(None),
+            Ok(()) => reader.finish().map(Some),
+        }
+    })?;
+    let is_right =
+        |metadata: &ParquetMetaData| metadata.offset_index().is_none_or(|index| has_all_pages(file, metadata, index));
+    Ok(metadata.filter(is_right))
+}
+
+/// True if the pages of an index are in the chunks that it is of.
+fn has_all_pages(file: &FileBytes, metadata: &ParquetMetaData, index: &[Vec<OffsetIndexMetaData>]) -> bool {
+    index.len() == metadata.num_row_groups()
+        && metadata.row_groups().iter().zip(index).all(|(group, index)| {
+            let rows = group.num_rows() as usize;
+            index.len() == group.num_columns()
+                && group.columns().iter().zip(index).all(|(chunk, index)| {
+                    let range = chunk_range(file, chunk);
+                    let pages =
+                        range.ok().and_then(|(start, end)| page_spans(index.page_locations(), start, end, rows));
+                    rows == 0 || pages.is_some()
+                })
+        })
 }
 
 /// Rows per row group, if row groups and their chunks make sense.
@@ -317,13 +355,8 @@ fn chunk_range(file: &FileBytes, chunk: &ColumnChunkMetaData) -> Result<(u64, u6
     }
 }
 
-/// Pages of an offset index, if it fits the chunk; a wrong index is no reason not to read the file without it.
-fn page_spans(
-    locations: &[parquet::file::page_index::offset_index::PageLocation],
-    start: u64,
-    end: u64,
-    rows: usize,
-) -> Option<Vec<PageSpan>> {
+/// Pages of an offset index, if it fits the chunk.
+fn page_spans(locations: &[PageLocation], start: u64, end: u64, rows: usize) -> Option<Vec<PageSpan>> {
     let mut spans: Vec<PageSpan> = Vec::with_capacity(locations.len());
     for location in locations {
         let span = PageSpan {
@@ -363,7 +396,12 @@ fn file_columns(arrow: &Schema, parquet: &SchemaDescriptor) -> Result<Vec<FileCo
             let leaf = (0..parquet.num_columns())
                 .find(|&leaf| parquet.get_column_root_idx(leaf) == index)
                 .ok_or_else(|| Error::unsupported(format!("the column {}, which has no values", field.name())))?;
-            let field = Field::new(field.name(), as_view_type(field.data_type()), field.is_nullable());
+            // Values that are all NULL are stored as integers.
+            let data_type = match field.data_type() {
+                DataType::Null => DataType::Int32,
+                other => as_view_type(other),
+            };
+            let field = Field::new(field.name(), data_type, field.is_nullable());
             let decoding = if roots[index].is_primitive() { decoding_of(&field, parquet, leaf) } else { None };
             Ok(FileColumn { field, leaf, decoding })
         })

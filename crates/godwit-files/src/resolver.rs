@@ -77,9 +77,9 @@ impl Format {
     }
 }
 
-/// A table, under the text that it was asked for with.
+/// A table, under the texts that it was asked for with.
 struct Known {
-    text: String,
+    texts: Vec<String>,
     /// The format that was asked for.
     format: Option<Format>,
     versions: Vec<Version>,
@@ -102,36 +102,46 @@ impl FileResolver {
         Self { memory, files, streams: Streams::default(), known: Mutex::default() }
     }
 
-    fn resolve(&self, text: &str, format: Option<Format>) -> Result<Arc<TableDefinition>> {
+    /// The files that some paths and patterns name, each of which names at least one.
+    fn paths(files: &dyn Files, texts: &[&str]) -> Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        for text in texts {
+            check_reachable(files, text)?;
+            match is_pattern(files, text) {
+                true => paths.extend(expand(files, text)?),
+                false => paths.push(existing(files, Path::new(text))?),
+            }
+        }
+        Ok(paths)
+    }
+
+    fn resolve(&self, texts: &[&str], format: Option<Format>) -> Result<Arc<TableDefinition>> {
         let view = self.view();
         let files = &*view;
-        check_reachable(files, text)?;
-        let paths = match is_pattern(files, text) {
-            true => expand(files, text)?,
-            false => vec![existing(files, Path::new(text))?],
-        };
+        let paths = Self::paths(files, texts)?;
         let versions = paths.iter().map(|path| version(files, path)).collect::<Result<Vec<_>>>()?;
-        if let Some(table) = self.remembered(text, format, &versions) {
+        if let Some(table) = self.remembered(texts, format, &versions) {
             return Ok(table);
         }
-        let table = match &paths[..] {
-            [path] if format.is_none() && is_text_file(path) => {
-                TextTable::definition(&view, &self.streams, path, &[], None)?
+        let table = match format {
+            None if paths.iter().all(|path| is_text_file(path)) => {
+                TextTable::definition(&view, &self.streams, &paths, &[], None)?
             }
             _ => {
                 let format = format.unwrap_or_else(|| Format::of_file(files, &paths[0]));
-                format.table(files, paths, &without_secrets(text), &self.memory)?
+                format.table(files, paths, &without_secrets(&texts.join(", ")), &self.memory)?
             }
         };
         if versions.iter().any(|version| version.is_stream) {
             return Ok(table);
         }
         let mut known = self.known.lock();
-        known.retain(|entry| entry.text != text || entry.format != format);
+        known.retain(|entry| entry.texts != texts || entry.format != format);
         if known.len() >= CACHED_TABLES_MAX {
             known.remove(0);
         }
-        known.push(Known { text: text.to_owned(), format, versions, table: table.clone() });
+        let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+        known.push(Known { texts, format, versions, table: table.clone() });
         Ok(table)
     }
 
@@ -140,9 +150,9 @@ impl FileResolver {
         self.files.view().unwrap_or_else(|| self.files.clone())
     }
 
-    fn remembered(&self, text: &str, format: Option<Format>, versions: &[Version]) -> Option<Arc<TableDefinition>> {
+    fn remembered(&self, texts: &[&str], format: Option<Format>, versions: &[Version]) -> Option<Arc<TableDefinition>> {
         let mut known = self.known.lock();
-        let is_it = |entry: &Known| entry.text == text && entry.format == format && entry.versions == versions;
+        let is_it = |entry: &Known| entry.texts == texts && entry.format == format && entry.versions == versions;
         let index = known.iter().position(is_it)?;
         let entry = known.remove(index);
         let table = entry.table.clone();
@@ -155,7 +165,7 @@ impl TableResolver for FileResolver {
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
         let looks_like_file = is_glob(path) || path.contains('/') || Format::of_extension(Path::new(path)).is_some();
         let is_there = || self.files.metadata(Path::new(path)).is_ok_and(|found| found.kind != FileKind::Folder);
-        (looks_like_file || is_there()).then(|| self.resolve(path, None))
+        (looks_like_file || is_there()).then(|| self.resolve(&[path], None))
     }
 
     fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
@@ -177,19 +187,18 @@ impl TableResolver for FileResolver {
         }
     }
 
-    fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
-        self.resolve(path, Some(Format::of_name(format)?))
+    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
+        self.resolve(paths, Some(Format::of_name(format)?))
     }
 
     fn text_table(
         &self,
-        path: &str,
+        paths: &[&str],
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
         let files = self.view();
-        check_reachable(&*files, path)?;
-        TextTable::definition(&files, &self.streams, &existing(&*files, Path::new(path))?, options, expected)
+        TextTable::definition(&files, &self.streams, &Self::paths(&*files, paths)?, options, expected)
     }
 }
 

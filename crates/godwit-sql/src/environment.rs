@@ -108,14 +108,16 @@ impl StatementNames {
     /// The rows of a text file, read as options say.
     fn text_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
         let usage = || {
-            let error = Error::user(format!("{name} takes a path in quotes, then options"));
+            let error = Error::user(format!("{name} takes a path in quotes or a list of paths, then options"));
             error.with_hint(format!("for example: {name}('x.csv', header = true)"))
         };
-        let mut path = None;
+        let mut paths = None;
         let mut options = vec![CopyOption { name: "format".to_owned(), value: Some(format.to_owned()) }];
         for argument in arguments {
             match (&argument.name, &argument.value) {
-                (None, Value::Text(text)) if path.is_none() => path = Some(text.clone()),
+                (None, value) if paths.is_none() => {
+                    paths = Some(paths_of(value).ok_or_else(|| usage().at_span(argument.span))?);
+                }
                 (Some(option), value) => {
                     let text = match value {
                         Value::Null => return Err(Error::user(format!("{option} is NULL")).at_span(argument.span)),
@@ -127,17 +129,28 @@ impl StatementNames {
                 (None, _) => return Err(usage().at_span(argument.span)),
             }
         }
-        let table = self.resolver.text_table(&path.ok_or_else(usage)?, &options, None)?;
-        Self::scanned(table)
+        Self::scanned(self.resolver.text_table(&paths.ok_or_else(usage)?, &options, None)?)
     }
 
     /// The rows of files that say of themselves what is in them.
     fn file_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
-        let [TableArgument { name: None, value: Value::Text(path), .. }] = arguments else {
-            return Err(Error::user(format!("{name} takes one path in quotes")));
+        let paths = match arguments {
+            [TableArgument { name: None, value, .. }] => paths_of(value),
+            _ => None,
         };
-        Self::scanned(self.resolver.table_of_format(path, format)?)
+        let usage = || Error::user(format!("{name} takes a path in quotes or a list of paths"));
+        Self::scanned(self.resolver.table_of_format(&paths.ok_or_else(usage)?, format)?)
     }
+}
+
+/// The paths that an argument names: one, or a list of some.
+fn paths_of(value: &Value) -> Option<Vec<&str>> {
+    let texts = match value {
+        Value::List(paths) => paths,
+        path => std::slice::from_ref(path),
+    };
+    let paths = texts.iter().map(|text| if let Value::Text(path) = text { Some(&**path) } else { None });
+    paths.collect::<Option<Vec<_>>>().filter(|paths| !paths.is_empty())
 }
 
 impl Environment for StatementNames {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, downcast_dictionary_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringViewArray, downcast_dictionary_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::{Error, Result};
@@ -134,9 +134,7 @@ fn bitmap_of(bits: &BooleanBuffer) -> Bitmap {
 /// The rows of a vector as an Arrow array of type `logical`. Integers of another width are widened or narrowed; the
 /// plan guarantees that they fit.
 pub fn to_arrow(vector: &Vector, logical: &DataType) -> Result<ArrayRef> {
-    let nulls = vector
-        .validity()
-        .map(|bitmap| NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(bitmap.words().to_vec()), 0, bitmap.len())));
+    let nulls = nulls_of(vector);
     if let DataType::Dictionary(_, values) = logical {
         let plain = to_arrow(vector, values)?;
         return arrow_cast::cast(&plain, logical).map_err(|error| Error::internal(error.to_string()));
@@ -228,9 +226,7 @@ narrow!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
 fn strings_to_arrow(strings: &StrColumn, vector: &Vector, logical: &DataType) -> Result<ArrayRef> {
     use arrow_array::builder::*;
     let rows = 0..vector.len();
-    let text = |row: usize| {
-        std::str::from_utf8(strings.get(row)).map_err(|_| Error::corrupt("a text value is not valid UTF-8"))
-    };
+    let text = |row: usize| std::str::from_utf8(strings.get(row)).map_err(|_| no_utf8());
     macro_rules! build {
         ($builder:expr, $value:expr) => {{
             let mut builder = $builder;
@@ -248,7 +244,7 @@ fn strings_to_arrow(strings: &StrColumn, vector: &Vector, logical: &DataType) ->
     Ok(match logical {
         DataType::Utf8 => build!(StringBuilder::new(), text),
         DataType::LargeUtf8 => build!(LargeStringBuilder::new(), text),
-        DataType::Utf8View => build!(StringViewBuilder::new(), text),
+        DataType::Utf8View => Arc::new(string_views(strings, vector)?),
         DataType::Binary => build!(BinaryBuilder::new(), bytes),
         DataType::LargeBinary => build!(LargeBinaryBuilder::new(), bytes),
         DataType::BinaryView => build!(BinaryViewBuilder::new(), bytes),
@@ -267,6 +263,56 @@ fn strings_to_arrow(strings: &StrColumn, vector: &Vector, logical: &DataType) ->
     })
 }
 
+/// Longest buffer of string views: their offsets have 32 bits, one of which some programs take for a sign.
+const VIEW_BUFFER_BYTES_MAX: usize = i32::MAX as usize;
+
+/// The strings of a vector as views of buffers of their own.
+fn string_views(strings: &StrColumn, vector: &Vector) -> Result<StringViewArray> {
+    let mut views: Vec<u128> = Vec::with_capacity(strings.len());
+    let (mut buffers, mut buffer): (Vec<Vec<u8>>, Vec<u8>) = Default::default();
+    // Whether all strings begin with a character; that their bytes are characters is seen to at once for many.
+    let mut begin_well = true;
+    for (row, view) in strings.views().iter().enumerate() {
+        if !vector.is_valid(row) {
+            views.push(0);
+            continue;
+        }
+        let string = strings.get(row);
+        if view.is_inline() {
+            if !view.is_inline_ascii() {
+                std::str::from_utf8(string).map_err(|_| no_utf8())?;
+            }
+            // Inline, both kinds of views are the same.
+            views.push(view.bits());
+            continue;
+        }
+        if buffer.len() + string.len() > VIEW_BUFFER_BYTES_MAX && !buffer.is_empty() {
+            buffers.push(std::mem::take(&mut buffer));
+        }
+        const CONTINUATION: std::ops::Range<u8> = 0x80..0xc0;
+        begin_well &= !CONTINUATION.contains(&string[0]);
+        views.push(u128::from(view.head()) | (buffers.len() as u128) << 64 | (buffer.len() as u128) << 96);
+        buffer.extend_from_slice(string);
+    }
+    buffers.push(buffer);
+    if !begin_well || buffers.iter().any(|buffer| std::str::from_utf8(buffer).is_err()) {
+        return Err(no_utf8());
+    }
+    let buffers: Vec<Buffer> = buffers.into_iter().filter(|buffer| !buffer.is_empty()).map(Buffer::from_vec).collect();
+    // SAFETY: each view is inline, or has the length, the first four bytes and the place of a string in its buffer. Buffers are
+    // UTF-8 and their strings begin with a character, so they end with one, too.
+    Ok(unsafe { StringViewArray::new_unchecked(views.into(), buffers, nulls_of(vector)) })
+}
+
+fn no_utf8() -> Error {
+    Error::corrupt("a text value is not valid UTF-8")
+}
+
+fn nulls_of(vector: &Vector) -> Option<NullBuffer> {
+    let validity = vector.validity()?;
+    Some(NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(validity.words().to_vec()), 0, validity.len())))
+}
+
 /// True if the vector's rows are codes of a shared dictionary.
 impl Vector {
     /// The codes and the dictionary, if this is a dictionary vector.
@@ -274,6 +320,32 @@ impl Vector {
         match self.data() {
             Data::Dictionary(codes, dictionary) => Some((codes, dictionary)),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_become_views_that_are_sound() {
+        let texts =
+            ["", "short", "ü", "a text that isn't inline", "ein längerer Text", "twelve bytes", "thirteen byte"];
+        let vector = |texts: &[&[u8]], validity| Vector::flat(Flat::Str(StrColumn::from_strings(texts)), validity);
+        let bytes: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+        let validity = Bitmap::from_fn(texts.len(), |row| row != 1 && row != 3);
+        let array = to_arrow(&vector(&bytes, Some(validity)), &DataType::Utf8View).unwrap();
+        array.to_data().validate_full().unwrap();
+        let expected = texts.iter().enumerate().map(|(row, text)| (row != 1 && row != 3).then_some(*text));
+        assert_eq!(array.as_string_view().iter().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+
+        let halves: [&[u8]; 2] = [b"a text that ends with half of \xc3", b"\xbc, where the next one begins"];
+        for wrong in [&[b"\xff".as_slice()][..], &[b"some longer text \xff".as_slice()], &halves] {
+            assert!(to_arrow(&vector(wrong, None), &DataType::Utf8View).is_err());
+            // What is NULL may be anything.
+            let nulls = Some(Bitmap::filled(wrong.len(), false));
+            assert_eq!(to_arrow(&vector(wrong, nulls), &DataType::Utf8View).unwrap().null_count(), wrong.len());
         }
     }
 }

@@ -67,6 +67,14 @@ impl StrView {
         self.len() <= INLINE_MAX
     }
 
+    /// True if all bytes of an inline string are ASCII.
+    #[inline]
+    pub(crate) fn is_inline_ascii(self) -> bool {
+        debug_assert!(self.is_inline());
+        const HIGH_BITS: u128 = u128::from_le_bytes([0x80; 16]) << 32;
+        self.0 & HIGH_BITS == 0
+    }
+
     /// Length and first four bytes, for a first comparison.
     #[inline]
     pub fn head(self) -> u64 {
@@ -245,6 +253,30 @@ impl StrColumn {
         unsafe { StrColumn::new(views, Heaps::one(Arc::new(bytes))) }
     }
 
+    /// Copies strings; long ones into one heap.
+    pub fn copied<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
+        let mut views = Vec::with_capacity(strings.len());
+        let mut heap: Vec<u8> = Vec::new();
+        for string in strings {
+            let view = StrView::new(string);
+            if !view.is_inline() {
+                heap.extend_from_slice(string);
+            }
+            views.push(view);
+        }
+        if heap.is_empty() {
+            // SAFETY: all views are inline.
+            return unsafe { StrColumn::new(views, Heaps::none()) };
+        }
+        let mut rest = &heap[..];
+        for view in views.iter_mut().filter(|view| !view.is_inline()) {
+            *view = view.with_pointer(rest.as_ptr());
+            rest = &rest[view.len()..];
+        }
+        // SAFETY: the views point into `heap`, whose allocation moves into the heap as it is.
+        unsafe { StrColumn::new(views, Heaps::one(Arc::new(heap))) }
+    }
+
     /// Number of strings.
     pub fn len(&self) -> usize {
         self.views.len()
@@ -363,8 +395,9 @@ mod tests {
             "zz",
         ];
         let column = StrColumn::from_strings(strings);
+        let copied = StrColumn::copied(strings.iter().map(|string| string.as_bytes()));
         for (i, a) in strings.iter().enumerate() {
-            assert_eq!(column.get(i), a.as_bytes());
+            assert_eq!((column.get(i), copied.get(i)), (a.as_bytes(), a.as_bytes()));
             for (j, b) in strings.iter().enumerate() {
                 let (va, vb) = (&column.views()[i], &column.views()[j]);
                 // SAFETY: the column is alive.

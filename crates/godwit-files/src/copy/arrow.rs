@@ -15,6 +15,8 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::to_batch;
+use godwit_vector::Chunk;
 use parking_lot::Mutex;
 
 use super::output_file::{OutputFile, write_error};
@@ -64,6 +66,8 @@ impl ArrowOptions {
 /// An Arrow file that workers add batches to.
 pub(super) struct ArrowWriter {
     file: Mutex<OpenFile>,
+    /// Types of the rows as they come, and as they are stored.
+    chunk_schema: SchemaRef,
     schema: SchemaRef,
     options: IpcWriteOptions,
     is_stream: bool,
@@ -89,6 +93,7 @@ impl ArrowWriter {
         memory: &BufferManager,
     ) -> Result<Arc<Self>> {
         let fields: Vec<Field> = schema.fields().iter().map(|field| stored_field(field)).collect();
+        let chunk_schema = schema.clone();
         let schema = Arc::new(Schema::new(fields));
         let is_stream = options.is_stream;
         let options = IpcWriteOptions::default().try_with_compression(options.compression).map_err(unexpected)?;
@@ -101,7 +106,7 @@ impl ArrowWriter {
         let message = IpcDataGenerator {}.schema_to_bytes_with_dictionary_tracker(&schema, &mut tracker, &options);
         open.write(message, &options)?;
         let batch_bytes = BATCH_BYTES.min((batch_bytes_max / COPIES).max(BATCH_BYTES_MIN));
-        Ok(Arc::new(Self { file: Mutex::new(open), schema, options, is_stream, batch_bytes }))
+        Ok(Arc::new(Self { file: Mutex::new(open), chunk_schema, schema, options, is_stream, batch_bytes }))
     }
 }
 
@@ -189,7 +194,8 @@ struct BatchEncoder {
 }
 
 impl Encoder for BatchEncoder {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
+        let batch = to_batch(chunk, &self.file.chunk_schema)?;
         let columns = batch.columns().iter().zip(self.file.schema.fields());
         let columns = columns.map(|(array, field)| stored(array, field)).collect::<Result<Vec<_>>>()?;
         let stored = RecordBatch::try_new(self.file.schema.clone(), columns).map_err(unexpected)?;

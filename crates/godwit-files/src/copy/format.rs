@@ -6,8 +6,9 @@ use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, parse_bytes};
 
 use super::arrow::ArrowOptions;
+use super::csv::CsvOptions;
 use super::parquet::{Compression, ParquetOptions};
-use super::text::{Block, CsvOptions, TextFormat};
+use super::text::{Block, TextFormat};
 
 /// What a file is to look like.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,6 +11,8 @@
 //! cancelled query leaves nothing behind.
 
 mod arrow;
+mod csv;
+mod distinct;
 mod format;
 mod output_file;
 mod parquet;
@@ -19,14 +21,11 @@ mod text;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use godwit_common::{Error, MemoryTag, Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::BufferManager;
-use godwit_pipeline::{
-    Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker, to_batch,
-};
+use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker};
 use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;
@@ -47,7 +46,7 @@ trait FileWriter: Send + Sync {
 /// One worker's way into a file.
 trait Encoder: Send {
     /// Takes rows.
-    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+    fn write(&mut self, chunk: &Chunk) -> Result<()>;
 
     /// Hands over the last piece.
     fn finish(self: Box<Self>) -> Result<()>;
@@ -56,7 +55,6 @@ trait Encoder: Send {
 /// The last sink of a `COPY`: writes the file, then delivers the number of rows as the only row of the result.
 pub struct CopySink {
     writer: Arc<dyn FileWriter>,
-    schema: SchemaRef,
     rows: AtomicU64,
     count: Arc<ResultCollector>,
     memory: BufferManager,
@@ -86,7 +84,7 @@ impl CopySink {
             FileFormat::Arrow(options) => arrow::ArrowWriter::new(file, options, schema, piece_bytes_max, &memory)?,
             FileFormat::Text(format) => text::TextWriter::new(file, format, schema)?,
         };
-        Ok(Arc::new(Self { writer, schema: schema.clone(), rows: AtomicU64::new(0), count, memory, metrics }))
+        Ok(Arc::new(Self { writer, rows: AtomicU64::new(0), count, memory, metrics }))
     }
 }
 
@@ -134,7 +132,7 @@ struct CopyWorker {
 
 impl SinkWorker for CopyWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
-        self.encoder.write(&to_batch(&chunk, &self.sink.schema)?)?;
+        self.encoder.write(&chunk)?;
         self.sink.rows.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         Ok(SinkVerdict::NeedInput)
     }

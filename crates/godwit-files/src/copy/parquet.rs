@@ -6,14 +6,18 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::to_batch;
+use godwit_vector::Chunk;
 use parking_lot::Mutex;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves};
+use parquet::arrow::ArrowSchemaConverter;
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression as Codec, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, TypePtr};
 
+use super::distinct::DistinctValues;
 use super::output_file::OutputFile;
 use super::{Encoder, FileWriter, TAG};
 
@@ -26,8 +30,14 @@ const ROW_GROUP_BYTES: usize = 64 << 20;
 /// The least that a row group may grow to: smaller ones compress badly and make long footers.
 const ROW_GROUP_BYTES_MIN: usize = 2 << 20;
 
+/// Rows that columns are judged by before the first row group is encoded, see [`DistinctValues`]. They are held meanwhile.
+const JUDGED_ROWS: usize = 16_384;
+
 /// What the footer keeps in memory of a finished column chunk: places, statistics and the index of its pages.
 const COLUMN_CHUNK_FOOTER_BYTES: usize = 2 << 10;
+
+/// The level that Zstandard itself takes where none is asked for.
+const ZSTD_LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 
 /// How pages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +54,7 @@ impl Compression {
             ("lz4" | "lz4_raw", None) => Codec::LZ4_RAW,
             ("gzip", None) => Codec::GZIP(GzipLevel::default()),
             ("gzip", Some(level)) => Codec::GZIP(GzipLevel::try_new(level as u32).map_err(invalid)?),
-            ("zstd", None) => Codec::ZSTD(ZstdLevel::default()),
+            ("zstd", None) => Codec::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).map_err(invalid)?),
             ("zstd", Some(level)) => Codec::ZSTD(ZstdLevel::try_new(level).map_err(invalid)?),
             ("uncompressed" | "none" | "snappy" | "lz4" | "lz4_raw", Some(_)) => {
                 return Err(Error::user(format!("the compression {name} has no levels"))
@@ -84,7 +94,10 @@ impl Default for ParquetOptions {
 pub(super) struct ParquetWriter {
     /// `None` when the footer is being written.
     file: Mutex<Option<OpenFile>>,
-    row_groups: ArrowRowGroupWriterFactory,
+    root: TypePtr,
+    compression: Compression,
+    /// Types of the rows as they come, and as they are stored.
+    chunk_schema: SchemaRef,
     schema: SchemaRef,
     row_group_rows: usize,
     row_group_bytes: usize,
@@ -108,22 +121,41 @@ impl ParquetWriter {
             let data_type = stored_type(field.data_type());
             Ok(Field::new(field.name(), check_type(data_type, field)?, true))
         });
+        let chunk_schema = schema.clone();
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
-        let properties = WriterProperties::builder()
-            .set_compression(options.compression.0)
-            .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")))
-            .build();
-        let arrow_options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(file, schema.clone(), arrow_options);
-        let (writer, row_groups) = writer.and_then(ArrowWriter::into_serialized_writer).map_err(unexpected)?;
+        let root = ArrowSchemaConverter::new().convert(&schema).map_err(unexpected)?.root_schema_ptr();
+        let properties = Arc::new(properties(options.compression).build());
+        let writer = SerializedFileWriter::new(file, root.clone(), properties).map_err(unexpected)?;
         let footer = memory.reserve(0, TAG)?;
         Ok(Arc::new(Self {
             file: Mutex::new(Some(OpenFile { writer, footer })),
-            row_groups,
+            root,
+            compression: options.compression,
+            chunk_schema,
             schema,
             row_group_rows: options.row_group_rows,
             row_group_bytes: options.row_group_bytes.min(row_group_bytes_max.max(ROW_GROUP_BYTES_MIN)),
         }))
+    }
+}
+
+fn properties(compression: Compression) -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(compression.0)
+        .set_created_by(format!("Godwit version {}", env!("CARGO_PKG_VERSION")))
+}
+
+impl ParquetWriter {
+    /// What makes the columns of row groups, with dictionaries for those that have few values.
+    fn row_groups(&self, are_few: &[bool]) -> Result<ArrowRowGroupWriterFactory> {
+        let mut properties = properties(self.compression);
+        for (field, _) in self.schema.fields().iter().zip(are_few).filter(|(_, is_few)| !**is_few) {
+            let column = ColumnPath::new(vec![field.name().clone()]);
+            properties = properties.set_column_dictionary_enabled(column, false);
+        }
+        // Columns take their properties from a writer of files; this one writes none.
+        let writer = SerializedFileWriter::new(std::io::sink(), self.root.clone(), Arc::new(properties.build()));
+        Ok(ArrowRowGroupWriterFactory::new(&writer.map_err(unexpected)?, self.schema.clone()))
     }
 }
 
@@ -153,7 +185,9 @@ impl FileWriter for ParquetWriter {
 
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>> {
         let reservation = memory.reserve(0, TAG)?;
-        Ok(Box::new(RowGroupEncoder { file: self, columns: Vec::new(), rows: 0, reservation }))
+        let distinct = DistinctValues::new(self.schema.fields().len(), JUDGED_ROWS.min(self.row_group_rows));
+        let state = State::Judging { distinct, held: Vec::new(), held_bytes: 0 };
+        Ok(Box::new(RowGroupEncoder { file: self, state, columns: Vec::new(), rows: 0, reservation }))
     }
 
     fn finish(&self) -> Result<()> {
@@ -165,19 +199,59 @@ impl FileWriter for ParquetWriter {
 
 struct RowGroupEncoder {
     file: Arc<ParquetWriter>,
+    state: State,
     /// Empty between row groups.
     columns: Vec<ArrowColumnWriter>,
     rows: usize,
-    /// What `columns` hold.
+    /// What `columns` or the held rows take.
     reservation: Reservation,
 }
 
+/// An encoder judges the columns by its first rows, then encodes these and all others.
+enum State {
+    Judging { distinct: DistinctValues, held: Vec<RecordBatch>, held_bytes: usize },
+    Encoding(ArrowRowGroupWriterFactory),
+}
+
 impl Encoder for RowGroupEncoder {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
+        let batch = to_batch(chunk, &self.file.chunk_schema)?;
+        match &mut self.state {
+            State::Encoding(_) => self.encode(&batch),
+            State::Judging { distinct, held, held_bytes } => {
+                distinct.count(chunk);
+                *held_bytes += batch.get_array_memory_size();
+                held.push(batch);
+                // Without room for more, they are judged by what is there.
+                let is_short =
+                    *held_bytes >= self.file.row_group_bytes || self.reservation.resize(*held_bytes).is_err();
+                if is_short || distinct.is_enough() { self.judge() } else { Ok(()) }
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.judge()?;
+        self.end_row_group()
+    }
+}
+
+impl RowGroupEncoder {
+    /// Ends judging, and encodes the rows that were held.
+    fn judge(&mut self) -> Result<()> {
+        let State::Judging { distinct, held, .. } = &mut self.state else { return Ok(()) };
+        let held = std::mem::take(held);
+        let row_groups = self.file.row_groups(&distinct.are_few(self.file.row_group_rows))?;
+        self.state = State::Encoding(row_groups);
+        held.into_iter().try_for_each(|batch| self.encode(&batch))
+    }
+
+    /// Encodes rows, and ends row groups where they are full.
+    fn encode(&mut self, batch: &RecordBatch) -> Result<()> {
         let mut start = 0;
         while start < batch.num_rows() {
             let rows = (batch.num_rows() - start).min(self.file.row_group_rows - self.rows);
-            self.encode(&batch.slice(start, rows))?;
+            self.encode_within(&batch.slice(start, rows))?;
             start += rows;
             let bytes: usize = self.columns.iter().map(ArrowColumnWriter::memory_size).sum();
             // Without room for more, what is there is written.
@@ -189,15 +263,11 @@ impl Encoder for RowGroupEncoder {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        self.end_row_group()
-    }
-}
-
-impl RowGroupEncoder {
-    fn encode(&mut self, batch: &RecordBatch) -> Result<()> {
+    /// Encodes rows for the row group under work.
+    fn encode_within(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.columns.is_empty() {
-            self.columns = self.file.row_groups.create_column_writers(0).map_err(unexpected)?;
+            let State::Encoding(row_groups) = &self.state else { unreachable!("columns are judged before") };
+            self.columns = row_groups.create_column_writers(0).map_err(unexpected)?;
         }
         let mut leaves = self.columns.iter_mut();
         for (field, array) in self.file.schema.fields().iter().zip(batch.columns()) {

@@ -5,14 +5,16 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_array::RecordBatch;
 use arrow_json::writer::{LineDelimited, Writer, WriterBuilder};
-use arrow_schema::{ArrowError, SchemaRef};
-use godwit_common::{Error, Result};
+use arrow_schema::SchemaRef;
+use godwit_common::Result;
 use godwit_memory::{BufferManager, Reservation};
+use godwit_pipeline::to_batch;
+use godwit_vector::Chunk;
 use parking_lot::Mutex;
 
+use super::csv::{CsvOptions, TIMESTAMP_FORMAT, TIMESTAMP_TZ_FORMAT, unwritable};
 use super::output_file::{OutputFile, write_error};
 use super::{Encoder, FileWriter, TAG};
 
@@ -21,9 +23,6 @@ const BLOCK_BYTES: usize = 1 << 20;
 
 /// What a compressed block may take besides the text itself.
 const COMPRESSED_BYTES: usize = BLOCK_BYTES + (BLOCK_BYTES >> 3);
-
-const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";
-const TIMESTAMP_TZ_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f%:z";
 
 /// How a block is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,26 +64,11 @@ pub enum TextFormat {
     },
 }
 
-/// Options of a CSV file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CsvOptions {
-    /// The first line names the columns.
-    pub(super) header: bool,
-    pub(super) delimiter: u8,
-    pub(super) quote: u8,
-    /// What stands before a quote within quotes.
-    pub(super) escape: u8,
-    /// What stands for NULL, without quotes.
-    pub(super) null: String,
-    /// `None`: ISO 8601.
-    pub(super) date_format: Option<String>,
-    pub(super) timestamp_format: Option<String>,
-}
-
 /// A text file that workers add blocks to.
 pub(super) struct TextWriter {
     file: Mutex<OpenFile>,
     format: TextFormat,
+    schema: SchemaRef,
 }
 
 struct OpenFile {
@@ -95,17 +79,11 @@ struct OpenFile {
 impl TextWriter {
     pub(super) fn new(file: OutputFile, format: &TextFormat, schema: &SchemaRef) -> Result<Arc<Self>> {
         let file = Mutex::new(OpenFile { file, has_rows: false });
-        let writer = Self { file, format: format.clone() };
+        let writer = Self { file, format: format.clone(), schema: schema.clone() };
         match format {
             TextFormat::Csv(options, _) if options.header => {
                 let mut line = Vec::new();
-                for (index, field) in schema.fields().iter().enumerate() {
-                    if index > 0 {
-                        line.push(options.delimiter);
-                    }
-                    options.write_field(field.name().as_bytes(), &mut line);
-                }
-                line.push(b'\n');
+                options.write_header(schema, &mut line);
                 writer.write_around(&line)?;
             }
             TextFormat::Json { array: true, .. } => writer.write_around(b"[")?,
@@ -159,12 +137,7 @@ impl FileWriter for TextWriter {
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>> {
         let compressed_bytes = if self.block() == Block::Plain { 0 } else { COMPRESSED_BYTES };
         let reservation = memory.reserve(BLOCK_BYTES + compressed_bytes, TAG)?;
-        Ok(Box::new(TextEncoder {
-            file: self,
-            text: Vec::with_capacity(BLOCK_BYTES),
-            value: String::new(),
-            reservation,
-        }))
+        Ok(Box::new(TextEncoder { file: self, text: Vec::with_capacity(BLOCK_BYTES), reservation }))
     }
 
     fn finish(&self) -> Result<()> {
@@ -178,18 +151,16 @@ impl FileWriter for TextWriter {
 struct TextEncoder {
     file: Arc<TextWriter>,
     text: Vec<u8>,
-    /// One value.
-    value: String,
     /// Room for a block, and for a compressed one.
     reservation: Reservation,
 }
 
 impl Encoder for TextEncoder {
-    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
         let file = self.file.clone();
         match &file.format {
-            TextFormat::Csv(options, _) => self.write_csv(options, batch)?,
-            TextFormat::Json { array, .. } => self.write_json(*array, batch)?,
+            TextFormat::Csv(options, _) => options.write_rows(chunk, &file.schema, &mut self.text)?,
+            TextFormat::Json { array, .. } => self.write_json(*array, &to_batch(chunk, &file.schema)?)?,
         }
         // Long rows make a block larger than usual.
         if self.text.capacity() > self.reservation.bytes() {
@@ -214,31 +185,6 @@ impl TextEncoder {
         };
         self.file.write_rows(&self.text, separator_bytes)?;
         self.text.clear();
-        Ok(())
-    }
-
-    fn write_csv(&mut self, options: &CsvOptions, batch: &RecordBatch) -> Result<()> {
-        let formats = FormatOptions::new()
-            .with_date_format(options.date_format.as_deref())
-            .with_timestamp_format(Some(options.timestamp_format.as_deref().unwrap_or(TIMESTAMP_FORMAT)))
-            .with_timestamp_tz_format(Some(options.timestamp_format.as_deref().unwrap_or(TIMESTAMP_TZ_FORMAT)));
-        let formatter = |column| ArrayFormatter::try_new(column, &formats).map_err(unwritable);
-        let columns = batch.columns().iter().map(|column| formatter(column.as_ref())).collect::<Result<Vec<_>>>()?;
-        for row in 0..batch.num_rows() {
-            for (index, column) in columns.iter().enumerate() {
-                if index > 0 {
-                    self.text.push(options.delimiter);
-                }
-                if batch.column(index).is_null(row) {
-                    self.text.extend_from_slice(options.null.as_bytes());
-                } else {
-                    self.value.clear();
-                    column.value(row).write(&mut self.value).map_err(unwritable)?;
-                    options.write_field(self.value.as_bytes(), &mut self.text);
-                }
-            }
-            self.text.push(b'\n');
-        }
         Ok(())
     }
 
@@ -267,26 +213,3 @@ impl TextEncoder {
 /// What stands before each row of an array; before the first one without the comma.
 const ROW_SEPARATOR: &[u8] = b",\n\t";
 const ROW_SEPARATOR_BYTES: usize = 1;
-
-impl CsvOptions {
-    /// Appends a value, in quotes if it could be taken for something else.
-    fn write_field(&self, value: &[u8], out: &mut Vec<u8>) {
-        let is_special = |&byte: &u8| byte == self.delimiter || byte == self.quote || byte == b'\n' || byte == b'\r';
-        if value != self.null.as_bytes() && !value.iter().any(is_special) {
-            out.extend_from_slice(value);
-            return;
-        }
-        out.push(self.quote);
-        for &byte in value {
-            if byte == self.quote || byte == self.escape {
-                out.push(self.escape);
-            }
-            out.push(byte);
-        }
-        out.push(self.quote);
-    }
-}
-
-fn unwritable(error: ArrowError) -> Error {
-    Error::unsupported(format!("writing values as text: {error}")).with_hint("check the date and timestamp formats")
-}

@@ -8,7 +8,8 @@ use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
-    Float64Array, PrimitiveArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array, UInt64Array,
+    Float64Array, NullArray, PrimitiveArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{ErrorKind, Result};
@@ -351,6 +352,50 @@ fn several_files_are_one_table() {
     let all: Vec<usize> = (0..40_000).collect();
     let expected: Rows = batches.iter().flat_map(|batch| expected(batch, &[1, 0], &all)).collect();
     assert!(rows == expected);
+}
+
+#[test]
+fn wrong_page_indexes_are_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory);
+    let batch = sorted_file(&path);
+    let bytes = std::fs::read(&path).unwrap();
+    let all: Vec<usize> = (0..40_000).collect();
+    let table = ParquetTable::open(vec![path.clone()], &memory()).unwrap();
+    let chunk = table.files()[0].file.metadata().row_group(2).column(0);
+    let places = [
+        (chunk.offset_index_offset(), chunk.offset_index_length()),
+        (chunk.column_index_offset(), chunk.column_index_length()),
+    ];
+    for (offset, length) in places.map(|(offset, length)| (offset.unwrap() as usize, length.unwrap() as usize)) {
+        for fill in [0, 0x15, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[offset..offset + length].fill(fill);
+            std::fs::write(&path, damaged).unwrap();
+            let table = ParquetTable::open(vec![path.clone()], &memory()).unwrap();
+            let (rows, _) = scan(&table, request(&[1, 0]), 2048).unwrap();
+            assert!(rows == expected(&batch, &[1, 0], &all), "{fill} at {offset}");
+        }
+    }
+}
+
+#[test]
+fn columns_of_nothing_but_null_are_integers() {
+    let directory = tempfile::tempdir().unwrap();
+    let nulls: ArrayRef = Arc::new(NullArray::new(3));
+    let numbers: ArrayRef = Arc::new(PrimitiveArray::<Int64Type>::from_iter_values([1, 2, 3]));
+    let batch = RecordBatch::try_from_iter_with_nullable([("n", nulls, true), ("x", numbers, false)]).unwrap();
+    for has_dictionary in [false, true] {
+        let properties = WriterProperties::builder().set_dictionary_enabled(has_dictionary).build();
+        let output = File::create(file(&directory)).unwrap();
+        let mut writer = ArrowWriter::try_new(output, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let table = ParquetTable::open(vec![file(&directory)], &memory()).unwrap();
+        assert_eq!(table.schema().field(0).data_type(), &DataType::Int32);
+        let (rows, _) = scan(&table, request(&[1, 0]), 2048).unwrap();
+        assert_eq!(rows, [["1", "NULL"], ["2", "NULL"], ["3", "NULL"]].map(|row| row.map(str::to_owned).to_vec()));
+    }
 }
 
 #[test]

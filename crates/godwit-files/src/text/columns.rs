@@ -1,4 +1,4 @@
-//! Columns of fields that become typed vectors.
+//! Columns of fields that Arrow's casts make typed vectors of.
 
 use std::sync::Arc;
 
@@ -28,28 +28,30 @@ pub(super) struct TextColumn {
 pub(super) struct Values {
     pub vector: Vector,
     pub wrong: Vec<u32>,
+    /// Arrow has cast some of them.
+    pub is_cast: bool,
 }
 
 impl TextColumn {
     /// Appends a field; blanks around values that aren't text don't count.
-    pub(super) fn push(&mut self, field: &[u8], null: &[u8], is_text: bool) {
+    pub(super) fn push(&mut self, field: &[u8], null: Option<&[u8]>, is_text: bool) {
         let field = if is_text { field } else { field.trim_ascii() };
-        let is_null = field == null;
+        let is_null = Some(field) == null;
         self.texts.push(if is_null { &[] } else { field });
         self.valid.push(!is_null);
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Appends a field that isn't there.
+    pub(super) fn push_null(&mut self) {
+        self.texts.push(&[]);
+        self.valid.push(false);
+    }
+
+    fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Forgets all but the first rows.
-    pub(super) fn truncate(&mut self, rows: usize) {
-        self.texts.truncate(rows);
-        self.valid.truncate(rows);
-    }
-
-    pub(super) fn field(&self, row: usize) -> &[u8] {
+    fn field(&self, row: usize) -> &[u8] {
         self.texts.get(row)
     }
 
@@ -62,11 +64,11 @@ impl TextColumn {
         if matches!(data_type, DataType::Utf8View | DataType::Utf8) {
             let validity = self.valid.contains(&false).then(|| Bitmap::from_fn(self.len(), |row| self.valid[row]));
             let strings = Flat::Str(self.texts.clone().finish());
-            return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new() });
+            return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new(), is_cast: false });
         }
         let array = self.typed(data_type, formats)?;
         let wrong = (0..self.len()).filter(|&row| self.valid[row] && array.is_null(row)).map(|row| row as u32);
-        Ok(Values { wrong: wrong.collect(), vector: from_arrow(&array)? })
+        Ok(Values { wrong: wrong.collect(), vector: from_arrow(&array)?, is_cast: true })
     }
 
     /// An array in which fields that aren't values are NULL.

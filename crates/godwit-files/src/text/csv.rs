@@ -11,6 +11,13 @@ pub(super) struct Dialect {
     pub escape: Option<u8>,
 }
 
+impl Dialect {
+    /// A quote in a quoted field is written twice.
+    pub(super) fn escapes_by_quote(&self) -> bool {
+        self.escape.is_none_or(|escape| escape == self.quote)
+    }
+}
+
 /// Reads the records of some bytes.
 pub(super) struct Records {
     core: Reader,
@@ -39,6 +46,11 @@ impl Records {
     /// The line in which the next record begins, about: empty lines before it don't count.
     pub(super) fn line(&self) -> u64 {
         self.core.line()
+    }
+
+    /// Where the next record begins, or the rest of the line break before it.
+    pub(super) fn position(&self) -> usize {
+        self.at
     }
 
     /// The fields of the next record of `bytes`, always the same bytes; `None` at their end. Empty lines are no records.

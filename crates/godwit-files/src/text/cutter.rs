@@ -11,9 +11,11 @@ use std::sync::Arc;
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
 use godwit_io::{InputFile, InputReader};
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use super::csv::Dialect;
+use super::json_scanner::JsonScanner;
+use super::separators::{LastRecord, last_record};
 use super::stream::Stream;
 
 /// Bytes read for a piece: long enough that handing out pieces costs nothing, short enough that two workers end together.
@@ -26,12 +28,36 @@ const RECORD_BYTES_MAX: usize = 64 << 20;
 pub(super) const SAMPLE_BYTES: usize = 1 << 20;
 
 /// Some records of a file.
+#[derive(Default)]
 pub(super) struct Piece {
     pub bytes: Vec<u8>,
+    /// The file.
+    pub path: PathBuf,
     /// Line of the file with which it begins, from 1.
     pub first_line: u64,
     /// It is the first of the file.
     pub is_first: bool,
+    /// Of CSV: all quotes are [regular](super::separators).
+    pub is_regular: bool,
+}
+
+impl Piece {
+    /// Line of the file in which the byte at `at` is.
+    pub(super) fn line(&self, at: usize) -> u64 {
+        self.first_line + memchr_iter(b'\n', &self.bytes[..at]).count() as u64
+    }
+
+    /// An error if it isn't UTF-8.
+    pub(super) fn check(&self) -> Result<()> {
+        let Err(error) = std::str::from_utf8(&self.bytes) else { return Ok(()) };
+        let error = self.error_at(self.line(error.valid_up_to()), "the text is not UTF-8");
+        Err(error.with_hint("convert the file to UTF-8 first"))
+    }
+
+    /// An error at a line of the file.
+    pub(super) fn error_at(&self, line: u64, what: &str) -> Error {
+        Error::user(format!("{}, line {line}: {what}", self.path.display()))
+    }
 }
 
 /// How the end of a record is found.
@@ -68,6 +94,7 @@ fn decompressed<'a>(stored: impl Read + Send + 'a, is_gzip: bool) -> Box<dyn Rea
 /// Reads until `bytes` has this many, or the file ends; true if it ended.
 pub(super) fn read_up_to(file: &mut dyn Read, length: usize, bytes: &mut Vec<u8>, path: &Path) -> Result<bool> {
     let missing = length.saturating_sub(bytes.len()) as u64;
+    bytes.reserve_exact(missing as usize + 1);
     let read = file.take(missing).read_to_end(bytes);
     let read = read.map_err(|error| Error::io(format!("reading {}", path.display()), &error))?;
     Ok((read as u64) < missing)
@@ -80,11 +107,12 @@ impl Cutter {
         Self { file, path, ends, rest: Vec::new(), line: 1, is_first: true, at_end: false }
     }
 
-    /// The next piece; `None` at the end of the file.
-    pub(super) fn next(&mut self) -> Result<Option<Piece>> {
-        let mut bytes = std::mem::take(&mut self.rest);
+    /// The next piece; `None` at the end of the file. `used` is a piece that nobody needs any more.
+    pub(super) fn next(&mut self, used: Piece) -> Result<Option<Piece>> {
+        let (mut bytes, mut spare) = (std::mem::take(&mut self.rest), used.bytes);
+        spare.clear();
         let mut length = PIECE_BYTES;
-        loop {
+        let is_regular = loop {
             let known = bytes.len();
             if !self.at_end {
                 self.at_end = read_up_to(&mut self.file, known.max(length), &mut bytes, &self.path)?;
@@ -92,14 +120,13 @@ impl Cutter {
             if self.is_first && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }
-            let end = match &mut self.ends {
-                RecordEnds::Csv(dialect) => last_record_end(&bytes, dialect),
-                RecordEnds::Json(scanner) => scanner.last_object_end(&mut bytes),
-            };
+            let (end, is_regular) = self.last_end(&mut bytes);
             let end = if self.at_end { Some(bytes.len()) } else { end };
             if let Some(end) = end {
-                self.rest = bytes.split_off(end);
-                break;
+                spare.extend_from_slice(&bytes[end..]);
+                bytes.truncate(end);
+                self.rest = spare;
+                break is_regular;
             }
             if bytes.len() >= RECORD_BYTES_MAX {
                 let error =
@@ -107,22 +134,28 @@ impl Cutter {
                 return Err(Error::user(error).with_hint("is a quote not closed, or another character the quote?"));
             }
             length = bytes.len() * 2;
-        }
+        };
         if bytes.is_empty() {
             return Ok(None);
         }
         if let RecordEnds::Json(scanner) = &mut self.ends {
             scanner.forget(bytes.len());
         }
-        let piece = Piece { first_line: self.line, is_first: std::mem::take(&mut self.is_first), bytes };
-        self.line += memchr::memchr_iter(b'\n', &piece.bytes).count() as u64;
-        if let Err(error) = std::str::from_utf8(&piece.bytes) {
-            let before = &piece.bytes[..error.valid_up_to()];
-            let line = piece.first_line + memchr::memchr_iter(b'\n', before).count() as u64;
-            return Err(Error::user(format!("{}, line {line}: the text is not UTF-8", self.path.display()))
-                .with_hint("convert the file to UTF-8 first"));
-        }
+        let is_first = std::mem::take(&mut self.is_first);
+        let piece = Piece { bytes, path: self.path.clone(), first_line: self.line, is_first, is_regular };
+        self.line += memchr_iter(b'\n', &piece.bytes).count() as u64;
         Ok(Some(piece))
+    }
+
+    /// Where the last record that ends in `bytes` ends, and whether the quotes of CSV are regular.
+    fn last_end(&mut self, bytes: &mut [u8]) -> (Option<usize>, bool) {
+        match &mut self.ends {
+            RecordEnds::Json(scanner) => (scanner.last_object_end(bytes), true),
+            RecordEnds::Csv(dialect) => match last_record(bytes, dialect, self.at_end) {
+                LastRecord { end, is_regular: true } => (end, true),
+                LastRecord { is_regular: false, .. } => (last_record_end(bytes, dialect), false),
+            },
+        }
     }
 }
 
@@ -158,52 +191,6 @@ pub(super) fn last_record_end(bytes: &[u8], dialect: &Dialect) -> Option<usize> 
         }
     }
     last
-}
-
-/// Finds the ends of JSON objects, and what stands between them.
-#[derive(Default)]
-pub(super) struct JsonScanner {
-    /// Braces and brackets that are open, not counting the array around all objects.
-    depth: usize,
-    in_string: bool,
-    is_escaped: bool,
-    /// Bytes of the next piece that were looked at.
-    seen: usize,
-    /// Where the last object ended.
-    last: Option<usize>,
-}
-
-impl JsonScanner {
-    /// Where the last object that ends in `bytes` ends. `bytes` may have grown since the last call.
-    pub(super) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
-        for (at, byte) in bytes.iter_mut().enumerate().skip(self.seen) {
-            if self.in_string {
-                self.in_string = self.is_escaped || *byte != b'"';
-                self.is_escaped = !self.is_escaped && *byte == b'\\';
-                continue;
-            }
-            match *byte {
-                b'"' => self.in_string = true,
-                b'[' | b']' | b',' if self.depth == 0 => *byte = b' ',
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        self.last = Some(at + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.seen = bytes.len();
-        self.last
-    }
-
-    /// So many bytes are handed out.
-    pub(super) fn forget(&mut self, bytes: usize) {
-        self.seen -= bytes.min(self.seen);
-        self.last = None;
-    }
 }
 
 /// The beginning of a file.
@@ -259,7 +246,7 @@ impl Sample {
         let mut lines = Vec::with_capacity(bytes.len());
         let mut start = 0;
         for end in 1..=bytes.len() {
-            if scanner.last_object_end(&mut bytes[..end]) == Some(end) {
+            if scanner.step(&mut bytes[..end]) == Some(end) {
                 lines.extend(bytes[start..end].iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }));
                 lines.push(b'\n');
                 start = end;

@@ -2,9 +2,13 @@
 //!
 //! ```text
 //!   file ──▶ Cutter, under a lock: pieces of a mebibyte that end with a record          (cutter)
-//!               ├─▶ worker 0: fields of records ─▶ columns of text ─▶ typed vectors     (csv, columns)
-//!               └─▶ worker 1: objects ─▶ Arrow's JSON decoder ─▶ vectors                (json)
+//!               ├─▶ worker 0: places of fields, 64 bytes at a time  (separators)
+//!               │             or a parser, for irregular quotes     (csv)               ─▶ vectors    (values, parse)
+//!               └─▶ worker 1: places of flat objects' values        (objects)           ─▶ vectors    (values, parse)
+//!                             or Arrow's JSON decoder               (json)              ─▶ vectors
 //! ```
+//!
+//! Values in their usual spelling are read where they stand; what is spelled otherwise is cast by Arrow (columns).
 //!
 //! A file is opened again by each scan. A stream is opened once, and read by one (stream).
 //!
@@ -16,10 +20,16 @@ mod columns;
 mod csv;
 mod cutter;
 mod json;
+mod json_scanner;
+mod objects;
 mod options;
+mod parse;
+mod records;
 mod scan;
+mod separators;
 mod sniff;
 mod stream;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -36,20 +46,18 @@ use godwit_vector::{ColumnType, RowType};
 
 use columns::Formats;
 use csv::Dialect;
-use cutter::{Cutter, JsonScanner, RecordEnds, Sample, open_error};
+use cutter::{Cutter, RecordEnds, Sample, open_error};
+use json_scanner::JsonScanner;
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
 use stream::SharedStream;
 pub(crate) use stream::Streams;
 
-/// A CSV or JSON file with all that is known of it before it is read.
+/// CSV or JSON files with all that is known of them before they are read.
 pub(crate) struct TextTable {
     files: Arc<dyn Files>,
-    path: PathBuf,
-    /// For what is no file.
-    stream: Option<SharedStream>,
+    sources: Vec<TextSource>,
     kind: Kind,
-    is_gzip: bool,
     /// The types of the columns as they are read.
     schema: SchemaRef,
     row_type: RowType,
@@ -58,40 +66,69 @@ pub(crate) struct TextTable {
 
 /// How records are found and read.
 enum Kind {
-    Csv { dialect: Dialect, has_header: bool, null: Vec<u8>, formats: Formats },
+    Csv { dialect: Dialect, header: Option<Vec<Vec<u8>>>, null: Vec<u8>, formats: Formats },
     Json,
 }
 
+/// Where text comes from.
+struct TextSource {
+    path: PathBuf,
+    /// For what is no file.
+    stream: Option<SharedStream>,
+    is_gzip: bool,
+    /// Length as it is stored.
+    bytes: u64,
+}
+
+impl TextSource {
+    fn open(files: &dyn Files, streams: &Streams, path: &Path, options: &[CopyOption], is_alone: bool) -> Result<Self> {
+        let found = files.metadata(path).map_err(|error| open_error(path, &error))?;
+        let stream = match found.kind {
+            FileKind::Stream if !is_alone => {
+                return Err(Error::user(format!("{} is a pipe or a device", path.display()))
+                    .with_hint("a list of files has none of them; read it alone"));
+            }
+            FileKind::Stream => Some(streams.open(files, path, found.identity)?),
+            FileKind::File | FileKind::Folder => None,
+        };
+        let is_gzip = TextOptions::of(path, options)?.is_gzip;
+        Ok(Self { path: path.to_owned(), stream, is_gzip, bytes: found.bytes })
+    }
+
+    /// What it begins with.
+    fn sample(&self, files: &dyn Files) -> Result<Sample> {
+        let sample = match &self.stream {
+            Some(stream) => stream.look(|stream| Sample::of_stream(stream, &self.path, self.is_gzip)),
+            None => Some(opened(files, &self.path).and_then(|file| Sample::of_file(file, &self.path, self.is_gzip))),
+        };
+        sample.expect("no scan knows a stream that is being planned")
+    }
+}
+
 impl TextTable {
-    /// The table in a file. `expected` are the columns to read it as: for CSV by position, for JSON by name; without them,
-    /// the file's beginning tells.
+    /// The table in one file or more. `expected` are the columns to read it as: for CSV by position, for JSON by name; without
+    /// them, the beginning of the first file tells, and the others are read as it is.
     pub(crate) fn definition(
         files: &Arc<dyn Files>,
         streams: &Streams,
-        path: &Path,
+        paths: &[PathBuf],
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
-        let options = TextOptions::of(path, options)?;
-        let found = files.metadata(path).map_err(|error| open_error(path, &error))?;
-        let stream = match found.kind {
-            FileKind::Stream => Some(streams.open(&**files, path, found.identity)?),
-            FileKind::File | FileKind::Folder => None,
-        };
-        let sample = match &stream {
-            Some(stream) => stream.look(|stream| Sample::of_stream(stream, path, options.is_gzip)),
-            None => Some(opened(&**files, path).and_then(|file| Sample::of_file(file, path, options.is_gzip))),
-        };
-        let sample = sample.expect("no scan knows a stream that is being planned")?;
-        let name = without_secrets(&path.display().to_string());
+        let open = |path: &PathBuf| TextSource::open(&**files, streams, path, options, paths.len() == 1);
+        let sources = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let first = sources.first().expect("a table has at least one file");
+        let options = TextOptions::of(&first.path, options)?;
+        let sample = first.sample(&**files)?;
+        let name = without_secrets(&first.path.display().to_string());
         let (kind, fields, records) = match options.format {
             Format::Csv => {
                 let sniffed = sniff::csv(&sample, &options, expected)?;
                 let formats =
                     Formats { date: options.date_format.clone(), timestamp: options.timestamp_format.clone() };
-                let (dialect, has_header) = (sniffed.dialect, sniffed.has_header);
+                let (dialect, header) = (sniffed.dialect, sniffed.header);
                 let null = options.null.clone().into_bytes();
-                (Kind::Csv { dialect, has_header, null, formats }, sniffed.fields, sniffed.records)
+                (Kind::Csv { dialect, header, null, formats }, sniffed.fields, sniffed.records)
             }
             Format::Json => {
                 let (fields, records) = json::sniff(&sample, &name, expected)?;
@@ -100,39 +137,34 @@ impl TextTable {
         };
         let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
         let row_type: RowType = types.collect::<Result<_>>()?;
+        let all_bytes: u64 = sources.iter().map(|source| source.bytes).sum();
+        let rows = sample.estimated_rows(records).saturating_mul(all_bytes.max(1)) / first.bytes.max(1);
         let table = Self {
             files: files.clone(),
-            path: path.to_owned(),
-            stream,
+            sources,
             kind,
-            is_gzip: options.is_gzip,
             schema: Arc::new(Schema::new(fields)),
             row_type,
             ignore_errors: options.ignore_errors,
         };
-        let rows = sample.estimated_rows(records);
         let (schema, columns) = (table.schema.clone(), table.row_type.len());
         let statistics = Arc::new(TableStatistics::of_rows(rows, false, columns));
         let handle = Arc::new(TableHandle(Arc::new(table)));
         Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle)))
     }
 
-    /// Reads the records from the first on.
-    fn cutter(&self) -> Result<Cutter> {
+    /// Reads the records of a source from the first on.
+    fn cutter(&self, source: usize) -> Result<Cutter> {
+        let TextSource { path, stream, is_gzip, .. } = &self.sources[source];
         let ends = match &self.kind {
             Kind::Csv { dialect, .. } => RecordEnds::Csv(*dialect),
             Kind::Json => RecordEnds::Json(JsonScanner::default()),
         };
-        let stored = match &self.stream {
-            Some(stream) => stream.take(&self.path)?.reader(),
-            None => Box::new(InputReader::new(opened(&*self.files, &self.path)?, 0)),
+        let stored = match stream {
+            Some(stream) => stream.take(path)?.reader(),
+            None => Box::new(InputReader::new(opened(&*self.files, path)?, 0)),
         };
-        Ok(Cutter::new(stored, &self.path, self.is_gzip, ends))
-    }
-
-    /// An error at a line of the file.
-    fn error_at(&self, line: u64, what: &str) -> Error {
-        Error::user(format!("{}, line {line}: {what}", self.path.display()))
+        Ok(Cutter::new(stored, path, *is_gzip, ends))
     }
 }
 

@@ -11,22 +11,43 @@ use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
     MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, WindowRows,
 };
-use godwit_vector::{Chunk, RowType, Vector};
+use godwit_vector::{ColumnType, RowType, Vector};
 use parking_lot::Mutex;
 
-use super::columns::TextColumn;
-use super::csv::Records;
 use super::cutter::{Cutter, Piece};
 use super::json::Objects;
+use super::records::CsvRecords;
+use super::separators::Wanted;
 use super::{Kind, TextTable};
 
 /// Characters of a wrong value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
-/// A file that is read.
+/// Files that are read.
 pub(crate) struct TextPlan {
-    cutter: Mutex<Cutter>,
+    files: Mutex<OpenFiles>,
     rows_rejected: AtomicU64,
+}
+
+/// The files of a table, one after the other.
+struct OpenFiles {
+    /// The one under work, and its number.
+    cutter: Cutter,
+    number: usize,
+}
+
+impl OpenFiles {
+    /// The next piece of a file; `None` at the end of the last.
+    fn next(&mut self, table: &TextTable, mut used: Piece) -> Result<Option<Piece>> {
+        loop {
+            let piece = self.cutter.next(std::mem::take(&mut used))?;
+            if piece.is_some() || self.number + 1 == table.sources.len() {
+                return Ok(piece);
+            }
+            self.number += 1;
+            self.cutter = table.cutter(self.number)?;
+        }
+    }
 }
 
 impl Readable for TextTable {
@@ -42,15 +63,20 @@ impl Readable for TextTable {
     }
 
     fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<TextPlan>> {
-        let plan = TextPlan { cutter: Mutex::new(self.cutter()?), rows_rejected: AtomicU64::new(0) };
+        let files = Mutex::new(OpenFiles { cutter: self.cutter(0)?, number: 0 });
+        let plan = TextPlan { files, rows_rejected: AtomicU64::new(0) };
         Ok(Planned { plan, morsels: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<TextReader> {
-        let fields = scan.task.columns.iter().map(|_| TextColumn::default()).collect();
+        let rows_max = query.settings.chunk_rows;
+        let records = match scan.table.kind {
+            Kind::Csv { .. } => Records::Csv(CsvRecords::default()),
+            Kind::Json => Records::Json(Box::new(Objects::new(&scan.table, &scan.task.columns, rows_max)?)),
+        };
         let reservation = scan.task.memory(query).reserve(0, MemoryTag::Reader)?;
-        let (rows_max, window) = (query.settings.chunk_rows, Chunk::new(Vec::new(), 0));
-        Ok(TextReader { scan: scan.clone(), rows_max, fields, piece: None, window, reservation })
+        let (scan, piece, window) = (scan.clone(), Piece::default(), Window::default());
+        Ok(TextReader { scan, rows_max, piece, records, window, reservation })
     }
 
     fn note(plan: &TextPlan, metrics: &OperatorMetrics) {
@@ -65,128 +91,137 @@ impl Readable for TextTable {
 pub(crate) struct TextReader {
     scan: Arc<Scan<TextTable>>,
     rows_max: usize,
-    /// By column that is read: fields under work.
-    fields: Vec<TextColumn>,
-    piece: Option<OpenPiece>,
-    /// The columns that are read, of the records of the window.
-    window: Chunk,
+    piece: Piece,
+    records: Records,
+    window: Window,
     /// For the piece.
     reservation: Reservation,
 }
 
-enum OpenPiece {
-    Csv { records: Box<Records>, piece: Piece },
+/// The records of a piece.
+enum Records {
+    Csv(CsvRecords),
     Json(Box<Objects>),
+}
+
+/// The columns that are read, of some records: those that may have errors, and those of JSON.
+#[derive(Default)]
+struct Window {
+    rows: usize,
+    columns: Vec<Option<Vector>>,
 }
 
 impl MorselReader for TextReader {
     fn open(&mut self, _number: usize, _stages: &mut [Stage]) -> Result<Option<MorselRows>> {
-        let Some(piece) = self.scan.plan().cutter.lock().next()? else { return Ok(None) };
-        self.reservation.resize(piece.bytes.len())?;
-        let (table, columns) = (&*self.scan.table, &self.scan.task.columns);
-        self.piece = Some(match &table.kind {
-            Kind::Csv { dialect, has_header, .. } => {
-                let mut records = Records::new(dialect, piece.first_line);
-                if *has_header && piece.is_first {
-                    records.next(&piece.bytes);
-                }
-                OpenPiece::Csv { records: Box::new(records), piece }
+        let used = std::mem::take(&mut self.piece);
+        let table = &*self.scan.table;
+        let Some(piece) = self.scan.plan().files.lock().next(table, used)? else { return Ok(None) };
+        piece.check()?;
+        match (&mut self.records, &table.kind) {
+            (Records::Csv(records), Kind::Csv { dialect, header, .. }) => {
+                records.open(&piece, dialect, header.as_deref().filter(|_| piece.is_first))?;
+                self.reservation.resize(piece.bytes.capacity() + records.allocated_bytes())?;
             }
-            Kind::Json => OpenPiece::Json(Box::new(Objects::new(table, columns, piece, self.rows_max)?)),
-        });
+            (Records::Json(objects), _) => {
+                objects.open();
+                self.reservation.resize(piece.bytes.capacity())?;
+            }
+            (Records::Csv(_), Kind::Json) => unreachable!("it is a table of JSON"),
+        }
+        self.piece = piece;
         Ok(Some(MorselRows { rows: 0, is_refuted: false }))
     }
 
     fn next_window(&mut self) -> Result<Option<WindowRows>> {
-        let (read, live) = match self.piece.as_mut().expect("a piece is open") {
-            OpenPiece::Json(objects) => (objects.next(&self.scan.table)?, None),
-            OpenPiece::Csv { .. } => self.next_records()?.unzip(),
+        let live = match &mut self.records {
+            Records::Csv(_) => match self.next_records()? {
+                Some(live) => live,
+                None => return Ok(None),
+            },
+            Records::Json(objects) => {
+                let Some(chunk) = objects.next(&self.piece)? else { return Ok(None) };
+                let columns = (0..chunk.width()).map(|column| Some(chunk.dense(column))).collect();
+                self.window = Window { rows: chunk.len(), columns };
+                None
+            }
         };
-        Ok(read.map(|read| {
-            self.window = read;
-            WindowRows { rows: self.window.len(), live: live.flatten() }
-        }))
+        Ok(Some(WindowRows { rows: self.window.rows, live }))
     }
 
     fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
         let position = self.scan.task.columns.iter().position(|&read| read == column).expect("it is read");
-        let values = self.window.dense(position);
-        Ok(match selected {
-            Some(selected) => values.take(selected),
-            None => values,
+        Ok(match (&self.window.columns[position], &self.records, selected) {
+            (Some(values), _, Some(selected)) => values.take(selected),
+            (Some(values), _, None) => values.clone(),
+            (None, Records::Csv(records), selected) => {
+                let Kind::Csv { dialect, null, .. } = &self.scan.table.kind else {
+                    unreachable!("it is a table of CSV")
+                };
+                records.fields(&self.piece, column, dialect, null).strings(selected)
+            }
+            (None, Records::Json(_), _) => unreachable!("all columns of JSON are values"),
         })
     }
 }
-
 impl TextReader {
-    /// The next records of a piece of CSV, and the positions of those without an error if some have one.
-    fn next_records(&mut self) -> Result<Option<(Chunk, Option<Vec<u32>>)>> {
-        let table = &*self.scan.table;
-        let rejected = &self.scan.plan().rows_rejected;
-        let (Some(OpenPiece::Csv { records, piece }), Kind::Csv { null, formats, .. }) = (&mut self.piece, &table.kind)
+    /// Goes to the next records of a piece of CSV; tells the positions of those without an error if some have one. `None` at
+    /// the end of the piece.
+    ///
+    /// Values that may be wrong are read whether they are needed or not, so that what is an error doesn't depend on the order
+    /// of filters; texts are read when they are needed.
+    fn next_records(&mut self) -> Result<Option<Option<Vec<u32>>>> {
+        let (Records::Csv(records), Kind::Csv { dialect, null, formats, .. }) =
+            (&mut self.records, &self.scan.table.kind)
         else {
-            unreachable!("the piece is one of CSV")
+            unreachable!("it is a table of CSV")
         };
-        let columns = &self.scan.task.columns;
-        let types: Vec<_> = columns.iter().map(|&column| table.schema.field(column).data_type()).collect();
-        let is_text: Vec<bool> = types.iter().map(|ty| **ty == DataType::Utf8View).collect();
-        let width = table.schema.fields().len();
-        self.fields.iter_mut().for_each(|column| column.truncate(0));
-        let mut lines: Vec<u64> = Vec::new();
-        let mut is_end = false;
-        let mut wrong_width = None;
-        while lines.len() < self.rows_max {
-            let line = records.line();
-            let Some(fields) = records.next(&piece.bytes) else {
-                is_end = true;
-                break;
-            };
-            if fields.len() != width {
-                if table.ignore_errors {
-                    rejected.fetch_add(1, Ordering::Relaxed);
-                    continue;
-                }
-                // Rows before it may have an error of their own, which is told first.
-                let what = format!("{} fields, {width} expected", fields.len());
-                let hint = "check the delimiter and the quote, or leave such rows out with IGNORE_ERRORS";
-                wrong_width = Some(table.error_at(line, &what).with_hint(hint));
-                break;
-            }
-            for ((column, &index), &is_text) in self.fields.iter_mut().zip(columns).zip(&is_text) {
-                column.push(fields.get(index), null, is_text);
-            }
-            lines.push(line);
-        }
-        if lines.is_empty() && is_end {
+        let table = &*self.scan.table;
+        let (width, ignore_errors) = (table.schema.fields().len(), table.ignore_errors);
+        let step = records.next(&self.piece, dialect, Wanted { records_max: self.rows_max, width, ignore_errors });
+        let rejected = &self.scan.plan().rows_rejected;
+        rejected.fetch_add(step.rejected, Ordering::Relaxed);
+        let rows = records.len();
+        if rows == 0 && step.wrong_width.is_none() {
             return Ok(None);
         }
-        let mut vectors: Vec<Vector> = Vec::with_capacity(types.len());
-        let mut wrong = vec![false; lines.len()];
-        for ((column, ty), &index) in self.fields.iter().zip(&types).zip(columns) {
-            let values = column.values(ty, formats)?;
-            if let Some(&row) = values.wrong.first()
-                && !table.ignore_errors
-            {
-                return Err(wrong_value(table, lines[row as usize], index, column.field(row as usize)));
+        self.window = Window { rows, columns: Vec::new() };
+        let mut wrong: Vec<u32> = Vec::new();
+        for &index in self.scan.task.columns.iter().filter(|_| rows > 0) {
+            let ColumnType { logical, physical, .. } = &table.row_type[index];
+            if *logical == DataType::Utf8View {
+                self.window.columns.push(None);
+                continue;
             }
-            values.wrong.iter().for_each(|&row| wrong[row as usize] = true);
-            vectors.push(values.vector);
+            let fields = records.fields(&self.piece, index, dialect, null);
+            let values = fields.values(logical, *physical, formats)?;
+            if let Some(&row) = values.wrong.first()
+                && !ignore_errors
+            {
+                let (line, field) = (records.line(&self.piece, row as usize), fields.get(row as usize));
+                return Err(wrong_value(table, &self.piece, line, index, field.unwrap_or_default().trim_ascii()));
+            }
+            wrong.extend(values.wrong);
+            self.window.columns.push(Some(values.vector));
         }
-        if let Some(error) = wrong_width {
-            return Err(error);
+        if let Some((line, fields)) = step.wrong_width {
+            // Rows before it may have had an error of their own, which is told first.
+            let hint = "check the delimiter and the quote, or leave such rows out with IGNORE_ERRORS";
+            return Err(self.piece.error_at(line, &format!("{fields} fields, {width} expected")).with_hint(hint));
         }
-        let live = wrong.contains(&true).then(|| {
-            let kept: Vec<u32> = (0..lines.len() as u32).filter(|&row| !wrong[row as usize]).collect();
-            rejected.fetch_add((lines.len() - kept.len()) as u64, Ordering::Relaxed);
-            kept
-        });
-        Ok(Some((Chunk::new(vectors, lines.len()), live)))
+        if wrong.is_empty() {
+            return Ok(Some(None));
+        }
+        let mut is_right = vec![true; rows];
+        wrong.iter().for_each(|&row| is_right[row as usize] = false);
+        let live: Vec<u32> = (0..rows as u32).filter(|&row| is_right[row as usize]).collect();
+        rejected.fetch_add((rows - live.len()) as u64, Ordering::Relaxed);
+        Ok(Some(Some(live)))
     }
 }
 
-fn wrong_value(table: &TextTable, line: u64, column: usize, field: &[u8]) -> Error {
+fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field: &[u8]) -> Error {
     let field_type = table.schema.field(column);
     let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
     let what = format!("column {}: '{text}' is not a value of type {}", field_type.name(), field_type.data_type());
-    table.error_at(line, &what).with_hint("read it as text with ALL_VARCHAR, or leave such rows out with IGNORE_ERRORS")
+    piece.error_at(line, &what).with_hint("read it as text with ALL_VARCHAR, or leave such rows out with IGNORE_ERRORS")
 }

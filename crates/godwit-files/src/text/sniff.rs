@@ -30,7 +30,8 @@ const DATE_BYTES_MAX: usize = 10;
 /// What is known of a file.
 pub(super) struct Sniffed {
     pub dialect: Dialect,
-    pub has_header: bool,
+    /// The first record, if that names the columns.
+    pub header: Option<Vec<Vec<u8>>>,
     pub fields: Vec<Field>,
     /// Records in the sample.
     pub records: u64,
@@ -86,7 +87,9 @@ pub(super) fn csv(sample: &Sample, options: &TextOptions, expected: Option<&Sche
             names.iter().zip(types(body)).map(|(name, ty)| field(name, &ty)).collect()
         }
     };
-    Ok(Sniffed { dialect, has_header, fields, records: body.len() as u64 })
+    let count = body.len() as u64;
+    let header = if has_header { Some(records.into_iter().next().unwrap_or_default()) } else { None };
+    Ok(Sniffed { dialect, header, fields, records: count })
 }
 
 /// How well a delimiter explains a sample: as wide as wanted, more than one column, all records alike, many columns.
@@ -112,7 +115,7 @@ fn records_of(sample: &Sample, dialect: &Dialect) -> Vec<Vec<Vec<u8>>> {
 fn column_of(records: &[Vec<Vec<u8>>], column: usize, options: &TextOptions, is_text: bool) -> TextColumn {
     let mut values = TextColumn::default();
     for field in records.iter().filter_map(|record| record.get(column)) {
-        values.push(field, options.null.as_bytes(), is_text);
+        values.push(field, Some(options.null.as_bytes()), is_text);
     }
     values
 }

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::csv::{Dialect, Records};
-use super::cutter::{JsonScanner, last_record_end};
+use super::cutter::{Piece, last_record_end};
+use super::json_scanner::JsonScanner;
+use super::records::CsvRecords;
+use super::separators::{Wanted, last_record};
 
 const DIALECTS: [Dialect; 3] = [
     Dialect { delimiter: b',', quote: b'"', escape: None },
@@ -59,6 +62,47 @@ proptest! {
             prop_assert_eq!(found, row.iter().map(|field| field.as_bytes()).collect::<Vec<_>>());
         }
         prop_assert!(records.next(&bytes).is_none());
+    }
+
+    /// Fields are the parser's, whether quotes are regular or not, and however many records are asked for at once.
+    #[test]
+    fn separators_are_where_the_parser_sees_them(
+        text in "([ab]{0,3}|\"[ab,;\n]{0,4}\"|\"\"|[\",;\r\n|\\\\]|,|\n|x{60,70}){0,40}",
+        dialect in prop::sample::select(&DIALECTS[..]),
+        width in 1usize..4,
+        records_max in 1usize..5,
+    ) {
+        let bytes = text.as_bytes();
+        let found = last_record(bytes, &dialect, true);
+        if found.is_regular {
+            prop_assert_eq!(found.end, last_record_end(bytes, &dialect));
+        }
+        let mut expected: Vec<Vec<Vec<u8>>> = Vec::new();
+        let mut parser = Records::new(&dialect, 1);
+        while let Some(fields) = parser.next(bytes) {
+            expected.push(fields.iter().map(<[u8]>::to_vec).collect());
+        }
+        let rejected_by_parser = expected.iter().filter(|record| record.len() != width).count();
+        expected.retain(|record| record.len() == width);
+
+        let piece = Piece { bytes: bytes.to_vec(), first_line: 1, is_regular: found.is_regular, ..Piece::default() };
+        let mut records = CsvRecords::default();
+        records.open(&piece, &dialect, None).unwrap();
+        let (mut read, mut rejected) = (Vec::new(), 0);
+        loop {
+            let step = records.next(&piece, &dialect, Wanted { records_max, width, ignore_errors: true });
+            rejected += step.rejected as usize;
+            prop_assert!(step.wrong_width.is_none());
+            if records.len() == 0 {
+                break;
+            }
+            let columns: Vec<_> = (0..width).map(|column| records.fields(&piece, column, &dialect, b"NULL")).collect();
+            for record in 0..records.len() {
+                read.push(columns.iter().map(|column| column.get(record).unwrap().to_vec()).collect::<Vec<_>>());
+            }
+        }
+        prop_assert_eq!(read, expected);
+        prop_assert_eq!(rejected, rejected_by_parser);
     }
 
     #[test]

@@ -211,7 +211,7 @@ impl Planner {
                     Err(error.with_hint("paths end in .parquet or .arrow; for others add FORMAT"))
                 };
                 match format {
-                    Some(format) => Arc::new(ScannedTable::new(self.resolver.table_of_format(path, &format)?)?),
+                    Some(format) => Arc::new(ScannedTable::new(self.resolver.table_of_format(&[path], &format)?)?),
                     None => self.statement_names().file(path).unwrap_or_else(unreadable)?,
                 }
             }
@@ -223,7 +223,7 @@ impl Planner {
                 let is_json = is_of_format(path, options, &["json", "jsonl", "ndjson"]);
                 let fields = places.iter().map(|&place| read_as(target.schema().field(place), is_json));
                 let fields = fields.collect::<Result<Vec<_>>>()?;
-                let file = self.resolver.text_table(path, options, Some(&Schema::new(fields)))?;
+                let file = self.resolver.text_table(&[path], options, Some(&Schema::new(fields)))?;
                 Arc::new(ScannedTable::new(file)?)
             }
         };

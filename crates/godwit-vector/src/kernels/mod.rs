@@ -5,6 +5,7 @@
 //! where that is harmless, and look at the validity where it isn't (division, checked arithmetic).
 
 pub mod arithmetic;
+pub mod blocks;
 pub mod boolean;
 pub mod byte_array;
 pub mod cast;

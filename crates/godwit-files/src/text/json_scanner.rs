@@ -1,0 +1,94 @@
+//! Finds where JSON objects end, 64 bytes at a time where nothing is escaped.
+
+use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
+
+/// Finds the ends of JSON objects, and what stands between them.
+#[derive(Default)]
+pub(super) struct JsonScanner {
+    /// Braces and brackets that are open, not counting the array around all objects.
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+    /// Bytes of the next piece that were looked at.
+    seen: usize,
+    /// Where the last object ended.
+    last: Option<usize>,
+}
+
+/// Bits in which brackets and braces differ; with them set, they are all this byte. So are a few others, which do no harm.
+const BRACKET_BITS: u8 = 0x26;
+const BRACKETS: u8 = 0x7f;
+
+impl JsonScanner {
+    /// Where the last object that ends in `bytes` ends. `bytes` may have grown since the last call.
+    pub(super) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
+        while self.seen < bytes.len() {
+            let (block, there) = Block::at(bytes, self.seen);
+            if self.is_escaped || block.equal_to(b'\\') & there != 0 {
+                let end = bytes.len().min(self.seen + BLOCK_BYTES);
+                self.step(&mut bytes[..end]);
+            } else {
+                self.pass(bytes, &block, there);
+            }
+        }
+        self.last
+    }
+
+    /// Goes over a block in which nothing is escaped.
+    fn pass(&mut self, bytes: &mut [u8], block: &Block, there: u64) {
+        let in_string = behind_odd(block.equal_to(b'"') & there) ^ if self.in_string { u64::MAX } else { 0 };
+        let outside = there & !in_string;
+        let brackets = block.equal_with(BRACKET_BITS, BRACKETS) & outside;
+        let mut ahead = u64::MAX;
+        loop {
+            let commas = if self.depth == 0 { block.equal_to(b',') & outside } else { 0 };
+            let next = (brackets | commas) & ahead;
+            if next == 0 {
+                break;
+            }
+            let at = self.seen + next.trailing_zeros() as usize;
+            self.meet(&mut bytes[at], at);
+            ahead = u64::MAX << next.trailing_zeros() << 1;
+        }
+        let length = there.count_ones();
+        self.in_string = in_string >> (length - 1) & 1 == 1;
+        self.seen += length as usize;
+    }
+
+    /// As [`JsonScanner::last_object_end`], a byte at a time.
+    pub(super) fn step(&mut self, bytes: &mut [u8]) -> Option<usize> {
+        for (at, byte) in bytes.iter_mut().enumerate().skip(self.seen) {
+            if self.in_string {
+                self.in_string = self.is_escaped || *byte != b'"';
+                self.is_escaped = !self.is_escaped && *byte == b'\\';
+            } else if *byte == b'"' {
+                self.in_string = true;
+            } else {
+                self.meet(byte, at);
+            }
+        }
+        self.seen = bytes.len();
+        self.last
+    }
+
+    /// A byte outside of strings.
+    fn meet(&mut self, byte: &mut u8, at: usize) {
+        match *byte {
+            b'[' | b']' | b',' if self.depth == 0 => *byte = b' ',
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    self.last = Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// So many bytes are handed out.
+    pub(super) fn forget(&mut self, bytes: usize) {
+        self.seen -= bytes.min(self.seen);
+        self.last = None;
+    }
+}

@@ -1,0 +1,118 @@
+//! The records of a piece of CSV, some at a time.
+
+use godwit_common::Result;
+
+use super::csv::{Dialect, Records};
+use super::cutter::Piece;
+use super::separators::{Places, Wanted};
+use super::values::Fields;
+
+/// Goes through one piece after the other.
+#[derive(Default)]
+pub(super) struct CsvRecords {
+    /// Where the next record of the piece begins.
+    at: usize,
+    /// Where the fields of the current ones are.
+    places: Places,
+    /// For a piece whose quotes aren't regular: the parser, the fields that it has written, and the line of each record.
+    parser: Option<Records>,
+    written: Vec<u8>,
+    lines: Vec<u64>,
+}
+
+/// What [`CsvRecords::next`] came to.
+#[derive(Default)]
+pub(super) struct Step {
+    /// Records of another width that were left out.
+    pub rejected: u64,
+    /// The line and the number of fields of the next record, if it has another width and isn't left out.
+    pub wrong_width: Option<(u64, usize)>,
+}
+
+impl CsvRecords {
+    /// Goes to the beginning of a piece, or behind its first record, if that should be a header like this.
+    pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, header: Option<&[Vec<u8>]>) -> Result<()> {
+        self.places.clear();
+        (self.at, self.parser) = (0, None);
+        if header.is_some() || !piece.is_regular {
+            let mut parser = Records::new(dialect, piece.first_line);
+            if let Some(header) = header
+                && let Some(found) = parser.next(&piece.bytes)
+                && !found.iter().map(<[u8]>::trim_ascii).eq(header.iter().map(|name| name.trim_ascii()))
+            {
+                let hint = "files that are read together have the same columns in the same order";
+                return Err(piece.error_at(1, "the header differs from that of the first file").with_hint(hint));
+            }
+            self.at = parser.position();
+            self.parser = (!piece.is_regular).then_some(parser);
+        }
+        Ok(())
+    }
+
+    /// Goes to the next records; none at the end of the piece.
+    pub(super) fn next(&mut self, piece: &Piece, dialect: &Dialect, wanted: Wanted) -> Step {
+        if self.parser.is_some() {
+            return self.parse(piece, wanted);
+        }
+        let stop = self.places.find(&piece.bytes, self.at, dialect, wanted);
+        self.at = stop.next;
+        let wrong_width = stop.wrong_width.map(|fields| (piece.line(self.at), fields));
+        Step { rejected: stop.rejected, wrong_width }
+    }
+
+    fn parse(&mut self, piece: &Piece, wanted: Wanted) -> Step {
+        let mut step = Step::default();
+        self.places.clear();
+        self.written.clear();
+        self.lines.clear();
+        let parser = self.parser.as_mut().expect("the piece has a parser");
+        while self.places.records() < wanted.records_max {
+            let line = parser.line();
+            let Some(fields) = parser.next(&piece.bytes) else { break };
+            if fields.len() == wanted.width {
+                self.places.push(fields.iter(), &mut self.written);
+                self.lines.push(line);
+            } else if wanted.ignore_errors {
+                step.rejected += 1;
+            } else {
+                step.wrong_width = Some((line, fields.len()));
+                break;
+            }
+        }
+        step
+    }
+
+    /// Number of records.
+    pub(super) fn len(&self) -> usize {
+        self.places.records()
+    }
+
+    /// Line of the file in which a record begins.
+    pub(super) fn line(&self, piece: &Piece, record: usize) -> u64 {
+        match self.parser {
+            Some(_) => self.lines[record],
+            None => piece.line(self.places.starts()[record * self.places.starts().len() / self.len()] as usize),
+        }
+    }
+
+    /// The fields of a column.
+    pub(super) fn fields<'a>(
+        &'a self,
+        piece: &'a Piece,
+        column: usize,
+        dialect: &Dialect,
+        null: &'a [u8],
+    ) -> Fields<'a> {
+        let (bytes, quote) = match self.parser {
+            Some(_) => (&self.written, None),
+            None => (&piece.bytes, Some(dialect.quote)),
+        };
+        let places = self.places.starts();
+        Fields { bytes, places, places_per_record: places.len() / self.len(), place: column, quote, null: Some(null) }
+    }
+
+    /// Memory held.
+    pub(super) fn allocated_bytes(&self) -> usize {
+        self.written.capacity() + self.places.allocated_bytes() + self.lines.capacity() * size_of::<u64>()
+    }
+}

@@ -1,0 +1,243 @@
+//! Finds what separates the fields and records of CSV, a block at a time.
+//!
+//! Quotes are counted: what lies behind an odd number of them is quoted. That is how the parser ([`super::csv::Records`]) sees
+//! it, too, while quotes are *regular*: each pair encloses a whole field, and none is written twice or escaped. Text with
+//! other quotes is left to the parser.
+
+use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
+
+use super::csv::Dialect;
+
+/// Goes over text from the beginning of a record on.
+pub(super) struct Separators {
+    dialect: Dialect,
+    /// All bits set within quotes.
+    quoted: u64,
+    /// Bit 0: a field may begin here.
+    may_begin: u64,
+    /// Bit 0: the byte before is a closing quote.
+    is_closed: u64,
+    is_regular: bool,
+}
+
+/// A bit for each byte of a block that ends a field and nothing else, or a record.
+pub(super) struct Found {
+    pub fields: u64,
+    pub records: u64,
+}
+
+impl Separators {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { dialect, quoted: 0, may_begin: 1, is_closed: 0, is_regular: true }
+    }
+
+    /// The separators of the next block, of which the bytes of `there` are in the text. A line break of two characters ends
+    /// two records, the second of which is empty.
+    #[inline]
+    pub(super) fn next(&mut self, block: &Block, there: u64) -> Found {
+        let quotes = block.equal_to(self.dialect.quote) & there;
+        let mut fields = block.equal_to(self.dialect.delimiter) & there;
+        let mut records = (block.equal_to(b'\n') | block.equal_to(b'\r')) & there;
+        if (quotes | self.quoted | self.is_closed) != 0 {
+            let quoted = behind_odd(quotes) ^ self.quoted;
+            fields &= !quoted;
+            records &= !quoted;
+            let (opening, closing) = (quotes & quoted, quotes & !quoted);
+            let may_begin = (fields | records) << 1 | self.may_begin;
+            let behind_closing = closing << 1 | self.is_closed;
+            let is_wrong = (opening & !may_begin) | (behind_closing & !(fields | records) & there);
+            self.is_regular &= is_wrong == 0 && (quotes == 0 || self.dialect.escapes_by_quote());
+            self.quoted = if quoted >> (BLOCK_BYTES - 1) == 1 { u64::MAX } else { 0 };
+            self.is_closed = closing >> (BLOCK_BYTES - 1);
+        }
+        self.may_begin = (fields | records) >> (BLOCK_BYTES - 1);
+        Found { fields, records }
+    }
+
+    /// True if all quotes so far enclose whole fields, maybe but for the last, which may go on.
+    pub(super) fn is_regular(&self) -> bool {
+        self.is_regular
+    }
+
+    /// True within quotes.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.quoted != 0
+    }
+}
+
+/// What [`last_record`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LastRecord {
+    /// Where the last record that ends in the text ends.
+    pub end: Option<usize>,
+    /// All quotes are regular.
+    pub is_regular: bool,
+}
+
+/// Where the last record that ends in `bytes` with a line feed ends; `is_all`: nothing follows.
+pub(super) fn last_record(bytes: &[u8], dialect: &Dialect, is_all: bool) -> LastRecord {
+    if memchr::memchr(dialect.quote, bytes).is_none() {
+        return LastRecord { end: memchr::memrchr(b'\n', bytes).map(|at| at + 1), is_regular: true };
+    }
+    let mut separators = Separators::new(*dialect);
+    let mut end = None;
+    for at in (0..bytes.len()).step_by(BLOCK_BYTES) {
+        let (block, there) = Block::at(bytes, at);
+        let found = separators.next(&block, there).records & block.equal_to(b'\n');
+        if found != 0 {
+            end = Some(at + BLOCK_BYTES - found.leading_zeros() as usize);
+        }
+    }
+    let is_regular = separators.is_regular() && !(is_all && separators.is_quoted());
+    LastRecord { end, is_regular }
+}
+
+/// Where the fields of some records are in their text.
+#[derive(Default)]
+pub(super) struct Places {
+    /// For each record, where its fields begin, and where one behind them would begin: each field ends a byte before the next
+    /// place. Behind those that are used is room.
+    starts: Vec<u32>,
+    used: usize,
+    records: usize,
+}
+
+/// What [`Places::find`] came to.
+pub(super) struct Stop {
+    /// Where the next record begins.
+    pub next: usize,
+    /// Records of another width that were left out.
+    pub rejected: u64,
+    /// The fields of the next record, which has another width; it isn't left out.
+    pub wrong_width: Option<usize>,
+}
+
+/// Which records are looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub records_max: usize,
+    /// Fields of each.
+    pub width: usize,
+    /// Records of another width are left out.
+    pub ignore_errors: bool,
+}
+
+impl Places {
+    /// Number of records.
+    pub(super) fn records(&self) -> usize {
+        self.records
+    }
+
+    /// Where the fields of all records begin, each record's behind those of the one before.
+    pub(super) fn starts(&self) -> &[u32] {
+        &self.starts[..self.used]
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.used, self.records) = (0, 0);
+    }
+
+    /// Memory held.
+    pub(super) fn allocated_bytes(&self) -> usize {
+        self.starts.capacity() * size_of::<u32>()
+    }
+
+    /// Appends a record of a text that is written now: `write` appends its fields and a byte behind each to `text`.
+    pub(super) fn push<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, text: &mut Vec<u8>) {
+        self.starts.truncate(self.used);
+        self.starts.push(text.len() as u32);
+        for field in fields {
+            text.extend_from_slice(field);
+            text.push(0);
+            self.starts.push(text.len() as u32);
+        }
+        self.used = self.starts.len();
+        self.records += 1;
+    }
+
+    /// Finds the next records of a text whose quotes are regular, from where one begins.
+    pub(super) fn find(&mut self, bytes: &[u8], begin: usize, dialect: &Dialect, wanted: Wanted) -> Stop {
+        self.clear();
+        let mut separators = Separators::new(*dialect);
+        let mut record = Record { first: 0, len: 0, begin: begin as u32 };
+        let mut stop = Stop { next: begin, rejected: 0, wrong_width: None };
+        self.starts.resize(self.starts.len().max(SPARE), 0);
+        for at in (begin..bytes.len()).step_by(BLOCK_BYTES) {
+            let (block, there) = Block::at(bytes, at);
+            let Found { fields, mut records } = separators.next(&block, there);
+            let mut rest = fields | records;
+            while records != 0 {
+                let end = records & records.wrapping_neg();
+                let of_record = rest & (end | (end - 1));
+                rest ^= of_record;
+                records ^= end;
+                self.push_starts(&mut record, at, of_record);
+                let next = at + end.trailing_zeros() as usize + 1;
+                if self.end_record(&mut record, next, wanted, &mut stop) {
+                    return self.finish(&record, stop);
+                }
+            }
+            self.push_starts(&mut record, at, rest);
+        }
+        // The last line of a file may have no end.
+        if (record.begin as usize) < bytes.len() {
+            let end = bytes.len() + 1;
+            self.push_starts(&mut record, bytes.len(), 1);
+            self.end_record(&mut record, end, wanted, &mut stop);
+            stop.next = stop.next.min(bytes.len());
+        }
+        self.finish(&record, stop)
+    }
+
+    /// Fields begin behind the bits of `found`, in a block that begins at `at`.
+    #[inline]
+    fn push_starts(&mut self, record: &mut Record, at: usize, mut found: u64) {
+        let count = found.count_ones() as usize;
+        let free = record.first + 1 + record.len;
+        if free + BLOCK_BYTES > self.starts.len() {
+            self.starts.resize(2 * self.starts.len(), 0);
+        }
+        for start in &mut self.starts[free..free + count] {
+            *start = (at as u32) + found.trailing_zeros() + 1;
+            found &= found - 1;
+        }
+        record.len += count;
+    }
+
+    /// Ends a record before `next`; true if no more are wanted.
+    #[inline]
+    fn end_record(&mut self, record: &mut Record, next: usize, wanted: Wanted, stop: &mut Stop) -> bool {
+        let is_empty = next as u32 - record.begin == 1;
+        let is_right = record.len == wanted.width && !is_empty;
+        if is_right {
+            self.starts[record.first] = record.begin;
+            record.first += wanted.width + 1;
+            self.records += 1;
+        } else if !is_empty {
+            if !wanted.ignore_errors {
+                stop.wrong_width = Some(record.len);
+                return true;
+            }
+            stop.rejected += 1;
+        }
+        (record.len, record.begin, stop.next) = (0, next as u32, next);
+        self.records == wanted.records_max
+    }
+
+    fn finish(&mut self, record: &Record, stop: Stop) -> Stop {
+        self.used = record.first;
+        stop
+    }
+}
+
+/// Room to begin with, which doubles whenever there is none for all fields of a block.
+const SPARE: usize = 2 * BLOCK_BYTES;
+
+/// The record under work.
+struct Record {
+    /// Where its places go: first that of its beginning.
+    first: usize,
+    /// Fields that have ended.
+    len: usize,
+    begin: u32,
+}
