@@ -53,16 +53,16 @@ impl TableResolver for StatementFiles {
         self.known.get(path).cloned().unwrap_or_else(|| self.resolver.resolve_path(path))
     }
 
-    fn table_of_format(&self, path: &str, format: &str) -> Result<Arc<TableDefinition>> {
-        self.resolver.table_of_format(path, format)
+    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
+        self.resolver.table_of_format(paths, format)
     }
 
     fn text_table(
         &self,
-        path: &str,
+        paths: &[&str],
         options: &[CopyOption],
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
-        self.resolver.text_table(path, options, expected)
+        self.resolver.text_table(paths, options, expected)
     }
 }
