@@ -179,6 +179,11 @@ fn has_four_digits(day: Civil) -> bool {
 }
 
 /// Integers of any width; `None` if some need more than 64 bits.
+#[expect(
+    clippy::useless_conversion,
+    clippy::unnecessary_fallible_conversions,
+    reason = "the same code is for all types, two of which are wider"
+)]
 fn integers(flat: &Flat) -> Option<Vec<i64>> {
     if matches!(flat, Flat::Bool(_)) {
         return None;

@@ -71,7 +71,7 @@ impl Readable for TextTable {
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<TextReader> {
         let rows_max = query.settings.chunk_rows;
         let records = match scan.table.kind {
-            Kind::Csv { .. } => Records::Csv(CsvRecords::default()),
+            Kind::Csv { .. } => Records::Csv(Box::default()),
             Kind::Json => Records::Json(Box::new(Objects::new(&scan.table, &scan.task.columns, rows_max)?)),
         };
         let reservation = scan.task.memory(query).reserve(0, MemoryTag::Reader)?;
@@ -100,7 +100,7 @@ pub(crate) struct TextReader {
 
 /// The records of a piece.
 enum Records {
-    Csv(CsvRecords),
+    Csv(Box<CsvRecords>),
     Json(Box<Objects>),
 }
 
