@@ -149,11 +149,11 @@ fn column_text(column: &ScannedColumn) -> String {
     if packed > 0 {
         let _ = write!(text, ", {packed} filtered packed");
     }
-    if reads.pages > 0 {
-        let _ = write!(text, ", {} read in {} pages", format_bytes(reads.bytes), reads.pages);
+    if reads.pages + reads.pages_cached > 0 {
+        let _ = write!(text, "; pages: {} read ({})", reads.pages, format_bytes(reads.bytes));
     }
     if reads.pages_cached > 0 {
-        let _ = write!(text, ", {} pages in memory", reads.pages_cached);
+        let _ = write!(text, ", {} in memory", reads.pages_cached);
     }
     text
 }
