@@ -11,7 +11,7 @@ use std::sync::Arc;
 use flate2::read::MultiGzDecoder;
 use godwit_common::{Error, Result};
 use godwit_io::{InputFile, InputReader};
-use memchr::{memchr, memchr_iter, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memchr3, memrchr};
 
 use super::csv::Dialect;
 use super::json_scanner::JsonScanner;
@@ -161,7 +161,8 @@ impl Cutter {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Where the last record that ends in `bytes` ends. As in the parser, a quote is one only where a field begins.
+/// Where the last record that ends in `bytes` with a line feed ends. As in the parser, a quote is one only where a field
+/// begins, and a carriage return ends a record, too.
 pub(super) fn last_record_end(bytes: &[u8], dialect: &Dialect) -> Option<usize> {
     if memchr(dialect.quote, bytes).is_none() {
         return memrchr(b'\n', bytes).map(|at| at + 1);
@@ -184,7 +185,7 @@ pub(super) fn last_record_end(bytes: &[u8], dialect: &Dialect) -> Option<usize> 
                 }
             }
         }
-        let Some(next) = memchr2(dialect.delimiter, b'\n', &bytes[at..]) else { return last };
+        let Some(next) = memchr3(dialect.delimiter, b'\n', b'\r', &bytes[at..]) else { return last };
         at += next + 1;
         if bytes[at - 1] == b'\n' {
             last = Some(at);
