@@ -1,5 +1,6 @@
 //! A file read by position, from many threads at once.
 
+use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use godwit_common::{Error, Result, call_foreign};
 use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
+use godwit_memory::{BufferManager, Object, ObjectKind};
+use parking_lot::Mutex;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::ColumnPath;
 
 use crate::page::PageCache;
 
@@ -22,6 +26,14 @@ struct Inner {
     file: Arc<dyn InputFile>,
     path: PathBuf,
     pages: PageCache,
+    objects: Mutex<FileObjects>,
+}
+
+/// Who the file is in memory, and its columns; made when the first page is read.
+#[derive(Debug, Default)]
+struct FileObjects {
+    file: Option<Arc<Object>>,
+    columns: HashMap<ColumnPath, Arc<Object>>,
 }
 
 impl FileBytes {
@@ -40,7 +52,8 @@ impl FileBytes {
             FileKind::File => match files.open(path).map_err(io)? {
                 Input::Stream(_) => Err(stream()),
                 Input::File(file) => {
-                    Ok(Self(Arc::new(Inner { file, path: path.to_owned(), pages: PageCache::default() })))
+                    let (pages, objects) = (PageCache::default(), Mutex::default());
+                    Ok(Self(Arc::new(Inner { file, path: path.to_owned(), pages, objects })))
                 }
             },
         }
@@ -64,6 +77,19 @@ impl FileBytes {
     /// Its decompressed pages that are in memory.
     pub(crate) fn pages(&self) -> &PageCache {
         &self.0.pages
+    }
+
+    /// Who a column's pages are in memory.
+    pub(crate) fn column_object(&self, column: &ColumnPath, memory: &BufferManager) -> Arc<Object> {
+        let mut objects = self.0.objects.lock();
+        if let Some(known) = objects.columns.get(column) {
+            return known.clone();
+        }
+        let path = || self.0.path.to_string_lossy();
+        let file = objects.file.get_or_insert_with(|| memory.root_object(ObjectKind::File, &path()));
+        let object = file.child(ObjectKind::FileColumn, &column.string());
+        objects.columns.insert(column.clone(), object.clone());
+        object
     }
 
     /// Fills `buffer` from `offset`.

@@ -19,7 +19,7 @@ use parquet::basic::{Compression, Encoding, Repetition, Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
-use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
 
 use crate::config::BUFFER_STEP_BYTES;
 use crate::file::{FileBytes, guarded};
@@ -92,6 +92,8 @@ pub(crate) enum Stored {
 
 /// Where the pages of a column are in a row group.
 pub(crate) struct ChunkLocation {
+    /// Of which column.
+    pub column: ColumnPath,
     /// First byte: the dictionary page, or the first data page.
     pub start: u64,
     /// End of the last page.
@@ -170,7 +172,8 @@ impl ParquetFile {
             .offset_index()
             .and_then(|index| index.get(row_group)?.get(leaf))
             .and_then(|index| page_spans(index.page_locations(), start, end, rows));
-        Ok(ChunkLocation { start, end, compression: chunk.compression(), rows, pages })
+        let (column, compression) = (chunk.column_path().clone(), chunk.compression());
+        Ok(ChunkLocation { column, start, end, compression, rows, pages })
     }
 
     /// Rows of a column of a row group; `None` if this crate doesn't decode it.

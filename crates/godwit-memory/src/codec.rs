@@ -18,11 +18,6 @@ use godwit_common::{Error, Named, Result};
 use godwit_io::ALIGNMENT_BYTES;
 use parking_lot::Mutex;
 
-/// Room for what LZ4 makes of a page of so many bytes that it can't compress.
-pub(crate) const fn encoded_bytes_max(bytes: usize) -> usize {
-    bytes + bytes / 8 + ALIGNMENT_BYTES
-}
-
 /// Level 1 of zstd: the higher ones cost more than any disk saves.
 const ZSTD_LEVEL: i32 = 1;
 
@@ -59,9 +54,12 @@ impl Named for SpillCompression {
 
 /// How the copy of a page is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Codec {
+pub enum Codec {
+    /// As it is.
     Plain,
+    /// By LZ4.
     Lz4,
+    /// By zstd at its first level.
     Zstd,
 }
 
@@ -76,8 +74,14 @@ impl Codec {
         }
     }
 
-    /// Encodes a page into `target`, which has [`encoded_bytes_max`]; the size, or `None` if this codec can't.
-    pub(crate) fn encode(self, content: &[u8], target: &mut [u8]) -> Option<usize> {
+    /// Room for what LZ4 makes of so many bytes that it can't compress.
+    pub const fn encoded_bytes_max(bytes: usize) -> usize {
+        bytes + bytes / 8 + ALIGNMENT_BYTES
+    }
+
+    /// Encodes `content` into `target`, which has [`encoded_bytes_max`](Self::encoded_bytes_max); the size, or `None` if this
+    /// codec can't.
+    pub fn encode(self, content: &[u8], target: &mut [u8]) -> Option<usize> {
         match self {
             Codec::Plain => None,
             Codec::Lz4 => lz4_flex::block::compress_into(content, target).ok(),
@@ -85,15 +89,15 @@ impl Codec {
         }
     }
 
-    /// Decodes what [`encode`](Self::encode) made into a page of the same size.
-    pub(crate) fn decode(self, encoded: &[u8], content: &mut [u8]) -> Result<()> {
+    /// Decodes what [`encode`](Self::encode) made into as many bytes as it was made of.
+    pub fn decode(self, encoded: &[u8], content: &mut [u8]) -> Result<()> {
         let decoded = match self {
-            Codec::Plain => unreachable!("a plain page is read in place"),
+            Codec::Plain => unreachable!("plain bytes are read in place"),
             Codec::Lz4 => lz4_flex::block::decompress_into(encoded, content).ok(),
             Codec::Zstd => zstd::bulk::decompress_to_buffer(encoded, content).ok(),
         };
         if decoded != Some(content.len()) {
-            return Err(Error::corrupt(format!("a spilled page isn't what {} made of it", self.name())));
+            return Err(Error::corrupt(format!("a page isn't what {} made of it", self.name())));
         }
         Ok(())
     }
@@ -280,7 +284,7 @@ mod tests {
         for codec in [Codec::Lz4, Codec::Zstd] {
             for pattern in patterns {
                 let content: Vec<u8> = (0..PAGE_BYTES).map(pattern).collect();
-                let mut encoded = vec![0; encoded_bytes_max(PAGE_BYTES)];
+                let mut encoded = vec![0; Codec::encoded_bytes_max(PAGE_BYTES)];
                 let bytes = codec.encode(&content, &mut encoded).expect("there is room for what can't be compressed");
                 let mut decoded = vec![1; PAGE_BYTES];
                 codec.decode(&encoded[..bytes], &mut decoded).unwrap();

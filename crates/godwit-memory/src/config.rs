@@ -166,7 +166,7 @@ impl EvictionPolicy {
     /// Where a page stands in the order of eviction; the highest rank leaves first.
     pub(crate) fn rank(self, is_cached: bool, partition: u32) -> u64 {
         match (self, is_cached) {
-            (EvictionPolicy::PersistentFirst, true) => u64::MAX,
+            (EvictionPolicy::PersistentFirst, true) => u64::MAX - u64::from(partition),
             (EvictionPolicy::TemporaryFirst, true) | (EvictionPolicy::Mixed, _) => 0,
             (EvictionPolicy::PersistentFirst | EvictionPolicy::TemporaryFirst, false) => u64::from(partition) + 1,
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use godwit_common::MemoryTag;
 
-use crate::owner::{OwnerCounters, owners};
+use crate::object::{Object, ObjectId};
+use crate::owner::{Owner, OwnerCounters, owners};
 use crate::queue::EvictionQueue;
 
 /// Bytes by tag; the index is `tag as usize`.
@@ -17,6 +18,7 @@ pub struct EvictableBytes {
     total: TagBytes,
     /// By address of the owner's counters.
     by_owner: HashMap<usize, TagBytes>,
+    by_object: HashMap<ObjectId, u64>,
 }
 
 impl EvictableBytes {
@@ -26,6 +28,9 @@ impl EvictableBytes {
         for page in queue.pages().iter().filter(|page| page.state.is_evictable()) {
             let (tag, bytes) = (page.tag as usize, page.charged_bytes() as u64);
             found.total[tag] += bytes;
+            if let Some(object) = page.owner.as_ref().and_then(Owner::object) {
+                *found.by_object.entry(object.id()).or_default() += bytes;
+            }
             for owner in owners(page.owner.as_ref()) {
                 found.by_owner.entry(Arc::as_ptr(owner).addr()).or_default()[tag] += bytes;
             }
@@ -41,5 +46,10 @@ impl EvictableBytes {
     /// Of an owner.
     pub fn of(&self, owner: &Arc<OwnerCounters>) -> TagBytes {
         self.by_owner.get(&Arc::as_ptr(owner).addr()).copied().unwrap_or_default()
+    }
+
+    /// Of an object.
+    pub fn of_object(&self, object: &Object) -> u64 {
+        self.by_object.get(&object.id()).copied().unwrap_or(0)
     }
 }

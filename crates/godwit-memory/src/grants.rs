@@ -49,7 +49,7 @@ struct Claims {
 struct Entry {
     /// `None` while nothing is claimed.
     need: Option<Need>,
-    owner: Option<Arc<Owner>>,
+    owner: Option<Owner>,
     /// What the holder is to go down to; [`NOT_ASKED`] if nobody wants anything.
     asked_bytes: Arc<AtomicU64>,
 }
@@ -127,7 +127,7 @@ pub struct MemoryClaim {
 }
 
 impl MemoryClaim {
-    pub(crate) fn new(pool: &Arc<Pool>, owner: Option<Arc<Owner>>) -> Self {
+    pub(crate) fn new(pool: &Arc<Pool>, owner: Option<Owner>) -> Self {
         let mut claims = pool.claims.0.lock();
         let id = claims.next_id;
         claims.next_id += 1;

@@ -16,7 +16,7 @@ use godwit_common::{Error, MemoryTag, Named, Result};
 use godwit_io::{ALIGNMENT_BYTES, AlignedBuffer, IoMethod, Request, RequestQueue, SequentialQueue, open_queue};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::codec::{Codec, encoded_bytes_max};
+use crate::codec::Codec;
 use crate::config::{COMPRESSED_PAGE_BYTES_MAX, IO_THREAD_IDLE_MAX, PAGE_BYTES, QUEUE_DEPTH, SLOT_STEP_BYTES};
 use crate::page::PageInner;
 use crate::pool::Pool;
@@ -97,7 +97,7 @@ struct Worker {
 type SpareBuffers = Vec<AlignedBuffer>;
 
 /// Size of the buffers that are kept.
-const SPARE_BYTES: usize = encoded_bytes_max(PAGE_BYTES);
+const SPARE_BYTES: usize = Codec::encoded_bytes_max(PAGE_BYTES);
 
 /// Room for a page of a batch that is or was compressed, however badly, counted while the batch is under way. Nobody fails
 /// for it: as long as a batch is under way, those who look for victims wait.
@@ -256,7 +256,7 @@ fn prepare<'a, 'p>(
     let content = content_of(page);
     let codec = if content.len() > COMPRESSED_PAGE_BYTES_MAX { Codec::Plain } else { pool.codecs.next() };
     if codec != Codec::Plain {
-        *buffer = Some(SpillBuffer::new(pool, spare, encoded_bytes_max(content.len())));
+        *buffer = Some(SpillBuffer::new(pool, spare, Codec::encoded_bytes_max(content.len())));
     }
     if let Some(SpillBuffer { bytes: target, .. }) = buffer {
         let begun = Instant::now();

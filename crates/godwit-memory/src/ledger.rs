@@ -5,7 +5,6 @@
 //! whoever asked for it, so that nobody else can snatch it in between.
 
 use std::array;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use godwit_common::MemoryTag;
@@ -72,12 +71,12 @@ impl Ledger {
         assert!(before >= bytes, "more memory was released than was taken");
     }
 
-    pub(crate) fn add_label(&self, tag: MemoryTag, owner: Option<&Arc<Owner>>, bytes: u64) {
+    pub(crate) fn add_label(&self, tag: MemoryTag, owner: Option<&Owner>, bytes: u64) {
         self.tag_bytes[tag as usize].fetch_add(bytes, Relaxed);
         owner::add_reserved(owner, tag, bytes);
     }
 
-    pub(crate) fn remove_label(&self, tag: MemoryTag, owner: Option<&Arc<Owner>>, bytes: u64) {
+    pub(crate) fn remove_label(&self, tag: MemoryTag, owner: Option<&Owner>, bytes: u64) {
         self.tag_bytes[tag as usize].fetch_sub(bytes, Relaxed);
         owner::remove_reserved(owner, tag, bytes);
     }

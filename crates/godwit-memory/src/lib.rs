@@ -12,6 +12,7 @@
 //!   I/O threads   write victims, read ahead, while workers go on  (io_thread.rs)
 //!   CodecChooser  whether pages are compressed on their way out   (codec.rs)
 //!   TempSpace     slots and files on disk, quota, checksums       (temporary.rs)
+//!   Object        what memory is for that outlives queries, and how much it is read  (object.rs)
 //!   ClaimTable    who is granted how much               (grants.rs, memory_policy.rs)
 //!   AdmissionLine queries that run, queries that wait     (admission.rs)
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
@@ -45,6 +46,7 @@ mod ledger;
 mod limits;
 mod manager;
 mod memory_policy;
+mod object;
 mod owner;
 mod page;
 mod page_state;
@@ -62,7 +64,7 @@ mod io_tests;
 mod tests;
 
 pub use admission::{Admission, AdmissionRequest, Waiting};
-pub use codec::SpillCompression;
+pub use codec::{Codec, SpillCompression};
 pub use config::{
     BufferConfig, EvictionPolicy, PAGE_BYTES, ProcessMemory, minimum_memory_limit, minimum_query_bytes,
     running_pipelines_max,
@@ -73,6 +75,7 @@ pub use grants::MemoryClaim;
 pub use limits::{check_memory_limit, default_memory_limit};
 pub use manager::BufferManager;
 pub use memory_policy::MemoryPolicy;
+pub use object::{Accesses, Object, ObjectId, ObjectKind};
 pub use owner::OwnerCounters;
 pub use page::{CachedPage, CachedPageRoom, Page, PinnedPage};
 pub use process::resident_process_bytes;

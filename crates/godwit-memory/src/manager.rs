@@ -13,6 +13,7 @@ use crate::config::{BufferConfig, EvictionPolicy, PAGE_BYTES};
 use crate::evictable::EvictableBytes;
 use crate::grants::{self, MemoryClaim};
 use crate::memory_policy::MemoryPolicy;
+use crate::object::{Object, ObjectKind};
 use crate::owner::{Owner, OwnerCounters, owners};
 use crate::page::{CachedPage, CachedPageRoom, Page, PinnedPage};
 use crate::pool::Pool;
@@ -25,7 +26,7 @@ use crate::temporary::TempFile;
 #[derive(Clone)]
 pub struct BufferManager {
     pool: Arc<Pool>,
-    owner: Option<Arc<Owner>>,
+    owner: Option<Owner>,
 }
 
 impl BufferManager {
@@ -42,7 +43,27 @@ impl BufferManager {
 
     /// The same pool; what is allocated through the child counts for `owner` and for the owners of this manager.
     pub fn scoped(&self, owner: Arc<OwnerCounters>) -> Self {
-        Self { pool: Arc::clone(&self.pool), owner: Some(Owner::new(owner, self.owner.clone())) }
+        Self { pool: Arc::clone(&self.pool), owner: Some(Owner::of_query(owner, self.owner.as_ref())) }
+    }
+
+    /// The same pool; what is allocated through the child counts for `object`, and for no query.
+    pub fn for_object(&self, object: &Arc<Object>) -> Self {
+        Self { pool: Arc::clone(&self.pool), owner: Some(Owner::Object(object.clone())) }
+    }
+
+    /// The object for which this manager allocates, if it does for one.
+    pub fn object(&self) -> Option<&Arc<Object>> {
+        self.owner.as_ref().and_then(Owner::object)
+    }
+
+    /// An object that is no part of another one.
+    pub fn root_object(&self, kind: ObjectKind, name: &str) -> Arc<Object> {
+        self.pool.objects.root(kind, name)
+    }
+
+    /// All objects, in the order in which they were made.
+    pub fn objects(&self) -> Vec<Arc<Object>> {
+        self.pool.objects.objects()
     }
 
     /// Reserves memory that the caller allocates itself. Evicts pages to make room; fails with a resource error that
@@ -79,6 +100,14 @@ impl BufferManager {
         Ok(pinned.page().clone())
     }
 
+    /// As [`page_of`](Self::page_of), a page that is as long as its content.
+    pub fn large_page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
+        let pinned = self.allocate_large(content.len(), tag)?;
+        // SAFETY: the page was just made, nobody else knows it; it is pinned for writing.
+        unsafe { pinned.as_mut_slice() }.copy_from_slice(content);
+        Ok(pinned.page().clone())
+    }
+
     /// Caches a copy of `bytes` bytes, which `fill` writes, as long as the pool has room to spare; `None`, without a call
     /// of `fill`, if it has none. The page leaves memory before intermediates do.
     pub fn cache(
@@ -94,7 +123,9 @@ impl BufferManager {
 
     /// As [`cache`](Self::cache), for callers that fill several at once.
     pub fn room_to_cache(&self, bytes: usize, tag: MemoryTag) -> Result<Option<CachedPageRoom>> {
-        CachedPage::room(&self.pool, bytes, tag)
+        // Copies outlive the query that makes them: they count for an object or for nobody.
+        let owner = self.owner.as_ref().filter(|owner| owner.object().is_some());
+        CachedPage::room(&self.pool, owner, bytes, tag)
     }
 
     /// Pins a page of this pool, and reads it back from disk if it was evicted. The page counts as changed from here
@@ -198,6 +229,11 @@ impl BufferManager {
     /// Bytes that can be had without evicting a page.
     pub fn available_bytes(&self) -> u64 {
         self.pool.ledger.limit_bytes().saturating_sub(self.used_bytes())
+    }
+
+    /// Copies are [cached](Self::cache) while less than this is in use.
+    pub fn cache_limit(&self) -> u64 {
+        self.pool.cache_limit()
     }
 
     /// Bytes of loaded pages that nobody pins: what could be had on top of [`available_bytes`](Self::available_bytes)

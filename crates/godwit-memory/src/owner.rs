@@ -9,6 +9,7 @@ use godwit_common::MemoryTag;
 use parking_lot::Mutex;
 
 use crate::config::working_bytes;
+use crate::object::Object;
 
 /// Memory use of one owner (a query, an operator). Made by the owner, kept up to date by the buffer manager that
 /// [`scoped`](crate::BufferManager::scoped) returned for it, read by anybody at any time.
@@ -109,26 +110,55 @@ impl OwnerCounters {
     }
 }
 
+/// For whom memory is allocated.
+#[derive(Debug, Clone)]
+pub(crate) enum Owner {
+    /// A query or an operator.
+    Query(Arc<QueryOwner>),
+    /// What outlives queries.
+    Object(Arc<Object>),
+}
+
 /// An owner and the owners around it; an allocation counts for all of them.
 #[derive(Debug)]
-pub(crate) struct Owner {
+pub(crate) struct QueryOwner {
     counters: Arc<OwnerCounters>,
-    parent: Option<Arc<Owner>>,
+    parent: Option<Arc<QueryOwner>>,
 }
 
 impl Owner {
-    pub(crate) fn new(counters: Arc<OwnerCounters>, parent: Option<Arc<Owner>>) -> Arc<Self> {
-        Arc::new(Self { counters, parent })
+    /// One within another; within an object it is alone, since nothing of an object counts for queries.
+    pub(crate) fn of_query(counters: Arc<OwnerCounters>, parent: Option<&Owner>) -> Self {
+        let parent = match parent {
+            Some(Owner::Query(parent)) => Some(parent.clone()),
+            Some(Owner::Object(_)) | None => None,
+        };
+        Owner::Query(Arc::new(QueryOwner { counters, parent }))
+    }
+
+    /// The object, if it is one.
+    pub(crate) fn object(&self) -> Option<&Arc<Object>> {
+        match self {
+            Owner::Object(object) => Some(object),
+            Owner::Query(_) => None,
+        }
     }
 }
 
-/// An owner, and those around it.
-pub(crate) fn owners(owner: Option<&Arc<Owner>>) -> impl Iterator<Item = &Arc<OwnerCounters>> {
-    let chain = std::iter::successors(owner, |owner| owner.parent.as_ref());
+/// The counters of an owner, and of those around it.
+pub(crate) fn owners(owner: Option<&Owner>) -> impl Iterator<Item = &Arc<OwnerCounters>> {
+    let first = match owner {
+        Some(Owner::Query(owner)) => Some(owner),
+        Some(Owner::Object(_)) | None => None,
+    };
+    let chain = std::iter::successors(first, |owner| owner.parent.as_ref());
     chain.map(|owner| &owner.counters)
 }
 
-pub(crate) fn add_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u64) {
+pub(crate) fn add_reserved(owner: Option<&Owner>, tag: MemoryTag, bytes: u64) {
+    if let Some(Owner::Object(object)) = owner {
+        object.add_bytes(bytes);
+    }
     owners(owner).for_each(|counters| {
         counters.tag_bytes[tag as usize].fetch_add(bytes, Relaxed);
         let now = counters.reserved_bytes.fetch_add(bytes, Relaxed) + bytes;
@@ -136,20 +166,23 @@ pub(crate) fn add_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u6
     });
 }
 
-pub(crate) fn remove_reserved(owner: Option<&Arc<Owner>>, tag: MemoryTag, bytes: u64) {
+pub(crate) fn remove_reserved(owner: Option<&Owner>, tag: MemoryTag, bytes: u64) {
+    if let Some(Owner::Object(object)) = owner {
+        object.remove_bytes(bytes);
+    }
     owners(owner).for_each(|counters| {
         counters.tag_bytes[tag as usize].fetch_sub(bytes, Relaxed);
         counters.reserved_bytes.fetch_sub(bytes, Relaxed);
     });
 }
 
-pub(crate) fn add_spilled(owner: Option<&Arc<Owner>>, bytes: u64) {
+pub(crate) fn add_spilled(owner: Option<&Owner>, bytes: u64) {
     owners(owner).for_each(|counters| {
         counters.spilled_bytes.fetch_add(bytes, Relaxed);
     });
 }
 
-pub(crate) fn add_reread(owner: Option<&Arc<Owner>>, bytes: u64) {
+pub(crate) fn add_reread(owner: Option<&Owner>, bytes: u64) {
     owners(owner).for_each(|counters| {
         counters.reread_bytes.fetch_add(bytes, Relaxed);
     });

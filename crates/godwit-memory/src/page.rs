@@ -19,6 +19,9 @@ use crate::temporary::DiskCopy;
 /// Stands for "of no partition", which is evicted after all partitions but the first.
 const NO_PARTITION: u32 = 0;
 
+/// The "partition" of cached pages that leave after the others.
+const OUTLASTING: u32 = 1;
+
 /// What becomes of a page's content when the page leaves memory, and where its memory comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
@@ -54,7 +57,7 @@ pub struct Page(pub(crate) Arc<PageInner>);
 
 pub(crate) struct PageInner {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) owner: Option<Arc<Owner>>,
+    pub(crate) owner: Option<Owner>,
     pub(crate) tag: MemoryTag,
     /// What the user asked for.
     bytes: usize,
@@ -73,7 +76,7 @@ pub(crate) struct PageInner {
 impl Page {
     pub(crate) fn allocate(
         pool: &Arc<Pool>,
-        owner: Option<&Arc<Owner>>,
+        owner: Option<&Owner>,
         bytes: usize,
         tag: MemoryTag,
         partition: Option<u32>,
@@ -84,7 +87,7 @@ impl Page {
 
     pub(crate) fn allocate_large(
         pool: &Arc<Pool>,
-        owner: Option<&Arc<Owner>>,
+        owner: Option<&Owner>,
         bytes: usize,
         tag: MemoryTag,
     ) -> Result<PinnedPage> {
@@ -96,17 +99,22 @@ impl Page {
     }
 
     /// A page for a copy of something, if the pool has room to spare for it.
-    pub(crate) fn allocate_cached(pool: &Arc<Pool>, bytes: usize, tag: MemoryTag) -> Result<Option<PinnedPage>> {
+    pub(crate) fn allocate_cached(
+        pool: &Arc<Pool>,
+        owner: Option<&Owner>,
+        bytes: usize,
+        tag: MemoryTag,
+    ) -> Result<Option<PinnedPage>> {
         if bytes == 0 || !pool.try_take_spare_room(PageKind::Cached.charged_bytes(bytes) as u64) {
             return Ok(None);
         }
-        Self::allocate_in_room(pool, None, bytes, tag, None, PageKind::Cached).map(Some)
+        Self::allocate_in_room(pool, owner, bytes, tag, None, PageKind::Cached).map(Some)
     }
 
     /// A page for which room was taken; the room is given back if there is no memory.
     fn allocate_in_room(
         pool: &Arc<Pool>,
-        owner: Option<&Arc<Owner>>,
+        owner: Option<&Owner>,
         bytes: usize,
         tag: MemoryTag,
         partition: Option<u32>,
@@ -301,14 +309,28 @@ pub struct CachedPage(Page);
 
 impl CachedPage {
     /// Room for one of `bytes` bytes; `None` if there is none to spare.
-    pub(crate) fn room(pool: &Arc<Pool>, bytes: usize, tag: MemoryTag) -> Result<Option<CachedPageRoom>> {
-        Ok(Page::allocate_cached(pool, bytes, tag)?.map(CachedPageRoom))
+    pub(crate) fn room(
+        pool: &Arc<Pool>,
+        owner: Option<&Owner>,
+        bytes: usize,
+        tag: MemoryTag,
+    ) -> Result<Option<CachedPageRoom>> {
+        Ok(Page::allocate_cached(pool, owner, bytes, tag)?.map(CachedPageRoom))
     }
 
     /// Is the page still there? The answer may be outdated when it arrives.
-    #[cfg(test)]
-    pub(crate) fn is_loaded(&self) -> bool {
+    pub fn is_loaded(&self) -> bool {
         self.0.is_loaded()
+    }
+
+    /// The page leaves memory after other cached pages.
+    pub fn outlast_others(&self) {
+        self.0.set_partition(OUTLASTING);
+    }
+
+    /// What it takes in memory while it is there.
+    pub fn memory_bytes(&self) -> u64 {
+        self.0.0.charged_bytes() as u64
     }
 
     /// Pins the page if it is still there. Its content never changes.

@@ -21,6 +21,7 @@ use crate::config::{
 use crate::grants::ClaimTable;
 use crate::io_thread::{self, IoSettings};
 use crate::ledger::Ledger;
+use crate::object::Registry;
 use crate::owner;
 use crate::page::{Page, PageInner, PageKind};
 use crate::page_state::Claim;
@@ -47,6 +48,7 @@ pub(crate) struct Pool {
     pub(crate) codecs: CodecChooser,
     eviction: AtomicU8,
     pub(crate) claims: ClaimTable,
+    pub(crate) objects: Arc<Registry>,
     /// A thread waits for others to give back memory.
     somebody_waits: AtomicBool,
     arenas: Arenas,
@@ -75,6 +77,7 @@ impl Pool {
             codecs: CodecChooser::new(config.compression),
             eviction: AtomicU8::new(config.eviction as u8),
             claims: ClaimTable::default(),
+            objects: Arc::default(),
             somebody_waits: AtomicBool::new(false),
             arenas: Arenas::default(),
             limit_bytes: AtomicU64::new(config.memory_limit),
@@ -180,8 +183,11 @@ impl Pool {
 
     /// Takes `bytes` for a cached page, if so much of the limit is free that operators don't miss it at once.
     pub(crate) fn try_take_spare_room(&self, bytes: u64) -> bool {
-        let most = self.ledger.limit_bytes() / CACHED_LIMIT_SHARE;
-        self.ledger.used_bytes() + bytes <= most && self.ledger.try_take_room(bytes)
+        self.ledger.used_bytes() + bytes <= self.cache_limit() && self.ledger.try_take_room(bytes)
+    }
+
+    pub(crate) fn cache_limit(&self) -> u64 {
+        self.ledger.limit_bytes() / CACHED_LIMIT_SHARE
     }
 
     fn shortage(&self, bytes: u64) -> Error {

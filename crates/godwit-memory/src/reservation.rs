@@ -12,14 +12,14 @@ use crate::pool::Pool;
 /// allocates itself. It can't be evicted.
 pub struct Reservation {
     pool: Arc<Pool>,
-    owner: Option<Arc<Owner>>,
+    owner: Option<Owner>,
     tag: MemoryTag,
     bytes: usize,
 }
 
 impl Reservation {
     /// Room for no bytes, which always succeeds.
-    pub(crate) fn empty(pool: Arc<Pool>, owner: Option<Arc<Owner>>, tag: MemoryTag) -> Self {
+    pub(crate) fn empty(pool: Arc<Pool>, owner: Option<Owner>, tag: MemoryTag) -> Self {
         Self { pool, owner, tag, bytes: 0 }
     }
 

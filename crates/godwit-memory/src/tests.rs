@@ -7,7 +7,7 @@ use std::thread;
 use godwit_common::{ErrorKind, MemoryTag};
 use godwit_io::{Fault, SimulatedFiles};
 
-use crate::codec::encoded_bytes_max;
+use crate::codec::Codec;
 use crate::{BufferConfig, BufferManager, IoMethod, OwnerCounters, PAGE_BYTES, Page, PinnedPage, SpillCompression};
 
 const PAGE: u64 = PAGE_BYTES as u64;
@@ -423,7 +423,7 @@ fn storm(manager: &BufferManager, shared: &[Page], random: &mut Random, steps: u
 fn check_storm(change: BufferConfig, steps: u64) {
     const THREADS: u64 = 4;
     // Of I/O threads, each with a buffer for each page of a batch.
-    const SPILL_BUFFERS_MAX: u64 = 4 * 8 * encoded_bytes_max(PAGE_BYTES) as u64;
+    const SPILL_BUFFERS_MAX: u64 = 4 * 8 * Codec::encoded_bytes_max(PAGE_BYTES) as u64;
     // Each thread holds at most 4 pins and an allocation of up to 3 pages each, and 4 reservations of up to 2 pages.
     let limit = THREADS * 24 * PAGE;
     let (manager, files) = pool_with(BufferConfig { memory_limit: limit, ..change });

@@ -55,12 +55,20 @@ impl ByteStream {
         self.ends.last().copied().unwrap_or(0)
     }
 
+    /// The blocks that have some of these bytes, and how much of a block these are.
+    pub(crate) fn blocks_of(&self, range: Range<u64>) -> impl Iterator<Item = (&Arc<Block>, f64)> {
+        let first = self.ends.partition_point(|&end| end <= range.start);
+        let extents = self.extents.iter().zip(&self.ends).skip(first);
+        let starts = extents.map(|(extent, &end)| (extent, end - extent.bytes as u64, end));
+        starts.take_while(move |&(_, start, _)| start < range.end).map(move |(extent, start, end)| {
+            let bytes = end.min(range.end) - start.max(range.start);
+            (&extent.block, bytes as f64 / BLOCK_BYTES as f64)
+        })
+    }
+
     /// Has the system read what is needed soon.
     pub(crate) fn read_ahead(&self, range: Range<u64>) {
-        let first = self.ends.partition_point(|&end| end <= range.start);
-        let starts = [0].iter().chain(&self.ends).skip(first);
-        let needed = starts.take_while(|&&start| start < range.end).count();
-        self.extents.iter().skip(first).take(needed).for_each(|extent| extent.block.read_ahead());
+        self.blocks_of(range).for_each(|(block, _)| block.read_ahead());
     }
 
     /// Bytes of the stream, which must lie in it.

@@ -1,6 +1,6 @@
 //! What tables are made of, for whoever wants to look.
 
-use godwit_encoding::Encoding;
+use godwit_encoding::{Encoding, PartHeader};
 use godwit_storage::table::{Segment, stored_type};
 use godwit_vector::PhysicalType;
 
@@ -13,6 +13,8 @@ pub struct SegmentInfo {
     pub column: String,
     /// Number of the row group in the table, from 0.
     pub row_group: u64,
+    /// What memory calls it: see `godwit_heat()`.
+    pub object: String,
     /// Rows.
     pub rows: u64,
     /// NULLs.
@@ -44,6 +46,7 @@ impl TableVersion {
                 infos.push(SegmentInfo {
                     column: column.field.name().clone(),
                     row_group: row_group as u64,
+                    object: segment.object().map(|object| object.path()).unwrap_or_default(),
                     rows: group.rows as u64,
                     nulls: segment.nulls(),
                     encoding: encodings(segment, is_text),
@@ -67,20 +70,25 @@ impl TableVersion {
     }
 }
 
+/// The name of a part's encoding.
+pub(crate) fn encoding_of(header: &PartHeader) -> &'static str {
+    match header.encoding {
+        Encoding::Null => "null",
+        Encoding::Constant(_) => "constant",
+        Encoding::Packed(_) => "packed",
+        Encoding::Decimals { .. } => "decimals",
+        Encoding::RunLength { .. } => "run_length",
+        Encoding::Plain => "plain",
+        Encoding::Text => "text",
+        Encoding::Symbols => "symbols",
+    }
+}
+
 /// The names of the encodings of a segment, each once.
 fn encodings(segment: &Segment, is_text: bool) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in &segment.parts {
-        let name = match part.header.encoding {
-            Encoding::Null => "null",
-            Encoding::Constant(_) => "constant",
-            Encoding::Packed(_) => "packed",
-            Encoding::Decimals { .. } => "decimals",
-            Encoding::RunLength { .. } => "run_length",
-            Encoding::Plain => "plain",
-            Encoding::Text => "text",
-            Encoding::Symbols => "symbols",
-        };
+        let name = encoding_of(&part.header);
         let name = if is_text && part.has_codes() { format!("dictionary, {name}") } else { name.to_owned() };
         if !names.contains(&name) {
             names.push(name);

@@ -12,12 +12,14 @@
 //! row groups and log only where those are. A checkpoint makes row groups of all deltas and empties the log.
 #![forbid(unsafe_code)]
 
+pub mod adaptation;
 mod codes;
 mod deleted;
 mod delta;
 mod inspect;
 mod keys;
 mod moves;
+mod objects;
 mod rules;
 mod scan;
 mod store;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use arrow_schema::{DataType, Field};
 use godwit_catalog::{Catalog, KeyRule, TableRules};
-use godwit_common::Result;
+use godwit_common::{Named, Result};
 use godwit_io::{DiskFault, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_vector::{Flat, StrColumn, Vector};
 use proptest::prelude::*;
 
+use crate::adaptation::{Adaptation, AdaptiveCompression};
 use crate::deleted::{DELTA, Marks, RowId};
 use crate::store::Store;
 use crate::transaction::{NewRows, NewTable, SHARED_TRIES_MAX, Transaction};
@@ -39,6 +40,8 @@ enum Step {
     Merge(bool),
     /// A checkpoint, between whose fold and switch `Move` or, for an odd number, `Load` commits.
     Overtaken(u8),
+    /// Gives segments other forms in memory.
+    Adapt(AdaptiveCompression),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -52,6 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Checkpoint),
         2 => any::<bool>().prop_map(Step::Merge),
         2 => (1u8..9).prop_map(Step::Overtaken),
+        3 => prop::sample::select(AdaptiveCompression::NAMES).prop_map(|(_, mode)| Step::Adapt(mode)),
     ]
 }
 
@@ -168,6 +172,12 @@ fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &Bu
             run(store, meanwhile, seed, model, memory)?;
             return store.switch(folds);
         }
+        Step::Adapt(mode) => {
+            let adaptation = Adaptation::new(memory);
+            adaptation.watch(store);
+            adaptation.adapt_as(mode);
+            return Ok(());
+        }
         _ => {}
     }
     let transaction = store.begin();
@@ -210,7 +220,9 @@ fn run(store: &Arc<Store>, step: Step, seed: i64, model: &mut Model, memory: &Bu
                 transaction.drop_table("other")?;
             }
         }
-        Step::Checkpoint | Step::Merge(_) | Step::Overtaken(_) => unreachable!("they have no transaction of their own"),
+        Step::Checkpoint | Step::Merge(_) | Step::Overtaken(_) | Step::Adapt(_) => {
+            unreachable!("they have no transaction of their own")
+        }
     }
     commit(&transaction)
 }

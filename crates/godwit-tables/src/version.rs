@@ -18,6 +18,7 @@ use crate::codes::TextCodes;
 use crate::deleted::{DELTA, DeletedRows, Marks, RowId};
 use crate::delta::{Delta, TextForm};
 use crate::moves::{Epoch, Moves};
+use crate::objects::TableObjects;
 use crate::scan::sample;
 
 /// Bytes of the shortest and longest string that the planner is told.
@@ -41,6 +42,7 @@ pub struct TableVersion {
     epoch: Arc<Epoch>,
     /// Versions that share it differ at most in where rows are.
     content: Arc<Content>,
+    objects: Arc<TableObjects>,
     /// Over both parts, by column; deleted rows count.
     summaries: Vec<ColumnSummary>,
     rows: u64,
@@ -61,8 +63,11 @@ pub(crate) struct Fold {
 }
 
 impl TableVersion {
-    /// A table without a delta. `memory` holds dictionaries and blocks, and is nobody's in particular.
+    /// A table without a delta. `memory` holds dictionaries and blocks, and is the database's.
     pub(crate) fn new(name: &str, main: Main, rules: Arc<TableRules>, memory: &BufferManager) -> Result<Arc<Self>> {
+        let fields: Vec<Field> = main.columns.iter().map(|column| column.field.clone()).collect();
+        let objects = TableObjects::new(name, &fields, memory);
+        objects.identify(&main);
         Self::assemble(
             Self {
                 name: name.to_owned(),
@@ -76,6 +81,7 @@ impl TableVersion {
                 deleted: DeletedRows::default(),
                 epoch: Arc::default(),
                 content: Arc::default(),
+                objects,
                 summaries: Vec::new(),
                 rows: 0,
                 codes: Vec::new(),
@@ -131,6 +137,7 @@ impl TableVersion {
             deleted: self.deleted.clone(),
             epoch: self.epoch.clone(),
             content: Arc::default(),
+            objects: self.objects.clone(),
             summaries: self.summaries.clone(),
             rows: self.rows,
             codes: Vec::new(),
@@ -140,6 +147,7 @@ impl TableVersion {
 
     /// The table with another main part, which may have more row groups, and the same delta.
     pub(crate) fn with_main(&self, main: Main) -> Result<Arc<Self>> {
+        self.objects.identify(&main);
         Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized()?)
     }
 
@@ -153,6 +161,7 @@ impl TableVersion {
         let since = self.deleted.since(&earlier.deleted);
         let since = fold.moves.applied(&since).ok_or_else(|| Error::internal("a row was deleted twice"))?;
         let (main, deleted) = (fold.main.clone(), fold.deleted.with(&since, &self.memory)?);
+        self.objects.identify(&main);
         let (delta, epoch, content) = (self.delta_since(earlier)?, Arc::default(), self.content.clone());
         let folded = Self { main, delta, deleted, epoch, content, ..self.parts() };
         Self::assemble(folded.summarized()?).map(Some)
@@ -164,7 +173,8 @@ impl TableVersion {
         for (summary, column) in next.summaries.iter_mut().zip(columns) {
             add_to_summary(summary, column);
         }
-        next.delta.append(columns, rows, |column| self.text_form(column), &self.memory)?;
+        let memory = self.memory.for_object(self.objects.delta());
+        next.delta.append(columns, rows, |column| self.text_form(column), &memory)?;
         Self::assemble(next)
     }
 
@@ -259,7 +269,8 @@ impl TableVersion {
 
     /// What the delta has beyond that of an earlier version with the same rows before.
     fn delta_since(&self, earlier: &TableVersion) -> Result<Delta> {
-        self.delta.since(earlier.delta.rows(), |column| self.text_form(column), &self.memory)
+        let memory = self.memory.for_object(self.objects.delta());
+        self.delta.since(earlier.delta.rows(), |column| self.text_form(column), &memory)
     }
 
     /// Hands over the rows of the delta from row `first` on that aren't deleted.
@@ -372,6 +383,11 @@ impl TableVersion {
     /// Rows that are deleted and still take room.
     pub fn deleted_rows(&self) -> u64 {
         self.deleted.rows()
+    }
+
+    /// Who its parts are in memory.
+    pub(crate) fn objects(&self) -> &TableObjects {
+        &self.objects
     }
 
     pub(crate) fn memory(&self) -> &BufferManager {

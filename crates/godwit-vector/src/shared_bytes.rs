@@ -1,14 +1,14 @@
 //! Bytes that strings may point into.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
+use arrow_buffer::{Buffer, ScalarBuffer};
 use bytes::Bytes;
 
 use crate::kernels::byte_array::short_view;
 use crate::str_view::INLINE_MAX;
-use crate::{Heaps, StrColumn, StrView};
+use crate::{Heaps, Native, StrColumn, StrView};
 
 /// Bytes that stay where they are as long as somebody shares them: a pinned page, or a copy of one.
 #[derive(Clone)]
@@ -23,6 +23,24 @@ impl SharedBytes {
     pub fn new(owner: impl AsRef<[u8]> + Send + 'static) -> Self {
         let bytes = Buffer::from(Bytes::from_owner(owner));
         Self { heaps: Heaps::one(Arc::new(bytes.clone())), bytes }
+    }
+
+    /// Some of the bytes, which keep all of them alive.
+    ///
+    /// # Panics
+    /// If the range isn't in them.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let bytes = self.bytes.slice_with_length(range.start, range.len());
+        Self { heaps: Heaps::one(Arc::new(bytes.clone())), bytes }
+    }
+
+    /// The values of a fixed width that lie from `offset` on, in this machine's order of bytes, without a copy; `None` if the
+    /// bytes end before, or aren't aligned.
+    pub fn values<T: Native>(&self, offset: usize, count: usize) -> Option<ScalarBuffer<T>> {
+        let bytes = count.checked_mul(size_of::<T>())?;
+        let end = offset.checked_add(bytes)?;
+        let is_aligned = self.bytes.as_ptr().addr().wrapping_add(offset).is_multiple_of(align_of::<T>());
+        (end <= self.bytes.len() && is_aligned).then(|| ScalarBuffer::from(self.bytes.slice_with_length(offset, bytes)))
     }
 
     /// The strings that lie from `offset` on, one after the other, of these `lengths`; `None` if the bytes end before. Long

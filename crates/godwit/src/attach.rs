@@ -6,6 +6,7 @@ use std::sync::Arc;
 use godwit_catalog::{Catalog, SCHEMA, TEMPORARY};
 use godwit_common::{Error, Result};
 use godwit_files::check_local;
+use godwit_memory::ObjectKind;
 use godwit_sql::{AttachPlan, INFORMATION_SCHEMA};
 use godwit_tables::Store;
 
@@ -43,15 +44,17 @@ impl Shared {
             );
         }
         let catalog = Arc::new(Catalog::new());
+        let own_memory = self.memory.for_object(&self.memory.root_object(ObjectKind::Database, &name));
         let store = match path == Path::new(":memory:") || path.is_dir() {
-            true => Store::in_memory(catalog.clone(), &self.memory),
-            false => Store::open(catalog.clone(), &self.memory, path, plan.is_read_only)?,
+            true => Store::in_memory(catalog.clone(), &own_memory),
+            false => Store::open(catalog.clone(), &own_memory, path, plan.is_read_only)?,
         };
         if path.is_dir() {
             let tables = godwit_files::tables_in(&*self.files, path, &self.memory)?;
             tables.into_iter().try_for_each(|table| catalog.create_table(table, false))?;
         }
         store.set_encoding(self.store.encoding());
+        self.adaptation.watch(&store);
         attached.push(NamedStore { name: name.into(), store });
         Ok(())
     }
@@ -66,6 +69,7 @@ impl Shared {
                 // Closes with the last transaction that uses it; then what is in its log goes into the file.
                 let closed = attached.remove(at);
                 drop(attached);
+                self.adaptation.let_go();
                 drop(closed);
                 Ok(())
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
 use godwit_common::{Error, Result};
-use godwit_memory::{BufferManager, OwnerCounters};
+use godwit_memory::{BufferManager, ObjectKind, OwnerCounters};
 use godwit_pipeline::CancelToken;
 use godwit_sql::{Access, Planner, QueryStatement, Statement};
 use godwit_tables::Store;
@@ -51,7 +51,10 @@ impl Connection {
         let memory = database.0.memory.scoped(owner.clone());
         let settings = Mutex::new(OwnSettings::of(&database.0));
         let (current, transaction) = (Mutex::default(), CurrentTransaction::default());
-        let store = Store::in_memory(Arc::new(Catalog::new()), &database.0.memory);
+        let shared = &database.0.memory;
+        let own_memory = shared.for_object(&shared.root_object(ObjectKind::Database, TEMPORARY));
+        let store = Store::in_memory(Arc::new(Catalog::new()), &own_memory);
+        database.0.adaptation.watch(&store);
         let temporary = NamedStore { name: TEMPORARY.into(), store };
         let (taken, prepared) = (TakenNumbers::default(), Mutex::default());
         Self(Arc::new(Inner {

@@ -10,11 +10,12 @@ use godwit_exec::WorkerPool;
 use godwit_files::FileResolver;
 use godwit_io::Files;
 use godwit_memory::{
-    BufferConfig, BufferManager, MemoryStatistics, ProcessMemory, check_memory_limit, default_memory_limit,
+    BufferConfig, BufferManager, MemoryStatistics, ObjectKind, ProcessMemory, check_memory_limit, default_memory_limit,
     minimum_memory_limit, resident_process_bytes,
 };
 use godwit_pipeline::COMPRESS_FROM_BYTES;
 use godwit_sql::Planner;
+use godwit_tables::adaptation::Adaptation;
 use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
 
@@ -48,6 +49,7 @@ pub(crate) struct Shared {
     pool: RwLock<Arc<WorkerPool>>,
     limit: Mutex<MemoryLimit>,
     compressed_materialization: Mutex<CompressedMaterialization>,
+    pub(crate) adaptation: Arc<Adaptation>,
 }
 
 /// When rows are compressed before an operator keeps them.
@@ -135,12 +137,15 @@ impl Database {
         let resolver = Arc::new(FileResolver::new(files.clone(), memory.clone()));
         let catalog = Arc::new(Catalog::new());
         let path = path.as_ref();
-        let store = match path == Path::new(":memory:") || path.is_dir() {
-            true => Store::in_memory(catalog.clone(), &memory),
-            false => Store::open(catalog.clone(), &memory, path, config.read_only)?,
-        };
-        let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
         let name = name_of(path);
+        let own_memory = memory.for_object(&memory.root_object(ObjectKind::Database, &name));
+        let store = match path == Path::new(":memory:") || path.is_dir() {
+            true => Store::in_memory(catalog.clone(), &own_memory),
+            false => Store::open(catalog.clone(), &own_memory, path, config.read_only)?,
+        };
+        let adaptation = Adaptation::new(&memory);
+        adaptation.watch(&store);
+        let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
         let database = Self(Arc::new_cyclic(|shared| Shared {
             planner: Planner::new(Namespace::of(&name, catalog), resolver)
                 .with_table_functions(system_tables::functions(shared)),
@@ -157,6 +162,7 @@ impl Database {
             pool,
             limit: Mutex::new(limit),
             compressed_materialization: Mutex::default(),
+            adaptation,
         }));
         database.0.store.allow_maintenance();
         if path.is_dir() {
@@ -210,6 +216,7 @@ pub(crate) fn name_of(path: &Path) -> String {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.adaptation.stop();
         self.store.stop_maintenance();
     }
 }

@@ -56,6 +56,7 @@ impl Inner {
     ) -> Result<(QueryResult, godwit_exec::ExplainNode)> {
         let plan = &*values.bound(plan);
         let shared = &self.database.0;
+        shared.adaptation.start();
         let pool = shared.pool();
         let cancel = self.current.lock().clone();
         let owner = OwnerCounters::new();

@@ -8,6 +8,7 @@ use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
 use godwit_pipeline::{Compaction, JOIN_LOAD_FACTOR};
 use godwit_sql::JoinOrder;
+use godwit_tables::adaptation::AdaptiveCompression;
 use godwit_tables::{CHECKPOINT_BYTES, EncodingChoice};
 use godwit_types::TimeZone;
 use godwit_vector::CHUNK_ROWS;
@@ -29,12 +30,47 @@ pub(crate) struct Setting {
     pub reset: fn(&Session) -> Result<()>,
 }
 
+/// What stands for what pays.
+const AUTO: &str = "auto";
+
 const UNLIMITED: &str = "unlimited";
 
 /// What is shown of a setting.
 pub(crate) const COLUMNS: [&str; 5] = ["name", "value", "default", "description", "reason"];
 
 const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "adaptation_period",
+        description: "Time between two looks at which segments of tables are read, as in '10s', or 'auto' for what pays",
+        default: || AUTO.into(),
+        get: |session| match session.shared.adaptation.period() {
+            (Some(set), _) => format!("{}ms", set.as_millis()),
+            (None, now) => format!("{AUTO} (now {}ms)", now.as_millis()),
+        },
+        set: |session, value| {
+            session.shared.adaptation.set_period(period_of(value)?);
+            Ok(())
+        },
+        reset: |session| {
+            session.shared.adaptation.set_period(None);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "adaptive_compression",
+        description: "Forms in which memory has segments of tables: 'auto' (what pays), 'on' (the most read ones flat), 'off' (as \
+                      they are stored), 'compact', 'hot' (all flat)",
+        default: || AdaptiveCompression::default().name().into(),
+        get: |session| session.shared.adaptation.mode().name().into(),
+        set: |session, value| {
+            session.shared.adaptation.set_mode(named("adaptive_compression", value)?);
+            Ok(())
+        },
+        reset: |session| {
+            session.shared.adaptation.set_mode(AdaptiveCompression::default());
+            Ok(())
+        },
+    },
     Setting {
         name: "checkpoint_threshold",
         description: "From how many bytes of log on a checkpoint is made in the background",
@@ -80,6 +116,24 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.change(|own| own.compaction = Compaction::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "compaction_threshold",
+        description: "Share of the segments of tables that isn't kept flat in memory, from 0 to 1, or 'auto' for what pays",
+        default: || AUTO.into(),
+        get: |session| match session.shared.adaptation.threshold() {
+            (Some(set), _) => set.to_string(),
+            (None, Some(now)) => format!("{AUTO} (now {now:.3})"),
+            (None, None) => AUTO.into(),
+        },
+        set: |session, value| {
+            session.shared.adaptation.set_threshold(threshold_of(value)?);
+            Ok(())
+        },
+        reset: |session| {
+            session.shared.adaptation.set_threshold(None);
             Ok(())
         },
     },
@@ -377,6 +431,28 @@ pub(crate) fn parse_bool(setting: &str, value: &str) -> Result<bool> {
         "false" | "off" => Ok(false),
         _ => Err(Error::user(format!("{setting} can't be '{value}'")).with_hint("use true or false")),
     }
+}
+
+/// A share, or `None` for what pays.
+fn threshold_of(value: &str) -> Result<Option<f64>> {
+    if value.eq_ignore_ascii_case(AUTO) {
+        return Ok(None);
+    }
+    let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.map(Some).ok_or_else(|| {
+        Error::user(format!("compaction_threshold can't be '{value}'")).with_hint("use a number from 0 to 1, or 'auto'")
+    })
+}
+
+/// How often forms are adapted, or `None` for as often as pays.
+fn period_of(value: &str) -> Result<Option<Duration>> {
+    if value.eq_ignore_ascii_case(AUTO) {
+        return Ok(None);
+    }
+    let refused = || {
+        Error::user(format!("adaptation_period can't be '{value}'")).with_hint("write '10s', '500ms', '2min' or 'auto'")
+    };
+    timeout_of(value).map_err(|_| refused())?.map(Some).ok_or_else(refused)
 }
 
 /// A time: a number of milliseconds, or of the unit behind it. None, or 0, is no limit.

@@ -71,7 +71,7 @@ pub(super) enum PageRoom {
 }
 
 impl PageRoom {
-    /// Room for the page at `offset` of `file`.
+    /// Room for the page at `offset` of `file`, in `cache` if it stays, else in `memory`.
     pub(super) fn new(
         file: &FileBytes,
         offset: u64,
@@ -79,8 +79,9 @@ impl PageRoom {
         codec: &Codec,
         spare: &mut SpareBuffers,
         memory: &BufferManager,
+        cache: &BufferManager,
     ) -> Result<Self> {
-        if let Some(room) = file.pages().room(offset, header, codec, memory)? {
+        if let Some(room) = file.pages().room(offset, header, codec, cache)? {
             return Ok(PageRoom::Cached(room));
         }
         let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);

@@ -85,6 +85,8 @@ pub(crate) struct PageReader {
     ahead: Option<Page>,
     spare: SpareBuffers,
     memory: BufferManager,
+    /// For the column's pages that stay.
+    cache: BufferManager,
     /// What was read so far, unless somebody took note of it.
     pub reads: ColumnReads,
 }
@@ -113,6 +115,7 @@ impl PageReader {
             ahead: None,
             spare: SpareBuffers::default(),
             memory: memory.clone(),
+            cache: memory.clone(),
             reads: ColumnReads::default(),
         };
         reader.turn_to(rows);
@@ -131,6 +134,13 @@ impl PageReader {
         self.drop_ahead();
         self.next = (self.chunk.start, 0);
         self.next_page = self.chunk.pages.as_ref().map_or(0, |pages| page_of(pages, rows.start));
+        let object = self.file.column_object(&self.chunk.column, &self.memory);
+        // Who reads dictionaries or headers only asks for no rows.
+        if !rows.is_empty() {
+            let bytes = Self::bytes_of(&self.chunk, rows.clone());
+            object.note_scan(rows.len(), bytes.end - bytes.start);
+        }
+        self.cache = self.memory.for_object(&object);
         self.rows = rows;
     }
 
@@ -269,10 +279,10 @@ impl PageReader {
             }
         }
         let [(first, first_stored), (second, second_stored)] = headers[..] else { return Ok(None) };
-        let Self { file, codec, spare, memory, .. } = self;
+        let Self { file, codec, spare, memory, cache, .. } = self;
         let mut rooms = [
-            PageRoom::new(file, spans[0].offset, &first, codec, spare, memory)?,
-            PageRoom::new(file, spans[1].offset, &second, codec, spare, memory)?,
+            PageRoom::new(file, spans[0].offset, &first, codec, spare, memory, cache)?,
+            PageRoom::new(file, spans[1].offset, &second, codec, spare, memory, cache)?,
         ];
         let [first_room, second_room] = &mut rooms;
         let parts = (
@@ -351,8 +361,8 @@ impl PageReader {
         let mut window = window.lock();
         let seen = self.fetch(&mut window, offset + header_bytes as u64, header.compressed_bytes)?;
         let stored = &seen[..header.compressed_bytes];
-        let Self { file, codec, spare, memory, .. } = self;
-        let mut room = PageRoom::new(file, offset, &header, codec, spare, memory)?;
+        let Self { file, codec, spare, memory, cache, .. } = self;
+        let mut room = PageRoom::new(file, offset, &header, codec, spare, memory, cache)?;
         decompress(codec, &header, stored, room.as_mut_slice()).map_err(|error| file.corrupt(error.message()))?;
         window.trim();
         self.reads.pages += 1;

@@ -21,6 +21,8 @@ mod stream;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use godwit_common::{Error, ErrorKind, Result};
 use godwit_io::{DurableFile, FileSystem, OpenMode};
@@ -33,12 +35,17 @@ use crate::CheckpointNumber;
 use blocks::FreeBlocks;
 use header::{FileHeader, HEADER_BYTES};
 
+/// The running average of the time of reads is over about so many: enough to forget a slow one within a scan.
+const READS_AVERAGED: u64 = 32;
+
 /// An open database file.
 pub struct DatabaseFile {
     file: Box<dyn DurableFile>,
     path: PathBuf,
     is_read_only: bool,
     state: Mutex<State>,
+    /// Running average of what it takes to read a block; 0: none was read.
+    read_nanos: AtomicU64,
     /// Held by the checkpoint that is being written. Taken before `state`.
     checkpointing: Mutex<()>,
 }
@@ -90,7 +97,7 @@ impl DatabaseFile {
         let free = FreeBlocks::new(blocks);
         let state = State { header, next_slot: 1 - slot, free, retired: Vec::new(), is_uncertain: false };
         let (state, checkpointing) = (Mutex::new(state), Mutex::new(()));
-        Self { file, path: path.to_owned(), is_read_only, state, checkpointing }
+        Self { file, path: path.to_owned(), is_read_only, state, read_nanos: AtomicU64::new(0), checkpointing }
     }
 
     /// True if nothing can be written.
@@ -134,6 +141,7 @@ impl DatabaseFile {
     /// Reads a block. Fails if it isn't the one that was written.
     pub fn read_block(&self, pointer: BlockPointer, buffer: &mut [u8]) -> Result<()> {
         assert!(buffer.len() == BLOCK_BYTES, "a block is read as a whole");
+        let began = Instant::now();
         match self.file.read_at(buffer, pointer.block.offset()) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
@@ -144,7 +152,20 @@ impl DatabaseFile {
         if pointer.block.checksum(buffer) != pointer.checksum {
             return Err(self.corrupt(pointer.block, "its checksum is wrong"));
         }
+        self.note_read(began.elapsed());
         Ok(())
+    }
+
+    fn note_read(&self, took: Duration) {
+        let (nanos, before) = (took.as_nanos() as u64, self.read_nanos.load(Ordering::Relaxed));
+        // One reader's note may get lost to another's: it is an average.
+        let average = if before == 0 { nanos } else { before - before / READS_AVERAGED + nanos / READS_AVERAGED };
+        self.read_nanos.store(average, Ordering::Relaxed);
+    }
+
+    /// What it takes to read a block, checksum and all, by the last reads; `None` if none was read.
+    pub fn read_nanos(&self) -> Option<u64> {
+        Some(self.read_nanos.load(Ordering::Relaxed)).filter(|&nanos| nanos > 0)
     }
 
     /// Writes a block to a free place. It lasts from the next sync on, and means something once a checkpoint or a record

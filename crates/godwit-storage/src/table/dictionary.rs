@@ -1,10 +1,10 @@
 //! The ordered dictionary of a text column, in the file and, once somebody needs it, in memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{EncodingChoice, OrderedDictionary, encode};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::{BufferManager, Object, Reservation};
 use godwit_vector::{Flat, StrColumn, Vector};
 use parking_lot::Mutex;
 
@@ -23,11 +23,12 @@ pub struct ColumnDictionary {
     parts: Vec<StoredPart>,
     strings: u32,
     loaded: Mutex<Option<(OrderedDictionary, Reservation)>>,
+    object: OnceLock<Arc<Object>>,
 }
 
 impl ColumnDictionary {
     pub(crate) fn new(parts: Vec<StoredPart>, strings: u32) -> Self {
-        Self { parts, strings, loaded: Mutex::default() }
+        Self { parts, strings, loaded: Mutex::default(), object: OnceLock::new() }
     }
 
     pub(crate) fn parts(&self) -> &[StoredPart] {
@@ -45,8 +46,22 @@ impl ColumnDictionary {
         self.parts.iter().map(|part| part.header.body_bytes as u64).sum()
     }
 
+    /// Names the dictionary, unless it has a name already.
+    pub fn identify(&self, object: impl FnOnce() -> Arc<Object>) {
+        self.object.get_or_init(object);
+    }
+
+    /// Who the dictionary is, once a table has it.
+    pub fn object(&self) -> Option<&Arc<Object>> {
+        self.object.get()
+    }
+
     /// The dictionary in memory, read when it is first asked for; it stays as long as this lives.
     pub fn load(&self, memory: &BufferManager) -> Result<OrderedDictionary> {
+        let memory = &self.object().map_or_else(|| memory.clone(), |object| memory.for_object(object));
+        if let Some(object) = self.object() {
+            object.note_scan(self.strings as usize, self.bytes());
+        }
         let mut loaded = self.loaded.lock();
         if let Some((dictionary, _)) = &*loaded {
             return Ok(dictionary.clone());

@@ -14,6 +14,7 @@
 //! Source: thesis 2.2 and 5.2.
 
 mod dictionary;
+mod forms;
 mod key_filter;
 mod load;
 mod metadata;
@@ -34,6 +35,7 @@ use godwit_memory::BufferManager;
 use godwit_vector::{PhysicalType, SharedBytes, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
+pub use forms::{Form, FormBytes};
 pub use key_filter::KeyFilters;
 pub use load::{Load, LoadWorker};
 pub use metadata::{read_fields, write_fields};
@@ -41,6 +43,7 @@ pub use types::stored_type;
 
 use crate::block::Block;
 use crate::byte_stream::ByteStream;
+use forms::Forms;
 use windows::WindowBounds;
 
 /// Rows of a part are cut at multiples of this: what scans decode at once.
@@ -97,6 +100,7 @@ pub struct Segment {
     /// Cut at multiples of [`WINDOW_ROWS`].
     pub parts: Vec<StoredPart>,
     windows: Arc<WindowBounds>,
+    forms: Arc<Forms>,
 }
 
 /// An encoded part and where it lies.
@@ -169,7 +173,7 @@ impl Main {
             let rows = start..(group.rows as usize).min(start + WINDOW_ROWS);
             let read = |&index: &usize| {
                 let (segment, column) = (&group.segments[index], &self.columns[index]);
-                let open = segment.part_of(start).open(memory)?;
+                let open = segment.open_rows(&rows, memory)?;
                 let first = open.rows().start;
                 let values = open.part()?.decode(rows.start - first..rows.end - first)?;
                 match column.dictionary.as_ref().filter(|_| segment.part_of(start).has_codes()) {
@@ -212,7 +216,7 @@ impl MainColumn {
 
 impl Segment {
     fn new(parts: Vec<StoredPart>) -> Self {
-        Self { parts, windows: Arc::default() }
+        Self { parts, windows: Arc::default(), forms: Arc::default() }
     }
 
     /// The part that a row of the row group is in.
@@ -258,7 +262,7 @@ impl StoredPart {
 
     /// Reads what there is of some rows of the row group, which begin a window of it; of others, too, where the encoding
     /// needs them.
-    pub fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
+    fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
         let first = self.first_row as usize;
         let wanted = rows.start - first..(rows.end - first).min(self.header.rows as usize);
         match self.header.of_rows(&wanted) {

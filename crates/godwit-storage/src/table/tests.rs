@@ -1,7 +1,8 @@
 use arrow_schema::DataType;
+use godwit_common::MemoryTag;
 use godwit_encoding::EncodingChoice;
 use godwit_io::SimulatedDisk;
-use godwit_memory::BufferConfig;
+use godwit_memory::{BufferConfig, ObjectKind, PAGE_BYTES};
 use godwit_vector::{Bitmap, Data, Vector};
 use proptest::prelude::*;
 
@@ -35,7 +36,9 @@ fn vectors(rows: &[Row]) -> [Vector; 2] {
 
 /// Loads rows, `workers` at the same time, in chunks.
 fn load(base: &Main, rows: &[Row], choice: EncodingChoice, workers: usize, blocks: &Blocks) -> Main {
-    let load = Load::new(&fields(), &[choice; 2], blocks.clone(), blocks.memory(), workers).unwrap();
+    let table = blocks.memory().root_object(ObjectKind::Table, "t");
+    let objects: Vec<_> = fields().iter().map(|field| table.child(ObjectKind::Column, field.name())).collect();
+    let load = Load::new(&fields(), &[choice; 2], &objects, blocks.clone(), blocks.memory(), workers).unwrap();
     std::thread::scope(|scope| {
         for piece in rows.chunks(rows.len().div_ceil(workers).max(1)) {
             let mut worker = load.worker(blocks.memory()).unwrap();
@@ -80,7 +83,9 @@ fn rows_of(main: &Main, memory: &BufferManager) -> Vec<Row> {
 
 fn decoded(main: &Main, segment: &Segment, memory: &BufferManager) -> Vec<Vector> {
     let decode = |part: &StoredPart| {
-        let vector = part.open(memory).unwrap().part().unwrap().decode(0..part.header.rows as usize).unwrap();
+        let first = part.first_row as usize;
+        let open = segment.open_rows(&(first..first + part.header.rows as usize), memory).unwrap();
+        let vector = open.part().unwrap().decode(0..part.header.rows as usize).unwrap();
         if !part.has_codes() {
             return vector;
         }
@@ -127,7 +132,7 @@ proptest! {
         let disk = SimulatedDisk::new();
         let blocks = match in_file {
             true => Blocks::of_file(database(&disk), memory.clone()),
-            false => Blocks::of_pool(memory.clone()),
+            false => Blocks::of_pool(memory.clone(), MemoryTag::Table),
         };
         let mut main = Main::empty(&fields()).unwrap();
         let mut expected: Vec<Row> = Vec::new();
@@ -163,7 +168,7 @@ proptest! {
 fn few_values_become_codes_and_many_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(&folder);
-    let blocks = Blocks::of_pool(memory.clone());
+    let blocks = Blocks::of_pool(memory.clone(), MemoryTag::Table);
     let empty = Main::empty(&fields()).unwrap();
     let rows = many(150_000, 3_000);
     let main = load(&empty, &rows, EncodingChoice::Auto, 2, &blocks);
@@ -201,7 +206,7 @@ fn a_load_is_bounded_in_memory_and_a_dropped_table_frees_its_blocks() {
 fn windows_that_cannot_have_a_number_are_known_from_the_second_time_on() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(&folder);
-    let blocks = Blocks::of_pool(memory.clone());
+    let blocks = Blocks::of_pool(memory.clone(), MemoryTag::Table);
     let rows = many(100_000, 90_000);
     let main = load(&Main::empty(&fields()).unwrap(), &rows, EncodingChoice::Auto, 1, &blocks);
     let segment = &main.groups[0].segments[0];
@@ -224,4 +229,83 @@ fn windows_that_cannot_have_a_number_are_known_from_the_second_time_on() {
     let text = &main.groups[0].segments[1];
     text.rows_within(all.clone(), one, &memory).unwrap();
     assert_eq!(text.rows_within(all.clone(), one, &memory).unwrap(), all);
+}
+
+/// Whatever form segments are in, and whatever the pool drops meanwhile, rows are the same, for those who have opened parts of
+/// earlier forms, too.
+#[test]
+fn forms_change_nothing_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(&folder);
+    let disk = SimulatedDisk::new();
+    let mut formed = [0; 3];
+    for blocks in [Blocks::of_file(database(&disk), memory.clone()), Blocks::of_pool(memory.clone(), MemoryTag::Table)]
+    {
+        for choice in [EncodingChoice::Auto, EncodingChoice::Symbols, EncodingChoice::Plain, EncodingChoice::RunLength]
+        {
+            let main = load(&Main::empty(&fields()).unwrap(), &many(60_000, 977), choice, 1, &blocks);
+            let expected = rows_of(&main, &memory);
+            let segments: Vec<&Segment> = main.groups.iter().flat_map(|group| &group.segments).collect();
+            for step in 0..40usize {
+                let segment = segments[step % segments.len()];
+                let held = segment.open_rows(&(0..WINDOW_ROWS), &memory).unwrap();
+                let before = held.part().unwrap().decode(0..WINDOW_ROWS).unwrap();
+                match step * 7 % 5 {
+                    0 | 1 => _ = segment.make_hot(&memory).unwrap(),
+                    2 => _ = segment.make_compact(),
+                    3 => segment.blocks().iter().for_each(|block| _ = block.freeze(&memory).unwrap()),
+                    _ => segment.blocks().iter().for_each(|block| match step % 2 {
+                        0 => block.thaw(&memory).unwrap(),
+                        _ => _ = block.forget(),
+                    }),
+                }
+                formed[segment.form() as usize] += 1;
+                let after = held.part().unwrap().decode(0..WINDOW_ROWS).unwrap();
+                assert!(before.to_flat().len() == after.to_flat().len());
+                if step % 5 == 0 {
+                    assert_eq!(rows_of(&main, &memory), expected, "{choice:?}, step {step}");
+                }
+                if step == 20 {
+                    // The pool needs all room: copies go, and what has no other home is spilled.
+                    drop(held);
+                    memory.set_memory_limit(PAGE_BYTES as u64).unwrap();
+                    memory.set_memory_limit(64 << 20).unwrap();
+                    assert_eq!(segment.memory_bytes().hot, 0);
+                }
+            }
+            assert_eq!(rows_of(&main, &memory), expected, "{choice:?}");
+        }
+    }
+    assert!(formed.iter().all(|&times| times > 0), "every form was there: {formed:?}");
+}
+
+#[test]
+fn a_frozen_segment_takes_less_memory_and_a_hot_one_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = memory(&folder);
+    let disk = SimulatedDisk::new();
+    for blocks in [Blocks::of_file(database(&disk), memory.clone()), Blocks::of_pool(memory.clone(), MemoryTag::Table)]
+    {
+        let main = load(&Main::empty(&fields()).unwrap(), &many(120_000, 20), EncodingChoice::Plain, 1, &blocks);
+        let texts = &main.groups[0].segments[1];
+        decoded(&main, texts, &memory);
+        let compact = texts.memory_bytes();
+        assert_eq!((texts.form(), compact.hot, compact.frozen), (Form::Compact, 0, 0));
+        assert!(texts.make_hot(&memory).unwrap().is_none(), "it is stored flat");
+        texts.blocks().iter().for_each(|block| _ = block.freeze(&memory).unwrap());
+        let frozen = texts.memory_bytes();
+        assert_eq!((texts.form(), frozen.compact), (Form::Frozen, 0));
+        assert!(0 < frozen.frozen && frozen.frozen * 2 < compact.compact, "{frozen:?} of {compact:?}");
+        decoded(&main, texts, &memory);
+        assert!(texts.memory_bytes().compact > 0, "who reads it keeps a copy");
+        texts.blocks().iter().for_each(|block| block.thaw(&memory).unwrap());
+        assert_eq!((texts.form(), texts.memory_bytes().frozen), (Form::Compact, 0));
+        let packed = load(&Main::empty(&fields()).unwrap(), &many(120_000, 20), EncodingChoice::Packed, 1, &blocks);
+        let numbers = &packed.groups[0].segments[0];
+        assert!(numbers.make_hot(&memory).unwrap().is_some());
+        let hot = numbers.memory_bytes();
+        assert_eq!(numbers.form(), Form::Hot);
+        assert!(hot.hot >= 120_000 * 8 && hot.hot < 120_000 * 9, "{hot:?}");
+        assert!(numbers.make_compact() && numbers.form() == Form::Compact);
+    }
 }

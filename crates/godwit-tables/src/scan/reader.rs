@@ -8,7 +8,7 @@ use godwit_common::{Error, Result};
 use godwit_encoding::OrderedDictionary;
 use godwit_memory::BufferManager;
 use godwit_pipeline::ColumnReads;
-use godwit_storage::table::{OpenPart, RowGroup};
+use godwit_storage::table::{OpenPart, RowGroup, WINDOW_ROWS};
 use godwit_vector::{Dictionary, PhysicalType, Vector, nested_from_bytes};
 
 use super::packed::PackedFilter;
@@ -126,9 +126,17 @@ impl ColumnReader {
         };
         if !self.open.as_ref().is_some_and(is_open) {
             self.open = None;
-            let part = group.segments[self.column].part_of(rows.start);
-            let opened = part.open_rows(&(rows.start..window.morsel_end), memory)?;
-            self.reads += ColumnReads { bytes: opened.header().body_bytes.into(), pages: 1, pages_cached: 0 };
+            let segment = &group.segments[self.column];
+            let opened = segment.open_rows(&(rows.start..window.morsel_end), memory)?;
+            let bytes = opened.header().body_bytes.into();
+            if let Some(object) = segment.object() {
+                let wanted = window.morsel_end.min(opened.rows().end) - rows.start;
+                match wanted <= WINDOW_ROWS {
+                    true => object.note_lookup(wanted, bytes),
+                    false => object.note_scan(wanted, bytes),
+                }
+            }
+            self.reads += ColumnReads { bytes, pages: 1, pages_cached: 0 };
             self.open = Some((group.clone(), opened));
         }
         let part = &self.open.as_ref().expect("it was opened").1;

@@ -54,7 +54,12 @@ impl MorselReader for VersionReader {
         self.morsel = number;
         self.left = match morsel {
             Morsel::Main(_, _, rows) => rows.clone(),
-            Morsel::Delta(chunk, _) => 0..chunk.len(),
+            Morsel::Delta(chunk, _) => {
+                let delta = self.scan.table.delta();
+                let bytes = delta.bytes() / delta.rows().max(1) * chunk.len();
+                self.scan.table.objects().delta().note_scan(chunk.len(), bytes as u64);
+                0..chunk.len()
+            }
         };
         Ok(Some(MorselRows { rows: self.left.len(), is_refuted: false }))
     }

@@ -154,7 +154,7 @@ impl Store {
         let mut base = version.main().as_ref().clone();
         let fields: Vec<_> = base.columns.iter().map(|column| column.field.clone()).collect();
         let choices = self.encodings(version.rules(), &fields);
-        let load = Load::new(&fields, &choices, self.blocks.clone(), &self.memory, 1)?;
+        let load = Load::new(&fields, &choices, version.objects().columns(), self.blocks.clone(), &self.memory, 1)?;
         // One worker keeps the rows in their order.
         let mut worker = load.worker(&self.memory)?;
         for &group in &moved {

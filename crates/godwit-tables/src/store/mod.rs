@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
 use godwit_catalog::{Catalog, CatalogEntry, TableRules, full_name_of_key, schema_key, split_name};
-use godwit_common::{Error, ErrorKind, Named, Result};
+use godwit_common::{Error, ErrorKind, MemoryTag, Named, Result};
 use godwit_encoding::{EncodingChoice, ROW_GROUP_ROWS};
 use godwit_io::{DiskSystem, FileSystem};
 use godwit_memory::BufferManager;
@@ -93,12 +93,13 @@ struct Disk {
 }
 
 impl Store {
-    /// Tables that live as long as the database is open.
+    /// Tables that live as long as the database is open. `memory` is for the object that is the database.
     pub fn in_memory(catalog: Arc<Catalog>, memory: &BufferManager) -> Arc<Self> {
-        Arc::new(Self::assemble(catalog, memory, Blocks::of_pool(memory.clone()), None))
+        Arc::new(Self::assemble(catalog, memory, Blocks::of_pool(memory.clone(), MemoryTag::Table), None))
     }
 
-    /// Opens a database file, or creates it if there is none. With `is_read_only` nothing is created or changed.
+    /// Opens a database file, or creates it if there is none. With `is_read_only` nothing is created or changed. `memory` is
+    /// for the object that is the database.
     pub fn open(catalog: Arc<Catalog>, memory: &BufferManager, path: &Path, is_read_only: bool) -> Result<Arc<Self>> {
         Self::open_on(&DiskSystem, catalog, memory, path, is_read_only)
     }
@@ -232,7 +233,8 @@ impl Store {
     pub(crate) fn load(&self, table: &TableVersion, memory: &BufferManager, workers: usize) -> Result<Arc<Load>> {
         self.check_writable()?;
         let fields: Vec<_> = table.main().columns.iter().map(|column| column.field.clone()).collect();
-        Load::new(&fields, &self.encodings(table.rules(), &fields), self.blocks.clone(), memory, workers)
+        let (choices, objects) = (self.encodings(table.rules(), &fields), table.objects().columns());
+        Load::new(&fields, &choices, objects, self.blocks.clone(), memory, workers)
     }
 
     /// How the columns of a table are stored: as its rules say, else as it is for all.

@@ -120,7 +120,10 @@ impl View {
 
 pub(super) fn put_table(tables: &mut Tables, key: &str, table: Option<Arc<TableVersion>>) {
     match table {
-        Some(table) => Arc::make_mut(tables).insert(key.to_owned(), table),
+        Some(table) => {
+            table.objects().rename(table.name(), table.schema());
+            Arc::make_mut(tables).insert(key.to_owned(), table)
+        }
         None if tables.contains_key(key) => Arc::make_mut(tables).remove(key),
         None => None,
     };

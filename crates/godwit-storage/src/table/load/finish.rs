@@ -41,7 +41,7 @@ impl Load {
         let mut finished = Vec::with_capacity(self.columns.len());
         for (index, column) in self.columns.iter().enumerate() {
             let spools = spools.iter().map(|spools| &spools[index]).collect();
-            let work = ColumnWork { index, column, base, blocks: &self.blocks, memory, spools };
+            let work = ColumnWork { index, column, base, blocks: &column.blocks, memory, spools };
             finished.push(work.finish(&mut outputs, &mut writers[index])?);
         }
         drop(spools);

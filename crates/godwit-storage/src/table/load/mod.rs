@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_schema::Field;
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{EncodingChoice, PartHeader, ROW_GROUP_ROWS, encode};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::{BufferManager, Object, Reservation};
 use godwit_vector::{PhysicalType, Vector};
 use parking_lot::Mutex;
 
@@ -64,6 +64,8 @@ struct LoadColumn {
     field: Field,
     physical: PhysicalType,
     choice: EncodingChoice,
+    /// Where the column is.
+    blocks: Blocks,
     /// For text columns.
     interner: Option<SharedInterner>,
 }
@@ -110,30 +112,32 @@ struct PendingPart {
 }
 
 impl Load {
-    /// A load into a table with these columns. `choices` has the encoding of each.
+    /// A load into a table with these columns. `choices` has the encoding of each, `objects` who it is in memory.
     pub fn new(
         fields: &[Field],
         choices: &[EncodingChoice],
+        objects: &[Arc<Object>],
         blocks: Blocks,
         memory: &BufferManager,
         workers: usize,
     ) -> Result<Arc<Self>> {
         let texts = fields.iter().filter(|field| stored_type(field.data_type()).ok() == Some(PhysicalType::Str));
         let dictionary_bytes_max = memory.memory_limit() / DICTIONARIES_LIMIT_SHARE / (texts.count() as u64).max(1);
-        let columns = fields.iter().zip(choices).map(|(field, &choice)| {
+        let columns = fields.iter().zip(choices).zip(objects).map(|((field, &choice), object)| {
             types::check(field)?;
             let physical = stored_type(field.data_type())?;
             let wants = matches!(choice, EncodingChoice::Auto | EncodingChoice::Dictionary);
             let interner = (physical == PhysicalType::Str && wants)
                 .then(|| SharedInterner::new(memory, dictionary_bytes_max, choice == EncodingChoice::Dictionary))
                 .transpose()?;
-            Ok(LoadColumn { field: field.clone(), physical, choice, interner })
+            let blocks = blocks.for_object(object);
+            Ok(LoadColumn { field: field.clone(), physical, choice, blocks, interner })
         });
         let group_bytes_max = memory.memory_limit() / GROUP_LIMIT_SHARE / workers as u64;
         Ok(Arc::new(Self {
             columns: columns.collect::<Result<_>>()?,
             blocks,
-            spool: Blocks::of_pool(memory.clone()),
+            spool: Blocks::of_pool(memory.clone(), MemoryTag::ColumnPage),
             group_bytes_max: group_bytes_max.max(GROUP_BYTES_MIN),
             next_group: AtomicU64::new(0),
             outputs: Mutex::default(),
@@ -203,7 +207,7 @@ impl LoadWorker {
             let (values, is_spooled) = self.buffers[index].take(column);
             let (stream, blocks) = match is_spooled {
                 true => (&mut output.spools[index], &load.spool),
-                false => (&mut output.streams[index], &load.blocks),
+                false => (&mut output.streams[index], &column.blocks),
             };
             let choice = if is_spooled { EncodingChoice::Auto } else { column.choice };
             let mut writer = PartWriter { stream, blocks, bytes_per_row: &mut self.bytes_per_row[index] };

@@ -1,0 +1,326 @@
+//! What memory is for: everything large that outlives queries, as a tree of named objects.
+//!
+//! ```text
+//!   database ── table ─┬─ column ─┬─ segment        a column of a row group
+//!                      │          └─ dictionary
+//!                      └─ delta                     rows that aren't in segments yet
+//!   file ── file column                             decompressed pages of a file
+//! ```
+//!
+//! Whoever makes an object keeps it; the pool knows it as long as it lives. Pages and reservations that are made
+//! [for an object](crate::BufferManager::for_object) count for it. Readers tell the object what they read of it: of every few accesses
+//! one is noted, for all of them, so that counting costs next to nothing.
+//!
+//! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2, whose hash table of accesses is here a
+//! counter in each object.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Of so many scans of a morsel one is noted. Noting one takes about 30 ns, reading a morsel of a column at least ten times
+/// as much.
+const SCANS_PER_SAMPLE: u64 = 2;
+
+/// Of so many lookups of single rows one is noted: they are many, and short.
+const LOOKUPS_PER_SAMPLE: u64 = 8;
+
+/// Number of an object, never used twice by a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(u64);
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKind {
+    /// A database: a file, or tables in memory.
+    Database,
+    /// A table of it.
+    Table,
+    /// A column of a table.
+    Column,
+    /// The rows of a column in one row group.
+    Segment,
+    /// The strings of a text column.
+    Dictionary,
+    /// Rows of a table that aren't in segments yet.
+    Delta,
+    /// A file that isn't the database's own.
+    File,
+    /// Pages of a column of such a file.
+    FileColumn,
+}
+
+impl ObjectKind {
+    /// As users read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Database => "database",
+            ObjectKind::Table => "table",
+            ObjectKind::Column => "column",
+            ObjectKind::Segment => "segment",
+            ObjectKind::Dictionary => "dictionary",
+            ObjectKind::Delta => "delta",
+            ObjectKind::File => "file",
+            ObjectKind::FileColumn => "file column",
+        }
+    }
+}
+
+/// A node of the tree.
+#[derive(Debug)]
+pub struct Object {
+    id: ObjectId,
+    kind: ObjectKind,
+    name: Name,
+    parent: Option<Arc<Object>>,
+    /// Of loaded pages and reservations that were made for this object, not for those below it.
+    bytes: AtomicU64,
+    heat: Heat,
+    registry: Arc<Registry>,
+}
+
+#[derive(Debug)]
+enum Name {
+    Number(u32),
+    Text(Mutex<Arc<str>>),
+}
+
+/// Accesses to an object, as far as they were noted.
+#[derive(Debug, Default)]
+struct Heat {
+    reads: AtomicU64,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    /// Milliseconds on the clock of the registry, and one; 0: never.
+    last_access: AtomicU64,
+}
+
+/// How much an object was read since it was made, estimated from samples.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Accesses {
+    /// Scans of a morsel, and lookups.
+    pub reads: u64,
+    /// Rows that they went over.
+    pub rows: u64,
+    /// Bytes, as stored, in which these rows lie.
+    pub bytes: u64,
+    /// How long ago the last one was that was noted; `None`: there was none.
+    pub last: Option<Duration>,
+}
+
+/// The objects of a pool.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    next_id: AtomicU64,
+    known: Mutex<BTreeMap<ObjectId, Weak<Object>>>,
+    began: Instant,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self { next_id: AtomicU64::new(1), known: Mutex::default(), began: Instant::now() }
+    }
+}
+
+impl Registry {
+    fn register(self: &Arc<Self>, kind: ObjectKind, name: Name, parent: Option<Arc<Object>>) -> Arc<Object> {
+        let id = ObjectId(self.next_id.fetch_add(1, Relaxed));
+        let (bytes, heat, registry) = (AtomicU64::new(0), Heat::default(), self.clone());
+        let object = Arc::new(Object { id, kind, name, parent, bytes, heat, registry });
+        self.known.lock().insert(id, Arc::downgrade(&object));
+        object
+    }
+
+    /// An object without a parent.
+    pub(crate) fn root(self: &Arc<Self>, kind: ObjectKind, name: &str) -> Arc<Object> {
+        self.register(kind, Name::Text(Mutex::new(name.into())), None)
+    }
+
+    /// Those that live, in the order in which they were made.
+    pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
+        // The last handle of one may be ours, whose drop takes the lock: it is free by then.
+        let known: Vec<Weak<Object>> = self.known.lock().values().cloned().collect();
+        known.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl Object {
+    /// An object below this one.
+    pub fn child(self: &Arc<Self>, kind: ObjectKind, name: &str) -> Arc<Object> {
+        self.registry.register(kind, Name::Text(Mutex::new(name.into())), Some(self.clone()))
+    }
+
+    /// As [`child`](Self::child), for one of many whose name is its number.
+    pub fn numbered_child(self: &Arc<Self>, kind: ObjectKind, number: u32) -> Arc<Object> {
+        self.registry.register(kind, Name::Number(number), Some(self.clone()))
+    }
+
+    /// Number of the object.
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> ObjectKind {
+        self.kind
+    }
+
+    /// What it is part of.
+    pub fn parent(&self) -> Option<&Arc<Object>> {
+        self.parent.as_ref()
+    }
+
+    /// Names from the root down to this, with dots between them.
+    pub fn path(&self) -> String {
+        let own = match &self.name {
+            Name::Number(number) => number.to_string(),
+            Name::Text(text) => text.lock().to_string(),
+        };
+        match &self.parent {
+            Some(parent) => format!("{}.{own}", parent.path()),
+            None => own,
+        }
+    }
+
+    /// Gives the object another name, if it isn't called so already. Numbered ones keep theirs.
+    pub fn rename(&self, name: &str) {
+        if let Name::Text(text) = &self.name {
+            let mut text = text.lock();
+            if **text != *name {
+                *text = name.into();
+            }
+        }
+    }
+
+    /// Bytes of loaded pages and reservations that were made for this object, not for those below it.
+    pub fn memory_bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Notes, once in a while, that a scan goes over so many rows, which lie in so many bytes.
+    pub fn note_scan(&self, rows: usize, bytes: u64) {
+        self.note(SCANS_PER_SAMPLE, rows, bytes);
+    }
+
+    /// Notes, once in a while, that so many single rows are read, which lie in so many bytes.
+    pub fn note_lookup(&self, rows: usize, bytes: u64) {
+        self.note(LOOKUPS_PER_SAMPLE, rows, bytes);
+    }
+
+    fn note(&self, per_sample: u64, rows: usize, bytes: u64) {
+        if !next_random().is_multiple_of(per_sample) {
+            return;
+        }
+        self.heat.reads.fetch_add(per_sample, Relaxed);
+        self.heat.rows.fetch_add(per_sample * rows as u64, Relaxed);
+        self.heat.bytes.fetch_add(per_sample * bytes, Relaxed);
+        let millis = self.registry.began.elapsed().as_millis() as u64;
+        self.heat.last_access.store(millis + 1, Relaxed);
+    }
+
+    /// How much was read of it so far.
+    pub fn accesses(&self) -> Accesses {
+        let last = self.heat.last_access.load(Relaxed).checked_sub(1).map(Duration::from_millis);
+        Accesses {
+            reads: self.heat.reads.load(Relaxed),
+            rows: self.heat.rows.load(Relaxed),
+            bytes: self.heat.bytes.load(Relaxed),
+            last: last.map(|last| self.registry.began.elapsed().saturating_sub(last)),
+        }
+    }
+
+    pub(crate) fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn remove_bytes(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Relaxed);
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        self.registry.known.lock().remove(&self.id);
+    }
+}
+
+/// A thread's next random number (xorshift). Whoever reads columns in turn would be sampled at the same ones again and again
+/// by a plain count.
+fn next_random() -> u64 {
+    thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
+    STATE.with(|state| {
+        let mut value = state.get();
+        value ^= value << 13;
+        value ^= value >> 7;
+        value ^= value << 17;
+        state.set(value);
+        // The low bits are the weakest.
+        value >> 32
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_common::MemoryTag;
+
+    use super::*;
+    use crate::{BufferConfig, BufferManager};
+
+    fn manager() -> BufferManager {
+        BufferManager::new(BufferConfig::new(64 << 20)).unwrap()
+    }
+
+    #[test]
+    fn objects_are_known_as_long_as_they_live() {
+        let memory = manager();
+        let database = memory.root_object(ObjectKind::Database, "d");
+        let table = database.child(ObjectKind::Table, "t");
+        let segment = table.child(ObjectKind::Column, "c").numbered_child(ObjectKind::Segment, 7);
+        assert_eq!(segment.path(), "d.t.c.7");
+        table.rename("u");
+        assert_eq!(segment.path(), "d.u.c.7");
+        assert_eq!(memory.objects().len(), 4);
+        drop((table, segment));
+        assert_eq!(memory.objects().iter().map(|object| object.kind()).collect::<Vec<_>>(), [ObjectKind::Database]);
+    }
+
+    #[test]
+    fn memory_counts_for_its_object_until_it_is_freed_or_evicted() {
+        let memory = manager();
+        let object = memory.root_object(ObjectKind::File, "f");
+        let for_object = memory.for_object(&object);
+        let (cached, pinned) = for_object.cache(1 << 20, MemoryTag::Table, |_| Ok(())).unwrap().unwrap();
+        assert_eq!(object.memory_bytes(), 1 << 20);
+        let reservation = for_object.reserve(100, MemoryTag::Table).unwrap();
+        assert_eq!(object.memory_bytes(), (1 << 20) + 100);
+        drop((reservation, pinned));
+        assert_eq!(memory.evictable().of_object(&object), 1 << 20);
+        memory.set_memory_limit(1 << 20).unwrap();
+        memory.set_memory_limit(1 << 19).unwrap();
+        assert!(cached.pin().is_none());
+        assert_eq!(object.memory_bytes(), 0);
+    }
+
+    #[test]
+    fn samples_stand_for_all_accesses() {
+        let memory = manager();
+        let object = memory.root_object(ObjectKind::Table, "t");
+        assert_eq!(object.accesses(), Accesses::default());
+        let others: Vec<_> = (0..15).map(|_| object.child(ObjectKind::Column, "c")).collect();
+        for _ in 0..10_000 {
+            object.note_scan(10, 3);
+            others.iter().for_each(|other| other.note_scan(1, 1));
+        }
+        for object in [&object].into_iter().chain(&others) {
+            let reads = object.accesses().reads;
+            assert!((9_000..11_000).contains(&reads), "{reads} of 10,000 reads");
+        }
+        let accesses = object.accesses();
+        assert_eq!((accesses.rows, accesses.bytes), (10 * accesses.reads, 3 * accesses.reads));
+        assert!(accesses.last.is_some());
+    }
+}

@@ -1,0 +1,385 @@
+//! Blocks that tables hold, and where they are.
+//!
+//! ```text
+//!   Blocks::of_file    a block of the database file; in memory a copy in the pool, which leaves before intermediates do
+//!   Blocks::of_pool    a page of the pool, which goes to a temporary file: databases in memory, intermediates of loads
+//! ```
+//!
+//! In memory, a block is as it is stored, or *frozen*: compressed, by whoever finds that nobody reads it (`frozen.rs`).
+//! Readers see the same bytes either way.
+//!
+//! A [`Block`] is held by everything that may still read it: versions of tables, snapshots of queries. When the last holder
+//! is gone, its place is free again: at once if nothing on the disk ever pointed to it, else after the next checkpoint.
+
+mod frozen;
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use godwit_common::{MemoryTag, Result};
+use godwit_memory::{BufferManager, CachedPage, Object, Page, PinnedPage, Reservation};
+use parking_lot::{Mutex, RwLock};
+
+use frozen::{Frozen, compress};
+
+use crate::file::{BLOCK_BYTES, BlockNumber, BlockPointer, DatabaseFile};
+
+/// Where blocks are written to, and the pool through which they are read. Cheap to clone.
+#[derive(Clone)]
+pub struct Blocks {
+    /// `None`: blocks are pages of the pool.
+    file: Option<Arc<DatabaseFile>>,
+    memory: BufferManager,
+    /// Of pages of the pool.
+    tag: MemoryTag,
+    /// Blocks met when the file was opened: the checkpoint and records of the log may point to the same ones.
+    adopted: Arc<Mutex<HashMap<BlockNumber, Weak<Block>>>>,
+}
+
+/// A block, whose content never changes.
+pub struct Block {
+    place: Place,
+    /// Freezing it was tried, and doesn't pay.
+    stays_compact: AtomicBool,
+}
+
+enum Place {
+    File {
+        file: Arc<DatabaseFile>,
+        pointer: BlockPointer,
+        /// A checkpoint or a record of the log points to it.
+        is_saved: AtomicBool,
+        copies: Mutex<Copies>,
+    },
+    Pool(RwLock<PoolContent>),
+}
+
+/// What the pool has of a block of a file. Each may be dropped at any time.
+#[derive(Default)]
+struct Copies {
+    /// As it is stored.
+    compact: Option<CachedPage>,
+    frozen: Option<Frozen<CachedPage>>,
+}
+
+/// A block that has no other home than the pool.
+enum PoolContent {
+    Compact(Page),
+    Frozen {
+        stored: Frozen<Page>,
+        /// A copy for those who read it all the same.
+        thawed: Option<CachedPage>,
+    },
+}
+
+/// What freezing a block brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freezing {
+    /// It takes so many bytes less of memory.
+    Saved(u64),
+    /// It stays as it is: frozen already, not in memory, or freezing doesn't pay.
+    Nothing,
+}
+
+/// Bytes of memory that a block takes in each form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BlockMemory {
+    /// As it is stored.
+    pub compact: u64,
+    /// Compressed.
+    pub frozen: u64,
+}
+
+/// The content of a block, in memory as long as this lives.
+pub enum BlockBytes {
+    /// In the pool.
+    Pinned(PinnedPage),
+    /// A copy, because the pool had no room to spare.
+    Copied(Vec<u8>, Reservation),
+}
+
+impl Blocks {
+    /// The blocks of a database file.
+    pub fn of_file(file: Arc<DatabaseFile>, memory: BufferManager) -> Self {
+        Self { file: Some(file), memory, tag: MemoryTag::Table, adopted: Arc::default() }
+    }
+
+    /// Blocks that live as long as they are held, in the pool and in its temporary files.
+    pub fn of_pool(memory: BufferManager, tag: MemoryTag) -> Self {
+        Self { file: None, memory, tag, adopted: Arc::default() }
+    }
+
+    /// The same; pages of the pool that are written from now on count for `object`.
+    pub fn for_object(&self, object: &Arc<Object>) -> Self {
+        Self { memory: self.memory.for_object(object), ..self.clone() }
+    }
+
+    /// The pool.
+    pub fn memory(&self) -> &BufferManager {
+        &self.memory
+    }
+
+    /// The file; `None` for blocks in the pool.
+    pub fn file(&self) -> Option<&Arc<DatabaseFile>> {
+        self.file.as_ref()
+    }
+
+    /// Writes a block; what `content` lacks of [`BLOCK_BYTES`] is zeros.
+    pub fn write(&self, mut content: Vec<u8>) -> Result<Arc<Block>> {
+        let Some(file) = &self.file else {
+            let page = self.memory.page_of(&content, self.tag)?;
+            return Ok(Arc::new(Block::at(Place::Pool(RwLock::new(PoolContent::Compact(page))))));
+        };
+        content.resize(BLOCK_BYTES, 0);
+        let pointer = file.write_block(&content)?;
+        Ok(Arc::new(Block::in_file(file.clone(), pointer, false)))
+    }
+
+    /// A block that a checkpoint or a record of the log points to, met when the file was opened. Fails if another one is
+    /// at the same place.
+    pub fn adopt(&self, pointer: BlockPointer) -> Result<Arc<Block>> {
+        let file = self.file.as_ref().expect("only files are opened");
+        let mut adopted = self.adopted.lock();
+        let known = adopted.get(&pointer.block).and_then(Weak::upgrade);
+        if let Some(known) = known.filter(|known| known.pointer() == pointer) {
+            return Ok(known);
+        }
+        file.mark_used(pointer)?;
+        let block = Arc::new(Block::in_file(file.clone(), pointer, true));
+        adopted.insert(pointer.block, Arc::downgrade(&block));
+        Ok(block)
+    }
+}
+
+impl Block {
+    fn at(place: Place) -> Self {
+        Self { place, stays_compact: AtomicBool::new(false) }
+    }
+
+    fn in_file(file: Arc<DatabaseFile>, pointer: BlockPointer, is_saved: bool) -> Self {
+        Self::at(Place::File { file, pointer, is_saved: AtomicBool::new(is_saved), copies: Mutex::default() })
+    }
+
+    /// Where the block is in the file.
+    ///
+    /// # Panics
+    /// For blocks in the pool, which no metadata points to.
+    pub fn pointer(&self) -> BlockPointer {
+        match &self.place {
+            Place::File { pointer, .. } => *pointer,
+            Place::Pool(_) => panic!("blocks in the pool have no place in a file"),
+        }
+    }
+
+    /// Something on the disk points, or may point, to the block from now on.
+    pub fn mark_saved(&self) {
+        if let Place::File { is_saved, .. } = &self.place {
+            is_saved.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Has the system read the block, unless the pool has it.
+    pub(crate) fn read_ahead(&self) {
+        if let Place::File { file, pointer, copies, .. } = &self.place {
+            let copies = copies.lock();
+            if copies.compact.is_none() && copies.frozen.is_none() {
+                file.read_ahead(*pointer);
+            }
+        }
+    }
+
+    /// The content. Fails if it isn't what was written. What is cached counts for the object of `memory`.
+    pub fn read(&self, memory: &BufferManager) -> Result<BlockBytes> {
+        match &self.place {
+            Place::File { file, pointer, copies, .. } => read_from_file(file, *pointer, copies, memory),
+            Place::Pool(content) => read_from_pool(content, memory),
+        }
+    }
+
+    /// Compresses what memory has of the block, if that makes it smaller by enough.
+    pub fn freeze(&self, memory: &BufferManager) -> Result<Freezing> {
+        if self.stays_compact.load(Ordering::Relaxed) {
+            return Ok(Freezing::Nothing);
+        }
+        let saved = match &self.place {
+            Place::File { file, copies, .. } => {
+                let loaded = {
+                    let copies = copies.lock();
+                    if copies.frozen.as_ref().is_some_and(|frozen| frozen.memory_bytes() > 0) {
+                        None
+                    } else {
+                        copies.compact.as_ref().and_then(CachedPage::pin)
+                    }
+                };
+                let Some(pinned) = loaded else { return Ok(Freezing::Nothing) };
+                let Some(made) = compress(pinned.as_slice(), file.read_nanos()) else { return self.stays_compact() };
+                drop(pinned);
+                // The old copy goes first, so that there is room for the new one; if there is none all the same, the file has it.
+                copies.lock().compact = None;
+                let frozen = Frozen::in_cache(&made, memory)?;
+                let frozen_bytes = frozen.as_ref().map_or(0, Frozen::<CachedPage>::memory_bytes);
+                copies.lock().frozen = frozen;
+                frozen_bytes
+            }
+            Place::Pool(content) => {
+                let page = match &*content.read() {
+                    // What was spilled takes no memory.
+                    PoolContent::Compact(page) if page.is_loaded() => page.clone(),
+                    PoolContent::Compact(_) | PoolContent::Frozen { .. } => return Ok(Freezing::Nothing),
+                };
+                let pinned = memory.pin_unchanged(&page)?;
+                let Some(made) = compress(pinned.as_slice(), None) else { return self.stays_compact() };
+                let stored = Frozen::in_pool(&made, memory)?;
+                let frozen_bytes = stored.memory_bytes();
+                *content.write() = PoolContent::Frozen { stored, thawed: None };
+                frozen_bytes
+            }
+        };
+        Ok(Freezing::Saved((BLOCK_BYTES as u64).saturating_sub(saved)))
+    }
+
+    fn stays_compact(&self) -> Result<Freezing> {
+        self.stays_compact.store(true, Ordering::Relaxed);
+        Ok(Freezing::Nothing)
+    }
+
+    /// The block is to be in memory as it is stored, if it is in memory at all.
+    pub fn thaw(&self, memory: &BufferManager) -> Result<()> {
+        match &self.place {
+            Place::File { copies, .. } => {
+                let mut copies = copies.lock();
+                if copies.compact.as_ref().is_some_and(CachedPage::is_loaded) {
+                    copies.frozen = None;
+                }
+            }
+            Place::Pool(content) => {
+                let stored = match &*content.read() {
+                    PoolContent::Frozen { stored, .. } => stored.clone(),
+                    PoolContent::Compact(_) => return Ok(()),
+                };
+                let mut bytes = vec![0; BLOCK_BYTES];
+                stored.pin(memory)?.thaw_into(&mut bytes)?;
+                let page = memory.page_of(&bytes, MemoryTag::Table)?;
+                *content.write() = PoolContent::Compact(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the pool's copy of a block that isn't frozen and can be read from its file again; returns how many bytes that were.
+    pub fn forget(&self) -> u64 {
+        let bytes = self.memory();
+        match &self.place {
+            Place::File { copies, .. } if bytes.frozen == 0 => {
+                copies.lock().compact = None;
+                bytes.compact
+            }
+            Place::File { .. } | Place::Pool(_) => 0,
+        }
+    }
+
+    /// What the block takes of memory.
+    pub fn memory(&self) -> BlockMemory {
+        let of_copy = |page: &Option<CachedPage>| match page {
+            Some(page) if page.is_loaded() => page.memory_bytes(),
+            Some(_) | None => 0,
+        };
+        match &self.place {
+            Place::File { copies, .. } => {
+                let copies = copies.lock();
+                let frozen = copies.frozen.as_ref().map_or(0, Frozen::<CachedPage>::memory_bytes);
+                BlockMemory { compact: of_copy(&copies.compact), frozen }
+            }
+            Place::Pool(content) => match &*content.read() {
+                PoolContent::Compact(page) => {
+                    BlockMemory { compact: if page.is_loaded() { page.bytes() as u64 } else { 0 }, frozen: 0 }
+                }
+                PoolContent::Frozen { stored, thawed } => {
+                    BlockMemory { compact: of_copy(thawed), frozen: stored.memory_bytes() }
+                }
+            },
+        }
+    }
+}
+
+fn read_from_file(
+    file: &DatabaseFile,
+    pointer: BlockPointer,
+    copies: &Mutex<Copies>,
+    memory: &BufferManager,
+) -> Result<BlockBytes> {
+    let frozen = {
+        let copies = copies.lock();
+        if let Some(pinned) = copies.compact.as_ref().and_then(CachedPage::pin) {
+            return Ok(BlockBytes::Pinned(pinned));
+        }
+        copies.frozen.as_ref().and_then(Frozen::<CachedPage>::pin)
+    };
+    let fill = |buffer: &mut [u8]| match &frozen {
+        Some(frozen) => frozen.thaw_into(buffer),
+        None => file.read_block(pointer, buffer),
+    };
+    // Two readers at once may read the block twice; the later copy stays.
+    cached_or_copied(memory, fill, |page| copies.lock().compact = Some(page))
+}
+
+fn read_from_pool(content: &RwLock<PoolContent>, memory: &BufferManager) -> Result<BlockBytes> {
+    // The lock is held for moments only: pages may have to come back from the disk.
+    let stored = match &*content.read() {
+        PoolContent::Compact(page) => Err(page.clone()),
+        PoolContent::Frozen { stored, thawed } => match thawed.as_ref().and_then(CachedPage::pin) {
+            Some(pinned) => return Ok(BlockBytes::Pinned(pinned)),
+            None => Ok(stored.clone()),
+        },
+    };
+    let frozen = match stored {
+        Err(page) => return memory.pin_unchanged(&page).map(BlockBytes::Pinned),
+        Ok(stored) => stored.pin(memory)?,
+    };
+    let keep = |page| {
+        if let PoolContent::Frozen { thawed, .. } = &mut *content.write() {
+            *thawed = Some(page);
+        }
+    };
+    cached_or_copied(memory, |buffer| frozen.thaw_into(buffer), keep)
+}
+
+/// A block that `fill` writes: in a cached page, which `keep` gets, or a copy if there is no room to spare.
+fn cached_or_copied(
+    memory: &BufferManager,
+    fill: impl Fn(&mut [u8]) -> Result<()>,
+    keep: impl FnOnce(CachedPage),
+) -> Result<BlockBytes> {
+    if let Some((page, pinned)) = memory.cache(BLOCK_BYTES, MemoryTag::Table, &fill)? {
+        keep(page);
+        return Ok(BlockBytes::Pinned(pinned));
+    }
+    let reservation = memory.reserve(BLOCK_BYTES, MemoryTag::Table)?;
+    let mut bytes = vec![0; BLOCK_BYTES];
+    fill(&mut bytes)?;
+    Ok(BlockBytes::Copied(bytes, reservation))
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Place::File { file, pointer, is_saved, .. } = &self.place {
+            match is_saved.load(Ordering::Relaxed) {
+                true => file.retire(pointer.block),
+                false => file.free_block(pointer.block),
+            }
+        }
+    }
+}
+
+impl Deref for BlockBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            BlockBytes::Pinned(page) => page.as_slice(),
+            BlockBytes::Copied(bytes, _) => bytes,
+        }
+    }
+}

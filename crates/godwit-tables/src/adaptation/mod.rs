@@ -1,0 +1,373 @@
+//! Adaptive compression: segments that are read often become flat vectors, those that nobody reads are compressed.
+//!
+//! ```text
+//!   readers ─ samples ─▶ Object (heat)                                                        godwit-memory/src/object.rs
+//!                          │ every period, by a thread of low priority
+//!                          ▼
+//!   history.rs   what was read since, decayed ─▶ Candidate ─▶ policy.rs ─▶ Form
+//!                          ▼
+//!   change.rs    flat vectors made or dropped, blocks frozen or thawed, a bounded number of bytes each period
+//!                          ▼
+//!   Adaptation::changes    what was changed, when, why, what it brought: `godwit_adaptation()`
+//! ```
+//!
+//! Forms are copies beside what is stored (`godwit-storage/src/table/forms.rs`), so that neither readers nor commits wait for
+//! this thread, and nothing is lost when it is stopped. One manager serves all databases of a pool: they share its memory.
+//!
+//! Period and share follow what happens, unless they are set: the period is halved while the hot set changes and doubled while it
+//! doesn't, and what is hot is what saves more time than it costs, see `policy.rs`.
+//!
+//! Source: Windheuser et al., "Adaptive Compression For Databases", 2024.
+
+mod change;
+mod history;
+mod policy;
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use godwit_common::Named;
+use godwit_memory::{BufferManager, ObjectId};
+pub use godwit_storage::table::{Form, FormBytes};
+use parking_lot::{Condvar, Mutex};
+
+use crate::store::Store;
+use history::History;
+use policy::Goal;
+
+/// Time between two adaptations at first, and in mode `on` unless it is set. The paper's.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Bounds of the period that follows the changes of the hot set.
+const PERIOD_MIN: Duration = Duration::from_secs(1);
+const PERIOD_MAX: Duration = Duration::from_secs(60);
+
+/// α in mode `on` unless it is set. The paper's.
+const THRESHOLD: f64 = 0.9;
+
+/// The period is halved when more than one in so many of the hot segments changed, and doubled when none did.
+const CHANGED_SHARE: usize = 8;
+
+/// Memory is short when less than one part in so many of the room for copies is left.
+const SHORT_SHARE: u64 = 16;
+
+/// Of the room for copies, flat vectors leave at least one part in so many to others.
+const OTHERS_SHARE: u64 = 4;
+
+/// Changes that are remembered.
+const CHANGES_MAX: usize = 4_096;
+
+/// What is done about forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AdaptiveCompression {
+    /// What pays, by measurement.
+    #[default]
+    Auto,
+    /// A share of the segments is hot, the most read ones.
+    On,
+    /// Nothing: all is as it is stored.
+    Off,
+    /// All is as it is stored, whatever is read.
+    Compact,
+    /// All is flat.
+    Hot,
+}
+
+impl Named for AdaptiveCompression {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off), ("compact", Self::Compact), ("hot", Self::Hot)];
+}
+
+/// A segment, or some of its blocks, changed their form.
+#[derive(Debug, Clone)]
+pub struct FormChange {
+    /// When.
+    pub at: SystemTime,
+    /// The segment's path.
+    pub object: String,
+    /// The form before.
+    pub from: Form,
+    /// The form since.
+    pub to: Form,
+    /// In words.
+    pub reason: String,
+    /// What the segment took in memory before.
+    pub bytes_before: u64,
+    /// And since.
+    pub bytes_after: u64,
+    /// What the change took.
+    pub took: Duration,
+    /// What decoding takes less until the next period, if it is read as before.
+    pub saved: Duration,
+}
+
+/// What the user set; `None`: what it follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Settings {
+    mode: AdaptiveCompression,
+    threshold: Option<f64>,
+    period: Option<Duration>,
+}
+
+/// The manager of the forms of all segments in a pool.
+pub struct Adaptation {
+    memory: BufferManager,
+    stores: Mutex<Vec<Weak<Store>>>,
+    is_started: AtomicBool,
+    control: Mutex<Control>,
+    changed: Condvar,
+    /// Held while forms are changed.
+    history: Mutex<History>,
+    changes: Mutex<VecDeque<FormChange>>,
+}
+
+#[derive(Default)]
+struct Control {
+    settings: Settings,
+    thread: Option<JoinHandle<()>>,
+    is_stopping: bool,
+    /// Somebody waits for the thread to let go of the tables.
+    interrupts: usize,
+    /// What was set has to be done now.
+    is_due: bool,
+    /// The period that follows the changes of the hot set.
+    own_period: Option<Duration>,
+    /// Share of the segments that aren't hot, by the last adaptation.
+    share: Option<f64>,
+}
+
+impl Control {
+    fn period(&self) -> Duration {
+        let own = match self.settings.mode {
+            AdaptiveCompression::Auto => self.own_period,
+            _ => None,
+        };
+        self.settings.period.or(own).unwrap_or(PERIOD)
+    }
+}
+
+impl Adaptation {
+    /// A manager for the tables in `memory`. Nothing happens before it is [started](Self::start).
+    pub fn new(memory: &BufferManager) -> Arc<Self> {
+        Arc::new(Self {
+            memory: memory.clone(),
+            stores: Mutex::default(),
+            is_started: AtomicBool::new(false),
+            control: Mutex::default(),
+            changed: Condvar::new(),
+            history: Mutex::default(),
+            changes: Mutex::default(),
+        })
+    }
+
+    /// The tables of `store` are adapted, too, as long as it is open.
+    pub fn watch(&self, store: &Arc<Store>) {
+        let mut stores = self.stores.lock();
+        stores.retain(|store| store.strong_count() > 0);
+        stores.push(Arc::downgrade(store));
+    }
+
+    /// Starts the thread, unless it runs or there is nothing to do for it. Costs next to nothing when it runs.
+    pub fn start(self: &Arc<Self>) {
+        if self.is_started.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut control = self.control.lock();
+        if control.thread.is_some() || control.is_stopping || control.settings.mode == AdaptiveCompression::Off {
+            return;
+        }
+        let manager = self.clone();
+        let thread = std::thread::Builder::new().name("godwit-adapt".into()).spawn(move || manager.run());
+        control.thread = thread.ok();
+        self.is_started.store(control.thread.is_some(), Ordering::Relaxed);
+    }
+
+    /// Waits until the thread has let go of all tables: a database is about to be closed.
+    pub fn let_go(&self) {
+        self.control.lock().interrupts += 1;
+        drop(self.history.lock());
+        self.control.lock().interrupts -= 1;
+    }
+
+    /// Ends the thread, after the segment that it is at. Has to be called: the thread keeps the manager alive.
+    pub fn stop(&self) {
+        let thread = {
+            let mut control = self.control.lock();
+            control.is_stopping = true;
+            self.changed.notify_all();
+            control.thread.take()
+        };
+        if let Some(thread) = thread {
+            // A panic was noted when it happened.
+            let _ = thread.join();
+        }
+    }
+
+    /// What is done about forms.
+    pub fn mode(&self) -> AdaptiveCompression {
+        self.control.lock().settings.mode
+    }
+
+    /// Changes what is done about forms, at once.
+    pub fn set_mode(self: &Arc<Self>, mode: AdaptiveCompression) {
+        self.change_settings(|settings| settings.mode = mode);
+        if mode == AdaptiveCompression::Off {
+            // No thread may be there to do it.
+            self.adapt();
+        }
+    }
+
+    /// α as it was set, and as it is by now: the share of segments that aren't hot.
+    pub fn threshold(&self) -> (Option<f64>, Option<f64>) {
+        let control = self.control.lock();
+        (control.settings.threshold, control.share)
+    }
+
+    /// Changes the share of the segments that aren't hot in mode `on`; `None`: the usual one.
+    pub fn set_threshold(self: &Arc<Self>, threshold: Option<f64>) {
+        self.change_settings(|settings| settings.threshold = threshold);
+    }
+
+    /// The time between two adaptations as it was set, and as it is now.
+    pub fn period(&self) -> (Option<Duration>, Duration) {
+        let control = self.control.lock();
+        (control.settings.period, control.period())
+    }
+
+    /// Changes the time between two adaptations; `None`: it follows the changes of the hot set.
+    pub fn set_period(self: &Arc<Self>, period: Option<Duration>) {
+        self.change_settings(|settings| settings.period = period);
+    }
+
+    fn change_settings(self: &Arc<Self>, change: impl FnOnce(&mut Settings)) {
+        let is_running = {
+            let mut control = self.control.lock();
+            change(&mut control.settings);
+            control.is_due = true;
+            self.changed.notify_all();
+            control.thread.is_some()
+        };
+        if !is_running {
+            self.start();
+        }
+    }
+
+    /// Adapts once, without a thread.
+    #[cfg(test)]
+    pub(crate) fn adapt_as(&self, mode: AdaptiveCompression) {
+        self.control.lock().settings.mode = mode;
+        self.adapt();
+    }
+
+    /// The last changes, the oldest first.
+    pub fn changes(&self) -> Vec<FormChange> {
+        self.changes.lock().iter().cloned().collect()
+    }
+
+    /// The form of each segment of all tables, and what it takes in memory.
+    pub fn forms(&self) -> HashMap<ObjectId, (Form, FormBytes)> {
+        let stores: Vec<Arc<Store>> = self.stores.lock().iter().filter_map(Weak::upgrade).collect();
+        let mut forms = HashMap::new();
+        for table in stores.iter().flat_map(|store| store.tables()) {
+            for segment in table.main().groups.iter().flat_map(|group| &group.segments) {
+                if let Some(object) = segment.object() {
+                    forms.insert(object.id(), (segment.form(), segment.memory_bytes()));
+                }
+            }
+        }
+        forms
+    }
+
+    /// True if forms should be left alone now.
+    fn is_interrupted(&self) -> bool {
+        let control = self.control.lock();
+        control.is_stopping || control.interrupts > 0
+    }
+
+    /// Gives all segments the form that they should have now, as far as one period's work goes.
+    pub fn adapt(&self) {
+        let mut history = self.history.lock();
+        let stores: Vec<Arc<Store>> = self.stores.lock().iter().filter_map(Weak::upgrade).collect();
+        let settings = self.control.lock().settings;
+        let segments = history.next_period(&stores);
+        let candidates: Vec<_> = segments.iter().map(|segment| segment.candidate).collect();
+        let (goal, is_short) = self.goal(settings, &candidates);
+        let forms = policy::forms(&candidates, goal);
+        let hot = forms.iter().filter(|&&form| form == Form::Hot).count();
+        let changes = change::apply(self, &mut history, &segments, &forms, is_short);
+        let hot_changes = changes.iter().filter(|change| change.from == Form::Hot || change.to == Form::Hot).count();
+        let mut control = self.control.lock();
+        let period = control.own_period.unwrap_or(PERIOD);
+        control.own_period = Some(match hot_changes {
+            0 => (period * 2).min(PERIOD_MAX),
+            _ if hot_changes * CHANGED_SHARE > hot => (period / 2).max(PERIOD_MIN),
+            _ => period,
+        });
+        control.share = (!forms.is_empty()).then(|| 1.0 - hot as f64 / forms.len() as f64);
+        drop(control);
+        let mut kept = self.changes.lock();
+        kept.extend(changes);
+        let excess = kept.len().saturating_sub(CHANGES_MAX);
+        kept.drain(..excess);
+    }
+
+    /// What the forms are chosen by, and whether memory is short.
+    fn goal(&self, settings: Settings, candidates: &[policy::Candidate]) -> (Goal, bool) {
+        let room = self.memory.cache_limit();
+        let spare = room.saturating_sub(self.memory.used_bytes());
+        let is_short = spare < room / SHORT_SHARE;
+        let is_hot = |candidate: &&policy::Candidate| candidate.form == Form::Hot;
+        let hot_bytes: u64 = candidates.iter().filter(is_hot).map(|candidate| candidate.flat_bytes).sum();
+        let goal = match settings.mode {
+            AdaptiveCompression::Off | AdaptiveCompression::Compact => Goal::AllCompact,
+            AdaptiveCompression::Hot => Goal::AllHot,
+            AdaptiveCompression::On => Goal::Share(settings.threshold.unwrap_or(THRESHOLD)),
+            AdaptiveCompression::Auto => match settings.threshold {
+                Some(share) => Goal::Share(share),
+                None => Goal::Auto {
+                    hot_bytes_max: (hot_bytes + spare).saturating_sub(room / OTHERS_SHARE).min(room),
+                    is_short,
+                },
+            },
+        };
+        (goal, is_short)
+    }
+
+    /// The thread: adapts once each period, or when it is told to, until it is stopped.
+    fn run(&self) {
+        godwit_io::lower_thread_priority();
+        while self.wait() {
+            // What a panic leaves behind are copies.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.adapt()));
+        }
+    }
+
+    /// Waits until there is something to do; false if the thread is to end.
+    fn wait(&self) -> bool {
+        let mut control = self.control.lock();
+        loop {
+            let is_idle = control.settings.mode == AdaptiveCompression::Off;
+            let is_over = match control.is_due || control.is_stopping {
+                true => false,
+                false if is_idle => {
+                    self.changed.wait(&mut control);
+                    false
+                }
+                false => {
+                    let period = control.period();
+                    self.changed.wait_for(&mut control, period).timed_out()
+                }
+            };
+            if control.is_stopping {
+                return false;
+            }
+            if std::mem::take(&mut control.is_due) || is_over {
+                return true;
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The state of the database as tables: `SELECT * FROM godwit_memory()`.
+//!
+//! | function | a row for each |
+//! |---|---|
+//! | `godwit_settings()` | setting, with its default and why it is what it is |
+//! | `godwit_memory()` | use of memory: by query, operator and tag, and by object, such as a segment; all rows add up to what the pool has handed out. Of `bytes`, `evictable_bytes` could be had by dropping or writing pages that nobody uses right now |
+//! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how much it was read, and in which form memory has it |
+//! | `godwit_adaptation()` | change of a segment's form: when, why, what it took and what it saves |
+//! | `godwit_temp_files()` | temporary file: its size and its slots, each of which holds a spilled page of up to `slot_bytes`; NULL: one larger page |
+//! | `godwit_queries()` | query that runs or waits to be let in |
+//! | `godwit_tables()` | table of the database's own |
+//! | `godwit_segments()` | column of a row group of such a table |
+//! | `godwit_dictionaries()` | dictionary of a text column of such a table |
+//!
+//! Rows are what was true when the scan started.
+
+mod forms;
+mod memory;
+mod tables;
+
+use std::sync::{Arc, Weak};
+
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::SchemaRef;
+use datafusion_common::ScalarValue;
+use godwit_catalog::{TableDefinition, TableFunction, TableFunctions};
+use godwit_common::{Error, Result};
+use godwit_exec::{ComputedTable, Series};
+use parking_lot::Mutex;
+
+use crate::database::Shared;
+use crate::session::{OwnSettings, Session};
+use crate::settings;
+
+/// The table functions of a database.
+pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
+    let system = |rows: Rows| Arc::new(SystemTable { shared: shared.clone(), rows });
+    TableFunctions::default()
+        .with("range", Arc::new(Series::RANGE))
+        .with("generate_series", Arc::new(Series::GENERATE_SERIES))
+        .with("godwit_settings", system(settings_rows))
+        .with("godwit_memory", system(memory::rows))
+        .with("godwit_heat", system(forms::heat_rows))
+        .with("godwit_adaptation", system(forms::adaptation_rows))
+        .with("godwit_temp_files", system(temp_file_rows))
+        .with("godwit_queries", system(query_rows))
+        .with("godwit_tables", system(tables::rows))
+        .with("godwit_segments", system(tables::segment_rows))
+        .with("godwit_dictionaries", system(tables::dictionary_rows))
+}
+
+type Rows = fn(&Shared) -> Result<RecordBatch>;
+
+/// A function without arguments.
+struct SystemTable {
+    /// The database owns the planner, which owns the functions.
+    shared: Weak<Shared>,
+    rows: Rows,
+}
+
+impl SystemTable {
+    fn rows(shared: &Weak<Shared>, rows: Rows) -> Result<RecordBatch> {
+        let shared = shared.upgrade().ok_or_else(|| Error::internal("a statement outlives its database"))?;
+        rows(&shared)
+    }
+}
+
+impl TableFunction for SystemTable {
+    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
+        if !arguments.is_empty() {
+            return Err(Error::user(format!("{name}() takes no arguments")));
+        }
+        let schema: SchemaRef = Self::rows(&self.shared, self.rows)?.schema();
+        let (shared, rows) = (self.shared.clone(), self.rows);
+        ComputedTable::definition(name, &schema, move || Self::rows(&shared, rows))
+    }
+}
+
+/// Columns of one length with their names.
+fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(|error| Error::internal(error.to_string()))
+}
+
+fn texts(values: impl Iterator<Item = impl AsRef<str>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn settings_rows(shared: &Shared) -> Result<RecordBatch> {
+    // What is a connection's own is shown as connections begin.
+    let own = Mutex::new(OwnSettings::of(shared));
+    let rows = settings::show(&Session { shared, own: &own }, None)?;
+    let column = |(at, name)| (name, texts(rows.iter().map(|row| &row[at])));
+    batch(settings::COLUMNS.into_iter().enumerate().map(column).collect())
+}
+
+fn temp_file_rows(shared: &Shared) -> Result<RecordBatch> {
+    let files = shared.memory.temp_files();
+    batch(vec![
+        ("directory", texts(files.iter().map(|file| file.directory.display().to_string()))),
+        ("bytes", numbers(files.iter().map(|file| file.bytes))),
+        ("slot_bytes", Arc::new(files.iter().map(|file| file.slot_bytes).collect::<UInt64Array>())),
+        ("slots", numbers(files.iter().map(|file| file.slots))),
+        ("used_slots", numbers(files.iter().map(|file| file.used_slots))),
+    ])
+}
+
+fn query_rows(shared: &Shared) -> Result<RecordBatch> {
+    let queries = shared.queries.snapshot();
+    batch(vec![
+        ("id", numbers(queries.iter().map(|query| query.id))),
+        ("connection", numbers(queries.iter().map(|query| query.connection))),
+        ("sql", texts(queries.iter().map(|query| &query.sql))),
+        ("state", texts(queries.iter().map(|query| query.state.name()))),
+        ("memory_bytes", numbers(queries.iter().map(|query| query.memory_bytes))),
+        ("peak_bytes", numbers(queries.iter().map(|query| query.peak_bytes))),
+        ("spilled_bytes", numbers(queries.iter().map(|query| query.spilled_bytes))),
+        ("progress", Arc::new(Float64Array::from_iter_values(queries.iter().map(|query| query.progress)))),
+        (
+            "elapsed_seconds",
+            Arc::new(Float64Array::from_iter_values(queries.iter().map(|query| query.elapsed.as_secs_f64()))),
+        ),
+    ])
+}
