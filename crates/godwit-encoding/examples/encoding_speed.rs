@@ -21,8 +21,26 @@ const ROUNDS: usize = 60;
 const TAKEN: [usize; 2] = [200, 10];
 
 const WORDS: [&str; 20] = [
-    "carefully", "regular", "deposits", "sleep", "among", "the", "pending", "ideas", "furiously", "express", "packages",
-    "about", "final", "requests", "haggle", "blithely", "even", "accounts", "quickly", "special",
+    "carefully",
+    "regular",
+    "deposits",
+    "sleep",
+    "among",
+    "the",
+    "pending",
+    "ideas",
+    "furiously",
+    "express",
+    "packages",
+    "about",
+    "final",
+    "requests",
+    "haggle",
+    "blithely",
+    "even",
+    "accounts",
+    "quickly",
+    "special",
 ];
 
 /// Evenly spread numbers below `bound`, the same in each run.
@@ -120,7 +138,7 @@ fn main() {
             "{{\"data\": \"{name}\", \"scheme\": \"{}\", \"bytes_per_row\": {:.3}, \"decode_gb_per_s\": {:.2}, \
              \"decode_ns_per_row\": {:.3}, \"take_few_ns_per_row\": {:.1}, \"take_many_ns_per_row\": {:.1}, \
              \"retain_ns_per_row\": {:.3}, \"encode_ns_per_row\": {:.1}}}",
-            "-",
+            encoded.header.encoding.name(),
             encoded.body.len() as f64 / rows as f64,
             value_bytes(&values) as f64 / decoding / 1e9,
             decoding * 1e9 / rows as f64,

@@ -1,8 +1,6 @@
 //! What tables are made of, for whoever wants to look.
 
-use godwit_encoding::Encoding;
-use godwit_storage::table::{Segment, stored_type};
-use godwit_vector::PhysicalType;
+use godwit_storage::table::Segment;
 
 use crate::version::TableVersion;
 
@@ -40,13 +38,12 @@ impl TableVersion {
         let mut infos = Vec::new();
         for (row_group, group) in self.main().groups.iter().enumerate() {
             for (segment, column) in group.segments.iter().zip(&self.main().columns) {
-                let is_text = stored_type(column.field.data_type()).ok() == Some(PhysicalType::Str);
                 infos.push(SegmentInfo {
                     column: column.field.name().clone(),
                     row_group: row_group as u64,
                     rows: group.rows as u64,
                     nulls: segment.nulls(),
-                    encoding: encodings(segment, is_text),
+                    encoding: encodings(segment),
                     bytes: segment.parts.iter().map(|part| part.header.body_bytes as u64).sum(),
                 });
             }
@@ -68,20 +65,11 @@ impl TableVersion {
 }
 
 /// The names of the encodings of a segment, each once.
-fn encodings(segment: &Segment, is_text: bool) -> String {
+fn encodings(segment: &Segment) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in &segment.parts {
-        let name = match part.header.encoding {
-            Encoding::Null => "null",
-            Encoding::Constant(_) => "constant",
-            Encoding::Packed(_) => "packed",
-            Encoding::Decimals { .. } => "decimals",
-            Encoding::RunLength { .. } => "run_length",
-            Encoding::Plain => "plain",
-            Encoding::Text => "text",
-            Encoding::Symbols => "symbols",
-        };
-        let name = if is_text && part.has_codes() { format!("dictionary, {name}") } else { name.to_owned() };
+        let name = part.header.encoding.name();
+        let name = if part.has_codes() { format!("dictionary, {name}") } else { name.to_owned() };
         if !names.contains(&name) {
             names.push(name);
         }

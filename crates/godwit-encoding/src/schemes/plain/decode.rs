@@ -1,0 +1,17 @@
+use std::ops::Range;
+
+use godwit_common::Result;
+use godwit_vector::{Flat, match_physical};
+
+use crate::flat::make;
+use crate::header::corrupt;
+use crate::scheme::Body;
+
+pub(super) fn decode(body: Body<'_>, rows: Range<usize>) -> Result<Flat> {
+    let width = body.physical.width_bytes();
+    let bytes = body.bytes.get(rows.start * width..rows.end * width).ok_or_else(|| corrupt("too few values"))?;
+    Ok(match_physical!(body.physical, T => {
+        let values = bytes.as_chunks::<{ size_of::<T>() }>().0;
+        make(body.physical, values.iter().map(|value| T::from_le_bytes(*value)).collect::<Vec<T>>())
+    }))
+}
