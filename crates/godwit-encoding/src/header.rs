@@ -5,36 +5,18 @@ use std::ops::Range;
 use godwit_common::{Error, Result};
 use godwit_vector::{PhysicalType, ValueRange};
 
-use crate::packed::{self, Packing};
+use crate::parameters::take;
+use crate::registry::Encoding;
+use crate::scheme::Shape;
 use crate::{BLOCK_ROWS, ROW_GROUP_ROWS, validity};
 
-/// How the values of a part are stored, with what decoding needs besides the body.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Encoding {
-    /// All rows are NULL.
-    Null,
-    /// All rows have this integer, or the bits of this float.
-    Constant(i128),
-    /// Offsets from a base in a few bits.
-    Packed(Packing),
-    /// Doubles `integer / 10^exponent`, the integers packed.
-    Decimals {
-        /// Decimal places, at most [`crate::decimals::EXPONENT_MAX`].
-        exponent: u8,
-        /// How the integers are packed.
-        packing: Packing,
-    },
-    /// Ends of runs, then a value per run.
-    RunLength {
-        /// Number of runs.
-        runs: u32,
-    },
-    /// Values as they are.
-    Plain,
-    /// Strings as they are.
-    Text,
-    /// Strings compressed with a symbol table.
-    Symbols,
+/// What the values of a part are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartContent {
+    /// Those of the column.
+    Values,
+    /// Codes of the column's dictionary.
+    Codes,
 }
 
 /// A part without its body. `to_bytes` and `from_bytes` are its form in the table's metadata.
@@ -42,6 +24,8 @@ pub enum Encoding {
 pub struct PartHeader {
     /// The type of the values.
     pub physical: PhysicalType,
+    /// What they are. Codes are `U32`.
+    pub content: PartContent,
     /// Rows, at most [`ROW_GROUP_ROWS`].
     pub rows: u32,
     /// Rows that are NULL.
@@ -59,6 +43,10 @@ const TYPES: [PhysicalType; 13] = {
     use PhysicalType::*;
     [Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64, Str]
 };
+
+/// The bits of the first byte that are the number of the type. Those above say what the content is: 0 is said by formats up to
+/// 5, which didn't know.
+const TYPE_BITS: u32 = 6;
 
 impl PartHeader {
     /// True if the body starts with a validity bitmap.
@@ -78,12 +66,7 @@ impl PartHeader {
         if self.has_bitmap() {
             return None;
         }
-        let offset = |row: usize| match &self.encoding {
-            Encoding::Null | Encoding::Constant(_) => Some(0),
-            Encoding::Packed(how) | Encoding::Decimals { packing: how, .. } => Some(packed::bytes_for(row, how.width)),
-            Encoding::Plain => Some(row * self.physical.width_bytes()),
-            Encoding::RunLength { .. } | Encoding::Text | Encoding::Symbols => None,
-        };
+        let offset = |row: usize| self.encoding.scheme().bytes_before(self.physical, row);
         let body = offset(rows.start)?..offset(rows.end)?;
         let nulls = if self.nulls > 0 { rows.len() as u32 } else { 0 };
         Some((PartHeader { rows: rows.len() as u32, nulls, body_bytes: body.len() as u32, ..self.clone() }, body))
@@ -92,7 +75,11 @@ impl PartHeader {
     /// Appends the header to metadata.
     pub fn to_bytes(&self, out: &mut Vec<u8>) {
         let physical = TYPES.iter().position(|ty| *ty == self.physical).expect("nested values have no segments");
-        out.push(physical as u8);
+        let content = match self.content {
+            PartContent::Values => 1,
+            PartContent::Codes => 2,
+        };
+        out.push(physical as u8 | content << TYPE_BITS);
         for number in [self.rows, self.nulls, self.body_bytes] {
             out.extend(number.to_le_bytes());
         }
@@ -101,38 +88,22 @@ impl PartHeader {
             out.extend(range.min.to_le_bytes());
             out.extend(range.max.to_le_bytes());
         }
-        let packing = |out: &mut Vec<u8>, packing: &Packing| {
-            out.extend(packing.base.to_le_bytes());
-            out.push(packing.width);
-        };
-        match &self.encoding {
-            Encoding::Null => out.push(0),
-            Encoding::Constant(value) => {
-                out.push(1);
-                out.extend(value.to_le_bytes());
-            }
-            Encoding::Packed(how) => {
-                out.push(2);
-                packing(out, how);
-            }
-            Encoding::Decimals { exponent, packing: how } => {
-                out.extend([3, *exponent]);
-                packing(out, how);
-            }
-            Encoding::RunLength { runs } => {
-                out.push(4);
-                out.extend(runs.to_le_bytes());
-            }
-            Encoding::Plain => out.push(5),
-            Encoding::Text => out.push(6),
-            Encoding::Symbols => out.push(7),
-        }
+        self.encoding.write(out);
     }
 
     /// Reads a header off the front of `bytes`. Fails on what no [`to_bytes`](Self::to_bytes) wrote.
-    pub fn from_bytes(bytes: &mut &[u8]) -> Result<Self> {
-        let [physical] = take(bytes)?;
-        let physical = *TYPES.get(physical as usize).ok_or_else(|| corrupt("unknown type"))?;
+    ///
+    /// `unsaid` is what `U32` are in a header of a format that didn't say: codes in a column of strings.
+    pub fn from_bytes(bytes: &mut &[u8], unsaid: PartContent) -> Result<Self> {
+        let [first] = take(bytes)?;
+        let physical = TYPES.get(usize::from(first & ((1 << TYPE_BITS) - 1)));
+        let physical = *physical.ok_or_else(|| corrupt("unknown type"))?;
+        let content = match first >> TYPE_BITS {
+            0 if physical == PhysicalType::U32 => unsaid,
+            0 | 1 => PartContent::Values,
+            2 => PartContent::Codes,
+            _ => return Err(corrupt("unknown content")),
+        };
         let rows = u32::from_le_bytes(take(bytes)?);
         let nulls = u32::from_le_bytes(take(bytes)?);
         let body_bytes = u32::from_le_bytes(take(bytes)?);
@@ -141,21 +112,8 @@ impl PartHeader {
             [1] => Some(ValueRange { min: i128::from_le_bytes(take(bytes)?), max: i128::from_le_bytes(take(bytes)?) }),
             _ => return Err(corrupt("bad flag")),
         };
-        let encoding = match take(bytes)? {
-            [0] => Encoding::Null,
-            [1] => Encoding::Constant(i128::from_le_bytes(take(bytes)?)),
-            [2] => Encoding::Packed(read_packing(bytes)?),
-            [3] => {
-                let [exponent] = take(bytes)?;
-                Encoding::Decimals { exponent, packing: read_packing(bytes)? }
-            }
-            [4] => Encoding::RunLength { runs: u32::from_le_bytes(take(bytes)?) },
-            [5] => Encoding::Plain,
-            [6] => Encoding::Text,
-            [7] => Encoding::Symbols,
-            _ => return Err(corrupt("unknown encoding")),
-        };
-        let header = Self { physical, rows, nulls, body_bytes, range, encoding };
+        let encoding = Encoding::read(bytes)?;
+        let header = Self { physical, content, rows, nulls, body_bytes, range, encoding };
         header.check()?;
         Ok(header)
     }
@@ -163,54 +121,14 @@ impl PartHeader {
     /// Whether the fields agree with each other.
     fn check(&self) -> Result<()> {
         let rows = self.rows as usize;
-        let is_integer = self.physical.is_integer() || self.physical == PhysicalType::Bool;
-        let values_bytes = match &self.encoding {
-            Encoding::Null => Some(0),
-            Encoding::Constant(_) => Some(0),
-            Encoding::Packed(how) => Some(packed::bytes_for(rows, how.width)),
-            Encoding::Decimals { packing, .. } => Some(packed::bytes_for(rows, packing.width)),
-            Encoding::Plain if self.physical == PhysicalType::Str => return Err(corrupt("strings stored as numbers")),
-            Encoding::Plain => Some(rows * self.physical.width_bytes()),
-            Encoding::RunLength { runs } => Some(*runs as usize * (4 + self.physical.width_bytes())),
-            Encoding::Text | Encoding::Symbols => None,
-        };
-        let is_of_type = match &self.encoding {
-            Encoding::Null | Encoding::Plain => true,
-            Encoding::Constant(_) => self.physical != PhysicalType::Str,
-            Encoding::Packed(_) => is_integer,
-            Encoding::RunLength { runs } => self.physical != PhysicalType::Str && *runs <= self.rows,
-            Encoding::Decimals { exponent, .. } => {
-                self.physical == PhysicalType::F64 && *exponent <= crate::decimals::EXPONENT_MAX
-            }
-            Encoding::Text | Encoding::Symbols => self.physical == PhysicalType::Str,
-        };
-        let body_bytes = self.body_bytes as usize;
-        let body_fits = match values_bytes {
-            Some(bytes) => body_bytes == self.bitmap_bytes() + bytes,
-            None => body_bytes >= self.bitmap_bytes(),
-        };
         let is_sound = rows <= ROW_GROUP_ROWS.next_multiple_of(BLOCK_ROWS)
             && self.nulls <= self.rows
-            && (self.nulls == self.rows) == (self.encoding == Encoding::Null)
-            && is_of_type
-            && body_fits;
-        if is_sound { Ok(()) } else { Err(corrupt("contradicts itself")) }
+            && (self.nulls == self.rows) == matches!(self.encoding, Encoding::Null(_))
+            && (self.content == PartContent::Values || self.physical == PhysicalType::U32);
+        let bytes = (self.body_bytes as usize).checked_sub(self.bitmap_bytes()).filter(|_| is_sound);
+        let bytes = bytes.ok_or_else(|| corrupt("contradicts itself"))?;
+        self.encoding.scheme().check(Shape { physical: self.physical, rows, bytes })
     }
-}
-
-fn read_packing(bytes: &mut &[u8]) -> Result<Packing> {
-    let base = i128::from_le_bytes(take(bytes)?);
-    let [width] = take(bytes)?;
-    if width > packed::WIDTH_MAX {
-        return Err(corrupt("too many bits"));
-    }
-    Ok(Packing { base, width })
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
-    let (head, tail) = bytes.split_first_chunk::<N>().ok_or_else(|| corrupt("too short"))?;
-    *bytes = tail;
-    Ok(*head)
 }
 
 pub(crate) fn corrupt(what: &str) -> Error {

@@ -5,17 +5,20 @@
 //! row alone, and range predicates are evaluated on what is packed, without decoding the values.
 //!
 //! ```text
-//!            encode (choose.rs)                         Part::decode, take, select
-//!   values ───────────────────▶ PartHeader + body ────────────────────────────────▶ vectors, row numbers
-//!
-//!   Constant     one value, or NULL only                          no body
-//!   Packed       integers: base + offsets of a few bits           packed.rs   (fastlanes)
-//!   Decimals     doubles that are decimals: packed integers       decimals.rs
-//!   RunLength    ends of runs, a value per run                    run_length.rs
-//!   Plain        fixed-width values as they are                   plain.rs
-//!   Text         strings as they are, shared with the body        text.rs
-//!   Symbols      strings by a table of symbols                    text.rs     (FSST)
+//!            encode (choose.rs)                     Part::decode, take, retain (part.rs)
+//!   Vector ──────────────────▶ PartHeader + body ────────────────────────────────────▶ Vector, mask of rows
+//!      │                            ▲    │
+//!      ▼ propose         write      │    │ decode, take, retain: one call per window
+//!   ┌────────────────────────── registry.rs: the schemes, their numbers and names ─────────────────────────┐
+//!   │ null  constant  packed  multiples  delta  decimals  run_length  plain  text  symbols                 │
+//!   └─ schemes/<name>/{mod, encode, decode, take, retain, validate, tests}.rs, all behind scheme.rs ───────┘
+//!        packing.rs    bit packing in blocks of 1,024 (fastlanes)     used by most
+//!        lengths.rs    lengths of strings                             used by text and symbols
 //! ```
+//!
+//! Each scheme says what it would make of a column: its size, exact where that is cheap to know, and what decoding it
+//! costs. The smallest is taken, weighted by cost (`cost.rs`). A new scheme is a room and a line of the registry; the
+//! tests of all schemes (`conformance.rs`) find it there.
 //!
 //! Strings of few distinct values are not encoded here: the table replaces them by the codes of its
 //! [`OrderedDictionary`], which are integers like others.
@@ -27,14 +30,18 @@
 //! Source: thesis 2.2.1.
 
 mod choose;
-mod decimals;
+mod column;
+mod cost;
 mod dictionary;
+mod flat;
 mod header;
-mod packed;
+mod lengths;
+mod packing;
+mod parameters;
 mod part;
-mod plain;
-mod run_length;
-mod text;
+mod registry;
+mod scheme;
+mod schemes;
 mod validity;
 
 #[cfg(test)]
@@ -42,8 +49,9 @@ mod tests;
 
 pub use choose::{EncodingChoice, encode};
 pub use dictionary::{OrderedDictionary, UnitedDictionary};
-pub use header::{Encoding, PartHeader};
+pub use header::{PartContent, PartHeader};
 pub use part::{CodeFilter, EncodedPart, Part};
+pub use registry::Encoding;
 
 /// Most rows of a row group, and so of a segment: 64 chunks.
 pub const ROW_GROUP_ROWS: usize = 131_072;

@@ -1,8 +1,6 @@
 //! What tables are made of, for whoever wants to look.
 
-use godwit_encoding::{Encoding, PartHeader};
-use godwit_storage::table::{Segment, stored_type};
-use godwit_vector::PhysicalType;
+use godwit_storage::table::Segment;
 
 use crate::version::TableVersion;
 
@@ -42,14 +40,13 @@ impl TableVersion {
         let mut infos = Vec::new();
         for (row_group, group) in self.main().groups.iter().enumerate() {
             for (segment, column) in group.segments.iter().zip(&self.main().columns) {
-                let is_text = stored_type(column.field.data_type()).ok() == Some(PhysicalType::Str);
                 infos.push(SegmentInfo {
                     column: column.field.name().clone(),
                     row_group: row_group as u64,
                     object: segment.object().map(|object| object.path()).unwrap_or_default(),
                     rows: group.rows as u64,
                     nulls: segment.nulls(),
-                    encoding: encodings(segment, is_text),
+                    encoding: encodings(segment),
                     bytes: segment.parts.iter().map(|part| part.header.body_bytes as u64).sum(),
                 });
             }
@@ -70,26 +67,12 @@ impl TableVersion {
     }
 }
 
-/// The name of a part's encoding.
-pub(crate) fn encoding_of(header: &PartHeader) -> &'static str {
-    match header.encoding {
-        Encoding::Null => "null",
-        Encoding::Constant(_) => "constant",
-        Encoding::Packed(_) => "packed",
-        Encoding::Decimals { .. } => "decimals",
-        Encoding::RunLength { .. } => "run_length",
-        Encoding::Plain => "plain",
-        Encoding::Text => "text",
-        Encoding::Symbols => "symbols",
-    }
-}
-
 /// The names of the encodings of a segment, each once.
-fn encodings(segment: &Segment, is_text: bool) -> String {
+fn encodings(segment: &Segment) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in &segment.parts {
-        let name = encoding_of(&part.header);
-        let name = if is_text && part.has_codes() { format!("dictionary, {name}") } else { name.to_owned() };
+        let name = part.header.encoding.name();
+        let name = if part.has_codes() { format!("dictionary, {name}") } else { name.to_owned() };
         if !names.contains(&name) {
             names.push(name);
         }

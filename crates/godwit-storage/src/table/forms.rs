@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use godwit_common::{MemoryTag, Named, Result};
-use godwit_encoding::{Encoding, EncodingChoice, PartHeader, encode};
+use godwit_encoding::{EncodingChoice, PartHeader, encode};
 use godwit_memory::{BufferManager, CachedPage, Object};
 use godwit_vector::{PhysicalType, SharedBytes};
 use parking_lot::RwLock;
@@ -138,7 +138,7 @@ impl Segment {
             let began = Instant::now();
             let values = open.part()?.decode(0..stored.header.rows as usize)?;
             decoding += began.elapsed();
-            let flat = encode(&values, EncodingChoice::Plain);
+            let flat = encode(&values, EncodingChoice::Plain).with_content(stored.header.content);
             reservation.resize(reservation.bytes() + flat.body.len())?;
             let start = usize::next_multiple_of(end, ALIGNMENT_BYTES);
             end = start + flat.body.len();
@@ -163,10 +163,7 @@ impl Segment {
 
     /// True if flat vectors would be another form: constants and what is stored flat are as fast as they get.
     pub fn can_be_hot(&self) -> bool {
-        self.parts.iter().any(|part| match part.header.encoding {
-            Encoding::Null | Encoding::Constant(_) | Encoding::Plain | Encoding::Text => false,
-            Encoding::Packed(_) | Encoding::Decimals { .. } | Encoding::RunLength { .. } | Encoding::Symbols => true,
-        })
+        self.parts.iter().any(|part| !part.header.encoding.is_flat())
     }
 
     /// About how many bytes flat vectors take: of numbers, exactly; of strings, by what symbol tables usually save.

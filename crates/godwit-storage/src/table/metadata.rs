@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_common::Result;
-use godwit_encoding::{PartHeader, ROW_GROUP_ROWS};
+use godwit_encoding::{PartContent, PartHeader, ROW_GROUP_ROWS};
 use godwit_vector::{PhysicalType, ValueRange};
 
 use super::dictionary::ColumnDictionary;
@@ -98,7 +98,7 @@ impl Main {
                 0 => None,
                 _ => {
                     let strings = bytes.u32()?;
-                    let parts = read_parts(bytes, &streams)?;
+                    let parts = read_parts(bytes, &streams, PartContent::Values)?;
                     let is_sound = parts.iter().map(|part| part.header.rows as u64).sum::<u64>() == strings as u64
                         && parts.iter().all(|part| part.header.physical == PhysicalType::Str);
                     if !is_sound {
@@ -149,13 +149,14 @@ fn read_stream(bytes: &mut Reader<'_>, blocks: &[Arc<Block>]) -> Result<Arc<Byte
     Ok(Arc::new(ByteStream::new(extents.collect::<Result<_>>()?)))
 }
 
-fn read_parts(bytes: &mut Reader<'_>, streams: &[Arc<ByteStream>]) -> Result<Vec<StoredPart>> {
+/// `unsaid` is what integers are in formats that didn't say.
+fn read_parts(bytes: &mut Reader<'_>, streams: &[Arc<ByteStream>], unsaid: PartContent) -> Result<Vec<StoredPart>> {
     let count = bytes.u32()?;
     let mut first_row = 0u32;
     let parts = (0..count).map(|_| {
         let stream = streams.get(bytes.u32()? as usize).ok_or_else(|| corrupt("no such stream"))?.clone();
         let offset = bytes.u64()?;
-        let header = PartHeader::from_bytes(&mut bytes.0)?;
+        let header = PartHeader::from_bytes(&mut bytes.0, unsaid)?;
         let ends_in_stream = offset.checked_add(header.body_bytes as u64).is_some_and(|end| end <= stream.bytes());
         if !ends_in_stream || header.rows == 0 {
             return Err(corrupt("a part outside of its stream"));
@@ -173,15 +174,18 @@ fn read_segment(
     column: &MainColumn,
     rows: u32,
 ) -> Result<Segment> {
-    let parts = read_parts(bytes, streams)?;
     let natural = stored_type(column.field.data_type())?;
+    let unsaid = if natural == PhysicalType::Str { PartContent::Codes } else { PartContent::Values };
+    let parts = read_parts(bytes, streams, unsaid)?;
     let codes = column.dictionary.as_ref().map_or(0, |dictionary| dictionary.len());
     let is_sound = |part: &StoredPart| {
         let header = &part.header;
-        let is_code = natural == PhysicalType::Str && header.physical == PhysicalType::U32;
         let in_dictionary = header.range.is_none_or(|range| 0 <= range.min && range.max < codes as i128);
-        (part.first_row as usize).is_multiple_of(WINDOW_ROWS)
-            && (header.physical == natural || (is_code && in_dictionary))
+        let is_of_column = match header.content {
+            PartContent::Values => header.physical == natural,
+            PartContent::Codes => natural == PhysicalType::Str && in_dictionary,
+        };
+        (part.first_row as usize).is_multiple_of(WINDOW_ROWS) && is_of_column
     };
     let total: u64 = parts.iter().map(|part| part.header.rows as u64).sum();
     if rows as usize > ROW_GROUP_ROWS || total != rows as u64 || !parts.iter().all(is_sound) {

@@ -7,7 +7,7 @@
 //!                   └─ StoredPart   header (rows, bounds, encoding) + where the body lies in a ByteStream
 //! ```
 //!
-//! A text column's part holds either codes of the table-wide dictionary (its values are `U32`) or strings. A new version
+//! A text column's part holds either codes of the table-wide dictionary or strings; its header says which. A new version
 //! of a table shares what didn't change with the one before. How versions are made: `load/`; their form in the file:
 //! `metadata.rs`.
 //!
@@ -30,9 +30,9 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 use godwit_common::{Error, Result};
-use godwit_encoding::{Part, PartHeader};
+use godwit_encoding::{Part, PartContent, PartHeader};
 use godwit_memory::BufferManager;
-use godwit_vector::{PhysicalType, SharedBytes, ValueRange, Vector};
+use godwit_vector::{SharedBytes, ValueRange, Vector};
 
 pub use dictionary::ColumnDictionary;
 pub use forms::{Form, FormBytes};
@@ -177,10 +177,10 @@ impl Main {
                 let first = open.rows().start;
                 let values = open.part()?.decode(rows.start - first..rows.end - first)?;
                 match column.dictionary.as_ref().filter(|_| segment.part_of(start).has_codes()) {
-                    Some(dictionary) if column.is_text() => {
+                    Some(dictionary) => {
                         dictionary.load(memory)?.with_codes(&values).ok_or_else(|| corrupt("a code without a string"))
                     }
-                    _ => Ok(values),
+                    None => Ok(values),
                 }
             };
             let vectors = columns.iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -204,13 +204,6 @@ impl Main {
     pub fn has_only_codes(&self, column: usize) -> bool {
         let mut parts = self.groups.iter().flat_map(|group| &group.segments[column].parts);
         parts.all(|part| part.has_codes() || part.header.nulls == part.header.rows)
-    }
-}
-
-impl MainColumn {
-    /// True if values are kept as strings.
-    fn is_text(&self) -> bool {
-        stored_type(self.field.data_type()).is_ok_and(|stored| stored == PhysicalType::Str)
     }
 }
 
@@ -245,9 +238,9 @@ impl Segment {
 }
 
 impl StoredPart {
-    /// True if its values are codes of the column's dictionary. Only for text columns: others may be `U32` themselves.
+    /// True if its values are codes of the column's dictionary.
     pub fn has_codes(&self) -> bool {
-        self.header.physical == PhysicalType::U32
+        self.header.content == PartContent::Codes
     }
 
     /// Has the system read the body.

@@ -8,7 +8,6 @@ use godwit_storage::table::{Form, FormBytes, RowGroup, Segment};
 use godwit_vector::PhysicalType;
 
 use super::policy::Candidate;
-use crate::inspect::encoding_of;
 use crate::store::Store;
 
 /// What was read in a period counts half of that a period later.
@@ -117,7 +116,7 @@ impl History {
     /// Nanoseconds to decode a row of a segment, by what was measured of others like it.
     fn row_nanos(&self, segment: &Segment) -> f64 {
         let Some(part) = segment.parts.first() else { return 0.0 };
-        let (encoding, physical) = (encoding_of(&part.header), part.header.physical);
+        let (encoding, physical) = (part.header.encoding.name(), part.header.physical);
         self.row_nanos.get(&(encoding, physical)).copied().unwrap_or_else(|| expected_row_nanos(encoding))
     }
 
@@ -125,7 +124,7 @@ impl History {
     pub(super) fn note_decoded(&mut self, segment: &Segment, nanos: f64) {
         let Some(part) = segment.parts.first() else { return };
         let rows: u64 = segment.parts.iter().map(|part| u64::from(part.header.rows)).sum();
-        let (key, new) = ((encoding_of(&part.header), part.header.physical), nanos / rows.max(1) as f64);
+        let (key, new) = ((part.header.encoding.name(), part.header.physical), nanos / rows.max(1) as f64);
         self.row_nanos.entry(key).and_modify(|known| *known += NEW_WEIGHT * (new - *known)).or_insert(new);
     }
 

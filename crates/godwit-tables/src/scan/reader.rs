@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
-use godwit_encoding::OrderedDictionary;
+use godwit_encoding::{OrderedDictionary, PartContent};
 use godwit_memory::BufferManager;
 use godwit_pipeline::ColumnReads;
 use godwit_storage::table::{OpenPart, RowGroup, WINDOW_ROWS};
@@ -158,14 +158,12 @@ impl ColumnReader {
     ) -> Result<Vector> {
         let (open, rows) = self.part(window, memory)?;
         let part = open.part()?;
+        let has_codes = open.header().content == PartContent::Codes;
         let values = match selected {
             Some(selected) => part.take(rows.start, selected)?,
             None => part.decode(rows)?,
         };
-        let values = match self.is_text && values.physical() == PhysicalType::U32 {
-            true => self.texts.of_main(&values)?,
-            false => values,
-        };
+        let values = if has_codes { self.texts.of_main(&values)? } else { values };
         self.unpacked(values)
     }
 

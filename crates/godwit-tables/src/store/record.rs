@@ -28,7 +28,7 @@ use godwit_catalog::{
     ViewDefinition, full_name_of_key, schema_of_key,
 };
 use godwit_common::{Error, Result};
-use godwit_encoding::{EncodingChoice, Part, PartHeader, ROW_GROUP_ROWS, encode};
+use godwit_encoding::{EncodingChoice, Part, PartContent, PartHeader, ROW_GROUP_ROWS, encode};
 use godwit_memory::BufferManager;
 use godwit_storage::block::Blocks;
 use godwit_storage::table::{Main, read_fields, write_fields};
@@ -463,7 +463,7 @@ fn read_column(bytes: &mut Reader<'_>, rows: usize) -> Result<Vector> {
     let mut vectors = Vec::new();
     let mut found = 0;
     while found < rows {
-        let header = PartHeader::from_bytes(&mut bytes.0)?;
+        let header = PartHeader::from_bytes(&mut bytes.0, PartContent::Values)?;
         let body = bytes.take(header.body_bytes as usize)?;
         let part_rows = header.rows as usize;
         if part_rows == 0 || part_rows > rows - found {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_encoding::{EncodingChoice, OrderedDictionary};
+use godwit_encoding::{EncodingChoice, OrderedDictionary, PartContent};
 use godwit_memory::BufferManager;
 use godwit_vector::{Bitmap, Flat, StrColumn, Vector};
 
@@ -184,7 +184,7 @@ impl ColumnWork<'_> {
     ) -> Result<()> {
         let lengths: Vec<u32> = (0..dictionary.len() as u32).map(|code| dictionary.get(code).len() as u32).collect();
         let mut bytes = 0u64;
-        self.rewrite(outputs, stream, None, |values| {
+        self.rewrite(outputs, stream, PartContent::Codes, None, |values| {
             let mapped = remapped(values, codes);
             let found = mapped.to_flat();
             bytes += found.values::<u32>().iter().map(|&code| lengths[code as usize] as u64).sum::<u64>();
@@ -204,7 +204,7 @@ impl ColumnWork<'_> {
         stream: &mut StreamWriter,
         summary: &mut ColumnSummary,
     ) -> Result<()> {
-        self.rewrite(outputs, stream, Some(summary), |values| {
+        self.rewrite(outputs, stream, PartContent::Values, Some(summary), |values| {
             let codes = values.to_flat();
             let codes = codes.values::<u32>();
             let string = |row: usize| if values.is_valid(row) { interner.get(codes[row]) } else { &[] };
@@ -213,11 +213,12 @@ impl ColumnWork<'_> {
         })
     }
 
-    /// Writes what `change` makes of each spooled part to the column's stream. Not for columns without an interner.
+    /// Writes what `change` makes of each spooled part to the column's stream; `content` says what that is. Not for columns without an interner.
     fn rewrite(
         &self,
         outputs: &mut [WorkerOutput],
         stream: &mut StreamWriter,
+        content: PartContent,
         mut summary: Option<&mut ColumnSummary>,
         mut change: impl FnMut(&Vector) -> Vector,
     ) -> Result<()> {
@@ -232,7 +233,8 @@ impl ColumnWork<'_> {
                 let mut parts = Vec::new();
                 for part in &spooled.parts {
                     let values = part.open(self.memory)?.part()?.decode(0..part.header.rows as usize)?;
-                    let mut writer = PartWriter { stream, blocks: self.blocks, bytes_per_row: &mut bytes_per_row };
+                    let bytes_per_row = &mut bytes_per_row;
+                    let mut writer = PartWriter { stream, blocks: self.blocks, content, bytes_per_row };
                     parts.extend(writer.write(&change(&values), self.choice(), summary.as_deref_mut())?);
                 }
                 *segment = PendingSegment { is_spooled: true, parts };
@@ -251,7 +253,8 @@ impl ColumnWork<'_> {
             let mut parts = Vec::new();
             for part in &segment.parts {
                 let values = part.open(self.memory)?.part()?.decode(0..part.header.rows as usize)?;
-                let mut writer = PartWriter { stream, blocks: self.blocks, bytes_per_row: &mut bytes_per_row };
+                let (content, bytes_per_row) = (PartContent::Codes, &mut bytes_per_row);
+                let mut writer = PartWriter { stream, blocks: self.blocks, content, bytes_per_row };
                 parts.extend(writer.write(&remapped(&values, codes), EncodingChoice::Auto, None)?);
             }
             Ok(Some(parts))

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
 use godwit_common::{MemoryTag, Result};
-use godwit_encoding::{EncodingChoice, PartHeader, ROW_GROUP_ROWS, encode};
+use godwit_encoding::{EncodingChoice, PartContent, PartHeader, ROW_GROUP_ROWS, encode};
 use godwit_memory::{BufferManager, Object, Reservation};
 use godwit_vector::{PhysicalType, Vector};
 use parking_lot::Mutex;
@@ -210,7 +210,8 @@ impl LoadWorker {
                 false => (&mut output.streams[index], &column.blocks),
             };
             let choice = if is_spooled { EncodingChoice::Auto } else { column.choice };
-            let mut writer = PartWriter { stream, blocks, bytes_per_row: &mut self.bytes_per_row[index] };
+            let content = if is_spooled { PartContent::Codes } else { PartContent::Values };
+            let mut writer = PartWriter { stream, blocks, content, bytes_per_row: &mut self.bytes_per_row[index] };
             let summary = &mut output.summaries[index];
             let parts = writer.write(&values, choice, if is_spooled { None } else { Some(summary) })?;
             segments.push(PendingSegment { is_spooled, parts });
@@ -236,6 +237,8 @@ impl LoadWorker {
 struct PartWriter<'a> {
     stream: &'a mut StreamWriter,
     blocks: &'a Blocks,
+    /// What the values are.
+    content: PartContent,
     bytes_per_row: &'a mut f64,
 }
 
@@ -251,7 +254,7 @@ impl PartWriter<'_> {
         let mut start = 0;
         while start < values.len() {
             let rows = self.part_rows(start..values.len());
-            let encoded = encode(&values.slice(start, rows), choice);
+            let encoded = encode(&values.slice(start, rows), choice).with_content(self.content);
             *self.bytes_per_row = encoded.body.len() as f64 / rows as f64;
             if encoded.body.len() > 2 * PART_BYTES && rows > WINDOW_ROWS {
                 continue;

@@ -15,6 +15,7 @@ use godwit_vector::{Native, ValueRange};
 
 use crate::BLOCK_ROWS;
 use crate::header::corrupt;
+use crate::parameters::take;
 
 /// Most bits of a distance.
 pub(crate) const WIDTH_MAX: u8 = 64;
@@ -110,22 +111,63 @@ impl Packing {
         }
     }
 
+    /// Appends the packing to the parameters of a scheme.
+    pub(crate) fn to_bytes(self, out: &mut Vec<u8>) {
+        out.extend(self.base.to_le_bytes());
+        out.push(self.width);
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) appended.
+    pub(crate) fn from_bytes(bytes: &mut &[u8]) -> Result<Self> {
+        let base = i128::from_le_bytes(take(bytes)?);
+        let [width] = take(bytes)?;
+        if width > WIDTH_MAX {
+            return Err(corrupt("too many bits"));
+        }
+        Ok(Self { base, width })
+    }
+
     /// The values of `rows`, whose start is a multiple of [`BLOCK_ROWS`].
     pub(crate) fn read<T: Native + FromDistance>(&self, body: &[u8], rows: Range<usize>) -> Result<Vec<T>> {
+        let base = T::base(self.base);
+        self.map(body, rows, |distance| T::at(base, distance))
+    }
+
+    /// As [`read`](Self::read), with what `value` makes of each distance.
+    pub(crate) fn map<T>(&self, body: &[u8], rows: Range<usize>, value: impl FnMut(u64) -> T) -> Result<Vec<T>> {
         assert!(rows.start.is_multiple_of(BLOCK_ROWS), "a block is unpacked as a whole");
         let mut values = Vec::with_capacity(rows.len());
-        with_word!(self.width, W => {
-            self.for_blocks::<W>(body, rows, |_, words| {
-                let base = T::base(self.base);
-                values.extend(words.iter().map(|word| T::at(base, word.distance())));
-            })
-        })?;
+        self.append(body, rows, &mut values, value)?;
         Ok(values)
+    }
+
+    /// As [`map`](Self::map), appended to `values`.
+    pub(crate) fn append<T>(
+        &self,
+        body: &[u8],
+        rows: Range<usize>,
+        values: &mut Vec<T>,
+        mut value: impl FnMut(u64) -> T,
+    ) -> Result<()> {
+        with_word!(self.width, W => {
+            self.for_blocks::<W>(body, rows, |words| values.extend(words.iter().map(|word| value(word.distance()))))
+        })
     }
 
     /// The values of single rows: `rows` ascend and are relative to `start`.
     pub(crate) fn take<T: Native + FromDistance>(&self, body: &[u8], start: usize, rows: &[u32]) -> Result<Vec<T>> {
         let base = T::base(self.base);
+        self.map_rows(body, start, rows, |distance| T::at(base, distance))
+    }
+
+    /// As [`take`](Self::take), with what `value` makes of each distance.
+    pub(crate) fn map_rows<T>(
+        &self,
+        body: &[u8],
+        start: usize,
+        rows: &[u32],
+        value: impl Fn(u64) -> T,
+    ) -> Result<Vec<T>> {
         let mut values = Vec::with_capacity(rows.len());
         with_word!(self.width, W => {
             let mut words = [W::zeroed(); BLOCK_ROWS];
@@ -140,12 +182,12 @@ impl Packing {
                 let index = |row: u32| (start + row as usize) % BLOCK_ROWS;
                 if now.len() > SINGLE_ROWS_MAX {
                     unpack_block(self.width, &packed, &mut words);
-                    values.extend(now.iter().map(|&row| T::at(base, words[index(row)].distance())));
+                    values.extend(now.iter().map(|&row| value(words[index(row)].distance())));
                 } else {
                     indices.iter_mut().zip(now).for_each(|(to, &row)| *to = index(row));
                     let words = &mut words[..now.len()];
                     unpack_rows(self.width, &packed, &indices[..now.len()], words);
-                    values.extend(words.iter().map(|word| T::at(base, word.distance())));
+                    values.extend(words.iter().map(|word| value(word.distance())));
                 }
             }
         });
@@ -213,13 +255,13 @@ impl Packing {
         Ok(())
     }
 
-    /// Calls `visit` with the number of the first row, relative to `rows.start`, and the words of each block.
-    fn for_blocks<W: Word>(&self, body: &[u8], rows: Range<usize>, mut visit: impl FnMut(usize, &[W])) -> Result<()> {
+    /// Calls `visit` with the words of each block.
+    fn for_blocks<W: Word>(&self, body: &[u8], rows: Range<usize>, mut visit: impl FnMut(&[W])) -> Result<()> {
         let mut words = [W::zeroed(); BLOCK_ROWS];
         for begin in rows.clone().step_by(BLOCK_ROWS) {
             let block = self.block::<W>(body, begin / BLOCK_ROWS)?;
             unpack_block(self.width, &block, &mut words);
-            visit(begin - rows.start, &words[..BLOCK_ROWS.min(rows.end - begin)]);
+            visit(&words[..BLOCK_ROWS.min(rows.end - begin)]);
         }
         Ok(())
     }

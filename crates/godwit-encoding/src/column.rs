@@ -1,0 +1,136 @@
+//! The values that are to be encoded, and what all schemes want to know of them.
+#![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
+
+use godwit_vector::{Flat, PhysicalType, ValueRange, Vector, match_physical};
+
+use crate::flat::make;
+
+/// Values of a part. NULL rows of numbers have the value before them, or the first one, so that they neither end runs nor
+/// widen anything; NULL rows of strings are empty.
+pub(crate) struct Column<'a> {
+    values: &'a Vector,
+    flat: Flat,
+    /// Rows that are NULL.
+    pub nulls: usize,
+    /// Smallest and largest integer; `None` for other types, and without values.
+    pub range: Option<ValueRange>,
+    /// The rows at which runs of equal numbers end; none for strings.
+    pub run_ends: Vec<u32>,
+}
+
+impl<'a> Column<'a> {
+    /// The column of a flat vector.
+    pub(crate) fn new(values: &'a Vector) -> Self {
+        let flat = values.to_flat();
+        let nulls = (0..values.len()).filter(|&row| !values.is_valid(row)).count();
+        let range = integer_range(&flat, |row| values.is_valid(row));
+        if flat.physical() == PhysicalType::Str || nulls == values.len() {
+            return Self { values, flat, nulls, range, run_ends: Vec::new() };
+        }
+        let flat = if nulls == 0 { flat } else { filled(values, &flat) };
+        let run_ends = run_ends(&flat);
+        Self { values, flat, nulls, range, run_ends }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn physical(&self) -> PhysicalType {
+        self.flat.physical()
+    }
+
+    /// True if all rows are NULL.
+    pub(crate) fn is_null(&self) -> bool {
+        self.nulls == self.rows()
+    }
+
+    /// True if there are strings.
+    pub(crate) fn is_text(&self) -> bool {
+        self.physical() == PhysicalType::Str && !self.is_null()
+    }
+
+    /// Numbers; `None` if there are strings, or only NULLs.
+    pub(crate) fn numbers(&self) -> Option<&Flat> {
+        (self.physical() != PhysicalType::Str && !self.is_null()).then_some(&self.flat)
+    }
+
+    /// The string of a row.
+    pub(crate) fn string(&self, row: usize) -> &[u8] {
+        if self.values.is_valid(row) { self.flat.strings().get(row) } else { &[] }
+    }
+
+    /// True if the row isn't NULL.
+    pub(crate) fn is_valid(&self, row: usize) -> bool {
+        self.values.is_valid(row)
+    }
+
+    /// Bytes of the numbers as they are.
+    pub(crate) fn plain_bytes(&self) -> usize {
+        self.rows() * self.physical().width_bytes()
+    }
+}
+
+/// The bounds of the integers that aren't NULL.
+fn integer_range(flat: &Flat, is_valid: impl Fn(usize) -> bool) -> Option<ValueRange> {
+    if !flat.physical().is_integer() && flat.physical() != PhysicalType::Bool {
+        return None;
+    }
+    godwit_vector::match_flat!(
+        flat,
+        values => {
+            let mut valid = values.iter().enumerate().filter(|(row, _)| is_valid(*row)).map(|(_, value)| *value);
+            let first = valid.next()?;
+            let (min, max) = valid.fold((first, first), |(min, max), value| {
+                (if value < min { value } else { min }, if value > max { value } else { max })
+            });
+            Some(ValueRange { min: min as i128, max: max as i128 })
+        },
+        _s => None,
+        _a => None
+    )
+}
+
+/// The values with those of NULL rows replaced by the value before, or by the first one.
+fn filled(values: &Vector, flat: &Flat) -> Flat {
+    let physical = flat.physical();
+    let first = (0..flat.len()).find(|&row| values.is_valid(row)).expect("not all rows are NULL");
+    match_physical!(physical, T => {
+        godwit_vector::match_flat!(
+            flat,
+            source => {
+                let mut last = source[first];
+                let filled = source.iter().enumerate().map(|(row, &value)| {
+                    if values.is_valid(row) {
+                        last = value;
+                    }
+                    last as T
+                });
+                make(physical, filled.collect::<Vec<T>>())
+            },
+            _s => unreachable!("strings are text"),
+            _a => unreachable!("nested values have no segments")
+        )
+    })
+}
+
+/// Where runs of equal values end; floats by their bits.
+fn run_ends(flat: &Flat) -> Vec<u32> {
+    let rows = flat.len();
+    match flat {
+        Flat::F32(values) => ends(rows, |row| values[row].to_bits() == values[row - 1].to_bits()),
+        Flat::F64(values) => ends(rows, |row| values[row].to_bits() == values[row - 1].to_bits()),
+        flat => godwit_vector::match_flat!(
+            flat,
+            values => ends(rows, |row| values[row] == values[row - 1]),
+            _s => unreachable!("strings are text"),
+            _a => unreachable!("nested values have no segments")
+        ),
+    }
+}
+
+/// The rows at which runs end, for values of which `is_same(row)` says whether a row equals the one before.
+fn ends(rows: usize, is_same: impl Fn(usize) -> bool) -> Vec<u32> {
+    let starts = (1..rows).filter(|&row| !is_same(row)).map(|row| row as u32);
+    starts.chain((rows > 0).then_some(rows as u32)).collect()
+}

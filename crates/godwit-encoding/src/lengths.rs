@@ -1,0 +1,96 @@
+//! Lengths of strings, and where blocks of strings begin: how text and symbols find theirs.
+
+use std::ops::Range;
+
+use godwit_common::Result;
+use godwit_vector::ValueRange;
+
+use crate::BLOCK_ROWS;
+use crate::header::corrupt;
+use crate::packing::{self, Packing};
+use crate::parameters::{split, u32_at};
+
+/// Appends where each block of strings begins, and where the last one ends; `length` gives the bytes of a row.
+pub(crate) fn write_starts(rows: usize, length: impl Fn(usize) -> usize, out: &mut Vec<u8>) {
+    let mut start = 0u32;
+    for row in 0..rows {
+        if row.is_multiple_of(BLOCK_ROWS) {
+            out.extend(start.to_le_bytes());
+        }
+        start += length(row) as u32;
+    }
+    out.extend(start.to_le_bytes());
+}
+
+pub(crate) fn starts_bytes(rows: usize) -> usize {
+    (rows.div_ceil(BLOCK_ROWS) + 1) * 4
+}
+
+/// Appends the width of the lengths, then the lengths.
+pub(crate) fn write_lengths(rows: usize, length: impl Fn(usize) -> usize, out: &mut Vec<u8>) {
+    let packing = packing_for((0..rows).map(&length).max().unwrap_or(0));
+    out.push(packing.width);
+    packing.write(rows, |row| length(row) as u64, out);
+}
+
+pub(crate) fn lengths_bytes(rows: usize, longest: usize) -> usize {
+    1 + packing::bytes_for(rows, packing_for(longest).width)
+}
+
+fn packing_for(longest: usize) -> Packing {
+    Packing::of_range(ValueRange { min: 0, max: longest as i128 }).expect("lengths have few bits")
+}
+
+/// Where blocks of strings begin.
+#[derive(Clone, Copy)]
+pub(crate) struct Starts<'a>(&'a [u8]);
+
+impl<'a> Starts<'a> {
+    /// Takes the starts of `rows` strings off the front of a body.
+    pub(crate) fn read(body: &mut &'a [u8], rows: usize) -> Result<Self> {
+        split(body, starts_bytes(rows)).map(Self)
+    }
+
+    /// Where the bytes of a block lie.
+    pub(crate) fn block(&self, block: usize) -> Result<Range<usize>> {
+        Ok(u32_at(self.0, block)? as usize..u32_at(self.0, block + 1)? as usize)
+    }
+}
+
+/// Lengths of strings.
+#[derive(Clone, Copy)]
+pub(crate) struct Lengths<'a> {
+    packing: Packing,
+    body: &'a [u8],
+}
+
+impl<'a> Lengths<'a> {
+    /// Takes the lengths of `rows` strings off the front of a body.
+    pub(crate) fn read(body: &mut &'a [u8], rows: usize) -> Result<Self> {
+        let width = split(body, 1)?[0];
+        if width > u32::BITS as u8 {
+            return Err(corrupt("too long strings"));
+        }
+        Ok(Self { packing: Packing { base: 0, width }, body: split(body, packing::bytes_for(rows, width))? })
+    }
+
+    /// Those of `rows`, which start at a multiple of [`BLOCK_ROWS`].
+    pub(crate) fn of(&self, rows: Range<usize>) -> Result<Vec<u32>> {
+        self.packing.read(self.body, rows)
+    }
+
+    /// Those of single rows, which ascend.
+    pub(crate) fn at(&self, rows: &[u32]) -> Result<Vec<u32>> {
+        self.packing.take(self.body, 0, rows)
+    }
+}
+
+/// Appends where strings of these lengths end that begin at `start`. Fails if that is behind `end`.
+pub(crate) fn add_ends(lengths: &[u32], start: usize, end: usize, ends: &mut Vec<usize>) -> Result<()> {
+    let mut at = start;
+    ends.extend(lengths.iter().map(|&length| {
+        at += length as usize;
+        at
+    }));
+    if at > end { Err(corrupt("strings are longer than its bytes")) } else { Ok(()) }
+}

@@ -1,0 +1,29 @@
+use godwit_common::Result;
+use godwit_vector::PhysicalType;
+
+use super::RunLength;
+use crate::header::corrupt;
+use crate::registry::Encoding;
+use crate::scheme::Shape;
+
+/// The schemes that values of runs may have: those without runs of their own.
+pub(super) const VALUES: &[&str] = &["packed", "multiples", "decimals", "plain"];
+
+/// Reads the scheme of the values.
+pub(super) fn read_values(bytes: &mut &[u8]) -> Result<Encoding> {
+    // Looked at before it is read: runs in runs would be read by recursion.
+    let values = bytes.first().and_then(|&number| crate::registry::name_of(number));
+    match values.is_some_and(|name| VALUES.contains(&name)) {
+        true => Encoding::read(bytes),
+        false => Err(corrupt("values of runs have no such encoding")),
+    }
+}
+
+pub(super) fn check(runs: &RunLength, shape: Shape) -> Result<()> {
+    let count = runs.runs as usize;
+    let ends = runs.ends.bytes(count);
+    if shape.physical == PhysicalType::Str || count > shape.rows || shape.bytes < ends {
+        return Err(corrupt("runs contradict their header"));
+    }
+    runs.values.scheme().check(Shape { rows: count, bytes: shape.bytes - ends, ..shape })
+}

@@ -1,0 +1,57 @@
+use fsst::Compressor;
+
+use super::{Places, Symbols, groups, table};
+use crate::column::Column;
+use crate::cost;
+use crate::lengths;
+use crate::registry::Encoding;
+use crate::scheme::{Proposal, Size};
+
+/// Strings that the symbol table is trained on, and that it is judged by: enough for its symbols to settle.
+const SAMPLE_STRINGS: usize = 512;
+
+pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
+    if !column.is_text() {
+        return None;
+    }
+    let rows = column.rows();
+    let sample: Vec<&[u8]> = (0..rows).step_by(rows.div_ceil(SAMPLE_STRINGS)).map(|row| column.string(row)).collect();
+    let compressor = Compressor::train(&sample);
+    let compressed = Compressed::of(&compressor, &sample);
+    let share = compressed.bytes.len() as f64 / sample.iter().map(|string| string.len()).sum::<usize>().max(1) as f64;
+    let (mut bytes, mut longest) = (0, 0);
+    for length in (0..rows).map(|row| column.string(row).len()) {
+        bytes += length;
+        longest = longest.max(length);
+    }
+    let frame = table::bytes(&compressor) + lengths::starts_bytes(rows) + lengths::lengths_bytes(rows, longest);
+    let size = match rows == sample.len() {
+        true => Size::Exact(frame + groups::bytes(&compressed.ends) + compressed.bytes.len()),
+        false => Size::Sampled(frame + 1 + rows.div_ceil(groups::GROUP_ROWS) * 2 + (bytes as f64 * share) as usize),
+    };
+    let write = Box::new(move |body: &mut Vec<u8>| {
+        let strings: Vec<&[u8]> = (0..rows).map(|row| column.string(row)).collect();
+        let Compressed { bytes, ends } = Compressed::of(&compressor, &strings);
+        table::write(&compressor, body);
+        lengths::write_starts(rows, |row| (ends[row] - if row == 0 { 0 } else { ends[row - 1] }) as usize, body);
+        lengths::write_lengths(rows, |row| strings[row].len(), body);
+        groups::write(&ends, body);
+        body.extend_from_slice(&bytes);
+        Encoding::Symbols(Symbols { places: Places::Groups })
+    });
+    Some(Proposal { size, cost: cost::SYMBOLS, write })
+}
+
+struct Compressed {
+    bytes: Vec<u8>,
+    /// Where each string ends.
+    ends: Vec<u64>,
+}
+
+impl Compressed {
+    fn of(compressor: &Compressor, strings: &[&[u8]]) -> Self {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        compressor.compress_bulk_into::<{ Compressor::DEFAULT_BULK_LANES }>(strings, &mut bytes, &mut ends);
+        Self { bytes, ends }
+    }
+}
