@@ -122,7 +122,7 @@ fn heat_tells_segments_that_are_read_from_others() {
     assert!((200..800).contains(&hottest), "{hottest} reads");
     assert!(number(&connection, &of("LIKE 'x.main.t.s.%' AND kind = 'segment'")) < hottest / 10);
     assert_eq!(number(&connection, "SELECT count(*) FROM godwit_heat() WHERE kind = 'delta' AND form IS NULL"), 1);
-    let held = "SELECT sum(bytes)::BIGINT FROM godwit_memory() WHERE object LIKE 'x.main.t.id.%' AND kind = 'segment' AND tag = 'table'";
+    let held = "SELECT sum(bytes)::BIGINT FROM godwit_memory() WHERE object LIKE 'x.main.t.%' AND kind = 'segment' AND tag = 'table'";
     assert!(number(&connection, held) > 0);
 }
 

@@ -267,7 +267,7 @@ fn forms_change_nothing_that_is_read() {
                 }
                 if step == 20 {
                     // The pool needs all room: copies go, and what has no other home is spilled.
-                    drop(held);
+                    drop((held, before, after));
                     memory.set_memory_limit(PAGE_BYTES as u64).unwrap();
                     memory.set_memory_limit(64 << 20).unwrap();
                     assert_eq!(segment.memory_bytes().hot, 0);
