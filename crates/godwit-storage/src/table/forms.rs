@@ -101,7 +101,7 @@ impl Segment {
     }
 
     /// `memory`, with the segment as the owner of what is cached.
-    fn memory(&self, memory: &BufferManager) -> BufferManager {
+    pub(super) fn memory(&self, memory: &BufferManager) -> BufferManager {
         match self.object() {
             Some(object) => memory.for_object(object),
             None => memory.clone(),

@@ -70,7 +70,8 @@ impl Segment {
         // Two who ask at once may both make it; the later one stays.
         let rows: usize = self.parts.iter().map(|part| part.header.rows as usize).sum();
         let bytes = rows.div_ceil(WINDOW_ROWS) * ENTRY_BYTES;
-        let made = memory.cache(bytes, MemoryTag::Table, |page| self.read_bounds(page, memory))?;
+        let memory = self.memory(memory);
+        let made = memory.cache(bytes, MemoryTag::Table, |page| self.read_bounds(page, &memory))?;
         Ok(made.map(|(page, pinned)| {
             *self.windows.0.lock() = State::Known(page);
             pinned

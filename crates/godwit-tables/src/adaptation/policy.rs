@@ -18,6 +18,9 @@ const GAIN_MIN: f64 = 2.0;
 /// For so many periods what is read now is expected to be read on.
 const HORIZON_PERIODS: f64 = 4.0;
 
+/// So many passes over a segment promise no others: a single one, which samples may take for two.
+const PASSES_IGNORED: f64 = 2.0;
+
 /// A hot segment stays hot while it saves one part in so many of what a new one would have to: between the bounds nothing changes.
 const STAYING_SHARE: f64 = 8.0;
 
@@ -102,7 +105,11 @@ fn by_gain(candidates: &[Candidate], hot_bytes_max: u64, is_short: bool) -> Vec<
     // Nanoseconds saved until the horizon, for each that it costs.
     let gain = |candidate: &Candidate| {
         let cost = candidate.rows as f64 * candidate.row_nanos + candidate.flat_bytes as f64 * FLAT_BYTE_NANOS;
-        candidate.rows_read * candidate.row_nanos * HORIZON_PERIODS / cost.max(1.0)
+        let rows = match candidate.form {
+            Form::Hot => candidate.rows_read,
+            Form::Compact | Form::Frozen => candidate.rows_read - PASSES_IGNORED * candidate.rows as f64,
+        };
+        rows * candidate.row_nanos * HORIZON_PERIODS / cost.max(1.0)
     };
     let stays = |candidate: &Candidate| match candidate.form {
         Form::Hot => candidate.hot_periods < HOT_PERIODS_MIN || gain(candidate) >= GAIN_MIN / STAYING_SHARE,
@@ -179,7 +186,7 @@ mod tests {
 
     #[test]
     fn auto_changes_nothing_for_a_single_pass() {
-        assert_eq!(auto(&[candidate(0.5), candidate(0.0)], 1_000, false), [Form::Compact, Form::Compact]);
+        assert_eq!(auto(&[candidate(2.0), candidate(0.0)], 1_000, false), [Form::Compact, Form::Compact]);
         assert_eq!(auto(&[candidate(4.0), candidate(0.0)], 1_000, false), [Form::Hot, Form::Compact]);
         let cheap = Candidate { row_nanos: 0.1, ..candidate(4.0) };
         assert_eq!(auto(&[cheap], 1_000, false), [Form::Compact], "decoding costs next to nothing");
