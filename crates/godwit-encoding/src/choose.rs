@@ -57,6 +57,11 @@ impl EncodingChoice {
 
 /// Encodes the values of one part: at most [`ROW_GROUP_ROWS`] rows of any type but nested ones.
 pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
+    encode_by(values, |column| chosen(column, choice))
+}
+
+/// Encodes values by the scheme that `choose` prefers.
+pub(crate) fn encode_by(values: &Vector, choose: impl for<'a> FnOnce(&'a Column<'_>) -> Proposal<'a>) -> EncodedPart {
     let rows = values.len();
     assert!(rows <= ROW_GROUP_ROWS, "a part lies in one row group");
     let values = values.flattened();
@@ -65,7 +70,7 @@ pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
     if column.nulls > 0 && !column.is_null() {
         validity::write(values.validity().expect("there are NULLs"), &mut body);
     }
-    let encoding = (chosen(&column, choice).write)(&mut body);
+    let encoding = (choose(&column).write)(&mut body);
     let valid = rows - column.nulls;
     let runs = if column.numbers().is_some() { column.run_ends.len().min(valid) } else { valid };
     let header = PartHeader {

@@ -45,6 +45,8 @@ mod schemes;
 mod validity;
 
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod tests;
 
 pub use choose::{EncodingChoice, encode};

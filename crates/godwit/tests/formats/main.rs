@@ -16,6 +16,22 @@
 //! UPDATE kept SET name = 'changed' WHERE id = 7;
 //! INSERT INTO kept (id, name) VALUES (5000, 'in the log');
 //! ```
+//!
+//! `format_5.godwit` likewise, by the last version whose parts didn't say whether they have codes, with what had another form
+//! then: runs, decimals, symbols, 32-bit unsigned numbers beside codes.
+//!
+//! ```sql
+//! CREATE TABLE numbers AS SELECT i AS key, CAST(i / 100 AS UINTEGER) AS run, CAST(i * 7919 % 1000 AS UINTEGER) AS packed,
+//!     i * 7919 % 50 * 100 AS whole, CAST(i % 777 AS DOUBLE) / 4 AS price, sqrt(i % 50) AS noise,
+//!     CASE WHEN i % 3 > 0 THEN 5 END AS same, NULL AS nothing FROM range(3000) r(i);
+//! CREATE TABLE texts AS SELECT i AS key, 'group ' || (i * 7919 % 30) AS coded,
+//!     'https://example.org/item/' || (i * 7919 % 5003) AS site,
+//!     CASE WHEN i % 5 > 0 THEN chr(CAST(97 + i % 26 AS INTEGER)) || (i * 7919 % 3001) END AS short FROM range(3000) r(i);
+//! CHECKPOINT;
+//! CREATE TABLE logged AS SELECT i / 1000 AS key, 'kind ' || (i % 7) AS kind FROM range(70000) r(i);
+//! INSERT INTO numbers (key, run, price) VALUES (3000, 30, 0.1);
+//! INSERT INTO texts VALUES (3000, 'group 1', 'in the log', NULL);
+//! ```
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -105,4 +121,48 @@ fn format_2_is_read_and_goes_on_as_the_newest() {
     check_rows(&connection);
     assert_eq!(rows(&connection, "SELECT * FROM newer.t"), ["7 14"]);
     assert!(format_of(&file) > 2);
+}
+
+#[test]
+fn format_5_is_read_and_goes_on_as_the_newest() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("old.godwit");
+    unpack("format_5.godwit.gz", &file);
+    unpack("format_5.godwit.wal.gz", &folder.path().join("old.godwit.wal"));
+    assert_eq!(format_of(&file), 5);
+    let config = || Config { threads: Some(2), ..Config::default() };
+    // As it is, with rows that come in the newest format, and as a file of the newest format.
+    for step in 0..3 {
+        let connection = Database::open_with(&file, config()).unwrap().connect();
+        check_encodings(&connection);
+        if step == 1 {
+            let more = "INSERT INTO texts SELECT 10000 + i, 'group 30', 'site ' || i, NULL FROM range(200000) r(i);
+                        DELETE FROM texts WHERE key >= 10000; CHECKPOINT";
+            connection.execute(more).unwrap();
+        }
+    }
+    assert!(format_of(&file) > 5);
+}
+
+fn check_encodings(connection: &Connection) {
+    let rows = |sql| rows(connection, sql);
+    let sums = "SELECT count(*), sum(key), sum(run), sum(packed), sum(whole), sum(price), round(sum(noise), 3), sum(same),
+                count(nothing) FROM numbers";
+    assert_eq!(rows(sums), ["3001 4501500 43530 1498500 7350000 281968.6 13917.884 10000 0"]);
+    let some = "SELECT run, packed, whole, price, noise, same FROM numbers WHERE key IN (0, 2047, 3000) ORDER BY key";
+    let expected = ["0 0 0 0.0 0.0 NULL", "20 193 4300 123.25 6.855654600401044 5", "30 NULL NULL 0.1 NULL NULL"];
+    assert_eq!(rows(some), expected);
+    let some = "SELECT * FROM texts WHERE key IN (0, 1, 2047, 2999, 3000) ORDER BY key";
+    let expected = [
+        "0 group 0 https://example.org/item/0 NULL",
+        "1 group 29 https://example.org/item/2916 b1917",
+        "2047 group 23 https://example.org/item/473 t1792",
+        "2999 group 1 https://example.org/item/4843 j2168",
+        "3000 group 1 in the log NULL",
+    ];
+    assert_eq!(rows(some), expected);
+    let all = "SELECT count(DISTINCT site), max(short), sum(length(short)), count(*) FILTER (WHERE coded = 'group 7') FROM texts";
+    assert_eq!(rows(all), ["3001 z99 11111 100"]);
+    let kinds = "SELECT kind, count(*), sum(key) FROM logged GROUP BY kind ORDER BY kind LIMIT 2";
+    assert_eq!(rows(kinds), ["kind 0 10000 344970", "kind 1 10000 344980"]);
 }
