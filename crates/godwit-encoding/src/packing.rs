@@ -4,7 +4,7 @@
 //! of [`BLOCK_ROWS`] values are packed together in lanes of the narrowest word that holds a distance (8 to 64 bits), so
 //! that unpacking is done by wide instructions, and any value can be had alone. The last block is padded with zeros.
 
-use std::mem::MaybeUninit;
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
@@ -20,7 +20,7 @@ use crate::parameters::take;
 /// Most bits of a distance.
 pub(crate) const WIDTH_MAX: u8 = 64;
 
-/// Up to so many rows of a block are unpacked one by one, at about two nanoseconds each; unpacking all takes about a hundred.
+/// Up to so many rows of a block are unpacked one by one, at three to four nanoseconds each; unpacking all takes about a hundred.
 const SINGLE_ROWS_MAX: usize = 32;
 
 /// The base and the bits of the distances from it.
@@ -47,19 +47,24 @@ trait Word: BitPacking + Pod + Ord {
     fn of_distance(distance: u64) -> Self;
     fn distance(self) -> u64;
     fn minus(self, other: Self) -> Self;
+    /// The bits from `shift` on of two words that follow each other, or as many of them as a distance has.
+    fn cut(low: Self, high: Self, shift: u32) -> u64;
 }
 
 macro_rules! words {
-    ($($T:ty),*) => { $(
+    ($($T:ty as $Twice:ty),*) => { $(
         impl Word for $T {
             const BITS: u8 = <$T>::BITS as u8;
             fn of_distance(distance: u64) -> Self { distance as $T }
             fn distance(self) -> u64 { self as u64 }
             fn minus(self, other: Self) -> Self { self.wrapping_sub(other) }
+            fn cut(low: Self, high: Self, shift: u32) -> u64 {
+                ((low as $Twice | (high as $Twice) << <$T>::BITS) >> shift) as u64
+            }
         }
     )* };
 }
-words!(u8, u16, u32, u64);
+words!(u8 as u32, u16 as u32, u32 as u64, u64 as u128);
 
 /// Runs `$body` with the narrowest word for `$width` bits.
 macro_rules! with_word {
@@ -169,25 +174,30 @@ impl Packing {
         value: impl Fn(u64) -> T,
     ) -> Result<Vec<T>> {
         let mut values = Vec::with_capacity(rows.len());
+        let blocks = rows.last().map_or(0, |&last| (start + last as usize) / BLOCK_ROWS + 1);
+        let used = body.get(..blocks * block_bytes(self.width)).ok_or_else(|| corrupt("too few packed values"))?;
         with_word!(self.width, W => {
+            let body: Cow<'_, [W]> = match bytemuck::try_cast_slice(used) {
+                Ok(words) => words.into(),
+                Err(_) => bytemuck::pod_collect_to_vec(used).into(),
+            };
+            let block_words = block_bytes(self.width) / size_of::<W>();
             let mut words = [W::zeroed(); BLOCK_ROWS];
-            let mut indices = [0usize; SINGLE_ROWS_MAX];
             let mut rest = rows;
             while let [first, ..] = rest {
                 let block = (start + *first as usize) / BLOCK_ROWS;
                 let end = (block + 1) * BLOCK_ROWS;
-                let (now, later) = rest.split_at(rest.partition_point(|&row| start + (row as usize) < end));
-                rest = later;
-                let packed = self.block::<W>(body, block)?;
-                let index = |row: u32| (start + row as usize) % BLOCK_ROWS;
-                if now.len() > SINGLE_ROWS_MAX {
-                    unpack_block(self.width, &packed, &mut words);
-                    values.extend(now.iter().map(|&row| value(words[index(row)].distance())));
+                let is_of_block = |row: &u32| start + (*row as usize) < end;
+                if rest.get(SINGLE_ROWS_MAX).is_some_and(is_of_block) {
+                    let (now, later) = rest.split_at(rest.partition_point(is_of_block));
+                    unpack_block(self.width, &body[block * block_words..][..block_words], &mut words);
+                    values.extend(now.iter().map(|&row| value(words[(start + row as usize) % BLOCK_ROWS].distance())));
+                    rest = later;
                 } else {
-                    indices.iter_mut().zip(now).for_each(|(to, &row)| *to = index(row));
-                    let words = &mut words[..now.len()];
-                    unpack_rows(self.width, &packed, &indices[..now.len()], words);
-                    values.extend(words.iter().map(|word| value(word.distance())));
+                    let (now, later) = rest.split_at(rest.len().min(SINGLE_ROWS_MAX));
+                    let distances = single_rows(self.width, &body, start, now);
+                    values.extend(distances[..now.len()].iter().map(|&distance| value(distance)));
+                    rest = later;
                 }
             }
         });
@@ -267,7 +277,7 @@ impl Packing {
     }
 
     /// The packed words of a block: in place where the body is aligned, as pages are, else a copy.
-    fn block<'a, W: Word>(&self, body: &'a [u8], block: usize) -> Result<std::borrow::Cow<'a, [W]>> {
+    fn block<'a, W: Word>(&self, body: &'a [u8], block: usize) -> Result<Cow<'a, [W]>> {
         let bytes = block_bytes(self.width);
         let packed = body.get(block * bytes..(block + 1) * bytes).ok_or_else(|| corrupt("too few packed values"))?;
         Ok(match bytemuck::try_cast_slice(packed) {
@@ -289,13 +299,41 @@ fn unpack_block<W: Word>(width: u8, packed: &[W], words: &mut [W; BLOCK_ROWS]) {
     unsafe { W::unchecked_unpack(width as usize, packed, words) }
 }
 
-fn unpack_rows<W: Word>(width: u8, packed: &[W], indices: &[usize], words: &mut [W]) {
-    assert!(width <= W::BITS && size_of_val(packed) == block_bytes(width), "the input is exactly a block");
-    // SAFETY: what is initialized may be seen as what maybe isn't, as long as nobody makes it less so; the callee only
-    // writes words to it.
-    let words: &mut [MaybeUninit<W>] = unsafe { &mut *(words as *mut [W] as *mut [MaybeUninit<W>]) };
-    // SAFETY: the input has the length of a packed block, just checked; the indices are checked by the call.
-    unsafe { W::unchecked_unpack_indices(width as usize, packed, indices, words) }
+/// The distances of at most [`SINGLE_ROWS_MAX`] rows of packed blocks, wherever they are.
+///
+/// A value is in lane `row % lanes` of its block, of which the words follow each other at a distance of `lanes`; in the lane, rows
+/// come in the order in which `fastlanes` packs all types. Places are computed before the first word is read, so that many words
+/// are on their way from memory at once.
+fn single_rows<W: Word>(width: u8, body: &[W], start: usize, rows: &[u32]) -> [u64; SINGLE_ROWS_MAX] {
+    let mut distances = [0; SINGLE_ROWS_MAX];
+    if width == 0 {
+        return distances;
+    }
+    let (bits, width) = (u32::from(W::BITS), u32::from(width));
+    let lanes = BLOCK_ROWS as u32 / bits;
+    // Of each row: the word that it begins in, how many words further it ends, and its first bit in the word.
+    let [mut words, mut further, mut shifts] = [[0u32; SINGLE_ROWS_MAX]; 3];
+    for (at, &row) in rows.iter().enumerate() {
+        let row = start as u32 + row;
+        let (block, index) = (row / BLOCK_ROWS as u32, row % BLOCK_ROWS as u32);
+        let lane = index % lanes;
+        let group = (index % 128 - lane) / 16;
+        // Groups of 16 rows are in the order of their numbers' bits reversed, 0 4 2 6 1 5 3 7.
+        let order = (group & 1) << 2 | group & 2 | group >> 2;
+        let bit = (order * 8 + index / 128) * width;
+        words[at] = (block * width + bit / bits) * lanes + lane;
+        shifts[at] = bit % bits;
+        further[at] = u32::from(bit % bits + width > bits) * lanes;
+    }
+    let mut found = [(W::zeroed(), W::zeroed()); SINGLE_ROWS_MAX];
+    for ((found, word), further) in found[..rows.len()].iter_mut().zip(words).zip(further) {
+        *found = (body[word as usize], body[(word + further) as usize]);
+    }
+    let mask = u64::MAX >> (64 - width);
+    for ((distance, (low, high)), shift) in distances.iter_mut().zip(found).zip(shifts) {
+        *distance = W::cut(low, high, shift) & mask;
+    }
+    distances
 }
 
 /// Integers that are a base plus a distance.

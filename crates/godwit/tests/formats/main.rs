@@ -146,7 +146,8 @@ fn format_5_is_read_and_goes_on_as_the_newest() {
 
 fn check_encodings(connection: &Connection) {
     let rows = |sql| rows(connection, sql);
-    let sums = "SELECT count(*), sum(key), sum(run), sum(packed), sum(whole), sum(price), round(sum(noise), 3), sum(same),
+    let sums =
+        "SELECT count(*), sum(key), sum(run), sum(packed), sum(whole), sum(price), round(sum(noise), 3), sum(same),
                 count(nothing) FROM numbers";
     assert_eq!(rows(sums), ["3001 4501500 43530 1498500 7350000 281968.6 13917.884 10000 0"]);
     let some = "SELECT run, packed, whole, price, noise, same FROM numbers WHERE key IN (0, 2047, 3000) ORDER BY key";
