@@ -81,7 +81,7 @@ fn data() -> Vec<(&'static str, Vector, EncodingChoice)> {
         ("runs of 10", integers(|row| spread(100_000)(row / 10) as i64), EncodingChoice::RunLength),
         ("runs of 100", integers(|row| spread(100_000)(row / 100) as i64), EncodingChoice::RunLength),
         ("prices", doubles(|row| spread(1_000_000)(row) as f64 / 100.0), auto),
-        ("prices, 1 in 1,000 is NaN", doubles(|row| price_or_nan(row)), auto),
+        ("prices, 1 in 1,000 is NaN", doubles(price_or_nan), auto),
         ("noise", doubles(|row| (spread(1 << 40)(row) as f64).sqrt()), auto),
         ("text", comments(), EncodingChoice::Plain),
         ("symbols", comments(), EncodingChoice::Symbols),

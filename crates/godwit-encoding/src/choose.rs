@@ -4,7 +4,7 @@
 use godwit_common::Named;
 use godwit_vector::Vector;
 
-use crate::column::Column;
+use crate::column::{Column, Learned};
 use crate::cost::weighted;
 use crate::header::{PartContent, PartHeader};
 use crate::part::EncodedPart;
@@ -55,17 +55,34 @@ impl EncodingChoice {
     }
 }
 
-/// Encodes the values of one part: at most [`ROW_GROUP_ROWS`] rows of any type but nested ones.
+/// Encodes the parts of a column one after the other. What it learns of a part, it uses for the next.
+#[derive(Default)]
+pub struct Encoder {
+    learned: Learned,
+}
+
+impl Encoder {
+    /// Encodes the values of one part: at most [`ROW_GROUP_ROWS`] rows of any type but nested ones.
+    pub fn encode(&mut self, values: &Vector, choice: EncodingChoice) -> EncodedPart {
+        encode_by(values, &self.learned, |column| chosen(column, choice))
+    }
+}
+
+/// Encodes the values of one part that has nothing to do with others.
 pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
-    encode_by(values, |column| chosen(column, choice))
+    Encoder::default().encode(values, choice)
 }
 
 /// Encodes values by the scheme that `choose` prefers.
-pub(crate) fn encode_by(values: &Vector, choose: impl for<'a> FnOnce(&'a Column<'_>) -> Proposal<'a>) -> EncodedPart {
+pub(crate) fn encode_by(
+    values: &Vector,
+    learned: &Learned,
+    choose: impl for<'a> FnOnce(&'a Column<'_>) -> Proposal<'a>,
+) -> EncodedPart {
     let rows = values.len();
     assert!(rows <= ROW_GROUP_ROWS, "a part lies in one row group");
     let values = values.flattened();
-    let column = Column::new(&values);
+    let column = Column::new(&values, learned);
     let mut body = Vec::new();
     if column.nulls > 0 && !column.is_null() {
         validity::write(values.validity().expect("there are NULLs"), &mut body);

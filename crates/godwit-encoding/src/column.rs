@@ -1,6 +1,10 @@
 //! The values that are to be encoded, and what all schemes want to know of them.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use fsst::Compressor;
 use godwit_vector::{Flat, PhysicalType, ValueRange, Vector, match_physical};
 
 use crate::flat::make;
@@ -16,20 +20,37 @@ pub(crate) struct Column<'a> {
     pub range: Option<ValueRange>,
     /// The rows at which runs of equal numbers end; none for strings.
     pub run_ends: Vec<u32>,
+    /// What other parts of the column taught, and this one will.
+    pub learned: &'a Learned,
+}
+
+/// What is kept from part to part of a column.
+#[derive(Default)]
+pub(crate) struct Learned {
+    symbols: RefCell<Option<Arc<Compressor>>>,
+}
+
+impl Learned {
+    /// The symbol table that `train` makes of the last one.
+    pub(crate) fn symbols(&self, train: impl FnOnce(Option<Arc<Compressor>>) -> Arc<Compressor>) -> Arc<Compressor> {
+        let trained = train(self.symbols.take());
+        *self.symbols.borrow_mut() = Some(trained.clone());
+        trained
+    }
 }
 
 impl<'a> Column<'a> {
     /// The column of a flat vector.
-    pub(crate) fn new(values: &'a Vector) -> Self {
+    pub(crate) fn new(values: &'a Vector, learned: &'a Learned) -> Self {
         let flat = values.to_flat();
         let nulls = (0..values.len()).filter(|&row| !values.is_valid(row)).count();
         let range = integer_range(&flat, |row| values.is_valid(row));
         if flat.physical() == PhysicalType::Str || nulls == values.len() {
-            return Self { values, flat, nulls, range, run_ends: Vec::new() };
+            return Self { values, flat, nulls, range, run_ends: Vec::new(), learned };
         }
         let flat = if nulls == 0 { flat } else { filled(values, &flat) };
         let run_ends = run_ends(&flat);
-        Self { values, flat, nulls, range, run_ends }
+        Self { values, flat, nulls, range, run_ends, learned }
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -56,8 +77,9 @@ impl<'a> Column<'a> {
     }
 
     /// The string of a row.
+    #[inline]
     pub(crate) fn string(&self, row: usize) -> &[u8] {
-        if self.values.is_valid(row) { self.flat.strings().get(row) } else { &[] }
+        if self.nulls == 0 || self.values.is_valid(row) { self.flat.strings().get(row) } else { &[] }
     }
 
     /// True if the row isn't NULL.

@@ -49,7 +49,7 @@ mod conformance;
 #[cfg(test)]
 mod tests;
 
-pub use choose::{EncodingChoice, encode};
+pub use choose::{Encoder, EncodingChoice, encode};
 pub use dictionary::{OrderedDictionary, UnitedDictionary};
 pub use header::{PartContent, PartHeader};
 pub use part::{CodeFilter, EncodedPart, Part};

@@ -120,8 +120,11 @@ pub(crate) struct Proposal<'a> {
     /// Relative cost of decoding: see `cost.rs`.
     pub cost: f64,
     /// Appends the values to a body.
-    pub write: Box<dyn FnOnce(&mut Vec<u8>) -> Encoding + 'a>,
+    pub write: WriteValues<'a>,
 }
+
+/// Writes values once; what is returned belongs into the header.
+pub(crate) type WriteValues<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> Encoding + 'a>;
 
 /// Bytes that a scheme would take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::{MemoryTag, Result};
-use godwit_encoding::{EncodingChoice, OrderedDictionary, encode};
+use godwit_encoding::{Encoder, EncodingChoice, OrderedDictionary};
 use godwit_memory::{BufferManager, Object, Reservation};
 use godwit_vector::{Flat, StrColumn, Vector};
 use parking_lot::Mutex;
@@ -101,10 +101,11 @@ pub(super) fn write(
     blocks: &Blocks,
 ) -> Result<WrittenDictionary> {
     let values = Vector::flat(Flat::Str(dictionary.shared().values().strings().clone()), None);
+    let mut encoder = Encoder::default();
     let starts = (0..dictionary.len()).step_by(PART_STRINGS);
     let parts = starts.map(|start| {
         let rows = PART_STRINGS.min(dictionary.len() - start);
-        let encoded = encode(&values.slice(start, rows), EncodingChoice::Auto);
+        let encoded = encoder.encode(&values.slice(start, rows), EncodingChoice::Auto);
         Ok((stream.append(&encoded.body, blocks)?, encoded.header))
     });
     Ok(WrittenDictionary { parts: parts.collect::<Result<_>>()?, strings: dictionary.len() as u32 })

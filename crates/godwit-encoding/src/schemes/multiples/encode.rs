@@ -20,10 +20,19 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     )?;
     let packing = Packing { base: range.min, width: (u64::BITS - (span / factor).leading_zeros()) as u8 };
     let write = Box::new(move |body: &mut Vec<u8>| {
-        let multiple = |value: i128| value.wrapping_sub(range.min) as u64 / factor;
         godwit_vector::match_flat!(
             numbers,
-            values => packing.write(values.len(), |row| multiple(values[row] as i128), body),
+            values => {
+                let distance = |row: usize| (values[row] as i128).wrapping_sub(range.min) as u64;
+                // Divisions of 32 bits take half as long.
+                match u32::try_from(span) {
+                    Ok(_) => {
+                        let multiple = |row| (distance(row) as u32 / factor as u32).into();
+                        packing.write(values.len(), multiple, body);
+                    }
+                    Err(_) => packing.write(values.len(), |row| distance(row) / factor, body),
+                }
+            },
             _s => unreachable!("strings have no range"),
             _a => unreachable!("nested values have no range")
         );

@@ -4,7 +4,7 @@ use super::RunLength;
 use super::ends::EndsForm;
 use super::validate::VALUES;
 use crate::choose::smallest;
-use crate::column::Column;
+use crate::column::{Column, Learned};
 use crate::cost;
 use crate::registry::Encoding;
 use crate::scheme::{Proposal, Size};
@@ -33,6 +33,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
 
 /// What `then` makes of the best scheme for the values of runs.
 fn with_values<R>(values: &Vector, then: impl FnOnce(Proposal<'_>) -> R) -> R {
-    let column = Column::new(values);
+    let nothing = Learned::default();
+    let column = Column::new(values, &nothing);
     then(smallest(&column, |name| VALUES.contains(&name)).expect("numbers are stored as they are, if not shorter"))
 }

@@ -25,6 +25,7 @@ mod encode;
 mod groups;
 mod table;
 mod take;
+mod train;
 mod validate;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use godwit_memory::BufferManager;
 use godwit_vector::{Bitmap, Flat, StrColumn, Vector};
 
 use super::interner::{Interner, Known};
-use super::{Load, LoadColumn, PartWriter, PendingPart, PendingSegment, WorkerOutput};
+use super::{Load, LoadColumn, PartEncoder, PartWriter, PendingPart, PendingSegment, WorkerOutput};
 use crate::block::Blocks;
 use crate::byte_stream::{ByteStream, StreamWriter, finish_streams};
 use crate::table::dictionary::{self, ColumnDictionary, WrittenDictionary};
@@ -222,7 +222,7 @@ impl ColumnWork<'_> {
         mut summary: Option<&mut ColumnSummary>,
         mut change: impl FnMut(&Vector) -> Vector,
     ) -> Result<()> {
-        let mut bytes_per_row = 0.0;
+        let mut encoder = PartEncoder::default();
         for (output, spool) in outputs.iter_mut().zip(&self.spools) {
             for group in &mut output.groups {
                 let segment = &mut group.segments[self.index];
@@ -233,8 +233,7 @@ impl ColumnWork<'_> {
                 let mut parts = Vec::new();
                 for part in &spooled.parts {
                     let values = part.open(self.memory)?.part()?.decode(0..part.header.rows as usize)?;
-                    let bytes_per_row = &mut bytes_per_row;
-                    let mut writer = PartWriter { stream, blocks: self.blocks, content, bytes_per_row };
+                    let mut writer = PartWriter { stream, blocks: self.blocks, content, encoder: &mut encoder };
                     parts.extend(writer.write(&change(&values), self.choice(), summary.as_deref_mut())?);
                 }
                 *segment = PendingSegment { is_spooled: true, parts };
@@ -245,7 +244,7 @@ impl ColumnWork<'_> {
 
     /// The parts of the table's segments that have codes, with new ones.
     fn recode(&self, codes: &[u32], stream: &mut StreamWriter) -> Result<Vec<Option<Vec<PendingPart>>>> {
-        let mut bytes_per_row = 0.0;
+        let mut encoder = PartEncoder::default();
         let mut recode = |segment: &Segment| {
             if !segment.parts.iter().all(StoredPart::has_codes) {
                 return Ok(None);
@@ -253,8 +252,8 @@ impl ColumnWork<'_> {
             let mut parts = Vec::new();
             for part in &segment.parts {
                 let values = part.open(self.memory)?.part()?.decode(0..part.header.rows as usize)?;
-                let (content, bytes_per_row) = (PartContent::Codes, &mut bytes_per_row);
-                let mut writer = PartWriter { stream, blocks: self.blocks, content, bytes_per_row };
+                let content = PartContent::Codes;
+                let mut writer = PartWriter { stream, blocks: self.blocks, content, encoder: &mut encoder };
                 parts.extend(writer.write(&remapped(&values, codes), EncodingChoice::Auto, None)?);
             }
             Ok(Some(parts))

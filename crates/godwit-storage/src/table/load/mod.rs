@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::Field;
 use godwit_common::{MemoryTag, Result};
-use godwit_encoding::{EncodingChoice, PartContent, PartHeader, ROW_GROUP_ROWS, encode};
+use godwit_encoding::{Encoder, EncodingChoice, PartContent, PartHeader, ROW_GROUP_ROWS};
 use godwit_memory::{BufferManager, Object, Reservation};
 use godwit_vector::{PhysicalType, Vector};
 use parking_lot::Mutex;
@@ -79,8 +79,8 @@ pub struct LoadWorker {
     group: u64,
     reservation: Reservation,
     output: WorkerOutput,
-    /// By column: what a row took in the last part.
-    bytes_per_row: Vec<f64>,
+    /// By column.
+    encoders: Vec<PartEncoder>,
 }
 
 /// What a worker wrote. All vectors are by column.
@@ -161,7 +161,7 @@ impl Load {
                 summaries: vec![ColumnSummary::default(); columns],
                 groups: Vec::new(),
             },
-            bytes_per_row: vec![0.0; columns],
+            encoders: (0..columns).map(|_| PartEncoder::default()).collect(),
         })
     }
 }
@@ -211,7 +211,7 @@ impl LoadWorker {
             };
             let choice = if is_spooled { EncodingChoice::Auto } else { column.choice };
             let content = if is_spooled { PartContent::Codes } else { PartContent::Values };
-            let mut writer = PartWriter { stream, blocks, content, bytes_per_row: &mut self.bytes_per_row[index] };
+            let mut writer = PartWriter { stream, blocks, content, encoder: &mut self.encoders[index] };
             let summary = &mut output.summaries[index];
             let parts = writer.write(&values, choice, if is_spooled { None } else { Some(summary) })?;
             segments.push(PendingSegment { is_spooled, parts });
@@ -239,7 +239,15 @@ struct PartWriter<'a> {
     blocks: &'a Blocks,
     /// What the values are.
     content: PartContent,
-    bytes_per_row: &'a mut f64,
+    encoder: &'a mut PartEncoder,
+}
+
+/// What the next part of a column gains from the last one.
+#[derive(Default)]
+struct PartEncoder {
+    encoder: Encoder,
+    /// What a row took.
+    bytes_per_row: f64,
 }
 
 impl PartWriter<'_> {
@@ -254,8 +262,9 @@ impl PartWriter<'_> {
         let mut start = 0;
         while start < values.len() {
             let rows = self.part_rows(start..values.len());
-            let encoded = encode(&values.slice(start, rows), choice).with_content(self.content);
-            *self.bytes_per_row = encoded.body.len() as f64 / rows as f64;
+            let encoded = self.encoder.encoder.encode(&values.slice(start, rows), choice);
+            let encoded = encoded.with_content(self.content);
+            self.encoder.bytes_per_row = encoded.body.len() as f64 / rows as f64;
             if encoded.body.len() > 2 * PART_BYTES && rows > WINDOW_ROWS {
                 continue;
             }
@@ -273,7 +282,7 @@ impl PartWriter<'_> {
 
     /// How many of the rows make a part of the right size, going by the last one.
     fn part_rows(&self, rows: Range<usize>) -> usize {
-        let fitting = (PART_BYTES as f64 / *self.bytes_per_row).min(ROW_GROUP_ROWS as f64) as usize;
+        let fitting = (PART_BYTES as f64 / self.encoder.bytes_per_row).min(ROW_GROUP_ROWS as f64) as usize;
         (fitting / WINDOW_ROWS * WINDOW_ROWS).max(WINDOW_ROWS).min(rows.len())
     }
 }
