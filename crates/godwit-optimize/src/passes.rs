@@ -7,6 +7,7 @@
 //! | unnesting | makes joins of subqueries | linear in the plan times its nesting |
 //! | [`Rename`](Pass::Rename) | replaces names of columns by columns | two walks |
 //! | [`PushFilters`](Pass::PushFilters) | moves conditions down | one visit to a node, linear in what reaches it |
+//! | [`FilterShared`](Pass::FilterShared) | filters shared plans by what any use wants | three rounds of moving conditions |
 //! | [`DropEmpty`](Pass::DropEmpty) | leaves out what has no rows | one walk |
 //! | [`Prune`](Pass::Prune) | leaves out columns, joins and projections | one visit to a node |
 //! | [`OrderJoins`](Pass::OrderJoins) | chooses the order of joins | its own, see there |
@@ -26,7 +27,8 @@ use godwit_common::Result;
 use godwit_plan::{FunctionRegistry, Plan};
 
 use crate::rewrite::{
-    Context, aggregates, common, empty, extremes, limits, prune, push_filters, rename, semi_joins, share, simplify,
+    Context, aggregates, common, empty, extremes, filter_shared, limits, prune, push_filters, rename, semi_joins,
+    share, simplify,
 };
 use crate::unnest::unnest;
 use crate::{JoinOrder, order_joins};
@@ -42,6 +44,8 @@ pub enum Pass {
     Rename,
     /// Conditions moved down.
     PushFilters,
+    /// Rows that no use wants left out of shared plans.
+    FilterShared,
     /// What has no rows left out.
     DropEmpty,
     /// What nobody needs left out.
@@ -62,11 +66,12 @@ pub enum Pass {
 
 impl Pass {
     /// All, in the order in which they first run.
-    pub const ALL: [Pass; 12] = [
+    pub const ALL: [Pass; 13] = [
         Pass::Simplify,
         Pass::Share,
         Pass::Rename,
         Pass::PushFilters,
+        Pass::FilterShared,
         Pass::DropEmpty,
         Pass::Prune,
         Pass::OrderJoins,
@@ -84,6 +89,7 @@ impl Pass {
             Pass::Share => "share",
             Pass::Rename => "rename",
             Pass::PushFilters => "push_filters",
+            Pass::FilterShared => "filter_shared",
             Pass::DropEmpty => "drop_empty",
             Pass::Prune => "prune",
             Pass::OrderJoins => "order_joins",
@@ -152,13 +158,14 @@ enum Step {
 }
 
 /// All steps, in order.
-const STEPS: [Step; 17] = [
+const STEPS: [Step; 18] = [
     Step::Pass(Pass::Simplify),
     Step::Pass(Pass::Share),
     Step::Unnest,
     Step::Pass(Pass::Rename),
     Step::Pass(Pass::Simplify),
     Step::Pass(Pass::PushFilters),
+    Step::Pass(Pass::FilterShared),
     Step::Pass(Pass::DropEmpty),
     Step::Pass(Pass::Prune),
     Step::Pass(Pass::Simplify),
@@ -193,6 +200,7 @@ pub(crate) fn run(pass: Pass, plan: &mut Plan, context: &mut Context<'_>, join_o
         Pass::Share => share::share(plan, context),
         Pass::Rename => rename::rename(plan, context),
         Pass::PushFilters => push_filters::push_filters(plan, context),
+        Pass::FilterShared => filter_shared::filter_shared(plan, context),
         Pass::DropEmpty => empty::drop_empty(plan, context),
         Pass::Prune => prune::prune(plan, context),
         Pass::OrderJoins => order_joins(plan, join_order, context.check),

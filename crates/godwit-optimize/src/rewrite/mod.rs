@@ -11,6 +11,7 @@ pub(crate) mod aggregates;
 pub(crate) mod common;
 pub(crate) mod empty;
 pub(crate) mod extremes;
+pub(crate) mod filter_shared;
 pub(crate) mod fold;
 pub(crate) mod limits;
 pub(crate) mod prune;

@@ -230,3 +230,27 @@ fn strict_functions_lose_nulls() {
     let plan = build.finish(root, &[&a[0]]);
     assert!(after(&plan, &[Pass::PushFilters]).contains("Join Inner"));
 }
+
+/// What each use asks of a column of a shared plan, together, is asked below the plan; what only one asks isn't.
+#[test]
+fn shared_plans_have_rows_that_some_use_wants_only() {
+    let build = |filtered_uses: usize| {
+        let mut build = Build::default();
+        let (t, a) = build.table("t", &["k", "v"]);
+        let (grouped, _) = build.aggregate(t, &[&a[0], &a[1]], &[("sum", vec![a[1].clone()])]);
+        let shared = build.share(grouped);
+        let (first, x) = build.use_of(shared);
+        let first = build.filter(first, vec![equal(&x[0], &integer(0)), equal(&x[1], &integer(1))]);
+        let (mut second, y) = build.use_of(shared);
+        if filtered_uses == 2 {
+            second = build.filter(second, vec![equal(&y[0], &integer(1))]);
+        }
+        let root = build.join(JoinKind::Inner, first, second, vec![less(&x[0], &y[0])]);
+        build.finish(root, &[&x[0], &x[1], &y[0]])
+    };
+    let text = after(&build(2), &[Pass::FilterShared]);
+    assert!(text.contains("Scan t (k, v) where ((k = 0) OR (k = 1))"), "{text}");
+    assert_eq!(text.matches("v = 1").count(), 1, "what one use asks stays above it: {text}");
+    let text = after(&build(1), &[Pass::FilterShared]);
+    assert!(text.lines().any(|line| line.trim_end().ends_with("Scan t (k, v)")), "{text}");
+}
