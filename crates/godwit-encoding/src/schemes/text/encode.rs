@@ -1,3 +1,5 @@
+//! Lengths, then bytes.
+
 use super::Text;
 use crate::column::Column;
 use crate::cost;
