@@ -140,7 +140,7 @@ def of_parquet(table: str, parquet: Path) -> tuple[Sizes, int]:
 def measure_speeds() -> list[dict[str, Any]]:
     output = subprocess.run(EXAMPLE, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     # JSON has no word for what wasn't measured.
-    return [json.loads(line.replace("NaN", "null")) for line in output.splitlines()]
+    return [json.loads(line.replace(": NaN", ": null")) for line in output.splitlines()]
 
 
 def markdown(suite: SuiteSizes) -> str:

@@ -1,3 +1,5 @@
+//! The value, repeated.
+
 use godwit_vector::{Flat, StrColumn};
 
 use super::Constant;

@@ -1,3 +1,5 @@
+//! Columns of one value.
+
 use super::Constant;
 use crate::column::Column;
 use crate::cost;

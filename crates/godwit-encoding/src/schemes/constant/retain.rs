@@ -1,3 +1,5 @@
+//! All rows, or none.
+
 use godwit_vector::ValueRange;
 
 use super::Constant;

@@ -1,3 +1,5 @@
+//! A number without a body, or a string with one.
+
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
 

@@ -1,3 +1,5 @@
+//! Integers as floats, then exceptions in their places.
+
 use std::ops::Range;
 
 use godwit_common::Result;

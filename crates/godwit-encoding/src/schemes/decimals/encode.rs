@@ -1,3 +1,5 @@
+//! The exponent that takes the fewest bits, and the integers with it.
+
 use godwit_vector::{Flat, ValueRange};
 
 use super::exceptions::{self, Exceptions};

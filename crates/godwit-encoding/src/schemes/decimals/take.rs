@@ -1,3 +1,5 @@
+//! Single rows, and their exceptions.
+
 use godwit_common::Result;
 use godwit_vector::{Flat, PhysicalType};
 

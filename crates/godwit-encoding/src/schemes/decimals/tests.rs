@@ -1,3 +1,5 @@
+//! Exceptions, and 32-bit floats.
+
 use godwit_vector::Vector;
 
 use crate::{EncodingChoice, encode};

@@ -1,3 +1,5 @@
+//! Floats, whole blocks, and so many exceptions.
+
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
 

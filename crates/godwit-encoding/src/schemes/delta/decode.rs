@@ -1,3 +1,4 @@
+//! Sums of differences, block by block.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::ops::Range;

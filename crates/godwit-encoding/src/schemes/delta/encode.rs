@@ -1,3 +1,4 @@
+//! Differences by blocks, each in as many bits as it needs.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use godwit_vector::{Flat, PhysicalType};

@@ -1,3 +1,4 @@
+//! Single rows: sums up to the last of a block.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use godwit_common::Result;

@@ -1,3 +1,5 @@
+//! Room for the directory; reading tells the rest.
+
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
 

@@ -1,3 +1,4 @@
+//! The greatest common factor of distances from the least value, and how often it is in each.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use super::Multiples;

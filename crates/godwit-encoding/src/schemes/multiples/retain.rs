@@ -1,3 +1,5 @@
+//! Ranges of values as ranges of multiples.
+
 use std::ops::Range;
 
 use godwit_common::Result;

@@ -1,3 +1,5 @@
+//! Filters on what is no multiple.
+
 use godwit_vector::{ValueRange, Vector};
 
 use crate::{EncodingChoice, encode};

@@ -1,3 +1,4 @@
+//! Distances from the least value.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use super::Packed;

@@ -1,3 +1,5 @@
+//! Codes, compared as distances.
+
 use std::ops::Range;
 
 use godwit_common::Result;

@@ -1,3 +1,5 @@
+//! Whole blocks of so many bits.
+
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
 

@@ -1,3 +1,5 @@
+//! Copying runs of values.
+
 use std::ops::Range;
 
 use godwit_common::Result;

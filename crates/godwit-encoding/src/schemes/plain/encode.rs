@@ -1,3 +1,5 @@
+//! Copying values.
+
 use super::Plain;
 use crate::column::Column;
 use crate::cost;

@@ -1,3 +1,5 @@
+//! Picking values.
+
 use godwit_common::Result;
 use godwit_vector::{Flat, match_physical};
 

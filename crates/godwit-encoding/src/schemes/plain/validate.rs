@@ -1,3 +1,5 @@
+//! So many values of the type's width.
+
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
 

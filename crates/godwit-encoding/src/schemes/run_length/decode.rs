@@ -1,3 +1,5 @@
+//! Runs of rows from runs of values.
+
 use std::ops::Range;
 
 use godwit_common::Result;

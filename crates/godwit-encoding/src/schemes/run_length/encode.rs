@@ -1,3 +1,5 @@
+//! Ends in the smaller form, values in the best of their own.
+
 use godwit_vector::Vector;
 
 use super::RunLength;

@@ -1,3 +1,5 @@
+//! Filters, decided once per run.
+
 use std::ops::Range;
 
 use godwit_common::Result;

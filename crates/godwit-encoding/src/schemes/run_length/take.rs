@@ -1,3 +1,5 @@
+//! Single rows by their runs.
+
 use godwit_common::Result;
 use godwit_vector::Flat;
 

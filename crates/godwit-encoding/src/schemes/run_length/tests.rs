@@ -1,3 +1,5 @@
+//! The form of old files, and ends in several blocks.
+
 use godwit_vector::{Bitmap, PhysicalType, Vector};
 
 use crate::{EncodingChoice, Part, PartContent, PartHeader, encode};

@@ -1,3 +1,5 @@
+//! Ends that fit, and values that are no runs.
+
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
 

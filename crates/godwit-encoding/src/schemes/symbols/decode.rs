@@ -1,3 +1,5 @@
+//! Runs of strings, block by block.
+
 use std::ops::Range;
 
 use godwit_common::Result;

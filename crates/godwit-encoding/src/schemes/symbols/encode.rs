@@ -1,3 +1,5 @@
+//! Compressed strings behind their table and places.
+
 use fsst::Compressor;
 
 use super::train::train;

@@ -1,3 +1,5 @@
+//! Single strings by walking through the codes of their groups.
+
 use godwit_common::Result;
 use godwit_vector::StrColumn;
 

@@ -1,3 +1,5 @@
+//! The form of old files.
+
 use fsst::Compressor;
 use godwit_vector::StrColumn;
 

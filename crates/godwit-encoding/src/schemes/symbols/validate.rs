@@ -1,3 +1,5 @@
+//! Strings; reading tells the rest.
+
 use godwit_common::Result;
 
 use crate::header::corrupt;

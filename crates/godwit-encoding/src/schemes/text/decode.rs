@@ -1,3 +1,5 @@
+//! Runs of strings, shared with the body where it may be.
+
 use std::ops::Range;
 
 use godwit_common::Result;

@@ -1,3 +1,5 @@
+//! Lengths, then bytes.
+
 use super::Text;
 use crate::column::Column;
 use crate::cost;
@@ -10,18 +12,15 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
         return None;
     }
     let rows = column.rows();
-    let length = |row: usize| column.string(row).len();
-    let (mut bytes, mut longest) = (0, 0);
-    for length in (0..rows).map(length) {
-        bytes += length;
-        longest = longest.max(length);
-    }
+    let lengths: Vec<usize> = (0..rows).map(|row| column.string(row).len()).collect();
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let bytes: usize = lengths.iter().sum();
+    let frame = lengths::starts_bytes(rows) + lengths::lengths_bytes(rows, longest);
     let write = Box::new(move |body: &mut Vec<u8>| {
-        lengths::write_starts(rows, length, body);
-        lengths::write_lengths(rows, length, body);
+        lengths::write_starts(rows, |row| lengths[row], body);
+        lengths::write_lengths(rows, |row| lengths[row], body);
         (0..rows).for_each(|row| body.extend_from_slice(column.string(row)));
         Encoding::Text(Text)
     });
-    let size = lengths::starts_bytes(rows) + lengths::lengths_bytes(rows, longest) + bytes;
-    Some(Proposal { size: Size::Exact(size), cost: cost::TEXT, write })
+    Some(Proposal { size: Size::Exact(frame + bytes), cost: cost::TEXT, write })
 }

@@ -1,3 +1,5 @@
+//! Single strings by the lengths before them in their block.
+
 use godwit_common::Result;
 use godwit_vector::{StrBuilder, StrColumn};
 
