@@ -51,6 +51,17 @@ pub(crate) trait Scheme {
     /// Clears the bits of `mask` of those of `rows` whose integer isn't in `wanted`. Bit `i` is row `rows.start + i`; `rows`
     /// start at a multiple of [`BLOCK_ROWS`].
     fn retain_range(&self, body: Body<'_>, rows: Range<usize>, wanted: ValueRange, mask: &mut [u64]) -> Result<()> {
+        self.retain_decoded_range(body, rows, wanted, mask)
+    }
+
+    /// [`retain_range`](Self::retain_range) by decoded values.
+    fn retain_decoded_range(
+        &self,
+        body: Body<'_>,
+        rows: Range<usize>,
+        wanted: ValueRange,
+        mask: &mut [u64],
+    ) -> Result<()> {
         let limits = ValueRange::of_type(body.physical).expect("only integers have ranges");
         let (min, max) = (wanted.min.max(limits.min), wanted.max.min(limits.max));
         if min > max {

@@ -18,7 +18,11 @@ pub(super) fn decode(body: Body<'_>, rows: Range<usize>) -> Result<Flat> {
         let mut values: Vec<T> = Vec::with_capacity(rows.len());
         for begin in rows.clone().step_by(BLOCK_ROWS) {
             let rows = BLOCK_ROWS.min(rows.end - begin);
-            Block::of(body, begin / BLOCK_ROWS)?.append(body, rows, &mut values, |value| value as T)?;
+            let block = Block::of(body, begin / BLOCK_ROWS)?;
+            match block.even_step() {
+                Some(value) => values.extend((0..rows).map(|row| value(row) as T)),
+                None => block.append(body, rows, &mut values, |value| value as T)?,
+            }
         }
         make(body.physical, values)
     }))

@@ -19,13 +19,14 @@
 
 mod decode;
 mod encode;
+mod retain;
 mod take;
 mod validate;
 
 use std::ops::Range;
 
 use godwit_common::Result;
-use godwit_vector::Flat;
+use godwit_vector::{Flat, ValueRange};
 
 use crate::column::Column;
 use crate::scheme::{Body, Proposal, Scheme, Shape};
@@ -52,6 +53,10 @@ impl Scheme for Delta {
 
     fn take(&self, body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat> {
         take::take(body, start, rows)
+    }
+
+    fn retain_range(&self, body: Body<'_>, rows: Range<usize>, wanted: ValueRange, mask: &mut [u64]) -> Result<()> {
+        retain::retain_range(body, rows, wanted, mask, |rows, mask| self.retain_decoded_range(body, rows, wanted, mask))
     }
 }
 

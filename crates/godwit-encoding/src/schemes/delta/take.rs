@@ -9,7 +9,7 @@ use crate::BLOCK_ROWS;
 use crate::flat::make;
 use crate::scheme::Body;
 
-/// Adds up each block with one of the rows, up to the last of them.
+/// Adds up each block with one of the rows, up to the last of them, unless all of its steps are the same.
 pub(super) fn take(body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat> {
     let mut block: Vec<i64> = Vec::with_capacity(BLOCK_ROWS);
     let mut values: Vec<i64> = Vec::with_capacity(rows.len());
@@ -20,9 +20,14 @@ pub(super) fn take(body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat> {
         let end = begin + BLOCK_ROWS;
         let (now, later) = rest.split_at(rest.partition_point(|&row| start + (row as usize) < end));
         rest = later;
+        let block_of_rows = Block::of(body, number)?;
+        if let Some(value) = block_of_rows.even_step() {
+            values.extend(now.iter().map(|&row| value(start + row as usize - begin)));
+            continue;
+        }
         let last = start + now[now.len() - 1] as usize;
         block.clear();
-        Block::of(body, number)?.append(body, last - begin + 1, &mut block, |value| value)?;
+        block_of_rows.append(body, last - begin + 1, &mut block, |value| value)?;
         values.extend(now.iter().map(|&row| block[start + row as usize - begin]));
     }
     Ok(match_integer_type!(body.physical, T => make(body.physical, values.iter().map(|&value| value as T).collect())))
