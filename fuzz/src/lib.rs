@@ -8,7 +8,7 @@ use godwit_catalog::{
     Catalog, CheckRule, Comments, GeneratedColumn, GeneratedKind, IndexRule, KeyRule, Namespace, SCHEMA,
     SequenceDefinition, TableDefinition, TableResolver, TableRules, ViewDefinition,
 };
-use godwit_encoding::{EncodingChoice, Part, PartHeader, encode};
+use godwit_encoding::{EncodingChoice, Part, PartContent, PartHeader, encode};
 use godwit_io::{DurableFile, FileSystem, OpenMode, SimulatedDisk};
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_sql::Planner;
@@ -236,7 +236,7 @@ pub fn sound_parts() -> Vec<Vec<u8>> {
 /// An encoded part: its header, then its body.
 pub fn segment(data: &[u8]) {
     let mut rest = data;
-    let Ok(header) = PartHeader::from_bytes(&mut rest) else { return };
+    let Ok(header) = PartHeader::from_bytes(&mut rest, PartContent::Values) else { return };
     let Ok(part) = Part::new(&header, rest) else { return };
     let rows = header.rows as usize;
     let _ = part.decode(0..rows);
