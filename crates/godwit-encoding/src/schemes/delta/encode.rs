@@ -20,11 +20,13 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     let blocks = blocks(numbers);
     let last = blocks.last()?;
     let size = Size::Exact(last.offset as usize + packing::bytes_for(1, last.width));
+    let is_even = blocks.iter().all(|block| block.width == 0);
+    let cost = if is_even { cost::EVEN_STEPS } else { cost::DELTA };
     let write = Box::new(move |body: &mut Vec<u8>| {
         write(numbers, &blocks, body);
         Encoding::Delta(Delta)
     });
-    Some(Proposal { size, cost: cost::DELTA, write })
+    Some(Proposal { size, cost, write })
 }
 
 fn blocks(numbers: &Flat) -> Vec<Block> {
