@@ -127,6 +127,38 @@ fn heat_tells_segments_that_are_read_from_others() {
 }
 
 #[test]
+fn what_nobody_reads_is_frozen_and_thaws_when_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().join("x.godwit"), ":memory:".into()] {
+        let database = database(&path, 256);
+        let connection = database.connect();
+        connection.execute("SET adaptive_compression = 'off'; SET force_encoding = 'plain'").unwrap();
+        connection.execute(TABLE).unwrap();
+        connection.execute("CHECKPOINT").unwrap();
+        let expected = rows(&connection, CHECKSUM);
+        connection
+            .execute("SET compaction_threshold = 1; SET adaptation_period = '20ms'; SET adaptive_compression = 'on'")
+            .unwrap();
+        let sums = "SELECT sum(frozen_bytes)::BIGINT FROM godwit_heat()";
+        let is_in_file = path != std::path::Path::new(":memory:");
+        if is_in_file {
+            // Blocks of a file that the system has in memory are read faster than thawed.
+            std::thread::sleep(Duration::from_millis(300));
+        } else {
+            wait_for(&connection, "freezing", sums);
+            let why = "SELECT count(*) FROM godwit_adaptation() WHERE to_form = 'frozen' AND reason LIKE 'not read for %' AND bytes_after < bytes_before";
+            assert!(number(&connection, why) > 0);
+        }
+        assert_eq!(rows(&connection, CHECKSUM), expected);
+        let again = "SELECT count(*) FROM godwit_heat() WHERE compact_bytes > 0 AND kind = 'segment'";
+        assert!(number(&connection, again) > 0, "what is read is there as it is stored");
+        connection.execute("SET adaptive_compression = 'off'").unwrap();
+        wait_for(&connection, "thawing", &sums.replace("sum(frozen_bytes)", "(sum(frozen_bytes) = 0)"));
+        assert_eq!(rows(&connection, CHECKSUM), expected);
+    }
+}
+
+#[test]
 fn settings_refuse_what_they_cannot_be() {
     let database = database(":memory:".as_ref(), 256);
     let connection = database.connect();

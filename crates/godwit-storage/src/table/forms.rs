@@ -127,6 +127,10 @@ impl Segment {
         if self.is_hot() || !self.can_be_hot() {
             return Ok(None);
         }
+        // Twice the bytes while they are copied; nobody's pages are evicted for them.
+        if memory.used_bytes() + 2 * self.flat_bytes() > memory.cache_limit() {
+            return Ok(None);
+        }
         let mut decoding = Duration::ZERO;
         let memory = self.memory(memory);
         let mut reservation = memory.reserve(0, MemoryTag::Table)?;
