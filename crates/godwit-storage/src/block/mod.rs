@@ -198,51 +198,61 @@ impl Block {
         }
     }
 
-    /// Compresses what memory has of the block, if that makes it smaller by enough.
+    /// Compresses what memory has of the block, if that makes it smaller by enough; what somebody thawed since is dropped.
     pub fn freeze(&self, memory: &BufferManager) -> Result<Freezing> {
         if self.stays_compact.load(Ordering::Relaxed) {
             return Ok(Freezing::Nothing);
         }
-        let saved = match &self.place {
-            Place::File { file, copies, .. } => {
-                let loaded = {
-                    let copies = copies.lock();
-                    if copies.frozen.as_ref().is_some_and(|frozen| frozen.memory_bytes() > 0) {
-                        None
-                    } else {
-                        copies.compact.as_ref().and_then(CachedPage::pin)
-                    }
-                };
-                let Some(pinned) = loaded else { return Ok(Freezing::Nothing) };
-                let Some(made) = compress(pinned.as_slice(), file.read_nanos()) else { return self.stays_compact() };
+        let before = self.memory();
+        match &self.place {
+            Place::File { file, copies, .. } => self.freeze_copies(file, copies, memory)?,
+            Place::Pool(content) => self.freeze_content(content, memory)?,
+        }
+        let after = self.memory();
+        let saved = (before.compact + before.frozen).saturating_sub(after.compact + after.frozen);
+        Ok(if saved > 0 && after.compact == 0 { Freezing::Saved(saved) } else { Freezing::Nothing })
+    }
+
+    fn freeze_copies(&self, file: &DatabaseFile, copies: &Mutex<Copies>, memory: &BufferManager) -> Result<()> {
+        let loaded = {
+            let mut copies = copies.lock();
+            if copies.frozen.as_ref().is_some_and(|frozen| frozen.memory_bytes() > 0) {
+                copies.compact = None;
+            }
+            copies.compact.as_ref().and_then(CachedPage::pin)
+        };
+        let Some(pinned) = loaded else { return Ok(()) };
+        match compress(pinned.as_slice(), file.read_nanos()) {
+            None => self.stays_compact.store(true, Ordering::Relaxed),
+            Some(made) => {
                 drop(pinned);
                 // The old copy goes first, so that there is room for the new one; if there is none all the same, the file has it.
                 copies.lock().compact = None;
-                let frozen = Frozen::in_cache(&made, memory)?;
-                let frozen_bytes = frozen.as_ref().map_or(0, Frozen::<CachedPage>::memory_bytes);
-                copies.lock().frozen = frozen;
-                frozen_bytes
+                copies.lock().frozen = Frozen::in_cache(&made, memory)?;
             }
-            Place::Pool(content) => {
-                let page = match &*content.read() {
-                    // What was spilled takes no memory.
-                    PoolContent::Compact(page) if page.is_loaded() => page.clone(),
-                    PoolContent::Compact(_) | PoolContent::Frozen { .. } => return Ok(Freezing::Nothing),
-                };
-                let pinned = memory.pin_unchanged(&page)?;
-                let Some(made) = compress(pinned.as_slice(), None) else { return self.stays_compact() };
-                let stored = Frozen::in_pool(&made, memory)?;
-                let frozen_bytes = stored.memory_bytes();
-                *content.write() = PoolContent::Frozen { stored, thawed: None };
-                frozen_bytes
-            }
-        };
-        Ok(Freezing::Saved((BLOCK_BYTES as u64).saturating_sub(saved)))
+        }
+        Ok(())
     }
 
-    fn stays_compact(&self) -> Result<Freezing> {
-        self.stays_compact.store(true, Ordering::Relaxed);
-        Ok(Freezing::Nothing)
+    fn freeze_content(&self, content: &RwLock<PoolContent>, memory: &BufferManager) -> Result<()> {
+        let page = match &mut *content.write() {
+            // What was spilled takes no memory.
+            PoolContent::Compact(page) if page.is_loaded() => page.clone(),
+            PoolContent::Compact(_) => return Ok(()),
+            PoolContent::Frozen { thawed, .. } => {
+                *thawed = None;
+                return Ok(());
+            }
+        };
+        let pinned = memory.pin_unchanged(&page)?;
+        match compress(pinned.as_slice(), None) {
+            None => self.stays_compact.store(true, Ordering::Relaxed),
+            Some(made) => {
+                let stored = Frozen::in_pool(&made, memory)?;
+                *content.write() = PoolContent::Frozen { stored, thawed: None };
+            }
+        }
+        Ok(())
     }
 
     /// The block is to be in memory as it is stored, if it is in memory at all.

@@ -104,6 +104,7 @@ impl History {
             form: segment.form(),
             can_be_hot: segment.can_be_hot(),
             rows,
+            stored_bytes: segment.parts.iter().map(|part| u64::from(part.header.body_bytes)).sum(),
             flat_bytes: segment.flat_bytes(),
             reads: past.reads,
             rows_read: past.rows_read,

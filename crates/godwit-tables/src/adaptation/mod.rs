@@ -322,16 +322,19 @@ impl Adaptation {
         let is_short = spare < room / SHORT_SHARE;
         let is_hot = |candidate: &&policy::Candidate| candidate.form == Form::Hot;
         let hot_bytes: u64 = candidates.iter().filter(is_hot).map(|candidate| candidate.flat_bytes).sum();
+        // What is read has to have room as it is stored before any of it has more: a block that isn't there costs more than
+        // decoding it.
+        let is_warm = |candidate: &&policy::Candidate| candidate.idle_periods <= policy::COLD_PERIODS;
+        let warm_bytes: u64 = candidates.iter().filter(is_warm).map(|candidate| candidate.stored_bytes).sum();
+        let hot_bytes_max =
+            (hot_bytes + spare).min(room.saturating_sub(warm_bytes)).saturating_sub(room / OTHERS_SHARE);
         let goal = match settings.mode {
             AdaptiveCompression::Off | AdaptiveCompression::Compact => Goal::AllCompact,
             AdaptiveCompression::Hot => Goal::AllHot,
             AdaptiveCompression::On => Goal::Share(settings.threshold.unwrap_or(THRESHOLD)),
             AdaptiveCompression::Auto => match settings.threshold {
                 Some(share) => Goal::Share(share),
-                None => Goal::Auto {
-                    hot_bytes_max: (hot_bytes + spare).saturating_sub(room / OTHERS_SHARE).min(room),
-                    is_short,
-                },
+                None => Goal::Auto { hot_bytes_max, is_short },
             },
         };
         (goal, is_short)

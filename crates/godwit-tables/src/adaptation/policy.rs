@@ -41,6 +41,8 @@ pub(super) struct Candidate {
     /// False for constants and what is stored flat.
     pub can_be_hot: bool,
     pub rows: u64,
+    /// As they are stored.
+    pub stored_bytes: u64,
     pub flat_bytes: u64,
     /// Scans and lookups, those of earlier periods at half their weight, a quarter, ….
     pub reads: f64,
@@ -146,6 +148,7 @@ mod tests {
             form: Form::Compact,
             can_be_hot: true,
             rows: 131_072,
+            stored_bytes: 1 << 18,
             flat_bytes: 1 << 20,
             reads,
             rows_read: reads * 131_072.0,
