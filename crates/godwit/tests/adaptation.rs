@@ -147,7 +147,7 @@ fn what_nobody_reads_is_frozen_and_thaws_when_it_is_read() {
         } else {
             wait_for(&connection, "freezing", sums);
             let why = "SELECT count(*) FROM godwit_adaptation() WHERE to_form = 'frozen' AND reason LIKE 'not read for %' AND bytes_after < bytes_before";
-            assert!(number(&connection, why) > 0);
+            wait_for(&connection, "a note of freezing", why);
         }
         assert_eq!(rows(&connection, CHECKSUM), expected);
         let again = "SELECT count(*) FROM godwit_heat() WHERE compact_bytes > 0 AND kind = 'segment'";

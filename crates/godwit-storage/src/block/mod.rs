@@ -258,12 +258,8 @@ impl Block {
     /// The block is to be in memory as it is stored, if it is in memory at all.
     pub fn thaw(&self, memory: &BufferManager) -> Result<()> {
         match &self.place {
-            Place::File { copies, .. } => {
-                let mut copies = copies.lock();
-                if copies.compact.as_ref().is_some_and(CachedPage::is_loaded) {
-                    copies.frozen = None;
-                }
-            }
+            // What isn't there as it is stored is read from the file when somebody wants it.
+            Place::File { copies, .. } => copies.lock().frozen = None,
             Place::Pool(content) => {
                 let stored = match &*content.read() {
                     PoolContent::Frozen { stored, .. } => stored.clone(),

@@ -45,7 +45,9 @@ pub(super) fn apply(
             history.note_form(known.id, now);
             changes.extend(change(known, known.form_before, "the pool needed the room", Duration::ZERO));
         }
-        if now == to || manager.is_interrupted() {
+        // Who reads a frozen block leaves it in both forms.
+        let is_there = now == to && (to != Form::Compact || known.bytes.frozen == 0);
+        if is_there || manager.is_interrupted() {
             continue;
         }
         let began = Instant::now();
@@ -90,7 +92,7 @@ impl Work<'_> {
             }
             Form::Compact => {
                 let had_vectors = segment.make_compact();
-                if candidate.form == Form::Frozen {
+                if known.bytes.frozen > 0 {
                     segment.blocks().iter().try_for_each(|block| block.thaw(self.memory))?;
                 }
                 let why = if had_vectors { "others are read more" } else { "it is read again" };
