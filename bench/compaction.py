@@ -53,7 +53,7 @@ SELECTION_VECTORS = ROOT / "target/release/examples/selection_vectors"
 R_ROWS, S_ROWS, JOINS_MAX = 2_000_000, 200_000, 4
 PAPER_SCALE = 10
 SMOKE_FRACTION = 0.01
-# Close to the fastest strategy is what takes so much of its time at most.
+# A strategy is close to the fastest one if it takes at most this multiple of its time.
 CLOSE = 1.15
 # Standard error of a median, relative to that of a mean, where values are distributed normally.
 MEDIAN_ERROR = 1.25
@@ -364,7 +364,7 @@ class Relations:
         condition: str = "true",
         fraction: float = 1.0,
     ) -> str:
-        """R joined with some S, all columns used. R's rows have so many bytes. Those of S have a key and a string of 8 bytes,
+        """R joined with some S, all columns used. R's rows have this many bytes. Those of S have a key and a string of 8 bytes,
         or as many as are in `wide`, and as many other columns as are in `numbers`."""
         (wide, numbers), joined_tables = (wide or {}, numbers or {}), range(1, joins + 1)
         r = self.r(int(R_ROWS * self.scale * fraction), row_bytes - 8 * JOINS_MAX)

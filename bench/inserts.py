@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the files go [the system's folder for temporary files]")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=2, help="of each run")
-    parser.add_argument("--table-rows", type=int, default=0, help="insert into a table of so many rows with a primary key")
+    parser.add_argument("--table-rows", type=int, default=0, help="insert into a table of this many rows with a primary key")
     arguments = parser.parse_args()
     missed = 0
     for rows, wanted in BATCHES.items():

@@ -37,7 +37,8 @@ class Turns:
 
     # Counted turns.
     runs: int
-    # No further turn is begun when the slowest engine has spent so many seconds on a query, but one turn is counted.
+    # No further turn is begun when the slowest engine has spent this many seconds on a query, but at least one turn is
+    # counted.
     seconds: float
     # The first turn isn't counted.
     warm_up: bool

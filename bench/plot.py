@@ -91,7 +91,7 @@ def _plot_panels(measurements: Measurements, engines: list[str], title: str, pan
 
 
 def panel_axes(count: int) -> tuple[Any, list[Any]]:
-    """A figure with so many axes."""
+    """A figure with this many axes."""
     columns = min(count, PANELS_PER_ROW)
     rows = math.ceil(count / columns)
     size = (PANEL_INCHES * columns + 1, PANEL_INCHES * rows + 0.6)

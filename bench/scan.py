@@ -41,7 +41,7 @@ import matplotlib.pyplot as plt
 TABLES = ["lineitem", "orders", "partsupp"]
 ENGINES = ["godwit", "duckdb"]
 PAGE_BYTES = 1 << 20
-# Each limit is the best of so many measurements.
+# Number of measurements of each limit; the best counts.
 LIMIT_RUNS = 3
 
 

@@ -48,11 +48,11 @@ ROLE_SHARES = {
 # Strata of titles: ten years each.
 TIMES = 14
 TIME_FIRST = 1880
-# Of one role and person: so many, and so many of all titles at the most.
+# Maximum number of credits of one role and person, and their maximum share of all titles.
 CREDITS_MAX, CREDITS_SHARE_MAX = 8000, 1 / 80
-# Of a thousand people, the famous are so many; they are drawn to popular titles.
+# Number of famous people per thousand; they are drawn to popular titles.
 FAMOUS = 20
-# Characters are drawn from the common ones first, so often.
+# Share of characters that are drawn from the common ones, and the number of these.
 COMMON_SHARE, COMMON_CHARACTERS = 0.16, 2000
 ORDERS_MAX = 60
 

@@ -27,7 +27,7 @@ from job_like.vocabulary import (
 GENDERS = ["m", "f", ""]
 GENDER_SHARES = [0.42, 0.23, 0.35]
 FAME_SHAPE, FAME_MAX = 1.05, 20_000.0
-# First credits are so many years back, on average.
+# Mean number of years since the first credit.
 YEARS_BACK = 25
 # Of people of the same name, among others.
 INDEXES = ["", "I", "II", "III", "IV", "V"]

@@ -1,4 +1,4 @@
-//! The developers' door: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't, `cargo
+//! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler doesn't, `cargo
 //! xtask soundness` tries lock-free code in all orders in which threads may meet.
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   soundness  run the models of lock-free code";
 
 fn main() -> ExitCode {
-    // Asked when it runs: a binary that was built in another copy of the project checks this one all the same.
+    // Determined at run time: a binary that was built in another copy of the project still checks this one.
     let manifest = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     let root = Path::new(&manifest).parent().expect("xtask lies in the workspace");
     match std::env::args().nth(1).as_deref() {

@@ -1,4 +1,4 @@
-//! `cargo xtask soundness`: what tests that run once can't show.
+//! `cargo xtask soundness`: finds what tests that run once can't show.
 //!
 //! Code that several threads run without a lock is tried in all orders in which they may meet, and with all values that
 //! they may see, by loom. These models are tests in modules named `models`, compiled with `--cfg loom` only, into a target
@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 /// Crates that have models.
 const MODELLED: [&str; 2] = ["godwit-rows", "godwit-memory"];
-/// How often a thread may be interrupted where it needn't: two are enough for nearly all known bugs, three take seconds.
+/// Preemptions per execution: two are enough for nearly all known bugs, three take seconds.
 const PREEMPTIONS_MAX: &str = "3";
 
 pub(crate) fn run(root: &Path) -> ExitCode {

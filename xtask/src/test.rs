@@ -15,11 +15,11 @@ const REQUIREMENTS: &str = "tests/duckdb/requirements.txt";
 const COMPARE: &str = "tests/duckdb/compare_tpch.py";
 const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 const FUZZ_QUERIES: &str = "tests/duckdb/fuzz_queries.py";
-/// Enough to see every form of query; always the same, so that a run fails only by what was changed.
+/// Enough to cover every form of query; always the same, so that only changes to the code can make a run fail.
 const FUZZED_QUERIES: &str = "1000";
 const OBJECT_STORES: &str = "tests/objects/s3_round_trip.py";
 const DAMAGED_FILES: &str = "tests/damage/damaged_files.py";
-/// Of each kind; enough to see every form of damage, always the same.
+/// Of each kind; enough to cover every form of damage, always the same.
 const DAMAGED_FILES_EACH: &str = "150";
 /// Programs of the benchmarks, with what to measure.
 const BENCHES: [&[&str]; 4] = [
@@ -32,7 +32,7 @@ const BENCHES: [&[&str]; 4] = [
 /// Big enough that every operator sees many chunks, small enough that a run takes seconds.
 const SCALE: &str = "0.1";
 
-/// What a step has to say for itself: a remark, or what went wrong.
+/// The result of a step: a remark, or what went wrong.
 type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
@@ -155,7 +155,7 @@ fn python(root: &Path, build: &Path) -> Result<Command, String> {
     python_environment(root, &build.join("test-python")).map(Command::new)
 }
 
-/// Runs a script that sums up in its last line.
+/// Runs a script whose last line is its summary.
 fn run_script(command: &mut Command) -> Outcome {
     let mut last = String::new();
     let passed = run_echoing(command, |line| last = line.to_owned())?;

@@ -1,5 +1,5 @@
-//! House rules that the compiler doesn't know: the order of the crates, where `unsafe` may be, how long files get, and
-//! that what the documents name exists.
+//! House rules that the compiler doesn't check: the order of the crates, where `unsafe` may be, the length of files,
+//! and that what the documents name exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::process::ExitCode;
 const UNSAFE_CRATES: [&str; 6] =
     ["godwit-allocator", "godwit-io", "godwit-memory", "godwit-vector", "godwit-encoding", "godwit-rows"];
 
-/// Crates that stand beside each other: none depends on another.
+/// Crates side by side: none depends on another.
 const SIBLINGS: [&str; 3] = ["godwit-exec", "godwit-tables", "godwit-files"];
 
-/// Lines, tests not counted, from which on a file is asked for its second subject.
+/// Number of lines, without tests, above which a file should be split.
 const FILE_LINES_MAX: usize = 800;
 
 /// Documents whose `code spans` that look like paths must exist.

@@ -1,7 +1,7 @@
-//! The allocator of the programs, and what it does with memory that was freed.
+//! The allocator of the programs, and its treatment of freed memory.
 //!
-//! What is freed in large pieces, such as the buffers of readers, stays resident for some milliseconds, in case that
-//! somebody wants it again. That is fast, and under a tight limit on the whole process it is too much: 10 to 30 MiB.
+//! Large freed pieces, such as the buffers of readers, stay resident for some milliseconds, in case they are needed
+//! again. That is fast, but under a tight limit on the whole process it is too much: 10 to 30 MiB.
 
 use std::ffi::{c_int, c_long};
 

@@ -17,7 +17,7 @@ const DEPTH_MAX: usize = 512;
 /// Binds statements: names to columns, values to types.
 #[derive(Clone)]
 pub struct Binder {
-    /// What is bound so far.
+    /// The plan bound so far.
     pub plan: Plan,
     /// What names outside of the statement mean; another one inside a view.
     pub(crate) environment: Arc<dyn Environment>,
@@ -34,7 +34,7 @@ pub struct Binder {
     pub(crate) depth: usize,
     /// Parts of expressions that names stood for so far.
     pub(crate) substituted_parts: usize,
-    /// The queries around the one that is bound, whose expressions it stands in, innermost last.
+    /// The queries around the one being bound, if it is part of their expressions, innermost last.
     pub(crate) enclosing: Vec<Enclosing>,
     /// The columns of values that expressions compute once and use several times.
     pub(crate) shared_values: HashMap<Expr, ColumnId>,
@@ -52,7 +52,7 @@ pub struct BoundQuery {
     pub columns: Vec<(Arc<str>, ColumnId)>,
 }
 
-/// Where an expression stands: what may be in it, and what it is called in messages.
+/// The place of an expression: what it may contain, and its name in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clause {
     /// The condition of a join.
@@ -90,7 +90,7 @@ pub(crate) enum Clause {
 }
 
 impl Clause {
-    /// May aggregates stand here?
+    /// Are aggregates allowed here?
     pub fn allows_aggregates(self) -> bool {
         matches!(
             self,
@@ -98,12 +98,12 @@ impl Clause {
         )
     }
 
-    /// May window functions stand here?
+    /// Are window functions allowed here?
     pub fn allows_windows(self) -> bool {
         matches!(self, Self::Select | Self::Qualify | Self::OrderBy | Self::DistinctOn)
     }
 
-    /// As messages call it.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::On => "a join's condition",
@@ -126,7 +126,7 @@ impl Clause {
     }
 }
 
-/// What the expressions of a SELECT have in them that is computed by nodes of its own.
+/// The parts of a SELECT's expressions that are computed by nodes of their own.
 #[derive(Default)]
 pub(crate) struct Collected {
     /// Aggregates, each once: equal calls that aren't volatile share a column.
@@ -142,7 +142,7 @@ pub(crate) struct Collected {
 /// A query while a subquery in one of its expressions is bound: an aggregate in there may be its own.
 #[derive(Clone)]
 pub(crate) struct Enclosing {
-    /// Where the subquery stands.
+    /// The clause that contains the subquery.
     pub clause: Clause,
     /// The columns of its FROM.
     pub columns: ColumnSet,
@@ -150,11 +150,11 @@ pub(crate) struct Enclosing {
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
 }
 
-/// What an expression is bound in.
+/// The context that an expression is bound in.
 pub(crate) struct ExprContext<'c> {
     /// What names mean.
     pub scope: &'c Scope<'c>,
-    /// Where it stands.
+    /// The clause that contains it.
     pub clause: Clause,
     /// For what clauses that allow it collect.
     pub collected: &'c mut Collected,
@@ -180,7 +180,7 @@ impl Binder {
         }
     }
 
-    /// The value of a column where `scope` is what is around.
+    /// The value of a column, seen from `scope`.
     pub(crate) fn column(&self, column: ColumnId, scope: &Scope<'_>) -> Expr {
         let info = self.plan.column(column);
         let mut filled = false;

@@ -1,4 +1,4 @@
-//! What the binder asks of the world around a statement.
+//! The binder's interface to everything around a statement.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// What a function of the session without arguments tells: `current_schema`, `current_database`, `current_user`.
+    /// The value of a session function without arguments: `current_schema`, `current_database`, `current_user`.
     fn session_value(&self, _name: &str) -> Option<(Value, SqlType)> {
         None
     }
@@ -55,7 +55,7 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// The error of a table that isn't there, with a hint at what is near.
+    /// The error for a table that doesn't exist, with a hint at similar names.
     fn unknown_table(&self, name: &str) -> Error;
 
     /// What SHOW lists.
@@ -63,13 +63,13 @@ pub trait Environment: Send + Sync {
         Err(Error::unsupported("SHOW inside a query"))
     }
 
-    /// What the write in WITH at this place returns; `None` if none may stand there.
+    /// What the write in WITH at this place returns; `None` if no write is allowed there.
     fn written(&self, _cte: Span) -> Option<Written> {
         None
     }
 
-    /// The distinct rows of a plan as texts, in the order in which they come: what PIVOT makes columns of. `None` where rows
-    /// can't be read while a statement is planned; an error if there are more than `rows_max`.
+    /// The distinct rows of a plan as texts, in the order in which they come: PIVOT turns them into columns. `None`
+    /// where rows can't be read while a statement is planned; an error if there are more than `rows_max`.
     fn distinct_rows(&self, _plan: &Plan, _rows_max: usize) -> Option<Result<TextRows>> {
         None
     }
@@ -89,11 +89,11 @@ pub enum Named {
     Relation(Arc<dyn Relation>, Vec<String>),
     /// A view.
     View(Arc<View>),
-    /// Rows that the environment knows of itself: `information_schema`. With their full name.
+    /// Rows that the environment provides itself: `information_schema`. With their full name.
     Rows(Rows, Vec<String>),
 }
 
-/// What a write in WITH has for the other parts of the statement.
+/// What a write in WITH provides to the other parts of the statement.
 #[derive(Clone)]
 pub enum Written {
     /// The rows of RETURNING.
@@ -141,6 +141,6 @@ pub struct TableArgument {
     pub value: Value,
     /// The value's type.
     pub ty: SqlType,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }

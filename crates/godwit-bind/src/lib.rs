@@ -6,9 +6,9 @@
 //! ast::Expr  ──expr/───▶ Expr with a type; calls of aggregates and window functions are collected for their nodes
 //! ```
 //!
-//! What a name can mean is a [`Scope`](scope::Scope): the columns of FROM, those of the queries around it, aliases of SELECT, parameters of
-//! lambdas. What there is outside of the statement (tables, views, functions, types) the [`Environment`] knows. After
-//! binding, names are never looked up again.
+//! What a name can mean is a [`Scope`](scope::Scope): the columns of FROM, those of the queries around it, aliases of
+//! SELECT, parameters of lambdas. Everything outside of the statement (tables, views, functions, types) is known to the
+//! [`Environment`]. After binding, names are never looked up again.
 #![forbid(unsafe_code)]
 
 mod binder;

@@ -16,7 +16,7 @@ use godwit_plan::{ColumnId, ColumnSet, Expr};
 pub(crate) struct Scope<'s> {
     /// The scope of the query around this one.
     pub outer: Option<&'s Scope<'s>>,
-    /// The tables left of a subquery in FROM that isn't LATERAL. They are asked last, when no scope around the query
+    /// The tables left of a subquery in FROM that isn't LATERAL. They are searched last, when no scope around the query
     /// knows the name: DuckDB's users leave LATERAL out.
     pub implicit: bool,
     /// The tables of FROM, in order.

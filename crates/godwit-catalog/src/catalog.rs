@@ -15,7 +15,7 @@ use parking_lot::RwLock;
 use crate::names::{SCHEMA, nearest, schema_key, schema_of_key};
 use crate::{Comments, Sequence, TableDefinition};
 
-/// What a database knows, by full name.
+/// The content of a database, by full name.
 #[derive(Debug, Default)]
 pub struct Catalog {
     entries: RwLock<Arc<Entries>>,
@@ -28,7 +28,7 @@ struct Entries {
     definitions: Arc<Definitions>,
 }
 
-/// What the entries are but for the rows of tables, told apart by its address.
+/// The entries except for the rows of tables, compared by address.
 #[derive(Debug, Default)]
 struct Definitions;
 
@@ -47,7 +47,7 @@ impl Entries {
     }
 }
 
-/// What a name stands for.
+/// What a name means.
 #[derive(Debug, Clone)]
 pub enum CatalogEntry {
     /// A table.
@@ -74,7 +74,7 @@ impl CatalogEntry {
     }
 }
 
-/// A schema. What is in it is known by its name.
+/// A schema; its content is found by names.
 #[derive(Debug, Clone)]
 pub struct SchemaDefinition {
     /// The name.
@@ -110,7 +110,7 @@ pub struct TypeDefinition {
 pub struct ViewDefinition {
     /// The full name.
     pub name: String,
-    /// The schema in which the query's names are looked for first: the current one when the view was made.
+    /// The schema in which the query's names are looked up first: the current one when the view was made.
     pub schema: String,
     /// The database of that schema, for a temporary view; others see their own database.
     pub database: Option<Arc<str>>,
@@ -121,7 +121,7 @@ pub struct ViewDefinition {
 }
 
 impl CatalogEntry {
-    /// What COMMENT ON said of it; of a file's table nothing.
+    /// The comments set by COMMENT ON; none for a file's table.
     pub fn comments(&self) -> Comments {
         match self {
             Self::Table(table) => table.rules().map(|rules| rules.comments.clone()).unwrap_or_default(),
@@ -133,7 +133,7 @@ impl CatalogEntry {
         }
     }
 
-    /// The same with these comments; `None` of a table, which has them among its rules.
+    /// The same with these comments; `None` for a table, which has them among its rules.
     pub fn with_comments(&self, comments: Comments) -> Option<Self> {
         Some(match self {
             Self::Table(_) => return None,
@@ -171,7 +171,7 @@ impl Catalog {
         self.create(&name, CatalogEntry::View(view), or_replace)
     }
 
-    /// A catalog with the same entries, that changes for itself.
+    /// A catalog with the same entries that changes independently.
     pub fn snapshot(&self) -> Catalog {
         Self { entries: RwLock::new(self.entries.read().clone()) }
     }
@@ -181,7 +181,7 @@ impl Catalog {
         Arc::ptr_eq(&self.entries.read().clone(), &other.entries.read())
     }
 
-    /// True if the entries of both mean the same to whoever binds a statement: only rows of tables may differ.
+    /// True if the entries of both mean the same when a statement is bound: only rows of tables may differ.
     pub fn has_same_definitions(&self, other: &Catalog) -> bool {
         Arc::ptr_eq(&self.entries.read().definitions.clone(), &other.entries.read().definitions)
     }
@@ -198,7 +198,7 @@ impl Catalog {
         }
     }
 
-    /// Removes a table; an error if there is none of that name.
+    /// Removes a table; fails if there is none of that name.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let mut entries = self.entries.write();
         match entries.by_name.get(&name.to_lowercase()) {
@@ -213,7 +213,7 @@ impl Catalog {
         }
     }
 
-    /// Removes a view; an error if there is none of that name.
+    /// Removes a view; fails if there is none of that name.
     pub fn drop_view(&self, name: &str) -> Result<()> {
         let mut entries = self.entries.write();
         match entries.by_name.get(&name.to_lowercase()) {
@@ -268,7 +268,7 @@ impl Catalog {
     }
 }
 
-/// The error that there is no such name among the entries of a kind.
+/// The error for a missing name among the entries of a kind.
 fn missing(kind: &str, name: &str, entries: &Entries, is_of_kind: impl Fn(&CatalogEntry) -> bool) -> Error {
     let names = entries.by_name.iter().filter(|(_, entry)| is_of_kind(entry)).map(|(name, _)| name.as_str());
     let error = Error::user(format!("no {kind} named {name}"));

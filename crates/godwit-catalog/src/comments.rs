@@ -1,4 +1,4 @@
-//! What `COMMENT ON` says of an object. It means nothing to statements; whoever lists objects shows it.
+//! Comments set by `COMMENT ON`. They mean nothing to statements; listings of objects show them.
 
 /// The comments on an object and its columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 //! | stored | yes | computed by a projection below each change of rows |
 //! | identity | yes | taken from a sequence of the column's own, as a default that can't be replaced |
 //!
-//! Expressions are kept as text over the columns that the table has; virtual columns in them are replaced by what they
-//! stand for when the column is made.
+//! Expressions are kept as text over the columns that the table has; virtual columns in them are replaced by their
+//! expressions when the column is made.
 
 use arrow_schema::{DataType, Field, Schema};
 use godwit_common::{Error, Result};
@@ -15,7 +15,7 @@ use godwit_common::{Error, Result};
 use crate::TableRules;
 use crate::stored::mentions;
 
-/// How a generated column comes by its values.
+/// How the values of a generated column are obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GeneratedKind {
     /// When it is read.
@@ -33,9 +33,9 @@ pub struct GeneratedColumn {
     pub field: Field,
     /// Where a virtual column is among all columns, from 0.
     pub position: usize,
-    /// What it is, over the columns of the table.
+    /// Its expression, over the columns of the table.
     pub expression: String,
-    /// How it comes by its values.
+    /// How its values are obtained.
     pub kind: GeneratedKind,
 }
 
@@ -79,7 +79,7 @@ impl TableRules {
         is_virtual
     }
 
-    /// An error if an expression needs a column.
+    /// Fails if an expression needs a column.
     pub fn check_unused(&self, column: &str) -> Result<()> {
         for generated in &self.generated {
             if generated.kind != GeneratedKind::Identity && mentions(&generated.expression, column)? {

@@ -1,14 +1,14 @@
 //! What exists: schemas, tables, views, sequences, and the rules of tables; names and the search path.
 //!
 //! ```text
-//! Namespace   the databases that a statement sees, and where names without a schema are looked for
+//! Namespace   the databases that a statement sees, and where names without a schema are looked up
 //!   Catalog   the names of one database
 //!     CatalogEntry   TableDefinition | ViewDefinition | Sequence | MacroDefinition | TypeDefinition | SchemaDefinition
 //!       TableRules   defaults, checks, keys, references, generated columns: expressions as text (stored.rs)
 //! ScannedTable       a TableDefinition as the Relation that plans scan
 //! ```
 //!
-//! Definitions hold SQL as text. Whoever keeps them in a file or brings them back from its log needs no parser.
+//! Definitions hold SQL as text. Keeping them in a file or replaying them from its log needs no parser.
 #![forbid(unsafe_code)]
 
 mod alter;
@@ -40,4 +40,4 @@ pub use sequence::{Sequence, SequenceDefinition, SequenceKeeper, TakenNumbers};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use stored::sequences_in;
 pub use table::{CopyOption, LateHandle, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type};
-pub use table_function::{TableFunction, TableFunctions};
+pub use table_function::{Argument, TableFunction, TableFunctions};

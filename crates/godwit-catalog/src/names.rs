@@ -1,4 +1,4 @@
-//! Names of tables, views and sequences, and near names for hints.
+//! Names of tables, views and sequences, and similar names for hints.
 //!
 //! ```text
 //! WrittenName   [[database.]schema.]name     as a statement spells it, in lower case unless quoted
@@ -17,7 +17,7 @@ use godwit_syntax::ast::{self, Ident};
 /// The schema that every database has, and whose name full names leave out.
 pub const SCHEMA: &str = "main";
 
-/// What is behind the full names of macros and types in their keys.
+/// Suffixes of the full names of macros and types in their keys.
 const MACRO_MARK: &str = ".().";
 const TYPE_MARK: &str = ".::.";
 
@@ -34,7 +34,7 @@ impl WrittenName {
         Self::of_parts(name.parts.iter().map(plain).collect()).map_err(|error| error.at_span(name.span))
     }
 
-    /// A name of these parts; an error if they are too many.
+    /// A name of these parts; fails if there are too many.
     pub fn of_parts(parts: Vec<String>) -> Result<Self> {
         match parts.len() {
             1..=3 => Ok(Self(parts)),
@@ -80,7 +80,7 @@ impl fmt::Display for ObjectName {
     }
 }
 
-/// How a database calls an object of one of its schemas.
+/// The name of an object in the database that contains it.
 pub fn full_name(schema: &str, name: &str) -> String {
     match schema {
         SCHEMA => part(name),
@@ -95,7 +95,7 @@ pub fn split_name(full: &str) -> (String, String) {
     (parts.pop().unwrap_or_else(|| SCHEMA.to_owned()), name)
 }
 
-/// What a catalog calls a schema itself: no object is called so.
+/// The key of a schema in a catalog: no object has such a name.
 pub fn schema_key(schema: &str) -> String {
     format!("{}.", part(schema))
 }
@@ -106,12 +106,12 @@ pub fn schema_of_key(key: &str) -> Option<String> {
     if parts.len() == 1 { parts.pop() } else { None }
 }
 
-/// What a catalog calls a macro of this full name: a table may have the same.
+/// The key of a macro of this full name in a catalog: a table may have the same name.
 pub fn macro_key(full: &str) -> String {
     format!("{full}{MACRO_MARK}")
 }
 
-/// What a catalog calls a type of this full name.
+/// The key of a type of this full name in a catalog.
 pub fn type_key(full: &str) -> String {
     format!("{full}{TYPE_MARK}")
 }
@@ -166,7 +166,7 @@ pub fn plain(name: &Ident) -> String {
     if name.quoted { name.text.to_string() } else { name.text.to_lowercase() }
 }
 
-/// The candidate most like `wanted`, if any is near enough to be what the user meant.
+/// The candidate most similar to `wanted`, if any is similar enough to be what the user meant.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     candidates

@@ -1,4 +1,4 @@
-//! What names mean to a statement: the databases that it sees, and where names without a schema are looked for.
+//! What names mean to a statement: the databases that it sees, and where names without a schema are looked up.
 //!
 //! ```text
 //! t        temp.main, then the search path, then main of the current database
@@ -6,7 +6,7 @@
 //! a.b.t    schema b of the database a
 //! ```
 //!
-//! What is made without a schema is made in the first place of the search path.
+//! Objects without a schema are created in the first place of the search path.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Namespace {
         Self { databases, path: vec![place], sees_temporary, taken }
     }
 
-    /// The same names, as they will be when a name stands for this.
+    /// The same names, with this one changed.
     pub fn with_entry(&self, name: &ObjectName, entry: CatalogEntry) -> Self {
         let mut changed = self.clone();
         if let Some((_, catalog)) = changed.databases.iter_mut().find(|(database, _)| *database == name.database) {
@@ -80,7 +80,7 @@ impl Namespace {
         &self.taken
     }
 
-    /// Where things are made whose name has no schema.
+    /// Where objects without a schema are created.
     pub fn current(&self) -> &Place {
         &self.path[0]
     }
@@ -106,7 +106,7 @@ impl Namespace {
         self.agrees(other, Catalog::is_same)
     }
 
-    /// True if all names mean the same as in another namespace, but for the rows of tables.
+    /// True if all names mean the same as in another namespace, except for the rows of tables.
     pub fn has_same_definitions(&self, other: &Self) -> bool {
         self.agrees(other, Catalog::has_same_definitions)
     }
@@ -194,7 +194,7 @@ impl Namespace {
         meanings.into_iter().flatten().collect()
     }
 
-    /// The name of what is about to be made.
+    /// The name of an object that is about to be created.
     pub fn new_name(&self, written: &WrittenName, is_temporary: bool) -> Result<ObjectName> {
         let place = match written.parts() {
             [_] if is_temporary => self.place(&[TEMPORARY])?,
@@ -208,7 +208,7 @@ impl Namespace {
         Ok(ObjectName { database: place.database, name: full_name(&place.schema, written.last()) })
     }
 
-    /// The schema that `schema`, `database` or `database.schema` means. An error if there is none.
+    /// The schema that `schema`, `database` or `database.schema` means. Fails if there is none.
     pub fn place<S: AsRef<str>>(&self, parts: &[S]) -> Result<Place> {
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         let current = &self.current().database;
@@ -234,7 +234,7 @@ impl Namespace {
         })
     }
 
-    /// All that a name without a schema may mean, for hints.
+    /// Everything that a name without a schema may mean, for hints.
     pub fn near_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         for (database, catalog) in &self.databases {

@@ -1,5 +1,5 @@
-//! What a table demands of its rows besides their types: defaults and constraints. Expressions are kept as SQL text and
-//! bound again by each statement that needs them.
+//! Requirements of a table on its rows besides their types: defaults and constraints. Expressions are kept as SQL text
+//! and bound again by each statement that needs them.
 
 use crate::{Comments, GeneratedColumn};
 
@@ -8,15 +8,15 @@ use crate::{Comments, GeneratedColumn};
 pub struct TableRules {
     /// Columns with a default: name and expression.
     pub defaults: Vec<(String, String)>,
-    /// Conditions that no row may make false.
+    /// Conditions that must not be false for any row.
     pub checks: Vec<CheckRule>,
     /// Columns whose values, if none is NULL, differ from row to row.
     pub keys: Vec<KeyRule>,
     /// Columns whose values, if none is NULL, are those of a key of another table.
     pub references: Vec<ReferenceRule>,
-    /// Columns whose rows are to be stored in a certain way: name, and the encoding's.
+    /// Columns whose rows are to be stored in a certain way: their names, and those of the encodings.
     pub encodings: Vec<(String, String)>,
-    /// Indexes that were asked for. Scans find rows without them; unique ones are keys.
+    /// Requested indexes. Scans find rows without them; unique ones are keys.
     pub indexes: Vec<IndexRule>,
     /// Columns whose values follow from others.
     pub generated: Vec<GeneratedColumn>,
@@ -73,13 +73,13 @@ impl TableRules {
         default.map(|(_, expression)| expression.as_str())
     }
 
-    /// The name of the encoding that was asked for a column.
+    /// The name of the encoding requested for a column.
     pub fn encoding_of(&self, column: &str) -> Option<&str> {
         let encoding = self.encodings.iter().find(|(name, _)| name.eq_ignore_ascii_case(column));
         encoding.map(|(_, name)| name.as_str())
     }
 
-    /// Forgets the constraint or index of that name; false if there is none.
+    /// Removes the constraint or index of that name; false if there is none.
     pub fn remove(&mut self, name: &str) -> bool {
         let count = |rules: &Self| rules.checks.len() + rules.keys.len() + rules.references.len() + rules.indexes.len();
         let before = count(self);

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
-use godwit_functions::{type_of_field, value_of_scalar};
 use godwit_plan::{
     ColumnStatistics, ComputedColumn, Relation, RelationColumn, TableSample, TableStatistics, ValueRange,
 };
+use godwit_vector::sql::type_of_field;
 
 use crate::{GeneratedKind, ROW_ID, TableDefinition, TableRules};
 
@@ -22,7 +22,7 @@ pub struct ScannedTable {
 }
 
 impl ScannedTable {
-    /// The table as a relation; an error if it can't be used, or a column has a type that SQL doesn't know.
+    /// The table as a relation; fails if it can't be used, or a column has a type that SQL doesn't know.
     pub fn new(table: Arc<TableDefinition>) -> Result<Self> {
         match table.rules().cloned() {
             Some(rules) => Self::with_rules(table, &rules),
@@ -65,18 +65,10 @@ impl ScannedTable {
     }
 
     fn converted_statistics(&self) -> TableStatistics {
-        let of_column = |(column, known): (&RelationColumn, &crate::ColumnStatistics)| ColumnStatistics {
+        let of_column = |known: &crate::ColumnStatistics| ColumnStatistics {
             range: known.range.map(|range| ValueRange { min: range.min, max: range.max }),
-            min: known
-                .min
-                .as_ref()
-                .and_then(|least| value_of_scalar(least, &column.ty).ok())
-                .filter(|least| !least.is_null()),
-            max: known
-                .max
-                .as_ref()
-                .and_then(|greatest| value_of_scalar(greatest, &column.ty).ok())
-                .filter(|most| !most.is_null()),
+            min: known.min.clone(),
+            max: known.max.clone(),
             null_count: known.null_count,
             distinct: known.distinct,
             average_bytes: known.average_bytes,
@@ -85,7 +77,7 @@ impl ScannedTable {
         TableStatistics {
             rows: statistics.rows,
             rows_exact: statistics.rows_exact,
-            columns: self.columns.iter().zip(&statistics.columns).map(of_column).collect(),
+            columns: statistics.columns.iter().map(of_column).collect(),
         }
     }
 }

@@ -6,8 +6,8 @@
 //!             next                          mark           (a crash: goes on at the mark, with a gap)
 //! ```
 //!
-//! Numbers that were taken stay so: rolling back gives none back. What is taken has to be noted on the disk, by the keeper
-//! of the database, in batches that grow, so that few numbers wait for a disk.
+//! Taken numbers stay taken: rolling back gives none back. They have to be noted on the disk, by the keeper of the
+//! database, in batches that grow, so that few numbers wait for a disk.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::{Comments, ObjectName};
 const BATCH_MIN: usize = 32;
 const BATCH_MAX: usize = 8_192;
 
-/// What a sequence is.
+/// The definition of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SequenceDefinition {
     /// The full name.
@@ -46,11 +46,11 @@ pub struct SequenceDefinition {
 
 /// Notes on the disk which numbers are taken.
 pub trait SequenceKeeper: Send + Sync {
-    /// Calls [`Sequence::reserve`] in a moment in which no checkpoint is made, and writes down what it gets.
+    /// Calls [`Sequence::reserve`] at a time when no checkpoint is made, and writes down its answer.
     fn reserve(&self, sequence: &Sequence, count: usize) -> Result<()>;
 }
 
-/// A sequence and where it stands.
+/// A sequence and its position.
 pub struct Sequence {
     definition: SequenceDefinition,
     /// Shared with the same sequence under other comments: a number is taken once, whatever a transaction sees.
@@ -60,7 +60,7 @@ pub struct Sequence {
 struct State {
     /// `None`: there are no more.
     next: Option<i64>,
-    /// So many numbers from `next` on are noted as taken.
+    /// This many numbers from `next` on are noted as taken.
     noted: usize,
     /// All that are left are noted as taken.
     is_noted_to_end: bool,
@@ -97,13 +97,13 @@ impl Sequence {
         Arc::ptr_eq(&self.state, &other.state)
     }
 
-    /// What it is.
+    /// Its definition.
     pub fn definition(&self) -> &SequenceDefinition {
         &self.definition
     }
 
-    /// Where it stands: for whoever notes that, and makes sure that nobody takes a number before it is noted. From now on,
-    /// numbers are taken only after `keeper` has noted so.
+    /// The current position, for noting it, and for making sure that no number is taken before it is noted. From now
+    /// on, numbers are taken only after `keeper` has noted so.
     pub fn begin_noting(&self, keeper: Option<Arc<dyn SequenceKeeper>>) -> Option<i64> {
         let mut state = self.state.lock();
         (state.noted, state.is_noted_to_end) = (0, false);
@@ -113,17 +113,17 @@ impl Sequence {
         state.next
     }
 
-    /// The number that comes next, if nobody takes it; `None`: there are no more.
+    /// The next number, if it isn't taken meanwhile; `None`: there are no more.
     pub fn peek(&self) -> Option<i64> {
         self.state.lock().next
     }
 
-    /// Sets the number that comes next.
+    /// Sets the next number.
     pub fn set_next(&self, next: Option<i64>) {
         self.state.lock().next = next;
     }
 
-    /// Lets at least `count` more numbers be taken. `note` writes down the number behind them.
+    /// Lets at least `count` more numbers be taken. `note` writes down the number after them.
     pub fn reserve(&self, count: usize, note: impl FnOnce(Option<i64>) -> Result<()>) -> Result<()> {
         let mut state = self.state.lock();
         let batch = count.max((state.batch * 2).clamp(BATCH_MIN, BATCH_MAX));

@@ -1,9 +1,9 @@
-//! What is known of a table's values before a query runs.
+//! What is known about a table's values before a query runs.
 //!
-//! Two kinds of numbers live here and must not be confused: a [`ColumnStatistics::range`] is *proven* (the executor
-//! skips overflow checks on its word), all others only steer the choice of plans.
+//! There are two kinds of numbers here that must not be confused: a [`ColumnStatistics::range`] is *proven* (the
+//! executor relies on it to skip overflow checks), all others only steer the choice of plans.
 
-use datafusion_common::ScalarValue;
+use godwit_types::Value;
 use godwit_vector::ValueRange;
 
 /// Row count and column statistics of a table.
@@ -17,15 +17,15 @@ pub struct TableStatistics {
     pub columns: Vec<ColumnStatistics>,
 }
 
-/// What is known of a column; the default knows nothing.
+/// What is known about a column; by default nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnStatistics {
     /// Proven bound of all non-NULL values: integers, decimals (unscaled), dates, times only.
     pub range: Option<ValueRange>,
     /// Smallest non-NULL value, or a lower bound of it; a string may be cut.
-    pub min: Option<ScalarValue>,
+    pub min: Option<Value>,
     /// Largest non-NULL value, or an upper bound of it.
-    pub max: Option<ScalarValue>,
+    pub max: Option<Value>,
     /// Number of NULLs.
     pub null_count: Option<u64>,
     /// Estimated number of distinct non-NULL values.

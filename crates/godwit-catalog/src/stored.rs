@@ -1,7 +1,7 @@
 //! Expressions that catalogs keep as SQL text: defaults, checks, generated columns.
 //!
-//! They change with what they name: a column gets another name, a virtual column is replaced by what it stands for,
-//! sequences get full names. The text is edited at the places that its tree tells; all else stays as it was written.
+//! They change with what they name: a column gets another name, a virtual column is replaced by its expression,
+//! sequences get full names. The text is edited at the places given by its tree; everything else stays as written.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ pub fn with_renamed(text: &str, from: &str, to: &str) -> Result<String> {
     let mut edits = Vec::new();
     for_each_part(&expression(text)?, &mut |part| {
         if let ExprKind::Column(path) = &part.kind {
-            // Behind the column may be fields of its value, before it the table.
+            // After the column may be fields of its value, before it the table.
             let at = path.iter().take(2).position(|name| name.is(from));
             edits.extend(at.map(|at| (path[at].span, quoted_text(to))));
         }
@@ -57,7 +57,7 @@ pub fn with_renamed(text: &str, from: &str, to: &str) -> Result<String> {
     Ok(edited(text, edits))
 }
 
-/// An expression in which columns are replaced by what they stand for: texts by names in lower case.
+/// An expression in which columns are replaced: by texts, found by names in lower case.
 pub fn with_values(text: &str, values: &HashMap<String, String>) -> Result<String> {
     expanded(text, values, 0)
 }

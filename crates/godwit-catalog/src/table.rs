@@ -28,7 +28,7 @@ pub struct TableDefinition {
     pub sample: Option<Arc<dyn TableSample>>,
 }
 
-/// What the executor scans of a table whose rows come after the plan was made, and before it runs.
+/// What the executor scans of a table whose rows are supplied after the plan was made, and before it runs.
 #[derive(Default)]
 pub struct LateHandle(OnceLock<Arc<dyn Any + Send + Sync>>);
 
@@ -36,10 +36,10 @@ pub struct LateHandle(OnceLock<Arc<dyn Any + Send + Sync>>);
 struct Unusable(Error);
 
 impl LateHandle {
-    /// Gives the table its rows.
+    /// Supplies the table's rows.
     ///
     /// # Panics
-    /// If it has some.
+    /// If it already has rows.
     pub fn set(&self, handle: Arc<dyn Any + Send + Sync>) {
         assert!(self.0.set(handle).is_ok(), "rows come once");
     }
@@ -118,7 +118,7 @@ impl TableDefinition {
         }
     }
 
-    /// The same table, with what it takes to change its rows.
+    /// The same table, with the means to change its rows.
     #[must_use]
     pub fn with_writable(mut self, writable: Arc<dyn WritableTable>) -> Self {
         self.writable = Some(writable);
@@ -132,7 +132,7 @@ impl TableDefinition {
         self
     }
 
-    /// The same rows without what is demanded of them: for whoever checks that.
+    /// The same rows without constraints, for checking those.
     pub fn without_rules(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -171,25 +171,25 @@ pub fn as_view_type(data_type: &DataType) -> DataType {
 
 /// Finds tables by path: `FROM 'data/*.parquet'`, `read_parquet('x.parquet')`, `read_csv('x.csv')`.
 pub trait TableResolver: Send + Sync {
-    /// The table behind a path or glob; `None` if the text doesn't look like one that this resolver serves.
+    /// The table for a path or glob; `None` if the text doesn't look like one that this resolver serves.
     ///
-    /// Called each time the name is bound, so it should remember what it read of a file that didn't change.
+    /// Called each time the name is bound, so it should cache what it read from unchanged files.
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>>;
 
-    /// [`TableResolver::resolve_path`] of several paths, at the same time if that is of use.
+    /// [`TableResolver::resolve_path`] for several paths, in parallel if that helps.
     fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
 
-    /// The table behind paths or globs of files of a format, whatever their names end with.
+    /// The table for paths or globs of files of a format, whatever their extensions are.
     fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
         let unknown = || Err(Error::user(format!("{paths:?} can't be read as {format}")));
         let table = if let [path] = paths { self.resolve_path(path) } else { None };
         table.unwrap_or_else(unknown)
     }
 
-    /// The table in CSV or JSON files, by paths or globs, read as options say. `expected` are the columns that are wanted of it,
-    /// for those who fill a table.
+    /// The table in CSV or JSON files, by paths or globs, read according to options. `expected` are the columns that
+    /// are wanted, for filling a table.
     fn text_table(
         &self,
         paths: &[&str],

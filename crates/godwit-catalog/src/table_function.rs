@@ -1,20 +1,36 @@
-//! Functions that stand in FROM for a table: `range(10)`, `godwit_settings()`.
+//! Functions in FROM that stand for a table: `range(10)`, `godwit_settings()`.
 //!
-//! Whoever opens a database registers them by name. A call is bound like a table: its arguments are folded to constants,
-//! and the function answers with the definition of a table, which is scanned as any other.
+//! They are registered by name when a database is opened. A call is bound like a table: its arguments are folded to
+//! constants, and the function answers with the definition of a table, which is scanned as any other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::Result;
+use godwit_types::{SqlType, Value};
 
 use crate::TableDefinition;
 
+/// An argument of a table function.
+#[derive(Debug, Clone)]
+pub struct Argument {
+    /// Its value.
+    pub value: Value,
+    /// The value's type.
+    pub ty: SqlType,
+}
+
+impl Argument {
+    /// A BIGINT.
+    pub fn integer(value: i64) -> Self {
+        Self { value: value.into(), ty: SqlType::BigInt }
+    }
+}
+
 /// Makes a table of constant arguments.
 pub trait TableFunction: Send + Sync {
-    /// The table that a call stands for. `name` is the name that it was called by, in lower case.
-    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>>;
+    /// The table that a call means. `name` is the name in the call, in lower case.
+    fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>>;
 }
 
 /// Table functions by name.

@@ -61,7 +61,7 @@ pub fn run(arguments: &Demo) -> Result<ExitCode> {
     Ok(if seconds.len() == QUERIES.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What a query gave and took.
+/// The result and cost of a query.
 struct Run {
     rows: usize,
     seconds: f64,
@@ -106,7 +106,7 @@ fn next_steps(directory: &Path) -> String {
     )
 }
 
-/// Prints a line; that nobody reads it any more is no error worth a message.
+/// Prints a line; a closed output isn't worth an error message.
 fn print_line(line: &str) -> Result<()> {
     writeln!(stdout(), "{line}").map_err(|error| Error::io("writing to standard output", &error))
 }

@@ -14,7 +14,7 @@ use std::{fs, process, thread};
 use godwit::{Connection, Error, Result};
 use nix::sys::signal::{SigSet, Signal};
 
-/// What a statement has to end in that is cancelled because the program is to end.
+/// Time in which a cancelled statement has to end when the program is to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The exit status of a process that a signal ended, as shells report it.
@@ -32,7 +32,7 @@ struct State {
     running: Option<Arc<Connection>>,
     /// Ctrl-C came since the statement was started.
     pressed: bool,
-    /// What told the program to end.
+    /// The signal that told the program to end.
     ending: Option<Signal>,
 }
 
@@ -72,12 +72,12 @@ impl Interrupt {
         self.state().ending.is_some()
     }
 
-    /// The status with which a program exits that was interrupted.
+    /// The exit status of an interrupted program.
     pub fn exit_status(&self) -> u8 {
         exit_status(self.state().ending.unwrap_or(Signal::SIGINT))
     }
 
-    /// Tells that a statement of `connection` runs from now on.
+    /// Notes that a statement of `connection` runs from now on.
     pub fn running(&self, connection: &Arc<Connection>) -> Running<'_> {
         let mut state = self.state();
         state.running = Some(connection.clone());
@@ -99,7 +99,8 @@ impl Interrupt {
         state.pressed = true;
     }
 
-    /// Cancels what runs; the program ends behind it, or after the grace. At once if nothing runs, or it was told before.
+    /// Cancels what runs; the program ends after that, or after the grace period. Ends at once if nothing runs, or on
+    /// the second signal.
     fn end(&self, signal: Signal) {
         let status = exit_status(signal).into();
         let mut state = self.state();
@@ -116,7 +117,7 @@ impl Interrupt {
     }
 }
 
-/// Whoever started the program told it to ignore a signal, as `nohup` does.
+/// True if the parent process made this one ignore a signal, as `nohup` does.
 fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

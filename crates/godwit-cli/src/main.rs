@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// A library that gives up on a damaged file is told by an error about the file, not by a report of a panic.
+/// A library that gives up on a damaged file is reported by an error about the file, not as a panic.
 fn report_panics_of_ours() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

@@ -72,7 +72,7 @@ fn read_output(stdout: &mut impl Read, slow: bool) -> String {
     }
 }
 
-/// Runs a statement under a limit and checks the contract; it runs long enough to be looked at.
+/// Runs a statement under a limit and checks the contract; it runs long enough to be sampled.
 fn check(limit_mib: u64, script: &str, slow: bool) -> Run {
     let run = check_peak(limit_mib, script, slow);
     assert!(run.samples > 5, "the statement ended before it was looked at: {script}");
@@ -87,7 +87,7 @@ fn check_peak(limit_mib: u64, script: &str, slow: bool) -> Run {
     run
 }
 
-/// Rows of about 100 bytes in an order that nothing profits from.
+/// Rows of about 100 bytes in an unhelpful order.
 fn rows(count: u64) -> String {
     format!(
         "SELECT x, (x * 7919) % {count} AS k, 'a text that is stored with row number ' || CAST(x AS VARCHAR) AS t \
@@ -95,7 +95,7 @@ fn rows(count: u64) -> String {
     )
 }
 
-/// Asserts that a query spills under a limit, so that the tests above are about what they say.
+/// Asserts that a query spills under a limit, so that the tests above test what they claim.
 fn assert_spills(limit_mib: u64, query: &str) {
     let plan = run(limit_mib, &format!("EXPLAIN ANALYZE {query}"), false).output;
     assert!(plan.contains("spilled"), "{query}\n{plan}");

@@ -26,14 +26,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// What a script writes that succeeds.
+/// The output of a script that succeeds.
 fn ok(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// What a script complains about that fails.
+/// The error message of a script that fails.
 fn complaint(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments);
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", text(&output.stdout));
@@ -106,7 +106,7 @@ fn a_pipe_is_read_once() {
         let complaint = text(&output.stderr);
         assert!(complaint.contains("is read already") && complaint.contains("hint: "), "{sql}: {complaint}");
     }
-    // What only planned has read its beginning, which isn't lost. Behind the run there is no more.
+    // Planning alone has read the beginning, which isn't lost. After the run there is no more.
     for before in ["DESCRIBE FROM read_csv('/dev/stdin')", "EXPLAIN SELECT sum(n) FROM read_csv('/dev/stdin')"] {
         let script = format!("{before}; PREPARE p AS SELECT sum(n) FROM read_csv('/dev/stdin'); EXECUTE p; EXECUTE p");
         let output = piped(folder, "x.csv", &script);

@@ -212,7 +212,7 @@ fn the_version_tells_limits_and_reasons() {
     }
 }
 
-/// A query that runs for minutes if nobody stops it.
+/// A query that runs for minutes unless it is stopped.
 fn endless_query() -> String {
     let tables = (0..12).map(|number| format!("t t{number}")).collect::<Vec<_>>().join(", ");
     format!("{DIGITS} SELECT sum(t0.x + t5.x + t11.x) AS s FROM {tables}")

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::{SqlState, without_secrets};
 
-/// The result of everything that a user or a disk can make fail.
+/// The result of everything that can fail because of a user or a disk.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Who has to act on an error.
@@ -43,12 +43,12 @@ pub struct Position {
 pub struct Span {
     /// First byte.
     pub start: u32,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: u32,
 }
 
 impl Span {
-    /// The place of what no text stands for, such as the columns of `*`.
+    /// The place of parts without a text, such as the columns of `*`.
     pub const NONE: Span = Span { start: u32::MAX, end: u32::MAX };
 
     /// From byte `start` up to byte `end`.
@@ -166,7 +166,7 @@ impl Error {
         self
     }
 
-    /// Adds the place in the SQL text, unless there is one already: who is nearer to the mistake knows better.
+    /// Adds the place in the SQL text, unless there is one already: one closer to the mistake is more precise.
     #[must_use]
     pub fn at_span(mut self, span: Span) -> Self {
         if self.0.position.is_none() && self.0.span.is_none() && !span.is_none() {

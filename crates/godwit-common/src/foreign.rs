@@ -1,7 +1,7 @@
-//! Code of others on bytes that may be damaged.
+//! Foreign code on bytes that may be damaged.
 //!
-//! Libraries may answer what no writer writes with a panic. It is caught where they are called, and becomes an error about
-//! the bytes; who reports panics can tell that this one is no bug of ours.
+//! Libraries may answer what no writer writes with a panic. It is caught where they are called, and becomes an error
+//! about the bytes; reports of panics can tell that this one isn't a bug of ours.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs `call`; `None` if it panicked. What it worked on must not be used again then.
+/// Runs `call`; `None` if it panicked. Then its data must not be used again.
 pub fn call_foreign<T>(call: impl FnOnce() -> T) -> Option<T> {
     CALLS.set(CALLS.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(call));

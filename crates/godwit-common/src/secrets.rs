@@ -1,7 +1,7 @@
 //! Secrets in URLs, which no message repeats.
 
-/// The text with stars for what is secret in its URLs: users and passwords, and values behind a question mark. As many
-/// stars as characters, so that places in the text stay what they are.
+/// The text with stars for what is secret in its URLs: users and passwords, and values after a question mark. As many
+/// stars as characters, so that places in the text stay the same.
 pub fn without_secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -16,7 +16,7 @@ pub fn without_secrets(text: &str) -> String {
     shown + rest
 }
 
-/// Adds what stands behind the scheme of a URL.
+/// Adds what follows the scheme of a URL.
 fn hide(url: &str, shown: &mut String) {
     let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
     // A password may have slashes that its writer didn't escape.

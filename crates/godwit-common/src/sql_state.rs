@@ -1,4 +1,4 @@
-//! The codes by which drivers tell errors apart.
+//! Codes that let drivers distinguish errors.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::ErrorKind;
 pub struct SqlState(&'static str);
 
 impl SqlState {
-    /// A feature that is not there.
+    /// A feature that doesn't exist.
     pub const FEATURE_NOT_SUPPORTED: SqlState = SqlState("0A000");
     /// A subquery that is used as a value has more than one row.
     pub const CARDINALITY_VIOLATION: SqlState = SqlState("21000");
@@ -38,10 +38,12 @@ impl SqlState {
     pub const READ_ONLY_SQL_TRANSACTION: SqlState = SqlState("25006");
     /// There is no prepared statement of that name.
     pub const INVALID_SQL_STATEMENT_NAME: SqlState = SqlState("26000");
-    /// Something else is made of what is to go.
+    /// Other objects depend on the one to be dropped.
     pub const DEPENDENT_OBJECTS_STILL_EXIST: SqlState = SqlState("2BP01");
     /// Nested or combined beyond what is planned.
     pub const STATEMENT_TOO_COMPLEX: SqlState = SqlState("54001");
+    /// A value or a statement is larger than any may be.
+    pub const PROGRAM_LIMIT_EXCEEDED: SqlState = SqlState("54000");
     /// No such column.
     pub const UNDEFINED_COLUMN: SqlState = SqlState("42703");
     /// No such function.
@@ -58,23 +60,23 @@ impl SqlState {
     pub const AMBIGUOUS_COLUMN: SqlState = SqlState("42702");
     /// A call that several functions could answer.
     pub const AMBIGUOUS_FUNCTION: SqlState = SqlState("42725");
-    /// A column that is there twice.
+    /// A column that exists twice.
     pub const DUPLICATE_COLUMN: SqlState = SqlState("42701");
-    /// A name in FROM, WITH or WINDOW that is there twice.
+    /// A name in FROM, WITH or WINDOW that exists twice.
     pub const DUPLICATE_ALIAS: SqlState = SqlState("42712");
-    /// A table that is there already.
+    /// A table that exists already.
     pub const DUPLICATE_TABLE: SqlState = SqlState("42P07");
-    /// Another object that is there already.
+    /// Another object that exists already.
     pub const DUPLICATE_OBJECT: SqlState = SqlState("42710");
-    /// Values whose types don't go together.
+    /// Values whose types don't match.
     pub const DATATYPE_MISMATCH: SqlState = SqlState("42804");
-    /// A type that can't be told from what is there.
+    /// A type that can't be determined.
     pub const INDETERMINATE_DATATYPE: SqlState = SqlState("42P18");
     /// No cast between two types.
     pub const CANNOT_COERCE: SqlState = SqlState("42846");
-    /// A column that is neither grouped nor aggregated, or an aggregate where none may be.
+    /// A column that is neither grouped nor aggregated, or an aggregate where none is allowed.
     pub const GROUPING_ERROR: SqlState = SqlState("42803");
-    /// A window function where none may be.
+    /// A window function where none is allowed.
     pub const WINDOWING_ERROR: SqlState = SqlState("42P20");
     /// A recursive query of a form that has no meaning.
     pub const INVALID_RECURSION: SqlState = SqlState("42P19");
@@ -95,7 +97,7 @@ impl SqlState {
     /// A bug.
     pub const INTERNAL_ERROR: SqlState = SqlState("XX000");
 
-    /// The code of errors of which nothing but the kind is known.
+    /// The code of errors of which only the kind is known.
     pub fn of_kind(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::User => Self::SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION,

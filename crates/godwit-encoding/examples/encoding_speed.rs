@@ -1,8 +1,8 @@
-//! What each scheme takes per row: decoding windows of a part, taking single rows, and keeping those in a range.
+//! What each scheme costs per row: decoding windows of a part, taking single rows, and keeping those in a range.
 //!
 //! `cargo run --release -p godwit-encoding --example encoding_speed`
 //!
-//! One thread, parts that lie in the cache. Prints a line of JSON per data set for `bench/encodings.py`: bytes per row,
+//! One thread, parts that fit in the cache. Prints a line of JSON per data set for `bench/encodings.py`: bytes per row,
 //! decoded GB per second (fixed-width values, or bytes of strings), and nanoseconds per row.
 
 use std::hint::black_box;
@@ -14,10 +14,10 @@ use godwit_vector::{Flat, StrColumn, ValueRange, Vector};
 const ROWS: usize = 65_536;
 const WINDOW_ROWS: usize = 2_048;
 
-/// Each measurement is the best of so many rounds.
+/// Rounds of each measurement; the fastest counts.
 const ROUNDS: usize = 60;
 
-/// One in so many rows is taken: few of a block of 1,024, and many.
+/// Sampling steps: every n-th row is taken, a few of a block of 1,024, or many.
 const TAKEN: [usize; 2] = [200, 10];
 
 const WORDS: [&str; 20] = [

@@ -5,8 +5,9 @@
 //! cargo run --release -p godwit-encoding --example lookups
 //! ```
 //!
-//! Lookups are what a scan of single rows does: [`Part::take`] of some rows of a part. Of each size as many lookups run, in batches of
-//! rows of one part; the parts come in random order. Writes a JSON object for each size: nanoseconds for a lookup, and bytes.
+//! A lookup is what a scan of single rows does: [`Part::take`] of some rows of a part. The number of lookups is the
+//! same for each size; they run in batches of rows of one part, and the parts come in random order. Writes a JSON
+//! object for each size: nanoseconds per lookup, and bytes.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,10 +18,10 @@ use godwit_vector::{SharedBytes, Vector};
 /// Lookups for each measurement.
 const LOOKUPS: usize = 4_000_000;
 
-/// Lookups in one part before another one's turn.
+/// Lookups in one part before another part's turn.
 const BATCH: usize = 64;
 
-/// The best of so many measurements counts.
+/// Runs of each measurement; the fastest counts.
 const RUNS: usize = 5;
 
 fn main() {
@@ -64,7 +65,7 @@ fn measure(values: &[i64], batches: &[(usize, Vec<u32>)], choice: EncodingChoice
     (best, bytes)
 }
 
-/// Bytes at an address that is a multiple of eight, as pages have it.
+/// Bytes at an address that is a multiple of eight, as in pages.
 struct Words {
     words: Vec<u64>,
     length: usize,
@@ -103,7 +104,7 @@ fn batches(size: usize, random: &mut Random) -> Vec<(usize, Vec<u32>)> {
     (0..LOOKUPS / BATCH).map(batch).collect()
 }
 
-/// Random numbers, always the same ones (xorshift).
+/// Random numbers, the same in each run (xorshift).
 struct Random(u64);
 
 impl Random {

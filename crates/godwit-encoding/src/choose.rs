@@ -1,5 +1,5 @@
-//! Which encoding a part gets: the smallest, weighted by what decoding costs; by exact size where that is cheap to know, by a
-//! sample for strings.
+//! Which encoding a part gets: the smallest, weighted by what decoding costs; by exact size where that is cheap to
+//! compute, by a sample for strings.
 
 use godwit_common::Named;
 use godwit_vector::Vector;
@@ -12,7 +12,7 @@ use crate::registry::REGISTRY;
 use crate::scheme::Proposal;
 use crate::{ROW_GROUP_ROWS, validity};
 
-/// Who chooses the encoding of a column.
+/// How the encoding of a column is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EncodingChoice {
     /// The smallest that reads fast.
@@ -26,7 +26,7 @@ pub enum EncodingChoice {
     RunLength,
     /// Symbol tables, for strings.
     Symbols,
-    /// An ordered dictionary, for strings, which is the table's business; the codes get what `Auto` finds.
+    /// An ordered dictionary, for strings, which is made by the table; the codes get what `Auto` finds.
     Dictionary,
 }
 
@@ -55,7 +55,7 @@ impl EncodingChoice {
     }
 }
 
-/// Encodes the parts of a column one after the other. What it learns of a part, it uses for the next.
+/// Encodes the parts of a column in turn. What it learns from a part, it uses for the next.
 #[derive(Default)]
 pub struct Encoder {
     learned: Learned,
@@ -68,7 +68,7 @@ impl Encoder {
     }
 }
 
-/// Encodes the values of one part that has nothing to do with others.
+/// Encodes the values of one part that shares nothing with others.
 pub fn encode(values: &Vector, choice: EncodingChoice) -> EncodedPart {
     Encoder::default().encode(values, choice)
 }

@@ -1,4 +1,4 @@
-//! The values that are to be encoded, and what all schemes want to know of them.
+//! The values to be encoded, and what all schemes want to know about them.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ pub(crate) struct Column<'a> {
     pub range: Option<ValueRange>,
     /// The rows at which runs of equal numbers end; none for strings.
     pub run_ends: Vec<u32>,
-    /// What other parts of the column taught, and this one will.
+    /// What was learned from other parts of the column; this one adds to it.
     pub learned: &'a Learned,
 }
 

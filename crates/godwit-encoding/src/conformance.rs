@@ -1,4 +1,4 @@
-//! The laws that every scheme obeys, tried on each scheme of the registry with all columns that it takes.
+//! The laws that every scheme obeys, tried on each scheme of the registry with all columns that it can store.
 //!
 //! - What is decoded is what was encoded, whole and by windows, and where some of the rows are a part of their own.
 //! - Taking rows is decoding and picking; keeping rows is decoding and comparing.
@@ -77,7 +77,7 @@ fn check_decode(part: &Part<'_>, expected: &[String]) {
     }
 }
 
-/// Few rows of a block are read one by one, many by decoding it; a row may be wanted twice.
+/// Few rows of a block are read one by one, many by decoding it; a row may be asked for twice.
 fn check_take(part: &Part<'_>, expected: &[String]) {
     for start in [0, expected.len() / 2 / BLOCK_ROWS * BLOCK_ROWS] {
         let rows = (expected.len() - start) as u32;
@@ -109,7 +109,7 @@ fn check_retain(part: &Part<'_>, values: &Vector) {
         let in_range = expected(&|value| min <= value && value <= max);
         assert_eq!(mask, in_range.words(), "{min}..={max} {:?}", part.header.encoding);
     }
-    // Codes are `U32`; other types of up to 64 bits may be asked for what are none.
+    // Codes are `U32`; other types of up to 64 bits may be asked for values that aren't codes.
     if values.physical() == PhysicalType::I128 {
         return;
     }
@@ -177,7 +177,7 @@ const TYPES: [PhysicalType; 11] = {
     [I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64]
 };
 
-/// Integers as columns have them: spread, in steps, in runs, multiples of something.
+/// Integers as found in columns: spread, in steps, in runs, multiples of something.
 fn integers() -> impl Strategy<Value = Vec<Option<i64>>> {
     let value = (any::<u64>(), prop::bool::weighted(0.9));
     let values = prop::collection::vec(value, 0..5000);
@@ -249,7 +249,7 @@ proptest! {
                         let place = at.index(body.len());
                         body[place] ^= flip;
                         read_all(&encoded.header, &body);
-                        // Where directories and widths are, damage does most.
+                        // Damage does most in directories and widths.
                         let place = at.index(body.len().min(64));
                         body[place] ^= flip;
                         read_all(&encoded.header, &body);

@@ -1,4 +1,4 @@
-//! What decoding costs, and what it is worth: every number that the choice of a scheme depends on.
+//! What decoding costs, and what it is worth: all numbers that the choice of a scheme depends on.
 //!
 //! The unit of a cost is the time in which bit packing decodes as many bytes of values: 16 picoseconds per byte where
 //! docs/encodings.md was measured, from which the costs are taken (`examples/encoding_speed.rs`).
@@ -25,7 +25,7 @@ pub(crate) const SYMBOLS: f64 = 8.0;
 pub(crate) const RUN_LENGTH: f64 = 1.0;
 pub(crate) const RUN_PER_ROW: f64 = 120.0;
 
-/// By what proposals are compared: less is better.
+/// The measure by which proposals are compared: less is better.
 pub(crate) fn weighted(bytes: usize, cost: f64) -> f64 {
     bytes as f64 * (1.0 + cost / COST_OF_HALF)
 }

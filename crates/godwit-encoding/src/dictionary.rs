@@ -20,7 +20,7 @@ pub struct OrderedDictionary(Arc<Dictionary>);
 pub struct UnitedDictionary {
     /// All strings.
     pub dictionary: OrderedDictionary,
-    /// What each code of the dictionary is now; `None`: the same, nothing was new.
+    /// The new code of each code of the dictionary; `None`: they are unchanged, as nothing was new.
     pub codes: Option<Vec<u32>>,
     /// The code of each string that was added.
     pub added_codes: Vec<u32>,
@@ -39,12 +39,12 @@ impl OrderedDictionary {
         Self(Arc::new(Dictionary::new(Flat::Str(StrColumn::from_strings(strings)), true)))
     }
 
-    /// The dictionary of vectors whose codes are these.
+    /// The dictionary for vectors with these codes.
     pub fn shared(&self) -> &Arc<Dictionary> {
         &self.0
     }
 
-    /// The strings that the codes in a `U32` vector stand for; `None` if one of them is no code.
+    /// The strings that the codes in a `U32` vector stand for; `None` if one of them isn't a code.
     pub fn with_codes(&self, codes: &Vector) -> Option<Vector> {
         if self.is_empty() {
             let all_null = (0..codes.len()).all(|row| !codes.is_valid(row));
@@ -101,7 +101,8 @@ impl OrderedDictionary {
         start..end
     }
 
-    /// A dictionary with more strings, sorted and distinct, and the new code of each old one; `None` if no code changes.
+    /// This dictionary with more strings, sorted and distinct, and the new code of each old one; `None` if no code
+    /// changes.
     pub fn merge(&self, added: &OrderedDictionary) -> (OrderedDictionary, Option<Vec<u32>>) {
         let (old, new) = (self.strings(), added.strings());
         let mut merged: Vec<&[u8]> = Vec::with_capacity(old.len() + new.len());
@@ -126,12 +127,12 @@ impl OrderedDictionary {
         (Self::from_sorted(merged), changes.then_some(codes))
     }
 
-    /// A dictionary that has more strings, too: those of `added` at `order`, where they are ascending and distinct. All bytes
-    /// are shared.
+    /// The dictionary with more strings added: those of `added` at `order`, where they are ascending and distinct. All
+    /// bytes are shared.
     pub fn united(&self, added: &StrColumn, order: &[u32]) -> UnitedDictionary {
         let known = self.strings();
         let mut added_codes = vec![0; added.len()];
-        // Strings that are new, and in front of which known one each belongs.
+        // New strings, and the known one that each belongs in front of.
         let mut inserted: Vec<(u32, u32)> = Vec::new();
         let mut at = 0;
         for &place in order {

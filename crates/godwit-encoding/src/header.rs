@@ -1,4 +1,4 @@
-//! What is known of a part without its body.
+//! What is known about a part without its body.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::registry::Encoding;
 use crate::scheme::Shape;
 use crate::{BLOCK_ROWS, ROW_GROUP_ROWS, validity};
 
-/// What the values of a part are.
+/// What the values of a part represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartContent {
     /// Those of the column.
@@ -24,7 +24,7 @@ pub enum PartContent {
 pub struct PartHeader {
     /// The type of the values.
     pub physical: PhysicalType,
-    /// What they are. Codes are `U32`.
+    /// What they represent. Codes are `U32`.
     pub content: PartContent,
     /// Rows, at most [`ROW_GROUP_ROWS`].
     pub rows: u32,
@@ -44,8 +44,8 @@ const TYPES: [PhysicalType; 13] = {
     [Bool, I8, I16, I32, I64, I128, U8, U16, U32, U64, F32, F64, Str]
 };
 
-/// The bits of the first byte that are the number of the type. Those above say what the content is: 0 is said by formats up to
-/// 5, which didn't know.
+/// The bits of the first byte that hold the number of the type. Those above hold the content: 0 in formats up to 5,
+/// which didn't store it.
 const TYPE_BITS: u32 = 6;
 
 impl PartHeader {
@@ -59,8 +59,8 @@ impl PartHeader {
         if self.has_bitmap() { validity::bytes_for(self.rows as usize) } else { 0 }
     }
 
-    /// The header that `rows` have as a part of their own, and where its body lies in the body of this one; `None` if
-    /// their values can't be told from the others' without all of it. `rows` start at a multiple of [`BLOCK_ROWS`].
+    /// The header that `rows` have as a part of their own, and where its body is in the body of this one; `None` if
+    /// their values can't be separated from the others without all of it. `rows` start at a multiple of [`BLOCK_ROWS`].
     pub fn of_rows(&self, rows: &Range<usize>) -> Option<(PartHeader, Range<usize>)> {
         assert!(rows.start.is_multiple_of(BLOCK_ROWS) && rows.end <= self.rows as usize, "whole blocks of the part");
         if self.has_bitmap() {
@@ -93,7 +93,7 @@ impl PartHeader {
 
     /// Reads a header off the front of `bytes`. Fails on what no [`to_bytes`](Self::to_bytes) wrote.
     ///
-    /// `unsaid` is what `U32` are in a header of a format that didn't say: codes in a column of strings.
+    /// `unsaid` is what `U32` values represent in a header of a format that doesn't say: codes in a column of strings.
     pub fn from_bytes(bytes: &mut &[u8], unsaid: PartContent) -> Result<Self> {
         let [first] = take(bytes)?;
         let physical = TYPES.get(usize::from(first & ((1 << TYPE_BITS) - 1)));

@@ -1,4 +1,4 @@
-//! Lengths of strings, and where blocks of strings begin: how text and symbols find theirs.
+//! Lengths of strings, and where blocks of strings begin: used by text and symbols to find their strings.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl<'a> Starts<'a> {
         split(body, starts_bytes(rows)).map(Self)
     }
 
-    /// Where the bytes of a block lie.
+    /// Where the bytes of a block are.
     pub(crate) fn block(&self, block: usize) -> Result<Range<usize>> {
         Ok(u32_at(self.0, block)? as usize..u32_at(self.0, block + 1)? as usize)
     }
@@ -74,18 +74,18 @@ impl<'a> Lengths<'a> {
         Ok(Self { packing: Packing { base: 0, width }, body: split(body, packing::bytes_for(rows, width))? })
     }
 
-    /// Those of `rows`, which start at a multiple of [`BLOCK_ROWS`].
+    /// The lengths of `rows`, which start at a multiple of [`BLOCK_ROWS`].
     pub(crate) fn of(&self, rows: Range<usize>) -> Result<Vec<u32>> {
         self.packing.read(self.body, rows)
     }
 
-    /// Those of single rows, which ascend.
+    /// The lengths of single rows, which ascend.
     pub(crate) fn at(&self, rows: &[u32]) -> Result<Vec<u32>> {
         self.packing.take(self.body, 0, rows)
     }
 }
 
-/// Appends where strings of these lengths end that begin at `start`. Fails if that is behind `end`.
+/// Appends where strings of these lengths end that begin at `start`. Fails if that is beyond `end`.
 pub(crate) fn add_ends(lengths: &[u32], start: usize, end: usize, ends: &mut Vec<usize>) -> Result<()> {
     let mut at = start;
     ends.extend(lengths.iter().map(|&length| {

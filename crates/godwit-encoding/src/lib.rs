@@ -1,4 +1,4 @@
-//! Encodings of column segments: how values lie in the file and, compressed, in memory.
+//! Encodings of column segments: how values are stored in the file and, compressed, in memory.
 //!
 //! A *segment* is one column of one row group (at most [`ROW_GROUP_ROWS`] rows), cut into *parts* that fit a page. A part
 //! is a header, which lives with the table's metadata, and a body of bytes. Any run of rows can be decoded in bulk, any
@@ -16,16 +16,16 @@
 //!        lengths.rs    lengths of strings                             used by text and symbols
 //! ```
 //!
-//! Each scheme says what it would make of a column: its size, exact where that is cheap to know, and what decoding it
-//! costs. The smallest is taken, weighted by cost (`cost.rs`). A new scheme is a room and a line of the registry; the
-//! tests of all schemes (`conformance.rs`) find it there.
+//! Each scheme proposes how to store a column: the size, exact where that is cheap to compute, and what decoding it
+//! costs. The smallest is taken, weighted by cost (`cost.rs`). A new scheme is a directory and a line of the registry;
+//! the tests of all schemes (`conformance.rs`) find it there.
 //!
 //! Strings of few distinct values are not encoded here: the table replaces them by the codes of its
 //! [`OrderedDictionary`], which are integers like others.
 //!
-//! A body starts with the validity bitmap if the part has NULLs and values. Everything read is checked against the header
-//! and never trusted: a body that contradicts its header is an error of kind `Corrupt`, or yields wrong values, but it
-//! doesn't crash. That it is the body that was written is for the storage's checksums to say.
+//! A body starts with the validity bitmap if the part has NULLs and values. Everything read is checked against the
+//! header and never trusted: a body that contradicts its header is an error of kind `Corrupt`, or yields wrong values,
+//! but it doesn't crash. Whether it is the body that was written is checked by the storage's checksums.
 //!
 //! Source: thesis 2.2.1.
 

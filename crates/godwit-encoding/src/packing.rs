@@ -2,7 +2,7 @@
 //!
 //! A value is stored as its distance from a base, in as many bits as the largest distance needs; NULL rows hold 0. Blocks
 //! of [`BLOCK_ROWS`] values are packed together in lanes of the narrowest word that holds a distance (8 to 64 bits), so
-//! that unpacking is done by wide instructions, and any value can be had alone. The last block is padded with zeros.
+//! that unpacking is done by wide instructions, and any value can be read alone. The last block is padded with zeros.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,7 +20,8 @@ use crate::parameters::take;
 /// Most bits of a distance.
 pub(crate) const WIDTH_MAX: u8 = 64;
 
-/// Up to so many rows of a block are unpacked one by one, at three to four nanoseconds each; unpacking all takes about a hundred.
+/// Up to this many rows of a block are unpacked one by one, at three to four nanoseconds each; unpacking all takes
+/// about a hundred.
 const SINGLE_ROWS_MAX: usize = 32;
 
 /// The base and the bits of the distances from it.
@@ -32,7 +33,7 @@ pub struct Packing {
     pub width: u8,
 }
 
-/// Bytes of so many packed rows.
+/// Bytes of `rows` packed rows.
 pub(crate) fn bytes_for(rows: usize, width: u8) -> usize {
     rows.div_ceil(BLOCK_ROWS) * block_bytes(width)
 }
@@ -47,7 +48,7 @@ trait Word: BitPacking + Pod + Ord {
     fn of_distance(distance: u64) -> Self;
     fn distance(self) -> u64;
     fn minus(self, other: Self) -> Self;
-    /// The bits from `shift` on of two words that follow each other, or as many of them as a distance has.
+    /// The bits from `shift` on of two consecutive words, as many of them as a distance has.
     fn cut(low: Self, high: Self, shift: u32) -> u64;
 }
 
@@ -98,7 +99,7 @@ impl Packing {
         (width <= WIDTH_MAX).then_some(Self { base: range.min, width })
     }
 
-    /// Appends values, of which `distance(row)` is that of a row from the base.
+    /// Appends `rows` values; `distance(row)` is the distance of a row's value from the base.
     pub(crate) fn write(&self, rows: usize, distance: impl Fn(usize) -> u64, out: &mut Vec<u8>) {
         with_word!(self.width, W => self.write_words::<W>(rows, distance, out));
     }
@@ -230,7 +231,7 @@ impl Packing {
         })
     }
 
-    /// As [`retain_range`](Self::retain_range), for the values of whose distance from the base `is_wanted` is true.
+    /// As [`retain_range`](Self::retain_range), for values for whose distance from the base `is_wanted` is true.
     pub(crate) fn retain_distances(
         &self,
         body: &[u8],
@@ -259,7 +260,7 @@ impl Packing {
             let packed = self.block::<W>(body, begin / BLOCK_ROWS)?;
             unpack_block(self.width, &packed, &mut words);
             wanted.iter_mut().zip(&words).for_each(|(wanted, &word)| *wanted = is_wanted(word) as u8);
-            // The last block is padded: what lies behind the rows has no bit set, whatever it holds.
+            // The last block is padded: what follows the rows has no bit set, whatever it holds.
             retain_true(&wanted[..mask.len() * 64], mask);
         }
         Ok(())
@@ -299,11 +300,11 @@ fn unpack_block<W: Word>(width: u8, packed: &[W], words: &mut [W; BLOCK_ROWS]) {
     unsafe { W::unchecked_unpack(width as usize, packed, words) }
 }
 
-/// The distances of at most [`SINGLE_ROWS_MAX`] rows of packed blocks, wherever they are.
+/// The distances of at most [`SINGLE_ROWS_MAX`] rows of packed blocks, in any order.
 ///
-/// A value is in lane `row % lanes` of its block, of which the words follow each other at a distance of `lanes`; in the lane, rows
-/// come in the order in which `fastlanes` packs all types. Places are computed before the first word is read, so that many words
-/// are on their way from memory at once.
+/// A value is in lane `row % lanes` of its block, whose words are `lanes` apart; within the lane, rows come in the
+/// order in which `fastlanes` packs all types. All positions are computed before the first word is read, so that many
+/// loads from memory are in flight at once.
 fn single_rows<W: Word>(width: u8, body: &[W], start: usize, rows: &[u32]) -> [u64; SINGLE_ROWS_MAX] {
     let mut distances = [0; SINGLE_ROWS_MAX];
     if width == 0 {
@@ -311,7 +312,7 @@ fn single_rows<W: Word>(width: u8, body: &[W], start: usize, rows: &[u32]) -> [u
     }
     let (bits, width) = (u32::from(W::BITS), u32::from(width));
     let lanes = BLOCK_ROWS as u32 / bits;
-    // Of each row: the word that it begins in, how many words further it ends, and its first bit in the word.
+    // For each row: the word that it begins in, how many words further it ends, and its first bit in the word.
     let [mut words, mut further, mut shifts] = [[0u32; SINGLE_ROWS_MAX]; 3];
     for (at, &row) in rows.iter().enumerate() {
         let row = start as u32 + row;

@@ -12,11 +12,11 @@ use crate::scheme::Body;
 /// What [`encode`](crate::encode) makes.
 #[derive(Debug, Clone)]
 pub struct EncodedPart {
-    /// For the table's metadata.
+    /// The header, for the table's metadata.
     pub header: PartHeader,
-    /// For a page; `header.body_bytes` long.
+    /// The body, for a page; `header.body_bytes` long.
     pub body: Vec<u8>,
-    /// Runs of equal values, NULL left out: a bound of the number of distinct values. Of strings: values.
+    /// Runs of equal values, without NULLs: an upper bound on the number of distinct values. Of strings: values.
     pub runs: u32,
 }
 
@@ -38,7 +38,7 @@ impl EncodedPart {
         Part { header: &self.header, body: &self.body, shared: None }
     }
 
-    /// The part with its values as codes of a dictionary, or not.
+    /// The part with its values marked as codes of a dictionary, or as values.
     pub fn with_content(mut self, content: PartContent) -> Self {
         self.header.content = content;
         self
@@ -95,7 +95,7 @@ impl<'a> Part<'a> {
         Ok(Vector::flat(flat, validity))
     }
 
-    /// So many rows, if all of the part are the same.
+    /// `rows` rows, if all rows of the part are the same.
     fn uniform(&self, rows: usize) -> Result<Option<Vector>> {
         if self.header.has_bitmap() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Which schemes there are: the one place that lists them.
+//! The schemes: the one place that lists them.
 
 use godwit_common::Result;
 
@@ -87,7 +87,7 @@ registry! {
 }
 
 impl Encoding {
-    /// True if values are read as they are stored, or there is only one.
+    /// True if values are read as they are stored, or if there is only one.
     pub fn is_flat(&self) -> bool {
         match self {
             Self::Null(_) | Self::Constant(_) | Self::Plain(_) | Self::Text(_) => true,

@@ -11,12 +11,13 @@ use crate::column::Column;
 use crate::part::CodeFilter;
 use crate::registry::Encoding;
 
-/// A way to store the values of a part. What implements it are the parameters that a header holds; the bytes are in the body.
+/// A way to store the values of a part. It is implemented by the parameters that a header holds; the bytes are in the
+/// body.
 ///
 /// Called once per window, never per row. Rows that are NULL have some value here; the part knows which they are. A body
 /// may be damaged: methods return errors, or values that were never written, but don't panic.
 pub(crate) trait Scheme {
-    /// What it would make of a column; `None` if it can't store it.
+    /// What the scheme would make of a column; `None` if it can't store it.
     fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>>
     where
         Self: Sized;
@@ -43,7 +44,7 @@ pub(crate) trait Scheme {
     /// The values of single rows, which ascend and are relative to `start`.
     fn take(&self, body: Body<'_>, start: usize, rows: &[u32]) -> Result<Flat>;
 
-    /// So many rows of a part without NULLs, or of one with nothing else, if all of them are the same.
+    /// `rows` rows, if all rows are the same, of a part without NULLs or with nothing else.
     fn uniform(&self, _body: Body<'_>, _rows: usize) -> Result<Option<Vector>> {
         Ok(None)
     }
@@ -93,14 +94,14 @@ pub(crate) trait Scheme {
         Ok(())
     }
 
-    /// Bytes of the values before `row`, a multiple of [`BLOCK_ROWS`] or the end, if those from there on are readable without
-    /// them.
+    /// Bytes of the values before `row`, a multiple of [`BLOCK_ROWS`] or the end, if the values from there on are
+    /// readable without them.
     fn bytes_before(&self, _physical: PhysicalType, _row: usize) -> Option<usize> {
         None
     }
 }
 
-/// What is known of the values of a part besides the parameters of its scheme.
+/// What is known about the values of a part besides the parameters of its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Their type.
@@ -120,7 +121,7 @@ pub(crate) struct Body<'a> {
     pub rows: usize,
     /// Where they are stored.
     pub bytes: &'a [u8],
-    /// What `bytes` are the end of, if strings may point into it.
+    /// The bytes that `bytes` are the end of, if strings may point into them.
     pub shared: Option<&'a SharedBytes>,
 }
 
@@ -134,15 +135,15 @@ pub(crate) struct Proposal<'a> {
     pub write: WriteValues<'a>,
 }
 
-/// Writes values once; what is returned belongs into the header.
+/// Writes values once; the result belongs in the header.
 pub(crate) type WriteValues<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> Encoding + 'a>;
 
 /// Bytes that a scheme would take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// So many.
+    /// Exactly this many.
     Exact(usize),
-    /// About so many, by a sample.
+    /// About this many, estimated from a sample.
     Sampled(usize),
 }
 

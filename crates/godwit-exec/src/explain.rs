@@ -51,7 +51,7 @@ impl ExplainNode {
         self
     }
 
-    /// The tree as text, one operator per line, measured values behind it if `analyzed`.
+    /// The tree as text, one operator per line, with measured values if `analyzed`.
     pub fn render(&self, analyzed: bool) -> String {
         let mut text = String::new();
         self.render_into(&mut text, "", "", analyzed);
@@ -171,7 +171,7 @@ fn column_json(column: &ScannedColumn) -> Json {
     ])
 }
 
-/// By how much an operator makes chunks smaller: below one if it makes them larger.
+/// The factor by which an operator makes chunks smaller: below one if it makes them larger.
 fn reducing_factor(input: FlowCounts, output: FlowCounts) -> f64 {
     if output.rows == 0 { 1.0 } else { input.mean_rows() / output.mean_rows() }
 }

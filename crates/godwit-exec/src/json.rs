@@ -76,7 +76,7 @@ impl fmt::Display for Json {
 
 impl From<u64> for Json {
     fn from(number: u64) -> Self {
-        // Exact up to 8 PiB, which is more than anybody counts here.
+        // Exact up to 8 PiB, more than any count here.
         Json::Number(number as f64)
     }
 }

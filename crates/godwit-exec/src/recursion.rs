@@ -6,10 +6,10 @@
 //!                                                                        └─▶ …
 //! ```
 //!
-//! All rounds read and make the same two [`SharedRows`], so that pipelines of which a run leaves nothing behind serve the next
-//! round, too. They run on a pool of the recursion's own, while the task that asked for them is parked.
+//! All rounds read and make the same two [`SharedRows`], so that pipelines whose runs leave nothing behind serve the
+//! next round, too. They run on a pool of the recursion's own, while the task that asked for them is parked.
 //!
-//! With UNION rows that were there before are dropped ([`SeenRows`]).
+//! With UNION, rows that were there before are dropped ([`SeenRows`]).
 
 mod seen;
 
@@ -29,12 +29,12 @@ pub(crate) use seen::{NewRows, RoundKind, SeenRows};
 /// Plans a round over [`RoundRows::working`] whose rows end in [`RoundRows::made`].
 pub(crate) type PlanRound = dyn Fn(Comparison) -> Result<Vec<Pipeline>> + Send + Sync;
 
-/// How a round finds the rows that are new.
+/// How a round finds new rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// All are, or [`NewRows`] tells.
+    /// All are new, or [`NewRows`] decides.
     AsTheyCome,
-    /// By a join with all rows that were there.
+    /// By a join with all earlier rows.
     ByJoin,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Comparison {
 pub(crate) struct RoundRows {
     /// The rows of the last round that is complete.
     pub working: Arc<SharedRows>,
-    /// Those of the round that runs.
+    /// The rows of the round that runs.
     pub made: Arc<SharedRows>,
     /// With UNION.
     pub seen: Option<Arc<SeenRows>>,
@@ -62,11 +62,11 @@ impl RoundRows {
 pub(crate) struct RecursionSource {
     /// The first round is complete before this starts.
     rows: RoundRows,
-    /// How many columns they have, and which come out.
+    /// Number of their columns, and which are emitted.
     width: usize,
     columns: Vec<usize>,
     plan_round: Arc<PlanRound>,
-    /// What rounds run as.
+    /// The query that rounds run as.
     query: Arc<QueryContext>,
     metrics: Arc<OperatorMetrics>,
 }
@@ -84,7 +84,7 @@ impl RecursionSource {
     }
 }
 
-/// The query that rounds run as: it ends with the query around it, which doesn't end with it.
+/// The query that rounds run as: it ends with the query around it, but not vice versa.
 pub(crate) fn query_of_rounds(query: &QueryContext) -> Arc<QueryContext> {
     let cancel = CancelToken::default();
     let rounds = cancel.clone();
@@ -126,12 +126,13 @@ impl Source for RecursionSource {
 
 struct Rounds {
     rows: RoundRows,
-    /// Of the last round that is complete: with UNION of all columns, which are remembered, else of those that come out.
+    /// Reader of the last complete round: with UNION, of all columns, which are remembered, else of those that are
+    /// emitted.
     reader: Arc<dyn Source>,
     columns: Vec<usize>,
     plan_round: Arc<PlanRound>,
     query: Arc<QueryContext>,
-    /// Reads these rows, until they are out.
+    /// The rows being read, until they have been emitted.
     reading: Option<Box<dyn SourceWorker>>,
     running: Option<Running>,
     pool: WorkerPool,
@@ -179,7 +180,7 @@ impl Rounds {
         self.end_round()
     }
 
-    /// Looks whether the round that runs has ended. A small one has when it was started.
+    /// Checks whether the round that runs has ended. A small one ends while it is started.
     fn end_round(&mut self) -> Result<SourceVerdict> {
         let running = self.running.as_ref().expect("a round runs");
         let Some(end) = running.end.lock().take() else { return Ok(SourceVerdict::Blocked(running.signal.clone())) };
@@ -190,7 +191,7 @@ impl Rounds {
             self.rows.working.take_rows_of(&self.rows.made);
             self.read()?;
         } else {
-            // The set of rows became too large meanwhile: the round starts again.
+            // The set of rows became too large meanwhile: the round is started again.
             self.rows.made.clear();
         }
         Ok(SourceVerdict::Worked)

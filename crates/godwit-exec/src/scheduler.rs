@@ -30,7 +30,7 @@ pub struct WorkerPool {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What threads and parked tasks hold on to.
+/// State that threads and parked tasks share.
 struct PoolShared {
     queue: Mutex<Queue>,
     available: Condvar,
@@ -73,8 +73,8 @@ impl WorkerPool {
         self.threads.len()
     }
 
-    /// Starts a query. `on_done` is called once, by a worker or the calling thread, when the last task has ended and the
-    /// pipelines, with all that they held, are gone.
+    /// Starts a query. `on_done` is called once, by a worker or the calling thread, when the last task has ended and
+    /// the pipelines, with everything they held, are gone.
     ///
     /// A query of one pipeline, with work for one task, begins on the calling thread: to wake a worker, and to be woken by
     /// it, takes longer than a small query. What isn't done after a quantum, or has to wait, goes on in the pool.
@@ -100,7 +100,7 @@ impl Drop for WorkerPool {
         for thread in self.threads.drain(..) {
             // The last handle of a database may be dropped by one of its own workers; that one can't wait for itself.
             if thread.thread().id() != current {
-                // A worker catches panics of tasks; if it died all the same there is nothing left to wait for.
+                // A worker catches panics of tasks; if it died in spite of that, there is nothing left to wait for.
                 let _ = thread.join();
             }
         }
@@ -162,7 +162,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 
 type OnDone = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// One query's pipelines and how far they are.
+/// One query's pipelines and their progress.
 struct QueryRun {
     pool: Arc<PoolShared>,
     query: Arc<QueryContext>,
@@ -281,7 +281,8 @@ impl QueryRun {
 
     fn complete(self: Arc<Self>, index: usize) {
         let last_feeder = {
-            // Noting the own end and looking at the others is one step: of several that end at the same time, one is last.
+            // Recording this end and checking the others is one step: of several that end at the same time, one is
+            // last.
             let mut progress = self.progress.lock();
             progress.states[index] = State::Fed;
             let feeds_same = |other: usize| same_sink(&self.pipelines[other].sink, &self.pipelines[index].sink);
@@ -307,7 +308,7 @@ impl QueryRun {
 }
 
 impl Drop for QueryRun {
-    /// The last task has ended: gives everything back, then tells.
+    /// The last task has ended: gives everything back, then calls `on_done`.
     fn drop(&mut self) {
         self.pipelines.clear();
         let progress = self.progress.get_mut();

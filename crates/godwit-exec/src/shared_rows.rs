@@ -1,7 +1,7 @@
 //! Rows that are computed once and read several times: the result of a subplan that a query has more than once.
 //!
 //! ```text
-//! subplan ─▶ sink: rows in spillable pages ─┬─▶ reader 1 ─▶ …        readers take what columns they need, page by page
+//! subplan ─▶ sink: rows in spillable pages ─┬─▶ reader 1 ─▶ …        readers take the columns they need, page by page
 //!                                           └─▶ reader 2 ─▶ …        the last reader takes the pages with it
 //! ```
 
@@ -28,7 +28,7 @@ pub(crate) struct SharedRows {
     /// Complete, for the readers that haven't started.
     pages: Mutex<Option<Arc<RowPages>>>,
     readers_to_start: AtomicUsize,
-    /// They stay when their readers are done: others may come.
+    /// The pages stay when their readers are done: others may come.
     is_kept: bool,
     metrics: Arc<OperatorMetrics>,
 }
@@ -44,7 +44,7 @@ impl SharedRows {
         Self::make(RowLayout::new(columns, RowLayoutOptions::default())?, query, name, true)
     }
 
-    /// No rows, which may take the place of these.
+    /// An empty instance that may take the place of this one.
     pub(crate) fn alike(&self, query: &QueryContext, name: String) -> Result<Arc<Self>> {
         Self::make(self.layout.clone(), query, name, self.is_kept)
     }
@@ -75,18 +75,18 @@ impl SharedRows {
         *self.pages.lock() = Some(Arc::new(self.collected.lock().pages_so_far()));
     }
 
-    /// Has the rows of another from now on, which has none then.
+    /// Takes over the rows of another instance, which is empty then.
     pub(crate) fn take_rows_of(&self, other: &SharedRows) {
         assert!(Arc::ptr_eq(&self.layout, &other.layout), "rows of one layout");
         *self.pages.lock() = other.pages.lock().take();
     }
 
-    /// Forgets the rows.
+    /// Drops the rows.
     pub(crate) fn clear(&self) {
         *self.pages.lock() = None;
     }
 
-    /// All rows, of their columns those listed. Readers are made before the first of them starts.
+    /// All rows, with the columns listed. Readers are made before the first of them starts.
     pub(crate) fn reader(self: &Arc<Self>, columns: Vec<usize>) -> Arc<dyn Source> {
         let earlier = self.readers_to_start.fetch_add(1, Ordering::Relaxed);
         let metrics = match earlier {
@@ -96,7 +96,7 @@ impl SharedRows {
         Arc::new(Reader { rows: self.clone(), columns, unread: Mutex::default(), metrics })
     }
 
-    /// The pages, which only the caller knows of if it is the last reader.
+    /// The pages; the last reader gets the only reference.
     fn take_pages(&self) -> Arc<RowPages> {
         let mut pages = self.pages.lock();
         let is_last = !self.is_kept && self.readers_to_start.fetch_sub(1, Ordering::Relaxed) == 1;

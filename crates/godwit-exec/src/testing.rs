@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use arrow_schema::DataType;
 use godwit_common::Result;
 use godwit_expression::{Layout, PlanContext, Predicate};
-use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_pipeline::*;
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Plan};
+use godwit_vector::sql::sql_type;
 use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, RowType, StrColumn, Vector, match_flat};
 use parking_lot::{Condvar, Mutex, RwLock};
 
@@ -81,7 +81,7 @@ pub(crate) fn pipeline(
     Pipeline { source, transforms, sink, depends_on: depends_on.to_vec() }
 }
 
-/// Keeps the thread busy for so long.
+/// Keeps the thread busy for `duration`.
 pub(crate) fn work_for(duration: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < duration {
@@ -208,7 +208,7 @@ impl SinkWorker for CollectedWorker {
     }
 }
 
-/// A value as tests compare it: all integers are one type, floats are by bits but for −0 and NaN.
+/// A value as tests compare it: all integers are one type, floats are compared by bits except −0 and NaN.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Value {
     Null,
@@ -275,7 +275,7 @@ impl Random {
     }
 }
 
-/// A logical type that lies in memory as `physical`.
+/// A logical type stored as `physical`.
 pub(crate) fn column_type(physical: PhysicalType, nullable: bool) -> ColumnType {
     let logical = match physical {
         PhysicalType::Bool => DataType::Boolean,

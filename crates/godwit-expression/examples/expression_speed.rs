@@ -5,11 +5,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use godwit_expression::{Expression, Layout, PlanContext, Predicate, column_type, range};
+use godwit_expression::{Expression, Layout, PlanContext, Predicate, range};
 use godwit_functions::Registry;
 use godwit_plan::{ArgumentType, ColumnId, Comparison, Expr, ExprKind, FunctionRegistry, Match, Plan};
 use godwit_types::{Arithmetic, SqlType, Value, parse_value};
 use godwit_vector::kernels::hash::hash_vectors;
+use godwit_vector::sql::column_type;
 use godwit_vector::{CHUNK_ROWS, Chunk, ColumnType, Dictionary, Flat, PhysicalType, RowType, StrColumn, Vector};
 
 const ROUNDS: usize = 2_000;

@@ -14,8 +14,8 @@
 //! common scale, products add the scales, and quotients scale the dividend up first, as the result's type says.
 
 use arrow_schema::DataType;
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result, SqlState};
+use godwit_types::{SqlType, Value};
 use godwit_vector::kernels::arithmetic::{self as kernels, Arithmetic, ArithmeticError};
 use godwit_vector::kernels::cast::{all_in, convert};
 use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
@@ -114,8 +114,7 @@ pub(crate) fn scaled_up(argument: Expression, digits: i32, text: &str) -> Result
 
 /// A literal whose value inside is `value`, in `i64` if that suffices.
 pub(crate) fn integer_literal(value: i128, logical: &DataType) -> Expression {
-    let scalar = ScalarValue::Decimal128(Some(value), 38, 0);
-    let wide = Expression::literal(&scalar).expect("decimals are literals");
+    let wide = Expression::literal(&Value::Integer(value), &SqlType::HugeInt).expect("integers are literals");
     let narrow = if i64::try_from(value).is_ok() { to_physical(&wide, PhysicalType::I64) } else { wide };
     let output = ColumnType { logical: logical.clone(), ..narrow.output().clone() };
     narrow.retyped(output)

@@ -61,7 +61,6 @@ impl Kernel for Bits {
                 binary(&a, &b, |x: i64, y: i64| (x as u64).wrapping_shr(y as u32) as i64)
             }
             Operator::ShiftRight => binary(&a, &b, |x: i64, y: i64| x.wrapping_shr(y as u32)),
-            Operator::Concat => unreachable!("text has no bits"),
         };
         Ok(convert(&result, self.physical))
     }

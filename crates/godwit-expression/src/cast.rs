@@ -11,7 +11,7 @@ use godwit_vector::kernels::cast::{all_in, convert, divide_rounded, to_bool};
 use godwit_vector::{ColumnType, PhysicalType, ValueRange, Vector};
 
 use crate::arithmetic::{scaled_up, shortened};
-use crate::arrow_call::ArrowCast;
+use crate::arrow_cast::ArrowCast;
 use crate::expression::{Kernel, Operation};
 use crate::literal::Literal;
 use crate::{Expression, range};

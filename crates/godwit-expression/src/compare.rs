@@ -1,7 +1,6 @@
 //! Comparisons, ranges of integers, and tests for NULL and truth.
 
 use arrow_cast::can_cast_types;
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::boolean::{is_null, is_value, not};
 use godwit_vector::kernels::compare::{self as kernels, Comparison};
@@ -35,7 +34,7 @@ pub(crate) fn compile(op: Comparison, left: Expression, right: Expression, text:
     let (left, right) = nested_as_bytes(left, right, text)?;
     let (left, right) = same_scale(left, right, text)?;
     if let Some(decided) = decided(op, &left, &right) {
-        return Expression::literal(&ScalarValue::Boolean(Some(decided)));
+        return Ok(Expression::boolean(decided));
     }
     let (left, right) = same_physical(left, right, text)?;
     Ok(Expression::new(Operation::Compare(op), vec![left, right], boolean(nullable)).folded())
@@ -228,7 +227,7 @@ pub(crate) enum Test {
 pub(crate) fn compile_test(test: Test, argument: Expression) -> Expression {
     let nullable = argument.output().nullable;
     if let (Test::Null { negated }, false, false) = (test, nullable, argument.can_fail()) {
-        return Expression::literal(&ScalarValue::Boolean(Some(negated))).expect("booleans are literals");
+        return Expression::boolean(negated);
     }
     let output = boolean(matches!(test, Test::Not) && nullable);
     Expression::strict(test, vec![argument], output)

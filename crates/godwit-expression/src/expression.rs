@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use datafusion_common::ScalarValue;
-use godwit_common::{Result, Span};
+use godwit_common::{ErrorKind, Result, Span};
+use godwit_types::{SqlType, Value};
 use godwit_vector::kernels::compare::Comparison;
+use godwit_vector::kernels::concatenate::concatenated;
 use godwit_vector::kernels::scatter::Scatter;
 use godwit_vector::kernels::select::select_bits;
+use godwit_vector::sql::{arrow_type, column_type, vector_of_values};
 use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, ValueRange, Vector};
 
 use crate::batch::Batch;
@@ -88,15 +90,22 @@ impl Expression {
         Self::new(Operation::Column(index), Vec::new(), ty)
     }
 
-    /// A constant.
-    pub fn literal(scalar: &ScalarValue) -> Result<Expression> {
-        let (literal, output) = Literal::of_scalar(scalar)?;
-        Ok(Self::new(Operation::Literal(literal), Vec::new(), output))
+    /// A constant. Quoted text that nothing gave a type is text.
+    pub fn literal(value: &Value, ty: &SqlType) -> Result<Expression> {
+        let ty = if matches!((value, ty), (Value::Text(_), SqlType::Unknown)) { &SqlType::Varchar } else { ty };
+        let literal = Literal::of_vector(&vector_of_values(std::slice::from_ref(value), ty)?);
+        let nullable = Self::new(Operation::Literal(literal.clone()), Vec::new(), column_type(ty, true)?);
+        Ok(nullable.replaced_by(literal))
+    }
+
+    /// TRUE or FALSE.
+    pub fn boolean(value: bool) -> Expression {
+        Self::literal(&Value::Boolean(value), &SqlType::Boolean).expect("booleans are literals")
     }
 
     /// The value of `parameter` at the time of evaluation; a literal, with all that it proves, if it is known already.
     pub fn parameter(parameter: &Parameter) -> Result<Expression> {
-        let output = ColumnType::new(parameter.logical().clone(), true)?;
+        let output = ColumnType::new(arrow_type(parameter.ty())?, true)?;
         let expression = Self::new(Operation::Parameter(parameter.clone()), Vec::new(), output);
         Ok(match parameter.is_set() {
             true => expression.replaced_by(parameter.literal()?.clone()),
@@ -267,7 +276,28 @@ impl Expression {
 
     /// The values for all rows of `chunk`: dense, maybe constant or dictionary.
     pub fn evaluate(&self, chunk: &Chunk) -> Result<Vector> {
-        self.evaluate_batch(&Batch::of_chunk(chunk))
+        self.evaluate_in_parts(&Batch::of_chunk(chunk))
+    }
+
+    /// As [`evaluate_batch`](Self::evaluate_batch). Rows whose texts are too heavy together on the way to the values are computed
+    /// in parts. Where the values themselves are heavy texts, the caller has to take fewer rows: it is an error of the kind
+    /// [`ErrorKind::Resource`].
+    pub(crate) fn evaluate_in_parts(&self, batch: &Batch<'_>) -> Result<Vector> {
+        let is_nested = self.0.output.physical == PhysicalType::Nested;
+        match self.evaluate_batch(batch) {
+            Err(error) if error.kind() == ErrorKind::Resource && batch.rows() > 1 && !is_nested => {
+                let rows: Vec<u32> = (0..batch.rows() as u32).collect();
+                let (first, second) = rows.split_at(rows.len() / 2);
+                let parts = [first, second].map(|half| self.evaluate_in_parts(&batch.select(half)));
+                let [first, second] = parts;
+                let parts = [first?, second?];
+                match parts.iter().map(text_bytes).sum::<usize>() <= TOGETHER_BYTES_MAX {
+                    true => Ok(concatenated(&parts)),
+                    false => Err(error.with_hint("compute the texts in a subquery")),
+                }
+            }
+            evaluated => evaluated,
+        }
     }
 
     pub(crate) fn evaluate_batch(&self, batch: &Batch<'_>) -> Result<Vector> {
@@ -319,6 +349,17 @@ impl std::fmt::Debug for Expression {
             Operation::PerEntry => "per_entry",
         };
         f.debug_tuple(name).field(&self.0.arguments).finish()
+    }
+}
+
+/// Most bytes of texts that are put together after they were computed in parts: short ones of a chunk.
+const TOGETHER_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of the strings of a vector.
+fn text_bytes(vector: &Vector) -> usize {
+    match vector.data() {
+        Data::Flat(Flat::Str(strings)) => strings.views().iter().map(|view| view.len()).sum(),
+        _ => 0,
     }
 }
 

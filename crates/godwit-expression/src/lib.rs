@@ -11,11 +11,11 @@
 //! - *Dictionaries.* A subtree over one column that can't fail is evaluated once per dictionary entry.
 //! - *Errors* come only from rows that SQL would evaluate: branches of CASE, COALESCE, AND and OR that can fail see only
 //!   the rows that reach them.
-//! - *Long tail.* Functions without a kernel here run as DataFusion's on Arrow arrays, or row by row.
+//! - *Long tail.* Functions without a kernel here have one in `godwit-scalar`, or run row by row.
 #![forbid(unsafe_code)]
 
 mod arithmetic;
-mod arrow_call;
+mod arrow_cast;
 mod batch;
 mod bits;
 mod branches;
@@ -40,12 +40,10 @@ mod temporal;
 mod text;
 mod text_domain;
 
-pub use compile::{Layout, PlanContext, PlanSubquery, column_type};
+pub use compile::{Layout, PlanContext, PlanSubquery};
 pub use compress::Compression;
 pub use expression::Expression;
-pub use godwit_functions::{arrow_type, scalar_of_value, sql_type, value_of_scalar};
 pub use key_codes::KeyCodes;
-pub use literal::{literal_value, scalar_from_integer, scalar_to_integer};
 pub use ordered::{OrderedKey, ordered_value, value_of_ordered};
 pub use parameter::Parameter;
 pub use predicate::{Predicate, PredicateWorker};

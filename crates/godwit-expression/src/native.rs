@@ -1,4 +1,4 @@
-//! Functions of DataFusion for which there are kernels here.
+//! Functions with kernels here, which know the ranges of their numbers, in place of those of `godwit-scalar`.
 
 use arrow_schema::DataType;
 use godwit_common::Result;

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::DataType;
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
+use godwit_types::{SqlType, Value};
+use godwit_vector::sql::vector_of_values;
 
 use crate::literal::Literal;
 
@@ -13,25 +13,24 @@ use crate::literal::Literal;
 pub struct Parameter(Arc<Slot>);
 
 struct Slot {
-    logical: DataType,
+    ty: SqlType,
     value: OnceLock<Literal>,
 }
 
 impl Parameter {
     /// A parameter without a value yet.
-    pub fn new(logical: DataType) -> Self {
-        Self(Arc::new(Slot { logical, value: OnceLock::new() }))
+    pub fn new(ty: SqlType) -> Self {
+        Self(Arc::new(Slot { ty, value: OnceLock::new() }))
     }
 
-    /// The SQL type of the value.
-    pub fn logical(&self) -> &DataType {
-        &self.0.logical
+    /// The type of the value.
+    pub fn ty(&self) -> &SqlType {
+        &self.0.ty
     }
 
-    /// Gives the value, which is cast to the parameter's type. A parameter keeps the first value it is given.
-    pub fn set(&self, value: &ScalarValue) -> Result<()> {
-        let cast = value.cast_to(&self.0.logical).map_err(|error| Error::user(error.strip_backtrace()))?;
-        let literal = Literal::of_scalar(&cast)?.0;
+    /// Gives the value, which is of the parameter's type. A parameter keeps the first value it is given.
+    pub fn set(&self, value: &Value) -> Result<()> {
+        let literal = Literal::of_vector(&vector_of_values(std::slice::from_ref(value), &self.0.ty)?);
         // A second worker may have been faster; both computed the same value.
         let _ = self.0.value.set(literal);
         Ok(())

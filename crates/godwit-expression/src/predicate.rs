@@ -130,16 +130,16 @@ impl Conjunct {
 
     fn evaluate(&mut self, batch: &Batch<'_>) -> Result<Vector> {
         let Operation::PerEntry = self.expression.operation() else {
-            return self.expression.evaluate_batch(batch);
+            return self.expression.evaluate_in_parts(batch);
         };
         let inner = &self.expression.arguments()[0];
         let index = inner.columns_used()[0];
         let column = batch.column(index);
         let Data::Dictionary(_, dictionary) = column.data() else {
-            return self.expression.evaluate_batch(batch);
+            return self.expression.evaluate_in_parts(batch);
         };
         if dictionary.is_empty() {
-            return inner.evaluate_batch(batch);
+            return inner.evaluate_in_parts(batch);
         }
         let cache = &mut self.cache;
         if cache.dictionary_id != dictionary.id() {
@@ -151,7 +151,7 @@ impl Conjunct {
         }
         match &cache.results {
             Some(Some(results)) => look_up(&column, results),
-            _ => inner.evaluate_batch(batch),
+            _ => inner.evaluate_in_parts(batch),
         }
     }
 }

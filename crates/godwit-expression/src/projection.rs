@@ -1,7 +1,7 @@
 //! Several expressions over one chunk.
 
 use godwit_common::Result;
-use godwit_vector::{Chunk, RowType};
+use godwit_vector::{Chunk, RowType, Vector};
 
 use crate::Expression;
 use crate::batch::Batch;
@@ -54,10 +54,25 @@ impl Projection {
 
     /// The output columns for all rows of `chunk`.
     pub fn evaluate(&self, chunk: &Chunk) -> Result<Chunk> {
+        self.evaluate_with(chunk, Expression::evaluate_in_parts)
+    }
+
+    /// The same for callers that can take fewer rows: an error of the kind [`ErrorKind::Resource`] asks for that.
+    ///
+    /// [`ErrorKind::Resource`]: godwit_common::ErrorKind::Resource
+    pub fn evaluate_together(&self, chunk: &Chunk) -> Result<Chunk> {
+        self.evaluate_with(chunk, Expression::evaluate_batch)
+    }
+
+    fn evaluate_with(
+        &self,
+        chunk: &Chunk,
+        evaluate: impl Fn(&Expression, &Batch<'_>) -> Result<Vector>,
+    ) -> Result<Chunk> {
         let mut output = chunk.project(&self.passed);
         let batch = Batch::of_chunk(chunk);
         for expression in self.expressions.iter().filter(|expression| expression.column_index().is_none()) {
-            output.push(expression.evaluate_batch(&batch)?);
+            output.push(evaluate(expression, &batch)?);
         }
         Ok(match &self.order {
             Some(order) => output.project(order),

@@ -1,7 +1,6 @@
 //! IN over a list of literals.
 
 use arrow_schema::DataType;
-use datafusion_common::ScalarValue;
 use godwit_common::Result;
 use godwit_vector::kernels::boolean::{not, or};
 use godwit_vector::kernels::cast::convert;
@@ -42,7 +41,7 @@ pub(crate) fn compile(argument: Expression, list: Vec<Expression>, negated: bool
         alternatives.push(crate::cast::null_literal(&DataType::Boolean)?);
     }
     let any = match alternatives.len() {
-        0 => Expression::literal(&ScalarValue::Boolean(Some(false)))?,
+        0 => Expression::boolean(false),
         1 => alternatives.remove(0),
         _ => {
             let nullable = alternatives.iter().any(|alternative| alternative.output().nullable);

@@ -3,7 +3,7 @@
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::boolean::both_valid;
-use godwit_vector::kernels::string::{build, char_count, map_parts, substring};
+use godwit_vector::kernels::string::{char_count, map_parts, substring};
 use godwit_vector::{Bitmap, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
 
 use crate::cast::{is_text, to_physical};
@@ -21,13 +21,10 @@ pub(crate) fn compile(name: &str, arguments: &[Expression], logical: &DataType) 
             let count = range::of_flat(arguments[1].as_literal()?.0)?.min;
             Function::Left(u32::try_from(count).ok()?)
         }
-        ("upper", 1) if text(0) => Function::Upper,
-        ("lower", 1) if text(0) => Function::Lower,
         ("character_length" | "length" | "char_length", 1) if text(0) => Function::CharCount,
         ("octet_length", 1) if text(0) => Function::ByteCount,
         ("starts_with", 2) if text(0) && text(1) => Function::StartsWith,
         ("ends_with", 2) if text(0) && text(1) => Function::EndsWith,
-        ("concat", 1..) if (0..arguments.len()).all(text) => Function::Concat,
         _ => return None,
     };
     let physical = match function {
@@ -35,7 +32,7 @@ pub(crate) fn compile(name: &str, arguments: &[Expression], logical: &DataType) 
         Function::StartsWith | Function::EndsWith => PhysicalType::Bool,
         _ => PhysicalType::Str,
     };
-    let nullable = !matches!(function, Function::Concat) && arguments.iter().any(|argument| argument.output().nullable);
+    let nullable = arguments.iter().any(|argument| argument.output().nullable);
     let range = (physical == PhysicalType::I32).then(|| range::new(0, i32::MAX as i128));
     let output = ColumnType { logical: logical.clone(), physical, nullable, range };
     let arguments = arguments.iter().map(|argument| match argument.output().physical {
@@ -45,33 +42,20 @@ pub(crate) fn compile(name: &str, arguments: &[Expression], logical: &DataType) 
     Some(Expression::strict(function, arguments.collect(), output))
 }
 
-/// Compiles `left || right`.
-pub(crate) fn compile_concatenation(left: Expression, right: Expression, logical: &DataType) -> Expression {
-    let nullable = left.output().nullable || right.output().nullable;
-    let output = ColumnType { logical: logical.clone(), physical: PhysicalType::Str, nullable, range: None };
-    Expression::strict(Function::Join, vec![left, right], output)
-}
-
 #[derive(Clone, Copy)]
 enum Function {
     /// From a position, optionally up to a length, in characters.
     Substring,
     /// The first characters.
     Left(u32),
-    Upper,
-    Lower,
     CharCount,
     ByteCount,
     StartsWith,
     EndsWith,
-    /// All arguments that aren't NULL.
-    Concat,
-    /// Both arguments; NULL if one is.
-    Join,
 }
 
 impl Kernel for Function {
-    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
         let flat = arguments[0].to_flat();
         let strings = flat.strings();
         let kept = |flat: Flat| Vector::flat(flat, None).with_validity(arguments[0].validity().cloned());
@@ -81,8 +65,6 @@ impl Kernel for Function {
                 let count = *count as i64;
                 kept(Flat::Str(map_parts(strings, |_, string| substring(string, 1, Some(count)))))
             }
-            Function::Upper => kept(Flat::Str(build(rows, |row, bytes| change_case(strings.get(row), true, bytes)))),
-            Function::Lower => kept(Flat::Str(build(rows, |row, bytes| change_case(strings.get(row), false, bytes)))),
             Function::CharCount => {
                 kept(Flat::I32(strings.iter().map(|string| char_count(string) as i32).collect::<Vec<_>>().into()))
             }
@@ -91,26 +73,6 @@ impl Kernel for Function {
             }
             Function::StartsWith => test_pairs(strings, arguments, |string, part| string.starts_with(part)),
             Function::EndsWith => test_pairs(strings, arguments, |string, part| string.ends_with(part)),
-            Function::Concat => {
-                let columns: Vec<(&Vector, Text)> =
-                    arguments.iter().map(|argument| (argument, Text::of(argument))).collect();
-                let joined = build(rows, |row, bytes| {
-                    for (argument, text) in &columns {
-                        if argument.is_valid(row) {
-                            bytes.extend_from_slice(text.get(row));
-                        }
-                    }
-                });
-                Vector::flat(Flat::Str(joined), None)
-            }
-            Function::Join => {
-                let (left, right) = (Text::of(&arguments[0]), Text::of(&arguments[1]));
-                let joined = build(rows, |row, bytes| {
-                    bytes.extend_from_slice(left.get(row));
-                    bytes.extend_from_slice(right.get(row));
-                });
-                Vector::flat(Flat::Str(joined), None).with_validity(both_valid(&arguments[0], &arguments[1]))
-            }
         })
     }
 
@@ -142,18 +104,6 @@ fn test_pairs(strings: &StrColumn, arguments: &[Vector], test: impl Fn(&[u8], &[
     let parts = Text::of(&arguments[1]);
     let bytes = strings.iter().enumerate().map(|(row, string)| test(string, parts.get(row)) as u8).collect();
     Vector::from_bools(bytes, None).with_validity(both_valid(&arguments[0], &arguments[1]))
-}
-
-fn change_case(string: &[u8], upper: bool, bytes: &mut Vec<u8>) {
-    let start = bytes.len();
-    if string.is_ascii() {
-        bytes.extend_from_slice(string);
-        let added = &mut bytes[start..];
-        if upper { added.make_ascii_uppercase() } else { added.make_ascii_lowercase() }
-    } else {
-        let text = String::from_utf8_lossy(string);
-        bytes.extend_from_slice(if upper { text.to_uppercase() } else { text.to_lowercase() }.as_bytes());
-    }
 }
 
 fn substrings(arguments: &[Vector]) -> Result<Vector> {

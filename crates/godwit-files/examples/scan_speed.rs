@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use godwit_common::Result;
 use godwit_expression::PlanContext;
 use godwit_files::ParquetTable;
-use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_pipeline::scan_filter::Conjunct;
 use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match, Plan};
 use godwit_types::{SqlType, Value};
+use godwit_vector::sql::sql_type;
 
 const REPETITIONS: usize = 5;
 

@@ -33,16 +33,16 @@ pub(crate) struct SharedDictionary(Mutex<Option<Arc<ChunkDictionary>>>);
 
 /// Entries of a dictionary page.
 pub(crate) struct ChunkDictionary {
-    /// The entries, which count the page if they lie in it.
+    /// The entries, which keep the page alive if they are stored in it.
     pub entries: Arc<Dictionary>,
-    /// Of what doesn't lie in the page.
+    /// Memory of entries outside of the page.
     _memory: Reservation,
 }
 
-/// Decodes one column of one row group after the other.
+/// Decodes one column of row groups, one at a time.
 pub(crate) struct ColumnReader {
     decoding: Decoding,
-    /// What the statistics promise.
+    /// The range that the statistics promise.
     range: Option<ValueRange>,
     memory: BufferManager,
     pages: PageReader,
@@ -50,7 +50,7 @@ pub(crate) struct ColumnReader {
     /// The dictionary, once a page needed it.
     loaded: Option<Arc<ChunkDictionary>>,
     page: Option<DataPage>,
-    /// Of values of the page that don't lie in it, and of which rows have one.
+    /// Memory of the page's values that aren't stored in it, and of its validity.
     values_memory: Reservation,
     codes: Vec<u32>,
     scratch: Vec<u32>,
@@ -99,7 +99,7 @@ impl ColumnReader {
         })
     }
 
-    /// Turns to another part of the same column and keeps the buffers.
+    /// Moves on to another part of the same column and keeps the buffers.
     pub(crate) fn reopen(&mut self, part: ColumnPart, dictionary: Arc<SharedDictionary>) -> Result<()> {
         let ColumnPart { file, chunk, decoding, rows } = part;
         self.drop_page();
@@ -109,7 +109,7 @@ impl ColumnReader {
         self.pages.reopen(file, chunk, rows)
     }
 
-    /// What was read since this was asked last.
+    /// What was read since the last call.
     pub(crate) fn take_reads(&mut self) -> ColumnReads {
         std::mem::take(&mut self.pages.reads)
     }
@@ -166,7 +166,7 @@ impl ColumnReader {
         self.read_part(row, count, Some(&shifted))
     }
 
-    /// Opens the page of `row` and tells the row behind its last one.
+    /// Opens the page of `row` and returns the row after its last one.
     fn open_page(&mut self, row: usize) -> Result<usize> {
         self.drop_page();
         let page = self.pages.page_of_row(row)?;
@@ -272,12 +272,12 @@ impl ColumnReader {
         Ok(DataPage { first_row, rows, validity, row: 0, value: 0, values, bytes, buffer })
     }
 
-    /// Reserves what a page takes that doesn't lie in it.
+    /// Reserves memory for what a page needs besides its own bytes.
     fn hold(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.values_memory.bytes() { self.values_memory.resize(bytes) } else { Ok(()) }
     }
 
-    /// Where the definition levels lie, if there are any, and where the values begin.
+    /// Where the definition levels are, if there are any, and where the values begin.
     fn levels(&self, kind: PageKind, bytes: &[u8]) -> Result<(Option<Range<usize>>, usize)> {
         match kind {
             PageKind::DataV2 { repetition_bytes, definition_bytes, .. } => {
@@ -328,8 +328,8 @@ impl ColumnReader {
         Ok(self.loaded.clone())
     }
 
-    /// Lets go of the dictionary: a chunk that outgrew it has no code from here on. A worker that is still in front of
-    /// that has its own handle, or decodes it again.
+    /// Drops the dictionary: a chunk that outgrew it has no codes from here on. A worker that hasn't got this far has
+    /// its own handle, or decodes it again.
     fn retire_dictionary(&mut self) {
         if self.loaded.take().is_some() {
             self.dictionary.0.lock().take();
@@ -341,7 +341,7 @@ impl ColumnReader {
             return Ok(None);
         };
         let entries = page.header.values;
-        // Each entry has at least a bit in the page: more entries than that are made up.
+        // Each entry takes at least a bit in the page: a larger number of entries is bogus.
         if entries > page.bytes.len().saturating_mul(8) {
             return Err(self.pages.corrupt("a dictionary claims more entries than it has"));
         }
@@ -470,8 +470,8 @@ fn plain_values(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding)
     })
 }
 
-/// What `count` values in PLAIN encoding take that don't lie in the page, or can't be left there. For a count that was made
-/// up, it is no more than what could be in the page.
+/// The memory of `count` values in PLAIN encoding that aren't stored in the page, or can't be left there. For a bogus
+/// count, it is no more than what could be in the page.
 fn bytes_apart(bytes: &Buffer, start: usize, count: usize, decoding: &Decoding) -> usize {
     let stored_bytes = match decoding.stored {
         Stored::Bool => return count.min(bytes.len() * 8),
@@ -528,12 +528,12 @@ fn within(flat: &Flat, range: ValueRange) -> bool {
     }
 }
 
-/// True if all strings are UTF-8. `bytes` hold them and what lies between; if all of it is ASCII, that is quick.
+/// True if all strings are UTF-8. `bytes` contain them and what is between them; if all of it is ASCII, that is quick.
 fn is_utf8(bytes: &[u8], strings: &StrColumn) -> bool {
     bytes.is_ascii() || strings.iter().all(|string| string.is_ascii() || std::str::from_utf8(string).is_ok())
 }
 
-/// The rows of several vectors one after the other. Codes of one dictionary stay codes, the bytes of strings are shared.
+/// The rows of several vectors, concatenated. Codes of one dictionary stay codes, the bytes of strings are shared.
 fn concat(parts: &[Vector]) -> Vector {
     let validity = concatenated_validity(parts);
     if let Some((_, dictionary)) = parts[0].as_dictionary() {

@@ -1,18 +1,18 @@
 //! Tuning numbers of the Parquet reader.
 
-/// Rows of a morsel: it ends at the first page boundary behind so many rows. Large enough that opening pages and
-/// handing out morsels costs nothing, small enough that two workers end together.
+/// Rows of a morsel: it ends at the first page boundary after this many rows. Large enough that opening pages and
+/// handing out morsels costs nothing, small enough that two workers finish together.
 pub(crate) const MORSEL_ROWS_MIN: usize = 80_000;
 
-/// Rows of a morsel of a large table. The pages of most columns end at the same rows, but those of some don't: these are
-/// decompressed for each of the two morsels that they lie in, a fifth of them at the least size and a ninth at this one.
+/// Rows of a morsel of a large table. The pages of most columns end at the same rows, but those of some don't: these
+/// are decompressed for both morsels that they overlap, a fifth of them at the minimum size and a ninth at this one.
 pub(crate) const MORSEL_ROWS_MAX: usize = 2 * MORSEL_ROWS_MIN;
 
-/// Tables with more morsels than this for each worker have larger ones.
+/// Number of morsels per worker above which a table gets larger morsels.
 pub(crate) const MORSELS_PER_WORKER: usize = 16;
 
-/// Morsels of a file on another machine for which bytes are asked ahead, for each worker. One takes some 10 ms to work on and
-/// has some 2 MB: 8 hide 80 ms of waiting. The door bounds the bytes.
+/// Morsels of a remote file for which bytes are requested ahead, for each worker. One takes some 10 ms to work on and
+/// has some 2 MB: 8 hide 80 ms of waiting. The number of bytes is bounded by `godwit-objects`.
 pub(crate) const REMOTE_MORSELS_AHEAD: usize = 8;
 
 /// Bytes read at once while page boundaries are unknown (files without an offset index), to find the next page header.
@@ -25,14 +25,14 @@ pub(crate) const BUFFER_STEP_BYTES: usize = 64 * 1024;
 /// 1 MiB.
 pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// Decompressed bytes of a column whose pages a worker holds at once for the rows of a window: so many rows of long texts
-/// make shorter chunks. Chunks of short ones have some hundred kilobytes.
+/// Decompressed bytes of a column whose pages a worker holds at once for the rows of a window: if a chunk's rows of
+/// long texts exceed this, the chunk is shorter. Chunks of short texts have some hundred kilobytes.
 pub(crate) const WINDOW_VALUES_BYTES_MAX: usize = 4 << 20;
 
-/// Bytes of a column that are read for a sample: whole pages and batches are, and some are large.
+/// Bytes of a column that are read for a sample: whole pages and batches are read, and some are large.
 pub(crate) const SAMPLED_BYTES_MAX: u64 = 32 << 20;
 
-/// Longest page header that is looked for: statistics of long strings may be in it.
+/// Longest page header that is accepted: it may contain statistics of long strings.
 pub(crate) const HEADER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Row groups whose dictionary sizes are looked at to estimate distinct values.
@@ -41,11 +41,12 @@ pub(crate) const SAMPLED_ROW_GROUPS: usize = 8;
 /// Rows that are read at each of two places of a table to estimate distinct values where there is no dictionary.
 pub(crate) const SAMPLED_ROWS: usize = 4096;
 
-/// Tables on other machines that are looked for at once: each takes a thread that waits most of the time.
+/// Tables on other machines that are looked up at once: each takes a thread that waits most of the time.
 pub(crate) const RESOLVED_AT_ONCE_MAX: usize = 16;
 
 /// Tables whose footers the resolver remembers.
 pub(crate) const CACHED_TABLES_MAX: usize = 256;
 
-/// Dictionary entries of all chunks of a text column that are read, at most, to know its values: some 20 ms.
+/// Maximum number of dictionary entries, over all chunks of a text column, that are read to know its values: some 20
+/// ms.
 pub(crate) const DOMAIN_ENTRIES_MAX: usize = 1 << 18;

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use godwit_catalog::ColumnStatistics;
 use godwit_common::Result;
-use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
+use godwit_types::Value;
 use godwit_vector::Vector;
 use godwit_vector::kernels::hash::hash_vectors;
 use parquet::basic::Encoding;
@@ -28,7 +28,7 @@ use crate::table::{ParquetTable, TableFile};
 /// A row group of a table: file and number in it.
 pub(crate) type Group = (usize, usize);
 
-/// The estimate for a column; `None` if nothing can be said.
+/// The estimate for a column; `None` if there is none.
 pub(crate) fn estimate(
     table: &ParquetTable,
     column: usize,
@@ -125,8 +125,8 @@ fn from_dictionaries(
         sum += entries as u64;
         sampled += 1;
         if let Some(bounds) = part.bounds(column).map(|bounds| bounds.get(group)) {
-            let min = bounds.min.as_ref().and_then(scalar_to_integer);
-            let max = bounds.max.as_ref().and_then(scalar_to_integer);
+            let min = bounds.min.as_ref().and_then(Value::as_integer);
+            let max = bounds.max.as_ref().and_then(Value::as_integer);
             if let (Some(min), Some(max)) = (min, max) {
                 widest = widest.max((max - min) as f64 + 1.0);
             }
@@ -141,7 +141,7 @@ fn from_dictionaries(
     Ok(Some((largest as f64 * parts).min(all).max(largest as f64) as u64))
 }
 
-/// What two places of a table tell of the values of all rows.
+/// Estimates the number of values in all rows from two places of a table.
 fn from_samples(
     table: &ParquetTable,
     column: usize,
@@ -193,7 +193,7 @@ impl Sample {
     }
 }
 
-/// Some rows of a row group; `None` if they can't be read, or there are too few for another place than the end.
+/// Some rows of a row group; `None` if they can't be read, or if there are too few for any place but the end.
 fn sample(
     table: &ParquetTable,
     column: usize,
@@ -210,7 +210,7 @@ fn sample(
     Ok(Some(Sample::of(&reader.read(rows.start, rows.len(), None)?)))
 }
 
-/// The rows of a place; `None` if there are too few for another place than the end.
+/// The rows of a place; `None` if there are too few for any place but the end.
 fn sampled_rows(table: &ParquetTable, (file, group): Group, place: Place) -> Option<Range<usize>> {
     let all_rows = table.files()[file].file.row_group_rows[group];
     let rows = all_rows.min(SAMPLED_ROWS);

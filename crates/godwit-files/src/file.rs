@@ -29,7 +29,7 @@ struct Inner {
     objects: Mutex<FileObjects>,
 }
 
-/// Who the file is in memory, and its columns; made when the first page is read.
+/// The objects of the file and its columns in memory; made when the first page is read.
 #[derive(Debug, Default)]
 struct FileObjects {
     file: Option<Arc<Object>>,
@@ -74,12 +74,12 @@ impl FileBytes {
         &self.0.path
     }
 
-    /// Its decompressed pages that are in memory.
+    /// Its decompressed pages in memory.
     pub(crate) fn pages(&self) -> &PageCache {
         &self.0.pages
     }
 
-    /// Who a column's pages are in memory.
+    /// The object of a column's pages in memory.
     pub(crate) fn column_object(&self, column: &ColumnPath, memory: &BufferManager) -> Arc<Object> {
         let mut objects = self.0.objects.lock();
         if let Some(known) = objects.columns.get(column) {
@@ -105,27 +105,27 @@ impl FileBytes {
         }
     }
 
-    /// Says that these bytes will be read soon, so that reading them starts now.
+    /// Announces that these bytes will be read soon, so that reading them starts now.
     pub(crate) fn advise(&self, offset: u64, bytes: u64) {
         self.0.file.will_need(offset, bytes);
     }
 
-    /// Says it of several ranges.
+    /// The same for several ranges.
     pub(crate) fn advise_all(&self, ranges: &[Range<u64>]) {
         self.0.file.will_need_all(ranges);
     }
 
-    /// Says that these ranges will probably be needed, in a while.
+    /// Announces that these ranges will probably be needed, in a while.
     pub(crate) fn announce(&self, ranges: &[Range<u64>]) {
         self.0.file.may_need(ranges);
     }
 
-    /// Takes back what was said by [`FileBytes::advise_all`].
+    /// Withdraws an announcement by [`FileBytes::advise_all`].
     pub(crate) fn take_back(&self, ranges: &[Range<u64>]) {
         self.0.file.wont_need(ranges);
     }
 
-    /// True if it is far away: what will be read is to be said long before.
+    /// True if it is remote: reads should be announced long before.
     pub(crate) fn is_remote(&self) -> bool {
         self.0.file.is_remote()
     }
@@ -136,7 +136,7 @@ impl FileBytes {
     }
 }
 
-/// Runs a call into another crate on what a file holds; a panic becomes an error.
+/// Runs a call into another crate on the content of a file; a panic becomes an error.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T> {
     call_foreign(call).ok_or_else(|| Error::corrupt("the reader of the format gave up on it"))
 }

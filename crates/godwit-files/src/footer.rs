@@ -1,4 +1,4 @@
-//! One Parquet file: its footer, checked once, and what the reader needs to know of each column chunk.
+//! One Parquet file: its footer, checked once, and what the reader needs to know about each column chunk.
 //!
 //! Everything in a footer is untrusted: byte ranges are checked against the file, page locations against the chunk,
 //! and the parser of the metadata runs behind a guard that turns a panic into an error.
@@ -84,15 +84,15 @@ pub(crate) enum Stored {
     F64,
     /// Length-prefixed bytes.
     Bytes,
-    /// So many bytes each.
+    /// This many bytes each.
     FixedBytes(usize),
-    /// Big-endian two's complement integers of so many bytes.
+    /// Big-endian two's complement integers of this many bytes.
     FixedDecimal(usize),
 }
 
 /// Where the pages of a column are in a row group.
 pub(crate) struct ChunkLocation {
-    /// Of which column.
+    /// The column.
     pub column: ColumnPath,
     /// First byte: the dictionary page, or the first data page.
     pub start: u64,
@@ -114,7 +114,7 @@ pub(crate) struct ColumnPart {
     pub chunk: ChunkLocation,
     /// How its values are stored.
     pub decoding: Decoding,
-    /// The rows that will be read, as far as is known: pages are taken along for them only.
+    /// The rows that will be read, as far as known: pages are read along with others only for them.
     pub rows: Range<usize>,
 }
 
@@ -183,19 +183,19 @@ impl ParquetFile {
         Ok(Some(ColumnPart { file: self.bytes.clone(), chunk, decoding, rows }))
     }
 
-    /// What the pages of a column of a row group take decompressed, as the footer says.
+    /// Decompressed size of the pages of a column of a row group, according to the footer.
     pub(crate) fn decompressed_bytes(&self, row_group: usize, column: usize) -> u64 {
         let chunk = self.metadata().row_group(row_group).column(self.columns[column].leaf);
         chunk.uncompressed_size().try_into().unwrap_or(0)
     }
 
-    /// True if values of a column may be of any length: texts, and what the Arrow reader decodes.
+    /// True if values of a column may be of any length: texts, and types that the Arrow reader decodes.
     pub(crate) fn is_of_any_length(&self, row_group: usize, column: usize) -> bool {
         self.decoding(row_group, column).is_none_or(|decoding| decoding.physical == PhysicalType::Str)
     }
 
-    /// About what it takes to read a column of a row group, page by page: the largest page and the dictionary, decompressed,
-    /// with views of all strings.
+    /// Approximate memory for reading a column of a row group, page by page: the largest page and the dictionary,
+    /// decompressed, with views of all strings.
     pub(crate) fn reader_bytes(&self, row_group: usize, column: usize) -> u64 {
         let Ok(location) = self.chunk(row_group, column) else { return 0 };
         let all_bytes = location.end - location.start;
@@ -238,7 +238,8 @@ pub(crate) fn guard<T>(file: &FileBytes, call: impl FnOnce() -> parquet::errors:
     }
 }
 
-/// Checks the magic numbers and the length of the footer, for errors that say what is wrong. Tells where the footer is.
+/// Checks the magic numbers and the length of the footer, for errors that say what is wrong. Returns where the footer
+/// is.
 fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     let path = file.path().display();
     let no_parquet =
@@ -255,7 +256,7 @@ fn check_frame(file: &FileBytes) -> Result<Range<u64>> {
     if file.bytes() >= MAGIC.len() as u64 + TAIL_BYTES {
         file.read_at(&mut tail, file.bytes() - TAIL_BYTES)?;
     }
-    // The end tells enough of a sound file, and comes with its footer. What is wrong with another is seen at the beginning.
+    // The end of a valid file suffices, and comes with its footer. Only for other files is the beginning checked.
     match &tail[4..] {
         end if end == MAGIC => {}
         end if end == ENCRYPTED_MAGIC => return Err(encrypted()),
@@ -291,7 +292,7 @@ fn read_footer(file: &FileBytes, footer: Range<u64>, memory: &BufferManager) -> 
     Ok((buffer, reservation))
 }
 
-/// A footer with the page index, if the file has one; `None` if that is wrong, which is no reason not to read the file without it.
+/// A footer with the page index, if the file has one; `None` if the index is invalid: the file can be read without it.
 fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option<ParquetMetaData>> {
     let metadata = guard(file, || {
         let reader = ParquetMetaDataReader::new_with_metadata(metadata);
@@ -307,7 +308,7 @@ fn with_page_index(file: &FileBytes, metadata: ParquetMetaData) -> Result<Option
     Ok(metadata.filter(is_right))
 }
 
-/// True if the pages of an index are in the chunks that it is of.
+/// True if the pages of an index are within their chunks.
 fn has_all_pages(file: &FileBytes, metadata: &ParquetMetaData, index: &[Vec<OffsetIndexMetaData>]) -> bool {
     index.len() == metadata.num_row_groups()
         && metadata.row_groups().iter().zip(index).all(|(group, index)| {
@@ -358,7 +359,7 @@ fn chunk_range(file: &FileBytes, chunk: &ColumnChunkMetaData) -> Result<(u64, u6
     }
 }
 
-/// Pages of an offset index, if it fits the chunk.
+/// The pages of an offset index, if they fit the chunk.
 fn page_spans(locations: &[PageLocation], start: u64, end: u64, rows: usize) -> Option<Vec<PageSpan>> {
     let mut spans: Vec<PageSpan> = Vec::with_capacity(locations.len());
     for location in locations {
@@ -442,7 +443,7 @@ fn decoding_of(field: &Field, parquet: &SchemaDescriptor, leaf: usize) -> Option
 
 use Type as TypeOfParquet;
 
-/// False for timestamps that the Arrow schema wants in another unit than the file has.
+/// False for timestamps whose unit in the Arrow schema isn't that of the file.
 fn same_ticks(logical: &DataType, descriptor: &parquet::schema::types::ColumnDescriptor) -> bool {
     use arrow_schema::TimeUnit as U;
     use parquet::basic::{ConvertedType as C, LogicalType as L, TimeUnit as P};

@@ -1,17 +1,17 @@
-//! What is wrong with the shape of a footer, found before the Parquet crate parses it.
+//! Defects in the shape of a footer, found before the Parquet crate parses it.
 //!
-//! A schema that is nested too deeply: the crate, and all who walk over types, need stack for each level. And collections
-//! whose elements take no bytes, as [`Compact`] refuses them: the crate passes over as many as a footer claims, which may be
-//! billions in each of its bytes.
+//! A schema that is nested too deeply: the crate, and all code that walks over types, needs stack for each level. And
+//! collections whose elements take no bytes, as [`Compact`] refuses them: the crate skips as many as a footer claims,
+//! which may be billions for each of its bytes.
 
 use godwit_common::{Error, Result};
 
 use crate::thrift::{Compact, Parsed, Stop};
 
-/// Most levels of a schema: as many as of a nested type of SQL's.
+/// Maximum number of levels of a schema: the same as for nested SQL types.
 pub(crate) const SCHEMA_DEPTH_MAX: usize = 64;
 
-/// Fails if the Parquet crate shouldn't see this footer.
+/// Fails if the Parquet crate shouldn't parse this footer.
 pub(crate) fn check_footer(bytes: &[u8]) -> Result<()> {
     let mut levels = Levels::default();
     match walk(&mut Compact::new(bytes), &mut levels) {
@@ -27,7 +27,7 @@ pub(crate) fn check_footer(bytes: &[u8]) -> Result<()> {
 /// Elements of a schema come in depth-first order, each with the number of its children.
 #[derive(Default)]
 struct Levels {
-    /// Children that are to come, by level.
+    /// Children yet to come, by level.
     open: Vec<i32>,
     is_too_deep: bool,
 }
@@ -63,7 +63,7 @@ fn walk(input: &mut Compact<'_>, levels: &mut Levels) -> Parsed<()> {
                 input.skip(wire, 1)
             })?;
             levels.add(children);
-            // A file can say of more elements than anybody wants to look at that they are nested.
+            // A file may claim that any number of elements are nested.
             if levels.is_too_deep { Err(Stop::Invalid("nested too deeply")) } else { Ok(()) }
         })
     })

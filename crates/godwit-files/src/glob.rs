@@ -1,5 +1,5 @@
-//! Files by pattern: `*` and `?` for parts of a name, `[ab]` for one of several characters, `**` for folders, any number
-//! of them below each other.
+//! Files by pattern: `*` and `?` for parts of a name, `[ab]` for one of several characters, `**` for any number of
+//! nested folders.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -9,7 +9,7 @@ use glob::Pattern;
 use godwit_common::{Error, Result};
 use godwit_io::{FileKind, Files, url_scheme};
 
-/// Stands for any folders below each other.
+/// Stands for any number of nested folders.
 const FOLDERS: &str = "**";
 
 /// True if a path is a pattern.
@@ -35,7 +35,7 @@ pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
             // As one, they stand for any folders, too.
             Component::Normal(_) if text == FOLDERS && matches!(parts.last(), Some(Part::Folders)) => {}
             Component::Normal(_) if !parts.is_empty() || is_glob(&text) => parts.push(part(pattern, &text)?),
-            // `..` behind a pattern is the folder that it is in.
+            // `..` after a pattern is the folder that it is in.
             _ if !parts.is_empty() => parts.push(Part::Fixed(component.as_os_str().into())),
             _ => start.push(component),
         }
@@ -108,13 +108,13 @@ fn descend(files: &dyn Files, mut path: PathBuf, mut parts: &[Part], found: &mut
     Ok(())
 }
 
-/// What a folder is, whatever its name; `None` for what is none.
+/// Identifies a folder, whatever its name; `None` if it isn't a folder.
 fn identity(files: &dyn Files, folder: &Path) -> Option<(u64, u64)> {
     let found = files.metadata(in_sight(folder)).ok()?;
     (found.kind == FileKind::Folder).then_some(found.identity)
 }
 
-/// What is in a folder; nothing if there is none.
+/// The content of a folder; nothing if it doesn't exist.
 fn entries(files: &dyn Files, folder: &Path) -> Result<Vec<PathBuf>> {
     let listed = match files.entries(in_sight(folder)) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -8,7 +8,7 @@
 //!                                         └─ PageReader ── pages    (page/, file)
 //! ```
 //!
-//! The Parquet crate parses footers, and decodes what is rare: nested types and encodings besides PLAIN, dictionaries
+//! The Parquet crate parses footers, and decodes rare cases: nested types and encodings besides PLAIN, dictionaries
 //! and run lengths. Everything in a file is untrusted: sizes are checked before memory is taken, codes against their
 //! dictionary, texts for UTF-8, and integers against the ranges that the statistics promise to the planner.
 #![forbid(unsafe_code)]

@@ -1,11 +1,12 @@
-//! Paths that are no paths of this machine.
+//! Paths that aren't on this machine.
 
 use std::path::Path;
 
 use godwit_common::{Error, Result, without_secrets};
 use godwit_io::{Files, url_scheme};
 
-/// The part of a path that ends with the ending of a file's name: what stands behind a URL's question mark is none of it.
+/// The part of a path that ends with the file name's extension: a URL's question mark and what follows aren't part of
+/// it.
 pub(crate) fn name_of(path: &Path) -> &Path {
     match path.to_str().filter(|text| url_scheme(text).is_some()).and_then(|text| text.split_once('?')) {
         Some((name, _)) => Path::new(name),
@@ -13,7 +14,7 @@ pub(crate) fn name_of(path: &Path) -> &Path {
     }
 }
 
-/// An error if a path is a URL: what is opened in place is on this machine.
+/// Fails if a path is a URL: files that are opened in place are on this machine.
 pub fn check_local(path: &str) -> Result<()> {
     match url_scheme(path) {
         Some(scheme) if scheme != "file" => {
@@ -24,7 +25,7 @@ pub fn check_local(path: &str) -> Result<()> {
     }
 }
 
-/// An error if a path is a URL that leads nowhere.
+/// Fails if a path is a URL that can't be reached.
 pub fn check_reachable(files: &dyn Files, path: &str) -> Result<()> {
     match url_scheme(path) {
         Some(scheme) if scheme != "file" && !files.reaches(scheme) => {

@@ -1,5 +1,5 @@
-//! Tables by path: single files, globs, and the files of a folder; their format is the one that is named, or that the ending
-//! of the name tells.
+//! Tables by path: single files, globs, and the files of a folder; their format is given by name, or by the file name's
+//! extension.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::glob::{expand, is_glob};
 use crate::local::{check_reachable, name_of};
 use crate::text::{Streams, TextTable, is_text_file};
 
-/// Endings of the names of Parquet files.
+/// File name extensions of Parquet files.
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
 /// How alike a file name must be to be suggested, from 0 to 1.
 const SIMILARITY_MIN: f64 = 0.75;
@@ -34,7 +34,7 @@ pub struct FileResolver {
     known: Mutex<Vec<Known>>,
 }
 
-/// A format of files that say of themselves what columns they have.
+/// Self-describing file formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Parquet,
@@ -51,12 +51,12 @@ impl Format {
         }
     }
 
-    /// By the ending of a file, or else by its beginning.
+    /// By the extension of a file, or else by its first bytes.
     fn of_file(files: &dyn Files, path: &Path) -> Self {
         if !has_extension(path, &EXTENSIONS) && is_arrow_file(files, path) { Format::Arrow } else { Format::Parquet }
     }
 
-    /// By the ending of a file alone.
+    /// By the extension of a file alone.
     fn of_extension(path: &Path) -> Option<Self> {
         let is_arrow = || has_extension(path, &arrow::EXTENSIONS).then_some(Format::Arrow);
         if has_extension(path, &EXTENSIONS) { Some(Format::Parquet) } else { is_arrow() }
@@ -77,7 +77,7 @@ impl Format {
     }
 }
 
-/// A table, under the texts that it was asked for with.
+/// A table, by the texts of the requests for it.
 struct Known {
     texts: Vec<String>,
     /// The format that was asked for.
@@ -102,7 +102,7 @@ impl FileResolver {
         Self { memory, files, streams: Streams::default(), known: Mutex::default() }
     }
 
-    /// The files that some paths and patterns name, each of which names at least one.
+    /// The files for some paths and patterns, each of which has at least one.
     fn paths(files: &dyn Files, texts: &[&str]) -> Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         for text in texts {
@@ -243,14 +243,14 @@ fn is_folder(files: &dyn Files, path: &Path) -> bool {
     files.metadata(path).is_ok_and(|found| found.kind == FileKind::Folder)
 }
 
-/// True if the name of a file ends with one of these.
+/// True if a file's name has one of these extensions.
 pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = name_of(path).extension().and_then(|extension| extension.to_str()).map(str::to_lowercase);
     extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
 }
 
-/// True if a path stands for all that are like it. A file may have a name that looks so; web servers can't be searched, and
-/// question marks in their URLs mean something else.
+/// True if a path is a pattern for several files. A file may have a name that looks like one; web servers can't be
+/// searched, and question marks in their URLs have a different meaning.
 fn is_pattern(files: &dyn Files, text: &str) -> bool {
     match url_scheme(text) {
         Some("http" | "https") => false,
@@ -259,7 +259,7 @@ fn is_pattern(files: &dyn Files, text: &str) -> bool {
     }
 }
 
-/// The path, if there is something; else an error that names files like it.
+/// The path, if it exists; else an error that names similar files.
 fn existing(files: &dyn Files, path: &Path) -> Result<PathBuf> {
     let is_url = path.to_str().is_some_and(|text| url_scheme(text).is_some());
     let error = match files.metadata(path) {

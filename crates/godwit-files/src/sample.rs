@@ -31,7 +31,7 @@ pub(crate) fn places_of(
 ) -> Vec<(usize, Range<u64>)> {
     let part = &table.files()[file];
     let Ok(chunk) = part.file.chunk(group, part.column(column)) else { return Vec::new() };
-    // Without an index, pages are found by reading on.
+    // Without an index, pages are found by reading sequentially.
     let Some(pages) = &chunk.pages else { return Vec::new() };
     vec![(file, chunk.start..pages[0].offset), (file, PageReader::bytes_of(&chunk, rows))]
 }
@@ -58,7 +58,7 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
         let Some(part) = file.file.part(group, file.column(column), 0..0)? else { return Ok(None) };
         parts.push((part, picked));
     }
-    // All at once, before the first is read: a disk is fast if it knows what comes.
+    // All at once, before the first is read: a disk is fast if it knows what comes next.
     for (part, picked) in &parts {
         if let Some(pages) = &part.chunk.pages {
             // The dictionary, too.
@@ -76,7 +76,7 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
         for sampled in picked {
             let (rows, positions) = (&sampled.rows, sampled.positions());
             let values = reader.read(rows.start, rows.len(), Some(&positions))?;
-            // At once, so that pages go.
+            // Immediately, so that pages can be released.
             let Some(values) = sampled_values(&[values]) else { return Ok(None) };
             pieces.push(values);
         }

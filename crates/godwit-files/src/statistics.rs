@@ -1,11 +1,11 @@
-//! Statistics of files: bounds per row group and per page, and their sum for the planner.
+//! Statistics of files: bounds per row group and per page, and their totals for the planner.
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::DataType;
-use datafusion_common::ScalarValue;
 use godwit_catalog::ColumnStatistics;
-use godwit_expression::scalar_to_integer;
 use godwit_pipeline::scan_filter::{Bounds, compare};
+use godwit_types::Value;
+use godwit_vector::sql::{arrow_type, is_same_but_layout, sql_type, value_at};
 use godwit_vector::{PhysicalType, ValueRange};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
@@ -28,11 +28,14 @@ impl PartBounds {
 
     /// Bounds of one part.
     pub(crate) fn get(&self, part: usize) -> Bounds {
+        // Values that lie in files in other units than SQL's compare with nothing.
         let value = |array: &ArrayRef| {
-            let known = part < array.len() && array.is_valid(part);
-            known.then(|| ScalarValue::try_from_array(array, part).ok()).flatten()
+            let ty = sql_type(array.data_type()).ok()?;
+            let is_known = part < array.len() && array.is_valid(part);
+            let is_comparable = is_known && is_same_but_layout(array.data_type(), &arrow_type(&ty).ok()?);
+            is_comparable.then(|| value_at(array, part, &ty).ok()).flatten()
         };
-        // NaN is left out of bounds but sorts behind all numbers: there is no upper bound.
+        // NaN is left out of bounds but sorts after all numbers: there is no upper bound.
         let is_float = matches!(self.maxes.data_type(), DataType::Float16 | DataType::Float32 | DataType::Float64);
         Bounds {
             min: value(&self.mins),
@@ -48,7 +51,7 @@ pub(crate) fn row_group_bounds(file: &ParquetFile, column: usize) -> Option<Part
     let file_column = &file.columns[column];
     let metadata = file.metadata();
     let groups = metadata.row_groups();
-    // Statistics of old writers ordered unsigned and binary values in the wrong way.
+    // Statistics of old writers ordered unsigned and binary values incorrectly.
     let is_trusted = groups.iter().all(|group| {
         let statistics = group.column(file_column.leaf).statistics();
         statistics.is_none_or(|s| !s.is_min_max_deprecated() || s.is_min_max_backwards_compatible())
@@ -87,7 +90,7 @@ pub(crate) fn page_bounds(file: &ParquetFile, row_group: usize, column: usize) -
 
 type Arrays = (ArrayRef, ArrayRef, UInt64Array);
 
-/// Runs a conversion of statistics; what can't be converted is unknown.
+/// Runs a conversion of statistics; values that can't be converted are unknown.
 fn convert(
     bytes: &FileBytes,
     file: &ParquetFile,
@@ -103,7 +106,7 @@ fn convert(
     converted.ok()
 }
 
-/// Adds up the bounds of all parts of a column: what the planner gets, without the number of distinct values.
+/// Merges the bounds of all parts of a column: the statistics for the planner, without the number of distinct values.
 pub(crate) fn column_statistics<'a>(
     parts: impl Iterator<Item = Option<&'a PartBounds>>,
     physical: PhysicalType,
@@ -119,7 +122,7 @@ pub(crate) fn column_statistics<'a>(
         }
     }
     let (min, max) = (total.min.value(), total.max.value());
-    let range = match (min.as_ref().and_then(scalar_to_integer), max.as_ref().and_then(scalar_to_integer)) {
+    let range = match (min.as_ref().and_then(Value::as_integer), max.as_ref().and_then(Value::as_integer)) {
         (Some(min), Some(max)) if physical.is_integer() && min <= max => Some(ValueRange { min, max }),
         _ => None,
     };
@@ -131,7 +134,7 @@ pub(crate) fn column_statistics<'a>(
 enum Extreme {
     /// No value yet.
     None,
-    Known(ScalarValue),
+    Known(Value),
     /// Some part had values and no bound.
     Unknown,
 }
@@ -156,7 +159,7 @@ impl Total {
 }
 
 impl Extreme {
-    fn add(&mut self, bound: Option<ScalarValue>, better: std::cmp::Ordering) {
+    fn add(&mut self, bound: Option<Value>, better: std::cmp::Ordering) {
         let Some(bound) = bound else {
             *self = Extreme::Unknown;
             return;
@@ -168,7 +171,7 @@ impl Extreme {
         }
     }
 
-    fn value(self) -> Option<ScalarValue> {
+    fn value(self) -> Option<Value> {
         match self {
             Extreme::Known(value) => Some(value),
             _ => None,

@@ -27,11 +27,11 @@ pub struct ParquetTable {
     schema: SchemaRef,
     row_type: RowType,
     statistics: Arc<TableStatistics>,
-    /// Per column: all values of a text column, once somebody has asked; `None` inside if there are too many.
+    /// Per column: all values of a text column, once requested; `None` inside if there are too many.
     domains: Vec<OnceLock<Option<Arc<TextDomain>>>>,
-    /// Per column: about how many values, once somebody has asked; `None` inside if nothing can be said.
+    /// Per column: about how many values, once requested; `None` inside if there is no estimate.
     distinct: Vec<OnceLock<Option<u64>>>,
-    /// Per column: what planning may read of it was announced.
+    /// Per column: whether what planning may read of it was announced.
     announced: Vec<AtomicBool>,
 }
 
@@ -69,7 +69,7 @@ impl ParquetTable {
         }
         let fields = (0..files[0].columns.len()).map(|column| table_field(&files, column)).collect::<Vec<_>>();
         let columns = (0..fields.len()).map(|column| {
-            // What no kernel knows is an error when a query reads it, not when the file is opened.
+            // A type without kernels is an error when a query reads it, not when the file is opened.
             let ty = ColumnType::new(fields[column].data_type().clone(), fields[column].is_nullable());
             ty.unwrap_or_else(|_| ColumnType {
                 logical: fields[column].data_type().clone(),
@@ -100,7 +100,7 @@ impl ParquetTable {
         }))
     }
 
-    /// True if a file of it is far away.
+    /// True if one of its files is remote.
     pub(crate) fn is_remote(&self) -> bool {
         self.files.iter().any(|file| file.file.bytes.is_remote())
     }
@@ -123,7 +123,7 @@ impl ParquetTable {
         Arc::new(definition.with_sample(Arc::new(sample)))
     }
 
-    /// About what a worker holds at once to read a column: a page, and the dictionary if it has one.
+    /// Approximate memory that a worker needs to read a column: a page, and the dictionary if it has one.
     pub(crate) fn column_bytes(&self, column: usize) -> u64 {
         let of_file = |file: &TableFile| {
             (0..file.file.row_group_rows.len()).map(|group| file.file.reader_bytes(group, file.column(column))).max()
@@ -207,7 +207,7 @@ fn table_field(files: &[TableFile], column: usize) -> Field {
     files[0].file.columns[column].field.clone().with_nullable(nullable)
 }
 
-/// Average bytes of a value, where the files tell: strings.
+/// Average bytes of a value, where files have that information: strings.
 fn average_bytes(files: &[TableFile], column: usize, physical: PhysicalType) -> Option<f64> {
     if !matches!(physical, PhysicalType::Str | PhysicalType::Nested) {
         return Some(physical.width_bytes() as f64);

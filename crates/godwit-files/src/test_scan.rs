@@ -6,12 +6,12 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use godwit_common::Result;
 use godwit_expression::PlanContext;
-use godwit_functions::sql_type;
 use godwit_memory::{BufferConfig, BufferManager};
 use godwit_pipeline::scan_filter::Conjunct;
 use godwit_pipeline::{CancelToken, JOIN_LOAD_FACTOR, QueryContext, QuerySettings, ScanRequest, SourceVerdict, Table};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Plan};
 use godwit_types::{SqlType, Value};
+use godwit_vector::sql::sql_type;
 use godwit_vector::to_arrow;
 
 pub(crate) fn memory() -> BufferManager {
@@ -63,7 +63,7 @@ impl<'t> Columns<'t> {
         let mut plan = Plan::new();
         let fields = schema.fields().iter().enumerate();
         let column = |(at, field): (usize, &Arc<Field>)| {
-            // Filters are about columns that SQL has a type for.
+            // Filters use columns whose types SQL has.
             let ty = sql_type(field.data_type()).unwrap_or(SqlType::Unknown);
             (plan.add_column(field.name(), ty, true), at)
         };

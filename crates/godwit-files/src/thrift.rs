@@ -1,6 +1,6 @@
 //! Thrift's compact protocol, as far as Parquet's headers need it.
 //!
-//! Every read is checked against the bytes at hand, and what nobody asks for is skipped without being built.
+//! Every read is checked against the bytes available, and fields that aren't needed are skipped without being built.
 
 /// Why parsing stopped.
 pub(crate) enum Stop {
@@ -23,7 +23,7 @@ impl Wire {
     pub(crate) const STRUCTURE: Wire = Wire(12);
 }
 
-/// Structures and lists inside of each other; what is read has seven levels at most.
+/// Maximum nesting of structures and lists; what is read has at most seven levels.
 const DEPTH_MAX: usize = 16;
 
 /// Reads from the start of some bytes.
@@ -152,7 +152,7 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// Truth values take a byte inside of collections, but other readers think they take none. There are no such
+    /// Booleans take a byte inside of collections, but other readers assume that they take none. There are no such
     /// collections in what is parsed here.
     fn skip_element(&mut self, wire: Wire, depth: usize) -> Parsed<()> {
         if wire == Wire::TRUE || wire == Wire::FALSE {

@@ -2,46 +2,27 @@
 
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::ScalarUDF;
 use godwit_common::Result;
+use godwit_scalar::Kernel;
 use godwit_types::{SqlType, Value};
 
 /// What computes a scalar function: the `implementation` of a [`godwit_plan::ScalarFunction`].
 #[derive(Clone)]
 pub enum ScalarImplementation {
-    /// A function of DataFusion, over Arrow arrays.
-    Arrow {
-        /// The function.
-        function: Arc<ScalarUDF>,
-        /// Constants before the arguments.
-        before: Vec<ScalarValue>,
-        /// Constants behind the arguments.
-        after: Vec<ScalarValue>,
-    },
-    /// The element at a position, from 1, of the list that a function of DataFusion gives.
-    Element(Arc<ScalarUDF>, i64),
+    /// A function over vectors, under its documented name.
+    Kernel(&'static str, Arc<dyn Kernel>),
     /// The field of the first argument, a struct, at a position from 0.
     Field(usize),
     /// Something done with the elements of the list that is the first argument; the second is a lambda.
     Lambda(LambdaForm),
     /// An operator.
     Operator(Operator),
-    /// The last argument, cast to the result's type.
-    Cast,
     /// The moment at which the statement began, as the result's type.
     Clock,
     /// A function of the values of a row.
     Values(ValueFunction),
     /// The key by which the argument is ordered ([`godwit_types::order_key`]).
     OrderKey,
-}
-
-impl ScalarImplementation {
-    /// A function of DataFusion with the arguments of the call.
-    pub fn of(function: &Arc<ScalarUDF>) -> Self {
-        Self::Arrow { function: Arc::clone(function), before: Vec::new(), after: Vec::new() }
-    }
 }
 
 /// A function of the values of a row. If the [`godwit_plan::ScalarFunction`] is strict, it isn't called if one of them is
@@ -60,8 +41,6 @@ pub enum LambdaForm {
 /// An operator that the plan calls as a function; its operands have the type of its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    /// `||` of text.
-    Concat,
     /// `&`
     BitAnd,
     /// `|`

@@ -6,7 +6,7 @@ use godwit_plan::{
 use godwit_types::{SqlType, Value};
 
 use crate::rows::{self, RowFunction};
-use crate::{aggregate, evaluate, lambda, scalar, window};
+use crate::{aggregate, clock, evaluate, kernel, lambda, operators, window};
 
 /// The functions of SQL, and those that a session has besides, such as `nextval`.
 #[derive(Default)]
@@ -34,7 +34,8 @@ impl FunctionRegistry for Registry {
         } else if window::is_known(name) {
             Some(FunctionKind::Window)
         } else if lambda::is_known(name)
-            || scalar::is_known(name)
+            || godwit_scalar::is_known(name)
+            || operators::names().chain(clock::names()).any(|known| known == name)
             || self.row_functions().any(|function| function.name == name)
         {
             Some(FunctionKind::Scalar)
@@ -49,8 +50,10 @@ impl FunctionRegistry for Registry {
             rows::resolve(&forms, arguments)
         } else if lambda::is_known(name) {
             lambda::resolve(name, arguments)
+        } else if let Some(found) = operators::resolve(name, arguments).or_else(|| clock::resolve(name, arguments)) {
+            found
         } else {
-            scalar::resolve(name, arguments)
+            kernel::resolve(name, arguments)
         }
     }
 
@@ -72,8 +75,10 @@ impl FunctionRegistry for Registry {
     }
 
     fn names(&self) -> Vec<String> {
-        let functions = aggregate::names().chain(window::names()).chain(lambda::names()).chain(scalar::names());
-        let functions = functions.chain(self.row_functions().map(|function| function.name));
+        let functions = aggregate::names().chain(window::names()).chain(lambda::names());
+        let functions = functions.chain(operators::names()).chain(clock::names());
+        let kernels = godwit_scalar::functions().iter().flat_map(|function| function.names.iter().copied());
+        let functions = functions.chain(kernels).chain(self.row_functions().map(|function| function.name));
         let mut names: Vec<String> = functions.map(str::to_owned).collect();
         names.sort_unstable();
         names.dedup();

@@ -11,12 +11,12 @@ struct Block([u8; ALIGNMENT_BYTES]);
 
 const _: () = assert!(align_of::<Block>() == ALIGNMENT_BYTES && size_of::<Block>() == ALIGNMENT_BYTES);
 
-/// Bytes, zero at first, whose address and number are multiples of [`ALIGNMENT_BYTES`].
+/// Bytes, initially zero, whose address and number are multiples of [`ALIGNMENT_BYTES`].
 #[derive(Default)]
 pub struct AlignedBuffer(Vec<Block>);
 
 impl AlignedBuffer {
-    /// A buffer of at least so many bytes.
+    /// A buffer of at least `bytes` bytes.
     pub fn new(bytes: usize) -> Self {
         Self(vec![Block([0; ALIGNMENT_BYTES]); bytes.div_ceil(ALIGNMENT_BYTES)])
     }
@@ -26,7 +26,7 @@ impl Deref for AlignedBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the vector owns so many blocks, which are bytes without padding.
+        // SAFETY: the vector owns this many blocks, which are bytes without padding.
         unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * ALIGNMENT_BYTES) }
     }
 }

@@ -1,9 +1,9 @@
 //! Temporary files on a real file system.
 //!
-//! A direct file is opened for direct I/O, so that spilled pages don't live on in the page cache as a second copy of
-//! our memory. Some file systems refuse that when the file is opened, others at the first request; the first block is
-//! written on trial to find out. Where direct I/O is refused, the kernel is told after each write that the pages may
-//! go. A cached file leaves all to the page cache.
+//! A direct file is opened for direct I/O, so that spilled pages don't stay in the page cache as a second copy of our
+//! memory. Some file systems refuse that when the file is opened, others at the first request; the first block is
+//! written as a test. Where direct I/O is refused, the kernel is told after each write that the pages may go. A cached
+//! file leaves all to the page cache.
 
 use std::fs;
 use std::io;
@@ -157,7 +157,7 @@ impl File for DiskFile {
 }
 
 impl DiskFile {
-    /// Advice only: what the kernel doesn't drop costs memory it can take back, so a refusal is no error.
+    /// Advice only: what the kernel doesn't drop costs memory that it can reclaim, so a refusal isn't an error.
     #[cfg(target_os = "linux")]
     fn drop_from_page_cache(&self, offset: u64, bytes: u64) {
         let _ = rustix::fs::fadvise(

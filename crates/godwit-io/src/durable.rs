@@ -6,7 +6,7 @@
 //!                        └─ SimulatedDisk            in memory; loses what wasn't synced when the test pulls the plug
 //! ```
 //!
-//! What was written is certain to be there after a crash only when a `sync` that began later has returned. Until then any
+//! Written data is certain to be there after a crash only when a `sync` that began later has returned. Before that, any
 //! part of it may be there or not, in any order.
 
 use std::fs;
@@ -36,8 +36,8 @@ pub trait DurableFile: Send + Sync {
     /// Cuts or extends the file to `bytes`.
     fn truncate(&self, bytes: u64) -> io::Result<()>;
 
-    /// Returns when all that was written is on the disk. After an error nobody knows what is: the file has to be read
-    /// again from the start.
+    /// Returns when everything written is on the disk. After an error, the state of the disk is unknown: the file has
+    /// to be read again from the start.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -46,7 +46,7 @@ pub trait DurableFile: Send + Sync {
 pub enum OpenMode {
     /// The file exists; others may read it, too.
     Read,
-    /// The file exists; nobody else has it open.
+    /// The file exists; it isn't open elsewhere.
     Write,
     /// As `Write`, for a file that doesn't exist. Its name is on the disk when the call returns.
     Create,
@@ -79,7 +79,7 @@ impl FileSystem for DiskSystem {
             OpenMode::Write | OpenMode::Create => FlockOperation::NonBlockingLockExclusive,
         };
         match rustix::fs::flock(file.as_fd(), lock) {
-            // Some network file systems have no locks; there the user has to take care.
+            // Some network file systems have no locks; there the user has to be careful.
             Ok(()) | Err(Errno::NOTSUP | Errno::NOSYS) => {}
             Err(error) => return Err(error.into()),
         }

@@ -9,8 +9,8 @@
 //!                                           └─ ReadFaults      real files, some reads of which fail
 //! ```
 //!
-//! Neither a failure nor the end of the process nor one of the power leaves part of a new file under its name, and a file
-//! that is replaced is there until the new one is whole.
+//! Neither a failure nor the end of the process nor a power failure leaves part of a new file under its name, and a
+//! file that is replaced is there until the new one is whole.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What there is under a path.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// Bytes that can be read at any place, as often as one likes.
+    /// Bytes that can be read at any offset, any number of times.
     File,
     /// A folder.
     Folder,
@@ -30,12 +30,12 @@ pub enum FileKind {
     Stream,
 }
 
-/// What is known of a file without opening it; of a link, what is known of its target.
+/// Metadata of a file, without opening it; for a link, that of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMetadata {
     /// What it is.
     pub kind: FileKind,
-    /// The length; 0 for what has none.
+    /// The length; 0 if it has none.
     pub bytes: u64,
     /// When its content was last changed, if the file system says so.
     pub modified: Option<SystemTime>,
@@ -45,38 +45,38 @@ pub struct FileMetadata {
 
 /// Where statements find files and put them.
 pub trait Files: fmt::Debug + Send + Sync {
-    /// What there is under a path; links are followed.
+    /// What is at a path; links are followed.
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata>;
 
-    /// The paths of all that is in a folder, in the order of their names.
+    /// The paths of everything in a folder, ordered by name.
     fn entries(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Opens what there is for reading. A stream that this process reads already is an error of kind `ResourceBusy`: two
+    /// Opens a path for reading. A stream that this process already reads is an error of kind `ResourceBusy`: two
     /// readers would each get a part of it.
     fn open(&self, path: &Path) -> io::Result<Input>;
 
-    /// Begins a file that will have this name; a file that has it stays until then. If the name is that of a link, the
-    /// file is its target. Streams have no beginning: what is written to them is there at once.
+    /// Begins a file that will have this name; an existing file of that name stays until the commit. If the name is
+    /// that of a link, the file is its target. Streams are written in place: what is written to them is there at once.
     fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
 
-    /// Creates a folder and those around it, where they aren't there.
+    /// Creates a folder and its missing parents.
     fn create_folder(&self, path: &Path) -> io::Result<()>;
 
-    /// True if it leads to what URLs of this scheme name.
+    /// True if it supports URLs of this scheme.
     fn reaches(&self, _scheme: &str) -> bool {
         false
     }
 
-    /// The same files for the planning of one table, in which each is looked for once; `None`: looking costs nothing.
+    /// The same files for the planning of one table, in which each is looked up once; `None`: lookups cost nothing.
     fn view(&self) -> Option<Arc<dyn Files>> {
         None
     }
 
-    /// Says that these files will be opened soon, in this order. Only advice.
+    /// Announces that these files will be opened soon, in this order. Only advice.
     fn will_open(&self, _paths: &[PathBuf]) {}
 }
 
-/// The scheme of a URL, such as `https`; `None`: the text is a path of this machine.
+/// The scheme of a URL, such as `https`; `None`: the text is a local path.
 pub fn url_scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -88,7 +88,7 @@ pub fn url_scheme(text: &str) -> Option<&str> {
 pub enum Input {
     /// A file.
     File(Arc<dyn InputFile>),
-    /// A stream, from which everybody else is kept until it is dropped.
+    /// A stream, which others can't read until it is dropped.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -102,7 +102,7 @@ impl Input {
     }
 }
 
-/// A file open for reading, shared by threads. Whoever has it open sees it as it is, even if another gets its name.
+/// A file open for reading, shared by threads. It stays as it was opened, even if another file gets its name.
 pub trait InputFile: fmt::Debug + Send + Sync {
     /// The length when it was opened.
     fn bytes(&self) -> u64;
@@ -124,21 +124,21 @@ pub trait InputFile: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Says that these bytes will be read soon. Only advice: nothing fails if nobody takes it.
+    /// Announces that these bytes will be read soon. Only advice: it may be ignored.
     fn will_need(&self, _offset: u64, _bytes: u64) {}
 
-    /// Says it of several ranges, of which neighbours may be read at once.
+    /// Announces several ranges, of which neighbours may be read at once.
     fn will_need_all(&self, ranges: &[Range<u64>]) {
         ranges.iter().for_each(|range| self.will_need(range.start, range.end - range.start));
     }
 
-    /// Says that ranges will probably be needed, in a while. It isn't taken back, but forgotten.
+    /// Announces that ranges will probably be needed, in a while. This isn't withdrawn, but forgotten.
     fn may_need(&self, _ranges: &[Range<u64>]) {}
 
-    /// Takes back what was said of these ranges by [`InputFile::will_need_all`].
+    /// Withdraws an announcement of these ranges by [`InputFile::will_need_all`].
     fn wont_need(&self, _ranges: &[Range<u64>]) {}
 
-    /// True if each read takes some milliseconds, however short it is: its readers say long before what they will need.
+    /// True if each read takes some milliseconds, however short it is: its readers announce their needs long before.
     fn is_remote(&self) -> bool {
         false
     }
@@ -165,7 +165,7 @@ impl Read for InputReader {
     }
 }
 
-/// A file that is being written. Dropped before [`NewFile::commit`], it was never there.
+/// A file that is being written. If it is dropped before [`NewFile::commit`], it never existed.
 pub trait NewFile: Write + Send {
     /// Gives the file its name. When it returns, content and name are on the disk. Nothing is written after it.
     fn commit(&mut self) -> io::Result<()>;

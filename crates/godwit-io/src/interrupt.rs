@@ -1,19 +1,19 @@
-//! Waits that end when a statement is to stop.
+//! Waits that end when a statement has to stop.
 //!
-//! The door to files knows no statements, and waits for a network may take minutes. Who works on a statement says so for
-//! its thread; who waits asks whether it should go on.
+//! [`Files`](crate::Files) knows no statements, and waits for a network may take minutes. A thread that works on a
+//! statement registers it; code that waits asks whether to go on.
 
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 
-/// Something that may want its work stopped.
+/// A source of interrupts.
 pub trait Interrupt: Send + Sync {
-    /// True once the work is to stop.
+    /// True once the work has to stop.
     fn is_interrupted(&self) -> bool;
 }
 
-/// What an error says that comes of an interrupt.
+/// The message of errors caused by an interrupt.
 pub const INTERRUPTED: &str = "the statement was interrupted";
 
 thread_local! {
@@ -26,12 +26,12 @@ pub fn interruptible<T>(interrupt: Arc<dyn Interrupt>, work: impl FnOnce() -> T)
     work()
 }
 
-/// What this thread works for, for threads that help it.
+/// The interrupt of this thread, for threads that help it.
 pub fn current_interrupt() -> Option<Arc<dyn Interrupt>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
-/// The interrupt that holds outside, put back also if the work panics.
+/// Restores the outer interrupt, even if the work panics.
 struct Restored(Option<Arc<dyn Interrupt>>);
 
 impl Drop for Restored {
@@ -40,7 +40,7 @@ impl Drop for Restored {
     }
 }
 
-/// An error if what this thread works on is to stop. Not of kind `Interrupted`, which readers take for a reason to try again.
+/// Fails if the work of this thread has to stop. Not with kind `Interrupted`, which readers take as a reason to retry.
 pub fn check_interrupt() -> io::Result<()> {
     let is_interrupted = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|it| it.is_interrupted()));
     if is_interrupted { Err(io::Error::other(INTERRUPTED)) } else { Ok(()) }

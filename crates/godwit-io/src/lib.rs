@@ -1,4 +1,4 @@
-//! The narrow door to files: temporary files, as below; the files of a database, which must survive (durable.rs); and
+//! The interface to files: temporary files, as below; the files of a database, which must survive (durable.rs); and
 //! users' files, which statements name by path (files.rs).
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //!
 //! Requests are whole blocks: offset, length and the address of the buffer are multiples of [`ALIGNMENT_BYTES`], so
 //! that the file can be opened for direct I/O. A call returns when all its bytes are transferred. A batch borrows its
-//! buffers and returns when all its requests are done, so that nobody has to keep track of buffers in flight: a thread
+//! buffers and returns when all its requests are done, so that buffers in flight needn't be tracked: a thread
 //! that wants to do something else meanwhile leaves batches to another thread.
 
 mod aligned;
@@ -59,11 +59,11 @@ pub trait File: Send + Sync {
     /// Cuts or extends the file to `bytes`.
     fn truncate(&self, bytes: u64) -> io::Result<()>;
 
-    /// Returns when all that was written is on the disk.
+    /// Returns when everything written is on the disk.
     fn sync(&self) -> io::Result<()>;
 
-    /// The descriptor by which the system reads and writes at any offset, if the file has one and nothing has to be done
-    /// after a write.
+    /// The descriptor by which the system reads and writes at any offset, if the file has one and needs no work after a
+    /// write.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }

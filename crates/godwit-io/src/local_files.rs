@@ -110,7 +110,7 @@ impl InputFile for LocalInput {
     }
 }
 
-/// A stream that is being read, by nobody else in this process.
+/// A stream that is being read, exclusively in this process.
 struct Stream {
     file: File,
     _claim: Claim,
@@ -142,15 +142,15 @@ impl Drop for Claim {
     }
 }
 
-/// What a path to write to leads to.
+/// The target of a path to write to.
 enum Target {
     /// A descriptor of this process, such as `/dev/stdout`: opened, whatever it is.
     Descriptor(File),
-    /// A name that is no link.
+    /// A name that isn't a link.
     Path(PathBuf),
 }
 
-/// Follows links from a path, also to where nothing is yet.
+/// Follows links from a path, also to a target that doesn't exist yet.
 fn target_of(path: &Path) -> io::Result<Target> {
     let descriptors = PathBuf::from(format!("/proc/{}/fd", std::process::id()));
     let mut path = path.to_owned();
@@ -167,7 +167,7 @@ fn target_of(path: &Path) -> io::Result<Target> {
     Err(Errno::LOOP.into())
 }
 
-/// A file that goes on where the descriptor is, for those that the program writes to itself; others are appended to.
+/// A file that continues where the descriptor is, for those that the program itself writes to; others are appended to.
 fn open_descriptor(path: &Path) -> io::Result<File> {
     let own = match path.file_name().and_then(|name| name.to_str()) {
         Some("1") => io::stdout().as_fd().try_clone_to_owned()?,
@@ -177,7 +177,7 @@ fn open_descriptor(path: &Path) -> io::Result<File> {
     Ok(own.into())
 }
 
-/// What can't appear as a whole: pipes, devices, open descriptors.
+/// Targets that can't appear as a whole: pipes, devices, open descriptors.
 struct InPlace(File);
 
 impl Write for InPlace {
@@ -200,7 +200,7 @@ struct LocalNewFile {
     file: File,
     /// The name that it gets.
     path: PathBuf,
-    /// The name that it has until then, if the file system has no files without one.
+    /// The name that it has before the commit, if the file system has no files without one.
     hidden: Option<PathBuf>,
 }
 
@@ -260,7 +260,7 @@ impl NewFile for LocalNewFile {
 impl Drop for LocalNewFile {
     fn drop(&mut self) {
         if let Some(hidden) = &self.hidden {
-            // Nobody is there to hear of a failure; the cause was reported already.
+            // A failure can't be reported any more; its cause has been.
             let _ = fs::remove_file(hidden);
         }
     }
@@ -273,7 +273,7 @@ fn create_unnamed(folder: &Path) -> io::Result<Option<File>> {
     match rustix::fs::open(folder, flags, Mode::from_raw_mode(NEW_FILE_MODE)) {
         Ok(descriptor) => {
             let file = File::from(descriptor);
-            // Without /proc there is no way to the name.
+            // Without /proc the file can't be given a name.
             let is_reachable = fs::symlink_metadata(link_to(&file)).is_ok();
             Ok(is_reachable.then_some(file))
         }

@@ -1,16 +1,16 @@
-//! Threads that work while nobody waits for them.
+//! Background threads.
 
 /// How much nicer than others a background thread is: on a busy processor it gets about a tenth of another thread's share.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// From now on the calling thread gets a small share of a processor that others want, too.
+/// Gives the calling thread a small share of a processor that others need, too.
 #[cfg(target_os = "linux")]
 pub fn lower_thread_priority() {
     // On Linux the priority is the thread's. Without it the thread does the same work.
     let _ = rustix::process::setpriority_process(None, NICENESS);
 }
 
-/// From now on the calling thread gets a small share of a processor that others want, too, where the system has such threads.
+/// Gives the calling thread a small share of a processor that others need, too, where the system supports that.
 #[cfg(not(target_os = "linux"))]
 pub fn lower_thread_priority() {}

@@ -39,7 +39,7 @@ impl<'a> Request<'a> {
         Self { file, offset, transfer: Transfer::Write(buffer), result: Ok(()) }
     }
 
-    /// Carries out what is left behind the first `done` bytes, by the calls of the file.
+    /// Carries out what is left after the first `done` bytes, by the calls of the file.
     pub(crate) fn finish_from(&mut self, done: usize) {
         let offset = self.offset + done as u64;
         self.result = match &mut self.transfer {
@@ -58,7 +58,7 @@ pub trait RequestQueue {
 /// How batches are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IoMethod {
-    /// io_uring if the system lets us, else threads.
+    /// io_uring if the system permits it, else threads.
     #[default]
     Auto,
     /// io_uring, or an error.
@@ -72,7 +72,7 @@ impl Named for IoMethod {
         &[("auto", Self::Auto), ("io_uring", Self::Uring), ("threads", Self::Threads)];
 }
 
-/// Opens a queue with at most `depth` requests under way at once, and says of which kind it is and why.
+/// Opens a queue with at most `depth` requests under way at once, and returns of which kind it is and why.
 pub fn open_queue(method: IoMethod, depth: u32) -> io::Result<(Box<dyn RequestQueue>, String)> {
     if method == IoMethod::Threads {
         return Ok((Box::new(SequentialQueue), "threads".into()));
@@ -96,7 +96,7 @@ fn open_uring(_depth: u32) -> io::Result<Box<dyn RequestQueue>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Runs one request after the other, on any files.
+/// Runs requests in sequence, on any files.
 pub struct SequentialQueue;
 
 impl RequestQueue for SequentialQueue {

@@ -9,14 +9,14 @@ use rustix::io::Errno;
 
 use crate::{DiskSystem, FileMetadata, Files, Input, InputFile, NewFile};
 
-/// What goes wrong at a read.
+/// A fault of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadFault {
     /// It fails as on a broken disk.
     Broken,
     /// The file ends before the read does.
     Short,
-    /// All bytes are other ones.
+    /// All bytes are wrong.
     Garbage,
 }
 

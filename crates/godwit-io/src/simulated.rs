@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::{File, TemporaryFiles, assert_aligned};
 
-/// What goes wrong at a call.
+/// A fault of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The write fails as on a full disk.
@@ -32,7 +32,7 @@ struct World {
     writes: u64,
     open_files: usize,
     stored_bytes: u64,
-    /// Size of the disk; `None`: endless.
+    /// Size of the disk; `None`: unlimited.
     disk_bytes: Option<u64>,
     read_faults: VecDeque<(u64, Fault)>,
     write_faults: VecDeque<(u64, Fault)>,
@@ -58,7 +58,7 @@ impl SimulatedFiles {
         world.write_faults.push_back((at, fault));
     }
 
-    /// Makes the disk so large. It is for the caller of `available_bytes` to see; writes don't fail by it.
+    /// Sets the size of the disk. Only `available_bytes` reflects it; writes don't fail because of it.
     pub fn set_disk_bytes(&self, bytes: u64) {
         self.world().disk_bytes = Some(bytes);
     }

@@ -1,8 +1,8 @@
 //! A disk in memory whose plug can be pulled: the twin of the file system for tests of durability.
 //!
-//! Every write is kept apart until it is synced. When the plug is pulled, each of those writes is lost, kept, or torn at a
-//! sector, as a seed decides, independently of the others: the disk promises nothing about their order. A new file that got
-//! its name is there or not, until the name is synced, too.
+//! Every write is kept apart until it is synced. When the plug is pulled, each of those writes is lost, kept, or torn
+//! at a sector, as a seed decides, independently of the others: the disk promises nothing about their order. A new file
+//! that got its name may be there or not, until the name is synced, too.
 
 mod files;
 
@@ -18,7 +18,7 @@ use crate::{DurableFile, FileSystem, OpenMode};
 /// What a disk writes as a whole, or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// What an operation that changes the disk does instead.
+/// The fault of an operation that changes the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskFault {
     /// The plug is pulled: this and all later operations fail, until [`SimulatedDisk::restart`].
@@ -27,7 +27,7 @@ pub enum DiskFault {
     Full,
     /// It fails as on a broken disk, once.
     Broken,
-    /// Half of the bytes of a new file's write are written, which is no error, once; to others the disk is full.
+    /// Half of the bytes of a new file's write are written, which isn't an error, once; for others the disk is full.
     Short,
 }
 
@@ -38,7 +38,7 @@ pub struct SimulatedDisk(Arc<Mutex<World>>);
 #[derive(Debug, Default)]
 struct World {
     files: BTreeMap<PathBuf, Content>,
-    /// Names that aren't synced, and what the disk has under them until then.
+    /// Names that aren't synced, and what the disk has under them so far.
     renamed: BTreeMap<PathBuf, Option<Content>>,
     /// Operations that change something, so far.
     changes: u64,
@@ -46,7 +46,7 @@ struct World {
     is_down: bool,
 }
 
-/// A file as its users see it, and how it came there.
+/// A file as its users see it, and its history.
 #[derive(Debug, Default, Clone)]
 struct Content {
     current: Vec<u8>,
@@ -169,7 +169,7 @@ impl World {
         Ok(self.fault.take_if(|(at, _)| *at == changes).map(|(_, fault)| fault))
     }
 
-    /// What an operation says that a fault hits.
+    /// The error of an operation with a fault.
     fn failure(&mut self, fault: DiskFault) -> io::Error {
         match fault {
             DiskFault::Crash => {

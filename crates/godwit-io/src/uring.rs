@@ -33,7 +33,7 @@ impl UringQueue {
     }
 
     /// Waits for a completion. Returning from `run` with requests under way would leave the kernel with buffers that
-    /// aren't ours any more, so that errors, all of which pass (no memory, a signal, a full ring), only cost time.
+    /// are no longer ours, so errors, all of which are temporary (no memory, a signal, a full ring), only cost time.
     fn submit_and_wait(&mut self) {
         if self.ring.submit_and_wait(1).is_err() {
             thread::sleep(RETRY_PAUSE);
@@ -53,8 +53,8 @@ fn entry_of(request: &mut Request<'_>) -> Option<squeue::Entry> {
     })
 }
 
-/// What a completion says of its request: an error, or how far it came. What is missing is asked for by the usual calls,
-/// which also tell a full disk and the end of the file from a transfer that was cut short.
+/// The result of a completion for its request: an error, or how much was done. The rest is requested by the usual
+/// calls, which also distinguish a full disk and the end of the file from a short transfer.
 fn settle(request: &mut Request<'_>, result: i32) {
     let bytes = match &request.transfer {
         Transfer::Read(buffer) => buffer.len(),

@@ -1,4 +1,4 @@
-//! Who may start: queries get the memory that they can't do without before they begin, or wait in line for it.
+//! Admission: queries get the memory that they can't do without before they begin, or wait in line for it.
 //!
 //! ```text
 //!              fits, or nothing runs
@@ -11,10 +11,11 @@
 //! pages that a query pins while it works. Promises take at most [`promised_bytes_max`] of the limit. The line
 //! is strictly first come, first served, so that a large query isn't overtaken forever.
 //!
-//! Queries whose results nobody reads don't run. When all who were let in wait for their readers, and somebody waits for the
-//! result of one in line, that may be the same thread: then the first in line is let in ([`advance_past_stalled`]).
+//! Queries whose results nobody reads don't run. If every query that was let in waits for its reader, the thread that
+//! should read may itself be waiting for the result of a query in line: then the first in line is let in
+//! ([`advance_past_stalled`]).
 //!
-//! Latch order: the line is a leaf; whoever is let in is started after the latch is free.
+//! Latch order: the line is a leaf; a query that is let in is started after the latch is released.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -39,16 +40,16 @@ struct Line {
     next_id: u64,
 }
 
-/// Who wants to run.
+/// A query that asks to run.
 #[derive(Debug, Clone)]
 pub struct AdmissionRequest {
-    /// What errors call the query.
+    /// Name of the query in errors.
     pub name: String,
-    /// What it can't do without.
+    /// The memory that it can't do without.
     pub minimum_bytes: u64,
     /// Others wait for it: it is let in without a look at the line.
     pub at_once: bool,
-    /// Counts what it holds.
+    /// Counts the memory that it holds.
     pub owner: Arc<OwnerCounters>,
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn admit(pool: &Arc<Pool>, request: AdmissionRequest, start: Start) -
     Some(Waiting { pool: pool.clone(), id })
 }
 
-/// Lets in whoever is first in line, as long as there is room.
+/// Lets in the queries at the head of the line, as long as there is room.
 pub(crate) fn advance(pool: &Arc<Pool>) {
     let limit = pool.ledger.limit_bytes();
     while let_in_first(pool, |line, request| line.has_room(request.minimum_bytes, limit)) {}
@@ -125,12 +126,12 @@ pub(crate) fn advance_past_stalled(pool: &Arc<Pool>) {
     let_in_first(pool, |line, _| line.admitted.values().all(|running| running.owner.is_stalled_for(STALL_MIN)));
 }
 
-/// Does anybody wait?
+/// Does any query wait?
 pub(crate) fn has_line(pool: &Pool) -> bool {
     !pool.admission.0.lock().waiting.is_empty()
 }
 
-/// Lets in whoever is first in line if `may_start`; false if nobody was let in.
+/// Lets in the first query in line if `may_start`; false if none was let in.
 fn let_in_first(pool: &Arc<Pool>, may_start: impl Fn(&Line, &AdmissionRequest) -> bool) -> bool {
     let mut line = pool.admission.0.lock();
     if !line.waiting.front().is_some_and(|first| may_start(&line, &first.request)) {
@@ -183,7 +184,7 @@ impl Waiting {
         };
         if let Some(waiter) = left {
             (waiter.start)(None);
-            // Those behind may fit where this one didn't.
+            // The queries behind it may fit where this one didn't.
             advance(&self.pool);
         }
     }
@@ -196,7 +197,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Who has started (and holds an admission), who has given up.
+    /// Which queries have started (and hold an admission), and which have given up.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<Event>>>);
 

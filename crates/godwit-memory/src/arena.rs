@@ -84,7 +84,7 @@ impl Mapping {
     }
 
     /// # Safety
-    /// `start` came from [`into_raw`](Self::into_raw) of a mapping of so many bytes, and this is done once.
+    /// `start` came from [`into_raw`](Self::into_raw) of a mapping of `bytes` bytes, and this is called once for it.
     pub(crate) unsafe fn from_raw(start: NonNull<u8>, bytes: usize) -> Self {
         Self { start, bytes }
     }
@@ -92,13 +92,13 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever drops it doesn't use it any more.
+        // SAFETY: the mapping is ours, and is no longer used when it is dropped.
         unsafe { unmap(self.start, self.bytes) };
     }
 }
 
 /// # Safety
-/// The range is mapped, or empty, and nobody uses it.
+/// The range is mapped, or empty, and not in use.
 unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
     if bytes == 0 {
         return;
@@ -107,7 +107,7 @@ unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
     let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
     if unmapped.is_err() {
         // The kernel's map of the process is full, and this would split an entry: only addresses are lost.
-        // SAFETY: still mapped, and the caller promises that nobody uses it.
+        // SAFETY: still mapped, and the caller promises that it isn't in use.
         unsafe { release_to_system(start, bytes) };
     }
 }
@@ -116,7 +116,7 @@ unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
 /// when the host has locked all its memory.
 ///
 /// # Safety
-/// The range is mapped, and nobody uses its content.
+/// The range is mapped, and its content isn't used any more.
 unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
     #[cfg(target_os = "linux")]
     let advice = Advice::LinuxDontNeed;
@@ -184,7 +184,7 @@ impl Arena {
 
     fn prepare_block(&mut self, block: usize, huge_pages: &HugePages) {
         let start = self.frame_at(block * BLOCK_FRAMES);
-        // SAFETY: the block is mapped, starts at a multiple of its size, and is absent: nobody uses it.
+        // SAFETY: the block is mapped, starts at a multiple of its size, and is absent, so it isn't in use.
         unsafe {
             if self.small_blocks & (1 << block) == 0 && !huge_pages.prepare(start, HUGE_PAGE_BYTES) {
                 self.small_blocks |= 1 << block;
@@ -222,9 +222,9 @@ fn block_mask(block: usize) -> u128 {
     0xff << (block * BLOCK_FRAMES)
 }
 
-/// Frames of one block on their way to the system; until they are marked absent nobody else can get them. A whole block
-/// is released with its absent frames: nobody can get those either, because the block isn't marked as holed any more,
-/// and it can't be opened before all its frames are absent.
+/// Frames of one block on their way to the system; until they are marked absent, nothing else can take them. A whole
+/// block is released with its absent frames: those can't be taken either, because the block is no longer marked as
+/// holed, and it can't be opened before all its frames are absent.
 struct Release {
     block_start: NonNull<u8>,
     block: usize,
@@ -237,7 +237,7 @@ struct Release {
 impl Release {
     fn run(&self) {
         // SAFETY: the block is part of a mapped arena, which isn't unmapped while frames are on their way; the frames
-        // released are free, and nobody else can take them before they are marked absent.
+        // released are free, and can't be taken before they are marked absent.
         unsafe {
             if let Some(huge) = self.change {
                 advise_huge(self.block_start, HUGE_PAGE_BYTES, huge);

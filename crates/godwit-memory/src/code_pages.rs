@@ -23,7 +23,7 @@ pub(crate) struct CodePages {
 }
 
 impl CodePages {
-    /// Unmaps the code; what runs on is mapped in again. False if that was done a moment ago.
+    /// Unmaps the code; what still runs is mapped in again. False if that was done a moment ago.
     pub(crate) fn release(&self) -> bool {
         {
             let mut released = self.released.lock();

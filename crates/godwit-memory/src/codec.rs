@@ -1,7 +1,7 @@
 //! How spilled pages are encoded, and which encoding pays.
 //!
-//! Compression takes processor time from somebody and saves the disk some. The processor's time always counts. The
-//! disk's counts as far as somebody waits for it, be it for a page to be written or to be read back:
+//! Compression costs processor time and saves disk time. Processor time always counts. Disk time counts as far as a
+//! worker waits for it, whether for a page to be written or to be read back:
 //!
 //! ```text
 //!   cost of a byte = encoding + decoding + waiting share × (write + read back) × size after / size before
@@ -21,13 +21,13 @@ use parking_lot::Mutex;
 /// Level 1 of zstd: the higher ones cost more than any disk saves.
 const ZSTD_LEVEL: i32 = 1;
 
-/// One page in so many is encoded in another way than the others, to know what that costs and brings.
+/// Sampling step: every n-th page is encoded in a different way, to measure what that costs and saves.
 const SAMPLE_PAGES: u64 = 64;
 
 /// How often the encoding is chosen again: rarely enough that the share of waiting means something.
 const DECISION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A change must promise to save one part in so many: less is noise.
+/// A change of codec must promise to save one n-th of the cost: less is noise.
 const GAIN_SHARE_MIN: f64 = 8.0;
 
 /// Weight of a new measurement in the running average.
@@ -74,7 +74,7 @@ impl Codec {
         }
     }
 
-    /// Room for what LZ4 makes of so many bytes that it can't compress.
+    /// Upper bound of LZ4's output for `bytes` bytes, reached by input that it can't compress.
     pub const fn encoded_bytes_max(bytes: usize) -> usize {
         bytes + bytes / 8 + ALIGNMENT_BYTES
     }
@@ -103,7 +103,7 @@ impl Codec {
     }
 }
 
-/// What a codec costs and brings, for each byte of a page.
+/// What a codec costs and saves, for each byte of a page.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measure {
     encode_nanos: f64,
@@ -118,7 +118,7 @@ pub(crate) struct CodecChooser {
     setting: AtomicU8,
     current: AtomicU8,
     pages: AtomicU64,
-    /// Time that workers waited for spilled pages to be written or read, all together.
+    /// Time that workers waited for spilled pages to be written or read, in total.
     waited_nanos: AtomicU64,
     measured: Mutex<Measured>,
 }
@@ -201,7 +201,7 @@ impl CodecChooser {
         note(&mut self.measured.lock().codecs[codec as usize]);
     }
 
-    /// Somebody waited for a spilled page.
+    /// A worker waited for a spilled page.
     pub(crate) fn note_waited(&self, took: Duration) {
         self.waited_nanos.fetch_add(took.as_nanos() as u64, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What can be set, and every tuning number of this crate with its reason.
+//! Settings, and every tuning number of this crate with its reason.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) const DISK_RESERVE_BYTES: u64 = 256 * 1024 * 1024;
 /// The free space of the disk is asked for whenever the temporary file has grown by this many slots (16 MiB).
 pub(crate) const DISK_CHECK_SLOTS: u32 = 64;
 
-/// Written pages kept ready to be taken, as a share of the limit: one part in so many...
+/// Written pages kept ready to be taken, as a share of the limit: one n-th of it...
 const READY_LIMIT_SHARE: u64 = 16;
 
 /// ...but no more than this, some 30 ms of what a good disk writes. Pages that are written early may be needed again or
@@ -67,7 +67,7 @@ pub(crate) const QUEUE_DEPTH: u32 = (BATCH_BYTES_MAX / PAGE_BYTES as u64) as u32
 const IO_THREADS_URING: usize = 2;
 const IO_THREADS_SEQUENTIAL: usize = 4;
 
-/// An I/O thread ends when it had nothing to do for so long.
+/// An I/O thread ends when it has been idle for this long.
 pub(crate) const IO_THREAD_IDLE_MAX: Duration = Duration::from_secs(1);
 
 /// Pages that wait to be read ahead; further wishes are dropped.
@@ -76,11 +76,11 @@ pub(crate) const READ_AHEAD_PAGES_MAX: usize = 64;
 /// The queue is swept when more than this many, and more than half, of its entries belong to destroyed pages.
 pub(crate) const DEAD_ENTRIES_MAX: usize = 1024;
 
-/// Pages are cached while less than one part in so many of the limit is in use: operators that start find room without
-/// evicting first.
+/// Pages are cached while less than one n-th of the limit is in use: operators that start find room without evicting
+/// first.
 pub(crate) const CACHED_LIMIT_SHARE: u64 = 2;
 
-/// One part in so many of a limit is working memory, see [`working_bytes`].
+/// Working memory is one n-th of the limit, see [`working_bytes`].
 const WORKING_SHARE: u64 = 3;
 
 /// Working memory is as much as this, if that isn't more than two thirds of the limit: two workers with the open pages and
@@ -105,7 +105,7 @@ pub fn running_pipelines_max(limit_bytes: u64, workers: usize) -> usize {
     (promised_bytes_max(limit_bytes) / minimum_query_bytes(workers)).max(1) as usize
 }
 
-/// How far writes go ahead under this limit. Pools of a few pages write none that nobody waits for.
+/// How far writes go ahead under this limit. Pools of a few pages write only what is waited for.
 pub(crate) fn write_ahead(limit_bytes: u64, method: IoMethod) -> WriteAhead {
     let share = limit_bytes / READY_LIMIT_SHARE;
     let goal_bytes = if share < READY_BYTES_MIN { 1 } else { share.min(READY_BYTES_MAX) };
@@ -118,8 +118,8 @@ pub(crate) fn write_ahead(limit_bytes: u64, method: IoMethod) -> WriteAhead {
 pub(crate) const ROOM_WAIT_MAX: Duration = Duration::from_millis(500);
 pub(crate) const ROOM_WAIT_STEP: Duration = Duration::from_millis(1);
 
-/// Queries that have waited for the readers of their results for so long aren't expected to end before somebody else has
-/// read another result: those in line needn't wait for them any longer. Some hundred times what a reader takes for a batch.
+/// Queries that have waited for the readers of their results for this long aren't expected to end before another result
+/// is read: those in line needn't wait for them any longer. Some hundred times what a reader takes for a batch.
 pub(crate) const STALL_MIN: Duration = Duration::from_millis(200);
 
 /// Most queries that an error about memory names.
@@ -131,12 +131,12 @@ const PROCESS_BYTES_MIN: u64 = 64 * 1024 * 1024;
 /// What one worker pins at once at most, with reader buffers and one open page for each partition.
 const WORKER_BYTES_MIN: u64 = 16 * 1024 * 1024;
 
-/// The smallest memory limit with which every statement can finish on so many workers.
+/// The smallest memory limit with which every statement can finish on `workers` workers.
 pub fn minimum_memory_limit(workers: usize) -> u64 {
     PROCESS_BYTES_MIN + WORKER_BYTES_MIN * workers as u64
 }
 
-/// What a query on so many workers is promised before it starts.
+/// What a query on `workers` workers is promised before it starts.
 pub fn minimum_query_bytes(workers: usize) -> u64 {
     WORKER_BYTES_MIN * workers as u64
 }
@@ -173,7 +173,7 @@ impl EvictionPolicy {
     }
 }
 
-/// What a pool has to know of its process to pay for the growth of it.
+/// What a pool has to know of its process to make up for its growth.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessMemory {
     /// Resident size of the process before the pool hands out anything.
@@ -187,7 +187,7 @@ pub struct ProcessMemory {
 pub struct BufferConfig {
     /// Most bytes that pages and reservations may hold in memory together.
     pub memory_limit: u64,
-    /// Given if the limit is to pay for what the process grows by outside of the pool.
+    /// Given if the limit has to cover what the process grows by outside of the pool.
     pub process: Option<ProcessMemory>,
     /// Where the temporary files live. Created when the first page is spilled.
     pub temp_directory: PathBuf,

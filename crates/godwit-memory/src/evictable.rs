@@ -1,4 +1,4 @@
-//! Who holds the pages that nobody pins: looked up when somebody asks, so that pins and unpins don't pay for it.
+//! Who holds unpinned pages: computed on demand, so that pins and unpins don't pay for it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::queue::EvictionQueue;
 /// Bytes by tag; the index is `tag as usize`.
 type TagBytes = [u64; MemoryTag::COUNT];
 
-/// Bytes of loaded pages that nobody pinned at one moment: of the pool, and of each owner.
+/// Bytes of loaded pages without a pin at one moment: of the pool, and of each owner.
 #[derive(Debug, Default)]
 pub struct EvictableBytes {
     total: TagBytes,

@@ -10,14 +10,14 @@
 //!
 //! All claims of the database are divided as if they were of one pipeline, by the [`MemoryPolicy`]. A grant is real: the
 //! grants that are held never add up to more than the part of the limit that is for them, no grant is larger than
-//! what could be pinned right now, and whatever else lies in that part are pages that can be evicted. An operator may
+//! what could be pinned right now, and whatever else is in that part are pages that can be evicted. An operator may
 //! pin and reserve up to its grant; pages beyond it are left to eviction. Only the minimum is given in any case; it is
 //! taken from working memory. The ledger is charged when pages are pinned, not when they are granted: reserving a grant
 //! would evict the very pages that its holder is about to pin.
 //!
 //! *Reclaim*: a request that gets less than its share, because others were there first, asks those who hold more than
-//! theirs for the difference. Who was asked gives it back at his next fixed point ([`MemoryClaim::settle`]) and spills what
-//! he holds beyond; whoever asked gets it with his next request.
+//! theirs for the difference. A holder that was asked gives it back at its next fixed point ([`MemoryClaim::settle`])
+//! and spills what it holds beyond; the asking operator gets it with its next request.
 //!
 //! An owner (a query, a connection) may have a limit of its own on what its operators are granted together.
 //!
@@ -50,7 +50,7 @@ struct Entry {
     /// `None` while nothing is claimed.
     need: Option<Need>,
     owner: Option<Owner>,
-    /// What the holder is to go down to; [`NOT_ASKED`] if nobody wants anything.
+    /// What the holder is to go down to; [`NOT_ASKED`] if nothing was asked of it.
     asked_bytes: Arc<AtomicU64>,
 }
 
@@ -86,8 +86,8 @@ impl Claims {
         self.needs_of(None).filter_map(|(_, need)| need.granted_bytes).sum()
     }
 
-    /// If claim `id` was granted less than it would have got before anybody else had something, asks those who hold more
-    /// than they would have got to go down to that.
+    /// If claim `id` was granted less than it would have got if it had been first, asks those who hold more than they
+    /// would have got to go down to that.
     fn ask_for_share(&self, id: u64, granted: u64, total_bytes: u64) {
         let (ids, mut needs): (Vec<u64>, Vec<Need>) = self.needs_of(None).unzip();
         let held: Vec<Option<u64>> = needs.iter_mut().map(|need| need.granted_bytes.take()).collect();
@@ -111,13 +111,14 @@ fn total_bytes(pool: &Pool) -> u64 {
     limit.saturating_sub(working_bytes(limit).max(pool.admission.promised_bytes()))
 }
 
-/// What could be granted now to somebody who is alone in asking.
+/// What could be granted now to a claim if it were the only one to ask.
 pub(crate) fn grantable_bytes(pool: &Pool) -> u64 {
     total_bytes(pool).saturating_sub(pool.claims.0.lock().granted_bytes())
 }
 
-/// An operator's claim on memory; drop it to give all back. Its methods are called at the operator's fixed points, by
-/// one thread at a time; [`settle`](Self::settle) by any of its workers, whenever one could give something back.
+/// An operator's claim on memory; drop it to give everything back. Its methods are called at the operator's fixed
+/// points, by one thread at a time; [`settle`](Self::settle) by any of its workers, whenever one could give something
+/// back.
 pub struct MemoryClaim {
     pool: Arc<Pool>,
     id: u64,
@@ -136,7 +137,7 @@ impl MemoryClaim {
         Self { pool: pool.clone(), id, granted_bytes: AtomicU64::new(0), asked_bytes }
     }
 
-    /// Says what the operator could use, what it can't do without, and what a byte that it lacks costs (the width of
+    /// Reports what the operator could use, what it can't do without, and what a byte that it lacks costs (the width of
     /// the rows that it would have to write out instead). What was granted before is given back.
     pub fn report(&self, size_bytes: u64, minimum_bytes: u64, weight: f64) {
         assert!(weight > 0.0);
@@ -167,8 +168,8 @@ impl MemoryClaim {
         granted
     }
 
-    /// What is granted, less what others have asked for since the last call: that is given back with this call. Whoever
-    /// holds more than the result releases it at once. Costs nothing if nobody has asked.
+    /// What is granted, less what others have asked for since the last call: that is given back with this call. A
+    /// caller that holds more than the result releases the rest at once. Costs nothing if nothing was asked for.
     pub fn settle(&self) -> u64 {
         if self.asked_bytes.load(Relaxed) != NOT_ASKED {
             let mut claims = self.pool.claims.0.lock();

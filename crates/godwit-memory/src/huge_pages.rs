@@ -23,7 +23,7 @@ use crate::config::HUGE_PAGE_BYTES;
 /// Memory that is small at first: a query that needs no more never pays for a probe.
 const SMALL_BYTES: u64 = 8 << 20;
 
-/// How much farther away each next probe is: they take little beside what small pages take until then.
+/// How much farther away each next probe is: a probe costs little compared with what small pages cost up to it.
 const PROBE_GROWTH: u64 = 4;
 
 /// Memory that a process takes before the probes end. With probes that go on, joins of TPC-H that run again and again took
@@ -37,7 +37,7 @@ const SLOW_TOUCH: Duration = Duration::from_micros(700);
 pub(crate) struct HugePages {
     /// Memory that was prepared so far, in bytes.
     prepared_bytes: AtomicU64,
-    /// From how much on it is huge.
+    /// Threshold from which it is huge.
     probe_at_bytes: AtomicU64,
 }
 
@@ -48,11 +48,11 @@ impl Default for HugePages {
 }
 
 impl HugePages {
-    /// Decides on memory that nobody has touched, and may touch its first byte; says whether it is huge.
+    /// Decides on memory that hasn't been touched, and may touch its first byte; says whether it is huge.
     ///
     /// # Safety
-    /// The range is mapped for writing, starts at a multiple of [`HUGE_PAGE_BYTES`], is as large at least, and nobody uses
-    /// it.
+    /// The range is mapped for writing, starts at a multiple of [`HUGE_PAGE_BYTES`], is at least that large, and isn't
+    /// in use.
     pub(crate) unsafe fn prepare(&self, start: NonNull<u8>, bytes: usize) -> bool {
         let prepared = self.prepared_bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
         if prepared < self.probe_at_bytes.load(Relaxed) {
@@ -66,7 +66,7 @@ impl HugePages {
             return true;
         }
         let touched = Instant::now();
-        // SAFETY: mapped for writing, and nobody uses it.
+        // SAFETY: mapped for writing, and not in use.
         unsafe { start.write_volatile(0) };
         if touched.elapsed() > SLOW_TOUCH {
             self.probe_at_bytes.store((prepared * PROBE_GROWTH).min(YOUNG_BYTES), Relaxed);

@@ -25,7 +25,7 @@ fn byte_of(page: u64, index: usize) -> u8 {
 
 fn page_of(manager: &BufferManager, number: u64) -> godwit_common::Result<Page> {
     let pinned = manager.allocate_page(MemoryTag::RowPage, Some(number as u32 % 5))?;
-    // SAFETY: the page was made here and nobody else knows it.
+    // SAFETY: the page was made here and has no other user.
     for (index, byte) in unsafe { pinned.as_mut_slice() }.iter_mut().enumerate() {
         *byte = byte_of(number, index);
     }
@@ -255,7 +255,7 @@ fn large_pages_are_compressed_like_small_ones() {
         let pages: Vec<_> = (0..12)
             .map(|number| {
                 let pinned = manager.allocate_large(BYTES, MemoryTag::HeapPage).unwrap();
-                // SAFETY: the page was made here and nobody else knows it.
+                // SAFETY: the page was made here and has no other user.
                 for (index, byte) in unsafe { pinned.as_mut_slice() }.iter_mut().enumerate() {
                     *byte = byte_of(number, index);
                 }

@@ -23,7 +23,7 @@ use crate::pool::Pool;
 use crate::queue::{EvictionQueue, Work, WriteAhead};
 use crate::temporary::DiskCopy;
 
-/// An I/O thread runs batches and nothing deep.
+/// An I/O thread runs batches, and no deep recursion.
 const STACK_BYTES: usize = 512 * 1024;
 
 /// How the threads of a pool are to talk to the system, and how they do.
@@ -63,7 +63,7 @@ impl IoSettings {
         self.0.description.lock().clone()
     }
 
-    /// A queue of the kind that was set; the plain way if the system has lost it since.
+    /// A queue of the kind that was set; the plain way if the system no longer offers it.
     fn open(&self) -> Box<dyn RequestQueue> {
         let (queue, description) = open_queue(self.method(), QUEUE_DEPTH)
             .unwrap_or_else(|error| (Box::new(SequentialQueue), format!("threads ({error})")));
@@ -99,8 +99,8 @@ type SpareBuffers = Vec<AlignedBuffer>;
 /// Size of the buffers that are kept.
 const SPARE_BYTES: usize = Codec::encoded_bytes_max(PAGE_BYTES);
 
-/// Room for a page of a batch that is or was compressed, however badly, counted while the batch is under way. Nobody fails
-/// for it: as long as a batch is under way, those who look for victims wait.
+/// Room for a page of a batch that is or was compressed, in the worst case, counted while the batch is under way. No
+/// request fails because of it: while a batch is under way, those that look for victims wait.
 struct SpillBuffer<'a> {
     pool: &'a Pool,
     spare: &'a RefCell<SpareBuffers>,
@@ -192,7 +192,7 @@ impl Worker {
         failure
     }
 
-    /// Reads pages back, as far as there is room that costs no write.
+    /// Reads pages back, as far as there is room without a write.
     fn read(&mut self, pages: Vec<Arc<PageInner>>) {
         let (pool, count) = (Arc::clone(&pages[0].pool), pages.len());
         self.read_latched(&pool, &pages);
@@ -229,7 +229,7 @@ impl Worker {
         self.queue.run(&mut requests);
         let results: Vec<io::Result<()>> = requests.into_iter().map(|request| request.result).collect();
         for (((latched, mut memory), buffer), result) in latched.into_iter().zip(memories).zip(buffers).zip(results) {
-            // A page that can't be read stays on disk: who pins it is told why.
+            // A page that can't be read stays on disk: pinning it reports why.
             let copy = copy_of(&latched);
             let filled = match (copy.encoded_stored_bytes(), &buffer) {
                 (Some(bytes), Some(buffer)) => {
@@ -275,8 +275,8 @@ fn prepare<'a, 'p>(
 
 /// The content of a page that is being written.
 fn content_of(page: &PageInner) -> &[u8] {
-    // SAFETY: a page that is being written stays in memory and has so many mapped bytes; nobody changes them, because
-    // the state refuses pins for that, and there was no pin when the write began.
+    // SAFETY: a page that is being written stays in memory and has `charged_bytes` mapped bytes; they don't change,
+    // because the state refuses pins for that, and there was no pin when the write began.
     unsafe { slice::from_raw_parts(page.memory().as_ptr(), page.charged_bytes()) }
 }
 
@@ -305,7 +305,7 @@ impl<'a> ReadMemory<'a> {
 
     fn content(&mut self) -> &mut [u8] {
         let memory = self.memory.expect("memory until the page is loaded");
-        // SAFETY: allocated with this size, initialised by the mapping, and known to nobody else.
+        // SAFETY: allocated with this size, initialised by the mapping, and not shared.
         unsafe { slice::from_raw_parts_mut(memory.as_ptr(), self.bytes) }
     }
 

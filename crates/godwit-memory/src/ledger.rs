@@ -1,8 +1,9 @@
-//! The books: how many bytes are in memory, for what, for whom.
+//! The books: how many bytes are in memory, for what, and for which owner.
 //!
 //! A charge has two halves. *Room* is the share of the limit: [`Ledger::try_take_room`] never lets the sum pass the
-//! limit; only the buffers of batches of I/O may, because memory becomes free by them. The *label* says for which tag and which owners. An eviction takes the label off and hands the room to
-//! whoever asked for it, so that nobody else can snatch it in between.
+//! limit; only the buffers of batches of I/O may, because they make memory free. The *label* says for which tag and
+//! which owners. An eviction takes the label off and hands the room to the request that asked for it, so that no other
+//! can snatch it in between.
 
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -61,7 +62,7 @@ impl Ledger {
         }
     }
 
-    /// Takes `bytes` whether they are free or not; whoever takes room next makes up for it.
+    /// Takes `bytes` whether they are free or not; the next to take room makes up for it.
     pub(crate) fn take_room_over_limit(&self, bytes: u64) {
         self.used_bytes.fetch_add(bytes, Relaxed);
     }

@@ -18,11 +18,11 @@
 //!   ProcessWatch  what grows outside of the pool                  (process.rs)
 //! ```
 //!
-//! Invariants: the ledger never passes the limit, but by the buffers of batches of I/O under way; a request that doesn't fit evicts first and gets exactly what it
-//! evicted; a page whose last handle is dropped leaves memory and disk at once, or when the write of it that is under way
-//! has ended; the address of a page is stable while it is pinned and may differ after it came back. An I/O thread waits
-//! for nothing but its files: it takes latches by `try_lock`, and only room that is free or ready. So a worker that
-//! waits for one, with any latch held, waits for the disk and for nobody else.
+//! Invariants: the ledger never passes the limit, except by the buffers of batches of I/O under way; a request that
+//! doesn't fit evicts first and gets exactly what it evicted; a page whose last handle is dropped leaves memory and
+//! disk at once, or when a write of it that is under way has ended; the address of a page is stable while it is pinned
+//! and may differ when it comes back. An I/O thread waits for nothing but its files: it takes latches by `try_lock`,
+//! and only room that is free or ready. So a worker that waits for one, with any latch held, waits for the disk only.
 //!
 //! # Latch order
 //!

@@ -1,4 +1,4 @@
-//! The door to the pool.
+//! The public interface of the pool.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ impl BufferManager {
         self.owner.as_ref().and_then(Owner::object)
     }
 
-    /// An object that is no part of another one.
+    /// An object without a parent.
     pub fn root_object(&self, kind: ObjectKind, name: &str) -> Arc<Object> {
         self.pool.objects.root(kind, name)
     }
@@ -66,15 +66,15 @@ impl BufferManager {
         self.pool.objects.objects()
     }
 
-    /// Reserves memory that the caller allocates itself. Evicts pages to make room; fails with a resource error that
-    /// says who holds what if that isn't enough.
+    /// Reserves memory that the caller allocates itself. Evicts pages to make room; if that isn't enough, fails with a
+    /// resource error that says who holds what.
     pub fn reserve(&self, bytes: usize, tag: MemoryTag) -> Result<Reservation> {
         let mut reservation = Reservation::empty(Arc::clone(&self.pool), self.owner.clone(), tag);
         reservation.resize(bytes)?;
         Ok(reservation)
     }
 
-    /// As [`reserve`](Self::reserve), for callers that have another way: `None` instead of an error. May evict too.
+    /// As [`reserve`](Self::reserve), for callers with a fallback: `None` instead of an error. May evict too.
     pub fn try_reserve(&self, bytes: usize, tag: MemoryTag) -> Option<Reservation> {
         self.reserve(bytes, tag).ok()
     }
@@ -94,7 +94,7 @@ impl BufferManager {
     /// Allocates a page of [`PAGE_BYTES`] that begins with `content`; what follows is arbitrary. It isn't pinned.
     pub fn page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
         let pinned = self.allocate_page(tag, None)?;
-        // SAFETY: the page was just made, nobody else knows it; it is pinned for writing.
+        // SAFETY: the page was just made, has no other user, and is pinned for writing.
         let bytes = unsafe { pinned.as_mut_slice() };
         bytes[..content.len()].copy_from_slice(content);
         Ok(pinned.page().clone())
@@ -103,7 +103,7 @@ impl BufferManager {
     /// As [`page_of`](Self::page_of), a page that is as long as its content.
     pub fn large_page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
         let pinned = self.allocate_large(content.len(), tag)?;
-        // SAFETY: the page was just made, nobody else knows it; it is pinned for writing.
+        // SAFETY: the page was just made, has no other user, and is pinned for writing.
         unsafe { pinned.as_mut_slice() }.copy_from_slice(content);
         Ok(pinned.page().clone())
     }
@@ -123,25 +123,25 @@ impl BufferManager {
 
     /// As [`cache`](Self::cache), for callers that fill several at once.
     pub fn room_to_cache(&self, bytes: usize, tag: MemoryTag) -> Result<Option<CachedPageRoom>> {
-        // Copies outlive the query that makes them: they count for an object or for nobody.
+        // Copies outlive the query that makes them: they count for an object or for no owner.
         let owner = self.owner.as_ref().filter(|owner| owner.object().is_some());
         CachedPage::room(&self.pool, owner, bytes, tag)
     }
 
-    /// Pins a page of this pool, and reads it back from disk if it was evicted. The page counts as changed from here
-    /// on: if it is evicted, it is written again.
+    /// Pins a page of this pool; reads it back from disk if it was evicted. The page counts as changed from here on: if
+    /// it is evicted, it is written again.
     pub fn pin(&self, page: &Page) -> Result<PinnedPage> {
         page.pin(true)
     }
 
-    /// As [`pin`](Self::pin), for callers that promise to change no byte of the page: a copy that is on disk stays
+    /// As [`pin`](Self::pin), for callers that promise not to change the page: a copy that is on disk stays
     /// valid, so that the next eviction costs no write.
     pub fn pin_unchanged(&self, page: &Page) -> Result<PinnedPage> {
         page.pin(false)
     }
 
-    /// Asks for pages that will be pinned soon to be read back from disk meanwhile. It is a wish, bounded by the memory
-    /// that is free or can be had without a write; pages that are in memory cost next to nothing.
+    /// Asks for pages that will be pinned soon to be read back from disk meanwhile. This is a hint, bounded by the
+    /// memory that is free or can be had without a write; pages that are in memory cost next to nothing.
     pub fn read_ahead<'a>(&self, pages: impl IntoIterator<Item = &'a Page>) {
         self.pool.read_ahead(pages.into_iter());
     }
@@ -157,7 +157,7 @@ impl BufferManager {
         own.fold(self.pool.limit_bytes(), u64::min)
     }
 
-    /// Pages leave memory as soon as nobody pins them, for tests: what could do without pages does with them.
+    /// Pages leave memory as soon as they are unpinned, for tests: what could do without pages does with them.
     pub fn forces_spill(&self) -> bool {
         self.pool.forces_spill()
     }
@@ -169,9 +169,10 @@ impl BufferManager {
         Ok(())
     }
 
-    /// Asks to run a query that can't do without so much. `start` is called with the admission as soon as that much of
-    /// the limit is free and everybody before has been let in: maybe before this returns, maybe later by the thread that
-    /// ends another query. The place in line is returned if the query has to wait.
+    /// Asks to run a query that can't do without `minimum_bytes` of its request. `start` is called with the admission
+    /// as soon as that much of the limit is free and everything before it in line has been let in: maybe before this
+    /// returns, maybe later by the thread that ends another query. The place in line is returned if the query has to
+    /// wait.
     pub fn admit(
         &self,
         request: AdmissionRequest,
@@ -180,8 +181,8 @@ impl BufferManager {
         admission::admit(&self.pool, request, Box::new(start))
     }
 
-    /// For a thread that waits for the result of a query: if that is in line behind queries which wait for their readers,
-    /// maybe for this very thread, the first in line is let in all the same.
+    /// For a thread that waits for the result of a query: if that is in line behind queries that wait for their
+    /// readers, maybe for this very thread, the first in line is let in all the same.
     pub fn admit_past_stalled(&self) {
         admission::advance_past_stalled(&self.pool);
     }
@@ -191,7 +192,7 @@ impl BufferManager {
         admission::has_line(&self.pool)
     }
 
-    /// The query that this manager is for can't go on before somebody reads of its result, or can again.
+    /// Notes that the query that this manager is for can't go on before its result is read, or that it can again.
     pub fn set_stalled(&self, is_stalled: bool) {
         owners(self.owner.as_ref()).for_each(|owner| owner.set_stalled(is_stalled));
     }
@@ -201,7 +202,7 @@ impl BufferManager {
         MemoryClaim::new(&self.pool, self.owner.clone())
     }
 
-    /// What could be granted now to somebody who is alone in asking.
+    /// What could be granted now to a claim if it were the only one to ask.
     pub fn grantable_bytes(&self) -> u64 {
         grants::grantable_bytes(&self.pool)
     }
@@ -236,7 +237,7 @@ impl BufferManager {
         self.pool.cache_limit()
     }
 
-    /// Bytes of loaded pages that nobody pins: what could be had on top of [`available_bytes`](Self::available_bytes)
+    /// Bytes of loaded pages without a pin: what could be had on top of [`available_bytes`](Self::available_bytes)
     /// by writing them out.
     pub fn evictable_bytes(&self) -> u64 {
         self.pool.evictable_bytes()
@@ -287,7 +288,7 @@ impl BufferManager {
         self.pool.io.method()
     }
 
-    /// How they do, and why; before the first of them started, nothing is known.
+    /// How they actually do, and why; unknown before the first of them has started.
     pub fn io_description(&self) -> Option<String> {
         self.pool.io.description()
     }

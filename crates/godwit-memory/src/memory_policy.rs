@@ -125,7 +125,7 @@ mod tests {
         sizes.iter().map(need).collect()
     }
 
-    /// Shares of 1 GB in MB, when the operators ask one after the other.
+    /// Shares of 1 GB in MB, when the operators ask in turn.
     fn shares(policy: MemoryPolicy, mut needs: Vec<Need>) -> Vec<u64> {
         for asking in 0..needs.len() {
             needs[asking].granted_bytes = Some(share(policy, 1000 * MB, &needs, asking));

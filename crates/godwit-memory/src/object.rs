@@ -7,9 +7,9 @@
 //!   file ── file column                             decompressed pages of a file
 //! ```
 //!
-//! Whoever makes an object keeps it; the pool knows it as long as it lives. Pages and reservations that are made
-//! [for an object](crate::BufferManager::for_object) count for it. Readers tell the object what they read of it: of every few accesses
-//! one is noted, for all of them, so that counting costs next to nothing.
+//! The maker of an object keeps it; the pool knows it as long as it lives. Pages and reservations that are made [for an
+//! object](crate::BufferManager::for_object) count for it. Readers tell the object what they read of it; a sample of
+//! the accesses is noted and stands for all of them, so that counting costs next to nothing.
 //!
 //! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2, whose hash table of accesses is here a
 //! counter in each object.
@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Of so many scans of a morsel one is noted. Noting one takes about 30 ns, reading a morsel of a column at least ten times
-/// as much.
+/// Sampling step: one in this many scans of a morsel is noted. Noting one takes about 30 ns, reading a morsel of a
+/// column at least ten times as much.
 const SCANS_PER_SAMPLE: u64 = 2;
 
-/// Of so many lookups of single rows one is noted: they are many, and short.
+/// Sampling step: one in this many lookups of single rows is noted. They are many, and short.
 const LOOKUPS_PER_SAMPLE: u64 = 8;
 
 /// Number of an object, never used twice by a pool.
@@ -89,26 +89,26 @@ enum Name {
     Text(Mutex<Arc<str>>),
 }
 
-/// Accesses to an object, as far as they were noted.
+/// Accesses to an object, as sampled.
 #[derive(Debug, Default)]
 struct Heat {
     reads: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
-    /// Milliseconds on the clock of the registry, and one; 0: never.
+    /// Milliseconds on the clock of the registry, plus one; 0: never.
     last_access: AtomicU64,
 }
 
 /// How much an object was read since it was made, estimated from samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Accesses {
-    /// Scans of a morsel, and lookups.
+    /// Morsels scanned, and lookups.
     pub reads: u64,
-    /// Rows that they went over.
+    /// Rows that they read.
     pub rows: u64,
-    /// Bytes, as stored, in which these rows lie.
+    /// Stored bytes of these rows.
     pub bytes: u64,
-    /// How long ago the last one was that was noted; `None`: there was none.
+    /// Time since the last access that was noted; `None`: there was none.
     pub last: Option<Duration>,
 }
 
@@ -142,7 +142,7 @@ impl Registry {
 
     /// Those that live, in the order in which they were made.
     pub(crate) fn objects(&self) -> Vec<Arc<Object>> {
-        // The last handle of one may be ours, whose drop takes the lock: it is free by then.
+        // The last handle of one may be ours, and dropping it takes the lock: so it is free by then.
         let known: Vec<Weak<Object>> = self.known.lock().values().cloned().collect();
         known.iter().filter_map(Weak::upgrade).collect()
     }
@@ -186,7 +186,7 @@ impl Object {
         }
     }
 
-    /// Gives the object another name, if it isn't called so already. Numbered ones keep theirs.
+    /// Renames the object, if it has another name. Numbered ones keep theirs.
     pub fn rename(&self, name: &str) {
         if let Name::Text(text) = &self.name {
             let mut text = text.lock();
@@ -201,12 +201,12 @@ impl Object {
         self.bytes.load(Relaxed)
     }
 
-    /// Notes, once in a while, that a scan goes over so many rows, which lie in so many bytes.
+    /// Samples a scan of `rows` rows, stored in `bytes` bytes.
     pub fn note_scan(&self, rows: usize, bytes: u64) {
         self.note(SCANS_PER_SAMPLE, rows, bytes);
     }
 
-    /// Notes, once in a while, that so many single rows are read, which lie in so many bytes.
+    /// Samples a lookup of `rows` single rows, stored in `bytes` bytes.
     pub fn note_lookup(&self, rows: usize, bytes: u64) {
         self.note(LOOKUPS_PER_SAMPLE, rows, bytes);
     }
@@ -248,8 +248,8 @@ impl Drop for Object {
     }
 }
 
-/// A thread's next random number (xorshift). Whoever reads columns in turn would be sampled at the same ones again and again
-/// by a plain count.
+/// A thread's next random number (xorshift). With a plain count, a reader of columns in turn would be sampled at the
+/// same ones again and again.
 fn next_random() -> u64 {
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) });
     STATE.with(|state| {

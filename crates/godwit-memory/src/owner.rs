@@ -12,7 +12,7 @@ use crate::config::working_bytes;
 use crate::object::Object;
 
 /// Memory use of one owner (a query, an operator). Made by the owner, kept up to date by the buffer manager that
-/// [`scoped`](crate::BufferManager::scoped) returned for it, read by anybody at any time.
+/// [`scoped`](crate::BufferManager::scoped) returned for it; may be read by any thread at any time.
 #[derive(Debug)]
 pub struct OwnerCounters {
     reserved_bytes: AtomicU64,
@@ -21,10 +21,10 @@ pub struct OwnerCounters {
     reread_bytes: AtomicU64,
     /// Parts of `reserved_bytes`.
     tag_bytes: [AtomicU64; MemoryTag::COUNT],
-    /// [`NO_LIMIT`] if there is none; so is the next.
+    /// [`NO_LIMIT`] if there is none; the same for the next field.
     memory_limit_bytes: AtomicU64,
     grant_limit_bytes: AtomicU64,
-    /// Since when the query waits for whoever reads its result, if it does.
+    /// Since when the query has waited for the reader of its result, if it does.
     stalled_since: Mutex<Option<Instant>>,
 }
 
@@ -76,8 +76,8 @@ impl OwnerCounters {
         Some(self.memory_limit_bytes.load(Relaxed)).filter(|&bytes| bytes != NO_LIMIT)
     }
 
-    /// Changes the limit, and what is granted with it, from the next plan and request on. Pages that nobody pins may
-    /// stay in memory beyond it as long as nobody else needs the room.
+    /// Changes the limit, and what is granted with it, from the next plan and request on. Unpinned pages may stay in
+    /// memory beyond it as long as the room isn't needed for anything else.
     pub fn set_memory_limit_bytes(&self, bytes: Option<u64>) {
         self.memory_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
         self.set_grant_limit_bytes(bytes.map(|bytes| bytes - working_bytes(bytes)));
@@ -93,13 +93,13 @@ impl OwnerCounters {
         self.grant_limit_bytes.store(bytes.unwrap_or(NO_LIMIT), Relaxed);
     }
 
-    /// The query can't go on before somebody reads of its result, or can again.
+    /// Notes that the query can't go on before its result is read, or that it can again.
     pub fn set_stalled(&self, is_stalled: bool) {
         let mut since = self.stalled_since.lock();
         *since = is_stalled.then(|| since.unwrap_or_else(Instant::now));
     }
 
-    /// True if it has been waiting for its reader for so long.
+    /// True if it has been waiting for its reader for `time`.
     pub(crate) fn is_stalled_for(&self, time: Duration) -> bool {
         self.stalled_since.lock().is_some_and(|since| since.elapsed() >= time)
     }
@@ -110,7 +110,7 @@ impl OwnerCounters {
     }
 }
 
-/// For whom memory is allocated.
+/// The owner that memory is allocated for.
 #[derive(Debug, Clone)]
 pub(crate) enum Owner {
     /// A query or an operator.
@@ -127,7 +127,7 @@ pub(crate) struct QueryOwner {
 }
 
 impl Owner {
-    /// One within another; within an object it is alone, since nothing of an object counts for queries.
+    /// An owner within another; within an object it stands alone, since nothing of an object counts for queries.
     pub(crate) fn of_query(counters: Arc<OwnerCounters>, parent: Option<&Owner>) -> Self {
         let parent = match parent {
             Some(Owner::Query(parent)) => Some(parent.clone()),

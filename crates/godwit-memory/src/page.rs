@@ -22,20 +22,20 @@ const NO_PARTITION: u32 = 0;
 /// The "partition" of cached pages that leave after the others.
 const OUTLASTING: u32 = 1;
 
-/// What becomes of a page's content when the page leaves memory, and where its memory comes from.
+/// What happens to a page's content when the page leaves memory, and where its memory comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     /// [`PAGE_BYTES`] from an arena, spilled into a slot of the shared file.
     Temporary,
     /// Any size from a mapping of its own, spilled into a file of its own.
     Large,
-    /// Any size; a copy of what somebody can make again, so it is just dropped. From an arena if that wastes less than half,
+    /// Any size; a copy of what can be made again, so it is just dropped. From an arena if that wastes less than half,
     /// else from a mapping of its own.
     Cached,
 }
 
 impl PageKind {
-    /// Whether a page of so many bytes has a mapping of its own.
+    /// Whether a page of `bytes` bytes has a mapping of its own.
     fn is_mapped(self, bytes: usize) -> bool {
         match self {
             PageKind::Temporary => false,
@@ -44,7 +44,7 @@ impl PageKind {
         }
     }
 
-    /// What a page of so many bytes takes in memory, and on disk: whole blocks.
+    /// What a page of `bytes` bytes takes in memory, and on disk: whole blocks.
     fn charged_bytes(self, bytes: usize) -> usize {
         if self.is_mapped(bytes) { bytes.next_multiple_of(ALIGNMENT_BYTES) } else { PAGE_BYTES }
     }
@@ -59,7 +59,7 @@ pub(crate) struct PageInner {
     pub(crate) pool: Arc<Pool>,
     pub(crate) owner: Option<Owner>,
     pub(crate) tag: MemoryTag,
-    /// What the user asked for.
+    /// The size that was asked for.
     bytes: usize,
     pub(crate) kind: PageKind,
     pub(crate) state: PageState,
@@ -224,7 +224,7 @@ impl Drop for PageInner {
 
 /// A page that stays in memory, at the same address, until this is dropped. Owns one pin; a clone is another pin.
 ///
-/// Pins give no exclusive access: whoever writes through one arranges with the other holders, as with a raw pointer.
+/// Pins give no exclusive access: a writer coordinates with the other holders, as with a raw pointer.
 pub struct PinnedPage {
     page: Page,
     memory: NonNull<u8>,
@@ -257,7 +257,7 @@ impl PinnedPage {
         false
     }
 
-    /// The content. Nobody may write to the page meanwhile.
+    /// The content. The page must not be written meanwhile.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: the memory is mapped and has `len` readable bytes as long as the page is pinned; fresh pages come
         // from zeroed mappings or were written by an earlier user, so all bytes are initialised. Writers go through
@@ -268,7 +268,7 @@ impl PinnedPage {
     /// The content, to be changed.
     ///
     /// # Safety
-    /// Nobody else reads or writes the page through any pin while the slice is alive, and the page wasn't pinned by
+    /// The page is neither read nor written through any other pin while the slice is alive, and it wasn't pinned by
     /// `pin_unchanged`.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn as_mut_slice(&self) -> &mut [u8] {
@@ -302,13 +302,13 @@ impl fmt::Debug for PinnedPage {
     }
 }
 
-/// A copy of something that can be made again, such as a decompressed page of a file. It stays in memory as long as there
-/// is room to spare, and is dropped, not written, when somebody needs the room.
+/// A copy of something that can be made again, such as a decompressed page of a file. It stays in memory as long as
+/// there is room to spare, and is dropped, not written, when the room is needed.
 #[derive(Clone, Debug)]
 pub struct CachedPage(Page);
 
 impl CachedPage {
-    /// Room for one of `bytes` bytes; `None` if there is none to spare.
+    /// Room for a copy of `bytes` bytes; `None` if the pool has none to spare.
     pub(crate) fn room(
         pool: &Arc<Pool>,
         owner: Option<&Owner>,
@@ -340,15 +340,15 @@ impl CachedPage {
     }
 }
 
-/// A cached page that is being filled. Dropped before that is finished, it leaves nothing behind.
+/// A cached page that is being filled. Dropped before it is finished, it leaves nothing behind.
 #[derive(Debug)]
 #[must_use]
 pub struct CachedPageRoom(PinnedPage);
 
 impl CachedPageRoom {
-    /// The content to be, arbitrary at first.
+    /// The content to be filled in, arbitrary at first.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: nobody else knows the page before it is finished; it is pinned for writing.
+        // SAFETY: the page has no other user before it is finished, and is pinned for writing.
         unsafe { self.0.as_mut_slice() }
     }
 

@@ -10,10 +10,10 @@
 //!                  └──────────────────────────────── Evicted
 //! ```
 //!
-//! Whoever moves a page out of Loaded or into it holds the page's latch; pins of a loaded page need no latch. Next to
-//! the residence the word holds the number of pins, *dirty* (memory may differ from the copy on disk), *queued* (the
-//! eviction queue has exactly one entry for the page, or is about to get it) and *writing*: an I/O thread, which holds
-//! the latch, copies the loaded page to disk. Such a page may be pinned and read; who wants to change it waits for the
+//! A thread that moves a page out of Loaded or into it holds the page's latch; pins of a loaded page need no latch.
+//! Next to the residence the word holds the number of pins, *dirty* (memory may differ from the copy on disk), *queued*
+//! (the eviction queue has exactly one entry for the page, or is about to get it) and *writing*: an I/O thread, which
+//! holds the latch, copies the loaded page to disk. Such a page may be pinned and read; a change has to wait for the
 //! latch. The models below try all orders in which threads may meet (`cargo xtask soundness`).
 
 #[cfg(not(loom))]
@@ -59,7 +59,7 @@ impl PageState {
         is_loaded(self.0.load(Acquire))
     }
 
-    /// Loaded, and nobody pins it.
+    /// Loaded and not pinned.
     pub(crate) fn is_evictable(&self) -> bool {
         let word = self.0.load(Acquire);
         is_loaded(word) && word & PINS == 0
@@ -90,13 +90,13 @@ impl PageState {
         self.0.fetch_update(AcqRel, Acquire, pin).ok().map(|before| before & PINS == 0)
     }
 
-    /// Adds a pin to a page that the caller has pinned already.
+    /// Adds a pin to a page that the caller has already pinned.
     pub(crate) fn pin_again(&self) {
         let before = self.0.fetch_add(ONE_PIN, Relaxed);
         assert!(before & PINS > 0 && before & PINS < PINS, "pinned again without a pin");
     }
 
-    /// Takes a pin away; says whether it was the last.
+    /// Removes a pin; says whether it was the last.
     pub(crate) fn unpin(&self) -> bool {
         let before = self.0.fetch_sub(ONE_PIN, AcqRel);
         assert!(before & PINS > 0, "unpinned without a pin");
@@ -108,7 +108,7 @@ impl PageState {
         self.0.fetch_or(QUEUED, AcqRel) & QUEUED == 0
     }
 
-    /// Takes the page off the queue if somebody pins it: the last unpin will queue it again.
+    /// Takes the page off the queue if it is pinned: the last unpin will queue it again.
     pub(crate) fn unqueue_if_pinned(&self) -> bool {
         let unqueue = |word: u64| (word & PINS > 0).then_some(word & !QUEUED);
         self.0.fetch_update(AcqRel, Acquire, unqueue).is_ok()
@@ -128,7 +128,7 @@ impl PageState {
         assert!(before & (WRITING | DIRTY) == WRITING | DIRTY, "no write to end");
     }
 
-    /// Takes the page off the queue and starts its spill if nobody pins it. The caller holds the latch.
+    /// Takes the page off the queue and starts its spill if it isn't pinned. The caller holds the latch.
     pub(crate) fn begin_spill(&self) -> Claim {
         let claim = |word: u64| {
             assert!(is_loaded(word) && word & WRITING == 0, "only loaded pages are queued");
@@ -251,12 +251,12 @@ mod models {
         }
 
         fn read(&self) {
-            // SAFETY: loom tells if somebody writes meanwhile.
+            // SAFETY: loom would report a write meanwhile.
             self.memory.with(|memory| unsafe { assert!(*memory <= 1) });
         }
 
         fn write(&self) {
-            // SAFETY: loom tells if somebody reads or writes meanwhile.
+            // SAFETY: loom would report a read or write meanwhile.
             self.memory.with_mut(|memory| unsafe { *memory = 1 });
         }
 
@@ -273,7 +273,7 @@ mod models {
         }
     }
 
-    /// Memory that is pinned isn't taken away, and who takes it comes after all who had it pinned.
+    /// Memory that is pinned isn't taken away, and taking it comes after all uses under a pin.
     #[test]
     fn a_spill_waits_for_no_pin_and_meets_none() {
         loom::model(|| {
@@ -285,7 +285,7 @@ mod models {
                 })
                 .into();
             if page.state.begin_spill() != Claim::Pinned {
-                // The frame goes to somebody else.
+                // The frame goes to another page.
                 page.write();
                 page.state.end_spill();
             }
@@ -305,7 +305,7 @@ mod models {
             };
             let mut written = None;
             if page.state.begin_write() {
-                // SAFETY: loom tells if somebody writes meanwhile.
+                // SAFETY: loom would report a write meanwhile.
                 written = Some(page.memory.with(|memory| unsafe { *memory }));
                 page.state.end_write(true);
             }

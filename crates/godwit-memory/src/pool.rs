@@ -97,7 +97,7 @@ impl Pool {
     }
 
     /// Takes `bytes` of the limit: what is free, or else what this call evicts. Evicted room goes straight to the
-    /// evictor, so every round brings the request nearer; the queue bounds the rounds.
+    /// evictor, so every round brings the request closer; the queue bounds the rounds.
     pub(crate) fn take_room(&self, bytes: u64) -> Result<()> {
         if let Some(watch) = self.process.as_ref().filter(|watch| watch.is_due(bytes)) {
             self.follow_process(watch);
@@ -117,8 +117,8 @@ impl Pool {
         }
     }
 
-    /// Tries again for a while, if other queries may give back what is missing. One thread waits at a time: a second one
-    /// that runs short shows that the others don't get on, and its query's end helps them.
+    /// Tries again for a while, if other queries may give back what is missing. One thread waits at a time: a second
+    /// one that runs short shows that the others make no progress, and the end of its query helps them.
     fn wait_for_room(&self, bytes: u64, mut error: Error) -> Result<()> {
         if !self.admission.has_several() || self.somebody_waits.swap(true, Relaxed) {
             return Err(error);
@@ -147,7 +147,7 @@ impl Pool {
                 Ok(Some(kept)) => earned += kept,
                 Ok(None) => {
                     self.ledger.release_room(earned);
-                    // Somebody may have freed memory without eviction while we looked for victims.
+                    // Memory may have been freed without eviction while we looked for victims.
                     return if self.ledger.try_take_room(bytes) { Ok(()) } else { Err(self.shortage(bytes)) };
                 }
                 Err(error) => {
@@ -181,7 +181,7 @@ impl Pool {
         self.limit_bytes.load(Relaxed)
     }
 
-    /// Takes `bytes` for a cached page, if so much of the limit is free that operators don't miss it at once.
+    /// Takes `bytes` for a cached page, if enough of the limit is free that operators won't miss it at once.
     pub(crate) fn try_take_spare_room(&self, bytes: u64) -> bool {
         self.ledger.used_bytes() + bytes <= self.cache_limit() && self.ledger.try_take_room(bytes)
     }
@@ -261,7 +261,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes room that costs nothing but pages that lie ready.
+    /// Takes room that costs nothing but ready pages.
     pub(crate) fn try_take_ready_room(&self, bytes: u64) -> bool {
         if self.ledger.try_take_room(bytes) {
             return true;
@@ -296,14 +296,14 @@ impl Pool {
     /// is no I/O thread. The room stays taken.
     fn evict(&self, page: &Arc<PageInner>) -> Result<Option<u64>> {
         let Some(mut disk) = page.disk.try_lock() else {
-            // Somebody looks at it right now.
+            // Another thread looks at it right now.
             self.queue.push_again(page);
             return Ok(None);
         };
         let Claim::Spilling { dirty } = page.state.begin_spill() else { return Ok(None) };
         let bytes = page.charged_bytes();
         if dirty && page.kind != PageKind::Cached {
-            // SAFETY: a spilling page has `bytes` of mapped memory, and nobody can pin it before the latch is free.
+            // SAFETY: a spilling page has `bytes` of mapped memory, and can't be pinned before the latch is free.
             let content = unsafe { slice::from_raw_parts(page.memory().as_ptr(), bytes) };
             // The old copy, if any, is worthless; freeing it first keeps the quota at one slot for each page.
             *disk = None;
@@ -333,7 +333,7 @@ impl Pool {
         Ok(Some(bytes as u64))
     }
 
-    /// Counts a page that was written as so many bytes.
+    /// Counts a page of which `stored_bytes` were written.
     pub(crate) fn note_written(&self, page: &PageInner, stored_bytes: usize) {
         let bytes = page.charged_bytes() as u64;
         self.stored_bytes.fetch_add(stored_bytes as u64, Relaxed);
@@ -349,8 +349,8 @@ impl Pool {
         owner::add_reread(page.owner.as_ref(), bytes);
     }
 
-    /// Asks for evicted pages to be read back while the caller goes on. It is a wish: it is dropped where no room is
-    /// free or ready, and errors wait for the pin.
+    /// Asks for evicted pages to be read back while the caller goes on. This is a hint: it is dropped where no room is
+    /// free or ready, and errors are reported by the pin.
     pub(crate) fn read_ahead<'a>(&self, pages: impl Iterator<Item = &'a Page>) {
         let mut evicted = pages.map(|page| &page.0).filter(|page| page.state.is_evicted()).peekable();
         if evicted.peek().is_some() {
@@ -420,7 +420,7 @@ impl Pool {
 
     fn read_copy(&self, copy: &DiskCopy, bytes: usize, is_large: bool) -> Result<NonNull<u8>> {
         let memory = self.allocate_memory(bytes, is_large)?;
-        // SAFETY: just allocated with this size, initialised by the mapping, and known to nobody else.
+        // SAFETY: just allocated with this size, initialised by the mapping, and not shared.
         let content = unsafe { slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
         if let Err(error) = self.fill_from(copy, content) {
             // SAFETY: as above; the slice isn't used any more.
@@ -462,7 +462,7 @@ impl Pool {
             return;
         }
         self.add_evictable(page.charged_bytes());
-        // Nobody could pin the page again: it is destroyed as soon as the caller's handle is gone.
+        // The page can't be pinned again: it is destroyed as soon as the caller's handle is gone.
         if Arc::strong_count(page) == 1 {
             return;
         }
@@ -492,7 +492,7 @@ impl Pool {
     /// Gives back what [`allocate_memory`](Self::allocate_memory) returned.
     ///
     /// # Safety
-    /// `memory` came from `allocate_memory` of this pool with the same arguments, and nobody uses it any more.
+    /// `memory` came from `allocate_memory` of this pool with the same arguments, and is no longer in use.
     pub(crate) unsafe fn free_memory(&self, memory: NonNull<u8>, bytes: usize, is_large: bool) {
         if is_large {
             // SAFETY: the caller's promise.
@@ -502,7 +502,7 @@ impl Pool {
         }
     }
 
-    /// How much freed memory may stay resident: it must fit under the limit, but for a small remainder, and be in
+    /// How much freed memory may stay resident: it must fit under the limit, except for a small remainder, and be in
     /// proportion to what is in use.
     fn idle_bytes_max(&self) -> u64 {
         let used = self.ledger.used_bytes();
@@ -510,7 +510,7 @@ impl Pool {
         below_limit.min(used * IDLE_PER_USED).max(IDLE_BYTES_MIN)
     }
 
-    /// Returns idle frames to the system when something else than a page was charged.
+    /// Returns idle frames to the system when something other than a page was charged.
     pub(crate) fn trim_idle_frames(&self) {
         self.arenas.trim(self.idle_bytes_max());
     }

@@ -5,10 +5,10 @@
 //!   │ before the pool │ growth: tolerated ──► taken off the limit │ pages and reservations │ idle frames │
 //! ```
 //!
-//! Nobody reserves that memory, so it is measured: once for every [`LOOK_BYTES`] that the pool hands out. What has grown
-//! beyond [`TOLERATED_BYTES`] is taken back from the program's code first (code_pages.rs), then comes off the limit of the
-//! pool, and comes back as it shrinks. Finishing goes before: the pool keeps what operators need at least, also if the
-//! process passes its limit for it.
+//! This memory isn't reserved by anyone, so it is measured: once for every [`LOOK_BYTES`] that the pool hands out.
+//! Growth beyond [`TOLERATED_BYTES`] is taken back from the program's code first (code_pages.rs), then comes off the
+//! limit of the pool, and is returned to it as it shrinks. Finishing has priority: the pool keeps the least that
+//! operators need, even if the process passes its limit for it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,12 +19,12 @@ use crate::config::ProcessMemory;
 /// a few pages.
 const LOOK_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Growth that the limit isn't made to pay for: a part of the 32 MiB by which the process may pass it. The rest is
-/// for idle frames, and for what grows between two looks.
+/// Growth that doesn't count against the limit: a part of the 32 MiB by which the process may pass it. The rest is for
+/// idle frames, and for growth between two looks.
 const TOLERATED_BYTES: u64 = 12 * 1024 * 1024;
 
-/// Reserved memory that nobody has touched yet hides growth, so that an estimate falls by no more than one part in so
-/// many from look to look.
+/// Reserved memory that hasn't been touched yet hides growth, so an estimate falls by at most one n-th from look to
+/// look.
 const DECAY_SHARE: u64 = 8;
 
 pub(crate) struct ProcessWatch {

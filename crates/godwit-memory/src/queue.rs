@@ -7,12 +7,12 @@
 //! ```
 //!
 //! Unpinned pages wait in one list for each rank (see [`EvictionPolicy`]); victims come from the highest rank, the oldest
-//! first. Clean victims are evicted at once. Dirty ones are written by the I/O threads, a batch at a time, and then lie
-//! *ready*: still in memory, but free to go. Whoever needs memory takes ready pages, then clean ones whose turn it is,
+//! first. Clean victims are evicted at once. Dirty ones are written by the I/O threads, a batch at a time, and are then
+//! *ready*: still in memory, but free to go. A request for memory takes ready pages, then clean ones whose turn it is,
 //! and else waits for the batch under way.
 //!
-//! Nothing is written before somebody had to wait or evict. From then on the I/O threads keep some pages ready, as long
-//! as ready pages are taken.
+//! Nothing is written before a request had to wait or evict. From then on the I/O threads keep some pages ready, for as
+//! long as ready pages are taken.
 //!
 //! The queue is lazy, so that pins and unpins of queued pages touch only the page: an entry whose page was used since
 //! goes to the back when it is popped, an entry whose page is pinned is forgotten (its last unpin queues it again), and
@@ -36,7 +36,7 @@ pub(crate) struct EvictionQueue {
     finished: Condvar,
     /// There is work for an I/O thread.
     work: Condvar,
-    /// Counts entries pushed: the clock by which "used since" is told.
+    /// Counts entries pushed: the clock that tells "used since".
     clock: AtomicU64,
     /// Entries whose pages are destroyed.
     dead: AtomicUsize,
@@ -136,7 +136,7 @@ impl Lists {
         self.entries += 1;
     }
 
-    /// Is a batch of writes due? Small batches aren't worth their way, unless somebody waits.
+    /// Is a batch of writes due? Small batches aren't worth it, unless a request waits.
     fn is_write_due(&self, ahead: WriteAhead) -> bool {
         if self.goal_bytes == 0 {
             return false;
@@ -235,7 +235,7 @@ impl EvictionQueue {
         Some(page)
     }
 
-    /// A page that lies ready, if there is one. It is followed by [`finish`](Self::finish).
+    /// A ready page, if there is one. To be followed by [`finish`](Self::finish).
     pub(crate) fn pop_ready(&self) -> Option<Arc<PageInner>> {
         let mut outdated = Vec::new();
         let mut lists = self.lists.lock();
@@ -296,7 +296,7 @@ impl EvictionQueue {
         None
     }
 
-    /// Sees to it that an I/O thread takes the writes that are due; false if there is none to take them.
+    /// Makes sure that an I/O thread takes the writes that are due; false if there is none to take them.
     fn call_io_threads(
         &self,
         lists: &mut MutexGuard<'_, Lists>,
@@ -403,7 +403,7 @@ impl EvictionQueue {
         (!pages.is_empty()).then_some(Work::Write(pages))
     }
 
-    /// So many pages that were popped have been dealt with.
+    /// `pages` pages that were popped have been dealt with.
     pub(crate) fn finish(&self, pages: usize) {
         let mut lists = self.lists.lock();
         lists.busy -= pages;
@@ -425,7 +425,7 @@ impl EvictionQueue {
         MutexGuard::unlocked(&mut lists, || drop(pages));
         lists.busy -= count;
         if failure.is_some() {
-            // Nobody tries again before somebody asks.
+            // No retry before the next request.
             lists.goal_bytes = 0;
             lists.failures += 1;
             lists.failure = failure;

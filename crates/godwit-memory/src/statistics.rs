@@ -2,7 +2,7 @@
 
 use godwit_common::MemoryTag;
 
-/// What the pool holds and has done. The numbers are read one after another while others work, so sums may be off by
+/// What the pool holds and has done. The numbers are read one by one while other threads work, so sums may be off by
 /// what is in motion.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStatistics {
@@ -12,9 +12,9 @@ pub struct MemoryStatistics {
     pub used_bytes: u64,
     /// The most that `used_bytes` has been.
     pub peak_bytes: u64,
-    /// Bytes of loaded pages that nobody pins.
+    /// Bytes of loaded pages without a pin.
     pub evictable_bytes: u64,
-    /// Bytes of freed pages that are still resident, to be used again.
+    /// Bytes of freed pages that are still resident, kept for reuse.
     pub idle_bytes: u64,
     /// `used_bytes` by tag; the index is `tag as usize`.
     pub tag_bytes: [u64; MemoryTag::COUNT],

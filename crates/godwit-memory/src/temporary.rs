@@ -1,9 +1,9 @@
 //! Pages on disk.
 //!
 //! Pages share temporary files of slots, one for each size of slot: a whole page, or less for compressed pages. A large
-//! page has a file of its own. Files are created at the first spill, have no name, and are cut when slots at the end are
-//! free. The checksum of a copy stays in memory, next to its
-//! address, so a copy that was lost, swapped or damaged can't be taken for the page.
+//! page has a file of its own. Files are created at the first spill, have no name, and are cut when slots at the end
+//! are free. The checksum of a copy stays in memory, next to its address, so a copy that was lost, swapped or damaged
+//! can't be taken for the page.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -42,7 +42,7 @@ const SLOT_CLASSES: usize = PAGE_BYTES / SLOT_STEP_BYTES;
 pub(crate) struct TempSpace {
     files: Arc<dyn TemporaryFiles>,
     current: Mutex<Current>,
-    /// The files that are open, and maybe some that were.
+    /// Files that are open; some of them may have been closed since.
     open: Mutex<Vec<Weak<dyn Listed>>>,
     used_bytes: AtomicU64,
     /// `u64::MAX`: no quota.
@@ -105,7 +105,7 @@ impl TempSpace {
         open.push(file);
     }
 
-    /// The file whose slots are the smallest that hold so many bytes.
+    /// The file with the smallest slots that hold `bytes` bytes.
     fn slots(self: &Arc<Self>, bytes: usize) -> Result<Arc<SlotFile>> {
         let class = bytes.div_ceil(SLOT_STEP_BYTES) - 1;
         let mut current = self.current.lock();
@@ -243,7 +243,7 @@ impl Drop for SlotFile {
     }
 }
 
-/// A file that [`TempSpace::files`] tells of.
+/// A file that [`TempSpace::files`] lists.
 trait Listed: Send + Sync {
     fn describe(&self) -> TempFile;
 }
@@ -365,7 +365,7 @@ impl DiskCopy {
         Request::write(file, offset, stored)
     }
 
-    /// What to say when the request failed.
+    /// The error to report when the request failed.
     pub(crate) fn write_error(&self, space: &TempSpace, error: &io::Error) -> Error {
         space.write_error(self.place.directory(), error)
     }

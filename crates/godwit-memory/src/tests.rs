@@ -87,7 +87,8 @@ fn unchanged_pages_are_not_written_twice() {
             assert_filled(&manager.pin_unchanged(page).unwrap(), seed as u64);
         }
     }
-    // Pages whose turn to leave it was may lie in memory yet, their writes under way: who finds a clean page doesn't wait.
+    // Pages whose turn it was to leave may still be in memory, their writes under way: a request that finds a clean
+    // page doesn't wait.
     let evict_all = || drop(manager.reserve(2 * PAGE_BYTES, MemoryTag::HashTable).unwrap());
     evict_all();
     assert_eq!(files.writes(), 8);
@@ -116,7 +117,7 @@ fn the_partition_needed_last_leaves_first_then_the_least_recently_used() {
         pressure.push(manager.reserve(PAGE_BYTES, MemoryTag::HashTable).unwrap());
         order.extend((0..6).filter(|&page| before[page] != pages[page].is_loaded()));
     }
-    // Page 5 moved to partition 9 while it was queued in front of nobody: it goes when its old list is reached.
+    // Page 5 moved to partition 9 while it was queued with none behind it: it goes when its old list is reached.
     assert_eq!(order, [3, 2, 4, 1, 0, 5]);
 }
 

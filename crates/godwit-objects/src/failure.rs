@@ -1,4 +1,4 @@
-//! What can go wrong on the way to an object, in words that show no secrets.
+//! Failures of access to an object, in words that show no secrets.
 
 use std::error::Error;
 use std::io;
@@ -7,27 +7,27 @@ use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use godwit_common::without_secrets;
 use object_store::client::{HttpError, HttpErrorKind};
 
-/// Why a request brought nothing.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// There is no such object.
     NotFound,
-    /// The object is what the caller knows.
+    /// The object is the version that the caller knows.
     NotModified,
-    /// The object is another than when it was opened.
+    /// The object has changed since it was opened.
     Changed,
-    /// It has no bytes in the range that was asked for.
+    /// The object has no bytes in the requested range.
     NoSuchRange,
-    /// The server sends files as a whole only.
+    /// The server only sends whole files.
     NoRanges,
     /// There is no room for the bytes.
     Memory(String),
-    /// All else: what happened, without a final stop.
+    /// Anything else: what happened, without a final full stop.
     Other(io::ErrorKind, String),
 }
 
 impl Failure {
-    /// Of an error of the crate that sent a request, and what was seen of the request.
+    /// The failure for an error of the crate that sent a request, and what was seen of the request.
     pub(crate) fn of(error: &object_store::Error, seen: &Seen) -> Self {
         use object_store::Error as E;
         let (status, tries) = (seen.status(), seen.tries());
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Of a request that no server answered.
+    /// The failure of a request that no server answered.
     fn of_connection(error: &object_store::Error) -> String {
         let mut source: Option<&(dyn Error + 'static)> = Some(error);
         while let Some(error) = source {
@@ -73,7 +73,7 @@ impl Failure {
         without_secrets(&error.to_string())
     }
 
-    /// As an error of the door to files.
+    /// As an error of [`godwit_io::Files`].
     pub(crate) fn into_io(self) -> io::Error {
         match self {
             Failure::NotFound => io::Error::new(io::ErrorKind::NotFound, "there is no such object"),
@@ -90,7 +90,7 @@ impl Failure {
     }
 }
 
-/// What is at the bottom of an error.
+/// The root cause of an error.
 fn cause(error: &(dyn Error + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -107,13 +107,13 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// It is sent, again maybe.
+    /// It is sent, possibly again.
     pub(crate) fn sent(&self) {
         self.tries.fetch_add(1, Ordering::Relaxed);
         self.status.store(0, Ordering::Relaxed);
     }
 
-    /// The server answers.
+    /// The server answered.
     pub(crate) fn answered(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
     }
@@ -122,7 +122,7 @@ impl Seen {
         self.tries.load(Ordering::Relaxed)
     }
 
-    /// The status of the last answer, if there was one to the last try.
+    /// The status of the last answer, if the last attempt had one.
     fn status(&self) -> Option<u16> {
         Some(self.status.load(Ordering::Relaxed)).filter(|&status| status > 0)
     }

@@ -1,8 +1,8 @@
-//! Bytes of an object on their way.
+//! Bytes of an object in flight.
 //!
 //! ```text
 //!   announced ─▶ Queued ──a slot and room──▶ UnderWay ──▶ Arrived ─▶ taken: dropped
-//!                  │                            │ └────▶ Failed ─▶ told to who waits, asked for again by the next
+//!                  │                            │ └────▶ Failed ─▶ reported to waiting readers, fetched again by the next
 //!                  └─a reader waits for it──────┘
 //! ```
 
@@ -20,7 +20,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::config::INTERRUPT_INTERVAL;
 use crate::failure::Failure;
 
-/// A range of an object that was asked for.
+/// A requested range of an object.
 #[derive(Debug)]
 pub(crate) struct Fetch {
     pub(crate) range: Range<u64>,
@@ -35,11 +35,11 @@ enum State {
     UnderWay(Arrived),
     Arrived(Arrived),
     Failed(Failure),
-    /// Nobody fetches it: there was no room.
+    /// It won't be fetched: there was no room.
     Dropped,
 }
 
-/// Bytes that arrived, from the beginning of the range on, with the room that all of it takes.
+/// Bytes that arrived, from the beginning of the range on, with the room for all of it.
 #[derive(Debug)]
 pub(crate) struct Arrived {
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    /// The first bytes of a range; `memory` is for all.
+    /// The first bytes of a range; `memory` is for all of it.
     pub(crate) fn new(bytes: Vec<u8>, memory: Reservation, share: Option<OwnedSemaphorePermit>) -> Self {
         Self { bytes, touched: Instant::now(), _memory: memory, _share: share }
     }
@@ -57,20 +57,20 @@ impl Arrived {
 
 /// What a reader found.
 pub(crate) enum Taken {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
-    /// Nobody fetches them any more.
+    /// They are no longer being fetched.
     Nothing,
 }
 
 impl Fetch {
-    /// A range that nobody fetches yet.
+    /// A range that isn't being fetched yet.
     pub(crate) fn queued(range: Range<u64>) -> Arc<Self> {
         let (state, is_begun) = (Mutex::new(State::Queued), AtomicBool::new(false));
         Arc::new(Self { range, state, changed: Condvar::new(), is_begun })
     }
 
-    /// A range that is there.
+    /// A range that has arrived.
     pub(crate) fn arrived(range: Range<u64>, arrived: Arrived) -> Arc<Self> {
         let fetch = Self::queued(range);
         assert!(fetch.begin(), "nobody else knows it");
@@ -78,17 +78,17 @@ impl Fetch {
         fetch
     }
 
-    /// Takes it from the queue; false if somebody else did.
+    /// Takes it from the queue; false if another thread did.
     pub(crate) fn begin(&self) -> bool {
         !self.is_begun.swap(true, Ordering::AcqRel)
     }
 
-    /// It is under way, with room for it.
+    /// It is in flight, with room for it.
     pub(crate) fn go(&self, room: Arrived) {
         self.become_now(State::UnderWay(room));
     }
 
-    /// More of it is there.
+    /// More of it has arrived.
     pub(crate) fn arrive(&self, piece: &[u8]) {
         if let State::UnderWay(arrived) = &mut *self.state.lock() {
             arrived.bytes.extend_from_slice(piece);
@@ -96,7 +96,7 @@ impl Fetch {
         self.changed.notify_all();
     }
 
-    /// All of it is there.
+    /// All of it has arrived.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
         if let State::UnderWay(mut arrived) = std::mem::replace(&mut *state, State::Dropped) {
@@ -120,7 +120,7 @@ impl Fetch {
         self.changed.notify_all();
     }
 
-    /// Reads from `offset` on, when all bytes for the buffer are there that the range has.
+    /// Reads from `offset` on, once all bytes of the range that fit into the buffer have arrived.
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<Taken> {
         let at = (offset - self.range.start) as usize;
         let wanted = buffer.len().min((self.range.end - offset) as usize);
@@ -143,12 +143,12 @@ impl Fetch {
         }
     }
 
-    /// True if all of it is there.
+    /// True if all of it has arrived.
     pub(crate) fn has_arrived(&self) -> bool {
         matches!(&*self.state.lock(), State::Arrived(_))
     }
 
-    /// True if it arrived, and nobody read from it for so long.
+    /// True if it arrived, and wasn't read from for `time`.
     pub(crate) fn is_idle(&self, time: Duration) -> bool {
         matches!(&*self.state.lock(), State::Arrived(arrived) if arrived.touched.elapsed() >= time)
     }

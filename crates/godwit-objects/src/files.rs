@@ -1,4 +1,4 @@
-//! The door: paths of this machine go to its files, URLs to stores.
+//! The [`Files`] of this crate: local paths go to local files, URLs to stores.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -26,7 +26,7 @@ use crate::store::{Part, Store, Version};
 use crate::transport::Network;
 use crate::view::View;
 
-/// Endings of files that are read from their beginning on.
+/// File name extensions of files that are read from their beginning.
 const READ_FROM_START: [&str; 7] = ["csv", "tsv", "json", "ndjson", "jsonl", "txt", "gz"];
 
 /// Files of this machine and of object stores. Cheap to clone.
@@ -44,11 +44,11 @@ struct Shared {
 
 #[derive(Default)]
 struct Known {
-    /// The number of changes of the settings that what follows holds for.
+    /// The number of changes of the settings for which the following is valid.
     changes: u64,
     /// By the root of their places.
     stores: HashMap<String, Arc<Store>>,
-    /// What was found under a URL when one looked last.
+    /// What was last found under a URL.
     versions: HashMap<String, Version>,
 }
 
@@ -68,14 +68,15 @@ impl fmt::Debug for ObjectFiles {
 }
 
 impl ObjectFiles {
-    /// URLs lead to stores, reached as `settings` say; other paths to `local`. What is read ahead is accounted with `memory`.
+    /// URLs lead to stores, reached according to `settings`; other paths to `local`. Bytes read ahead are accounted
+    /// with `memory`.
     pub fn new(local: Arc<dyn Files>, settings: Arc<ObjectSettings>, memory: &BufferManager) -> Self {
         let memory = memory.scoped(OwnerCounters::new());
         let (room, network, known) = (Room::new(memory.clone()), Network::default(), Mutex::default());
         Self(Arc::new(Shared { local, settings, memory, room, network, known }))
     }
 
-    /// The place that a path names; `None`: a file of this machine.
+    /// The place of a path; `None`: a local file.
     pub(crate) fn place(&self, path: &Path) -> Option<io::Result<Place>> {
         let scheme = url_scheme(path.to_str()?)?;
         self.reaches(scheme).then(|| Place::of(path))
@@ -106,19 +107,19 @@ impl ObjectFiles {
         let mut store = Store::connect(place, &self.0.settings, &self.0.network)?;
         let mut known = self.0.known.lock();
         if place.kind == StoreKind::Web {
-            // The limit of requests is the server's.
+            // The limit of requests is per server.
             let server = known.stores.entry(place.root.clone());
             store.slots = server.or_insert_with(|| Arc::new(store.sharing_slots())).slots.clone();
         }
         Ok(known.stores.entry(root.clone()).or_insert(Arc::new(store)).clone())
     }
 
-    /// Does something on the network's threads, and waits for it, unless the statement is interrupted.
+    /// Runs a future on the network's threads, and waits for it, unless the statement is interrupted.
     pub(crate) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
         check_interrupt()?;
         let (sender, receiver) = mpsc::sync_channel(1);
         let task = self.0.network.runtime()?.spawn(async move {
-            // Nobody waits any more if this fails.
+            // If this fails, the result is no longer waited for.
             let _ = sender.send(work.await);
         });
         loop {
@@ -130,7 +131,7 @@ impl ObjectFiles {
         }
     }
 
-    /// Looks what there is at a place: by one request, if it is an object, which brings a part of it along.
+    /// Looks up what is at a place: for an object by a single request, which also brings a part of it.
     pub(crate) fn look(&self, place: &Place) -> io::Result<Found> {
         let store = self.store(place)?;
         if place.path.as_ref().is_empty() && place.kind != StoreKind::Web {
@@ -156,7 +157,7 @@ impl ObjectFiles {
         }
     }
 
-    /// A file of a server that sends files as a whole only.
+    /// A file from a server that only sends whole files.
     fn whole(&self, place: &Place, store: Arc<Store>) -> io::Result<Found> {
         let (from, path, memory) = (store.clone(), place.path.clone(), self.0.memory.clone());
         let taken = self.wait(async move { from.whole(&path, &memory).await })?;
@@ -177,7 +178,7 @@ impl ObjectFiles {
         }
     }
 
-    /// What is in a folder, in the order of the names.
+    /// The content of a folder, ordered by name.
     pub(crate) fn list(&self, place: &Place) -> io::Result<Vec<Entry>> {
         let store = self.store(place)?;
         let Some(lister) = store.lister() else {
@@ -220,7 +221,7 @@ impl ObjectFiles {
     }
 }
 
-/// True for what is read from front to back by its name.
+/// True for files that are read sequentially, judging by their name.
 fn is_read_from_start(url: &str) -> bool {
     let name = url.split('?').next().unwrap_or_default();
     let ending = name.rsplit('.').next().unwrap_or_default().to_lowercase();
@@ -228,7 +229,7 @@ fn is_read_from_start(url: &str) -> bool {
 }
 
 impl Found {
-    /// What the door tells of it. The identity is that of a version: another content is another file.
+    /// Its metadata. The identity is that of a version: different content is a different file.
     pub(crate) fn metadata(&self, place: &Place) -> FileMetadata {
         match self {
             Found::File(file) => metadata_of(place, Some(file.version())),
@@ -237,7 +238,7 @@ impl Found {
     }
 }
 
-/// What the door tells of a version of an object, or of a folder.
+/// The metadata of a version of an object, or of a folder.
 pub(crate) fn metadata_of(place: &Place, version: Option<&Version>) -> FileMetadata {
     let hash = |value: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();
@@ -288,7 +289,7 @@ impl Files for ObjectFiles {
         }
     }
 
-    /// Stores have no folders but those that names of objects tell of.
+    /// Stores have no folders other than those implied by the names of objects.
     fn create_folder(&self, path: &Path) -> io::Result<()> {
         match self.place(path) {
             None => self.0.local.create_folder(path),

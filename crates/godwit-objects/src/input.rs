@@ -1,9 +1,9 @@
 //! An object open for reading.
 //!
 //! ```text
-//!   will_need_all ─▶ what isn't there or on its way yet, neighbours together, long ones cut ─▶ queue of the store
+//!   will_need_all ─▶ what isn't there or in flight yet, neighbours together, long ones split ─▶ queue of the store
 //!   read_at       ─▶ what arrived │ what is under way: wait │ what is queued: first │ else: fetch it now
-//!   wont_need     ─▶ what nobody else announced goes; what was never announced goes when it was read, or after a while
+//!   wont_need     ─▶ what nothing else announced goes; what was never announced goes when it was read, or after a while
 //! ```
 
 use std::collections::{BTreeMap, VecDeque};
@@ -28,18 +28,18 @@ use crate::fetch::{Arrived, Fetch, Taken};
 use crate::place::Place;
 use crate::store::{Got, Store, Version};
 
-/// Memory for bytes on their way, and for those that nobody took yet.
+/// Memory for bytes in flight, and for those not yet taken.
 #[derive(Clone)]
 pub(crate) struct Room {
     memory: BufferManager,
     /// Permits for a KiB each.
     share: Arc<Semaphore>,
     share_kib: u32,
-    /// What nobody needs at the moment, the oldest first.
+    /// Fetches that aren't needed at the moment, the oldest first.
     offered: Arc<Mutex<VecDeque<Offered>>>,
 }
 
-/// A fetch that nobody needs at the moment, and its file.
+/// A fetch that isn't needed at the moment, and its file.
 type Offered = (Weak<Inner>, Weak<Fetch>);
 
 impl Room {
@@ -49,7 +49,7 @@ impl Room {
         Self { memory, share: Arc::new(Semaphore::new(share_kib as usize)), share_kib, offered: Arc::default() }
     }
 
-    /// Waits until so many bytes may be read ahead.
+    /// Waits until `bytes` bytes may be read ahead.
     async fn share(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(bytes.div_ceil(1 << 10)).unwrap_or(u32::MAX).min(self.share_kib);
         loop {
@@ -61,12 +61,12 @@ impl Room {
         }
     }
 
-    /// Notes what nobody needs any more, unless somebody announces it again: it goes when there is need of its room.
+    /// Notes a fetch that is no longer needed, unless it is announced again: it is dropped when its room is needed.
     fn offer(&self, file: &Arc<Inner>, announced: &Announced) {
         self.offered.lock().push_back((Arc::downgrade(file), Arc::downgrade(&announced.fetch)));
     }
 
-    /// Gives back what has been of no use for longest; false if there is nothing.
+    /// Releases the fetch that was unused for longest; false if there is none.
     fn evict(&self) -> bool {
         loop {
             let Some((file, fetch)) = self.offered.lock().pop_front() else { return false };
@@ -80,7 +80,7 @@ impl Room {
         }
     }
 
-    /// True if queries can do without what is read ahead.
+    /// True if queries don't need the memory of bytes read ahead.
     fn is_plenty(&self) -> bool {
         self.memory.available_bytes() >= self.memory.memory_limit() / AHEAD_FREE_SHARE
     }
@@ -102,36 +102,36 @@ struct Inner {
 struct State {
     /// By where they begin. They don't overlap.
     fetches: BTreeMap<u64, Announced>,
-    /// Where reads ended, the newest last, and how many in a row each of them ends.
+    /// Where reads ended, the newest last, and how many consecutive reads ended there.
     ends: VecDeque<(u64, u32)>,
-    /// Somebody looks for bytes that nobody takes.
+    /// A task looks for bytes that aren't taken.
     is_swept: bool,
 }
 
 struct Announced {
     fetch: Arc<Fetch>,
-    /// Announcements that include it and weren't taken back.
+    /// Announcements that include it and weren't withdrawn.
     users: u32,
     origin: Origin,
 }
 
-/// Who had a range fetched.
+/// The reason why a range was fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// Who will read it.
+    /// It was announced.
     Announced,
-    /// Nobody yet: the file is read from front to back.
+    /// The file is read sequentially.
     Sequential,
     /// A reader that waited for it.
     Read,
-    /// A reader of little, who will come back for more: it stays when it was read.
+    /// A reader of little, who will be back for more: it is kept after it was read.
     Kept,
-    /// The only one that could be fetched.
+    /// Only the whole file could be fetched.
     Whole,
 }
 
 impl Origin {
-    /// True if it goes when it was read to its end.
+    /// True if it is dropped once it was read to its end.
     fn is_read_once(self) -> bool {
         matches!(self, Origin::Sequential | Origin::Read)
     }
@@ -144,7 +144,7 @@ impl fmt::Debug for ObjectFile {
 }
 
 impl ObjectFile {
-    /// A version of an object of which nothing was read.
+    /// A version of an object that hasn't been read yet.
     pub(crate) fn new(place: Place, version: Version, store: Arc<Store>, room: Room, network: Handle) -> Self {
         Self(Arc::new(Inner { place, version, store, room, network, state: Mutex::default() }))
     }
@@ -232,7 +232,7 @@ impl InputFile for ObjectFile {
             let announced = state.fetches.get_mut(&start).expect("it was just found");
             announced.users = announced.users.saturating_sub(1);
             if announced.users == 0 {
-                // The next scan of the file may want the same.
+                // The next scan of the file may need the same.
                 self.0.room.offer(&self.0, announced);
             }
         }
@@ -244,7 +244,7 @@ impl InputFile for ObjectFile {
 }
 
 impl Inner {
-    /// Who brings the byte at `offset`: whoever is on the way with it, or a new request for it and what follows.
+    /// The fetch for the byte at `offset`: one in flight, or a new one for it and what follows.
     fn fetch_of(self: &Arc<Self>, offset: u64, wanted: u64) -> Arc<Fetch> {
         let mut state = self.state.lock();
         if let Some(found) = covering(&state.fetches, offset) {
@@ -274,8 +274,8 @@ impl Inner {
         fetch
     }
 
-    /// Sees whether the file is read from front to back, and has what follows fetched then. Who announces what he reads
-    /// knows better.
+    /// Detects whether the file is read sequentially, and has what follows fetched then. Readers that announce their
+    /// reads know better.
     fn read_on(self: &Arc<Self>, offset: u64, wanted: u64) {
         let mut state = self.state.lock();
         let is_announced = covering(&state.fetches, offset)
@@ -297,7 +297,7 @@ impl Inner {
         }
     }
 
-    /// Has ranges fetched that aren't there or on their way, when there is room for them.
+    /// Has ranges fetched that aren't there or in flight, when there is room for them.
     fn announce(self: &Arc<Self>, state: &mut State, ranges: &[Range<u64>], users: u32, origin: Origin) {
         let ranges: Vec<Range<u64>> =
             ranges.iter().map(|range| range.start..range.end.min(self.version.bytes)).collect();
@@ -403,7 +403,7 @@ fn covering(fetches: &Fetches, offset: u64) -> Option<&Announced> {
     (offset < found.fetch.range.end).then_some(found)
 }
 
-/// Where the fetch before a free byte ends, and where the one behind it begins.
+/// Where the fetch before a free byte ends, and where the one after it begins.
 fn free_around(fetches: &Fetches, offset: u64, file_bytes: u64) -> (u64, u64) {
     let before = fetches.range(..=offset).next_back().map_or(0, |(_, found)| found.fetch.range.end);
     let behind = fetches.range(offset..).next().map_or(file_bytes, |(&start, _)| start);

@@ -1,4 +1,4 @@
-//! Users' files in object stores and on web servers, behind the same door as those of this machine.
+//! Users' files in object stores and on web servers, behind the same interface as local ones.
 //!
 //! ```text
 //!   statements ─▶ godwit_io::Files ─▶ ObjectFiles ─┬─ paths of this machine ─▶ DiskSystem
@@ -15,8 +15,8 @@
 //!   not at all: an object that changes meanwhile is an error. An object that is asked for again, with an ETag that is
 //!   known, is answered without its content.
 //! - *Limits*, timeouts, and how often a request is sent again stand in `config.rs`.
-//! - *Threads.* Requests run on two threads of their own, started with the first URL. Who waits for them sleeps, and asks
-//!   [`godwit_io::check_interrupt`] whether to go on.
+//! - *Threads.* Requests run on two threads of their own, started with the first URL. A thread that waits for them
+//!   sleeps, and asks [`godwit_io::check_interrupt`] whether to go on.
 //! - *Secrets.* Credentials come from [`ObjectSettings`] or the environment, and nothing shows them: no `Debug`, no error.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What is in a folder of a store: the names up to the next slash, page by page.
+//! The content of a folder of a store: the names up to the next slash, page by page.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::config::{ENTRIES_MAX, ENTRY_BYTES};
 use crate::failure::{Failure, Seen};
 use crate::store::{Lister, Version};
 
-/// What is in a folder.
+/// An entry of a folder.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// An object, by its name in the folder.
     File(String, Version),
-    /// Names go on behind this one.
+    /// A common prefix of further names.
     Folder(String),
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn entries(
     loop {
         let PaginatedListResult { result, page_token } = page(lister, prefix.as_deref(), token, None).await?;
         let known = prefix.as_deref().map_or(0, str::len);
-        // Some tools make an object of the folder's own name.
+        // Some tools create an object with the folder's own name.
         let name = |path: &object_store::path::Path| path.as_ref().get(known..).map(str::to_owned);
         let files =
             result.objects.iter().filter_map(|meta| Some(Entry::File(name(&meta.location)?, Version::of(meta))));

@@ -34,7 +34,7 @@ pub(crate) struct NewObject {
     upload: Option<Box<dyn MultipartUpload>>,
     parts: usize,
     in_flight: VecDeque<JoinHandle<Result<(), Failure>>>,
-    /// What its requests were seen to do.
+    /// What was seen of its requests.
     seen: Arc<Seen>,
 }
 
@@ -59,7 +59,7 @@ impl NewObject {
         }
     }
 
-    /// Length of the part under work.
+    /// Length of the current part.
     fn part_bytes(&self) -> usize {
         PART_BYTES_MIN * (1 + self.parts / PARTS_PER_SIZE)
     }
@@ -68,7 +68,7 @@ impl NewObject {
         (std::mem::take(&mut self.part).into(), self.part_memory.take())
     }
 
-    /// Sends the part, when there are few enough on their way.
+    /// Sends the part, once few enough are in flight.
     fn send_part(&mut self) -> io::Result<()> {
         if self.upload.is_none() {
             let (objects, path, seen) = (self.objects.clone(), self.path.clone(), self.seen.clone());
@@ -136,7 +136,7 @@ impl Write for NewObject {
         Ok(taken)
     }
 
-    /// What was written is nowhere before it is all there.
+    /// What was written is nowhere before all of it is there.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Drop for NewObject {
                 task.abort();
                 let _ = task.await;
             }
-            // Nobody is there to hear of a failure; the cause was reported already.
+            // A failure can't be reported any more; its cause has been.
             let _ = upload.abort().await;
             drop(sender);
         });

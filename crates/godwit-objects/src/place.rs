@@ -14,7 +14,7 @@ pub(crate) enum StoreKind {
     S3,
     Google,
     Azure,
-    /// A web server: files that are named one by one, and read only.
+    /// A web server: files that are named individually, read-only.
     Web,
 }
 
@@ -30,21 +30,21 @@ impl StoreKind {
         }
     }
 
-    /// True if the last bytes of an object can be asked for without knowing its length.
+    /// True if the last bytes of an object can be requested without knowing its length.
     pub(crate) fn has_suffix_ranges(self) -> bool {
         self != Self::Azure
     }
 }
 
-/// Where an object is, or objects below each other are. Shown without secrets.
+/// The place of an object, or of objects below a common prefix. Shown without secrets.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) kind: StoreKind,
-    /// As it was written; also for web servers, whose names may go on behind a question mark.
+    /// As written; also for web servers, where names may continue after a question mark.
     pub(crate) url: String,
-    /// Scheme and bucket, container or server: what has connections and credentials of its own.
+    /// Scheme and bucket, container or server: the unit of connections and credentials.
     pub(crate) root: String,
-    /// The name in the store; empty for web servers, where the URL is the name, and for all of a store.
+    /// The name in the store; empty for web servers, where the URL is the name, and for the whole store.
     pub(crate) path: ObjectPath,
 }
 
@@ -60,7 +60,7 @@ impl Place {
         if authority.is_empty() {
             return Err(invalid("the URL names no bucket and no server"));
         }
-        // Containers stand where others have users: abfss://container@account.dfs.core.windows.net/path.
+        // Containers are where other URLs have users: abfss://container@account.dfs.core.windows.net/path.
         if authority.contains('@') && kind != StoreKind::Azure {
             return Err(invalid("users and keys don't belong into URLs: SET them, or name them in the environment"));
         }
@@ -73,7 +73,7 @@ impl Place {
         Ok(Self { kind, url: url.to_owned(), root, path })
     }
 
-    /// What names in the folder begin with; `None`: all of the store.
+    /// The prefix of names in the folder; `None`: the whole store.
     pub(crate) fn prefix(&self) -> Option<String> {
         let name = self.path.as_ref();
         (!name.is_empty()).then(|| format!("{name}/"))

@@ -1,4 +1,4 @@
-//! What stores are reached with: settings, or else the environment.
+//! Settings for access to stores, with the environment as fallback.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,26 +17,26 @@ pub enum ObjectSetting {
     S3AccessKeyId,
     /// The user's secret.
     S3SecretAccessKey,
-    /// What temporary users have besides.
+    /// The session token of temporary credentials.
     S3SessionToken,
     /// Whether buckets are part of the path or of the server's name.
     S3UrlStyle,
-    /// Whether an endpoint without `http://` or `https://` is reached by the latter.
+    /// Whether an endpoint without `http://` or `https://` is reached by HTTPS.
     S3UseSsl,
-    /// What web servers are shown as the right to read.
+    /// The bearer token sent to web servers.
     HttpBearerToken,
 }
 
 impl ObjectSetting {
     const COUNT: usize = 8;
 
-    /// True if nobody may see its value.
+    /// True if its value must not be shown.
     pub fn is_secret(self) -> bool {
         matches!(self, Self::S3SecretAccessKey | Self::S3SessionToken | Self::HttpBearerToken)
     }
 }
 
-/// The settings of all stores of a database. Changes hold for files that are opened after them.
+/// The settings of all stores of a database. Changes apply to files that are opened later.
 #[derive(Default)]
 pub struct ObjectSettings {
     values: RwLock<[Option<String>; ObjectSetting::COUNT]>,
@@ -49,24 +49,24 @@ impl ObjectSettings {
         self.values.read()[setting as usize].clone()
     }
 
-    /// The value that was set, as it may be shown: of secrets only that there is one.
+    /// The value that was set, in a form that may be shown: for secrets only that there is one.
     pub fn shown(&self, setting: ObjectSetting) -> Option<String> {
         let value = self.get(setting)?;
         Some(if setting.is_secret() { "(set, not shown)".to_owned() } else { value })
     }
 
-    /// Sets a value; `None`: as the environment says.
+    /// Sets a value; `None`: from the environment.
     pub fn set(&self, setting: ObjectSetting, value: Option<String>) {
         self.values.write()[setting as usize] = value;
         self.changes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How often settings changed.
+    /// Number of changes of settings.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// The S3 server, if it is another than that of the region.
+    /// The S3 server, if it isn't that of the region.
     pub(crate) fn s3_endpoint(&self) -> Option<String> {
         let endpoint = self.get(ObjectSetting::S3Endpoint)?;
         if endpoint.contains("://") {

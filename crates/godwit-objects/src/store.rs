@@ -1,4 +1,4 @@
-//! Stores: how one of each kind is reached, and what is asked of it.
+//! Stores: how each kind is reached, and the requests to it.
 
 use std::env;
 use std::io;
@@ -24,8 +24,8 @@ use crate::place::{Place, StoreKind};
 use crate::settings::{ObjectSetting, ObjectSettings};
 use crate::transport::{Network, Transport, retries};
 
-/// Variables of the environment that say who one is, by kind of store. Without any of them requests aren't signed: public
-/// objects can be read, and nobody waits for the answer of a machine that may not be there.
+/// Environment variables for credentials, by kind of store. Without any of them requests aren't signed: public objects
+/// can be read, and there is no wait for a metadata server that may not exist.
 const CREDENTIALS: [(StoreKind, &[&str]); 3] = [
     (
         StoreKind::S3,
@@ -73,11 +73,11 @@ pub(crate) struct Store {
     objects: Arc<dyn ObjectStore>,
     /// `None`: it can't be listed.
     lister: Option<Lister>,
-    /// The right to have a request for bytes ahead in flight.
+    /// The permits for requests in flight that read ahead.
     pub(crate) slots: Arc<Semaphore>,
 }
 
-/// What lists a store page by page.
+/// The interface for listing a store page by page.
 #[derive(Clone)]
 pub(crate) struct Lister(pub(crate) Arc<dyn PaginatedListStore>);
 
@@ -87,12 +87,12 @@ impl std::fmt::Debug for Lister {
     }
 }
 
-/// What an object was when it was looked at.
+/// An object at the time it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) bytes: u64,
     pub(crate) modified: Option<SystemTime>,
-    /// What the store calls this content; two contents never have one.
+    /// The store's tag for this content; two contents never share one.
     pub(crate) etag: Option<String>,
 }
 
@@ -108,14 +108,14 @@ impl Version {
     }
 }
 
-/// Bytes of an object, and what it is.
+/// Bytes of an object, and its version.
 pub(crate) struct Got {
     pub(crate) version: Version,
     pub(crate) start: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Takes the bytes of an answer as they come.
+/// Takes the bytes of an answer as they arrive.
 type Taker<'a> = &'a mut (dyn FnMut(&[u8]) + Send);
 
 impl Store {
@@ -161,7 +161,7 @@ impl Store {
         }
     }
 
-    /// The same store under the limit of another.
+    /// The same store under the request limit of another one.
     pub(crate) fn sharing_slots(&self) -> Self {
         Self { kind: self.kind, objects: self.objects.clone(), lister: None, slots: self.slots.clone() }
     }
@@ -199,7 +199,7 @@ impl Store {
         }
     }
 
-    /// An object from a server that sends it as a whole only, and the memory that it takes.
+    /// An object from a server that only sends whole files, with the memory for it.
     pub(crate) async fn whole(&self, path: &ObjectPath, memory: &BufferManager) -> Result<(Got, Reservation), Failure> {
         let no_room = |error: godwit_common::Error| Failure::Memory(error.message().to_owned());
         let mut room = memory.reserve(0, MemoryTag::Reader).map_err(no_room)?;
@@ -209,7 +209,7 @@ impl Store {
         }
         room.resize(head.version.bytes as usize).map_err(no_room)?;
         let mut bytes = Vec::with_capacity(head.version.bytes as usize);
-        // A longer one is another than that of before.
+        // A longer one is not the same as before.
         let mut take =
             |piece: &[u8]| bytes.extend_from_slice(&piece[..piece.len().min(bytes.capacity() - bytes.len())]);
         let (version, start) = self.get(path, GetOptions::default(), Some(&head.version), &mut take).await?;
@@ -224,7 +224,7 @@ impl Store {
         Ok(Got { version, start, bytes: Vec::new() })
     }
 
-    /// Hands over all bytes of a range of an object that must still be what it was, as they come.
+    /// Hands over all bytes of a range of an object that must be unchanged, as they arrive.
     pub(crate) async fn read(
         &self,
         path: &ObjectPath,
@@ -256,7 +256,7 @@ impl Store {
         Err(Failure::Other(io::ErrorKind::Other, what))
     }
 
-    /// Asks for an object, of the version `known` if one is known. Tells what it is, and where its bytes begin.
+    /// Requests an object, of the version `known` if given. Returns its version, and where the bytes begin.
     async fn get(
         &self,
         path: &ObjectPath,
@@ -283,7 +283,7 @@ impl Store {
     }
 }
 
-/// Which bytes of an object come with the first look at it.
+/// Which bytes of an object come with the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Start,
@@ -324,7 +324,7 @@ fn s3(url: &str, settings: &ObjectSettings) -> AmazonS3Builder {
     builder.with_skip_signature(!is_known)
 }
 
-/// The token of web servers. It doesn't travel where others could read it.
+/// The bearer token of web servers. It isn't sent where others could read it.
 fn bearer_token(place: &Place, settings: &ObjectSettings) -> Option<String> {
     let server = place.root.split("://").nth(1).unwrap_or_default();
     let host = server.rsplit_once(':').map_or(server, |(host, _)| host);

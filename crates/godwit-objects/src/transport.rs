@@ -15,7 +15,7 @@ use crate::config::{
 };
 use crate::failure::Seen;
 
-/// How often a request is sent.
+/// How often requests are retried.
 pub(crate) fn retries() -> RetryConfig {
     let backoff = BackoffConfig { init_backoff: RETRY_PAUSE_MIN, max_backoff: RETRY_PAUSE_MAX, base: 2.0 };
     RetryConfig { backoff, max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT }
@@ -36,7 +36,7 @@ impl Network {
         }
         let mut builder = Builder::new_multi_thread();
         let runtime = builder.worker_threads(NETWORK_THREADS).thread_name("godwit-network").enable_all().build()?;
-        // Who comes second takes the first one's.
+        // A second thread uses the first one's.
         if let Err(unused) = self.runtime.set(runtime) {
             unused.shutdown_background();
         }
@@ -60,21 +60,21 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // Without waiting: what is under way is nobody's any more, and one of its threads may be the one that drops it.
+        // Without waiting: nothing in flight is needed any more, and this may run on one of its threads.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// Sends the requests of one store by the client of all.
+/// Sends the requests of one store through the shared client.
 #[derive(Debug, Clone)]
 pub(crate) struct Transport {
     client: HttpClient,
     bearer: Option<Bearer>,
 }
 
-/// What a server is shown as the right to read; never shown itself.
+/// A bearer token; never shown.
 #[derive(Clone)]
 struct Bearer(Arc<str>);
 
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Bearer {
 }
 
 impl Transport {
-    /// The way to a store; `token` is shown to its server.
+    /// The transport to a store; `token` is sent to its server.
     pub(crate) fn new(client: HttpClient, token: Option<String>) -> Self {
         Self { client, bearer: token.map(|token| Bearer(format!("Bearer {token}").into())) }
     }

@@ -1,4 +1,4 @@
-//! What was found once, for the planning of one table: nobody asks a store twice for the same.
+//! Lookups for the planning of one table are remembered, so that a store is never asked twice for the same.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,17 +15,17 @@ use crate::listing::Entry;
 use crate::place::Place;
 use crate::store::Version;
 
-/// The door, with a memory.
+/// The files, with a memory.
 pub(crate) struct View {
     files: ObjectFiles,
     seen: Mutex<HashMap<PathBuf, Seen>>,
 }
 
-/// What is known of a path.
+/// What is known about a path.
 #[derive(Clone)]
 enum Seen {
     Found(Found),
-    /// By a listing, so that nothing was asked of the object itself.
+    /// From a listing, so that the object itself wasn't requested.
     Listed(Version),
 }
 
@@ -48,7 +48,7 @@ impl View {
         self.seen.lock().insert(path.to_owned(), seen);
     }
 
-    /// What there is at a place, open for reading.
+    /// What is at a place, open for reading.
     fn found(&self, path: &Path, place: &Place) -> io::Result<Found> {
         let found = match self.seen(path) {
             Some(Seen::Found(found)) => return Ok(found),
@@ -109,7 +109,7 @@ impl Files for View {
     fn will_open(&self, paths: &[PathBuf]) {
         for path in paths.iter().take(REQUESTS_AHEAD_MAX) {
             let Some(Ok(place)) = self.files.place(path) else { continue };
-            // The others brought their end along when they were looked for.
+            // The others brought their end along when they were looked up.
             if let (Some(Seen::Listed(_)), Ok(Found::File(file))) = (self.seen(path), self.found(path, &place)) {
                 file.announce_end();
             }

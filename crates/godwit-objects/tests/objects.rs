@@ -1,4 +1,4 @@
-//! Files in a stand-in for S3: what is read and written, by how many requests, and what failures become.
+//! Files in a stand-in for S3: what is read and written, by how many requests, and how failures are reported.
 
 mod support;
 
@@ -71,7 +71,7 @@ fn an_object_is_found_opened_and_its_end_read_by_one_request() {
     assert_eq!(requests.len(), 1, "{requests:?}");
     assert!(requests[0].headers["authorization"].contains("the-key"));
 
-    // Known already: no content comes along.
+    // Known already: no content is sent.
     assert_eq!(files.metadata(path).unwrap().identity, found.identity);
     let requests = server.take_requests();
     assert_eq!((requests.len(), requests[0].bytes), (1, 0), "{requests:#?}");

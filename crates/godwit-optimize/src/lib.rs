@@ -1,4 +1,4 @@
-//! The optimizer: from a plan as it was bound to one of the same rows that costs less.
+//! The optimizer: turns a bound plan into one with the same rows that costs less.
 //!
 //! ```text
 //! passes.rs     the list of passes, in order, with the bound of each
@@ -6,11 +6,11 @@
 //!   ├─ unnest/      subqueries and dependent joins become joins
 //!   └─ join_order/  the order of joins
 //!        └─ estimate/   how many rows a node has
-//! properties/   what is known of nodes: keys, NULLs, equal columns
+//! properties/   what is known about nodes: keys, NULLs, equal columns
 //! ```
 //!
-//! A pass may rely on what stands in `godwit-plan`, and on nothing that another pass did: each can be switched off.
-//! What all of them keep are the rows of the result, and the ids and the order of its columns.
+//! A pass may rely on what `godwit-plan` documents, and on nothing that another pass did: each can be switched off. All
+//! of them preserve the rows of the result, and the ids and the order of its columns.
 #![forbid(unsafe_code)]
 
 mod estimate;

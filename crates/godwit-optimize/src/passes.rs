@@ -7,7 +7,8 @@
 //! | unnesting | makes joins of subqueries | linear in the plan times its nesting |
 //! | [`Rename`](Pass::Rename) | replaces names of columns by columns | two walks |
 //! | [`PushFilters`](Pass::PushFilters) | moves conditions down | one visit to a node, linear in what reaches it |
-//! | [`FilterShared`](Pass::FilterShared) | filters shared plans by what any use wants | three rounds of moving conditions |
+//! | [`FilterShared`](Pass::FilterShared) | filters shared plans by what any use needs | three rounds of moving
+//! conditions |
 //! | [`DropEmpty`](Pass::DropEmpty) | leaves out what has no rows | one walk |
 //! | [`Prune`](Pass::Prune) | leaves out columns, joins and projections | one visit to a node |
 //! | [`OrderJoins`](Pass::OrderJoins) | chooses the order of joins | its own, see there |
@@ -17,8 +18,8 @@
 //! | [`Limits`](Pass::Limits) | moves limits down, leaves out sorts | one visit to a node |
 //! | [`CommonExpressions`](Pass::CommonExpressions) | computes repeated expressions once | one walk |
 //!
-//! Each can be switched off, so that a test can show that it changes no row. Unnesting can't: what comes behind, and
-//! the executor, knows no correlated subqueries. Some passes come twice, as what others do gives them more to do.
+//! Each can be switched off, so that a test can show that it changes no row. Unnesting can't: later passes and the
+//! executor don't support correlated subqueries. Some passes run twice, as others give them more to do.
 //!
 //! Passes recurse once for each level of a plan, and of an expression: the caller provides a stack for both (a few
 //! hundred kilobytes for each thousand levels in a release build, some megabytes in others).
@@ -44,11 +45,11 @@ pub enum Pass {
     Rename,
     /// Conditions moved down.
     PushFilters,
-    /// Rows that no use wants left out of shared plans.
+    /// Rows that no use needs left out of shared plans.
     FilterShared,
     /// What has no rows left out.
     DropEmpty,
-    /// What nobody needs left out.
+    /// Unneeded columns, joins and projections left out.
     Prune,
     /// Joins put in order.
     OrderJoins,
@@ -56,7 +57,7 @@ pub enum Pass {
     Aggregates,
     /// Semi joins in place of joins.
     SemiJoins,
-    /// Least and greatest values in place of all.
+    /// Least and greatest values in place of all values.
     Extremes,
     /// Limits moved down, sorts left out.
     Limits,
@@ -137,9 +138,9 @@ impl Passes {
 pub struct OptimizerSettings<'a> {
     /// Passes that don't run.
     pub disabled: Passes,
-    /// Who chooses the order of joins.
+    /// How the order of joins is chosen.
     pub join_order: JoinOrder,
-    /// The bounds that statistics prove hold. They don't for a plan that will run over later versions of its tables.
+    /// Whether bounds proven by statistics hold. They don't for a plan that will run over later versions of its tables.
     pub trust_ranges: bool,
     /// Asked between passes and inside of loops; fails when the statement is cancelled.
     pub check: &'a dyn Fn() -> Result<()>,
@@ -179,7 +180,7 @@ const STEPS: [Step; 18] = [
     Step::Pass(Pass::CommonExpressions),
 ];
 
-/// Makes a plan of the same rows that costs less. The columns of [`Plan::output`] stay as they are.
+/// Rewrites a plan into one with the same rows that costs less. The columns of [`Plan::output`] stay as they are.
 pub fn optimize(plan: &mut Plan, functions: &dyn FunctionRegistry, settings: &OptimizerSettings<'_>) -> Result<()> {
     let mut context = Context::new(functions, settings);
     for step in STEPS {

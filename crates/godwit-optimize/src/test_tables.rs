@@ -209,7 +209,8 @@ impl Query {
         self.scan_of(tpch_table(table), &prefix)
     }
 
-    /// A scan of a table of so many rows, `r0` to begin with, with integers in its columns: `r0.a` of so many values each.
+    /// A scan of a table, `r0` for example, of `rows` rows with integer columns: `r0.a` with the given number of values
+    /// each.
     pub(crate) fn scan_of_integers(&mut self, name: &str, rows: u64, columns: &[(&str, i128)]) -> NodeId {
         let columns: Vec<(&str, Kind)> =
             columns.iter().map(|&(name, values)| (name, Kind::Integer(1, values))).collect();

@@ -30,7 +30,7 @@ fn is_flat(plan: &Plan) -> bool {
     true
 }
 
-/// What is wrong with what a rewrite makes of a plan.
+/// The difference that a rewrite makes to the result of a plan, if any.
 fn fault(plan: &Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) -> Option<String> {
     let mut rewritten = plan.clone();
     if let Err(error) = rewrite(&mut rewritten) {
@@ -38,7 +38,7 @@ fn fault(plan: &Plan, rewrite: &dyn Fn(&mut Plan) -> godwit_common::Result<()>) 
         return is_bug.then(|| error.to_string());
     }
     let (expected, actual) = (evaluate(plan, &[]), evaluate(&rewritten, &[]));
-    // What the plan itself does wrong is no fault of a rewrite.
+    // An error of the plan itself isn't a fault of a rewrite.
     if expected.as_ref().is_err_and(|error| error.kind() == godwit_common::ErrorKind::Internal) {
         return None;
     }

@@ -6,10 +6,9 @@
 //!       └──────────────────── fired when it is half empty ◀────────────────┘
 //! ```
 //!
-//! A query whose result nobody reads stops at a full queue, and says so: others needn't wait in line for it
-//! ([`BufferManager::admit_past_stalled`]). Rows keep their order if one worker feeds the sink. The
-//! stream ends when the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the
-//! query.
+//! A query whose result isn't read stops at a full queue, and reports that: others needn't wait in line for it
+//! ([`BufferManager::admit_past_stalled`]). Rows keep their order if one worker feeds the sink. The stream ends when
+//! the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the query.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -28,11 +27,12 @@ use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Operator, Signal, Sink, SinkVerdict, SinkWorker};
 use crate::{CancelToken, QueryContext};
 
-/// Bytes of batches in the queue from which on workers wait. Enough for some 50 chunks of ten columns, so that reader
-/// and workers don't take turns.
+/// Size of the queue, in bytes of batches, at which workers wait. Enough for some 50 chunks of ten columns, so that
+/// reader and workers don't take turns.
 const QUEUE_BYTES_MAX: usize = 4 << 20;
 
-/// Who waits for a batch looks this often whether the query is in line behind others that nobody reads.
+/// How often a reader that waits for a batch checks whether the query is in line behind others whose results aren't
+/// read.
 const STALL_CHECK: Duration = Duration::from_millis(100);
 
 /// The last sink of a query.
@@ -46,7 +46,7 @@ pub struct ResultCollector {
 pub struct ResultStream {
     shared: Arc<Shared>,
     cancel: CancelToken,
-    /// Of the batch that the caller got last: it counts until the caller asks for the next.
+    /// Reservation of the batch that the caller got last: it counts until the caller asks for the next.
     current: Option<Reservation>,
 }
 
@@ -62,15 +62,15 @@ struct Shared {
 struct Queue {
     batches: VecDeque<(RecordBatch, Reservation)>,
     bytes: usize,
-    /// Fired when the queue is half empty, or nobody reads it any more.
+    /// Fired when the queue is half empty, or no longer read.
     writers: Option<Signal>,
-    /// What the stream ends with, once no batch will come.
+    /// What the stream ends with, once no more batches will come.
     end: Option<Result<()>>,
-    /// Who polled last, and found nothing.
+    /// The task that polled last, and found nothing.
     reader: Option<Waker>,
-    /// A thread looks whether the query is in line behind others that nobody reads.
+    /// A thread checks whether the query is in line behind others whose results aren't read.
     is_watched: bool,
-    /// The stream is gone.
+    /// The stream was dropped.
     abandoned: bool,
 }
 
@@ -84,7 +84,7 @@ impl ResultCollector {
         (Arc::new(Self { shared, metrics }), stream)
     }
 
-    /// Ends the stream with an error, behind the batches that wait. For whoever runs the query, when it fails.
+    /// Ends the stream with an error, after the batches that wait. Called by the runner of the query, when it fails.
     pub fn fail(&self, error: Error) {
         self.shared.end(Err(error));
     }
@@ -118,11 +118,11 @@ impl Shared {
     }
 }
 
-/// What comes next of a stream.
+/// The next item of a stream.
 struct Taken {
     batch: Option<Result<RecordBatch>>,
     reservation: Option<Reservation>,
-    /// They go on when the queue isn't locked any more.
+    /// They go on after the queue is unlocked.
     writers: Option<Signal>,
 }
 
@@ -161,7 +161,7 @@ impl Sink for ResultCollector {
     }
 }
 
-/// What the rows of a batch take. Buffers that are shared with other batches count by the rows that this one uses.
+/// Memory of a batch. Buffers that are shared with other batches count in proportion to the rows that this one uses.
 fn bytes_of(batch: &RecordBatch) -> usize {
     let column_bytes = |column: &ArrayRef| {
         let data = column.to_data();
@@ -212,11 +212,11 @@ impl ResultStream {
         &self.shared.schema
     }
 
-    /// The next batch, if it is there already. Else the task of `context` is woken when there is one, or the end; of several
-    /// tasks that poll, the last.
+    /// The next batch, if it is there already. Otherwise the task of `context` is woken when there is one, or the end;
+    /// if several tasks poll, the last one.
     ///
     /// # Errors
-    /// Besides those of the query: that no thread can be started, where it is in line.
+    /// Besides those of the query: if no thread can be started while it is in line.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
         self.current = None;
         let mut queue = self.shared.queue.lock();
@@ -245,7 +245,7 @@ impl ResultStream {
     }
 }
 
-/// Who polls doesn't look again of its own accord: a thread does, until the query has an answer.
+/// A task that polls doesn't check again by itself: a thread does, until the query has an answer.
 fn watch_line(shared: Weak<Shared>) -> Result<()> {
     let watch = move || {
         while let Some(shared) = shared.upgrade() {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use godwit_common::{Error, ErrorKind, Named, Result};
+use godwit_common::{Error, ErrorKind, MemoryTag, Named, Result};
 use godwit_io::{INTERRUPTED, Interrupt, interruptible};
 use godwit_memory::BufferManager;
+use godwit_scalar::{Lease, Work};
 use parking_lot::Mutex;
 
 /// Stops a query from any thread. Cheap to clone.
@@ -18,12 +19,12 @@ struct CancelState {
     is_cancelled: AtomicBool,
     /// When the statement has taken too long, and how long that is.
     deadline: Option<(Instant, Duration)>,
-    /// Called once, by whoever cancels: for what doesn't look at the flag by itself.
+    /// Called once, by the thread that cancels: for code that doesn't check the flag by itself.
     listeners: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 impl CancelToken {
-    /// A token of a statement that may take so long. Whoever works on it sees that its time is over; one that waits to be
+    /// A token for a statement with a time limit. Workers notice when the time is over; a query that waits to be
     /// admitted or read is stopped when it goes on.
     pub fn with_timeout(timeout: Option<Duration>) -> Self {
         let deadline = timeout.and_then(|timeout| Some((Instant::now().checked_add(timeout)?, timeout)));
@@ -45,13 +46,13 @@ impl CancelToken {
         }
     }
 
-    /// Runs `work`; waits for files on other machines in it end when the query is cancelled, or its time over.
+    /// Runs `work`; waits in it for files on other machines end when the query is cancelled, or its time is over.
     pub fn interrupting<T>(&self, work: impl FnOnce() -> T) -> T {
         interruptible(self.0.clone(), work)
     }
 
-    /// What an error comes from: who stopped a wait, if it was stopped, or else the error itself. A query that failed is
-    /// cancelled, too, so it takes a look at the error.
+    /// The cause of an error: what stopped a wait, if it was stopped, or else the error itself. A query that failed is
+    /// cancelled, too, so the error is checked.
     pub fn cause_of(&self, error: Error) -> Error {
         match error.message().contains(INTERRUPTED) {
             true => self.check().err().unwrap_or(error),
@@ -100,11 +101,11 @@ pub struct QuerySettings {
     pub workers: usize,
     /// Measures time and rows per operator (`EXPLAIN ANALYZE`).
     pub profile: bool,
-    /// Rows are compressed before an operator keeps them if they are expected to take so many bytes; `None`: never.
+    /// Expected size, in bytes, at which rows are compressed before an operator keeps them; `None`: never.
     pub compress_from_bytes: Option<u64>,
     /// When small chunks are put together, and how.
     pub compaction: Compaction,
-    /// Joins hand what they know of their keys to the scans of their probe sides.
+    /// Whether joins pass on what they know about their keys to the scans of their probe sides.
     pub join_filters: bool,
     /// Rows per entry of a join's hash table, at most; below 1.
     pub join_load_factor: f64,
@@ -115,17 +116,17 @@ pub struct QuerySettings {
 pub enum Compaction {
     /// Never.
     None,
-    /// Whatever isn't full.
+    /// All chunks that aren't full.
     Full,
-    /// What has at most 128 rows.
+    /// All chunks of at most 128 rows.
     Binary,
     /// By the cost model.
     Dynamic,
-    /// By what turned out to be fastest.
+    /// By what has proven fastest.
     Learning,
     /// In the probe, without copying the probed side.
     Logical,
-    /// In the probe, and elsewhere by what turned out to be fastest.
+    /// In the probe, and elsewhere by what has proven fastest.
     #[default]
     Smart,
 }
@@ -143,7 +144,7 @@ impl Named for Compaction {
 }
 
 impl Compaction {
-    /// True if probes put the results of one probed chunk together.
+    /// True if probes concatenate the results of one probed chunk.
     pub fn is_logical(self) -> bool {
         matches!(self, Self::Logical | Self::Smart)
     }
@@ -154,10 +155,11 @@ impl Compaction {
     }
 }
 
-/// Usual [`QuerySettings::join_load_factor`]: with half of the entries empty, few searches look at a second one.
+/// Default [`QuerySettings::join_load_factor`]: with half of the entries empty, few searches look at a second one.
 pub const JOIN_LOAD_FACTOR: f64 = 0.5;
 
-/// Usual [`QuerySettings::compress_from_bytes`]: 32 MiB. What stays in a processor's caches isn't worth it.
+/// Default [`QuerySettings::compress_from_bytes`]: 32 MiB. For data that stays in a processor's caches it isn't worth
+/// it.
 pub const COMPRESS_FROM_BYTES: u64 = 32 << 20;
 
 /// A running query.
@@ -172,6 +174,31 @@ pub struct QueryContext {
     pub rows_done: AtomicU64,
     /// Rows that all scans started so far will read.
     pub rows_known: AtomicU64,
+}
+
+/// The texts that a function makes of the rows of a chunk take at most this part of the memory limit, ...
+const ROWS_PER_LIMIT: usize = 64;
+
+/// ... but may take a MiB, as those of most chunks do, ...
+const ROWS_BYTES_MIN: usize = 1 << 20;
+
+/// ... and no more than fits in caches of the largest processors: chunks are for that.
+const ROWS_BYTES_MAX: usize = 32 << 20;
+
+/// What functions ask while they compute rows.
+impl Work for QueryContext {
+    fn reserve(&self, bytes: usize) -> Result<Lease> {
+        Ok(Box::new(self.memory.reserve(bytes, MemoryTag::Other)?))
+    }
+
+    fn rows_bytes_max(&self) -> usize {
+        let limit = usize::try_from(self.memory.memory_limit()).unwrap_or(usize::MAX);
+        (limit / ROWS_PER_LIMIT).clamp(ROWS_BYTES_MIN, ROWS_BYTES_MAX)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.cancel.check()
+    }
 }
 
 impl QueryContext {

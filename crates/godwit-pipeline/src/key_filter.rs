@@ -25,16 +25,16 @@ use crate::top_bound::TopBound;
 const BLOOM_BITS_PER_KEY: u64 = 16;
 /// Largest Bloom filter: beyond a typical last-level cache a probe costs as much as the hash table's.
 const BLOOM_BYTES_MAX: u64 = 16 << 20;
-/// A bit vector may always have so many bits (256 KiB: stays in the L2 cache).
+/// A bit vector may always have this many bits (256 KiB: stays in the L2 cache).
 const BITS_ALWAYS: u128 = 1 << 21;
-/// Otherwise at most so many bits per key: as many as its hash-table entry has.
+/// Otherwise the maximum number of bits per key: as many as its hash-table entry has.
 const BITS_PER_KEY_MAX: u128 = 64;
 /// Largest bit vector.
 const BITS_MAX: u128 = 1 << 30;
 /// A filter may take at most this share of the memory limit.
 const MEMORY_SHARE: u64 = 16;
 
-/// What is known of the keys on the build side: rows whose key it excludes have no match.
+/// What is known about the keys on the build side: rows with other keys have no match.
 pub struct KeyFilter {
     range: Option<ValueRange>,
     set: Option<Arc<KeySet>>,
@@ -55,7 +55,7 @@ impl KeyFilter {
         Self { range: None, set: None, keys: u64::MAX, bound: Some(bound) }
     }
 
-    /// True if it removes more later than it does at first: giving up on it early would be wrong.
+    /// True if it removes more later than at first: giving up on it early would be wrong.
     pub fn gets_better(&self) -> bool {
         self.bound.is_some()
     }
@@ -75,8 +75,8 @@ impl KeyFilter {
         self.set.as_ref().is_some_and(|set| set.is_exact())
     }
 
-    /// A guess of the share of rows that pass, if the scanned column's values are spread evenly over `column`; a filter
-    /// that passes nearly all isn't worth its time. The scan knows better once it has measured.
+    /// An estimate of the share of rows that pass, if the scanned column's values are spread evenly over `column`; a
+    /// filter that passes nearly all isn't worth its time. The scan knows better once it has measured.
     pub fn selectivity(&self, column: Option<ValueRange>) -> f64 {
         let (Some(keys), Some(column)) = (self.range, column) else {
             return if self.keys == 0 { 0.0 } else { 0.5 };
@@ -89,8 +89,8 @@ impl KeyFilter {
         values as f64 / column.count() as f64
     }
 
-    /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has, but may
-    /// be among the first.
+    /// Keeps those of `rows` (positions in the dense vector `keys`) whose key may have a match; NULL never has one, but
+    /// may be among the first.
     pub fn retain(&self, keys: &Vector, rows: &mut Vec<u32>) {
         if let Some(bound) = &self.bound {
             return bound.retain(keys, rows);
@@ -129,7 +129,7 @@ impl KeyFilter {
         }
     }
 
-    /// Which entries of a dictionary may have a match: worth keeping for as long as the dictionary serves.
+    /// Which entries of a dictionary may have a match: worth keeping for as long as the dictionary is in use.
     pub fn entries(&self, dictionary: &Dictionary) -> Bitmap {
         let values = Vector::flat(dictionary.values().clone(), None);
         let mut rows: Vec<u32> = (0..dictionary.len() as u32).collect();
@@ -187,7 +187,7 @@ fn retain_bits(flat: &Flat, min: i64, words: &[AtomicU64], rows: &mut Vec<u32>) 
     let Some(last) = words.len().checked_sub(1) else { return rows.clear() };
     match_integers!(flat, values => keep(rows, |row| {
         let offset = values[row as usize].offset_from(min);
-        // The last word is a guard without bits: whatever lies outside of the range ends there.
+        // The last word is a guard without bits: offsets outside of the range end there.
         let word = ((offset >> 6) as usize).min(last);
         words[word].load(Ordering::Relaxed) >> (offset & 63) & 1 == 1
     }));
@@ -230,7 +230,7 @@ pub enum KeySet {
         /// The last word is a guard without bits.
         words: AtomicWords,
     },
-    /// Four bits of the word that the hash names.
+    /// Four bits of the word that the hash selects.
     Bloom {
         /// Their number is a power of two.
         words: AtomicWords,
@@ -238,13 +238,13 @@ pub enum KeySet {
 }
 
 impl KeySet {
-    /// The best set for about `keys` keys, which lie in `range` if they are integers. `None` if it would be too large to
-    /// be of use, or memory is short.
+    /// The best set for about `keys` keys, which are in `range` if they are integers. `None` if it would be too large
+    /// to be useful, or memory is short.
     pub fn for_keys(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
         Self::bits(range, keys, memory).or_else(|| Self::bloom(keys, memory))
     }
 
-    /// A bit vector, if `range` is dense enough for so many keys.
+    /// A bit vector, if `range` is dense enough for `keys` keys.
     pub fn bits(range: Option<ValueRange>, keys: u64, memory: &BufferManager) -> Option<KeySet> {
         let range = range?;
         let bits = range.count();
@@ -258,7 +258,7 @@ impl KeySet {
         Some(KeySet::Bits { min, words })
     }
 
-    /// A Bloom filter, if it can be large enough for so many keys.
+    /// A Bloom filter, if it can be large enough for `keys` keys.
     pub fn bloom(keys: u64, memory: &BufferManager) -> Option<KeySet> {
         let words = (keys.saturating_mul(BLOOM_BITS_PER_KEY) / 64).max(8).checked_next_power_of_two()?;
         let bytes_max = BLOOM_BYTES_MAX.min(memory.memory_limit() / MEMORY_SHARE);
@@ -270,7 +270,7 @@ impl KeySet {
         Some(KeySet::Bloom { words: AtomicWords::zeroed(words as usize, memory, MemoryTag::HashTable).ok()? })
     }
 
-    /// Adds the keys that aren't NULL, which lie in the range that the set was made for. Called in parallel. Returns
+    /// Adds the keys that aren't NULL, which are in the range that the set was made for. Called in parallel. Returns
     /// false if some key of a bit vector was there already.
     pub fn insert(&self, keys: &Vector) -> bool {
         let mut rows: Vec<u32> = match keys.validity() {
@@ -288,7 +288,8 @@ impl KeySet {
                 match_integers!(&keys.to_flat(), values => for &row in &rows {
                     let offset = values[row as usize].offset_from(*min);
                     let (word, mask) = (&words[(offset >> 6) as usize], 1u64 << (offset & 63));
-                    // Most bits of a set of duplicates are there already: reading doesn't take the line from others.
+                    // Most bits of a set of duplicates are set already: reading doesn't take the cache line from other
+                    // cores.
                     let before = match word.load(Ordering::Relaxed) & mask {
                         0 => word.fetch_or(mask, Ordering::Relaxed) & mask,
                         there => there,

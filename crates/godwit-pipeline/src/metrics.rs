@@ -68,11 +68,11 @@ pub struct CompactionCounts {
     pub left: FlowCounts,
     /// Rows that were copied to make larger chunks.
     pub rows_copied: u64,
-    /// Chunks with more rows passed, at last.
+    /// The final threshold: chunks with more rows passed.
     pub threshold: usize,
-    /// Thresholds that were learned from, and how often each was chosen.
+    /// Thresholds that were tried, and how often each was chosen.
     pub tried: Vec<(usize, u64)>,
-    /// How often learning began again.
+    /// How often learning started over.
     pub resets: u32,
 }
 
@@ -95,7 +95,7 @@ impl CompactionCounts {
     }
 }
 
-/// Which of the compactors behind an operator is meant.
+/// One of the compactors after an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactionAccount(usize);
 
@@ -110,7 +110,7 @@ pub struct OperatorMetrics {
     compaction: Mutex<Vec<Option<CompactionCounts>>>,
     /// Memory and spilling: operators allocate through `memory.scoped(metrics.memory())`.
     memory: Arc<OwnerCounters>,
-    /// What else the operator wants to show, such as the fast path it took: name and value.
+    /// Other information about the operator, such as the fast path it took: name and value.
     notes: Mutex<Vec<(String, String)>>,
     /// Of a scan: what it did with its columns.
     columns: Mutex<Vec<ScannedColumn>>,

@@ -6,9 +6,10 @@
 //!  start (once)                                                                          Sink::finalize (once)
 //! ```
 //!
-//! The object that implements [`Source`], [`Transform`] or [`Sink`] is the shared state of the operator in one query, which
-//! its workers hold; a plan is used for one execution. Worker objects are owned by one task and never locked. Steps never sleep: who has to
-//! wait answers `Blocked` with a [`Signal`], and the scheduler takes other work until it fires.
+//! The object that implements [`Source`], [`Transform`] or [`Sink`] is the shared state of the operator in one query,
+//! which its workers hold; a plan is used for one execution. Worker objects are owned by one task and never locked.
+//! Steps never sleep: a step that has to wait answers `Blocked` with a [`Signal`], and the scheduler takes other work
+//! until it fires.
 
 use std::sync::Arc;
 
@@ -24,14 +25,14 @@ pub trait Operator: Send + Sync {
     /// Counters for `EXPLAIN ANALYZE`.
     fn metrics(&self) -> &Arc<OperatorMetrics>;
 
-    /// Most bytes that so many workers pin at once where memory is short, by what the planner expects: open pages, tables,
-    /// buffers of readers. Pages that may be evicted don't count.
+    /// The maximum bytes that `workers` workers pin at once where memory is short, as the planner expects: open pages,
+    /// tables, buffers of readers. Pages that may be evicted don't count.
     fn pinned_bytes(&self, _workers: usize) -> u64 {
         0
     }
 
-    /// A run leaves nothing behind that the next one would find, but what was learned of speed: the same object may be run
-    /// again.
+    /// True if a run leaves no state behind for the next one, other than what was learned about speed: the same object
+    /// may be run again.
     fn is_reusable(&self) -> bool {
         false
     }
@@ -44,13 +45,13 @@ pub trait Source: Operator {
         Ok(())
     }
 
-    /// Called once, when the query begins: what is far away and needed in any case may be on its way meanwhile.
+    /// Called once, when the query begins: remote data that is needed in any case may be requested in advance.
     fn announce(&self, _query: &QueryContext) {}
 
-    /// How many workers could find something to do, known after `start`. At least one task is made.
+    /// How many workers could find work, known after `start`. At least one task is made.
     fn parallelism(&self) -> usize;
 
-    /// True if the order of the rows means something: then they come from one worker, and are to stay in order.
+    /// True if the order of the rows matters: then they come from one worker, and are to stay in order.
     fn is_ordered(&self) -> bool {
         false
     }
@@ -70,7 +71,7 @@ pub trait SourceWorker: Send {
     fn next(&mut self) -> Result<SourceVerdict>;
 }
 
-/// What a source has to say.
+/// Answer of a source.
 pub enum SourceVerdict {
     /// Rows.
     Chunk(Chunk),
@@ -94,22 +95,22 @@ pub trait Transform: Operator {
 /// What an operator does to the size of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkEffect {
-    /// It makes of each chunk one, or some that are as large as can be.
+    /// Each chunk becomes one, or several that are as large as possible.
     Streams,
-    /// It may make small chunks of large ones.
+    /// Large chunks may become small ones.
     Reduces,
-    /// It may want no more rows: none may be held back before it.
+    /// It may stop asking for rows: none may be held back before it.
     Limits,
 }
 
-/// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` as long as the answer before was
-/// [`TransformVerdict::Chunk`], and so on; at the end `finish` once, then `pull` likewise. Where chunks are small, calls are
-/// what counts: an operator that makes one chunk of each is called once for it.
+/// One task's end of a [`Transform`]. The driver calls `push` once, then `pull` as long as the previous answer was
+/// [`TransformVerdict::Chunk`], and so on; at the end `finish` once, then `pull` in the same way. Where chunks are
+/// small, the number of calls matters: an operator that makes one chunk of each is called once for it.
 pub trait TransformWorker: Send {
     /// Takes a chunk (never empty), and gives the first that is made of it.
     fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict>;
 
-    /// The next chunk made of what was pushed. All that follows is done with the one before.
+    /// The next chunk made of what was pushed. Everything downstream has finished with the one before.
     fn pull(&mut self) -> Result<TransformVerdict> {
         Ok(TransformVerdict::NeedInput)
     }
@@ -120,11 +121,11 @@ pub trait TransformWorker: Send {
     }
 }
 
-/// What a transform has to say.
+/// Answer of a transform.
 pub enum TransformVerdict {
     /// Rows (never empty); ask again.
     Chunk(Chunk),
-    /// Rows (never empty), with which everything that was pushed is dealt with.
+    /// The last rows (never empty) made of what was pushed.
     LastChunk(Chunk),
     /// Everything that was pushed is dealt with.
     NeedInput,
@@ -152,7 +153,7 @@ pub trait SinkWorker: Send {
     fn combine(self: Box<Self>) -> Result<()>;
 }
 
-/// What a sink has to say.
+/// Answer of a sink.
 pub enum SinkVerdict {
     /// Go on.
     NeedInput,
@@ -169,7 +170,7 @@ pub struct Pipeline {
     pub source: Arc<dyn Source>,
     /// What happens to them on the way.
     pub transforms: Vec<Arc<dyn Transform>>,
-    /// Where they end. Pipelines may share a sink; it is finalized after the last of them.
+    /// Where they end up. Pipelines may share a sink; it is finalized after the last of them.
     pub sink: Arc<dyn Sink>,
     /// Indices of pipelines of the same plan that must be complete (their sink finalized, unless a later pipeline feeds
     /// it too) before this one starts.
@@ -177,13 +178,13 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Can it be run again, without others before it?
+    /// Can it be run again, without running others first?
     pub fn is_reusable(&self) -> bool {
         let transforms = self.transforms.iter().all(|transform| transform.is_reusable());
         self.depends_on.is_empty() && self.source.is_reusable() && transforms && self.sink.is_reusable()
     }
 
-    /// Most bytes that the pipeline pins at once where memory is short.
+    /// The maximum bytes that the pipeline pins at once where memory is short.
     pub fn pinned_bytes(&self, workers: usize) -> u64 {
         let transforms: u64 = self.transforms.iter().map(|transform| transform.pinned_bytes(workers)).sum();
         self.source.pinned_bytes(workers) + transforms + self.sink.pinned_bytes(workers)

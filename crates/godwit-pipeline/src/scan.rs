@@ -27,19 +27,19 @@ pub trait Table: Send + Sync {
     /// A source of the requested columns, rows filtered.
     fn scan(self: Arc<Self>, request: ScanRequest, query: &Arc<QueryContext>) -> Result<Arc<dyn Source>>;
 
-    /// All values of a text column whose scans emit vectors of one ordered dictionary, so that codes of them cost nothing.
+    /// All values of a text column whose scans emit vectors of one ordered dictionary, so that its codes cost nothing.
     fn text_codes(&self, _column: usize) -> Result<Option<Arc<TextDomain>>> {
         Ok(None)
     }
 
-    /// All values of a text column, if they are few and it costs little to know them. `memory` accounts for what is read
-    /// to find out.
+    /// All values of a text column, if they are few and cheap to find out. `memory` accounts for what is read to find
+    /// out.
     fn text_domain(&self, column: usize, _memory: &BufferManager) -> Result<Option<Arc<TextDomain>>> {
         self.text_codes(column)
     }
 
-    /// The estimated number of distinct values of a column, NULL left out, where it takes reading to know it. Remembered by
-    /// the table; `memory` accounts for what is read.
+    /// The estimated number of distinct values of a column, NULL left out, where it takes reading to find out.
+    /// Remembered by the table; `memory` accounts for what is read.
     fn distinct(&self, _column: usize, _memory: &BufferManager) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -50,7 +50,8 @@ pub trait Table: Send + Sync {
         Ok(None)
     }
 
-    /// Says that [`Table::distinct`] and [`Table::sample`] may be called for these columns, if what they read is far away.
+    /// Announces that [`Table::distinct`] and [`Table::sample`] may be called for these columns, if what they read is
+    /// remote.
     fn announce_sample(&self, _columns: &[usize]) {}
 }
 
@@ -69,12 +70,12 @@ pub struct ScanRequest {
     pub filters: Vec<Conjunct>,
     /// Filters on emitted columns that arrive from joins before the scan starts.
     pub join_filters: Vec<ScanFilter>,
-    /// Enough rows, if all that is wanted is a few (a hint: more may come out).
+    /// The number of rows that suffices, if only a few are wanted (a hint: more may come out).
     pub limit: Option<usize>,
 }
 
 impl ScanRequest {
-    /// What rows are left out by. Known when the filters of joins are.
+    /// The criteria for leaving out rows. Known when the filters of joins are.
     pub fn pruning(&self) -> Pruning<'_> {
         let ranges = self.join_filters.iter();
         let ranges = ranges.filter_map(|filter| Some((self.columns[filter.column], filter.range()?)));
@@ -87,7 +88,7 @@ impl ScanRequest {
 pub struct ScanFilter {
     /// Index into [`ScanRequest::columns`].
     pub column: usize,
-    /// What the filter is about, over a chunk of that column alone; `None`: the column's values.
+    /// The key of the filter, over a chunk of that column alone; `None`: the column's values.
     pub key: Option<Expression>,
     /// The filter, once the build is done. A row may be dropped if `KeyFilter` excludes its key.
     pub filter: Arc<OnceLock<Arc<KeyFilter>>>,

@@ -1,15 +1,15 @@
 //! Samples of tables, read when a filter is first tried on them.
 //!
 //! ```text
-//! row groups ─pick─▶ 16 windows, evenly spread; one of every so many rows of each: 8,192 rows in all
+//! row groups ─pick─▶ 16 windows, evenly spread; every n-th row of each, on average: 8,192 rows in all
 //! filter ─▶ its columns, read for these rows and kept ─▶ the engine's own predicates ─▶ rows that pass
 //! ```
 //!
-//! Windows keep it cheap: a page of a file, or a block of a table, is what reading costs. A table of a few windows' rows
-//! is sampled as a whole; what a filter leaves of it is then known for certain, its keys included.
+//! Windows keep it cheap: reading costs a page of a file, or a block of a table, each. A table of a few windows' rows
+//! is sampled as a whole; what a filter leaves of it is then known for certain, including its keys.
 //!
-//! What is read is counted, and bounded for each table. Planning goes on without a sample where memory is short or
-//! anything fails: the query itself will tell.
+//! The bytes read are counted, and bounded for each table. Planning goes on without a sample where memory is short or
+//! anything fails: the query itself will report it.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -31,19 +31,19 @@ const SAMPLE_ROWS: usize = 8192;
 /// Windows of a large table: each costs reading a page for each column.
 const WINDOWS: usize = 16;
 
-/// Rows from the first to the last sampled row of a window: of strings of a hundred bytes, a page has as many.
+/// Rows from the first to the last sampled row of a window: a page holds as many strings of a hundred bytes.
 const WINDOW_ROWS_MAX: usize = 8192;
 
 /// Tables of no more rows are sampled as a whole: a filter then takes a millisecond, once.
 const WHOLE_ROWS_MAX: usize = 65_536;
 
-/// What the sample of one table may take, in bytes.
+/// Maximum size of the sample of one table, in bytes.
 const SAMPLE_BYTES_MAX: usize = 8 << 20;
 
 /// Filters whose counts are remembered: a query asks several times for the same one.
 const REMEMBERED_FILTERS: usize = 32;
 
-/// Rows that passed are remembered, too, if they are no more.
+/// Rows that passed are remembered, too, if there are no more than this.
 const REMEMBERED_ROWS: usize = 8192;
 
 /// Rows of a part (a row group) that are sampled.
@@ -53,13 +53,13 @@ pub struct SampledRows {
     pub part: usize,
     /// Rows of the part.
     pub rows: Range<usize>,
-    /// Of how many of them one is taken.
+    /// One of this many of them is taken.
     pub step: usize,
 }
 
 impl SampledRows {
-    /// The sampled rows, counted from the start of the range, ascending. Not every n-th, but any one of every n: values
-    /// that come again and again would else be all of the sample, or none.
+    /// The sampled rows, counted from the start of the range, ascending. Not every n-th row, but a random one of every
+    /// n: otherwise recurring values could be all of the sample, or none.
     pub fn positions(&self) -> Vec<u32> {
         let any_of = |start: usize| {
             let mixed = ((self.rows.start + start) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
@@ -69,7 +69,8 @@ impl SampledRows {
     }
 }
 
-/// The rows to sample of a table whose parts have so many rows: in the order of the table, each row at most once.
+/// The rows to sample of a table whose parts have these numbers of rows: in the order of the table, each row at most
+/// once.
 pub fn pick_sample(parts: &[usize]) -> Vec<SampledRows> {
     let rows: usize = parts.iter().sum();
     let all = parts.iter().enumerate().filter(|part| *part.1 > 0);
@@ -80,7 +81,7 @@ pub fn pick_sample(parts: &[usize]) -> Vec<SampledRows> {
     let mut windows: Vec<SampledRows> = Vec::with_capacity(WINDOWS);
     let (mut part, mut before) = (0, 0);
     for window in 0..WINDOWS {
-        // In the middle of its stretch of the table.
+        // In the middle of its section of the table.
         let first = (rows * (2 * window + 1) / WINDOWS - WINDOW_ROWS_MAX) / 2;
         while first >= before + parts[part] {
             before += parts[part];
@@ -106,7 +107,7 @@ pub fn sampled_values(pieces: &[Vector]) -> Option<Vector> {
 /// The sample of a table, column by column as filters and joins ask for them.
 pub struct SampledTable {
     table: Arc<dyn Table>,
-    /// Of the table, those that are deleted and take part in [`pick_sample`] included.
+    /// Rows of the table, including deleted ones that take part in [`pick_sample`].
     rows: u64,
     memory: BufferManager,
     columns: Vec<OnceLock<Option<Vector>>>,
@@ -130,7 +131,7 @@ struct Passed {
 }
 
 impl SampledTable {
-    /// The sample of a table of so many rows.
+    /// The sample of a table of `rows` rows.
     pub fn new(table: Arc<dyn Table>, rows: u64, memory: &BufferManager) -> Self {
         let columns = table.row_type().iter().map(|_| OnceLock::new()).collect();
         let memory = memory.clone();
@@ -240,7 +241,7 @@ impl TableSample for SampledTable {
     }
 }
 
-/// What values take in memory, about.
+/// The approximate memory of values.
 fn bytes_of(values: &Vector) -> usize {
     let fixed = values.len() * values.physical().width_bytes();
     match values.physical() {

@@ -1,6 +1,6 @@
-//! The bound that a top-N finds while it runs, on its way to the scan below: rows behind it needn't be read.
+//! The bound that a top-N finds while it runs, on its way to the scan below: rows beyond it needn't be read.
 //!
-//! It only tightens, so that workers may read an older one: what they let pass is dropped by the top-N.
+//! It only tightens, so workers may read an older one: what they let pass is dropped by the top-N.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,7 +11,7 @@ use godwit_vector::Vector;
 pub struct TopBound {
     descending: bool,
     nulls_first: bool,
-    /// Values behind it are out; the extreme one as long as there is no bound.
+    /// Values beyond it are out; the extreme value as long as there is no bound.
     value: AtomicI64,
 }
 
@@ -22,7 +22,7 @@ impl TopBound {
         Self { descending, nulls_first, value }
     }
 
-    /// The first key of a row of which enough rows are certainly in front.
+    /// Tightens the bound to the first key of a row that is certainly preceded by enough rows.
     pub fn tighten(&self, value: i64) {
         match self.descending {
             true => self.value.fetch_max(value, Ordering::Relaxed),

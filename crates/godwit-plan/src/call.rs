@@ -27,7 +27,7 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// Only rows for which this is TRUE.
     pub filter: Option<Expr>,
-    /// The order in which rows come, of those functions that care; also of WITHIN GROUP.
+    /// The order of rows, for functions that depend on it; also that of WITHIN GROUP.
     pub order_by: Vec<SortKey>,
     /// Rows whose first argument is NULL are left out, by `IGNORE NULLS`.
     pub ignore_nulls: bool,
@@ -35,7 +35,7 @@ pub struct AggregateCall {
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
-    /// Where it stands in the text.
+    /// Where it is in the text.
     pub span: Span,
 }
 
@@ -64,11 +64,11 @@ pub struct WindowCall {
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
-    /// Where it stands in the text.
+    /// Where it is in the text.
     pub span: Span,
 }
 
-/// What runs over a window.
+/// The function of a window call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum WindowTarget {
     /// `row_number`, `lag` and others that exist only with OVER.
@@ -106,11 +106,11 @@ pub enum FrameUnits {
 pub enum FrameBound {
     /// The first row of the partition.
     UnboundedPreceding,
-    /// So far before the current row.
+    /// This far before the current row.
     Preceding(Box<Expr>),
     /// The current row; in RANGE and GROUPS its peers, too.
     CurrentRow,
-    /// So far behind the current row.
+    /// This far after the current row.
     Following(Box<Expr>),
     /// The last row of the partition.
     UnboundedFollowing,
@@ -130,7 +130,7 @@ pub enum FrameExclusion {
 }
 
 impl AggregateCall {
-    /// A call over all rows of a group, with the arguments as what was found takes them.
+    /// A call over all rows of a group, with the arguments that the function found takes.
     pub fn of(found: AggregateMatch, args: Vec<Expr>) -> Self {
         Self {
             function: found.function,
@@ -147,7 +147,7 @@ impl AggregateCall {
 }
 
 impl WindowCall {
-    /// A function without arguments over partitions in an order, with the frame of a window that states none.
+    /// A function without arguments over partitions in an order, with the default frame.
     pub fn over(function: WindowTarget, ty: SqlType, partition_by: Vec<Expr>, order_by: Vec<SortKey>) -> Self {
         Self {
             function,
@@ -167,7 +167,7 @@ impl WindowCall {
 }
 
 impl Frame {
-    /// The frame of a window that states none: up to the current row's peers; all rows where there is no order.
+    /// The default frame: up to the current row's peers; all rows where there is no order.
     pub fn default_of(is_ordered: bool) -> Self {
         let end = if is_ordered { FrameBound::CurrentRow } else { FrameBound::UnboundedFollowing };
         Self { units: FrameUnits::Range, start: FrameBound::UnboundedPreceding, end, exclude: FrameExclusion::NoOthers }

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use crate::ColumnId;
 
-/// A set of columns, as bits: statements have some hundreds of columns, and every pass asks what uses what.
+/// A set of columns, as bits: statements have some hundreds of columns, and every pass asks which columns are used
+/// where.
 ///
-/// Only the words from the first column to the last are kept. Columns that a node has together were mostly made together,
-/// so that the sets of ten thousand nodes stay small.
+/// Only the words from the first column to the last are kept. The columns of a node were mostly made together, so the
+/// sets of ten thousand nodes stay small.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct ColumnSet {
     /// Where the first word stands among those of all columns; 0 without words.
@@ -136,7 +137,7 @@ impl ColumnSet {
         })
     }
 
-    /// Behind the last word.
+    /// The position after the last word.
     fn end(&self) -> usize {
         self.first + self.words.len()
     }
@@ -150,7 +151,7 @@ impl ColumnSet {
         self.first.max(other.first)..self.end().min(other.end())
     }
 
-    /// Makes the words from `start` to `end` there.
+    /// Extends the words to cover `start` to `end`.
     fn reach(&mut self, start: usize, end: usize) {
         if self.words.is_empty() {
             self.first = start;

@@ -7,10 +7,10 @@ use godwit_types::{Arithmetic, SqlType, Value};
 
 use crate::{ColumnId, NodeId, ParameterId, ScalarFunction};
 
-/// An expression whose names are resolved and whose types are settled: operands have the types that the operation takes,
-/// by casts that are there as nodes.
+/// An expression with resolved names and final types: operands have the types that the operation takes, by casts that
+/// are there as nodes.
 ///
-/// Two expressions are equal if they are the same computation; where they stand in the text doesn't matter.
+/// Two expressions are equal if they are the same computation; their places in the text don't matter.
 #[derive(Debug, Clone)]
 pub struct Expr {
     /// What is computed.
@@ -19,7 +19,7 @@ pub struct Expr {
     pub ty: SqlType,
     /// False only if the value can't be NULL.
     pub nullable: bool,
-    /// Where it stands in the text; [`Span::NONE`] for what a rewrite made.
+    /// Where it is in the text; [`Span::NONE`] for expressions made by rewrites.
     pub span: Span,
 }
 
@@ -53,14 +53,14 @@ pub enum ExprKind {
     Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
     /// `-x`.
     Negate(Box<Expr>),
-    /// The value behind the first condition that is TRUE; conditions and values behind it aren't evaluated.
+    /// The value of the first condition that is TRUE; later conditions and values aren't evaluated.
     Case {
         /// (condition, value), in order.
         branches: Vec<(Expr, Expr)>,
         /// The value if none is TRUE; NULL if missing.
         otherwise: Option<Box<Expr>>,
     },
-    /// The first value that isn't NULL; those behind it aren't evaluated.
+    /// The first value that isn't NULL; later ones aren't evaluated.
     Coalesce(Vec<Expr>),
     /// Is the value equal to one of these? With the NULLs of `=`. One type for all.
     InList(Box<Expr>, Vec<Expr>),
@@ -72,7 +72,7 @@ pub enum ExprKind {
         input: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// What takes the meaning from a wildcard behind it.
+        /// The character that escapes a wildcard after it.
         escape: Option<char>,
     },
     /// A function of the registry.
@@ -95,7 +95,7 @@ pub enum ExprKind {
 /// A query inside an expression; correlated if its plan has free columns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Subquery {
-    /// What is asked of its rows.
+    /// How its rows are used.
     pub kind: SubqueryKind,
     /// Its plan.
     pub plan: NodeId,
@@ -175,7 +175,7 @@ impl Hash for Expr {
 }
 
 impl Expr {
-    /// An expression that no text stands for.
+    /// An expression without a place in the text.
     pub fn new(kind: ExprKind, ty: SqlType, nullable: bool) -> Self {
         Self { kind, ty, nullable, span: Span::NONE }
     }
@@ -214,7 +214,7 @@ impl Expr {
         Self::new(ExprKind::Compare(comparison, Box::new(left), Box::new(right)), SqlType::Boolean, nullable)
     }
 
-    /// All of them: TRUE without any, the condition itself if there is one; nested conjunctions are flattened.
+    /// The conjunction: TRUE without any, the condition itself if there is one; nested conjunctions are flattened.
     pub fn and(conditions: impl IntoIterator<Item = Expr>) -> Self {
         let mut all = Vec::new();
         for condition in conditions {
@@ -233,7 +233,7 @@ impl Expr {
         }
     }
 
-    /// One of them: FALSE without any.
+    /// The disjunction: FALSE without any.
     pub fn or(conditions: impl IntoIterator<Item = Expr>) -> Self {
         let mut all = Vec::new();
         for condition in conditions {
@@ -265,7 +265,7 @@ impl Expr {
         Self::new(ExprKind::IsNull(Box::new(self)), SqlType::Boolean, false)
     }
 
-    /// The value as another type; itself if it has that type. It is the caller's to know that there is such a cast.
+    /// The value as another type; itself if it has that type. The caller has to know that there is such a cast.
     #[must_use]
     pub fn cast_to(self, ty: &SqlType) -> Self {
         if self.ty == *ty {

@@ -1,7 +1,7 @@
-//! Functions as the plan knows them, and the registry that the binder asks for them.
+//! Functions as the plan knows them, and the registry from which the binder gets them.
 //!
-//! The plan knows of a function what rewrites depend on; what computes it is the registry's and the executor's own, and is
-//! carried along unseen.
+//! The plan knows only what rewrites depend on; the implementation of a function belongs to the registry and the
+//! executor, and is carried along opaquely.
 
 use std::any::Any;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use godwit_types::{SqlType, Value};
 
-/// What computes a function: whoever made the registry knows the type behind it.
+/// The implementation of a function: its concrete type is known to the maker of the registry.
 pub type Implementation = Arc<dyn Any + Send + Sync>;
 
 /// How often a call has to be evaluated.
@@ -20,7 +20,7 @@ pub enum Volatility {
     Immutable,
     /// The same during a statement, such as `now()`.
     Stable,
-    /// Another value with each call, or a side effect: it is evaluated where it stands, once for each row there.
+    /// A different value with each call, or a side effect: it is evaluated in its place, once for each row there.
     Volatile,
 }
 
@@ -33,9 +33,9 @@ pub struct ScalarFunction {
     pub volatility: Volatility,
     /// NULL if an argument is NULL.
     pub strict: bool,
-    /// Some arguments make it fail: it isn't evaluated for rows that the statement wouldn't.
+    /// Some arguments make it fail: it isn't evaluated for rows for which the statement wouldn't evaluate it.
     pub may_fail: bool,
-    /// What computes it.
+    /// The implementation.
     pub implementation: Implementation,
 }
 
@@ -46,11 +46,11 @@ pub struct AggregateFunction {
     pub name: Arc<str>,
     /// The value for a group without rows: 0 for counts, NULL for most.
     pub of_empty: Value,
-    /// The same however often a row comes: `min`, `bool_or`.
+    /// The same however often a row occurs: `min`, `bool_or`.
     pub ignores_duplicates: bool,
     /// The value depends on the order of rows: `first`, `list`, `string_agg`.
     pub depends_on_order: bool,
-    /// What computes it.
+    /// The implementation.
     pub implementation: Implementation,
 }
 
@@ -61,7 +61,7 @@ pub struct WindowFunction {
     pub name: Arc<str>,
     /// It looks at the rows of its frame, as `first_value` does, not at the partition only.
     pub uses_frame: bool,
-    /// What computes it.
+    /// The implementation.
     pub implementation: Implementation,
 }
 
@@ -154,17 +154,17 @@ pub enum FunctionKind {
     Window,
 }
 
-/// Why a call has no function.
+/// Why no function was found for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoFunction {
     /// Nothing has this name.
     UnknownName,
-    /// No function of the name takes these arguments; the forms that there are, as text.
+    /// No function of the name takes these arguments; the existing forms, as text.
     NoMatch {
         /// Such as `substring(VARCHAR, BIGINT, BIGINT)`.
         signatures: Vec<String>,
     },
-    /// An argument has a value that the function doesn't take; says why.
+    /// An argument has a value that the function doesn't accept, and the reason.
     BadArgument {
         /// Position of the argument, if it is one.
         argument: Option<usize>,
@@ -173,18 +173,19 @@ pub enum NoFunction {
     },
 }
 
-/// What the choice of a function ends in.
+/// The error of choosing a function.
 pub type FunctionError = NoFunction;
 
-/// The functions that there are. Names are in lower case.
+/// The available functions. Names are in lower case.
 pub trait FunctionRegistry: Send + Sync {
-    /// What a name stands for. A name may be an aggregate and a window function, too: aggregates are told then.
+    /// The kind of function of a name. A name may be both an aggregate and a window function: then it is reported as an
+    /// aggregate.
     fn kind(&self, name: &str) -> Option<FunctionKind>;
 
     /// The scalar function that takes such arguments.
     fn scalar(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction>;
 
-    /// The types of the parameters of the lambdas among the arguments, by argument; empty for those that are none.
+    /// The types of the parameters of the lambdas among the arguments, by argument; empty for other arguments.
     fn lambda_parameters(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<Vec<Vec<SqlType>>, NoFunction>;
 
     /// The aggregate function that takes such arguments. `order_by` are the keys of WITHIN GROUP or of an ORDER BY.
@@ -195,13 +196,13 @@ pub trait FunctionRegistry: Send + Sync {
         order_by: &[ArgumentType<'_>],
     ) -> Result<AggregateMatch, NoFunction>;
 
-    /// The window function that takes such arguments; aggregates are no window functions here.
+    /// The window function that takes such arguments; aggregates aren't window functions here.
     fn window(&self, name: &str, arguments: &[ArgumentType<'_>]) -> Result<WindowMatch, NoFunction>;
 
     /// All names, for hints.
     fn names(&self) -> Vec<String>;
 
-    /// The value of a call of an immutable function with constants; `None` if it is left to the executor, as one whose value
-    /// would be large.
+    /// The value of a call of an immutable function with constants; `None` if it is left to the executor, for example
+    /// because the value would be large.
     fn evaluate(&self, call: &crate::Expr) -> Option<godwit_common::Result<Value>>;
 }

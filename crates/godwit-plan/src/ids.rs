@@ -1,4 +1,4 @@
-//! What names become when a statement is bound.
+//! Ids that replace names when a statement is bound.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A plan for one run: over the versions of tables that it sees, with the values of its parameters.
+//! A plan for one run: over the versions of tables that the run sees, with the values of its parameters.
 //!
 //! Nodes and columns keep their ids.
 

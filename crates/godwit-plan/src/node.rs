@@ -30,7 +30,7 @@ pub enum Node {
     Sort {
         /// The rows.
         input: NodeId,
-        /// The order; rows that are equal in it come in any.
+        /// The order; rows that are equal in it come in any order.
         keys: Vec<SortKey>,
     },
     /// The first rows.
@@ -73,7 +73,7 @@ pub struct Scan {
     pub columns: Vec<(ColumnId, usize)>,
     /// Conditions over these columns that the scan evaluates.
     pub filters: Vec<Expr>,
-    /// So many rows are enough.
+    /// This many rows are enough.
     pub rows_enough: Option<u64>,
 }
 
@@ -120,7 +120,7 @@ pub enum JoinKind {
     RightSemi,
     /// `Anti` with its sides exchanged: right rows that have none.
     RightAnti,
-    /// As `Left`; more than one pair for a left row is an error, told if a row with it is used.
+    /// As `Left`; more than one pair for a left row is an error, reported if a row with it is used.
     Single,
     /// Left rows with a column that says whether there is a pair.
     ///
@@ -238,7 +238,7 @@ pub struct UnnestedList {
 /// Rows of `base`, then those of `step` over them, over those, and so on until a round has none.
 #[derive(Debug, Clone)]
 pub struct Recursive {
-    /// Names the recursion: no column of it, but a fresh id that [`Node::WorkingRows`] refer to.
+    /// Names the recursion: not one of its columns, but a fresh id that [`Node::WorkingRows`] refer to.
     pub working: ColumnId,
     /// The columns that come out: fresh ids.
     pub columns: Vec<ColumnId>,
@@ -273,7 +273,7 @@ pub struct Sample {
 /// How many rows a sample has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SampleSize {
-    /// So many.
+    /// This many.
     Rows(u64),
     /// Each with this probability, in percent.
     Percent(f64),

@@ -20,16 +20,16 @@ pub struct Plan {
     pub output: Vec<OutputColumn>,
 }
 
-/// What is known of a column wherever it is.
+/// What is known about a column in all nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnInfo {
     /// For EXPLAIN and messages.
     pub name: String,
-    /// What the statement calls the table that it is of, for EXPLAIN.
+    /// The statement's name for its table, for EXPLAIN.
     pub table: Option<Arc<str>>,
     /// Type.
     pub ty: SqlType,
-    /// False only if its node makes no NULLs. The NULL side of an outer join has NULLs all the same: ask
+    /// False only if its node makes no NULLs. The NULL side of an outer join still has NULLs: ask
     /// [`Plan::nullable_columns`].
     pub nullable: bool,
 }
@@ -57,9 +57,9 @@ pub struct SharedPlan {
 /// A parameter of a prepared statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterInfo {
-    /// As it was written behind `$`; a number for `?`.
+    /// As written after `$`; a number for `?`.
     pub name: String,
-    /// The type that its context asks for; [`SqlType::Unknown`] until one does.
+    /// The type that its context requires; [`SqlType::Unknown`] until one does.
     pub ty: SqlType,
 }
 
@@ -86,7 +86,7 @@ impl Plan {
         ColumnId::new(self.columns.len() - 1)
     }
 
-    /// Says what the statement calls the table of a column.
+    /// Sets the statement's name for the table of a column.
     pub fn set_table(&mut self, id: ColumnId, table: Arc<str>) {
         self.columns[id.index()].table = Some(table);
     }
@@ -97,17 +97,17 @@ impl Plan {
         ColumnId::new(self.columns.len() - 1)
     }
 
-    /// What is known of a column.
+    /// What is known about a column.
     pub fn column(&self, id: ColumnId) -> &ColumnInfo {
         &self.columns[id.index()]
     }
 
-    /// Says that a column's node makes NULLs: a rewrite has put another node in its place.
+    /// Notes that a column's node makes NULLs: a rewrite has put another node in its place.
     pub fn make_nullable(&mut self, id: ColumnId) {
         self.columns[id.index()].nullable = true;
     }
 
-    /// Number of columns that there are.
+    /// Number of columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }
@@ -133,12 +133,12 @@ impl Plan {
         &mut self.shared[id.index()]
     }
 
-    /// All shared plans; those that a plan uses come before it.
+    /// All shared plans, each after those that it uses.
     pub fn shared_plans(&self) -> impl DoubleEndedIterator<Item = (SharedId, &SharedPlan)> + ExactSizeIterator {
         self.shared.iter().enumerate().map(|(index, shared)| (SharedId::new(index), shared))
     }
 
-    /// The shared plans that the root depends on; those that a plan uses come before it.
+    /// The shared plans that the root depends on, each after those that it uses.
     pub fn used_shared_plans(&self) -> Vec<(SharedId, &SharedPlan)> {
         let mut used = vec![false; self.shared.len()];
         let mut open: Vec<NodeId> = self.root.into_iter().collect();
@@ -161,7 +161,8 @@ impl Plan {
         self.shared_plans().filter(|(id, _)| used[id.index()]).collect()
     }
 
-    /// Makes plans without rows of the shared plans that the root doesn't depend on: no pass has to look at them.
+    /// Replaces the shared plans that the root doesn't depend on by plans without rows, so that no pass has to look at
+    /// them.
     pub fn empty_unused_shared_plans(&mut self) {
         let mut unused = vec![true; self.shared.len()];
         self.used_shared_plans().into_iter().for_each(|(id, _)| unused[id.index()] = false);
@@ -186,7 +187,7 @@ impl Plan {
         ParameterId::new(position)
     }
 
-    /// Nodes that lie upon each other in the tree of the root, and in that of each shared plan that is used.
+    /// Number of levels in the tree of the root, and in that of each shared plan that is used.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels = vec![0_usize; self.nodes.len()];
         // A node is made after its inputs.
@@ -197,14 +198,14 @@ impl Plan {
         roots.map(|root| levels[root.index()]).collect()
     }
 
-    /// The same plan of other nodes, each with the id of the one that it is made of.
+    /// The same plan with other nodes, each with the id of the one that it was made from.
     pub(crate) fn map_nodes(&self, map: impl FnMut(Node) -> Node) -> Plan {
         let mut plan = self.clone();
         plan.nodes = plan.nodes.into_iter().map(map).collect();
         plan
     }
 
-    /// What its scans read, of nodes that are no longer reached, too.
+    /// The relations of its scans, including those of nodes that are no longer reached.
     pub fn relations(&self) -> impl Iterator<Item = &Arc<dyn Relation>> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Scan(scan) => Some(&scan.relation),
@@ -212,17 +213,17 @@ impl Plan {
         })
     }
 
-    /// What is known of a parameter.
+    /// What is known about a parameter.
     pub fn parameter_info(&self, id: ParameterId) -> &ParameterInfo {
         &self.parameters[id.index()]
     }
 
-    /// The same, to settle its type.
+    /// The same, to set its type.
     pub fn parameter_info_mut(&mut self, id: ParameterId) -> &mut ParameterInfo {
         &mut self.parameters[id.index()]
     }
 
-    /// All parameters, in the order in which they were met.
+    /// All parameters, in the order of their first use.
     pub fn parameters(&self) -> &[ParameterInfo] {
         &self.parameters
     }
@@ -284,7 +285,8 @@ impl Plan {
         self.outputs(id).into_iter().collect()
     }
 
-    /// The columns that a subtree uses and doesn't make: those of outer queries. Subqueries in its expressions count.
+    /// The columns that a subtree uses and doesn't make: those of outer queries. Includes those of subqueries in its
+    /// expressions.
     pub fn free_columns(&self, id: NodeId) -> ColumnSet {
         let mut used = ColumnSet::new();
         let mut made = ColumnSet::new();
@@ -313,7 +315,8 @@ impl Plan {
         });
     }
 
-    /// The columns of a node that may be NULL there: those that are made so, and those that an outer join fills up.
+    /// The columns of a node that may be NULL there: those that are made so, and those to which an outer join adds
+    /// NULLs.
     pub fn nullable_columns(&self, id: NodeId) -> ColumnSet {
         use crate::JoinKind;
         let of_info = |columns: Vec<ColumnId>| columns.into_iter().filter(|&column| self.column(column).nullable);
@@ -395,7 +398,7 @@ impl Plan {
         columns.iter().filter(may_be_null).map(|&(column, _)| column)
     }
 
-    /// A copy of a subtree in which every column that it makes has a fresh id; what it takes from outside stays. The map tells
+    /// A copy of a subtree in which every column that it makes has a fresh id; columns from outside stay. The map gives
     /// the new ids.
     pub fn copy_subtree(&mut self, id: NodeId) -> (NodeId, HashMap<ColumnId, ColumnId>) {
         let mut renamed = HashMap::new();

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Plan {
-    /// The plan as a tree, a node a line. Columns are shown as `name#id`: ids are what is meant, names help to read.
+    /// The plan as a tree, a node per line. Columns are shown as `name#id`: ids identify them, names help to read.
     pub fn display(&self) -> String {
         let mut text = String::new();
         for (id, shared) in self.used_shared_plans() {
@@ -65,7 +65,7 @@ impl Plan {
         format!("{}{direction}{nulls}", self.display_expr(&key.expr))
     }
 
-    /// Iterative: plans may be as deep as a statement has joins.
+    /// Iterative: plans may be as deep as the number of joins in a statement.
     fn write_node(&self, root: NodeId, depth: usize, text: &mut String) {
         let mut open = vec![(root, depth)];
         while let Some((id, depth)) = open.pop() {
@@ -247,7 +247,7 @@ impl Plan {
 /// How columns and parameters are shown.
 #[derive(Clone, Copy)]
 enum Names<'a> {
-    /// No plan is there that knows their names.
+    /// Without a plan that knows their names.
     Ids,
     /// `name#id`.
     WithIds(&'a Plan),

@@ -15,11 +15,11 @@ pub trait Relation: Any + fmt::Debug + Send + Sync {
     /// Its columns, in order.
     fn columns(&self) -> &[RelationColumn];
 
-    /// What is known of its values; one entry per column.
+    /// What is known about its values; one entry per column.
     fn statistics(&self) -> &TableStatistics;
 
-    /// The estimated number of distinct values of a column, NULL left out. What tells may have to be read: it is asked for
-    /// columns that the plan depends on, when it does.
+    /// The estimated number of distinct values of a column, NULL left out. Reading may be needed to answer: it is asked
+    /// for columns that the plan depends on, when it does.
     fn distinct(&self, position: usize) -> Option<u64> {
         self.statistics().columns.get(position)?.distinct.or_else(|| self.sample()?.distinct(position))
     }
@@ -29,7 +29,7 @@ pub trait Relation: Any + fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Columns that are computed of the others when rows are read, in the order of their positions.
+    /// Columns that are computed from the others when rows are read, in the order of their positions.
     fn computed(&self) -> &[ComputedColumn] {
         &[]
     }
@@ -42,7 +42,7 @@ pub trait Relation: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// For whoever knows the type behind it.
+    /// For code that knows the type behind it.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -59,28 +59,28 @@ pub struct RelationColumn {
     pub hidden: bool,
 }
 
-/// A column that is computed of the columns that a table has.
+/// A column that is computed from the columns that a table has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputedColumn {
     /// Name, as it was written.
     pub name: String,
     /// Type.
     pub ty: SqlType,
-    /// Where it is among all columns, those that are computed included.
+    /// Its position among all columns, including computed ones.
     pub position: usize,
     /// Its value, as SQL over the columns of the table.
     pub expression: String,
 }
 
-/// Some rows of a table, picked evenly, on which filters are tried while a query is planned: it knows of skew, and of
-/// columns that depend on each other, what statistics of single columns don't.
+/// Some rows of a table, picked evenly, on which filters are tried while a query is planned: it reflects skew and
+/// dependent columns, which statistics of single columns don't.
 pub trait TableSample: Send + Sync {
-    /// How many of the sampled rows pass all filters; `None` if that can't be found out. `columns` tells where the columns of
-    /// the filters are in the table.
+    /// How many of the sampled rows pass all filters; `None` if that can't be found out. `columns` maps the columns of
+    /// the filters to positions in the table.
     fn passing(&self, filters: &[Expr], columns: &[(ColumnId, usize)]) -> Option<SampleCount>;
 
-    /// The values of an integer column in the sampled rows that pass all filters, without NULLs; `None` if they are too
-    /// many to be looked at one by one.
+    /// The values of an integer column in the sampled rows that pass all filters, without NULLs; `None` if there are
+    /// too many to look at one by one.
     fn keys(&self, filters: &[Expr], columns: &[(ColumnId, usize)], column: usize) -> Option<Vec<i64>>;
 
     /// The estimated number of distinct values of a column in the whole table, NULL left out.
@@ -88,7 +88,7 @@ pub trait TableSample: Send + Sync {
         None
     }
 
-    /// Says that the other questions may be about these columns: what answers them may be far away.
+    /// Announces that the other questions may be about these columns: the answers may be remote.
     fn will_be_asked(&self, _columns: &[usize]) {}
 
     /// True if the sample is the whole table.

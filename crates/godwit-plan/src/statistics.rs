@@ -1,7 +1,7 @@
-//! What is known of a table's values before a query runs.
+//! What is known about a table's values before a query runs.
 //!
-//! Two kinds of numbers live here and must not be confused: a [`ColumnStatistics::range`] is *proven* (the executor
-//! skips overflow checks on its word), all others only steer the choice of plans.
+//! There are two kinds of numbers here that must not be confused: a [`ColumnStatistics::range`] is *proven* (the
+//! executor relies on it to skip overflow checks), all others only steer the choice of plans.
 
 use godwit_types::Value;
 
@@ -16,7 +16,7 @@ pub struct TableStatistics {
     pub columns: Vec<ColumnStatistics>,
 }
 
-/// What is known of a column; the default knows nothing.
+/// What is known about a column; by default nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnStatistics {
     /// Proven bound of all non-NULL values: integers, decimals (unscaled), dates, times only.
@@ -43,7 +43,7 @@ pub struct ValueRange {
 }
 
 impl TableStatistics {
-    /// Statistics of which only the row count is known.
+    /// Statistics with only a row count.
     pub fn of_rows(rows: u64, rows_exact: bool, columns: usize) -> Self {
         Self { rows, rows_exact, columns: vec![ColumnStatistics::default(); columns] }
     }

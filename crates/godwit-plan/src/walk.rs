@@ -1,6 +1,6 @@
 //! Walking and rewriting expressions and nodes.
 //!
-//! One place knows the children of each kind; whoever looks for columns, subqueries or calls asks here.
+//! One place knows the children of each kind; searches for columns, subqueries or calls use it.
 
 use crate::{
     AggregateCall, ColumnId, ColumnSet, Expr, ExprKind, Frame, FrameBound, Join, JoinKind, Node, NodeId, SortKey,
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Expr {
-    /// The expressions that this one is made of. The plan of a subquery isn't walked into.
+    /// The direct parts of this expression. The plan of a subquery isn't walked into.
     pub fn children(&self) -> Vec<&Expr> {
         let mut children = Vec::new();
         self.push_children(&mut children);
@@ -44,7 +44,7 @@ impl Expr {
         }
     }
 
-    /// Calls `visit` for this expression and all that it is made of, parents first.
+    /// Calls `visit` for this expression and all its parts, parents first.
     pub fn for_each<'e>(&'e self, visit: &mut impl FnMut(&'e Expr)) {
         self.any(|part| {
             visit(part);
@@ -89,7 +89,7 @@ impl Expr {
         self.any(|part| matches!(part.kind, ExprKind::Subquery(_)))
     }
 
-    /// True if it is another value with each evaluation. Subqueries' plans aren't looked into.
+    /// True if its value differs with each evaluation. Subqueries' plans aren't looked into.
     pub fn is_volatile(&self) -> bool {
         self.any(|part| match &part.kind {
             ExprKind::Call(function, _) => function.volatility == Volatility::Volatile,
@@ -97,7 +97,8 @@ impl Expr {
         })
     }
 
-    /// True if it is the same value for all rows and executions: no columns, parameters, subqueries or calls that change.
+    /// True if its value is the same for all rows and executions: no columns, parameters, subqueries or volatile or
+    /// stable calls.
     pub fn is_constant(&self) -> bool {
         let changes = |part: &Expr| match &part.kind {
             ExprKind::Parameter(_) | ExprKind::Subquery(_) => true,
@@ -165,8 +166,8 @@ impl Expr {
         })
     }
 
-    /// The expression with columns replaced by what `value_of` has for them. Plans of subqueries stay what they are: whoever
-    /// substitutes below a subquery must know that its free columns aren't among those that are replaced.
+    /// The expression with columns replaced by the results of `value_of`. Plans of subqueries don't change: callers
+    /// that substitute below a subquery must know that its free columns aren't among those replaced.
     #[must_use]
     pub fn substitute(self, value_of: &impl Fn(ColumnId) -> Option<Expr>) -> Expr {
         self.transform(&mut |part| match part.kind {
@@ -203,7 +204,7 @@ impl AggregateCall {
         self.args.iter().chain(&self.filter).chain(self.order_by.iter().map(|key| &key.expr))
     }
 
-    /// The same call of other expressions.
+    /// The same call with other expressions.
     #[must_use]
     pub fn map_exprs(self, map: &mut impl FnMut(Expr) -> Expr) -> Self {
         Self {
@@ -223,7 +224,7 @@ impl WindowCall {
         self.args.iter().chain(&self.filter).chain(&self.partition_by).chain(keys).chain(bounds)
     }
 
-    /// The same call of other expressions.
+    /// The same call with other expressions.
     #[must_use]
     pub fn map_exprs(self, map: &mut impl FnMut(Expr) -> Expr) -> Self {
         Self {
@@ -251,7 +252,7 @@ impl WindowCall {
 }
 
 impl FrameBound {
-    /// How far it is from the current row, if it is an expression.
+    /// The distance from the current row, if it is an expression.
     pub fn distance(&self) -> Option<&Expr> {
         match self {
             FrameBound::Preceding(distance) | FrameBound::Following(distance) => Some(distance),

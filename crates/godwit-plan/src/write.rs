@@ -1,4 +1,4 @@
-//! What statements that change rows ask of their plans.
+//! What statements that change rows require of their plans.
 
 /// What a statement does to rows, and which columns its plan has: in this order
 ///

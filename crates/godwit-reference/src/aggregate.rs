@@ -1,7 +1,7 @@
 //! Groups and the aggregates over them.
 //!
-//! What an aggregate sees of a group: the rows for which its filter is TRUE; their arguments; with DISTINCT each
-//! combination once; in its order. If nothing is left, the value is what the function has for a group without rows.
+//! An aggregate sees: the rows of a group for which its filter is TRUE; their arguments; with DISTINCT each combination
+//! once; in its order. If nothing is left, its value is the function's value for a group without rows.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::environment::{Environment, Row, Rows};
 use crate::evaluator::Evaluator;
 use crate::functions::{Group, aggregate_kernel};
 
-/// What an aggregate takes of its rows, in a group or in a frame.
+/// The input of an aggregate, in a group or in a frame.
 pub(crate) struct Taken<'a> {
     pub(crate) args: &'a [Expr],
     pub(crate) distinct: bool,
@@ -81,7 +81,7 @@ impl Evaluator<'_> {
             .map_err(|error| error.at_span(call.span))
     }
 
-    /// The arguments of an aggregate for some rows, as it sees them.
+    /// The input of an aggregate from some rows.
     pub(crate) fn take(
         &self,
         taken: &Taken<'_>,
@@ -127,7 +127,7 @@ pub(crate) fn aggregate_rows(function: &AggregateFunction, args: &[Expr], rows: 
     aggregate_kernel(function)?(&Group { rows, types: &types, ty })
 }
 
-/// Groups of positions with equal keys, in the order in which they are met. NULLs are equal here.
+/// Groups of positions with equal keys, in order of first occurrence. NULLs are equal here.
 pub(crate) fn group_by(keys: impl Iterator<Item = Row>, types: &[&SqlType]) -> Vec<(Row, Vec<usize>)> {
     let mut groups: Vec<(Row, Vec<usize>)> = Vec::new();
     for (position, key) in keys.enumerate() {

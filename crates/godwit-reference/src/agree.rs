@@ -1,4 +1,4 @@
-//! Comparing results: as bags of rows, since SQL promises no order that isn't asked for.
+//! Comparing results: as bags of rows, since SQL promises no order unless asked for one.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use godwit_types::{Interval, Value};
 
 use crate::environment::Row;
 
-/// Largest relative difference of floats that are taken for equal: sums depend on the order of their terms.
+/// Largest relative difference of floats that count as equal: sums depend on the order of their terms.
 const TOLERANCE: f64 = 1e-9;
 
 /// Do two ways to evaluate a plan agree? They do if both have the same rows, and as well if one fails: SQL leaves open
 /// which parts of a statement are evaluated. Internal errors never agree with anything.
 ///
 /// # Errors
-/// What the difference is, in words.
+/// The difference, in words.
 pub fn agree(expected: &Result<Vec<Row>>, actual: &Result<Vec<Row>>) -> std::result::Result<(), String> {
     for result in [expected, actual] {
         if let Err(error) = result

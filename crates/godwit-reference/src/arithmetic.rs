@@ -1,7 +1,7 @@
-//! `+ - * / %` and the sign, by the types that the plan says.
+//! `+ - * / %` and the sign, by the types in the plan.
 //!
-//! Beyond the range of the type and division by zero are errors, for floats too; a float that grows too large is
-//! infinite. NULL gives NULL before anything is computed.
+//! Results out of the range of the type and division by zero are errors, for floats too; a float that grows too large
+//! is infinite. NULL gives NULL before anything is computed.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::Arithmetic;
@@ -48,7 +48,7 @@ pub(crate) fn in_range(value: Option<i128>, ty: &SqlType) -> Option<Value> {
     fits.then_some(Value::Integer(value))
 }
 
-/// The error for numbers beyond their type.
+/// The error for numbers out of their type's range.
 pub(crate) fn out_of_range(ty: &SqlType) -> Error {
     Error::user(format!("overflow: the value is out of range for {ty}")).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
 }

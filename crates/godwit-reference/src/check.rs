@@ -1,4 +1,4 @@
-//! Checks of what a plan promises of its values.
+//! Checks of what a plan promises about its values.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{ColumnId, Expr, Plan};

@@ -1,4 +1,4 @@
-//! The doors to the evaluator, and what it keeps while it runs: how much it may still do, and the rows of shared plans.
+//! The entry points of the evaluator, and its state while it runs: the remaining budget, and the rows of shared plans.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use godwit_types::Value;
 use crate::environment::{Environment, Row, Rows};
 use crate::validate::validate;
 
-/// Rows that are made and pairs that are tried, in all.
+/// Budget of rows made and pairs tried, in total.
 const ROWS_MAX: u64 = 1_000_000;
-/// Nodes and expressions inside each other.
+/// Maximum nesting of nodes and expressions.
 const DEPTH_MAX: usize = 2_500;
 /// Room for frames of that depth in a build without optimizations.
 const STACK_BYTES: usize = 256 << 20;
@@ -21,7 +21,7 @@ const STACK_BYTES: usize = 256 << 20;
 /// The rows of a plan's result, with the columns of [`Plan::output`]. `parameters` are the values of its parameters.
 ///
 /// # Errors
-/// What the statement fails with; a resource error if it would make more than a million rows.
+/// The error of the statement; a resource error if it would make more than a million rows.
 ///
 /// # Panics
 /// If the plan has no root.
@@ -83,7 +83,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Accounts for rows that are made or looked at.
+    /// Charges rows that are made or looked at to the budget.
     pub(crate) fn spend(&self, rows: usize) -> Result<()> {
         let left = self.rows_left.get().checked_sub(rows as u64);
         self.rows_left

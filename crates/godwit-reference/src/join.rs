@@ -1,5 +1,5 @@
 //! Joins, all by one nested loop: for each left row the right rows for which the conditions are TRUE, its *partners*.
-//! The kind of the join says what becomes of them.
+//! The kind of the join decides what is made of them.
 
 use std::rc::Rc;
 
@@ -130,7 +130,7 @@ impl Evaluator<'_> {
         Ok(of_truth(any))
     }
 
-    /// The partner whose key is next to the value, on the side that the comparison says.
+    /// The partner whose key is nearest to the value, on the side given by the comparison.
     fn nearest(
         &self,
         (comparison, value): (Comparison, &Value),
@@ -158,7 +158,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Does what becomes of a right row depend on all left rows?
+/// Does the output for a right row depend on all left rows?
 fn looks_from_right(kind: &JoinKind) -> bool {
     use JoinKind::{Full, Positional, Right, RightAnti, RightSemi};
     matches!(kind, Right | Full | RightSemi | RightAnti | Positional)

@@ -11,17 +11,17 @@
 //!                   expr.rs ─► arithmetic.rs, pattern.rs, functions/
 //! ```
 //!
-//! An [`Environment`] tells the values of columns: a chain of rows, the innermost first. The row of a left side is
+//! An [`Environment`] gives the values of columns: a chain of rows, the innermost first. The row of a left side is
 //! bound while the right side of its join is evaluated, that of an outer query while its subquery is; so dependent
 //! joins and correlated subqueries need no rule of their own.
 //!
 //! Where SQL leaves a choice, this is what is chosen here:
-//! - AND and OR go from left to right and stop at what decides them. An error behind that isn't met.
+//! - AND and OR go from left to right and stop once the result is decided. Later errors aren't raised.
 //! - Rows come in the order in which nested loops make them; sorts are stable; LIMIT takes the first.
 //! - A sample takes the first rows.
 //! - A scalar subquery or single join with two rows is an error even if the value isn't used.
 //!
-//! What a plan promises is checked on the way: values are of their types, and what can't be NULL isn't. A broken
+//! The promises of a plan are checked on the way: values are of their types, and not NULL where they can't be. A broken
 //! promise is an internal error, which [`agree`](agree()) doesn't forgive.
 //!
 //! Around it are the tools of such tests: [`MemoryTable`] holds rows, [`TestFunctions`] are functions that need no

@@ -1,4 +1,4 @@
-//! The nodes: what rows each one has.
+//! The nodes: the rows of each kind.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{Node, NodeId, Project, Sample, SampleSize, Scan, Unnest, Use, Values};
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         Ok(Rows { columns: values.columns.clone(), rows })
     }
 
-    /// A scan that is told how many rows are enough has no more: so it shows if that was wrong.
+    /// A scan with a limit on its rows returns no more: so a wrong limit shows.
     fn scan(&self, scan: &Scan, environment: &Environment<'_>) -> Result<Rows> {
         let table = scan.relation.as_any().downcast_ref::<MemoryTable>();
         let table = table.ok_or_else(|| {

@@ -73,7 +73,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// So many percent of the rows, rounded down.
+    /// This percentage of the rows, rounded down.
     fn percentage(&self, expr: &Expr, rows: usize, environment: &Environment<'_>) -> Result<Option<usize>> {
         match self.value(expr, environment)? {
             Value::Null => Ok(None),

@@ -1,4 +1,4 @@
-//! Tables of tests: rows in memory, with the statistics that a table would have.
+//! Tables for tests: rows in memory, with the statistics that a table would have.
 
 use std::any::Any;
 use std::cmp::Ordering;

@@ -1,11 +1,11 @@
-//! What every plan has to keep, whatever its rows are: columns are used only where they are bound, a node doesn't make
-//! a column that is there already, and types fit.
+//! Invariants of every plan, whatever its rows are: columns are used only where they are bound, a node doesn't make a
+//! column that exists already, and types fit.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{ColumnId, ColumnSet, Expr, ExprKind, JoinKind, Node, NodeId, Plan, SubqueryKind};
 use godwit_types::SqlType;
 
-/// Deeper plans aren't looked into.
+/// Deeper plans aren't checked.
 const DEPTH_MAX: usize = 2_500;
 
 /// Checks a plan and all shared ones.

@@ -7,7 +7,7 @@
 //! frame of row 3          └────────┘           ROWS 2 PRECEDING TO 1 FOLLOWING
 //! ```
 //!
-//! In RANGE frames with a distance, NULL is infinitely far from all values, on the side where the order puts it.
+//! In RANGE frames with a distance, NULL is infinitely far from all values, on the side determined by the order.
 
 use std::cmp::Ordering;
 use std::ops::Range;

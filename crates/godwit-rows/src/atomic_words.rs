@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU64;
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, PinnedPage};
 
-/// A fixed number of 64-bit words that many workers write at once. Lives in one pinned large page: zeroed lazily by the
-/// system, on huge pages, counted by the buffer manager, freed when dropped.
+/// A fixed number of 64-bit words that many workers write at once. Stored in one pinned large page: zeroed lazily by
+/// the system, on huge pages, counted by the buffer manager, freed when dropped.
 pub struct AtomicWords {
     /// `None` if there are no words.
     page: Option<PinnedPage>,

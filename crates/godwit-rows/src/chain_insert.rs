@@ -39,8 +39,8 @@ word!(AtomicU64);
 /// Puts the row at address `row`, whose link is `link`, at the head of the chain of its key. Returns true if the key was
 /// there already. `has_key` says whether the row at an address has the same key.
 ///
-/// An entry is published by the exchange, after the link of its row was stored: whoever acquires the entry sees both the
-/// link and the row.
+/// An entry is published by the exchange, after the link of its row was stored: a thread that acquires the entry sees
+/// both the link and the row.
 #[inline(always)]
 pub(crate) fn insert<W: Word>(entries: &[W], hash: u64, row: u64, link: &W, has_key: impl Fn(u64) -> bool) -> bool {
     let mask = entries.len() as u64 - 1;
@@ -76,11 +76,11 @@ mod models {
 
     word!(LoomWord);
 
-    /// Row `i` lies at address `i + 1`.
+    /// Row `i` is at address `i + 1`.
     struct Table {
         entries: Vec<LoomWord>,
         links: Vec<LoomWord>,
-        /// Read by whoever meets the row, written by whoever inserts it, before.
+        /// Read by threads that reach the row, written by the thread that inserts it, before.
         keys: Vec<UnsafeCell<u64>>,
         inserted: AtomicUsize,
     }
@@ -97,9 +97,9 @@ mod models {
 
         /// All keys have one hash.
         fn insert(&self, row: usize, key: u64) -> bool {
-            // SAFETY: nobody meets the row before it is inserted.
+            // SAFETY: the row isn't reached before it is inserted.
             self.keys[row].with_mut(|own| unsafe { *own = key });
-            // SAFETY: rows that are met are inserted, and keys don't change any more.
+            // SAFETY: rows that are reached are inserted, and keys don't change any more.
             let has_key = |other: u64| self.keys[other as usize - 1].with(|other| unsafe { *other == key });
             let duplicate = insert(&self.entries, 5 << 48, row as u64 + 1, &self.links[row], has_key);
             self.inserted.fetch_add(1, Ordering::Release);
@@ -139,7 +139,7 @@ mod models {
             let mine = (table.insert(2, 8), table.insert(3, 7));
             let theirs = thread.join().unwrap();
             assert_eq!(table.chains(), [(7, vec![1, 4]), (8, vec![2, 3])]);
-            // One row of each key was told that it isn't the first.
+            // For one row of each key, the insertion returned that it isn't the first.
             assert!(theirs.0 ^ mine.1 && theirs.1 ^ mine.0);
         });
     }
@@ -162,7 +162,7 @@ mod models {
         });
     }
 
-    /// Who sees that all rows are inserted sees all links, though lookups load them without an order.
+    /// A thread that sees that all rows are inserted sees all links, though lookups load them without an order.
     #[test]
     fn lookups_see_all_links() {
         loom::model(|| {

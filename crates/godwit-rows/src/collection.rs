@@ -82,19 +82,19 @@ impl RowCollection {
         self.rows == 0
     }
 
-    /// What the rows take when all their pages are in memory.
+    /// Memory of the rows when all their pages are loaded.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Appends the rows at the positions `rows` (all rows if `None`) of dense `columns`, in that order. `hashes` has
-    /// one hash for each row of `columns`. `appended` gets the new rows behind what it holds already.
+    /// one hash for each row of `columns`. The new rows are added to `appended`.
     ///
     /// If memory runs out, some of the rows may have been appended; the collection stays valid.
     ///
     /// # Panics
-    /// If types or lengths don't agree, hashes are missing or in vain, or rows are asked for that aren't
-    /// [kept pinned](Self::keep_pinned): bugs in the plan.
+    /// If types or lengths don't agree, hashes are missing or unexpected, or rows are requested that aren't [kept
+    /// pinned](Self::keep_pinned): bugs in the plan.
     pub fn append(
         &mut self,
         columns: &[Vector],
@@ -131,7 +131,7 @@ impl RowCollection {
         let mut rows = appended.as_mut().map(|list| {
             let held = self.held.as_ref().expect("rows are kept pinned for those who want to know them");
             assert!(Arc::ptr_eq(list.all().layout(), &layout), "a list of rows of this layout");
-            // SAFETY: the rows that are added are written, and their pages are held, or will be before they are let go.
+            // SAFETY: the added rows are written, and their pages are held, or will be before they are released.
             let (rows, pins) = unsafe { list.parts_mut() };
             pins.add_common(&as_heap(held));
             rows
@@ -146,18 +146,18 @@ impl RowCollection {
         result
     }
 
-    /// From now on, keeps pages pinned when they are full, until [`release_pins`](Self::release_pins), for those who
-    /// want to know the rows that they append.
+    /// From now on, keeps pages pinned when they are full, until [`release_pins`](Self::release_pins), for callers that
+    /// ask for the rows that they append.
     pub fn keep_pinned(&mut self) {
         self.hold(Arc::default());
     }
 
-    /// Unpins the full pages, but for those of rows that somebody lists. Those that are being filled stay pinned.
+    /// Unpins the full pages, except those with rows in lists. Those that are being filled stay pinned.
     pub fn release_pins(&mut self) {
         release(std::slice::from_mut(self));
     }
 
-    /// Unpins all pages, but for those of rows that somebody lists; rows that are appended later begin a new page.
+    /// Unpins all pages, except those with rows in lists; rows that are appended later begin a new page.
     pub fn close(&mut self) {
         self.hold_open_pages();
         self.open = None;
@@ -173,7 +173,7 @@ impl RowCollection {
         self.held = Some(held);
     }
 
-    /// Whoever holds the pins of full pages holds those of the pages that are being filled from now on.
+    /// The holder of the pins of full pages holds those of the pages that are being filled from now on.
     fn hold_open_pages(&self) {
         let open = self.open.iter().map(|open| &open.pin).chain(self.heap.iter().map(|heap| &heap.pin));
         if let Some(held) = &self.held {
@@ -220,18 +220,18 @@ impl RowCollection {
         &self.pages
     }
 
-    /// The rows for access by number.
+    /// The rows, for access by number.
     pub fn into_paged(mut self) -> PagedRows {
         self.close();
         PagedRows::new(&self.manager, &self.layout, std::mem::take(&mut self.pages))
     }
 
-    /// The rows block by block, in the order of their appending. Rows appended later aren't seen.
+    /// The rows block by block, in the order of appending. Rows appended later aren't seen.
     pub fn scan(&self) -> RowScan {
         self.scan_pages(0..self.pages.len())
     }
 
-    /// As [`scan`](Self::scan), for one of `parts` workers that together see all rows: each scans other pages.
+    /// As [`scan`](Self::scan), for one of `parts` workers that together see all rows: each scans different pages.
     pub fn scan_part(&self, part: usize, parts: usize) -> RowScan {
         assert!(part < parts);
         let border = |part: usize| self.pages.len() * part / parts;
@@ -242,12 +242,12 @@ impl RowCollection {
         RowScan::new(&self.manager, &self.layout, self.pages[range].to_vec())
     }
 
-    /// Asks for the first pages to be read back while others are worked on: somebody will scan or pin them next.
+    /// Asks for the first pages to be read back while others are worked on: they will be scanned or pinned next.
     pub fn read_ahead(&self) {
         read_ahead(&self.manager, &self.pages, true);
     }
 
-    /// Shows the rows of up to `pages` pages from all over the collection.
+    /// Shows the rows of up to `pages` pages, spread over the collection.
     pub fn sample(&self, pages: usize, mut each: impl FnMut(Rows<'_>)) -> Result<()> {
         let pages = pages.min(self.pages.len());
         for number in 0..pages {
@@ -302,8 +302,8 @@ impl RowCollection {
         Ok(())
     }
 
-    /// The page to fill and how many rows it has; there is room for one more. A page that a scan or a pin knows isn't
-    /// filled further.
+    /// The page to fill and how many rows it has; there is room for one more. A page that is known to a scan or a pin
+    /// isn't filled further.
     fn open_page(&mut self, placed: &mut Placed) -> Result<(usize, usize)> {
         if let Some(open) = &self.open {
             let used = self.pages[open.index].rows();
@@ -379,7 +379,7 @@ impl RowCollection {
         }
     }
 
-    /// A page is full: it stays pinned at least until its rows are written.
+    /// A full page stays pinned at least until its rows are written.
     fn retire(&mut self, pin: PinnedPage, placed: &mut Placed) {
         match &self.held {
             Some(held) => held.push(pin),
@@ -394,11 +394,11 @@ impl Drop for RowCollection {
     }
 }
 
-/// Unpins the full pages of collections that hold them together, but for those of rows that somebody lists. Returns what
-/// holds pins from now on.
+/// Unpins the full pages of collections that hold them together, except those with rows in lists. Returns the holder of
+/// pins from now on.
 pub(crate) fn release(collections: &mut [RowCollection]) -> Option<Arc<HeldPages>> {
     let held = collections.first()?.held.clone()?;
-    // Lists get their share by appends, or from each other: nobody else can be about to take the first one.
+    // Lists get their share by appends, or from each other: no other thread can be about to take the first one.
     if Arc::strong_count(&held) == collections.len() + 1 {
         held.clear();
         return Some(held);

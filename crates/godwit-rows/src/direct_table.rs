@@ -25,7 +25,7 @@ pub struct DirectTable {
 }
 
 impl DirectTable {
-    /// A table for these rows, of which none are inserted yet: their keys lie in `range`, whose ends fit into 64 bits.
+    /// A table for these rows, of which none are inserted yet: their keys are in `range`, whose ends fit into 64 bits.
     ///
     /// # Panics
     /// If another table has some of the rows: a bug of the caller.
@@ -51,7 +51,7 @@ impl DirectTable {
         self.rows.has_duplicates()
     }
 
-    /// Inserts the rows with these numbers, whose keys lie in the range. Called in parallel, for each row once.
+    /// Inserts the rows with these numbers, whose keys are in the range. Called in parallel, for each row once.
     pub fn insert(&self, range: Range<usize>, scratch: &mut InsertScratch) {
         let rows = &mut scratch.rows;
         self.rows.list(range, rows);

@@ -8,10 +8,10 @@
 //! A lookup works on all rows of a chunk at once, in rounds:
 //!
 //! 1. Each row that is left walks from its slot to the first entry that is empty or has its salt. An empty one is
-//!    claimed: the row founds a group.
+//!    claimed: the row is a *founder*, the first of a new group.
 //! 2. The founders' rows are made, all at once, and their addresses put into the claimed entries.
-//! 3. The other rows compare their keys with the row of their entry, column by column. Who differs goes on to the next
-//!    slot in the next round. Rows of a new group that came behind its founder are found equal here.
+//! 3. The other rows compare their keys with the row of their entry, column by column. Rows that differ go on to the
+//!    next slot in the next round. Rows of a new group that came after its founder are found equal here.
 //!
 //! The table holds the pins of all rows that it points to, until it is cleared.
 //!
@@ -44,7 +44,7 @@ pub struct GroupTable {
     /// A power of two of them.
     entries: Vec<u64>,
     groups: usize,
-    /// Those of the rows in `entries`.
+    /// The pins of the rows in `entries`.
     pins: Pins,
     /// The rows may be gone.
     is_released: bool,
@@ -56,7 +56,7 @@ pub struct GroupTable {
 struct Scratch {
     /// The entry of each row.
     slots: Vec<u32>,
-    /// Rows that look for an entry.
+    /// Rows that still look for an entry.
     remaining: Vec<u32>,
     /// Rows that claimed an empty entry.
     founders: Vec<u32>,
@@ -100,7 +100,7 @@ impl GroupTable {
         self.entries.len()
     }
 
-    /// Forgets all groups and lets go of the pins of their rows.
+    /// Removes all groups and releases the pins of their rows.
     pub fn clear(&mut self) {
         self.entries.fill(0);
         self.groups = 0;
@@ -108,13 +108,13 @@ impl GroupTable {
         self.is_released = false;
     }
 
-    /// Lets go of the pins. Before anything else, the table has to be cleared or reset.
+    /// Releases the pins. The table has to be cleared or reset before any other use.
     pub fn release(&mut self) {
         self.is_released = true;
         self.pins.clear();
     }
 
-    /// Forgets all groups and makes room for `entries`, rounded up to a power of two.
+    /// Removes all groups and makes room for `entries`, rounded up to a power of two.
     pub fn reset(&mut self, entries: usize) -> Result<()> {
         let entries = entries.next_power_of_two();
         assert!(entries <= 1 << 32, "slots are 32-bit numbers");
@@ -134,7 +134,7 @@ impl GroupTable {
         Ok(())
     }
 
-    /// Makes room for `entries`, rounded up to a power of two and not fewer than there are; keeps the groups.
+    /// Makes room for `entries`, rounded up to a power of two and not fewer than the current number; keeps the groups.
     pub fn grow(&mut self, entries: usize) -> Result<()> {
         let entries = entries.next_power_of_two();
         assert!(!self.is_released && (self.entries.len()..=1 << 32).contains(&entries));
@@ -154,11 +154,10 @@ impl GroupTable {
         self.reservation.resize(entries * size_of::<u64>())
     }
 
-    /// Puts the row of the group of each row of the dense `keys` into `rows`, replacing its content. For groups that
-    /// aren't there yet it calls `found` with their positions in `keys`, which appends a row for each to the list that it
-    /// is given.
+    /// Puts the row of the group of each row of the dense `keys` into `rows`, replacing its content. For new groups it
+    /// calls `found` with their positions in `keys`; that appends a row for each to the list that it is given.
     ///
-    /// If `found` fails, the table has the groups that it was told of before.
+    /// If `found` fails, the table has the groups from before.
     ///
     /// # Panics
     /// If the table could become full: a bug of the caller.
@@ -173,7 +172,7 @@ impl GroupTable {
         self.look_up(hashes, rows, |table, scratch, rows| table.assign(keys, hashes, rows, scratch, found))
     }
 
-    /// As [`find_or_found`](Self::find_or_found) for groups that are there. The positions of the others are put into
+    /// As [`find_or_found`](Self::find_or_found) for existing groups. The positions of the others are put into
     /// `missing`, in order and replacing its content; if there are any, `pass` appends a row for each, which goes into
     /// `rows`, but not into the table.
     pub fn find_or_pass(
@@ -213,7 +212,7 @@ impl GroupTable {
         scratch.slots.clear();
         scratch.slots.extend(hashes.iter().map(|&hash| (hash as usize & mask) as u32));
         rows.clear();
-        // SAFETY: rows come back when there is one in each place, together with the pins of all.
+        // SAFETY: rows are returned when there is one in each place, together with the pins of all.
         let (list, pins) = unsafe { rows.parts_mut() };
         let mut places = std::mem::take(list);
         places.resize(hashes.len(), RowPtr::null());
@@ -231,7 +230,7 @@ impl GroupTable {
         result
     }
 
-    /// Finds the rows of groups, or founds them.
+    /// Finds the rows of groups, or makes them.
     fn assign(
         &mut self,
         keys: &[Vector],
@@ -244,7 +243,7 @@ impl GroupTable {
         loop {
             if let Err(error) = self.settle_founders(hashes, rows, scratch, &mut found) {
                 let Scratch { slots, founders, .. } = scratch;
-                // Nothing was entered behind them in this round.
+                // Nothing was entered after them in this round.
                 founders.iter().for_each(|&i| self.entries[slots[i as usize] as usize] = 0);
                 return Err(error);
             }
@@ -259,7 +258,7 @@ impl GroupTable {
         }
     }
 
-    /// Finds the rows of groups that are there; puts the positions of the others into `missing`.
+    /// Finds the rows of existing groups; puts the positions of the others into `missing`.
     fn find(
         &mut self,
         keys: &[Vector],
@@ -304,7 +303,7 @@ impl GroupTable {
         !remaining.is_empty()
     }
 
-    /// The groups whose rows are `old` have the rows `new` from now on.
+    /// Replaces the rows `old` of groups by `new`.
     ///
     /// # Panics
     /// If the table has no such group: a bug of the caller.
@@ -324,7 +323,7 @@ impl GroupTable {
     }
 
     /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt. Empty entries are
-    /// claimed if `CLAIMS`; in any case who finds one is a founder.
+    /// claimed if `CLAIMS`; in any case a row that finds one is a founder.
     #[inline(always)]
     fn probe<const CLAIMS: bool>(&mut self, hashes: &[u64], rows: impl Iterator<Item = u32>, scratch: &mut Scratch) {
         let Scratch { slots, founders, candidates, .. } = scratch;
@@ -446,7 +445,7 @@ mod tests {
                     prop_assert_eq!(found, expected);
                 }
                 if !missing.is_empty() {
-                    // The groups that can't be founded leave no trace.
+                    // Groups whose rows can't be made leave no trace.
                     let failed = table.find_or_found(&keys, &hashes, &mut rows, |_, _| Err(Error::internal("no room")));
                     prop_assert!(failed.is_err() && rows.is_empty());
                     prop_assert_eq!(table.groups(), model.len());

@@ -7,7 +7,7 @@ use godwit_vector::Heap;
 use parking_lot::Mutex;
 
 /// The pins of pages that rows were appended to. Those of full pages are here; those of pages that are being filled are
-/// the collection's, which puts them here before it lets go of them.
+/// the collection's, which puts them here before it releases them.
 #[derive(Default)]
 pub(crate) struct HeldPages(Mutex<Vec<PinnedPage>>);
 
@@ -21,7 +21,7 @@ impl HeldPages {
     }
 }
 
-/// As what lists hold.
+/// In the form that lists hold.
 pub(crate) fn as_heap(held: &Arc<HeldPages>) -> Heap {
     held.clone()
 }

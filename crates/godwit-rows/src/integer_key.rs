@@ -4,7 +4,7 @@ use godwit_vector::Native;
 
 /// An integer that may be a key.
 pub trait IntegerKey: Native {
-    /// `self - min` if that is not negative, else a number that no array reaches.
+    /// `self - min` if that isn't negative, else a number beyond any array.
     ///
     /// For keys of up to 64 bits the difference wraps around: then it is larger than the distance of any value that is
     /// above `min`, so it fails the same comparison with the length of the array.
@@ -40,7 +40,7 @@ impl IntegerKey for u64 {
 /// Runs `$body` with `$values` bound to the slice of the integers in a flat vector.
 ///
 /// # Panics
-/// If they are no integers: a bug in the plan.
+/// If they aren't integers: a bug in the plan.
 #[macro_export]
 macro_rules! match_integers {
     ($flat:expr, $values:ident => $body:expr) => {

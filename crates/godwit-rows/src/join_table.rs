@@ -5,11 +5,12 @@
 //! different keys probe on: entries[slot + 1], …
 //! ```
 //!
-//! Source: external-hash-join paper, section 4. A chain (links.rs) holds rows of one key only, so a match of its head is a
-//! match of all; if no chain has a second row, nobody has to follow links.
+//! Source: external-hash-join paper, section 4. A chain (links.rs) holds rows of one key only, so a match of its head
+//! is a match of all; if no chain has a second row, links needn't be followed.
 //!
 //! Inserting is lock-free and done by all workers at once. An entry never becomes empty again and never changes to
-//! another key, so that a worker that meets a key equal to its own has found the only chain of that key (chain_insert.rs). Looking up starts after all insertions have finished; links are read without ordering then.
+//! another key, so a worker that finds a key equal to its own has found the only chain of that key (chain_insert.rs).
+//! Looking up starts after all insertions have finished; links are read without ordering then.
 //!
 //! A row that was in another table before keeps its *found* bit.
 
@@ -59,7 +60,7 @@ pub struct JoinHashTable {
 }
 
 impl JoinHashTable {
-    /// Memory of a table of so many rows with at most `load_factor` rows per entry.
+    /// Memory of a table of `rows` rows with at most `load_factor` rows per entry.
     pub fn bytes_for(rows: u64, load_factor: f64) -> u64 {
         Self::entries_for(rows, load_factor) * 8
     }
@@ -69,7 +70,7 @@ impl JoinHashTable {
         ((rows as f64 / load_factor) as u64).next_power_of_two().max(ENTRIES_MIN)
     }
 
-    /// A table for these rows, whose first `key_columns` columns are the key. None are inserted yet.
+    /// A table for these rows, whose first `key_columns` columns are the key. None is inserted yet.
     ///
     /// # Panics
     /// If another table has some of them: a bug of the caller.

@@ -1,15 +1,14 @@
-//! The least and the greatest of the values that were met with a key, in the head of the key's chain in a join table.
+//! The least and the greatest of the values noted for a key, in the head of the key's chain in a join table.
 //!
 //! ```text
 //! extra area of a row   | link 8 | least 8 | greatest 8 |
 //! ```
 //!
 //! Both are kept as distances, of `i64::MAX` down to the least and of `i64::MIN` up to the greatest: words that are 0
-//! in a new row and only grow. Whether a value was met at all is the *found* bit of the head's link
-//! (links.rs).
+//! in a new row and only grow. Whether there was any value is the *found* bit of the head's link (links.rs).
 //!
-//! Heads are those that lookups tell after all rows were inserted. Values are met by all workers at once; they are read
-//! when no more come.
+//! Heads are those returned by lookups after all rows were inserted. Values are noted by all workers at once; they are
+//! read when no more come.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -40,14 +39,14 @@ impl KeyExtremes {
     /// Size of the extra area of rows that keep them, the link included.
     pub const EXTRA_BYTES: usize = 24;
 
-    /// In the extra area of the layout's rows, behind the link.
+    /// In the extra area of the layout's rows, after the link.
     pub fn new(layout: &Arc<RowLayout>) -> Self {
         assert!(layout.extra_bytes() >= Self::EXTRA_BYTES, "rows have room for a link and two words");
         let (least, greatest) = (layout.extra_offset() + 8, layout.extra_offset() + 16);
         Self { layout: layout.clone(), least, greatest }
     }
 
-    /// True for integers of which each fits into 64 bits with a sign.
+    /// True for integers that fit into 64 bits with a sign.
     pub fn supports(physical: PhysicalType) -> bool {
         physical.is_integer() && !matches!(physical, PhysicalType::U64 | PhysicalType::I128)
     }
@@ -69,7 +68,7 @@ impl KeyExtremes {
         });
     }
 
-    /// The least or greatest value of each of these heads, which all have met one.
+    /// The least or greatest value of each of these heads, which all have one.
     pub fn gather(&self, heads: Rows<'_>, which: Extreme, physical: PhysicalType) -> Vector {
         assert!(heads.layout().reads(&self.layout), "rows of another layout");
         // SAFETY: the row is pinned, and has both words.

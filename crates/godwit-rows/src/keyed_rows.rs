@@ -1,8 +1,8 @@
-//! Rows with a key each: what sorts work on. Keys are compared without a look at the rows; the rows tell what keys leave
-//! open.
+//! Rows with a key each: what sorts work on. Keys are compared without looking at the rows; where keys leave the order
+//! open, the rows decide.
 //!
-//! Entries can be moved inside of their list, but never from one to another without their pins: so a list names its rows
-//! by position.
+//! Entries can be moved within their list, but never from one to another without their pins: so a list identifies its
+//! rows by position.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub struct KeyedRows<K> {
     layout: Arc<RowLayout>,
     entries: Vec<Entry<K>>,
     pins: Pins,
-    /// No other list has this number, nor had this one with other pins.
+    /// No other list has this number, and this one had a different number with other pins.
     pins_id: u64,
 }
 
@@ -35,7 +35,7 @@ fn next_pins_id() -> u64 {
 }
 
 impl<K: Copy> KeyedRows<K> {
-    /// What an entry takes.
+    /// Bytes of an entry.
     pub const ENTRY_BYTES: usize = size_of::<Entry<K>>();
 
     /// An empty list.
@@ -54,7 +54,7 @@ impl<K: Copy> KeyedRows<K> {
         self.entries.is_empty()
     }
 
-    /// Entries that there is room for.
+    /// Number of entries that fit without growing.
     pub fn capacity(&self) -> usize {
         self.entries.capacity()
     }
@@ -82,7 +82,7 @@ impl<K: Copy> KeyedRows<K> {
         self.entries.truncate(len);
     }
 
-    /// Forgets all entries and lets go of the pins of their rows.
+    /// Removes all entries and releases the pins of their rows.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.pins.clear();
@@ -192,7 +192,7 @@ impl<K: Copy + Ord> KeyedRows<K> {
 pub struct RowTaker {
     layout: Arc<RowLayout>,
     rows: RowList,
-    /// The pins of each source that are held.
+    /// The pins of each source that are already held.
     known: Vec<u64>,
 }
 
@@ -228,7 +228,7 @@ impl RowTaker {
         self.rows.is_empty()
     }
 
-    /// What was taken.
+    /// The rows taken.
     pub fn into_rows(self) -> RowList {
         self.rows
     }

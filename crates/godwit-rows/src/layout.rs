@@ -1,4 +1,4 @@
-//! Where the fields of a row lie.
+//! Where the fields of a row are.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,8 +25,8 @@ pub struct RowLayoutOptions {
 /// | columns, widest first | validity: a bit per column, 1 = not NULL | pad | hash 8 | extra, aligned to 8 |
 /// ```
 ///
-/// Widest first needs no padding between columns. The row is as long as a multiple of its widest alignment (8 at most).
-/// The view of a NULL string is all zero; other NULL values are arbitrary.
+/// The order, widest first, needs no padding between columns. The row is as long as a multiple of its widest alignment
+/// (8 at most). The view of a NULL string is all zero; other NULL values are arbitrary.
 #[derive(Debug)]
 pub struct RowLayout {
     columns: Vec<PhysicalType>,
@@ -37,8 +37,8 @@ pub struct RowLayout {
     extra_offset: usize,
     extra_bytes: usize,
     row_bytes: usize,
-    /// Whether a NULL was ever appended to a column: as long as not, readers skip the validity bits. Set before the
-    /// rows become visible to other threads; it never goes back.
+    /// Whether a NULL was ever appended to a column: if not, readers skip the validity bits. Set before the rows become
+    /// visible to other threads; never reset.
     nulls: Vec<AtomicBool>,
     /// The layout that this one is the nullable form of.
     strict: Option<Arc<RowLayout>>,
@@ -90,7 +90,7 @@ impl RowLayout {
         }))
     }
 
-    /// The layout of rows of `layout` and of others in which any value may be NULL: so that `layout` keeps knowing which
+    /// The layout of rows of `layout` and of others in which any value may be NULL, so that `layout` still knows which
     /// can't.
     pub fn nullable(layout: &Arc<RowLayout>) -> Arc<RowLayout> {
         Arc::new(RowLayout {
@@ -103,7 +103,7 @@ impl RowLayout {
         })
     }
 
-    /// The layout of rows that are an extra area only.
+    /// The layout of rows that consist of an extra area only.
     pub(crate) fn of_extra(extra_bytes: usize) -> Arc<RowLayout> {
         Arc::new(RowLayout {
             columns: Vec::new(),
@@ -130,7 +130,7 @@ impl RowLayout {
         &self.columns
     }
 
-    /// Size of a row without what its long strings take in the heap.
+    /// Size of a row without its long strings in the heap.
     pub fn row_bytes(&self) -> usize {
         self.row_bytes
     }
@@ -140,7 +140,7 @@ impl RowLayout {
         PAGE_BYTES / self.row_bytes
     }
 
-    /// Where the value of a column lies.
+    /// Where the value of a column is.
     #[inline]
     pub fn column_offset(&self, column: usize) -> usize {
         self.offsets[column]
@@ -151,7 +151,7 @@ impl RowLayout {
         self.hash_offset.is_some()
     }
 
-    /// Where the hash lies.
+    /// Where the hash is.
     ///
     /// # Panics
     /// If the layout has none.
@@ -171,7 +171,7 @@ impl RowLayout {
         self.extra_bytes
     }
 
-    /// Did some row get a NULL in this column? False means that no row of this layout has one.
+    /// Was a NULL ever appended to this column? False means that no row of this layout has one.
     #[inline]
     pub fn has_nulls(&self, column: usize) -> bool {
         self.nulls[column].load(Ordering::Relaxed)

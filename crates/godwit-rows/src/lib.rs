@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Pages go to disk and come back as they are, nothing is serialized. A heap page may come back at another address;
-//! then the views of exactly the rows that use it are moved by the difference, in place, when they are pinned the next
-//! time (segment.rs).
+//! then the views of exactly those rows that use it are adjusted by the difference, in place, when they are pinned the
+//! next time (segment.rs).
 //!
 //! Rows that need no address are kept by column instead (columns/mod.rs).
 //!
@@ -20,19 +20,20 @@
 //!
 //! # Who keeps rows in place
 //!
-//! Rows are addresses, and a page that isn't pinned may be gone. So addresses don't leave this crate: what does is a
-//! [`RowList`], or a borrowed part of one ([`Rows`]), which holds the pins of its rows, shared with whatever pinned them.
-//! Lists come from [`PinnedRows`], a [`RowBlock`], [`PagedRows`], or an append to a collection that keeps its pages pinned;
-//! tables and sorted entries hold the pins of what they point to in the same way. The operators above can neither make an
-//! address nor outlive a pin, and each function checks once per call that rows are of its layout.
+//! Rows are addresses, and a page that isn't pinned may be gone. So addresses don't leave this crate. What leaves it is
+//! a [`RowList`], or a borrowed part of one ([`Rows`]), which holds the pins of its rows, shared with the place that
+//! pinned them. Lists come from [`PinnedRows`], a [`RowBlock`], [`PagedRows`], or an append to a collection that keeps
+//! its pages pinned; tables and sorted entries hold the pins of what they point to in the same way. The operators above
+//! can neither make an address nor outlive a pin, and each function checks once per call that rows are of its layout.
 //!
-//! What types don't say, and operators owe to the functions that write to rows:
+//! What types don't express, and operators have to guarantee to the functions that write to rows:
 //!
-//! - The states, the payload and the numbers of groups are written by one worker at a time, which nobody disturbs
-//!   ([`aggregate_state`], [`Rows::improve_payload`], [`Rows::merge_payload`]). Links and extremes may be written by all.
+//! - The states, the payload and the numbers of groups are written by one worker at a time, which has exclusive access
+//!   ([`aggregate_state`], [`Rows::improve_payload`], [`Rows::merge_payload`]). Links and extremes may be written by
+//!   all.
 //! - The extra area of a layout serves one of links, extremes or states.
-//! - After [`Rows::merge_payload`], rows are read only while the same pins are held, and then destroyed with their pages:
-//!   their strings lie where segment.rs doesn't look for them.
+//! - After [`Rows::merge_payload`], rows are read only while the same pins are held, and then destroyed with their
+//!   pages: their strings are where segment.rs doesn't look for them.
 //!
 //! Source: Kuiper, Mühleisen, "Robust External Hash Aggregation in the Solid State Age", IV.
 

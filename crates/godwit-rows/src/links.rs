@@ -4,9 +4,9 @@
 //! link of a row  | found 1 | 0 | address of the next row 48 |       the first word of the row's extra area
 //! ```
 //!
-//! A link is an address, and so is an entry of a table. What makes it safe to follow them is ownership: a table takes the
-//! links of all rows on the pages that it pins, sets those of the rows that are inserted to other such rows, and gives
-//! them back when nobody holds the pins any more. [`Chains`] come out of a table only, after all rows were inserted.
+//! A link is an address, and so is an entry of a table. What makes it safe to follow them is ownership: a table takes
+//! the links of all rows on the pages that it pins, sets those of the rows that are inserted to other such rows, and
+//! gives them back when the pins are no longer held. [`Chains`] come out of a table only, after all rows were inserted.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) unsafe fn link_of<'a>(row: RowPtr, offset: usize) -> &'a AtomicU64 {
     unsafe { row.atomic_u64(offset) }
 }
 
-/// Where the link lies in the rows of a layout.
+/// Where the link is in the rows of a layout.
 fn link_offset(layout: &RowLayout) -> usize {
     assert!(layout.extra_bytes() >= 8, "rows have room for a link");
     layout.extra_offset()
@@ -60,7 +60,7 @@ impl Drop for Linked {
 /// The rows of a table.
 pub(crate) struct LinkedRows {
     linked: Arc<Linked>,
-    /// Those that chains hold.
+    /// The pins that chains hold.
     pins: Pins,
     pub(crate) link_offset: usize,
     inserted: AtomicUsize,
@@ -108,7 +108,7 @@ impl LinkedRows {
         unsafe { Rows::new(self.layout(), list, &self.pins) }
     }
 
-    /// These many more rows are inserted; some have the keys of others if `duplicates`.
+    /// Notes that these many more rows are inserted; some have the keys of others if `duplicates`.
     pub(crate) fn note_inserted(&self, rows: usize, duplicates: bool) {
         if duplicates {
             self.has_duplicates.store(true, Ordering::Relaxed);
@@ -121,7 +121,7 @@ impl LinkedRows {
         self.has_duplicates.load(Ordering::Relaxed)
     }
 
-    /// Empties `chains` for rows that are looked up: whoever looks up sees all links.
+    /// Empties `chains` for rows that are looked up: a lookup sees all links.
     ///
     /// # Panics
     /// Before all rows are inserted: a bug of the caller.
@@ -155,7 +155,7 @@ impl Chains {
         self.rows.all()
     }
 
-    /// Forgets the rows and lets go of their pins.
+    /// Removes the rows and releases their pins.
     pub fn clear(&mut self) {
         self.tags.clear();
         self.rows.clear();
@@ -195,8 +195,8 @@ impl Chains {
         self.rows.all().pointers().iter().for_each(|row| row.prefetch(offset));
     }
 
-    /// Replaces each row by the next of its chain, and drops those at the end of theirs. The rows are asked for, too: each
-    /// is a miss, and all of the next step are under way before the first is waited for.
+    /// Replaces each row by the next one of its chain, and drops those at the end of theirs. The rows are prefetched,
+    /// too: each is a cache miss, and all misses of the next step are in flight before the first is waited for.
     pub fn advance(&mut self) {
         let Self { tags, rows } = self;
         let offset = link_offset(rows.all().layout());
@@ -219,7 +219,7 @@ impl Chains {
 }
 
 impl Rows<'_> {
-    /// Remembers that these rows have had a match. Called in parallel.
+    /// Notes that these rows have had a match. Called in parallel.
     pub fn mark_found(self) {
         let offset = link_offset(self.layout());
         for &row in self.pointers() {

@@ -1,5 +1,5 @@
-//! Lists, chains and sorted entries keep their rows in place when everything else is gone: every page that nobody pins is
-//! spilled at once, so that a row that isn't kept would be another one.
+//! Lists, chains and sorted entries keep their rows in place when everything else is gone: unpinned pages are spilled
+//! immediately, so a row that isn't kept would have different content.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{
     RowCollection, RowLayout, RowLayoutOptions, RowList, RowOrder, RowOrderKey, RowTaker, Rows,
 };
 
-/// Rows in all, of which several have each key.
+/// Total number of rows; several share each key.
 const ROWS: usize = 40_000;
 const KEYS: i64 = 10_000;
 
@@ -50,7 +50,7 @@ fn collection(manager: &BufferManager, layout: &Arc<RowLayout>) -> RowCollection
     rows
 }
 
-/// The numbers of rows, which are told by their text.
+/// The numbers of rows, read from their text.
 fn numbers(rows: Rows<'_>) -> Vec<i64> {
     let keys = rows.gather(0).to_flat();
     let texts = rows.gather(1).to_flat();

@@ -43,7 +43,7 @@ impl KeyValue for LiveString {
     }
 }
 
-/// The candidates of a comparison, and where those go that turn out unequal.
+/// The candidates of a comparison, and the list for those that turn out unequal.
 struct Candidates<'a> {
     equal: &'a mut Vec<u32>,
     unequal: &'a mut Vec<u32>,

@@ -1,14 +1,14 @@
-//! Pages of rows, one after the other, while those that come next are on their way from the disk.
+//! Walks over pages of rows, reading ahead from the disk.
 
 use std::sync::Arc;
 
 use godwit_memory::{BufferManager, Page};
 
-/// Pages that a reader asks for ahead: 1 MiB (without the strings of row pages), which a disk delivers in a millisecond or
-/// two. More would take memory from others while it waits for its turn.
+/// Number of pages that a reader requests ahead: 1 MiB (without the strings of row pages), which a disk delivers in a
+/// millisecond or two. More would take memory from others while it waits for its turn.
 const READ_AHEAD_PAGES: usize = 4;
 
-/// A page of rows, with all that is read with it.
+/// A page of rows, with everything that is read along with it.
 pub(crate) trait PageOfRows {
     fn rows(&self) -> usize;
 
@@ -32,7 +32,7 @@ impl<P: PageOfRows> PageWalk<P> {
         &self.manager
     }
 
-    /// Asks for the page that comes first to be read back, while other things are done.
+    /// Asks for the first page to be read back, while other things are done.
     pub(crate) fn read_first_ahead(&self) {
         let pages = self.pages.as_slice();
         read_ahead(&self.manager, &pages[..pages.len().min(1)], true);
@@ -50,8 +50,8 @@ impl<P: PageOfRows> Iterator for PageWalk<P> {
     }
 }
 
-/// Asks for the pages that come next to be read back while others are worked on. Called each time when one of the
-/// `upcoming` pages is taken: after the first time, only one more comes into view.
+/// Asks for the next pages to be read back while others are worked on. Called each time one of the `upcoming` pages is
+/// taken: after the first time, only one more comes into view.
 pub(crate) fn read_ahead<P: PageOfRows>(manager: &BufferManager, upcoming: &[Arc<P>], is_first_time: bool) {
     let window = &upcoming[..upcoming.len().min(READ_AHEAD_PAGES)];
     if is_first_time {

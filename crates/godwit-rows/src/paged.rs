@@ -12,8 +12,8 @@ use crate::row_ptr::RowPtr;
 use crate::segment::RowPage;
 use crate::{RowLayout, RowList};
 
-/// The rows of a collection for access by number, in the order of their appending. Only the pages of the rows that are
-/// asked for are pinned, and only as long as somebody lists them.
+/// The rows of a collection for access by number, in the order of appending. Only the pages of requested rows are
+/// pinned, and only as long as they are in a list.
 pub struct PagedRows {
     manager: BufferManager,
     layout: Arc<RowLayout>,

@@ -20,7 +20,7 @@ use crate::{RowCollection, RowLayout, RowList, Rows};
 /// (two with long strings) as soon as it gets its first row.
 pub struct PartitionedRows {
     layout: Arc<RowLayout>,
-    /// Bits that say the partition, counted from the top of their range.
+    /// Number of hash bits that determine the partition, counted from the top of their range.
     bits: u32,
     partitions: Vec<RowCollection>,
     /// The pins of the full pages of all partitions, if they are kept.
@@ -73,7 +73,7 @@ impl PartitionedRows {
         &self.layout
     }
 
-    /// Bits of the hash that say the partition.
+    /// Number of hash bits that determine the partition.
     pub fn radix_bits(&self) -> u32 {
         self.bits
     }
@@ -88,14 +88,14 @@ impl PartitionedRows {
         self.partitions.iter().map(RowCollection::rows).sum()
     }
 
-    /// What the rows take when all their pages are in memory.
+    /// Memory of the rows when all their pages are loaded.
     pub fn bytes(&self) -> u64 {
         self.partitions.iter().map(RowCollection::bytes).sum()
     }
 
     /// Appends the rows at the positions `rows` (all rows if `None`) of dense `columns`, each to its partition.
-    /// `hashes` has one hash for each row of `columns`. `appended` gets the new rows behind what it holds already, in the
-    /// order of the input.
+    /// `hashes` has one hash for each row of `columns`. The new rows are added to `appended`, in the order of the
+    /// input.
     ///
     /// If memory runs out, some of the rows may have been appended; the collections stay valid.
     ///
@@ -149,8 +149,8 @@ impl PartitionedRows {
         };
         let held = self.held.as_ref().expect("rows are kept pinned for those who want to know them");
         assert!(Arc::ptr_eq(list.all().layout(), &self.layout), "a list of rows of this layout");
-        // SAFETY: rows come back when all are written, without places that have none; the pages are held, or will be before
-        // they are let go.
+        // SAFETY: rows are returned when all are written, without empty places; the pages are held, or will be before
+        // they are released.
         let (list, pins) = unsafe { list.parts_mut() };
         pins.add_common(&as_heap(held));
         let mut rows = std::mem::take(list);

@@ -1,5 +1,5 @@
-//! Payload of groups: columns behind the keys that hold one value of the group, such as `any_value(x)` or the smallest
-//! string. The row that founds a group brings its values; later rows matter only if theirs are better.
+//! Payload of groups: columns after the keys that hold one value of the group, such as `any_value(x)` or the smallest
+//! string. The first row of a group brings its values; later rows matter only if theirs are better.
 //!
 //! ```text
 //! row of a group:  | keys | payload columns | hash | states |
@@ -19,11 +19,11 @@ use crate::row_ptr::RowPtr;
 use crate::scatter::words;
 use crate::{RowLayout, Rows};
 
-/// Which value of a group a payload column holds. But for [`PayloadKind::First`], NULLs count only if there is nothing
-/// else.
+/// Which value of a group a payload column holds. Except for [`PayloadKind::First`], NULLs count only if there is
+/// nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PayloadKind {
-    /// That of the row that founded the group, NULL or not: all such columns come from one row.
+    /// The value of the group's first row, NULL or not: all such columns come from one row.
     First,
     /// Any one.
     Any,
@@ -65,7 +65,8 @@ impl PayloadKind {
         }
     }
 
-    /// The first of the best strings of valid rows. Most are told by their prefix to be no better than the best so far.
+    /// The first of the best strings of valid rows. For most, the prefix shows that they aren't better than the best so
+    /// far.
     fn best_string(self, views: impl Iterator<Item = StrView>, is_valid: impl Fn(usize) -> bool) -> Option<u32> {
         let flip = if self == PayloadKind::Min { u32::MAX } else { 0 };
         let mut best: Option<(usize, StrView)> = None;
@@ -82,7 +83,7 @@ impl PayloadKind {
 }
 
 impl RowLayout {
-    /// Can a later row change this column? Not if any value will do and no NULL was ever there.
+    /// Can a later row change this column? Not if any value will do and there was never a NULL.
     pub fn improves_payload(&self, column: usize, kind: PayloadKind) -> bool {
         match kind {
             PayloadKind::First => false,
@@ -174,7 +175,7 @@ impl Rows<'_> {
     }
 
     /// Of the row numbers `left`, keeps the one with the best string for each of these rows, if it is better than the
-    /// row's: others may have improved it meanwhile.
+    /// row's: others may have improved that meanwhile.
     pub fn keep_best(self, column: usize, kind: PayloadKind, values: &Vector, left: &mut Vec<u32>) {
         let (layout, rows) = (self.layout(), self.pointers());
         assert_eq!(layout.columns()[column], PhysicalType::Str);
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The best string is the first of the smallest or largest, whether it is told by its prefix or not.
+        /// The best string is the first of the smallest or largest, whether the prefix decides or not.
         #[test]
         fn the_best_string_is_the_first_of_the_best(
             texts in prop::collection::vec(prop::option::of("[\\x00a\u{ff}]{0,5}|same[ab]{0,3}|same longer than a view [ab]"), 0..40),

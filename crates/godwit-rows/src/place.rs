@@ -1,4 +1,4 @@
-//! Finding room for rows: on which pages they go, before any byte of them is written.
+//! Finding room for rows: which pages they go on, before any byte of them is written.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::RowLayout;
 use crate::collection::RowCollection;
 use crate::row_ptr::RowPtr;
 
-/// Rows are written as soon as this many bytes of full pages wait for it, because they stay pinned until then: 4 MiB,
-/// many pages of ordinary rows, and few enough that a chunk of long strings doesn't exhaust the memory.
+/// Bytes of full pages waiting at which rows are written, because the pages stay pinned until then: 4 MiB, many pages
+/// of ordinary rows, and few enough that a chunk of long strings doesn't exhaust the memory.
 const WAITING_BYTES_MAX: usize = 16 * PAGE_BYTES;
 
 /// Rows are written column by column in blocks of this size, so that they stay in the L1 cache (32 to 48 KiB) from the
@@ -30,7 +30,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Forgets the rows, which are written now, and unpins the pages that they filled.
+    /// Removes the rows, which have been written, and unpins the pages that they filled.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.heap.clear();
@@ -84,11 +84,11 @@ impl Order<'_> {
 
 /// What rows are made from.
 pub(crate) trait RowSource {
-    /// Adds to `bytes`, which starts as zeros, what the long strings of each row take.
+    /// Adds to `bytes`, initially zeros, the sizes of the long strings of each row.
     fn heap_bytes(&self, order: Order<'_>, bytes: &mut [u64]);
 
-    /// Writes the rows of `order` to `rows`, and their long strings to where `heap` says (empty if there are none);
-    /// leaves the ends of the strings there.
+    /// Writes the rows of `order` to `rows`, and their long strings to the addresses in `heap` (empty if there are
+    /// none); leaves the ends of the strings there.
     ///
     /// # Safety
     /// The rows, of this layout, and the room for their strings are on pinned pages, and were placed for this write alone.

@@ -1,4 +1,4 @@
-//! Which bits of a hash mean what. The three uses never overlap.
+//! The use of the bits of a hash. The three uses never overlap.
 //!
 //! ```text
 //! 63      48 47        32 31                       0
@@ -21,13 +21,13 @@ pub fn partition_of(hash: u64, bits: u32) -> usize {
     (hash >> (SALT_SHIFT - bits)) as usize & ((1 << bits) - 1)
 }
 
-/// The bits that a table entry keeps next to the pointer, to avoid following it in vain.
+/// The bits that a table entry keeps next to the pointer, to avoid following it unnecessarily.
 #[inline(always)]
 pub fn salt_of(hash: u64) -> u16 {
     (hash >> SALT_SHIFT) as u16
 }
 
-/// The number that the pages of a partition carry for the eviction order: finer partitions sort inside coarser ones.
+/// The number of a partition's pages in the eviction order: finer partitions sort inside coarser ones.
 pub(crate) fn page_partition(partition: usize, bits: u32) -> u32 {
     (partition as u32) << (PARTITION_BITS_MAX - bits)
 }

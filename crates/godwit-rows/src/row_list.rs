@@ -4,8 +4,8 @@
 //! RowList   | address | address | address | …       pins: those of the pages, and of the pages of the strings
 //!    └ all, slice ─▶ Rows<'_>: some of them, borrowed ─▶ gather, hashes, append to another list or collection
 //! ```
-//!
-//! Rows come into a list from something that pins them, and bring their pins along, so that whoever holds a list can't
+//! Rows come into a list from a place that pins them, and bring their pins along, so the holder of a list can't be too
+//! late. Pins are shared: one reference per list and source, whatever the number of rows.
 //! come too late. Pins are shared: one reference per list and source, whatever the number of rows.
 
 use std::ops::Range;
@@ -23,17 +23,17 @@ pub(crate) struct Pins {
     pages: Vec<Heap>,
     /// The pages of their strings.
     strings: Heaps,
-    /// What keeps the pages of some rows keeps those of their strings as well.
+    /// The holder of the pages of some rows also holds those of their strings.
     has_common: bool,
 }
 
 impl Pins {
-    /// Those of rows, and of their strings.
+    /// Pins of rows, and of their strings.
     pub(crate) fn new(pages: Heap, strings: Heaps) -> Self {
         Self { pages: vec![pages], strings, has_common: false }
     }
 
-    /// Keeps in place what `other` does; false if it was so before.
+    /// Also keeps in place what `other` does; false if that was already so.
     #[inline]
     pub(crate) fn add(&mut self, other: &Pins) -> bool {
         let known = self.pages.len();
@@ -46,7 +46,7 @@ impl Pins {
         is_new
     }
 
-    /// Keeps in place what one heap does: rows and their strings.
+    /// Also keeps in place what one heap does: rows and their strings.
     #[inline]
     pub(crate) fn add_common(&mut self, heap: &Heap) {
         self.add_page(heap);
@@ -66,7 +66,7 @@ impl Pins {
         self.has_common = false;
     }
 
-    /// What columns of long strings hold.
+    /// The holders of columns of long strings.
     pub(crate) fn strings(&self) -> Heaps {
         match self.has_common {
             true => self.strings.union(&Heaps::many(self.pages.clone())),
@@ -87,13 +87,13 @@ impl<'a> Rows<'a> {
     /// Rows that `pins` keep in place.
     ///
     /// # Safety
-    /// As long as anybody holds `pins` or a clone of them, each of `rows` is a row of `layout` that was written, and its
-    /// strings are where its views say.
+    /// As long as `pins` or a clone of them is held, each of `rows` is a row of `layout` that was written, and its
+    /// strings are where its views point.
     pub(crate) unsafe fn new(layout: &'a Arc<RowLayout>, rows: &'a [RowPtr], pins: &'a Pins) -> Self {
         Self { layout, rows, pins }
     }
 
-    /// The places, into `places`, where these are other rows than `others`.
+    /// Puts the places where these rows differ from `others` into `places`.
     pub fn differing(self, others: Rows<'_>, places: &mut Vec<u32>) {
         let pairs = self.rows.iter().zip(others.rows).enumerate();
         places.clear();
@@ -141,7 +141,7 @@ pub struct RowList {
 }
 
 impl RowList {
-    /// What a row takes in a list.
+    /// Bytes of a row in a list.
     pub const ROW_BYTES: usize = size_of::<RowPtr>();
 
     /// An empty list.
@@ -172,7 +172,7 @@ impl RowList {
         self.all().slice(range)
     }
 
-    /// Forgets the rows and lets go of their pins.
+    /// Removes the rows and releases their pins.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.pins.clear();
@@ -281,12 +281,12 @@ impl RowList {
     /// The addresses, to be changed together with [`Self::pins_mut`].
     ///
     /// # Safety
-    /// When the list is looked at next, it is again as [`Rows::new`] asks for.
+    /// When the list is next used, it satisfies [`Rows::new`] again.
     pub(crate) unsafe fn parts_mut(&mut self) -> (&mut Vec<RowPtr>, &mut Pins) {
         (&mut self.rows, &mut self.pins)
     }
 
-    /// A list of rows that are known to be as [`Rows::new`] asks for.
+    /// A list of rows that are known to satisfy [`Rows::new`].
     ///
     /// # Safety
     /// See there.

@@ -1,4 +1,4 @@
-//! The order of rows by some of their columns, for rows that lie in pages.
+//! The order of rows by some of their columns, for rows in pages.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl RowOrder {
         assert!(Arc::ptr_eq(&self.layout, layout), "rows of another layout");
     }
 
-    /// Shows the string of a key, of a row that isn't NULL there.
+    /// Passes the string of a key to `read`, for a row that isn't NULL there.
     ///
     /// # Safety
     /// The row is a pinned one of the layout, and so is its string.
@@ -83,13 +83,13 @@ impl RowOrder {
         read(unsafe { view.as_bytes() })
     }
 
-    /// Asks for the memory that [`Self::read_string`] reads first.
+    /// Prefetches the memory that [`Self::read_string`] reads first.
     #[inline(always)]
     pub(crate) fn prefetch_view(&self, key: usize, row: RowPtr) {
         row.prefetch(self.keys[key].offset);
     }
 
-    /// Asks for the memory that [`Self::read_string`] reads then; reads what [`Self::prefetch_view`] has asked for.
+    /// Prefetches the memory that [`Self::read_string`] reads next; reads what [`Self::prefetch_view`] has prefetched.
     ///
     /// # Safety
     /// The row is a pinned one of the layout.

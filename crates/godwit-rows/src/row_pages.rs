@@ -36,7 +36,7 @@ impl RowPages {
         self.starts[self.pages.len()]
     }
 
-    /// The page that holds a row, or the number of pages for the row behind the last.
+    /// The page that holds a row, or the number of pages for the row after the last.
     pub fn page_of(&self, row: u64) -> usize {
         self.starts.partition_point(|&start| start <= row) - 1
     }
@@ -52,7 +52,7 @@ impl RowPages {
         RowScan::new(&self.manager, &self.layout, shared.collect())
     }
 
-    /// Nobody will scan the pages before `page` any more.
+    /// The pages before `page` won't be scanned any more.
     pub fn release_before(&mut self, page: usize) {
         for index in self.released..page {
             self.pages[index] = None;

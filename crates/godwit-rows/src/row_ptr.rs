@@ -1,5 +1,5 @@
-//! The address of a row, and how rows are read and written through it. It never leaves the crate: what does is a list
-//! that holds the pins of its rows ([`RowList`](crate::RowList)).
+//! The address of a row, and how rows are read and written through it. It never leaves the crate; lists that hold the
+//! pins of their rows do ([`RowList`](crate::RowList)).
 
 use std::sync::atomic::AtomicU64;
 
@@ -59,8 +59,8 @@ impl RowPtr {
     /// The 64-bit field at `offset`, for several threads at once.
     ///
     /// # Safety
-    /// The row is pinned as long as the field is borrowed, the field is an aligned word of the extra area, and whoever
-    /// else accesses it meanwhile does so through this function.
+    /// The row is pinned as long as the field is borrowed, the field is an aligned word of the extra area, and all
+    /// other accesses meanwhile are through this function.
     #[inline(always)]
     pub(crate) unsafe fn atomic_u64<'a>(self, offset: usize) -> &'a AtomicU64 {
         let address = self.0.wrapping_add(offset).cast::<u64>();

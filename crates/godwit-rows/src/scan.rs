@@ -14,8 +14,8 @@ use crate::row_ptr::RowPtr;
 use crate::segment::RowPage;
 use crate::{RowLayout, RowList, Rows};
 
-/// Most bytes of heap pages that a block pins, unless the strings of a single part take more: 1 MiB. With rows of up to
-/// 400 bytes of long strings, blocks are still full.
+/// Maximum bytes of heap pages that a block pins, unless the strings of a single part take more: 1 MiB. With rows of up
+/// to 400 bytes of long strings, blocks are still full.
 const BLOCK_HEAP_BYTES_MAX: usize = 1024 * 1024;
 
 /// Up to [`CHUNK_ROWS`] rows of one page, pinned. Clones share the pins.
@@ -39,10 +39,10 @@ impl RowBlock {
     }
 }
 
-/// Reads rows block by block. Owns or shares the pages that are left; a page that nobody shares is destroyed when its
+/// Reads rows block by block. Owns or shares the pages that are left; a page that isn't shared is destroyed when its
 /// last block is dropped.
 ///
-/// Without an extra area in the layout, nobody writes to scanned rows, and pages that are on disk needn't be written
+/// Without an extra area in the layout, scanned rows aren't written to, and pages that are on disk needn't be written
 /// there again.
 pub struct RowScan {
     layout: Arc<RowLayout>,
@@ -62,7 +62,7 @@ impl RowScan {
         Self { layout: layout.clone(), pages: PageWalk::new(manager, pages), current: None }
     }
 
-    /// Asks for the page that the scan begins with to be read back, while other things are done.
+    /// Asks for the scan's first page to be read back, while other things are done.
     pub fn read_ahead(&self) {
         self.pages.read_first_ahead();
     }

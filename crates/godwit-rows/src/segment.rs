@@ -1,10 +1,10 @@
-//! A page of rows, with the metadata that lines it up with the pages of their strings.
+//! A page of rows, with metadata that relates it to the pages of their strings.
 //!
 //! A row page and the heap pages don't fill at the same pace, so a row page is divided into *parts*: ranges of rows
-//! whose long strings all lie on one heap page. A part remembers the address that the pointers in its rows were made
-//! for. Whoever pins a part pins its heap page first and, under the part's lock, moves the pointers if the page lies
-//! elsewhere now. That can only happen while nobody else has the part pinned, because a pinned page stays in place; so
-//! no reader sees pointers change.
+//! whose long strings are all on one heap page. A part remembers the address that the pointers in its rows were made
+//! for. To pin a part, its heap page is pinned first and, under the part's lock, the pointers are adjusted if the page
+//! has moved. That can only happen while the part isn't pinned elsewhere, because a pinned page stays in place; so no
+//! reader sees pointers change.
 
 use std::iter;
 use std::ops::Range;
@@ -56,7 +56,7 @@ impl RowPage {
         (PAGE_BYTES + self.heap_bytes) as u64
     }
 
-    /// Takes the links of the rows for one table; false if another has them.
+    /// Takes the links of the rows for one table; false if they are taken.
     pub(crate) fn take_links(&self) -> bool {
         !self.is_linked.swap(true, Ordering::Acquire)
     }

@@ -51,7 +51,7 @@ impl Random {
     }
 }
 
-/// What a value is to the model: bytes, or `None` for NULL.
+/// A value in the model: bytes, or `None` for NULL.
 pub(crate) type Value = Option<Vec<u8>>;
 
 fn value_at(vector: &Vector, row: usize) -> Value {
@@ -72,7 +72,7 @@ fn value_at(vector: &Vector, row: usize) -> Value {
     })
 }
 
-/// What is equal as a key has the same canonical bytes.
+/// Values that are equal as keys have the same canonical bytes.
 fn key(value: Value, physical: PhysicalType) -> Value {
     value.map(|bytes| match physical {
         PhysicalType::F32 => {

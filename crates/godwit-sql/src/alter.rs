@@ -1,7 +1,7 @@
 //! `ALTER TABLE`, `CREATE INDEX`, `DROP INDEX`.
 //!
-//! What changes names and rules only is a new definition over the same rows. What adds or removes columns is a query whose
-//! rows replace the table.
+//! Statements that only change names and rules make a new definition over the same rows. Adding or removing columns is
+//! a query whose rows replace the table.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use godwit_catalog::{
     AlterPlan, CatalogEntry, GeneratedKind, IndexRule, KeyRule, ObjectName, SCHEMA, TableRules, full_name, split_name,
 };
 use godwit_common::{Error, Result};
-use godwit_functions::{field_of, type_of_field};
 use godwit_syntax::ast::{self, AlterColumnAction, AlterTableAction};
+use godwit_vector::sql::{field_of, type_of_field};
 
 use crate::create_table::{NewColumns, read_constraint, table_schema, with_primary_key};
 use crate::write::Target;

@@ -51,7 +51,7 @@ impl Planner {
         Ok(Definition::Comment { key, comments })
     }
 
-    /// Under which key the catalog of a database has an object of a kind.
+    /// The key of an object of a kind in the catalog of a database.
     fn key_of(&self, kind: ObjectKind, written: &WrittenName) -> Result<ObjectName> {
         let parts = written.parts();
         let none = |kind: &str| Error::user(format!("no {kind} named {written}"));

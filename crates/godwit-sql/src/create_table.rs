@@ -12,12 +12,12 @@ use godwit_catalog::{
     TableRules, as_view_type, full_name, literal_text, sequences_in, split_name,
 };
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::{arrow_type, field_of, type_of_field};
 use godwit_plan::{Expr, OutputColumn};
 use godwit_syntax::ast::{
     self, ColumnConstraintKind, ForeignReference, Ident, ReferentialAction, TableConstraint, TableConstraintKind,
 };
 use godwit_types::SqlType;
+use godwit_vector::sql::{arrow_type, field_of, type_of_field};
 
 use crate::encodings::encodings_of;
 use crate::generated::GeneratedDefinition;
@@ -29,11 +29,11 @@ pub(crate) struct NewColumns {
     /// All columns, generated ones, too.
     pub columns: Vec<NewColumn>,
     pub rules: TableRules,
-    /// Those of the columns that follow from others.
+    /// Those of the columns that are computed from others.
     pub generated: Vec<GeneratedDefinition>,
     /// For identity columns.
     pub sequences: Vec<SequenceDefinition>,
-    /// Columns, and what they say about how they are stored.
+    /// Columns, and their encodings.
     pub encodings: Vec<(String, String)>,
     /// The texts of rules with the trees that they were in the statement, whose places errors tell.
     pub written: Vec<(String, ast::Expr)>,
@@ -90,7 +90,7 @@ impl Planner {
             let message = format!("{name} has {} columns, its query has {there}", given.len());
             return Err(Error::user(message).at_span(table.columns[0].span));
         }
-        // Rows tell whether there are NULLs; that there are none so far is no promise.
+        // Rows tell whether there are NULLs; having none so far is no promise.
         let field = |(at, column): (usize, &OutputColumn)| {
             field_of(given.get(at).unwrap_or(&column.name), &rows.column(column.column).ty, true)
         };
@@ -106,7 +106,7 @@ impl Planner {
         Ok(Statement::Definition(create))
     }
 
-    /// Says which tables those are that references name.
+    /// Resolves the tables that references name.
     pub(crate) fn resolve_references(&self, child: &ObjectName, rules: &mut TableRules) -> Result<()> {
         let (own_schema, own_name) = split_name(&child.name);
         for reference in &mut rules.references {
@@ -128,7 +128,8 @@ impl Planner {
         Ok(())
     }
 
-    /// Binds expressions once, to tell errors now, and looks for the columns of keys. `written` are texts with their trees.
+    /// Binds expressions once, to report errors now, and looks up the columns of keys. `written` are texts with their
+    /// trees.
     pub(crate) fn check_rules(
         &self,
         name: &ObjectName,
@@ -339,7 +340,7 @@ impl Planner {
     }
 }
 
-/// The integers of `SERIAL` and its kin, which are no types but columns with numbers of a sequence (PostgreSQL).
+/// The integers of `SERIAL` and its kin, which aren't types but columns with numbers of a sequence (PostgreSQL).
 fn serial_type(data_type: &ast::DataType) -> Option<SqlType> {
     let ast::DataTypeKind::Named { name, .. } = &data_type.kind else { return None };
     match &*name.single()?.text.to_lowercase() {
@@ -350,7 +351,7 @@ fn serial_type(data_type: &ast::DataType) -> Option<SqlType> {
     }
 }
 
-/// An error for what isn't the same for the same row.
+/// Fails for expressions whose value may differ for the same row.
 fn refuse_subquery(bound: &Expr, what: &str) -> Result<()> {
     match bound.has_subquery() {
         true => Err(Error::unsupported(format!("a subquery in {what}")).at_span(bound.span)),
@@ -358,7 +359,7 @@ fn refuse_subquery(bound: &Expr, what: &str) -> Result<()> {
     }
 }
 
-/// Columns for whoever binds an expression over them.
+/// Columns for binding an expression over them.
 pub(crate) fn columns_of(fields: &[Field]) -> Result<Vec<ColumnOf>> {
     let column = |field: &Field| {
         let (name, nullable) = (field.name().clone(), field.is_nullable());

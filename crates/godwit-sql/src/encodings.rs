@@ -1,10 +1,10 @@
-//! How the columns of a new table are stored, as its statement says it.
+//! The encodings of the columns of a new table, as its statement specifies them.
 //!
 //! ```text
 //! CREATE TABLE t (a INTEGER ENCODING run_length, b VARCHAR) WITH (encoding = 'dictionary') [AS SELECT …]
 //! ```
 //!
-//! The option is about all columns that don't say it themselves. Which encodings there are is the storage's business.
+//! The option applies to all columns without one of their own. Which encodings exist is decided by the storage.
 
 use arrow_schema::Schema;
 use godwit_common::{Error, Result};
@@ -15,7 +15,7 @@ use crate::session::option_text;
 /// The word before the name of an encoding, and the option's name.
 pub(crate) const ENCODING: &str = "ENCODING";
 
-/// What leaves the choice to the storage.
+/// Leaves the choice to the storage.
 const AUTO: &str = "auto";
 
 /// How the columns of a new table are stored, for those that aren't left to the storage: names and encodings.

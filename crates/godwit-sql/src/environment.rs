@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, TextRows, View, Written};
+use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
     CatalogEntry, CopyOption, Namespace, ObjectName, Place, ScannedTable, TEMPORARY, TableDefinition, TableFunctions,
     TableResolver, ViewDefinition, split_name,
 };
 use godwit_common::{Error, Result, Span};
-use godwit_functions::{Registry, scalar_of_value};
+use godwit_functions::Registry;
 use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value, format_value};
@@ -43,7 +44,7 @@ pub(crate) struct StatementNames {
     resolver: Arc<dyn TableResolver>,
     table_functions: TableFunctions,
     functions: Registry,
-    /// What writes in the statement's WITH return, by their places.
+    /// The results of writes in the statement's WITH, by their places.
     written: Vec<(Span, Written)>,
     session: SessionValues,
     /// For rows that are read while the statement is planned.
@@ -67,7 +68,7 @@ impl StatementNames {
         Self { namespace, resolver, table_functions, functions, session, written: Vec::new(), reader: None }
     }
 
-    /// The same names, and what writes in WITH return.
+    /// The same names, with the results of writes in WITH.
     pub(crate) fn with_written(self, written: &[(Span, Written)]) -> Self {
         Self { written: written.to_vec(), ..self }
     }
@@ -132,7 +133,7 @@ impl StatementNames {
         Self::scanned(self.resolver.text_table(&paths.ok_or_else(usage)?, &options, None)?)
     }
 
-    /// The rows of files that say of themselves what is in them.
+    /// The rows of self-describing files.
     fn file_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
         let paths = match arguments {
             [TableArgument { name: None, value, .. }] => paths_of(value),
@@ -143,7 +144,7 @@ impl StatementNames {
     }
 }
 
-/// The paths that an argument names: one, or a list of some.
+/// The paths given by an argument: one, or a list.
 fn paths_of(value: &Value) -> Option<Vec<&str>> {
     let texts = match value {
         Value::List(paths) => paths,
@@ -190,8 +191,8 @@ impl Environment for StatementNames {
             return Some(self.text_table(name, format, arguments));
         }
         let function = self.table_functions.get(name)?;
-        let scalars = arguments.iter().map(|argument| scalar_of_value(&argument.value, &argument.ty));
-        let table = scalars.collect::<Result<Vec<_>>>().and_then(|scalars| function.table(name, &scalars));
+        let arguments = arguments.iter().map(|given| Argument { value: given.value.clone(), ty: given.ty.clone() });
+        let table = function.table(name, &arguments.collect::<Vec<_>>());
         Some(table.and_then(Self::scanned))
     }
 
@@ -313,7 +314,7 @@ impl StatementNames {
         Ok(plan.output.iter().enumerate().map(listed).collect())
     }
 
-    /// Tables and views that a name without a schema can mean: name and kind.
+    /// Tables and views that a name without a schema can refer to: name and kind.
     fn tables_in_sight(&self) -> Vec<(String, &'static str)> {
         let mut tables = Vec::new();
         for (database, catalog) in self.namespace.databases() {

@@ -5,7 +5,7 @@
 //! EXPLAIN ( option, … ) query        option: ANALYZE | FORMAT text | FORMAT json
 //! ```
 
-/// What is wanted of a plan.
+/// Options of EXPLAIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExplainOptions {
     /// Run the query, discard its rows, and show what happened.

@@ -1,7 +1,7 @@
-//! What a database has, as the statements that make it: for `EXPORT DATABASE`.
+//! The content of a database as the statements that create it: for `EXPORT DATABASE`.
 //!
 //! ```text
-//! schemas · types · macros · sequences · tables · indexes · views · comments: what others need comes first
+//! schemas · types · macros · sequences · tables · indexes · views · comments: each after those that it needs
 //! ```
 //!
 //! Sequences go on where they stand; those of identity columns come with their tables.
@@ -18,9 +18,9 @@ use godwit_catalog::{
     TableDefinition, TableRules, ViewDefinition, full_name_of_key, literal_text, quoted_text, sequences_in,
     sql_of_name, stored,
 };
-use godwit_functions::type_of_field;
 use godwit_syntax::ast::{CreateView, MacroOverload, Statement};
 use godwit_types::SqlType;
+use godwit_vector::sql::type_of_field;
 
 use crate::Planner;
 use crate::encodings::ENCODING;
@@ -30,7 +30,7 @@ use crate::views::view_tree;
 /// A database as statements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportScript {
-    /// Makes all that there is, without rows.
+    /// Creates everything, without rows.
     pub definitions: Vec<String>,
     /// The tables.
     pub tables: Vec<ExportedTable>,
@@ -106,7 +106,7 @@ impl Planner {
         Ok(script)
     }
 
-    /// The views of a database, each behind those that it is made of.
+    /// The views of a database, each after those that it uses.
     fn views_in_order(&self, database: &str, catalog: &Catalog) -> Result<Vec<Arc<ViewAndTree>>> {
         let mut views = Vec::new();
         for (_, entry) in catalog.entries() {
@@ -166,7 +166,7 @@ fn rules_of(table: &TableDefinition) -> TableRules {
     table.rules().cloned().unwrap_or_default()
 }
 
-/// The tables of a database, each behind those that it refers to.
+/// The tables of a database, each after those that it refers to.
 fn tables_in_order(catalog: &Catalog) -> Result<Vec<Arc<TableDefinition>>> {
     let entries = catalog.entries().into_iter();
     let tables = entries.filter_map(|(_, entry)| match entry {
@@ -184,7 +184,7 @@ fn tables_in_order(catalog: &Catalog) -> Result<Vec<Arc<TableDefinition>>> {
     })
 }
 
-/// Things by name, each behind those that it needs, or one of those that need each other.
+/// Things by name, each after those that it needs; of those that need each other, in any order.
 fn in_order<T>(
     mut left: Vec<(String, Arc<T>)>,
     needs: impl Fn(&T) -> Vec<String>,

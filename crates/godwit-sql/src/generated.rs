@@ -1,6 +1,6 @@
-//! Generated columns: their values follow from the other columns of the row.
+//! Generated columns: their values are computed from the other columns of the row.
 //!
-//! What kinds there are is told by [`GeneratedKind`]; here their types are found.
+//! The kinds are documented at [`GeneratedKind`]; here their types are determined.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use godwit_bind::{Binder, ColumnOf};
 use godwit_catalog::stored::{self, with_values};
 use godwit_catalog::{GeneratedColumn, GeneratedKind, TableRules};
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::field_of;
 use godwit_syntax::ast;
 use godwit_types::SqlType;
+use godwit_vector::sql::field_of;
 
 use crate::Planner;
 use crate::create_table::{NewColumns, columns_of};
@@ -72,7 +72,7 @@ impl Planner {
         Ok((kind != GeneratedKind::Virtual).then_some(field))
     }
 
-    /// The type of a generated column; an error if its values can't be of the type that is wanted.
+    /// The type of a generated column; fails if its values can't be of the required type.
     fn type_of(
         &self,
         definition: &GeneratedDefinition,
@@ -98,7 +98,7 @@ impl Planner {
     }
 }
 
-/// What virtual columns stand for, by name.
+/// The expressions of virtual columns, by name.
 fn virtual_values(rules: &TableRules, definitions: &[GeneratedDefinition]) -> HashMap<String, String> {
     let is_virtual = |kind: GeneratedKind| kind == GeneratedKind::Virtual;
     let known = rules.generated.iter().filter(|column| is_virtual(column.kind));

@@ -20,8 +20,8 @@ use godwit_catalog::{
     ViewDefinition, full_name_of_key, split_name,
 };
 use godwit_common::Result;
-use godwit_functions::type_of_field;
 use godwit_types::{SqlType, Value};
+use godwit_vector::sql::type_of_field;
 
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
@@ -107,7 +107,7 @@ const KEY_COLUMN_USAGE: [Column; 9] = [
 /// Name, type, and whether NULL can occur, of each column of a view.
 type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, String, bool)>>;
 
-/// The rows of a table of the schema; `None`: there is no such table.
+/// The rows of a table of the schema; `None` if there is no such table.
 pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns<'_>) -> Option<Rows> {
     let (columns, rows): (&[Column], _) = match table {
         "schemata" => (&SCHEMATA, schemata(namespace)),

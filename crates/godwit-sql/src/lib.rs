@@ -1,4 +1,4 @@
-//! Statements from text to what is to be done.
+//! Statements from text to planned statements.
 //!
 //! ```text
 //! text ── godwit_syntax ──► tree ── godwit_bind ──► plan ── godwit_optimize ──► plan ──► Statement

@@ -13,7 +13,7 @@ use crate::environment::StatementNames;
 use crate::{Definition, ParsedStatement, Planner, Statement};
 
 impl Planner {
-    /// The body is bound by each statement that calls the macro: what its parameters are isn't known before.
+    /// The body is bound by each statement that calls the macro: its parameters aren't known before.
     pub(crate) fn create_macro(&self, create: &ast::CreateMacro, parsed: &ParsedStatement) -> Result<Statement> {
         let name = self.namespace().new_name(&WrittenName::of(&create.name)?, create.temporary)?;
         let own = split_name(&name.name).1;
@@ -30,14 +30,14 @@ impl Planner {
         Ok(Statement::Definition(Definition::CreateMacro { name, definition, or_replace, if_not_exists }))
     }
 
-    /// The macros that names stand for; an error if one is missing and mustn't be.
+    /// The macros of these names; fails if one is missing that must exist.
     pub(crate) fn macros_named(&self, names: &[WrittenName], if_exists: bool, span: Span) -> Result<Vec<ObjectName>> {
         let find = |name: &WrittenName| self.namespace().find_macro(name.parts()).map(|(found, _)| found);
         all_found("macro", names, if_exists, find).map_err(|error| error.at_span(span))
     }
 }
 
-/// The objects of a kind that names stand for; an error if one is missing and mustn't be.
+/// The objects of a kind with these names; fails if one is missing that must exist.
 pub(crate) fn all_found(
     kind: &str,
     names: &[WrittenName],

@@ -91,7 +91,7 @@ impl ParsedStatement {
         Self { script: Arc::clone(&self.script), range, depth: self.depth, statement }
     }
 
-    /// The statements that one of several changes stands for: ALTER TABLE and TRUNCATE with a list.
+    /// The statements that several changes in one stand for: ALTER TABLE and TRUNCATE with a list.
     pub fn steps(&self) -> Option<Vec<Self>> {
         let steps: Vec<Statement> = match &self.statement {
             Statement::AlterTable(alter) if alter.actions.len() > 1 => {
@@ -113,7 +113,7 @@ impl ParsedStatement {
         &self.script[self.range.clone()]
     }
 
-    /// Lets `COPY … FROM` read the file of the same name in a folder, if there is one.
+    /// Redirects `COPY … FROM` to the file of the same name in a folder, if there is one.
     pub fn move_files_to(&mut self, folder: &Path) {
         if let Statement::Copy(copy) = &mut self.statement
             && copy.direction == CopyDirection::From

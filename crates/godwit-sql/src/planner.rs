@@ -31,21 +31,21 @@ pub struct Planner {
     parameter_types: Vec<SqlType>,
     /// Plans may run over later versions of the tables that they are made for.
     pub(crate) outlives_rows: bool,
-    /// Fails once the statement is cancelled.
+    /// Fails once the statement has been cancelled.
     pub(crate) interrupt: Interrupt,
-    /// Reads rows that decide what is planned.
+    /// Reads rows that planning depends on.
     pub(crate) read_rows: Option<ReadRows>,
-    /// What writes in the statement's WITH return, by their places.
+    /// The results of writes in the statement's WITH, by their places.
     pub(crate) written: Vec<(Span, Written)>,
 }
 
-/// Asked while a statement is planned; fails once it is cancelled.
+/// Called while a statement is planned; fails once it has been cancelled.
 pub type Interrupt = Arc<dyn Fn() -> Result<()> + Send + Sync>;
 
-/// Runs a plan while a statement is planned: its distinct rows, or an error if they are more than so many.
+/// Runs a plan while a statement is planned: its distinct rows, or an error if there are more than this many.
 pub type ReadRows = Arc<dyn Fn(&Plan, usize) -> Result<TextRows> + Send + Sync>;
 
-/// Nobody cancels.
+/// Never cancelled.
 fn uninterrupted() -> Interrupt {
     Arc::new(|| Ok(()))
 }
@@ -210,7 +210,7 @@ impl Planner {
                 name: plain(&detach.name),
                 if_exists: detach.if_exists,
             })),
-            // Deleted rows go when a checkpoint is made; statistics are kept at all times.
+            // Deleted rows are removed by checkpoints; statistics are kept at all times.
             Tree::Checkpoint(_) | Tree::Vacuum(_) => Ok(Statement::Session(SessionStatement::Checkpoint)),
             Tree::Analyze(_) => Ok(Statement::Definition(Definition::Nothing)),
             Tree::MergeDelta(merge) => {
@@ -257,7 +257,7 @@ impl Planner {
         self.statement_names().unknown_table(name)
     }
 
-    /// The objects that names stand for, or would, if there were some.
+    /// The objects of these names, or where they would be.
     pub(crate) fn named(&self, written: &[WrittenName], if_exists: bool) -> Result<Vec<ObjectName>> {
         let mut names = Vec::new();
         for written in written {
@@ -279,7 +279,7 @@ impl Planner {
         }
     }
 
-    /// Plans a query given as text: parse, bind, optimize. An error if it isn't exactly one query.
+    /// Plans a query given as text: parse, bind, optimize. Fails unless it is exactly one query.
     pub fn plan_query(&self, sql: &str) -> Result<Arc<Plan>> {
         let parsed = self.parse(sql)?;
         let [statement] = parsed.as_slice() else {

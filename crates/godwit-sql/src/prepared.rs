@@ -27,7 +27,7 @@ impl Planner {
 }
 
 impl ParsedStatement {
-    /// An error if it can't be prepared: what is about the session or its transaction.
+    /// Fails if it can't be prepared: statements about the session or its transaction.
     pub fn check_preparable(&self) -> Result<()> {
         use ast::Statement as Tree;
         match &self.statement {

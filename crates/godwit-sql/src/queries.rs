@@ -25,7 +25,7 @@ impl Planner {
     pub(crate) fn statement_names(&self) -> Arc<StatementNames> {
         let (namespace, resolver) = (self.namespace().clone(), self.resolver.clone());
         let names = StatementNames::new(namespace, resolver, self.functions.clone(), self.session().clone());
-        // What writes return isn't there while the statement is planned.
+        // Results of writes aren't available while the statement is planned.
         let read_rows = self.read_rows.clone().filter(|_| self.written.is_empty());
         let reader = read_rows.map(|read_rows| Reader { optimizer: self.optimizer(), read_rows });
         Arc::new(names.with_written(&self.written).with_reader(reader))
@@ -39,12 +39,12 @@ impl Planner {
         self.optimized(binder.plan, &names)
     }
 
-    /// The same for who gets its rows, and knows labels of ENUMs as texts.
+    /// The same for a result set, in which labels of ENUMs are texts.
     pub(crate) fn shown(&self, query: &Query) -> Result<Arc<Plan>> {
         self.shown_as(query, SqlType::with_text_for_labels)
     }
 
-    /// The plan of a query whose rows go to a file. CSV has nothing but texts, which casts read back.
+    /// The plan of a query whose rows go to a file. CSV has only texts, which casts read back.
     pub(crate) fn copied(&self, query: &Query, path: &str, options: &[CopyOption]) -> Result<Arc<Plan>> {
         let is_csv = is_of_format(path, options, &["csv", "tsv"]);
         let text =
@@ -60,7 +60,7 @@ impl Planner {
         self.optimized(binder.plan, &names)
     }
 
-    /// The plan of what is bound, optimized.
+    /// The optimized plan of a bound one.
     pub(crate) fn optimized(&self, plan: Plan, names: &StatementNames) -> Result<Arc<Plan>> {
         self.optimizer().optimized(plan, names)
     }

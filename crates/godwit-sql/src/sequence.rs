@@ -32,7 +32,7 @@ pub(crate) fn definition(name: &str, options: &[ast::SequenceOption]) -> Result<
             Kind::MinValue(value) => min = value.as_ref().map(integer).transpose()?,
             Kind::MaxValue(value) => max = value.as_ref().map(integer).transpose()?,
             Kind::Cycle(is_set) => cycle = *is_set,
-            // Numbers are noted in batches anyhow.
+            // Numbers are noted in batches anyway.
             Kind::Cache(_) => {}
             Kind::Restart(_) | Kind::As(_) | Kind::OwnedBy(_) => {
                 let error = Error::unsupported("RESTART, AS and OWNED BY of a sequence").at_span(option.span);
@@ -72,7 +72,7 @@ pub(crate) fn functions(namespace: &Namespace) -> [RowFunction; 2] {
             arguments: vec![SqlType::Varchar],
             result: SqlType::BigInt,
             volatility: Volatility::Volatile,
-            // Errors are told when the statement is planned.
+            // Errors are reported when the statement is planned.
             check: Some(Arc::new(move |arguments| match arguments {
                 [Some(sequence)] => find(&checked, text_of(name, sequence)?).map(drop),
                 _ => Err(Error::unsupported(format!("{name} of a name that isn't constant"))),

@@ -120,7 +120,7 @@ pub(crate) fn begin_transaction(begin: &ast::Begin) -> Result<Statement> {
         match mode {
             TransactionMode::ReadOnly => is_read_only = true,
             TransactionMode::ReadWrite => is_read_only = false,
-            // A snapshot keeps what these levels promise.
+            // A snapshot satisfies these levels.
             TransactionMode::ReadUncommitted | TransactionMode::ReadCommitted | TransactionMode::RepeatableRead => {}
             TransactionMode::Serializable => {
                 let error = Error::unsupported("the isolation level SERIALIZABLE").at_span(*span);
@@ -161,7 +161,7 @@ pub(crate) fn option_text(value: &Expr) -> Option<String> {
     }
 }
 
-/// Statements that are understood and not run.
+/// The error for statements that are recognized but not supported.
 pub(crate) fn unsupported(what: &str) -> Error {
     Error::unsupported(format!("{what} statements")).with_hint("docs/sql.md tells which statements there are")
 }

@@ -1,4 +1,4 @@
-//! What a session tells its statements besides names: its variables and its time zone.
+//! Session state that statements see besides names: variables and the time zone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use godwit_types::{SqlType, TimeZone, Value};
 
 use crate::{Planner, SessionStatement, Statement};
 
-/// Values of a session that are constants of the plans that it makes. Whoever keeps a plan keeps these, too.
+/// Values of a session that are constants of its plans. Whoever keeps a plan keeps these, too.
 #[derive(Debug, Clone, Default)]
 pub struct SessionValues {
     /// Variables by name, in lower case.
@@ -19,7 +19,7 @@ pub struct SessionValues {
 }
 
 impl SessionValues {
-    /// True if nothing was set since one was made of the other.
+    /// True if nothing was set between the two.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.variables, &other.variables) && self.time_zone == other.time_zone
     }

@@ -1,4 +1,4 @@
-//! What a statement asks for, after planning.
+//! Planned statements.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use crate::{ExplainOptions, ParsedStatement, WritePlan};
 pub struct AttachPlan {
     /// Its file, a folder of Parquet files, or `:memory:`.
     pub path: String,
-    /// What it is to be called; `None`: as its file.
+    /// The name that it is to have; `None`: that of its file.
     pub name: Option<String>,
-    /// Nothing of it is changed.
+    /// It is opened for reading only.
     pub is_read_only: bool,
-    /// A database of that name is no error.
+    /// An existing database of that name isn't an error.
     pub if_not_exists: bool,
 }
 
-/// What is to become of a transaction. Names of savepoints are in lower case unless quoted.
+/// Transaction control. Names of savepoints are in lower case unless quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransactionStep {
     /// `BEGIN`, `START TRANSACTION`.
@@ -123,7 +123,7 @@ pub struct Argument {
     pub ty: SqlType,
 }
 
-/// What reads.
+/// Statements that read.
 #[derive(Debug, Clone)]
 pub enum QueryStatement {
     /// Rows are wanted. `SHOW TABLES`, `DESCRIBE` and `SUMMARIZE` are queries too.
@@ -137,7 +137,7 @@ pub enum QueryStatement {
         plan: Arc<Plan>,
         /// The file.
         path: String,
-        /// What was said about the file.
+        /// Options for the file.
         options: Vec<CopyOption>,
     },
     /// The plan is wanted.
@@ -156,7 +156,7 @@ pub enum QueryStatement {
     },
 }
 
-/// What changes rows.
+/// Statements that change rows.
 #[derive(Debug, Clone)]
 pub enum WriteStatement {
     /// `INSERT`, `UPDATE`, `DELETE`, `MERGE`, `TRUNCATE`, `COPY t FROM 'file'`.
@@ -170,7 +170,7 @@ pub enum WriteStatement {
         /// All columns of the table.
         columns: ListedRows,
     },
-    /// A statement that begins with a WITH that writes. All parts are planned with what there was before.
+    /// A statement that begins with a WITH that writes. All parts are planned against the state before the statement.
     Parts {
         /// The writes, in their order.
         writes: Vec<WritePart>,
@@ -184,11 +184,11 @@ pub enum WriteStatement {
 pub struct WritePart {
     /// What it does.
     pub write: WriteStatement,
-    /// Where the rows of RETURNING go, which the parts behind it read.
+    /// Where the rows of RETURNING go, for the parts after it.
     pub rows: Option<Arc<LateHandle>>,
 }
 
-/// What makes, alters and drops.
+/// Statements that create, alter and drop.
 #[derive(Debug, Clone)]
 pub enum Definition {
     /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (…)` or `… AS query`.
@@ -254,22 +254,22 @@ pub enum Definition {
         /// Keep a type of that name without an error.
         if_not_exists: bool,
     },
-    /// `DROP MACRO [IF EXISTS] a, b`, without those that may be missing and are.
+    /// `DROP MACRO [IF EXISTS] a, b`, without missing ones that may be missing.
     DropMacro {
         /// Which.
         names: Vec<ObjectName>,
     },
-    /// `DROP TYPE [IF EXISTS] a, b`, without those that may be missing and are.
+    /// `DROP TYPE [IF EXISTS] a, b`, without missing ones that may be missing.
     DropType {
         /// Which.
         names: Vec<ObjectName>,
     },
-    /// `DROP VIEW [IF EXISTS] a, b`, without those that may be missing and are.
+    /// `DROP VIEW [IF EXISTS] a, b`, without missing ones that may be missing.
     DropView {
         /// Which.
         names: Vec<ObjectName>,
     },
-    /// `DROP TABLE [IF EXISTS] a, b`, without those that may be missing and are.
+    /// `DROP TABLE [IF EXISTS] a, b`, without missing ones that may be missing.
     DropTable {
         /// Which.
         names: Vec<ObjectName>,
@@ -280,14 +280,14 @@ pub enum Definition {
         place: Place,
         /// Replace a schema of that name that has nothing in it.
         or_replace: bool,
-        /// A schema of that name is no error.
+        /// An existing schema of that name isn't an error.
         if_not_exists: bool,
     },
     /// `DROP SCHEMA [IF EXISTS] a, b [CASCADE]`.
     DropSchema {
         /// Which.
         places: Vec<Place>,
-        /// What is in them goes, too.
+        /// Also drop their content.
         cascade: bool,
     },
     /// `CREATE [OR REPLACE] [TEMP] SEQUENCE [IF NOT EXISTS] s`.
@@ -301,7 +301,7 @@ pub enum Definition {
         /// Keep a sequence of that name without an error.
         if_not_exists: bool,
     },
-    /// `DROP SEQUENCE [IF EXISTS] a, b`, without those that may be missing and are.
+    /// `DROP SEQUENCE [IF EXISTS] a, b`, without missing ones that may be missing.
     DropSequence {
         /// Which.
         names: Vec<ObjectName>,
@@ -313,18 +313,18 @@ pub enum Definition {
         /// They replace those that it had.
         comments: Comments,
     },
-    /// What was asked for is so already.
+    /// Already as requested.
     Nothing,
 }
 
-/// What is about the session, or the upkeep of databases.
+/// Statements about the session, or the upkeep of databases.
 #[derive(Debug, Clone)]
 pub enum SessionStatement {
     /// `PREPARE name [(types)] AS statement`.
     Prepare {
-        /// What it is to be called.
+        /// Its name.
         name: String,
-        /// What is prepared.
+        /// The statement to prepare.
         statement: Box<ParsedStatement>,
         /// Types of the first parameters, by number.
         types: Vec<SqlType>,
@@ -365,7 +365,7 @@ pub enum SessionStatement {
     },
     /// `USE s`, `SET schema = s`, `SET search_path = 'a, b'`.
     Use {
-        /// Where names without a schema are looked for; the first is where things are made.
+        /// Where names without a schema are looked up; new objects are created in the first place.
         path: Vec<Place>,
     },
     /// `ATTACH 'file' AS name (READ_ONLY)`.
@@ -374,7 +374,7 @@ pub enum SessionStatement {
     Detach {
         /// Which database.
         name: String,
-        /// A missing one is no error.
+        /// A missing one isn't an error.
         if_exists: bool,
     },
     /// `CHECKPOINT`, `VACUUM`.

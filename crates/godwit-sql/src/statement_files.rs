@@ -1,5 +1,5 @@
-//! The files that a statement names by URL. To look for one takes some requests, so all are looked for at the same time, and
-//! each once, however often it is named.
+//! The files that a statement names by URL. Looking one up takes some requests, so all are looked up at the same time,
+//! and each only once, however often it is named.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion_common::ScalarValue;
+use godwit_catalog::Argument;
 use godwit_catalog::{
     Catalog, ColumnStatistics, Namespace, ROW_ID, TableDefinition, TableFunction, TableFunctions, TableResolver,
     TableRules, TableStatistics, WritableTable,
 };
 use godwit_common::Result;
+use godwit_types::Value;
 use godwit_vector::ValueRange;
 
 use crate::Planner;
@@ -36,8 +37,8 @@ fn table(name: &str, rows: u64, columns: Vec<ColumnSketch>) -> Arc<TableDefiniti
     let fields: Vec<Field> = columns.iter().map(|(name, kind, ..)| Field::new(*name, kind.clone(), false)).collect();
     let statistics = columns.iter().map(|(_, kind, min, max, distinct, bytes)| ColumnStatistics {
         range: (min <= max).then_some(ValueRange { min: *min, max: *max }),
-        min: (*kind == DataType::Utf8View).then(|| ScalarValue::Utf8View(Some(" ".to_owned()))),
-        max: (*kind == DataType::Utf8View).then(|| ScalarValue::Utf8View(Some("z".to_owned()))),
+        min: (*kind == DataType::Utf8View).then(|| Value::text(" ")),
+        max: (*kind == DataType::Utf8View).then(|| Value::text("z")),
         null_count: Some(0),
         distinct: *distinct,
         average_bytes: Some(*bytes),
@@ -172,8 +173,8 @@ impl TableResolver for Files {
 struct Range;
 
 impl TableFunction for Range {
-    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
-        let [ScalarValue::Int32(Some(rows))] = arguments else {
+    fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
+        let [Argument { value: Value::Integer(rows), .. }] = arguments else {
             return Err(godwit_common::Error::user(format!("{name} takes one number")));
         };
         let schema = Arc::new(Schema::new(vec![Field::new(name, DataType::Int64, false)]));

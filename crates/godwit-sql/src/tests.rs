@@ -219,7 +219,7 @@ fn views_are_bound_anew() {
     assert!(create("CREATE VIEW region AS SELECT 1").unwrap_err().message().contains("is a table"));
     create("CREATE OR REPLACE VIEW asia AS SELECT 1 AS one").unwrap();
     assert_eq!(names(&planner.plan_query("FROM asia").unwrap()), ["one"]);
-    // A replacement may not make a view use itself, be it by another one.
+    // A replacement must not make a view use itself, not even through another one.
     create("CREATE OR REPLACE VIEW files AS FROM asia").unwrap();
     for query in ["FROM asia", "FROM files", "SELECT (SELECT count(*) FROM files)"] {
         let error = create(&format!("CREATE OR REPLACE VIEW asia AS {query}")).unwrap_err();

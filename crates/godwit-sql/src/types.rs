@@ -1,8 +1,8 @@
 //! CREATE TYPE and DROP TYPE: names for types, which the catalog keeps as text.
 //!
-//! A column keeps what its type was when it was made, an enumeration with its name and its labels. So nothing breaks if a
-//! name goes; but an enumeration stays as long as columns of its database are of it, for columns and statements to mean
-//! the same by its name.
+//! A column keeps its type's definition from when it was created, an enumeration with its name and its labels. So
+//! nothing breaks if a name is dropped; but an enumeration can't be dropped while columns of its database use it, so
+//! that its name means the same to columns and statements.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use godwit_bind::Binder;
 use godwit_catalog::names::WrittenName;
 use godwit_catalog::{Catalog, CatalogEntry, Comments, ObjectName, TypeDefinition, quoted_text, sql_of_name};
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::type_of_field;
 use godwit_syntax::ast::{self, DropBehavior};
 use godwit_types::{EnumType, SqlType, StructField};
+use godwit_vector::sql::type_of_field;
 
 use crate::environment::StatementNames;
 use crate::macros::all_found;
@@ -56,7 +56,7 @@ impl Planner {
         Ok(Statement::Definition(Definition::DropType { names: found.map_err(|error| error.at_span(drop.span))? }))
     }
 
-    /// An error if a column is of the enumeration.
+    /// Fails if a column uses the enumeration.
     fn check_unused(&self, name: &ObjectName, behavior: Option<DropBehavior>) -> Result<()> {
         let user = self.namespace().catalog(&name.database).and_then(|catalog| user_of(catalog, &name.name));
         let Some((table, column)) = user else { return Ok(()) };
@@ -68,8 +68,8 @@ impl Planner {
         Err(error.with_hint(format!("ALTER TABLE {table} DROP COLUMN {column}, or give it another TYPE")))
     }
 
-    /// The types that users have made in a database: full names, and what they are. Enumerations come first: others may be
-    /// made of them.
+    /// The user-defined types of a database: full names and definitions. Enumerations come first: others may be built
+    /// from them.
     pub(crate) fn types_of(&self, database: &Arc<str>, catalog: &Catalog) -> Vec<(String, SqlType)> {
         let names = self.statement_names();
         let types = catalog.entries().into_iter().filter_map(|(_, entry)| {
@@ -115,7 +115,7 @@ pub(crate) fn bound_type(definition: &TypeDefinition, environment: StatementName
     }
 }
 
-/// A type as SQL that means the same wherever these types are known. Others are spelled out.
+/// A type as SQL that means the same wherever these types are known. Other names are spelled out.
 pub(crate) fn type_text(ty: &SqlType, known: &[(String, SqlType)]) -> String {
     let text = |part: &SqlType| type_text(part, known);
     match ty {

@@ -36,8 +36,8 @@ impl Planner {
         Ok(Statement::Definition(Definition::CreateView { name, view: definition, or_replace, if_not_exists }))
     }
 
-    /// Binds the query of a view once, to tell errors when it is made. Where it names the view that it replaces, or another
-    /// one that is made of that, it would have to contain itself: the names are those that there will be.
+    /// Binds the query of a view once, to report errors when it is created. If it names the view that it replaces, or
+    /// another one based on that, it would contain itself: names are resolved as they will be afterwards.
     fn check_view(&self, name: &ObjectName, definition: &Arc<ViewDefinition>, view: &ast::CreateView) -> Result<()> {
         let is_new = match self.namespace().get(name) {
             None => true,
@@ -121,7 +121,7 @@ pub(crate) fn view_tree(view: &ViewDefinition) -> Result<ast::CreateView> {
     }
 }
 
-/// What a view stands for: `RECURSIVE VIEW v (…) AS query` for one of `WITH RECURSIVE v (…) AS (query) TABLE v`.
+/// The meaning of a view: `RECURSIVE VIEW v (…) AS query` stands for one of `WITH RECURSIVE v (…) AS (query) TABLE v`.
 fn meant(view: ast::CreateView) -> ast::CreateView {
     if !view.recursive {
         return view;

@@ -1,4 +1,4 @@
-//! Byte streams over blocks: where the bodies of segments lie.
+//! Byte streams over blocks: where the bodies of segments are stored.
 //!
 //! ```text
 //!   stream 1   │ block 17 │ block 23 │ 40 K of block 31 │
@@ -55,7 +55,7 @@ impl ByteStream {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The blocks that have some of these bytes, and how much of a block these are.
+    /// The blocks that hold these bytes, and how many of them each holds.
     pub(crate) fn blocks_of(&self, range: Range<u64>) -> impl Iterator<Item = (&Arc<Block>, f64)> {
         let first = self.ends.partition_point(|&end| end <= range.start);
         let extents = self.extents.iter().zip(&self.ends).skip(first);
@@ -71,7 +71,7 @@ impl ByteStream {
         self.blocks_of(range).for_each(|(block, _)| block.read_ahead());
     }
 
-    /// Bytes of the stream, which must lie in it.
+    /// Bytes of the stream, which must be within it.
     pub(crate) fn read(&self, range: Range<u64>, memory: &BufferManager) -> Result<StreamBytes> {
         assert!(range.end <= self.bytes(), "readers check the range when they read the metadata");
         let length = (range.end - range.start) as usize;
@@ -115,7 +115,7 @@ pub enum StreamBytes {
     Copied {
         /// The bytes, padded.
         words: Vec<u64>,
-        /// How many bytes.
+        /// Number of bytes.
         length: usize,
         /// For the copy.
         _reservation: Reservation,
@@ -165,7 +165,7 @@ impl StreamWriter {
     }
 }
 
-/// Ends streams; what is still open of them goes to common blocks.
+/// Ends streams; their last, partial blocks share common blocks.
 pub(crate) fn finish_streams(writers: Vec<StreamWriter>, blocks: &Blocks) -> Result<Vec<Arc<ByteStream>>> {
     let mut common = StreamWriter::default();
     let starts = writers.iter().map(|writer| common.append(&writer.open, blocks)).collect::<Result<Vec<u64>>>()?;

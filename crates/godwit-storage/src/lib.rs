@@ -42,8 +42,8 @@ impl CheckpointNumber {
     }
 }
 
-/// The checksum of bytes at a place: the same bytes at another place have another one, so that a block or record that was
-/// written to the wrong place doesn't pass for the right one.
+/// The checksum of bytes at a place: the same bytes at another place have another checksum, so that a block or record
+/// that was written to the wrong place doesn't pass for the right one.
 fn checksum(bytes: &[u8], place: u64) -> u64 {
     xxh3_64_with_seed(bytes, place)
 }

@@ -18,7 +18,7 @@ pub fn put_u64(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// Takes off the front what was appended. What is missing is an error of kind `Corrupt`.
+/// Takes off the front what was appended. Missing bytes are an error of kind `Corrupt`.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {

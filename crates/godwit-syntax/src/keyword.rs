@@ -1,7 +1,7 @@
 //! The words that the grammar knows, and where they can be names.
 //!
 //! Any word may be quoted and is a name then. Without quotes: a [`Reserved`](Class::Reserved) word is never a name, but
-//! for a label behind AS or a dot; a [`Join`](Class::Join) word may name a function, as `left` does; a
+//! for a label after AS or a dot; a [`Join`](Class::Join) word may name a function, as `left` does; a
 //! [`Clause`](Class::Clause) word is a name wherever one is expected, but no alias without AS, because there it begins
 //! what comes next; all others are names anywhere. The reserved words are those of PostgreSQL that DuckDB refuses, too.
 

@@ -7,7 +7,7 @@
 //!
 //! The parser is our own and not the `sqlparser` crate, because the binder needs the place of every node for its
 //! errors, precedences have to be PostgreSQL's everywhere (`IS DISTINCT FROM`, `||`, `~`), and numbers, comments
-//! and texts have forms that would have to be patched into somebody else's tokens. Meaning is not looked at here:
+//! and texts have forms that would have to be patched into another library's tokens. Meaning is not looked at here:
 //! which name is what, and whether a function exists, is for the binder to say.
 //!
 //! Any text ends in a tree or an error with a place, in linear time, without overflowing the stack; any tree

@@ -1,6 +1,6 @@
 //! Scripts: text that holds statements, separated by semicolons.
 //!
-//! A script is read one statement at a time, so that a shell runs what stands before a mistake. A statement's end
+//! A script is read one statement at a time, so that a shell runs what precedes a mistake. A statement's end
 //! is found by lexing alone: after a syntax error the next statement can be read, after a quote that isn't closed
 //! there is none.
 
@@ -19,7 +19,7 @@ use crate::{DEPTH_MAX, TEXT_BYTES_MAX};
 pub struct ParsedStatement {
     /// What it is.
     pub statement: Statement,
-    /// Where it stands, without the semicolon.
+    /// Its place in the text, without the semicolon.
     pub span: Span,
     /// The parameters in it.
     pub parameters: Parameters,
@@ -73,8 +73,8 @@ impl<'a> Script<'a> {
         Self { text, at: 0 }
     }
 
-    /// The next statement, or what is wrong with it; `None` behind the last. After a mistake of syntax the
-    /// statement behind the semicolon comes next.
+    /// The next statement, or what is wrong with it; `None` after the last. After a syntax error the statement after
+    /// the semicolon comes next.
     pub fn next_statement(&mut self) -> Option<Result<ParsedStatement>> {
         let tokens = match self.next_tokens()? {
             Ok(tokens) => tokens,
@@ -200,7 +200,7 @@ pub fn parse_data_type(sql: &str) -> Result<DataType> {
     parse_all(sql, |parser| parser.data_type())
 }
 
-/// Where the statements of a script stand, up to the first that has no end, and what is wrong with that one.
+/// The places of a script's statements, up to the first that has no end, and what is wrong with that one.
 pub fn split_script(sql: &str) -> (Vec<Span>, Option<Error>) {
     let mut script = Script::new(sql);
     let mut spans = Vec::new();

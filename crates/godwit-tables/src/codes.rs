@@ -8,7 +8,8 @@
 //!
 //! If the delta brings nothing new, the codes of the main part are those of all. Otherwise a dictionary of all values is made
 //! when a plan asks, and shared by all versions until new values come; scans that start then emit its codes for both parts.
-//! Strings of a delta that has none of its own are searched; one that is new, or too many of them, and there are no codes.
+//! Strings of a delta that has no codes are looked up; if one is new, or if there are too many, the version has no
+//! codes.
 
 use std::sync::Arc;
 
@@ -20,14 +21,14 @@ use godwit_vector::{Flat, PhysicalType, Vector};
 use crate::delta::{DeltaChunk, UnitedCodes, has_codes, with_dictionary};
 use crate::version::TableVersion;
 
-/// Rows of a delta whose strings are looked up to find out whether they are new: that takes some milliseconds, once per
+/// Rows of a delta whose strings are looked up to find out whether they are new: this takes some milliseconds, once per
 /// version.
 const STRING_ROWS_MAX: usize = 16_384;
 
-/// Dictionaries of so many values together aren't united: that takes ten milliseconds per million.
+/// Dictionaries with more values in total aren't united: that takes ten milliseconds per million.
 const UNITED_VALUES_MAX: usize = 1 << 21;
 
-/// The values of a text column of a version, and what the codes of both parts are among them.
+/// The values of a text column of a version, and how the codes of both parts map to them.
 pub(crate) struct TextCodes {
     pub domain: Arc<TextDomain>,
     /// `None`: the delta has no codes, and those of the main part are the domain's.
@@ -35,7 +36,7 @@ pub(crate) struct TextCodes {
 }
 
 impl TextCodes {
-    /// Codes of the main part as strings of the domain; `None` if they are what they are there.
+    /// Codes of the main part as strings of the domain; `None` if they are the same there.
     pub fn of_main(&self, codes: &Vector) -> Option<Vector> {
         let translation = self.united.as_ref()?.united.codes.as_ref()?;
         Some(self.translated(codes, Some(translation)))
@@ -48,7 +49,7 @@ impl TextCodes {
 
     fn translated(&self, codes: &Vector, translation: Option<&[u32]>) -> Vector {
         let Some(translation) = translation else { return with_dictionary(codes, self.domain.dictionary()) };
-        // Codes of NULL needn't be any.
+        // Codes of NULL needn't be valid.
         let code = |&code: &u32| translation.get(code as usize).copied().unwrap_or(0);
         let translated: Vec<u32> = codes.to_flat().values::<u32>().iter().map(code).collect();
         let translated = Vector::flat(Flat::U32(translated.into()), None).with_validity(codes.validity().cloned());
@@ -67,7 +68,7 @@ impl TableVersion {
         Ok(self.codes(column).map(|codes| codes.domain.clone()))
     }
 
-    /// What [`text_codes`](Self::text_codes) found, if somebody asked.
+    /// What [`text_codes`](Self::text_codes) found, if it was called.
     pub(crate) fn codes(&self, column: usize) -> Option<&Arc<TextCodes>> {
         self.known_codes(column).get()?.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Which rows of a version of a table are deleted, and how rows are called.
+//! Which rows of a version of a table are deleted, and how rows are identified.
 //!
 //! ```text
 //!   RowId        place (row group of the main part, or the delta) + row in it
@@ -18,7 +18,7 @@ use godwit_vector::Bitmap;
 /// Row groups by number; the delta comes last.
 pub(crate) type Place = u32;
 
-/// The place of rows that are in no row group. The largest that keeps row ids positive.
+/// The place of rows outside of row groups. The largest that keeps row ids positive.
 pub(crate) const DELTA: Place = i32::MAX as u32;
 
 /// Where a row is.
@@ -67,7 +67,7 @@ impl RowSet {
         ones(self.bits.words())
     }
 
-    /// Those of `count` rows from `first` on that aren't in the set, counted from `first`; `None`: all.
+    /// The rows from `first` on, `count` in number, that aren't in the set, counted from `first`; `None`: all of them.
     pub(crate) fn others(&self, first: usize, count: usize) -> Option<Vec<u32>> {
         let within = self.bits.len().saturating_sub(first).min(count);
         if within == 0 || self.bits.slice(first, within).count_ones() == 0 {
@@ -85,7 +85,7 @@ fn ones(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// Rows that are being marked, one after the other.
+/// A set of rows to which rows are added one by one.
 #[derive(Default, Clone)]
 pub(crate) struct Marks(BTreeMap<Place, Vec<u64>>);
 
@@ -106,7 +106,7 @@ impl Marks {
         self.0.is_empty()
     }
 
-    /// Unmarks all rows but those that `keep` wants.
+    /// Unmarks all rows except those that `keep` accepts.
     pub(crate) fn keep(&mut self, keep: impl Fn(RowId) -> bool) {
         for (&place, words) in &mut self.0 {
             let dropped: Vec<u32> = ones(words).filter(|&row| !keep(RowId { place, row })).collect();
@@ -115,7 +115,7 @@ impl Marks {
         self.0.retain(|_, words| words.iter().any(|&word| word != 0));
     }
 
-    /// Bytes that they take.
+    /// Bytes of the marks.
     pub(crate) fn bytes(&self) -> usize {
         self.0.values().map(|words| words.capacity() * 8).sum()
     }
@@ -131,7 +131,7 @@ impl Marks {
 pub(crate) struct DeletedRows(BTreeMap<Place, Arc<RowSet>>);
 
 impl DeletedRows {
-    /// Those of a place; `None`: none.
+    /// The deleted rows of a place; `None`: there are none.
     pub(crate) fn of(&self, place: Place) -> Option<&Arc<RowSet>> {
         self.0.get(&place)
     }
@@ -145,7 +145,7 @@ impl DeletedRows {
         self.0.iter().map(|(&place, set)| (place, set))
     }
 
-    /// With other rows deleted, too.
+    /// A copy with other rows deleted, too.
     pub(crate) fn with(&self, marks: &Marks, memory: &BufferManager) -> Result<Self> {
         let mut places = self.0.clone();
         for (&place, words) in &marks.0 {

@@ -1,4 +1,4 @@
-//! What tables are made of, for whoever wants to look.
+//! What tables are made of, for inspection.
 
 use godwit_storage::table::Segment;
 
@@ -11,7 +11,7 @@ pub struct SegmentInfo {
     pub column: String,
     /// Number of the row group in the table, from 0.
     pub row_group: u64,
-    /// What memory calls it: see `godwit_heat()`.
+    /// The name of its object in memory: see `godwit_heat()`.
     pub object: String,
     /// Rows.
     pub rows: u64,

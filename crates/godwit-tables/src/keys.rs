@@ -25,13 +25,13 @@ use crate::deleted::{DELTA, RowSet};
 use crate::delta::DeltaChunk;
 use crate::version::TableVersion;
 
-/// More keys than that aren't looked for one by one.
+/// More keys than this aren't looked up one by one.
 const KEYS_MAX: u64 = CHUNK_ROWS as u64;
 
-/// Smaller chunks of the delta have no filter: they will soon be joined with others.
+/// Smaller chunks of the delta have no filter: they will soon be merged with others.
 const FILTER_ROWS_MIN: usize = CHUNK_ROWS / 2;
 
-/// What is looked for: rows without NULL, and their hashes.
+/// The keys to look up: rows without NULL, and their hashes.
 struct Keys {
     vectors: Vec<Vector>,
     hashes: Vec<u64>,
@@ -46,8 +46,9 @@ struct Search<'a> {
 }
 
 impl TableVersion {
-    /// True if the rows that came since `before`, which are those of `added`, have other keys than each other and than all
-    /// rows; false: maybe not. `None`: that can't be looked for. With the rows of `checked` they were compared before.
+    /// True if the rows added since `before`, which are those of `added`, have keys that differ from each other and
+    /// from all other rows'; false: perhaps not. `None`: too many to look up. The rows of `checked` have already been
+    /// compared.
     pub fn keeps_key(
         &self,
         before: &TableVersion,
@@ -63,7 +64,7 @@ impl TableVersion {
             return Ok(Some(false));
         }
         let (mut groups, mut delta_rows) = (0..before.main().groups.len(), 0..before.delta_rows());
-        // Unless its rows have gone to other places.
+        // Unless its rows have moved.
         let checked =
             checked.filter(|checked| checked.is_same_table(before) && Arc::ptr_eq(checked.epoch(), before.epoch()));
         if let Some(checked) = checked {
@@ -73,8 +74,8 @@ impl TableVersion {
         Ok(Some(!found.contains(&true)))
     }
 
-    /// True if `parent` has the keys that all rows refer to; false: it hasn't. `None`: that's too much to look for, or
-    /// the columns are of different types.
+    /// True if `parent` has the keys that all rows refer to; false if it hasn't. `None`: too many to look up, or the
+    /// columns are of different types.
     pub fn has_parents(
         &self,
         columns: &[String],
@@ -96,7 +97,8 @@ impl TableVersion {
         Ok(Some(!found.contains(&false)))
     }
 
-    /// Where columns are; `None` if their values can't be looked for: nested ones may be equal though their bytes differ.
+    /// Where columns are; `None` if their values can't be looked up: nested ones may be equal though their bytes
+    /// differ.
     fn places_of(&self, columns: &[String]) -> Option<Vec<usize>> {
         let fields = self.schema().fields();
         let place = |name: &String| fields.iter().position(|field| field.name().eq_ignore_ascii_case(name));
@@ -126,7 +128,7 @@ impl TableVersion {
         Ok(Some(Keys::new(joined.collect())))
     }
 
-    /// Which of the keys a row has that isn't deleted, among these row groups and rows of the delta.
+    /// Which of the keys belong to rows that aren't deleted, among these row groups and rows of the delta.
     fn find(
         &self,
         columns: &[usize],
@@ -223,7 +225,7 @@ impl TableVersion {
 }
 
 impl Keys {
-    /// Leaves out rows with a NULL: they are no keys.
+    /// Leaves out rows with a NULL: they aren't keys.
     fn new(vectors: Vec<Vector>) -> Self {
         let rows = vectors.first().map_or(0, Vector::len);
         let is_key = |row: usize| vectors.iter().all(|vector| vector.is_valid(row));

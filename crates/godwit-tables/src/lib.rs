@@ -1,4 +1,4 @@
-//! The database's own tables: what they are to the executor, and how they change.
+//! The database's own tables: how the executor reads them, and how they change.
 //!
 //! ```text
 //!   WriteSink: the end of a query whose rows change a table                                  (write.rs)
@@ -8,8 +8,8 @@
 //!     └── Scan: a source of the executor; filters on codes                                   (scan/)
 //! ```
 //!
-//! A version never changes; a query reads the one that its transaction sees. Small changes go to the delta, large ones write
-//! row groups and log only where those are. A checkpoint makes row groups of all deltas and empties the log.
+//! A version never changes; a query reads the one that its transaction sees. Small changes go to the delta, large ones
+//! write row groups and log only where those are. A checkpoint turns all deltas into row groups and empties the log.
 #![forbid(unsafe_code)]
 
 pub mod adaptation;

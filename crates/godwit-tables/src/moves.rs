@@ -1,4 +1,4 @@
-//! Where rows go when a table is folded, and how row ids from before find them.
+//! Where rows go when a table is folded, and how earlier row ids find them.
 //!
 //! ```text
 //!   Epoch ── Moves ──▶ Epoch ── Moves ──▶ Epoch        newest
@@ -7,32 +7,32 @@
 //!   transaction        still runs         committed
 //! ```
 //!
-//! Folding gives rows other ids: row groups that lost much, and the delta, become new row groups. A version holds the epoch
-//! that its row ids belong to, an epoch holds the next one. Who commits what it did to rows of an earlier epoch follows
-//! the moves to the newest. When nobody holds an epoch any more, it goes, and its moves with it; so nobody has to wait for
-//! anybody.
+//! Folding gives rows other ids: row groups that lost much, and the delta, become new row groups. A version holds the
+//! epoch that its row ids belong to, an epoch holds the next one. A commit of changes to rows of an earlier epoch
+//! follows the moves to the newest. When an epoch is no longer held, it goes, and its moves with it; so nothing ever
+//! waits for anything else.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::deleted::{DELTA, DeletedRows, Marks, Place, RowId, RowSet};
 
-/// While it lasts, row ids mean the same rows.
+/// As long as it lasts, row ids identify the same rows.
 #[derive(Default)]
 pub(crate) struct Epoch {
-    /// Set once the next one is what is committed.
+    /// Set once the next epoch is committed.
     next: OnceLock<(Moves, Arc<Epoch>)>,
 }
 
 impl Epoch {
-    /// Says how it ended.
+    /// Ends the epoch.
     ///
     /// # Panics
-    /// If that was said before.
+    /// If it has already ended.
     pub(crate) fn end(&self, moves: Moves, next: Arc<Epoch>) {
         assert!(self.next.set((moves, next)).is_ok(), "an epoch ends once");
     }
 
-    /// What rows of this epoch are called in a later one; `None` if one of them is no more.
+    /// The ids of rows of this epoch in a later one; `None` if one of the rows no longer exists.
     pub(crate) fn translated(self: &Arc<Self>, mut marks: Marks, to: &Arc<Epoch>) -> Option<Marks> {
         let mut epoch = self;
         while !Arc::ptr_eq(epoch, to) {
@@ -44,13 +44,13 @@ impl Epoch {
     }
 }
 
-/// What became of the places of a table.
+/// Where the places of a table went.
 pub(crate) struct Moves {
     groups: Vec<Move>,
-    /// Rows of the delta that moved; those behind stay in the delta.
+    /// Rows of the delta that moved; those after them stay in the delta.
     delta_rows: u32,
     delta: Move,
-    /// The row groups that took rows up: number of the first, and up to which moved row each of them goes.
+    /// The row groups that took moved rows: number of the first, and the moved row up to which each of them goes.
     first_group: u32,
     ends: Vec<u64>,
 }
@@ -58,13 +58,13 @@ pub(crate) struct Moves {
 enum Move {
     /// The row group has another number.
     Renamed(Place),
-    /// Rows that weren't deleted moved; the first of them as the moved row of this number.
+    /// Its undeleted rows moved; the first of them became the moved row of this number.
     Appended { first: u64, deleted: Option<Arc<RowSet>> },
 }
 
 impl Moves {
-    /// Row groups `moved` (ascending) of `group_rows`, then the first rows of the delta, were appended in this order behind
-    /// the row groups that stayed, without what was deleted; they make row groups of `appended` rows.
+    /// Row groups `moved` (ascending) of `group_rows`, then the first rows of the delta, were appended in this order
+    /// after the row groups that stayed, without deleted rows; they form row groups of `appended` rows.
     pub(crate) fn new(
         group_rows: &[u32],
         moved: &[usize],
@@ -96,7 +96,7 @@ impl Moves {
         Self { groups, delta_rows: delta_rows as u32, delta, first_group: kept, ends: ends.collect() }
     }
 
-    /// What rows are called now; `None` if one of them didn't move along, because it was deleted.
+    /// The new ids of rows; `None` if one of them didn't move along, because it was deleted.
     pub(crate) fn applied(&self, marks: &Marks) -> Option<Marks> {
         let mut applied = Marks::default();
         for (place, rows) in marks.places() {

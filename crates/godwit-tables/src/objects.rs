@@ -1,4 +1,4 @@
-//! Who the parts of a table are in memory: see [`Object`].
+//! The objects in memory of the parts of a table: see [`Object`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ pub(crate) struct TableObjects {
 }
 
 impl TableObjects {
-    /// Those of a new table of the database for which `memory` is.
+    /// The objects of a new table of the database whose object `memory` allocates for.
     pub(crate) fn new(name: &str, fields: &[Field], memory: &BufferManager) -> Arc<Self> {
         let table = match memory.object() {
             Some(database) => database.child(ObjectKind::Table, &with_schema(name)),
@@ -29,7 +29,7 @@ impl TableObjects {
         Arc::new(Self { table, columns, delta, next_group: AtomicU32::new(0) })
     }
 
-    /// Says who the segments and dictionaries of a main part are, as far as they aren't known.
+    /// Names the segments and dictionaries of a main part that have no names yet.
     pub(crate) fn identify(&self, main: &Main) {
         for group in &main.groups {
             let mut number = None;
@@ -47,24 +47,24 @@ impl TableObjects {
         }
     }
 
-    /// The table is called so, and its columns too, from now on.
+    /// Renames the table and its columns.
     pub(crate) fn rename(&self, name: &str, schema: &Schema) {
         self.table.rename(&with_schema(name));
         self.columns.iter().zip(schema.fields()).for_each(|(column, field)| column.rename(field.name()));
     }
 
-    /// Those of the columns.
+    /// The objects of the columns.
     pub(crate) fn columns(&self) -> &[Arc<Object>] {
         &self.columns
     }
 
-    /// That of the rows that are in no row group.
+    /// The object of the rows outside of row groups.
     pub(crate) fn delta(&self) -> &Arc<Object> {
         &self.delta
     }
 }
 
-/// The full name of a table as a path: those in the schema main don't say so themselves.
+/// The full name of a table as a path: names in the schema main don't contain it.
 fn with_schema(name: &str) -> String {
     let (schema, table) = split_name(name);
     format!("{schema}.{table}")

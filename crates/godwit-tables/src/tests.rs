@@ -24,15 +24,15 @@ const PATH: &str = "/db/x.godwit";
 /// What a test does to the table `t`, or to another one.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A small commit of so many rows.
+    /// A small commit of this many rows.
     Insert(u8),
-    /// A load of so many rows.
+    /// A load of this many rows.
     Load(u8),
     /// Deletes every n-th row.
     Delete(u8),
     /// Deletes every n-th row and inserts as many into both tables, in one transaction.
     Move(u8),
-    /// Makes a table of so many rows, or replaces it.
+    /// Creates a table of this many rows, or replaces it.
     Replace(u8),
     Drop,
     Checkpoint,
@@ -83,7 +83,7 @@ fn new_table(name: &str) -> NewTable {
     NewTable { name: name.to_owned(), fields, rules, sequences: Vec::new(), or_replace: true }
 }
 
-/// Rows whose strings come before, between and behind those that were there.
+/// Rows whose strings come before, between and after those that were there.
 fn rows(count: u8, seed: i64) -> Vec<Row> {
     (0..count as i64).map(|row| (seed * 1_000 + row, format!("{:03} value", (seed * 37 + row) % 211))).collect()
 }
@@ -358,7 +358,7 @@ proptest! {
     }
 }
 
-/// Inserts and deletes on two threads while checkpoints are made one after the other.
+/// Inserts and deletes on two threads while checkpoints are made in succession.
 #[test]
 fn checkpoints_disturb_nobody() {
     const ROUNDS: u8 = 60;
@@ -547,7 +547,7 @@ fn definitions_that_others_changed_conflict() {
     assert!(commit(&twice[1]).is_err());
 }
 
-/// In this order of events, what both changed together breaks a constraint that each kept.
+/// In this order of events, the two changes together break a constraint that each of them kept.
 #[test]
 fn constraints_are_checked_against_what_others_committed() {
     let memory = memory();

@@ -3,15 +3,16 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion_common::ScalarValue;
 use godwit_catalog::{ColumnStatistics, ROW_ID, TableDefinition, TableRules, TableStatistics, WritableTable};
 use godwit_common::{Error, Result};
-use godwit_expression::{TextDomain, scalar_from_integer};
+use godwit_expression::TextDomain;
 use godwit_memory::BufferManager;
 use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
 use godwit_storage::table::{ColumnSummary, Main, stored_type};
+use godwit_types::Value;
 use godwit_vector::kernels::cast::min_max;
 use godwit_vector::kernels::concatenate::concatenated;
+use godwit_vector::sql::sql_type;
 use godwit_vector::{ColumnType, PhysicalType, RowType, Vector};
 
 use crate::codes::TextCodes;
@@ -27,35 +28,35 @@ const STATISTICS_BYTES_MAX: usize = 64;
 /// A table at one moment: the main part, the rows that came since, and which of both are deleted.
 pub struct TableVersion {
     name: String,
-    /// Made again whenever the table is made or altered: versions of one history share it.
+    /// Replaced whenever the table is created or altered: versions of one history share it.
     rules: Arc<TableRules>,
     schema: SchemaRef,
     row_type: RowType,
-    /// The same with the row id behind the columns.
+    /// The same with the row id after the columns.
     scan_type: RowType,
     /// How the columns are kept, see [`stored_type`].
     stored_types: Vec<PhysicalType>,
     main: Arc<Main>,
     delta: Delta,
     deleted: DeletedRows,
-    /// That of the row ids.
+    /// The epoch of the row ids.
     epoch: Arc<Epoch>,
-    /// Versions that share it differ at most in where rows are.
+    /// Versions that share it differ only in the places of rows.
     content: Arc<Content>,
     objects: Arc<TableObjects>,
     /// Over both parts, by column; deleted rows count.
     summaries: Vec<ColumnSummary>,
     rows: u64,
-    /// By column, once somebody asked.
+    /// By column, once it was asked for.
     codes: Vec<OnceLock<Option<Arc<TextCodes>>>>,
     memory: BufferManager,
 }
 
-/// What the rows of a version are, wherever they are.
+/// Identifies the rows of a version, wherever they are stored.
 #[derive(Default)]
 struct Content;
 
-/// What folding makes of a version: rows of its delta and of row groups that lost much are in row groups of their own.
+/// The result of folding a version: rows of its delta and of row groups that lost much are in row groups of their own.
 pub(crate) struct Fold {
     pub main: Arc<Main>,
     pub deleted: DeletedRows,
@@ -91,7 +92,7 @@ impl TableVersion {
         )
     }
 
-    /// With what is known of all rows.
+    /// With summaries of all rows.
     fn summarized(mut self) -> Result<Self> {
         self.summaries = self.main.columns.iter().map(|column| column.summary.clone()).collect();
         let summaries = &mut self.summaries;
@@ -151,8 +152,8 @@ impl TableVersion {
         Self::assemble(Self { main: Arc::new(main), ..self.parts() }.summarized()?)
     }
 
-    /// The table with what folding made of `earlier`, and with what happened since; `None` if more than small changes of
-    /// rows happened.
+    /// The table with what folding made of `earlier`, and with what happened since; `None` if more happened since than
+    /// small changes of rows.
     pub(crate) fn folded(&self, earlier: &TableVersion, fold: &Fold) -> Result<Option<Arc<Self>>> {
         let is_later = Arc::ptr_eq(&self.epoch, &earlier.epoch) && Arc::ptr_eq(&self.main, &earlier.main);
         if !is_later || !self.is_same_table(earlier) {
@@ -195,12 +196,12 @@ impl TableVersion {
         Self::assemble(Self { deleted, ..self.parts() })
     }
 
-    /// The same rows under other rules: another table to whoever knew it.
+    /// The same rows under other rules: a different table to those that knew it.
     pub(crate) fn with_rules(&self, rules: TableRules) -> Result<Arc<Self>> {
         Self::assemble(Self { rules: Arc::new(rules), epoch: Arc::default(), ..self.parts() })
     }
 
-    /// The same rows under other names and rules: another table to whoever knew it.
+    /// The same rows under other names and rules: a different table to those that knew it.
     pub(crate) fn altered(&self, name: &str, schema: &Schema, rules: TableRules) -> Result<Arc<Self>> {
         let mut main = self.main.as_ref().clone();
         for (column, field) in main.columns.iter_mut().zip(schema.fields()) {
@@ -217,7 +218,7 @@ impl TableVersion {
         columns.len() == self.stored_types.len() && columns.iter().zip(&self.stored_types).all(fits)
     }
 
-    /// True if there is such a row, be it deleted or not.
+    /// True if there is such a row, deleted or not.
     pub(crate) fn has_row(&self, RowId { place, row }: RowId) -> bool {
         match place {
             DELTA => (row as usize) < self.delta.rows(),
@@ -225,7 +226,7 @@ impl TableVersion {
         }
     }
 
-    /// True if all these rows are there, be they deleted or not.
+    /// True if all these rows are there, deleted or not.
     pub(crate) fn has_rows(&self, marks: &Marks) -> bool {
         marks.places().all(|(place, rows)| rows.last().is_none_or(|row| self.has_row(RowId { place, row })))
     }
@@ -385,7 +386,7 @@ impl TableVersion {
         self.deleted.rows()
     }
 
-    /// Who its parts are in memory.
+    /// The objects of its parts in memory.
     pub(crate) fn objects(&self) -> &TableObjects {
         &self.objects
     }
@@ -414,20 +415,21 @@ impl TableVersion {
         let columns = self.row_type.iter().zip(&self.summaries).map(|(ty, summary)| {
             let text = |bytes: &[u8]| {
                 let text = String::from_utf8(bytes.get(..STATISTICS_BYTES_MAX).unwrap_or(bytes).to_vec()).ok()?;
-                Some(ScalarValue::Utf8View(Some(text)))
+                Some(Value::text(text))
             };
             let is_whole = |bytes: &&[u8]| bytes.len() <= STATISTICS_BYTES_MAX;
             let is_nested = ty.physical == PhysicalType::Nested;
             let (min, max) = match (&summary.strings, summary.range) {
                 _ if is_nested => (None, None),
-                // A bound that is cut is still a lower one, but no upper one.
+                // A truncated bound is still a lower bound, but not an upper one.
                 (Some((min, max)), _) => (text(min), Some(&max[..]).filter(is_whole).and_then(text)),
                 (None, Some(range)) => {
-                    (scalar_from_integer(range.min, &ty.logical), scalar_from_integer(range.max, &ty.logical))
+                    let value = |inside| Value::of_integer(inside, &sql_type(&ty.logical).ok()?);
+                    (value(range.min), value(range.max))
                 }
                 (None, None) => (None, None),
             };
-            // Which of the deleted rows are NULL isn't known.
+            // It isn't known how many of the deleted rows are NULL.
             let null_count = (self.deleted.rows() == 0 || summary.nulls == 0).then_some(summary.nulls);
             let values = self.rows - null_count.unwrap_or(0).min(self.rows);
             let average_bytes = match ty.physical {
@@ -515,7 +517,7 @@ impl Table for Scannable {
     }
 }
 
-/// What statements that change rows see of a version.
+/// A version as seen by statements that change rows.
 struct Writable(Arc<TableVersion>);
 
 impl WritableTable for Writable {

@@ -7,7 +7,7 @@
 //! last:    marks and rows ─▶ transaction
 //! ```
 //!
-//! What the columns of the query are says [`WriteKind`].
+//! The meaning of the query's columns is given by [`WriteKind`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,15 +32,15 @@ const DELTA_ROWS_MAX: usize = 16_384;
 
 /// What a statement does to a table.
 pub struct WriteTask {
-    /// In which it happens.
+    /// The transaction in which it happens.
     pub transaction: Arc<Transaction>,
-    /// The table, as the query was planned with.
+    /// The table that the query was planned with.
     pub table: Arc<TableVersion>,
-    /// What the columns of the query are.
+    /// The meaning of the query's columns.
     pub kind: WriteKind,
     /// Names of the checks.
     pub checks: Vec<String>,
-    /// The result are the last columns of the query; else it is the number of rows.
+    /// The result is the last columns of the query; otherwise it is the number of rows.
     pub returns_rows: bool,
     /// Many rows are expected.
     pub is_bulk: bool,
@@ -60,7 +60,7 @@ pub struct WriteSink {
     metrics: Arc<OperatorMetrics>,
 }
 
-/// Where the columns of the query begin.
+/// Positions at which the kinds of columns of the query begin.
 struct Columns {
     is_deleted: usize,
     table: usize,
@@ -78,7 +78,7 @@ struct State {
 }
 
 impl WriteSink {
-    /// A sink for the query of a task. `result` gets what the statement answers.
+    /// A sink for the query of a task. `result` gets the statement's result.
     pub fn new(task: WriteTask, query: &QueryContext, result: Arc<ResultCollector>) -> Result<Arc<Self>> {
         let verb = match task.kind {
             WriteKind::Insert => "Insert into",
@@ -123,7 +123,7 @@ impl WriteSink {
         load.worker(&self.memory)
     }
 
-    /// Marks the rows of a chunk as deleted, and takes those out of it that were marked before.
+    /// Marks the rows of a chunk as deleted, and removes from it those that were marked before.
     fn mark(&self, chunk: &mut Chunk) -> Result<()> {
         let ids = convert(&chunk.dense(0), PhysicalType::I64);
         let flat = ids.to_flat();
@@ -169,14 +169,15 @@ impl WriteSink {
 }
 
 impl Transaction {
-    /// Adds a few rows to a table, as the statement was planned with: all columns, dense and of the types in which they are stored.
+    /// Adds a few rows to a table that the statement was planned with: all columns, dense and of the types in which
+    /// they are stored.
     pub fn insert(&self, table: &TableVersion, columns: &[Vector], rows: usize) -> Result<()> {
         check_nulls(table, columns)?;
         self.write(table, &Marks::default(), NewRows::Few(columns.to_vec(), rows))
     }
 }
 
-/// An error if a column that must not be NULL is.
+/// Fails if a column that must not be NULL is.
 fn check_nulls(table: &TableVersion, columns: &[Vector]) -> Result<()> {
     for (column, field) in columns.iter().zip(table.schema().fields()) {
         if !field.is_nullable() && column.has_nulls() {
@@ -283,7 +284,7 @@ impl SinkWorker for WriteWorker {
         if kind.has_columns() && !chunk.is_empty() {
             self.add(sink.table_columns(&chunk)?, chunk.len())?;
         }
-        // Nobody reads the result any more: the statement goes on, or is stopped from above.
+        // The result is no longer read: the statement goes on, or is stopped from above.
         Ok(if matches!(verdict, SinkVerdict::Done) { SinkVerdict::NeedInput } else { verdict })
     }
 

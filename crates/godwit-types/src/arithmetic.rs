@@ -46,7 +46,7 @@ impl Arithmetic {
     }
 }
 
-/// What an arithmetic operator takes and gives.
+/// Operand and result types of an arithmetic operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArithmeticTypes {
     /// What the left operand is cast to.
@@ -57,7 +57,7 @@ pub struct ArithmeticTypes {
     pub result: SqlType,
 }
 
-/// The types of `a op b`; `None` if there is no such operation, or if nothing is known of either operand.
+/// The types of `a op b`; `None` if there is no such operation, or if both operands are of unknown type.
 ///
 /// The operands of `+`, `-` and `%` on decimals get one scale; those of `*` keep theirs.
 pub fn arithmetic_type(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<ArithmeticTypes> {
@@ -71,7 +71,7 @@ pub fn arithmetic_type(op: Arithmetic, a: &SqlType, b: &SqlType) -> Option<Arith
     }
 }
 
-/// What an operand of unknown type is, beside one that is known.
+/// The type assumed for an operand of unknown type, beside one that is known.
 fn partner(op: Arithmetic, known: &SqlType, known_is_right: bool) -> SqlType {
     match (op, known) {
         (Arithmetic::Multiply, SqlType::Interval) => SqlType::Double,
@@ -93,8 +93,8 @@ fn all(ty: SqlType) -> ArithmeticTypes {
     ArithmeticTypes { left: ty.clone(), right: ty.clone(), result: ty }
 }
 
-/// Types are (precision, scale). At 38 digits, those before the point give way, and what doesn't fit is an error when it
-/// comes; a product of more than 38 digits behind the point can't be exact, and is a DOUBLE.
+/// Types are (precision, scale). At 38 digits, those before the point give way, and values that don't fit are errors at
+/// run time; a product of more than 38 digits after the point can't be exact, and is a DOUBLE.
 fn on_decimals(op: Arithmetic, a: (u8, u8), b: (u8, u8)) -> ArithmeticTypes {
     const MAX: u8 = SqlType::DECIMAL_PRECISION_MAX;
     let decimal = |whole: u8, scale: u8| SqlType::decimal((whole + scale).min(MAX), scale);

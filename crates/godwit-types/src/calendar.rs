@@ -1,7 +1,7 @@
 //! Days and dates: the proleptic Gregorian calendar, in which the rules of 1582 hold for all times.
 //!
-//! Days are counted from 1970-01-01. Years are astronomical: year 0 is 1 BC. Arithmetic is in `i64`, which holds the days
-//! of every timestamp of every unit, so that what is stored can always be shown; [`date_of`] checks what a DATE holds.
+//! Days are counted from 1970-01-01. Years are astronomical: year 0 is 1 BC. Arithmetic is in `i64`, which holds the
+//! days of every timestamp of every unit, so any stored value can be shown; [`date_of`] checks the range of a DATE.
 
 use crate::SqlType;
 

@@ -1,7 +1,7 @@
 //! The casts: which type becomes which, when, and whether something is lost.
 //!
 //! [`TABLE`] has a row for each pair of families of types; where the pair alone doesn't decide, the row names a function
-//! of the two types. What isn't in the table is no cast. Nested types are cast element by element.
+//! of the two types. Anything else isn't a cast. Nested types are cast element by element.
 //!
 //! The contexts are PostgreSQL's. *Implicit* casts happen wherever a value of another type is needed, *assignment* casts
 //! where a value goes into a column, *explicit* ones where CAST or `::` is written. Text that is a column of VARCHAR
@@ -17,16 +17,17 @@ use crate::{SqlType, StructField};
 /// A cast between two types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cast {
-    /// Where it happens by itself.
+    /// Where it happens implicitly.
     pub context: Context,
     /// True if every value is taken, equal values stay equal, different ones different, and the cast back gives the value
     /// again. Dates beyond the years of timestamps are left out of account.
     pub lossless: bool,
-    /// True if a value that isn't greater than another doesn't become greater: comparisons can move across the cast.
+    /// True if a value that isn't greater than another doesn't become greater: comparisons can be moved across the
+    /// cast.
     pub keeps_order: bool,
 }
 
-/// Where a cast happens by itself. The greater context includes the smaller.
+/// Where a cast happens implicitly. The greater context includes the smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Context {
     /// In every expression.
@@ -37,14 +38,14 @@ pub enum Context {
     Explicit,
 }
 
-/// What a cast does to the values that it takes.
+/// The effect of a cast on the values that it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// Nothing is lost, and the order stays.
     Exact,
     /// Different values may become one, and some may be refused; the order stays.
     Rounds,
-    /// Nothing is lost, the order is another.
+    /// Nothing is lost, but the order differs.
     Relabels,
     /// Neither is promised.
     Changes,
@@ -84,7 +85,7 @@ use Rule::{Always, By};
 
 /// (from, to, rule). Every type also becomes itself.
 const TABLE: &[(Family, Family, Rule)] = &[
-    // Numbers. Wider types take narrower ones by themselves; the way back checks or rounds.
+    // Numbers. Wider types take narrower ones implicitly; the way back checks or rounds.
     (F::Integer, F::Integer, By(between_integers)),
     (F::Integer, F::Decimal, By(to_decimal)),
     (F::Integer, F::Float, By(integer_to_float)),
@@ -147,7 +148,7 @@ const TABLE: &[(Family, Family, Rule)] = &[
     (F::Varchar, F::Json, Always(Assignment, Rounds)),
     (F::Varchar, F::Enum, Always(Explicit, Changes)),
     (F::Varchar, F::Nested, Always(Explicit, Changes)),
-    // Labels that both have.
+    // Labels that both types have.
     (F::Enum, F::Enum, Always(Explicit, Changes)),
 ];
 
@@ -176,8 +177,8 @@ impl Cast {
         Self { context, lossless: matches!(effect, Exact | Relabels), keeps_order: matches!(effect, Exact | Rounds) }
     }
 
-    /// Both, one on each part of a value. Parts are compared one after the other: once the first ones may have become
-    /// equal, the order of the next decides what it didn't decide before.
+    /// Both, one on each part of a value. Parts are compared in turn: once the first ones may have become equal, the
+    /// order of the next decides where it didn't before.
     fn and(self, other: Self) -> Self {
         let lossless = self.lossless && other.lossless;
         Self {
@@ -210,7 +211,7 @@ fn family(ty: &SqlType) -> Family {
     }
 }
 
-/// By itself if the range of the one includes that of the other.
+/// Implicit if the range of one includes that of the other.
 fn between_integers(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let bits = |ty: &SqlType| ty.integer_bits().expect("the row is one of integers");
     let widens = match (from.is_signed_integer(), to.is_signed_integer()) {
@@ -221,7 +222,7 @@ fn between_integers(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     if widens { (Implicit, Exact) } else { (Assignment, Rounds) }
 }
 
-/// By itself if all digits fit; HUGEINT counts as one of 38 digits, though its greatest values have 39.
+/// Implicit if all digits fit; HUGEINT counts as a type of 38 digits, though its greatest values have 39.
 fn to_decimal(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let digits = |ty: &SqlType| ty.decimal_digits().expect("the row is one of exact numbers");
     let ((from_precision, from_scale), (to_precision, to_scale)) = (digits(from), digits(to));
@@ -230,7 +231,7 @@ fn to_decimal(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     (if fits { Implicit } else { Assignment }, if fits && !huge { Exact } else { Rounds })
 }
 
-/// Nothing is lost if there is nothing behind the point, and the integer has room for all digits.
+/// Nothing is lost if there is nothing after the point, and the integer has room for all digits.
 fn decimal_to_integer(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     let (_, greatest) = to.integer_range().expect("the row is one of integers");
     let fits = match from {
@@ -260,7 +261,7 @@ fn between_floats(_: &SqlType, to: &SqlType) -> (Context, Effect) {
     if *to == SqlType::Double { (Implicit, Exact) } else { (Assignment, Rounds) }
 }
 
-/// Finer units take coarser ones by themselves, but reach less far.
+/// Finer units take coarser ones implicitly, but have a smaller range.
 fn between_timestamps(from: &SqlType, to: &SqlType) -> (Context, Effect) {
     (if ticks_per_second(from) <= ticks_per_second(to) { Implicit } else { Assignment }, Rounds)
 }

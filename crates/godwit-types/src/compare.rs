@@ -47,7 +47,7 @@ pub fn sql_equals(a: &Value, b: &Value, ty: &SqlType) -> Option<bool> {
     sql_compare(a, b, ty).map(Ordering::is_eq)
 }
 
-/// The order of numbers, with −0 equal to 0 and NaN behind all.
+/// The order of numbers, with −0 equal to 0 and NaN after all.
 pub fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }

@@ -1,8 +1,8 @@
 //! The casts, carried out on single values.
 //!
-//! Rounding: decimals to integers half away from zero, floats to integers half to even, both as PostgreSQL does it. A float
-//! becomes the DECIMAL that its shortest text is: `0.1` stays what it reads. Timestamps are rounded to coarser units half
-//! away from zero. Nothing wraps: what doesn't fit is an error that names the value and the type.
+//! Rounding: decimals to integers half away from zero, floats to integers half to even, both as PostgreSQL does it. A
+//! float becomes the DECIMAL that its shortest text is: `0.1` stays what it reads. Timestamps are rounded to coarser
+//! units half away from zero. Nothing wraps: a value that doesn't fit is an error that names it and the type.
 //!
 //! Time zones: values here are in UTC; what depends on a session's zone is shifted before.
 
@@ -48,7 +48,7 @@ fn convert(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
     }
 }
 
-/// The error for a value that the type doesn't hold.
+/// The error for a value out of the type's range.
 fn beyond(value: &Value, from: &SqlType, to: &SqlType) -> Error {
     out_of_range(&format_value(value, from), to)
 }
@@ -89,7 +89,7 @@ fn from_float(value: &Value, from: &SqlType, to: &SqlType) -> Result<Value> {
         }
         _ => {
             let whole = float.round_ties_even();
-            // The cast saturates: what is beyond is out of every range.
+            // The cast saturates: such values are out of every range.
             (whole.abs() < u128::MAX as f64).then(|| Exact {
                 negative: whole < 0.0,
                 magnitude: whole.abs() as u128,

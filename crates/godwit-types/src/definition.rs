@@ -1,7 +1,8 @@
-//! Types as text that says all of them, for whoever keeps a type: the catalog and the database file.
+//! Types as text that defines them completely, for the catalog and the database file.
 //!
-//! It is what SQL writes, but that an enumeration has its name before its labels, as a quoted name that may be empty:
-//! `STRUCT("a" ENUM "mood"('sad', 'ok')[])`. A user's type may change its meaning or go; the text doesn't need it.
+//! This is SQL's notation, except that an enumeration has its name before its labels, as a quoted name that may be
+//! empty: `STRUCT("a" ENUM "mood"('sad', 'ok')[])`. A user's type may change its meaning or go; the text doesn't need
+//! it.
 
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ impl SqlType {
         out
     }
 
-    /// The type that a definition says; `None` if the text is none.
+    /// The type of a definition; `None` if the text isn't one.
     pub fn from_definition(text: &str) -> Option<SqlType> {
         let mut rest = Rest(text);
         let ty = rest.whole_type(0)?;

@@ -1,6 +1,6 @@
 //! Integers and decimals as one kind of number, between their types.
 //!
-//! A sign and a magnitude hold what every integer type and every DECIMAL does, which no single integer type of Rust can:
+//! A sign and a magnitude hold every value of all integer types and DECIMALs, which no single integer type of Rust can:
 //! HUGEINT reaches below zero, UHUGEINT beyond what is signed.
 
 use crate::{SqlType, Value};
@@ -27,7 +27,7 @@ impl Exact {
         })
     }
 
-    /// With so many digits behind the point, rounded half away from zero; `None` beyond 128 bits.
+    /// Rounded half away from zero to `scale` digits after the point; `None` beyond 128 bits.
     pub(crate) fn rescaled(self, scale: u8) -> Option<Self> {
         let magnitude = if scale >= self.scale {
             match pow10(scale - self.scale) {

@@ -12,7 +12,7 @@ const DAYS_PER_MONTH: i64 = 30;
 /// Seconds of a year of 365.25 days.
 const SECONDS_PER_YEAR: i64 = 31_557_600;
 
-/// What an interval is counted in.
+/// The units of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IntervalUnit {
     /// A millionth of a second.
@@ -140,7 +140,7 @@ impl Interval {
         self.scaled(|part| part * factor)
     }
 
-    /// The part that `divisor` of it make the whole; `None` for zero as well.
+    /// The interval divided by `divisor`; `None` for zero as well.
     pub fn checked_div(self, divisor: f64) -> Option<Self> {
         if divisor == 0.0 { None } else { self.scaled(|part| part / divisor) }
     }

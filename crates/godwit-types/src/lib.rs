@@ -17,8 +17,8 @@
 //!             time_zone.rs    moments and the local times of a zone
 //! ```
 //!
-//! Types are SQL's: what a message says is what a user can write. How values lie in vectors, and what Arrow calls them,
-//! follows from the type further down.
+//! Types are SQL's: what a message says is what a user can write. How values are stored in vectors, and what Arrow
+//! calls them, follows from the type in the crates above.
 #![forbid(unsafe_code)]
 
 mod arithmetic;
@@ -50,7 +50,7 @@ pub use literal::number_literal;
 pub use order_key::{order_key, order_key_type};
 pub use sql_type::{EnumType, SqlType, StructField};
 pub use text::intervals::parse as parse_interval;
-pub use text::{format_value, parse_value};
+pub use text::{format_value, is_json, parse_value};
 pub use time_zone::TimeZone;
 pub use unify::common_type;
 pub use value::{Interval, Value};

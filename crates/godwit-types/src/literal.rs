@@ -7,8 +7,8 @@
 //! | `1.50`, `.5`, `5.` | DECIMAL of the digits that are there; DOUBLE beyond 38 of them |
 //! | `1e3` | DOUBLE |
 //!
-//! Signs are operators, not part of the number: that is why `-2147483648` is a BIGINT, as in PostgreSQL. Single underscores may
-//! stand between digits.
+//! Signs are operators, not part of the number: that is why `-2147483648` is a BIGINT, as in PostgreSQL. Single
+//! underscores may separate digits.
 
 use godwit_common::{Error, Result, SqlState};
 

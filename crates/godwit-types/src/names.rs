@@ -7,18 +7,18 @@ use godwit_common::{Error, Result, SqlState};
 
 use crate::SqlType;
 
-/// What the numbers behind a name say.
+/// The meaning of the numbers after a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arguments {
     /// There may be none.
     None,
-    /// A length, which means nothing.
+    /// A length, which is ignored.
     Length,
-    /// Digits in all, and behind the point.
+    /// Total digits, and those after the point.
     Digits,
     /// Bits of the significand.
     Significand,
-    /// Digits of the second, which mean nothing.
+    /// Digits of the second, which are ignored.
     Seconds,
     /// Digits of the second, which choose the unit.
     Unit,
@@ -64,7 +64,7 @@ static NAMES: &[(&[&str], SqlType, Arguments)] = &[
 ];
 
 impl SqlType {
-    /// The built-in type of a name, in any case, with the numbers that are written behind it: `decimal`, `[10, 2]`.
+    /// The built-in type of a name, in any case, with the numbers written after it: `decimal`, `[10, 2]`.
     pub fn from_name(name: &str, args: &[u64]) -> Result<SqlType> {
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase();
         match NAMES.iter().find(|(names, _, _)| names.contains(&name.as_str())) {
@@ -127,7 +127,7 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// The name that was probably meant: the nearest, if at most a third of its letters are others.
+/// The name that was probably meant: the nearest, if at most a third of its letters differ.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     let (distance, near) = known.map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance)?;

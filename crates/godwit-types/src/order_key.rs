@@ -1,8 +1,8 @@
 //! Order keys: values that compare by their representation as others compare by what they mean.
 //!
 //! An interval's key is its length in microseconds, with months of 30 days. A nested value's key is the same value with the
-//! keys of its parts. All other values are their own keys, labels of an ENUM as the places that they are. Whoever hashes or
-//! sorts bytes takes the key of a value where there is one.
+//! keys of its parts. All other values are their own keys, labels of an ENUM as the places that they are. Code that
+//! hashes or sorts bytes uses the key of a value where there is one.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub fn order_key_type(ty: &SqlType) -> Option<SqlType> {
     })
 }
 
-/// The key of a value, of the type that [`order_key_type`] tells.
+/// The key of a value, of the type given by [`order_key_type`].
 pub fn order_key(value: &Value) -> Value {
     match value {
         Value::Interval(interval) => Value::Integer(interval.estimate()),

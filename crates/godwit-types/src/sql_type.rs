@@ -8,7 +8,7 @@ use godwit_common::{Error, Result};
 /// The type of a column or an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SqlType {
-    /// NULL and quoted text before their context says what they are. No column of a finished plan has it.
+    /// NULL and quoted text before their context determines the type. No column of a finished plan has it.
     Unknown,
     /// TRUE, FALSE.
     Boolean,
@@ -36,11 +36,11 @@ pub enum SqlType {
     Real,
     /// IEEE double.
     Double,
-    /// Exact numbers of `precision` digits, `scale` of them behind the point; 1 ≤ precision ≤ 38, scale ≤ precision.
+    /// Exact numbers of `precision` digits, `scale` of them after the point; 1 ≤ precision ≤ 38, scale ≤ precision.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u8,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: u8,
     },
     /// Text in UTF-8.
@@ -100,7 +100,7 @@ pub struct EnumType {
 }
 
 impl EnumType {
-    /// The place of a label as a file has it; an error if there is no such label.
+    /// The place of a label as stored in a file; an error if there is no such label.
     pub fn checked_place(&self, place: i128) -> Result<i128> {
         let is_known = usize::try_from(place).is_ok_and(|place| place < self.labels.len());
         is_known.then_some(place).ok_or_else(|| Error::corrupt("a value of an ENUM is none of its labels"))

@@ -1,7 +1,7 @@
 //! Time zones: which time clocks show at a moment, by the IANA database that is built in.
 //!
-//! A TIMESTAMP WITH TIME ZONE is a moment: microseconds of UTC since 1970. All that makes a local time of one, or one of a
-//! local time, is here. Where clocks are put forward, a time that they skip is read as if they hadn't been; where they are
+//! A TIMESTAMP WITH TIME ZONE is a moment: microseconds of UTC since 1970. All conversions between moments and local
+//! times are here. Where clocks are put forward, a time that they skip is read as if they hadn't been; where they are
 //! put back, a time that they show twice is the later one. Both are as in PostgreSQL.
 
 use std::fmt;
@@ -80,7 +80,7 @@ impl TimeZone {
         local.checked_sub(i64::from(offset.seconds()) * MICROS_PER_SECOND)
     }
 
-    /// A moment and an interval after it: months and days by the calendar and the clock, the rest as time that passes.
+    /// A moment plus an interval: months and days by the calendar and the clock, the rest as elapsed time.
     pub fn add(&self, moment: i64, interval: Interval) -> Option<i64> {
         let Interval { months, days, micros } = interval;
         let moment = match (months, days) {

@@ -4,7 +4,7 @@
 use crate::cast::{Context, cast_kind, field_sources};
 use crate::{SqlType, StructField};
 
-/// The type that values of both types have in common; `None` if they don't go together.
+/// The common type of values of both types; `None` if they have none.
 ///
 /// - Quoted text and NULL take the type of the other; both are unknown, if the other is, too.
 /// - Numbers: the smallest integer that holds both, a DECIMAL of the digits of both, or the float.
@@ -53,8 +53,8 @@ fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
     }
 }
 
-/// A DECIMAL of the digits of both, before the point and behind it. Where these are more than there can be, those behind
-/// the point give way. The 38 digits of HUGEINT give way themselves: sums are of that type, and hardly ever so long.
+/// A DECIMAL with the digits of both, before and after the point. Where these exceed the maximum, those after the point
+/// give way. The 38 digits of HUGEINT give way themselves: sums are of that type, and hardly ever that long.
 fn common_decimal(a: &SqlType, b: &SqlType) -> SqlType {
     let parts = |ty: &SqlType| ty.decimal_digits().expect("only exact numbers meet in a decimal");
     let ((a_precision, a_scale), (b_precision, b_scale)) = (parts(a), parts(b));

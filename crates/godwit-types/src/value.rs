@@ -6,8 +6,8 @@ use crate::SqlType;
 
 /// A value whose [`SqlType`](crate::SqlType) its holder knows.
 ///
-/// Equality here is identity of the representation, for comparing plans: `-0.0` and `0.0` differ, NaN equals itself. What
-/// SQL means by `=` is another thing.
+/// Equality here is identity of the representation, for comparing plans: `-0.0` and `0.0` differ, NaN equals itself.
+/// SQL's `=` is different.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// NULL of any type.
@@ -59,8 +59,8 @@ impl Value {
         Value::Text(text.into())
     }
 
-    /// The type that a value has by itself, for who gives one without a type: the widest of its kind. Text and NULL take
-    /// the type that is asked of them; nested values have none but that of their parts.
+    /// The type that a value has by itself, for callers that give one without a type: the widest of its kind. Text and
+    /// NULL take the type that is required; nested values have only the types of their parts.
     pub fn natural_type(&self) -> SqlType {
         match self {
             Value::Null | Value::Text(_) => SqlType::Varchar,
@@ -83,6 +83,47 @@ impl Value {
     /// True for NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
+    }
+
+    /// The integer that lies in vectors for it: 0 or 1 of a boolean, digits of a decimal, place of a label, days of a date,
+    /// ticks of a time. `None` for NULL and for what isn't an integer inside.
+    pub fn as_integer(&self) -> Option<i128> {
+        match *self {
+            Value::Boolean(value) => Some(value.into()),
+            Value::Integer(value) => Some(value),
+            Value::Date(days) => Some(days.into()),
+            Value::Time(ticks) | Value::Timestamp(ticks) => Some(ticks.into()),
+            Value::Null
+            | Value::UHuge(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Blob(_)
+            | Value::Interval(_)
+            | Value::Uuid(_)
+            | Value::List(_)
+            | Value::Struct(_)
+            | Value::Map(_) => None,
+        }
+    }
+
+    /// The value of a type that is this integer inside: the way back of [`as_integer`](Self::as_integer). `None` if the
+    /// type's values are none, or it is out of their range.
+    pub fn of_integer(inside: i128, ty: &SqlType) -> Option<Self> {
+        Some(match ty {
+            SqlType::Boolean => Value::Boolean(match inside {
+                0 => false,
+                1 => true,
+                _ => return None,
+            }),
+            SqlType::Date => Value::Date(i32::try_from(inside).ok()?),
+            SqlType::Time => Value::Time(i64::try_from(inside).ok()?),
+            _ if ty.is_timestamp() => Value::Timestamp(i64::try_from(inside).ok()?),
+            SqlType::Decimal { .. } | SqlType::Enum(_) => Value::Integer(inside),
+            _ => {
+                let (min, max) = ty.integer_range()?;
+                (min..=max).contains(&inside).then_some(Value::Integer(inside))?
+            }
+        })
     }
 }
 

@@ -120,7 +120,7 @@ fn flat_of(array: &ArrayRef) -> Result<Flat> {
     })
 }
 
-/// Views of strings that lie in `heaps` (short ones are copied into their views).
+/// Views of strings that are in `heaps` (short ones are copied into their views).
 fn strings_of<'a>(strings: impl Iterator<Item = &'a [u8]>, heaps: Heaps) -> Flat {
     // SAFETY: Arrow buffers don't move while a reference to the array lives, and `heaps` holds one.
     Flat::Str(unsafe { StrColumn::new(strings.map(StrView::new).collect(), heaps) })
@@ -263,14 +263,15 @@ fn strings_to_arrow(strings: &StrColumn, vector: &Vector, logical: &DataType) ->
     })
 }
 
-/// Longest buffer of string views: their offsets have 32 bits, one of which some programs take for a sign.
+/// Longest buffer of string views: their offsets have 32 bits, one of which some programs treat as a sign.
 const VIEW_BUFFER_BYTES_MAX: usize = i32::MAX as usize;
 
 /// The strings of a vector as views of buffers of their own.
 fn string_views(strings: &StrColumn, vector: &Vector) -> Result<StringViewArray> {
     let mut views: Vec<u128> = Vec::with_capacity(strings.len());
     let (mut buffers, mut buffer): (Vec<Vec<u8>>, Vec<u8>) = Default::default();
-    // Whether all strings begin with a character; that their bytes are characters is seen to at once for many.
+    // Whether all strings begin at a character boundary; that their bytes are valid is checked for many strings at
+    // once.
     let mut begin_well = true;
     for (row, view) in strings.views().iter().enumerate() {
         if !vector.is_valid(row) {
@@ -299,8 +300,8 @@ fn string_views(strings: &StrColumn, vector: &Vector) -> Result<StringViewArray>
         return Err(no_utf8());
     }
     let buffers: Vec<Buffer> = buffers.into_iter().filter(|buffer| !buffer.is_empty()).map(Buffer::from_vec).collect();
-    // SAFETY: each view is inline, or has the length, the first four bytes and the place of a string in its buffer. Buffers are
-    // UTF-8 and their strings begin with a character, so they end with one, too.
+    // SAFETY: each view is inline, or has the length, the first four bytes and the place of a string in its buffer.
+    // Buffers are UTF-8 and their strings begin at a character boundary, so they end at one, too.
     Ok(unsafe { StringViewArray::new_unchecked(views.into(), buffers, nulls_of(vector)) })
 }
 
@@ -343,7 +344,7 @@ mod tests {
         let halves: [&[u8]; 2] = [b"a text that ends with half of \xc3", b"\xbc, where the next one begins"];
         for wrong in [&[b"\xff".as_slice()][..], &[b"some longer text \xff".as_slice()], &halves] {
             assert!(to_arrow(&vector(wrong, None), &DataType::Utf8View).is_err());
-            // What is NULL may be anything.
+            // Values of NULL rows are arbitrary.
             let nulls = Some(Bitmap::filled(wrong.len(), false));
             assert_eq!(to_arrow(&vector(wrong, nulls), &DataType::Utf8View).unwrap().null_count(), wrong.len());
         }

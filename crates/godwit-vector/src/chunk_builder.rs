@@ -166,11 +166,11 @@ impl Values {
     }
 }
 
-/// Strings whose heaps are few.
+/// Strings with few heaps.
 #[derive(Default)]
 struct Strings {
     views: Vec<StrView>,
-    /// Those of the first piece, whose strings are shared.
+    /// The heaps of the first piece, whose strings are shared.
     shared: Option<Heaps>,
     /// Copied strings. A block never grows beyond its capacity, so that its bytes stay where they are.
     blocks: Vec<Vec<u8>>,

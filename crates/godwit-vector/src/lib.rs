@@ -22,6 +22,7 @@ mod dictionary;
 pub mod kernels;
 mod nested_bytes;
 mod shared_bytes;
+pub mod sql;
 mod str_builder;
 mod str_view;
 mod types;

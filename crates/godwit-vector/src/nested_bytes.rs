@@ -69,7 +69,7 @@ struct Reader<'a> {
 enum Values<'a> {
     Null,
     Bool(&'a BooleanArray),
-    /// Little-endian words of so many bytes.
+    /// Little-endian words of this many bytes.
     Words(Vec<u8>, usize, Word),
     Intervals(&'a IntervalMonthDayNanoArray),
     DayTimes(&'a IntervalDayTimeArray),

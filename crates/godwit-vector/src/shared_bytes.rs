@@ -10,11 +10,11 @@ use crate::kernels::byte_array::short_view;
 use crate::str_view::INLINE_MAX;
 use crate::{Heaps, Native, StrColumn, StrView};
 
-/// Bytes that stay where they are as long as somebody shares them: a pinned page, or a copy of one.
+/// Bytes that stay in place as long as they are shared: a pinned page, or a copy of one.
 #[derive(Clone)]
 pub struct SharedBytes {
     bytes: Buffer,
-    /// All strings have the same one, so that those of several chunks can be put together without a copy.
+    /// All strings have the same heaps, so that those of several chunks can be concatenated without a copy.
     heaps: Heaps,
 }
 
@@ -34,8 +34,8 @@ impl SharedBytes {
         Self { heaps: Heaps::one(Arc::new(bytes.clone())), bytes }
     }
 
-    /// The values of a fixed width that lie from `offset` on, in this machine's order of bytes, without a copy; `None` if the
-    /// bytes end before, or aren't aligned.
+    /// The values of a fixed width from `offset` on, in this machine's byte order, without a copy; `None` if the bytes
+    /// end before, or aren't aligned.
     pub fn values<T: Native>(&self, offset: usize, count: usize) -> Option<ScalarBuffer<T>> {
         let bytes = count.checked_mul(size_of::<T>())?;
         let end = offset.checked_add(bytes)?;
@@ -43,8 +43,8 @@ impl SharedBytes {
         (end <= self.bytes.len() && is_aligned).then(|| ScalarBuffer::from(self.bytes.slice_with_length(offset, bytes)))
     }
 
-    /// The strings that lie from `offset` on, one after the other, of these `lengths`; `None` if the bytes end before. Long
-    /// ones share the bytes.
+    /// The strings from `offset` on, in sequence, with these `lengths`; `None` if the bytes end before. Long ones share
+    /// the bytes.
     pub fn strings(&self, offset: usize, lengths: &[u32]) -> Option<StrColumn> {
         let mut rest = self.bytes.as_slice().get(offset..)?;
         let mut views = Vec::with_capacity(lengths.len());

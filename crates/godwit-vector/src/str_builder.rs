@@ -1,4 +1,4 @@
-//! Strings that are put together one after the other.
+//! Building a sequence of strings.
 
 use crate::StrColumn;
 
@@ -10,7 +10,7 @@ pub struct StrBuilder {
 }
 
 impl StrBuilder {
-    /// No strings, with room for the ends of so many.
+    /// No strings, with room for the ends of `strings` strings.
     pub fn with_capacity(strings: usize) -> Self {
         Self { bytes: Vec::new(), ends: Vec::with_capacity(strings) }
     }
@@ -43,7 +43,7 @@ impl StrBuilder {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// Forgets all but the first strings.
+    /// Removes all but the first strings.
     pub fn truncate(&mut self, strings: usize) {
         self.ends.truncate(strings);
         self.bytes.truncate(self.ends.last().copied().unwrap_or(0));

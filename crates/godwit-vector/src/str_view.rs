@@ -16,7 +16,7 @@ use arrow_buffer::ScalarBuffer;
 
 use crate::StrBuilder;
 
-/// Longest string that lies inside its view.
+/// Longest string that is stored in its view.
 pub(crate) const INLINE_MAX: usize = 12;
 
 /// A string of up to 4 GiB: inline or by pointer.
@@ -27,8 +27,8 @@ pub(crate) const INLINE_MAX: usize = 12;
 pub struct StrView(u128);
 
 impl StrView {
-    /// A view of `bytes`. If they are longer than 12 bytes, the view points at them, and whoever reads it must keep
-    /// them alive (see [`StrView::as_bytes`]).
+    /// A view of `bytes`. If they are longer than 12 bytes, the view points at them, and they must be kept alive as
+    /// long as it is read (see [`StrView::as_bytes`]).
     #[inline]
     pub fn new(bytes: &[u8]) -> Self {
         let len = u32::try_from(bytes.len()).expect("strings are shorter than 4 GiB") as u128;
@@ -61,7 +61,7 @@ impl StrView {
         self.len() == 0
     }
 
-    /// True if the bytes lie in the view itself.
+    /// True if the bytes are in the view itself.
     #[inline]
     pub fn is_inline(self) -> bool {
         self.len() <= INLINE_MAX
@@ -81,7 +81,8 @@ impl StrView {
         self.0 as u64
     }
 
-    /// The first four bytes as an integer that orders strings, filled up with zeros: where it is equal, others decide.
+    /// The first four bytes as an integer that orders strings, padded with zeros: where it is equal, the remaining
+    /// bytes decide.
     #[inline]
     pub fn prefix(self) -> u32 {
         ((self.0 >> 32) as u32).swap_bytes()
@@ -157,7 +158,7 @@ impl StrView {
         }
     }
 
-    /// An integer that orders strings of at most 12 bytes: their bytes, filled up with zeros, then the length.
+    /// An integer that orders strings of at most 12 bytes: their bytes, padded with zeros, then the length.
     #[inline]
     fn inline_order(self) -> u128 {
         debug_assert!(self.is_inline());
@@ -199,7 +200,7 @@ impl Heaps {
         self.0.as_deref().unwrap_or(&[])
     }
 
-    /// True if `other` keeps alive all that these do.
+    /// True if `other` keeps alive everything that these do.
     pub(crate) fn are_within(&self, other: &Heaps) -> bool {
         match (&self.0, &other.0) {
             (None, _) => true,
@@ -245,12 +246,17 @@ impl StrColumn {
         builder.finish()
     }
 
-    /// The strings that lie in `bytes` one after the other, each up to one of the `ends`.
+    /// The strings stored in `bytes` in sequence, each up to one of the `ends`.
     pub fn from_parts(bytes: Vec<u8>, ends: &[usize]) -> Self {
+        Self::from_leased_parts(bytes, ends, ())
+    }
+
+    /// The same, with what is to live as long as the bytes, such as the memory that was granted for them.
+    pub fn from_leased_parts(bytes: Vec<u8>, ends: &[usize], lease: impl Any + Send + Sync) -> Self {
         let mut start = 0;
         let views = ends.iter().map(|&end| StrView::new(&bytes[std::mem::replace(&mut start, end)..end])).collect();
         // SAFETY: the views point into `bytes`, whose allocation moves into the heap as it is.
-        unsafe { StrColumn::new(views, Heaps::one(Arc::new(bytes))) }
+        unsafe { StrColumn::new(views, Heaps::one(Arc::new((bytes, lease)))) }
     }
 
     /// Copies strings; long ones into one heap.
@@ -320,7 +326,7 @@ impl StrColumn {
         Self { views: ScalarBuffer::from(taken), heaps: self.heaps.clone() }
     }
 
-    /// The strings of both, one column behind the other; the bytes are shared.
+    /// The strings of both columns, concatenated; the bytes are shared.
     pub fn chained(&self, other: &StrColumn) -> Self {
         let mut views: Vec<u128> = Vec::with_capacity(self.len() + other.len());
         views.extend_from_slice(&self.views);

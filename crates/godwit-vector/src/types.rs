@@ -70,7 +70,7 @@ macro_rules! match_physical {
     };
 }
 
-/// How a value lies in memory. Several logical types share one: DATE is `I32`, DECIMAL(15,2) is `I64`.
+/// How a value is represented in memory. Several logical types share one: DATE is `I32`, DECIMAL(15,2) is `I64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhysicalType {
     /// One byte, 0 or 1.
@@ -122,7 +122,7 @@ impl PhysicalType {
         matches!(self, I8 | I16 | I32 | I64 | I128 | U8 | U16 | U32 | U64)
     }
 
-    /// The physical type a logical type has when nothing is known of its values.
+    /// The physical type of a logical type when nothing is known about its values.
     pub fn natural(logical: &DataType) -> Result<PhysicalType> {
         Ok(match logical {
             DataType::Null | DataType::Boolean => PhysicalType::Bool,
@@ -202,14 +202,14 @@ impl ValueRange {
     }
 }
 
-/// What the plan knows of a column: its SQL type, how its values lie in memory, and a proven bound.
+/// What the plan knows about a column: its SQL type, the representation of its values in memory, and a proven bound.
 ///
 /// `physical` may be narrower than the natural type: DECIMAL(38,4) is `I64` where `range` proves that this suffices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnType {
     /// The SQL type, as Arrow spells it.
     pub logical: DataType,
-    /// How values lie in memory.
+    /// The representation of values in memory.
     pub physical: PhysicalType,
     /// False only if no NULL can occur.
     pub nullable: bool,
@@ -221,7 +221,7 @@ pub struct ColumnType {
 pub type RowType = Vec<ColumnType>;
 
 impl ColumnType {
-    /// A column of which nothing but the SQL type is known.
+    /// A column whose SQL type is all that is known.
     pub fn new(logical: DataType, nullable: bool) -> Result<Self> {
         Ok(Self { physical: PhysicalType::natural(&logical)?, logical, nullable, range: None })
     }

@@ -7,7 +7,7 @@ use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 
 use crate::{Bitmap, Dictionary, PhysicalType, StrColumn};
 
-/// Values one after the other. Cheap to clone; buffers are shared.
+/// A sequence of values. Cheap to clone; buffers are shared.
 #[derive(Clone)]
 #[allow(missing_docs, reason = "the variants are the physical types")]
 pub enum Flat {
@@ -202,7 +202,7 @@ impl Flat {
     }
 }
 
-/// How the values of a vector are given.
+/// The representation of a vector's values.
 #[derive(Clone)]
 pub enum Data {
     /// One value per row.

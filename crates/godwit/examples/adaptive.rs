@@ -21,19 +21,19 @@ use godwit::{Config, Connection, Database, Error, Result};
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
-/// Point queries whose keys are drawn beforehand, and come again and again.
+/// Point queries whose keys are drawn in advance, and repeated.
 const KEYS_DRAWN: usize = 1 << 20;
 
-/// Of the lookups of a phase, one in so many is anywhere in the table.
+/// In a phase, one in this many lookups is anywhere in the table.
 const ELSEWHERE_ONE_IN: u64 = 20;
 
-/// Part of the table that a phase reads most, one in so many.
+/// A phase reads mostly one n-th of the table.
 const HOT_RANGE_SHARE: u64 = 12;
 
 /// Lookups for each row that is inserted.
 const LOOKUPS_PER_INSERT: u64 = 200;
 
-/// How often a phase says what it does.
+/// How often a phase reports.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Two workers, and a pool in which all flat vectors have room.
@@ -74,7 +74,7 @@ fn open(path: &Path, limit_mib: u64) -> Result<Database> {
     Database::open_with(path, config)
 }
 
-/// The numbers of a query's only row.
+/// The numbers in a query's only row.
 fn numbers(connection: &Connection, sql: &str) -> Result<Vec<u64>> {
     let mut found = Vec::new();
     for batch in connection.query(sql)? {
@@ -149,7 +149,7 @@ fn run_query(file: &Path, limit_mib: u64, sql: &str, times: u64) -> Result<()> {
     Ok(())
 }
 
-/// A table of keys `0 .. rows`, and what is to be done about its forms.
+/// A table of keys `0 .. rows`, with its forms as `mode` sets them.
 fn keys(rows: u64, ty: &str, mode: &str) -> Result<Connection> {
     let connection = open(Path::new(":memory:"), LIMIT_MIB)?.connect();
     connection.execute(&format!(
@@ -248,7 +248,7 @@ fn phases(rows: u64, time: Duration, mode: &str) -> Result<()> {
     Ok(())
 }
 
-/// Random numbers, always the same ones (xorshift).
+/// Random numbers, the same in each run (xorshift).
 struct Random(u64);
 
 impl Random {

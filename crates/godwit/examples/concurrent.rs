@@ -1,4 +1,4 @@
-//! Runs queries on connections of their own under one memory limit, all at once or one after the other.
+//! Runs queries on connections of their own under one memory limit, all at once or in turn.
 //!
 //! ```sh
 //! concurrent at-once 256MB 2 < statements
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The arguments after the mode are the memory limit of the process and the number of worker threads. A line of
-//! standard input is a statement: one that begins with CREATE is run first, each other one is a query. A query gives a
-//! line of output, in the order of the input: seconds, then `rows` and the rows as text, or `error` and what it says,
-//! with tabs between them. The last line has the seconds of all.
+//! standard input is a statement: those that begin with CREATE are run first, all others are queries. A query gives a
+//! line of output, in the order of the input: seconds, then `rows` and the rows as text, or `error` and its message,
+//! separated by tabs. The last line has the total seconds.
 
 use std::io::{self, stdin};
 use std::process::ExitCode;

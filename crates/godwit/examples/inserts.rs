@@ -5,7 +5,7 @@
 //! inserts x.godwit 1 1 3 10000000        the same into a table of so many rows with a primary key
 //! ```
 //!
-//! The table is rebuilt. New keys lie between those that are there, in no order. Writes one line: transactions, and seconds.
+//! The table is rebuilt. New keys are between existing ones, in no order. Writes one line: transactions, and seconds.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -4,8 +4,8 @@
 //! merging x.godwit 16MB 3        3 seconds with checkpoints from 16 MB of log on
 //! ```
 //!
-//! One connection runs a query over a table again and again; another one inserts into it at a steady rate. Writes one line:
-//! queries, seconds, rows inserted, and checkpoints that were made meanwhile.
+//! One connection repeatedly runs a query over a table; another one inserts into it at a steady rate. Writes one line:
+//! queries, seconds, rows inserted, and checkpoints made meanwhile.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use godwit::{Connection, Database, Error, Result};
 #[global_allocator]
 static ALLOCATOR: godwit_allocator::MiMalloc = godwit_allocator::MiMalloc;
 
-/// Rows of the table before.
+/// Initial rows of the table.
 const ROWS: u64 = 3_000_000;
 /// Rows in a transaction, and transactions per second.
 const BATCH_ROWS: u64 = 500;
@@ -66,7 +66,7 @@ fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Inserts batches, each when its time has come; the rows that were inserted.
+/// Inserts batches at their scheduled times; returns the rows inserted.
 fn insert(connection: &Connection, is_over: &AtomicBool) -> Result<u64> {
     let begin = Instant::now();
     let mut batches = 0;

@@ -122,7 +122,7 @@ fn rate(connection: &Connection, rows: u64, time: Duration) -> Result<f64> {
     Ok(count as f64 / begin.elapsed().as_secs_f64())
 }
 
-/// Random numbers, always the same ones.
+/// Random numbers, the same in each run.
 struct Keys(u64);
 
 impl Keys {
@@ -135,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Median time of some runs, behind a tenth of them that don't count.
+/// Median time of some runs, after a tenth of them as a warm-up.
 fn median(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Duration> {
     for _ in 0..runs / 10 + 1 {
         run()?;

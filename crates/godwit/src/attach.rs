@@ -15,7 +15,7 @@ use crate::database::{Shared, name_of};
 use crate::result::QueryResult;
 use crate::transactions::NamedStore;
 
-/// Names that mean something else.
+/// Reserved names.
 const RESERVED: [&str; 3] = [TEMPORARY, SCHEMA, INFORMATION_SCHEMA];
 
 impl Shared {
@@ -29,7 +29,7 @@ impl Shared {
         check_local(&plan.path)?;
         let path = Path::new(&plan.path);
         let name = plan.name.clone().unwrap_or_else(|| name_of(path));
-        // Held until the database is there, so that nobody opens the same one meanwhile.
+        // Held until the database is there, so that the same one can't be opened meanwhile.
         let mut attached = self.attached.write();
         if name == *self.name || attached.iter().any(|other| *other.name == *name) {
             return match plan.if_not_exists {
@@ -96,7 +96,7 @@ impl Inner {
         self.database.0.detach(name, if_exists).map(|()| QueryResult::empty())
     }
 
-    /// An error within a transaction, which sees the databases that there were when it began.
+    /// Fails within a transaction, which sees the databases that existed when it began.
     fn check_alone(&self, what: &str) -> Result<()> {
         match self.transaction.is_open() {
             true => Err(Error::user(format!("{what} isn't possible within a transaction")).with_hint("COMMIT first")),

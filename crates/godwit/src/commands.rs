@@ -1,4 +1,5 @@
-//! Statements without rows: what makes and drops things, and what is about the database or the connection as a whole.
+//! Statements without rows: those that create and drop things, and those about the database or the connection as a
+//! whole.
 
 use std::sync::Arc;
 
@@ -93,7 +94,7 @@ impl Inner {
         }
     }
 
-    /// Runs what is about the session, or the upkeep of databases.
+    /// Runs statements about the session, or the upkeep of databases.
     pub(crate) fn run_session_statement(
         &self,
         sql: &str,

@@ -1,4 +1,4 @@
-//! What a database may use.
+//! The resources of a database.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use godwit_memory::RequestFaults;
 pub struct Config {
     /// Most memory in bytes; `None`: 80 % of what the process may use.
     pub memory_limit_bytes: Option<u64>,
-    /// The limit is for the whole process, what it uses already included: for programs that are nothing but Godwit.
+    /// The limit applies to the whole process, including what it already uses: for programs that consist of nothing but
+    /// Godwit.
     pub whole_process: bool,
     /// Worker threads; `None`: one per core.
     pub threads: Option<usize>,
@@ -31,15 +32,15 @@ pub struct Config {
 pub struct DebugOptions {
     /// Most rows in a chunk; `None`: the usual 2,048.
     pub chunk_rows: Option<usize>,
-    /// Every page goes to disk as soon as nobody uses it.
+    /// Every page goes to disk as soon as it is no longer in use.
     pub force_spill: bool,
-    /// Memory of the buffer pool, less than the minimum too; `None`: what the limit leaves for it.
+    /// Memory of the buffer pool, possibly less than the minimum; `None`: what the limit leaves for it.
     pub pool_bytes: Option<u64>,
-    /// Temporary files that fail when they are told to; `None`: real ones.
+    /// Temporary files that fail on demand; `None`: real ones.
     pub spill_files: Option<SimulatedFiles>,
     /// Requests for memory that fail.
     pub request_faults: Option<RequestFaults>,
-    /// Where the files are that statements name by path; `None`: on the real disk.
+    /// The files that statements name by path; `None`: those on the real disk.
     pub files: Option<Arc<dyn Files>>,
 }
 

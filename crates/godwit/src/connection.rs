@@ -24,7 +24,7 @@ use crate::transactions::{CurrentTransaction, NamedStore, Scope, StatementEnd};
 /// A session: settings and a transaction. Statements of one connection may overlap; each has its own result.
 pub struct Connection(Arc<Inner>);
 
-/// What the results of a connection's statements need of it, too.
+/// State that the results of a connection's statements need, too.
 pub(crate) struct Inner {
     pub(crate) database: Database,
     /// Number of the connection among those of the database.
@@ -111,7 +111,7 @@ impl Connection {
 
     /// Runs a parsed statement.
     pub fn run(&self, statement: &ParsedStatement) -> Result<QueryResult> {
-        // A panic while planning is a bug, ours or a dependency's; it must not take the host program along.
+        // A panic while planning is a bug, ours or a dependency's; it must not bring down the host program.
         catch_unwind(AssertUnwindSafe(|| self.0.run(statement))).unwrap_or_else(|_| {
             self.0.transaction.abort();
             Err(Error::internal("planning the statement panicked"))
@@ -161,7 +161,7 @@ impl Inner {
         self.run_in_scope(statement, &ParameterValues::default(), plan)
     }
 
-    /// Runs a statement as it is planned among the names of its scope.
+    /// Runs a statement as planned with the names of its scope.
     pub(crate) fn run_in_scope(
         self: &Arc<Self>,
         statement: &ParsedStatement,
@@ -180,7 +180,7 @@ impl Inner {
         result.map_err(|error| cancel.cause_of(error))
     }
 
-    /// What stops the statement that begins now.
+    /// The cancel token of the statement that begins now.
     pub(crate) fn begin_statement(&self) {
         *self.current.lock() = CancelToken::with_timeout(self.session().own().statement_timeout);
     }
@@ -201,7 +201,7 @@ impl Inner {
         stores
     }
 
-    /// What names mean in a scope. Places of the search path that are gone don't count.
+    /// The meaning of names in a scope. Places of the search path that no longer exist are ignored.
     fn namespace(&self, scope: &Scope) -> Namespace {
         let mut path = self.session().own().path;
         path.retain(|place| {

@@ -1,5 +1,5 @@
-//! Constraints that compare rows with other rows: keys and references. Checked by queries, so within the memory limit; what
-//! a small insert needs is looked up instead, and a query runs only to tell what is wrong.
+//! Constraints that compare rows with other rows: keys and references. Checked by queries, so within the memory limit;
+//! for a small insert, keys are looked up instead, and a query runs only to report a violation.
 //!
 //! ```text
 //! key, few new rows      new keys ⋈ all rows, GROUP BY key HAVING count(*) > 1
@@ -21,15 +21,15 @@ use crate::connection::Inner;
 use crate::execution::result_schema;
 use crate::prepared::ParameterValues;
 
-/// Names for the rows that are looked at; they can't be spelled in SQL.
+/// Names for the rows that are compared; they can't be spelled in SQL.
 const ALL: &str = "\u{1}all";
 const ADDED: &str = "\u{1}added";
 
-/// New rows are joined with all rows if they are fewer than one in so many of them.
+/// New rows are joined with all rows if they are fewer than one n-th of them.
 const FEW_SHARE: u64 = 4;
 
 impl Inner {
-    /// An error if a change of a table broke a constraint.
+    /// Fails if a change of a table broke a constraint.
     pub(crate) fn verify(&self, change: &Verification) -> Result<()> {
         let Verification { catalog, before, after, .. } = change;
         let rules = after.rules();
@@ -44,7 +44,7 @@ impl Inner {
         };
         let catalog = LazyCell::new(|| {
             let catalog = catalog.snapshot();
-            // A plan that took the keys for granted would find no duplicate.
+            // A plan that relied on the keys would find no duplicate.
             let entry =
                 |table: &Arc<TableVersion>| Some(CatalogEntry::Table(Arc::new(table.definition().without_rules())));
             catalog.put_all([(ALL.to_owned(), entry(after)), (ADDED.to_owned(), entry(&added))]);
@@ -78,14 +78,14 @@ impl Inner {
         Ok(())
     }
 
-    /// An error if the rows of an altered table don't keep rules that `before` didn't have.
+    /// Fails if the rows of an altered table violate rules that `before` didn't have.
     pub(crate) fn verify_rules(&self, before: &Arc<TableVersion>, change: &Verification) -> Result<()> {
         let Verification { catalog, after, .. } = change;
         let (old, new) = (before.rules(), after.rules());
         if old.keys != new.keys || old.references != new.references {
             self.verify(change)?;
         }
-        // Whoever plans with the new definition takes for granted what is to be checked.
+        // A plan with the new definition would rely on what is to be checked.
         let catalog = catalog.snapshot();
         catalog.put_all([(ALL.to_owned(), Some(CatalogEntry::Table(before.definition())))]);
         let catalog = Arc::new(catalog);
@@ -101,7 +101,7 @@ impl Inner {
                 format!("NOT ({})", check.condition),
             )
         });
-        // Conditions call columns by their new names.
+        // Conditions use the new names of columns.
         let (before, after) = (old.visible(before.schema()), new.visible(after.schema()));
         let names: Vec<String> = after.iter().map(|field| quoted_text(field.name())).collect();
         let names = if before.len() == after.len() { format!(" ({})", names.join(", ")) } else { String::new() };
@@ -145,7 +145,7 @@ impl Inner {
         }
     }
 
-    /// An error if a row of `child` refers to no row of `parent`.
+    /// Fails if a row of `child` refers to no row of `parent`.
     fn verify_reference(
         &self,
         catalog: &Arc<Catalog>,
@@ -176,7 +176,7 @@ impl Inner {
         }
     }
 
-    /// Looks for rows of other tables that refer to rows which went away.
+    /// Looks for rows of other tables that refer to rows that were removed.
     fn verify_children(&self, catalog: &Arc<Catalog>, parent: &TableVersion) -> Result<()> {
         for (name, entry) in catalog.entries() {
             let CatalogEntry::Table(child) = entry else { continue };

@@ -32,11 +32,11 @@ pub struct Database(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub(crate) memory: BufferManager,
     pub(crate) planner: Planner,
-    /// What SQL calls the database.
+    /// The database's name in SQL.
     pub(crate) name: Arc<str>,
     /// The database's own tables.
     pub(crate) store: Arc<Store>,
-    /// Where files are that statements name by path.
+    /// The files that statements name by path.
     pub(crate) files: Arc<dyn Files>,
     pub(crate) objects: Objects,
     pub(crate) debug: crate::DebugOptions,
@@ -55,7 +55,7 @@ pub(crate) struct Shared {
 /// When rows are compressed before an operator keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CompressedMaterialization {
-    /// Where it is expected to pay.
+    /// Where it is expected to pay off.
     #[default]
     True,
     False,
@@ -103,8 +103,8 @@ impl QueryLimits {
 }
 
 impl Database {
-    /// Opens a database: a file, which is made if it isn't there; `":memory:"`; or a folder of Parquet files, each of which
-    /// becomes a table of its name.
+    /// Opens a database: a file, which is created if it doesn't exist; `":memory:"`; or a folder of Parquet files, each
+    /// of which becomes a table of its name.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Config::default())
     }
@@ -171,7 +171,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Reads all tables of the database, and says what is damaged.
+    /// Reads all tables of the database, and reports damage.
     pub fn check(&self) -> CheckReport {
         self.0.store.check()
     }
@@ -204,7 +204,7 @@ impl Database {
     }
 }
 
-/// What SQL calls a database: its file's name without the ending.
+/// A database's name in SQL: its file's name without the extension.
 pub(crate) fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
     match stem.as_str() {
@@ -242,7 +242,7 @@ impl Shared {
         *self.compressed_materialization.lock() = when;
     }
 
-    /// From how many bytes on rows are compressed; `None`: never.
+    /// The size, in bytes, from which rows are compressed; `None`: never.
     pub(crate) fn compress_from_bytes(&self) -> Option<u64> {
         match self.compressed_materialization() {
             CompressedMaterialization::True => Some(COMPRESS_FROM_BYTES),

@@ -1,4 +1,4 @@
-//! Runs planned queries: to their rows, into a file, or to look at the plan.
+//! Runs planned queries: for their rows, into a file, or to show the plan.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, format_bytes, with_stack};
 use godwit_exec::{Json, PhysicalPlan, plan_query};
 use godwit_files::{CopySink, FileFormat, check_reachable};
-use godwit_functions::arrow_type;
 use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
 use godwit_plan::{OutputColumn, Plan};
 use godwit_types::TimeZone;
+use godwit_vector::sql::arrow_type;
 
 use crate::connection::Inner;
 use crate::database::Shared;
@@ -64,7 +64,7 @@ impl Inner {
         self.owner.set_memory_limit_bytes(shared.query_limits.of_connection());
         let settings = self.session().query_settings(pool.workers(), profile);
         let query = QueryContext::new(self.memory.scoped(owner.clone()), settings, cancel.clone());
-        // Whoever reads a result of this connection may have to read this one to get on: it can't wait for the other.
+        // The reader of a result of this connection may have to read this one to go on: it can't wait for the other.
         let is_awaited = shared.queries.is_busy(self.id);
         let registered = shared.queries.enter(self.id, sql, query.clone(), owner.clone());
         let (collector, stream) = ResultCollector::new(schema.clone(), &query, "Result");
@@ -139,7 +139,7 @@ impl Inner {
         ))
     }
 
-    /// Runs a query, drops its rows, and shows what happened.
+    /// Runs a query, drops its rows, and returns what happened.
     pub(crate) fn analyze(&self, sql: &str, plan: &Plan, values: &ParameterValues, json: bool) -> Result<QueryResult> {
         let started = std::time::Instant::now();
         let schema = result_schema(plan)?;
@@ -165,7 +165,7 @@ impl Inner {
 }
 
 impl Shared {
-    /// An error if a file is one of a database that is open.
+    /// Fails if a file belongs to an open database.
     fn check_target(&self, path: &Path) -> Result<()> {
         let identity = |path: &Path| self.files.metadata(path).ok().map(|found| found.identity);
         // Databases are on this machine.
@@ -182,7 +182,7 @@ impl Shared {
     }
 }
 
-/// The columns of a plan's result. All may hold NULL, whatever the plan knows: whoever reads it relies on nothing.
+/// The columns of a plan's result. All may hold NULL, whatever the plan knows: readers rely on nothing.
 pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
     let field = |column: &OutputColumn| {
         let data_type = arrow_type(&plan.column(column.column).ty)?;
@@ -192,7 +192,7 @@ pub(crate) fn result_schema(plan: &Plan) -> Result<SchemaRef> {
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// The columns of a result that is handed out: moments are shown in a zone.
+/// The columns of a result that is returned: moments are shown in a zone.
 pub(crate) fn in_zone(schema: SchemaRef, zone: &TimeZone) -> SchemaRef {
     if zone.is_utc() {
         return schema;

@@ -1,4 +1,4 @@
-//! `EXPORT DATABASE`, `IMPORT DATABASE`: the current database as a folder of files that anybody can read.
+//! `EXPORT DATABASE`, `IMPORT DATABASE`: the current database as a folder of files in common formats.
 //!
 //! ```text
 //!   schema.sql         CREATE SCHEMA, TYPE, MACRO, SEQUENCE, TABLE, INDEX, VIEW; COMMENT ON
@@ -26,7 +26,7 @@ use crate::result::QueryResult;
 const SCHEMA_FILE: &str = "schema.sql";
 const LOAD_FILE: &str = "load.sql";
 
-/// What stands for NULL in CSV, so that it differs from an empty text.
+/// The text for NULL in CSV, so that it differs from an empty text.
 const CSV_NULL: &str = "\\N";
 
 /// Most characters of a table's name in the name of its file.
@@ -67,7 +67,7 @@ impl Inner {
         Ok(QueryResult::empty())
     }
 
-    /// Runs what an export wrote.
+    /// Runs the scripts of an export.
     pub(crate) fn import(self: &Arc<Self>, folder: &str) -> Result<()> {
         let folder = Path::new(folder);
         let read = |file: &str| {
@@ -89,7 +89,7 @@ impl Inner {
         ran
     }
 
-    /// Runs statements in the open transaction, or in one of their own: all of them or none.
+    /// Runs statements in the open transaction, or in one of their own: all or nothing.
     pub(crate) fn run_together(self: &Arc<Self>, statements: &[ParsedStatement]) -> Result<()> {
         let begins = !self.transaction.is_open();
         if begins {
@@ -128,13 +128,13 @@ fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
     (format, all)
 }
 
-/// Options as COPY takes them.
+/// Options in the syntax of COPY.
 fn text_of(options: &[CopyOption]) -> String {
     let one = |option: &CopyOption| match &option.value {
         Some(value) => format!("{} {}", option.name, literal_text(value)),
         None => option.name.clone(),
     };
-    // Files that say what columns they have are read without options.
+    // Self-describing files are read without options.
     let is_format = |option: &CopyOption| option.name == "format";
     let format = options.iter().find(|option| is_format(option)).and_then(|option| option.value.as_deref());
     let takes_options = !matches!(format, Some("parquet" | "arrow" | "arrows" | "feather"));

@@ -16,9 +16,9 @@
 //! # }
 //! ```
 //!
-//! Who must not wait asks with [`QueryResult::poll_next`], which wakes a [`std::task::Waker`], as `futures` streams do.
+//! To avoid waiting, use [`QueryResult::poll_next`], which wakes a [`std::task::Waker`], as `futures` streams do.
 //!
-//! Parquet files are tables: `SELECT count(*) FROM 'data/*.parquet'`. What bounds a database is in [`Config`].
+//! Parquet files are tables: `SELECT count(*) FROM 'data/*.parquet'`. The limits of a database are in [`Config`].
 #![forbid(unsafe_code)]
 
 mod attach;

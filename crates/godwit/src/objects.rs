@@ -1,4 +1,4 @@
-//! Files in object stores: the door to them and their settings, if the program was built with the feature `objects`.
+//! Files in object stores: access to them and their settings, if the program was built with the feature `objects`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use godwit_memory::BufferManager;
 #[cfg(feature = "objects")]
 use crate::settings::Setting;
 
-/// What object stores are reached with.
+/// Settings for access to object stores.
 #[derive(Default)]
 pub(crate) struct Objects {
     #[cfg(feature = "objects")]
@@ -16,7 +16,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// The door to all files. Those of this machine are in `local`; `None`: on the real disk.
+    /// The implementation of [`Files`] for a database. Local files are in `local`; `None`: on the real disk.
     pub(crate) fn files(&self, local: Option<Arc<dyn Files>>, memory: &BufferManager) -> Arc<dyn Files> {
         let local = local.unwrap_or_else(|| Arc::new(DiskSystem));
         #[cfg(feature = "objects")]
@@ -29,7 +29,7 @@ impl Objects {
     }
 }
 
-/// A setting that is a text, which the environment gives if nobody sets it.
+/// A text setting, with the environment as default.
 #[cfg(feature = "objects")]
 macro_rules! object_setting {
     ($name:literal, $setting:ident, $description:literal, $check:expr) => {

@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use crate::connection::{Connection, Inner};
 use crate::result::QueryResult;
 
-/// Most statements that a connection keeps prepared by name.
+/// Maximum number of statements that a connection keeps prepared by name.
 pub(crate) const PREPARED_MAX: usize = 10_000;
 
 /// A statement that runs with other values each time.
@@ -47,7 +47,7 @@ pub struct PreparedStatement {
     prepared: Arc<Prepared>,
 }
 
-/// What is kept of it.
+/// What is kept of a prepared statement.
 pub(crate) struct Prepared {
     statement: ParsedStatement,
     types: Vec<SqlType>,
@@ -55,7 +55,7 @@ pub(crate) struct Prepared {
     kept: Mutex<Option<Kept>>,
 }
 
-/// A plan, and what it was made for.
+/// A plan, and what it depends on.
 struct Kept {
     namespace: Namespace,
     join_order: JoinOrder,
@@ -75,11 +75,11 @@ struct KeptTable {
     scanned: Arc<TableDefinition>,
 }
 
-/// Tables of fewer rows may grow and shrink at will: any plan does.
+/// Tables with fewer rows may grow and shrink freely: any plan will do.
 const SMALL_TABLE_ROWS: u64 = 2_048;
 
 impl KeptTable {
-    /// Would another plan do better for a version of so many rows?
+    /// Would another plan be better for a version of `rows` rows?
     fn differs_much(&self, rows: u64) -> bool {
         let (less, more) = (self.rows.min(rows), self.rows.max(rows));
         more > SMALL_TABLE_ROWS && more > 2 * less
@@ -165,7 +165,7 @@ impl PreparedStatement {
 }
 
 impl Inner {
-    /// Plans a statement once, to tell its errors and its parameters.
+    /// Plans a statement once, to report its errors and its parameters.
     pub(crate) fn prepared(&self, statement: ParsedStatement, types: Vec<SqlType>) -> Result<Prepared> {
         statement.check_preparable()?;
         let scope = self.transaction.scope(&self.stores(), statement.access())?;
@@ -237,7 +237,7 @@ impl Prepared {
 }
 
 impl Kept {
-    /// The statement for what a planner sees; `None` if it is to be planned again.
+    /// The statement for a planner; `None` if it has to be planned again.
     fn for_planner(&mut self, planner: &Planner) -> Result<Option<Statement>> {
         let namespace = planner.namespace();
         if self.join_order != planner.join_order() || !self.session.is_same(planner.session()) {

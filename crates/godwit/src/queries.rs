@@ -1,4 +1,4 @@
-//! The queries of a database that run or wait to be let in, for whoever wants to look.
+//! The queries of a database that run or wait to be let in, for inspection.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,12 +9,12 @@ use godwit_memory::OwnerCounters;
 use godwit_pipeline::{OperatorMetrics, QueryContext};
 use parking_lot::Mutex;
 
-/// Where a query stands.
+/// The state of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryState {
     /// In line for the memory that it can't do without.
     Waiting,
-    /// At work, or stopped until somebody reads its result.
+    /// At work, or stopped until its result is read.
     Running,
 }
 
@@ -103,7 +103,7 @@ impl QueryRegistry {
         self.entries.lock().values().any(|entry| entry.connection == connection)
     }
 
-    /// Adds a query that waits; it is there until what is returned is dropped.
+    /// Adds a query that waits; it is listed until the returned value is dropped.
     pub(crate) fn enter(
         self: &Arc<Self>,
         connection: u64,
@@ -149,7 +149,7 @@ impl RegisteredQuery {
         assert!(is_first, "a query is planned once");
     }
 
-    /// What errors call the query.
+    /// The name of the query in errors.
     pub(crate) fn name(&self) -> String {
         format!("query {}", self.id)
     }

@@ -20,9 +20,9 @@ use crate::transactions::StatementEnd;
 pub struct QueryResult {
     schema: SchemaRef,
     rows: Rows,
-    /// What comes when the query has ended.
+    /// What is done when the query has ended.
     end: Option<StatementEnd>,
-    /// Rows that were held back until the end was good.
+    /// Rows that were held back until the statement succeeded.
     held: VecDeque<RecordBatch>,
 }
 
@@ -36,7 +36,7 @@ enum Rows {
     Batch(Option<RecordBatch>),
 }
 
-/// What a started query is held by. Fields are dropped in this order: dropping the stream cancels a query that still
+/// What keeps a started query alive. Fields are dropped in this order: dropping the stream cancels a query that still
 /// runs, then its end is waited for, then the threads that worked on it may go.
 pub(crate) struct RunningQuery {
     pub stream: ResultStream,
@@ -97,9 +97,9 @@ impl QueryResult {
         Self { end: Some(end), ..self }
     }
 
-    /// The next batch, if it is there already; `Ready(None)` is the end. Else the task of `context` is woken when it pays to
-    /// ask again. Checks of constraints and the commit, which come behind the last row of a statement that changes tables,
-    /// are done by the call that reaches them.
+    /// The next batch, if it is there already; `Ready(None)` is the end. Otherwise the task of `context` is woken when
+    /// asking again is worthwhile. Checks of constraints and the commit, which follow the last row of a statement that
+    /// changes tables, are done by the call that reaches them.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -139,7 +139,7 @@ impl QueryResult {
         &mut self,
         mut next_rows: impl FnMut(&mut Rows) -> Poll<Option<Result<RecordBatch>>>,
     ) -> Poll<Option<Result<RecordBatch>>> {
-        // Rows that count only if the end is good are held back until then.
+        // Rows that count only if the statement succeeds are held back until the end.
         while self.end.as_ref().is_some_and(StatementEnd::holds_rows) {
             let error = match ready!(next_rows(&mut self.rows)) {
                 Some(Ok(batch)) => {
@@ -176,7 +176,7 @@ impl QueryResult {
         &self.schema
     }
 
-    /// What the query took so far.
+    /// Memory and temporary space of the query so far.
     pub fn memory(&self) -> QueryMemory {
         match &self.rows {
             Rows::Running { query: running, .. } => QueryMemory {
@@ -243,7 +243,7 @@ impl Rows {
     }
 }
 
-/// Tells when the last task of a query has ended.
+/// Reports when the last task of a query has ended.
 #[derive(Clone, Default)]
 pub(crate) struct Completion(Arc<(Mutex<Completing>, Condvar)>);
 

@@ -1,4 +1,4 @@
-//! What `SET` changes for one connection only.
+//! State that `SET` changes for one connection only.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ pub(crate) struct OwnSettings {
     pub statement_timeout: Option<Duration>,
     /// Where names without a schema are looked for; empty: in main.
     pub path: Vec<Place>,
-    /// What its plans have as constants.
+    /// Constants of its plans.
     pub values: SessionValues,
 }
 
 impl OwnSettings {
-    /// What a connection begins with.
+    /// The initial settings of a connection.
     pub(crate) fn of(shared: &Shared) -> Self {
         Self {
             chunk_rows: shared.debug.chunk_rows.unwrap_or(CHUNK_ROWS),
@@ -57,7 +57,7 @@ impl Session<'_> {
         change(&mut self.own.lock());
     }
 
-    /// What a query runs with.
+    /// The settings that a query runs with.
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
         let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, .. } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();

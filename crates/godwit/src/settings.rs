@@ -23,14 +23,14 @@ use crate::session::{OwnSettings, Session};
 pub(crate) struct Setting {
     pub name: &'static str,
     pub description: &'static str,
-    /// What it is without `SET`.
+    /// Its value without `SET`.
     pub default: fn() -> String,
     pub get: fn(&Session) -> String,
     pub set: fn(&Session, &str) -> Result<()>,
     pub reset: fn(&Session) -> Result<()>,
 }
 
-/// What stands for what pays.
+/// Stands for an automatic choice.
 const AUTO: &str = "auto";
 
 const UNLIMITED: &str = "unlimited";
@@ -433,7 +433,7 @@ pub(crate) fn parse_bool(setting: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// A share, or `None` for what pays.
+/// A share, or `None` for an automatic one.
 fn threshold_of(value: &str) -> Result<Option<f64>> {
     if value.eq_ignore_ascii_case(AUTO) {
         return Ok(None);
@@ -444,7 +444,7 @@ fn threshold_of(value: &str) -> Result<Option<f64>> {
     })
 }
 
-/// How often forms are adapted, or `None` for as often as pays.
+/// How often forms are adapted, or `None` for an automatic choice.
 fn period_of(value: &str) -> Result<Option<Duration>> {
     if value.eq_ignore_ascii_case(AUTO) {
         return Ok(None);
@@ -455,7 +455,7 @@ fn period_of(value: &str) -> Result<Option<Duration>> {
     timeout_of(value).map_err(|_| refused())?.map(Some).ok_or_else(refused)
 }
 
-/// A time: a number of milliseconds, or of the unit behind it. None, or 0, is no limit.
+/// A time: a number of milliseconds, or of the unit after it. None, or 0, is no limit.
 fn timeout_of(value: &str) -> Result<Option<Duration>> {
     let text = value.trim().to_lowercase();
     if text == UNLIMITED {
@@ -522,7 +522,7 @@ pub(crate) fn show(session: &Session, name: Option<&str>) -> Result<Vec<[String;
         let (value, default) = ((setting.get)(session), (setting.default)());
         let reason = match setting.name {
             "memory_limit" => session.shared.limit().reason,
-            // What 'auto' has come to stands behind it.
+            // The current choice of 'auto' is shown after it.
             _ if value.split(" (now ").next() == Some(&default) => "the default".into(),
             _ => "set by the user".into(),
         };

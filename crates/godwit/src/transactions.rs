@@ -1,4 +1,4 @@
-//! The transaction of a connection, and in which one a statement runs.
+//! The transaction of a connection, and the one in which a statement runs.
 //!
 //! ```text
 //!           BEGIN                     a statement fails
@@ -11,7 +11,8 @@
 //! not be planned has done nothing: the transaction stays open.
 //!
 //! A [`Unit`] has a transaction of each database that the connection sees. All but that of temporary tables may end on
-//! different disks, so only one of those may change; temporary tables are nobody else's, and their commit can't fail.
+//! different disks, so only one of those may change; temporary tables belong to the connection alone, and their commit
+//! can't fail.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,7 +25,7 @@ use parking_lot::Mutex;
 
 use crate::connection::Inner;
 
-/// A database and what it is called.
+/// A database and its name.
 #[derive(Clone)]
 pub(crate) struct NamedStore {
     pub name: Arc<str>,
@@ -53,7 +54,7 @@ pub(crate) struct Unit {
     is_read_only: bool,
 }
 
-/// Where a statement runs.
+/// The scope in which a statement runs.
 pub(crate) struct Scope {
     /// The names that it sees, by database.
     pub catalogs: Vec<(Arc<str>, Arc<Catalog>)>,
@@ -69,7 +70,7 @@ impl Scope {
         self.unit.is_some() && !self.ends
     }
 
-    /// What `now()` is: the moment in which the transaction began, in microseconds since 1970.
+    /// The value of `now()`: the moment in which the transaction began, in microseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         self.unit.as_ref().map_or_else(micros_now, |unit| unit.began)
     }
@@ -137,7 +138,7 @@ impl Unit {
 }
 
 impl CurrentTransaction {
-    /// Where the next statement runs, given all databases, temporary tables last.
+    /// The scope of the next statement, given all databases, temporary tables last.
     pub(crate) fn scope(&self, stores: &[NamedStore], access: Access) -> Result<Scope> {
         match self.0.lock().clone() {
             Phase::Open(unit) => Ok(Scope { catalogs: unit.catalogs(), unit: Some(unit), ends: false }),
@@ -165,7 +166,7 @@ impl CurrentTransaction {
         !matches!(*self.0.lock(), Phase::None)
     }
 
-    /// A statement failed: whatever is open can only be undone.
+    /// A statement failed: an open transaction can only be undone.
     pub(crate) fn abort(&self) {
         let mut phase = self.0.lock();
         if let Phase::Open(unit) = &*phase {
@@ -232,7 +233,7 @@ impl Inner {
     }
 }
 
-/// What comes when the query of a statement has ended. If it isn't reached, the statement has failed.
+/// What is done when the query of a statement has ended. If it isn't reached, the statement has failed.
 pub(crate) struct StatementEnd {
     connection: Arc<Inner>,
     /// The tables that were changed.
@@ -251,7 +252,7 @@ pub(crate) struct WriteEnd {
 }
 
 impl StatementEnd {
-    /// Of a query in an open transaction.
+    /// The end of a query in an open transaction.
     pub(crate) fn of_read(connection: Arc<Inner>) -> Self {
         Self { connection, writes: Vec::new(), scope: None, is_reached: false }
     }

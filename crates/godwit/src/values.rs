@@ -7,10 +7,10 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use godwit_catalog::{Comments, ObjectName, TypeDefinition, literal_text, type_key};
 use godwit_common::{Error, Result, SqlState, format_bytes};
-use godwit_functions::value_at;
 use godwit_plan::Plan;
 use godwit_sql::{Planner, ReadRows};
 use godwit_types::{SqlType, Value, format_value};
+use godwit_vector::sql::value_at;
 
 use crate::commands::catalog_has;
 use crate::connection::Inner;
@@ -19,7 +19,8 @@ use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
 use crate::transactions::Scope;
 
-/// Most variables of a connection, and most bytes of the value of one: each plan that names it has a copy.
+/// Limits on variables: their number per connection, and the bytes of a value, since each plan that names it has a
+/// copy.
 const VARIABLES_MAX: usize = 1_000;
 const VARIABLE_BYTES_MAX: usize = 1 << 20;
 
@@ -113,7 +114,7 @@ impl Inner {
         }
     }
 
-    /// Reads rows while a statement is planned, as the same statement.
+    /// Reads rows while a statement is planned, as part of that statement.
     pub(crate) fn row_reader(self: &Arc<Self>, sql: &str, values: &ParameterValues) -> ReadRows {
         let (connection, sql, values) = (self.clone(), sql.to_owned(), values.clone());
         Arc::new(move |plan, rows_max| {
@@ -157,7 +158,7 @@ impl Inner {
     }
 }
 
-/// About how many bytes a value takes.
+/// The approximate size of a value.
 fn bytes_of(value: &Value) -> usize {
     let parts: usize = match value {
         Value::Text(text) => text.len(),

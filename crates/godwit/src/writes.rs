@@ -118,7 +118,7 @@ impl Inner {
         Ok(self.start(sql, rows, values, schema, false, sink)?.0)
     }
 
-    /// Gives a table other names and rules, which its rows must keep.
+    /// Gives a table other names and rules, which its rows must satisfy.
     pub(crate) fn alter(self: &Arc<Self>, alter: &AlterPlan, scope: Scope) -> Result<QueryResult> {
         self.define(scope, |scope| {
             let transaction = scope.transaction_of(&alter.table.database)?;
@@ -127,7 +127,7 @@ impl Inner {
         })
     }
 
-    /// Changes what there is.
+    /// Applies a change to the catalog.
     pub(crate) fn define(
         self: &Arc<Self>,
         scope: Scope,

@@ -1,4 +1,4 @@
-//! Forms of segments change beside readers, writers and merges, and nobody sees it in rows.
+//! Forms of segments change beside readers, writers and merges, and rows never show it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +102,7 @@ fn auto_makes_hot_what_is_read_again_and_again_and_changes_nothing_for_one_pass(
         number(&connection, "SELECT sum(length(s))::BIGINT FROM t WHERE s LIKE '%99%'");
         assert!(began.elapsed() < Duration::from_secs(20), "texts that are read all the time stay packed");
     }
-    // Nobody reads them any more.
+    // They are no longer read.
     wait_for(&connection, "cooling", &is_hot.replace("count(*)", "(count(*) = 0)::BIGINT"));
 }
 
@@ -152,7 +152,7 @@ fn what_nobody_reads_is_frozen_and_thaws_when_it_is_read() {
         assert_eq!(rows(&connection, CHECKSUM), expected);
         let again = "SELECT count(*) FROM godwit_heat() WHERE compact_bytes > 0 AND kind = 'segment'";
         let began = Instant::now();
-        // On a busy machine it may be frozen again already.
+        // On a busy machine it may have been frozen again already.
         while number(&connection, again) == 0 {
             assert!(began.elapsed() < Duration::from_secs(20), "what is read isn't there as it is stored");
             assert_eq!(rows(&connection, CHECKSUM), expected);

@@ -75,7 +75,7 @@ fn comments_outlive_the_process() {
     }
 }
 
-/// Two transactions that change the same schema: neither takes the other's comment back.
+/// Two transactions that change the same schema: neither reverts the other's comment.
 #[test]
 fn a_schema_is_used_while_it_is_commented() {
     let database = Database::open(":memory:").unwrap();

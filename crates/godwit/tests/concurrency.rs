@@ -54,7 +54,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Keeps rows of a join, and has a result that nobody reads to its end at once.
+/// Keeps rows of a join, and has a result that isn't read to its end at once.
 const LARGE: &str = "SELECT a.k, b.t FROM facts a JOIN facts b ON a.k = b.k";
 
 #[test]
@@ -143,7 +143,7 @@ fn a_query_shrinks_when_another_one_arrives() {
     let mut other_rows = arriving.next().unwrap().unwrap().num_rows();
     assert_eq!(states(&database), [QueryState::Running, QueryState::Running]);
     let before = pinned_bytes();
-    // More than what waited to be read, less than what the first table finds.
+    // More than what was waiting to be read, less than what the first table finds.
     while rows < ROWS as usize / 4 {
         rows += running.next().unwrap().unwrap().num_rows();
     }
@@ -208,7 +208,7 @@ fn a_query_keeps_to_its_own_limit() {
     }
 }
 
-/// Who polls sleeps elsewhere: a query in line behind others that nobody reads is let in all the same.
+/// A polling reader sleeps elsewhere: a query in line behind others whose results aren't read is let in all the same.
 #[test]
 fn a_thread_may_poll_one_of_several_results() {
     let folder = tempfile::tempdir().unwrap();

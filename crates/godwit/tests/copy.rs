@@ -190,7 +190,7 @@ fn whatever_fails_there_is_the_old_file_or_the_new_one() {
                         let expected = if is_full { ErrorKind::Resource } else { ErrorKind::Io };
                         assert_eq!(error.kind(), expected, "{what}: {error}");
                         assert_eq!(error.message().contains("no space is left"), is_full, "{what}: {error}");
-                        // Only the last steps come when the new file has its name.
+                        // Only the last steps come after the new file has its name.
                         let may_be_new = step + 1 >= steps;
                         assert!(found == "1" || (found == ROWS && may_be_new), "{what}: {found} rows");
                         survived += u32::from(found == ROWS);
@@ -219,7 +219,7 @@ fn text_that_cant_be_read_is_an_error() {
         let reads = faults.reads() - before;
         assert!(reads >= 3, "{format}: {reads} reads");
         for read in 1..=reads.min(40) {
-            // What a file is like is remembered while it stays as it is.
+            // Metadata of a file is remembered as long as it doesn't change.
             let connection = connect_to(faults.clone());
             faults.fail(read, ReadFault::Broken);
             let error = try_rows(&connection, &sql).unwrap_err();

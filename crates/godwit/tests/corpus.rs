@@ -1,4 +1,4 @@
-//! The corpus in its worlds. Each world proves that what it is about happened.
+//! The corpus in its worlds. Each world proves that what it tests happened.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn default() {
     assert_eq!(evidence.batch_rows_max, 2048);
 }
 
-/// Every page goes to disk as soon as nobody uses it.
+/// Every page goes to disk as soon as it is no longer in use.
 #[test]
 fn forced_spill() {
     let debug = DebugOptions { force_spill: true, ..DebugOptions::default() };
@@ -49,7 +49,7 @@ fn tiny_chunks() {
     assert_eq!(run_corpus("tiny_chunks", &chunks_of(2)).batch_rows_max, 2);
 }
 
-/// No power of two, so that whatever counts in words of a bit mask has a remainder.
+/// Not a power of two, so that anything counted in words of a bit mask has a remainder.
 #[test]
 fn odd_chunks() {
     assert_eq!(run_corpus("odd_chunks", &chunks_of(2047)).batch_rows_max, 2047);

@@ -67,7 +67,7 @@ fn image(folder: &Path) -> Image {
     connection.execute(&format!("DELETE FROM t WHERE n = {}", ROWS + LOGGED_COMMITS)).unwrap();
     // What is in the file now is what a crash would leave: closing the database may make a checkpoint.
     let mut image = Image { file: fs::read(&path).unwrap(), log: fs::read(folder.join("whole.godwit.wal")).unwrap() };
-    // The log has room behind its records, to damage which is of little interest.
+    // The log has room after its records, where damage is of little interest.
     let end = image.log.iter().rposition(|&byte| byte != 0).expect("there are records");
     image.log.truncate(end + 100);
     assert_eq!(state(&connection).unwrap(), Some(ROWS + LOGGED_COMMITS), "the query is right for sound files");
@@ -81,7 +81,7 @@ fn next(number: &mut u64) -> u64 {
     *number
 }
 
-/// Damages bytes somehow; says how.
+/// Damages bytes in some way; returns a description.
 fn damage(bytes: &mut Vec<u8>, number: &mut u64) -> String {
     let kind = next(number) % 8;
     let at = (next(number) % bytes.len() as u64) as usize;

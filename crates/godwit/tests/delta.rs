@@ -20,7 +20,7 @@ type Passes<'a> = &'a dyn Fn(&str) -> bool;
 #[derive(Debug, Clone)]
 enum Step {
     Insert(Vec<Option<String>>),
-    /// So many rows of few values, which depend on the number.
+    /// This many rows of few values, which depend on the number.
     InsertMany(u16),
     /// A string of a megabyte of this character.
     InsertLarge(char),
@@ -28,7 +28,7 @@ enum Step {
     Delete(u8),
     Merge,
     Checkpoint,
-    /// Somebody begins to read, and reads until the end.
+    /// A reader begins, and reads until the end.
     Open,
     /// The database as it is found after a crash: its log is replayed.
     Replay,
@@ -107,7 +107,7 @@ fn others() -> BTreeMap<String, i64> {
     letters.chain(more).collect()
 }
 
-/// Asks all that codes have a part in.
+/// Runs all queries that involve codes.
 fn check(connection: &Connection, model: &[Row]) {
     let mut groups: BTreeMap<&Option<String>, (u64, i64)> = BTreeMap::new();
     for (n, s) in model {

@@ -23,14 +23,14 @@ const CPU_TIME_MAX: Duration = Duration::from_secs(3);
 /// After this the child is killed.
 const WALL_TIME_MAX: Duration = Duration::from_secs(20);
 const MEMORY_BYTES_MAX: u64 = 256 << 20;
-/// Longest error that people read.
+/// Longest acceptable error message.
 const ERROR_BYTES_MAX: usize = 2_000;
 /// The label of the case, for the process that runs it.
 const CASE_VARIABLE: &str = "GODWIT_TEST_DEPTH_CASE";
 /// How lines of the child's begin that the parent reads.
 const REPORT: &str = "report: ";
 
-/// What one more level doubles.
+/// Number of levels each of which doubles something.
 const DOUBLINGS: usize = 40;
 /// Levels that nest.
 const LEVELS: usize = 1_000;
@@ -52,7 +52,7 @@ fn over_table(label: &'static str, sql: String) -> Case {
     Case { label, setup: vec!["CREATE TABLE t AS SELECT 1 AS x, 'a' AS s".into()], sql }
 }
 
-/// `inside`, with so many layers around it.
+/// `inside`, with `levels` layers around it.
 fn nested(levels: usize, before: &str, inside: &str, after: &str) -> String {
     format!("{}{inside}{}", before.repeat(levels), after.repeat(levels))
 }
@@ -81,7 +81,7 @@ fn over_views(label: &'static str, views: usize, query_over: impl Fn(&str) -> St
     Case { label, setup, sql: format!("SELECT count(*) FROM v{}", views - 1) }
 }
 
-/// What grows exponentially if each use of a name has a copy of what it stands for.
+/// Statements that grow exponentially if each use of a name has a copy of what it stands for.
 fn doublings() -> Vec<Case> {
     let joined = |from: &str| format!("SELECT a.x FROM {from} a JOIN {from} b ON a.x = b.x");
     let crossed = |from: &str| format!("SELECT a.x FROM {from} a, {from} b");
@@ -220,7 +220,7 @@ fn cases() -> Vec<Case> {
     [doublings(), nested_expressions(), nested_queries(), chains()].into_iter().flatten().collect()
 }
 
-/// What the child does: the case that the variable names. Without it there is nothing to do.
+/// The child's work: the case that the variable names. Without it there is nothing to do.
 #[test]
 fn child() {
     let Ok(label) = env::var(CASE_VARIABLE) else { return };

@@ -1,4 +1,4 @@
-//! What EXPLAIN says: as JSON, and of the memory that a plan needs.
+//! The output of EXPLAIN: as JSON, and about the memory that a plan needs.
 
 use std::fs::File;
 use std::path::Path;
@@ -88,14 +88,14 @@ fn joins_keep_the_written_order() {
     assert!(connection.execute("SET join_order = 'random'").unwrap_err().to_string().contains("'written'"));
 }
 
-/// What a scan did with a column, as JSON.
+/// The entry for a column of a scan, as JSON.
 fn column<'a>(analyzed: &'a str, name: &str) -> &'a str {
     let columns = analyzed.split("\"columns\": ").nth(1).unwrap_or_else(|| panic!("no columns in {analyzed}"));
     let (_, column) = columns.split_once(&format!("\"name\": \"{name}\"")).expect("the column is there");
     column
 }
 
-/// Scans tell per column what was read, decoded and left out, whatever they read.
+/// Scans report per column what was read, decoded and left out, whatever they read.
 #[test]
 fn scans_count_by_column() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +127,7 @@ fn scans_count_by_column() {
         assert_eq!(number(filtered, "bytes_read") > 0.0, is_binary, "{analyzed}");
         assert_eq!(number(filtered, "pages_read") > 0.0, is_binary, "{analyzed}");
     }
-    // Later readings find pages in memory, but for small ones.
+    // Later reads find pages in memory, except small ones.
     let analyzed = analyze("facts");
     let [read, cached] = ["pages_read", "pages_cached"].map(|name| number(column(&analyzed, "k"), name));
     assert!(cached > read, "{read} pages were read, and {cached} were in memory");

@@ -55,7 +55,7 @@ struct World {
     connection: Connection,
     files: SimulatedFiles,
     requests: RequestFaults,
-    /// Held by nobody but open tables.
+    /// Held only by open tables.
     base_bytes: u64,
 }
 
@@ -123,7 +123,7 @@ fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>> {
 /// Rows of some 60 bytes that don't fit into [`tight`] memory.
 const SPILLED_ROWS: i64 = 1_000_000;
 
-/// Reads or writes that fail one after the other.
+/// Number of consecutive reads or writes that fail.
 const FAILING_CALLS: u64 = 200;
 
 /// Few pages, so that everything spills.
@@ -147,7 +147,7 @@ fn a_disk_that_fails_is_an_error_and_nothing_else() {
         for (fault, is_read, calls) in write_faults.into_iter().chain(read_faults) {
             for call in [1, calls / 2] {
                 let what = format!("{name}, {fault:?} at {call} of {calls}");
-                // Again and again: one failure may be met by read-ahead, or by a write that nobody waits for.
+                // Repeatedly: one failure may hit read-ahead, or a write that isn't waited for.
                 for call in call..call + FAILING_CALLS {
                     if is_read { world.files.fail_read(call, fault) } else { world.files.fail_write(call, fault) }
                 }
@@ -249,7 +249,7 @@ fn a_disk_that_fails_under_a_table_is_an_error_and_nothing_else() {
                         let is_expected = match fault {
                             ReadFault::Broken => error.kind() == ErrorKind::Io,
                             ReadFault::Short => error.kind() == ErrorKind::Corrupt,
-                            // A file without its magic number is none that can be read.
+                            // A file without its magic number can't be read.
                             ReadFault::Garbage => matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::User),
                         };
                         assert!(is_expected && error.to_string().contains("facts.parquet"), "{what}: {error}");
@@ -310,7 +310,7 @@ fn a_full_disk_under_the_result_of_copy_is_an_error() {
 const KILLED_FOLDER: &str = "GODWIT_TEST_KILLED_FOLDER";
 const MARKER: &str = "spilled";
 
-/// Spills until it is killed; nothing if nobody wants it to.
+/// Spills until it is killed; does nothing unless asked to.
 #[test]
 fn spill_until_killed() {
     let Some(folder) = std::env::var_os(KILLED_FOLDER) else { return };

@@ -21,14 +21,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use godwit::{Config, Connection, Database};
 
-/// How often the process is killed, if the variable says nothing; `GODWIT_KILLS=500` for a thorough run.
+/// How often the process is killed by default; `GODWIT_KILLS=500` for a thorough run.
 const KILLS: u64 = 20;
 const KILLS_VARIABLE: &str = "GODWIT_KILLS";
 /// The folder of the database, for the process that is killed.
 const FOLDER_VARIABLE: &str = "GODWIT_TEST_KILLS_FOLDER";
 /// Longest time between start and kill.
 const LIFE_MILLISECONDS_MAX: u64 = 400;
-/// After so many kills a new database is begun, so that files stay small.
+/// Number of kills after which a new database is begun, so that files stay small.
 const KILLS_PER_DATABASE: u64 = 25;
 const CONNECTIONS: u64 = 2;
 
@@ -119,7 +119,7 @@ impl Worker {
     }
 }
 
-/// Changes a database until it is killed; nothing if nobody wants it to.
+/// Changes a database until it is killed; does nothing unless asked to.
 #[test]
 fn change_until_killed() {
     let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else { return };

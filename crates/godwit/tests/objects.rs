@@ -135,7 +135,7 @@ fn waits_end_with_the_statement() {
     connection.execute("COPY (SELECT * FROM range(300000)) TO 's3://b/x.parquet'").unwrap();
     number(&connection, "SELECT count(*) FROM 's3://b/x.parquet'");
     let scan = "SELECT sum(range)::BIGINT FROM 's3://b/x.parquet'";
-    // The second request of the scan's, and the look at a file that isn't known.
+    // The second request of the scan, and the lookup of an unknown file.
     for (sql, answered) in [(scan, 1), ("SELECT count(*) FROM 's3://b/y.parquet'", 0)] {
         let start = || {
             (0..answered).for_each(|_| server.pass_next());

@@ -67,12 +67,12 @@ fn kept_plans_rely_on_nothing_that_rows_decide() {
     for statement in [&below, &joined] {
         assert_eq!(integers(statement.run(&[1_i64.into()]).unwrap()), [5]);
     }
-    // So many rows that joins are ordered again.
+    // Enough rows that joins are ordered again.
     connection.execute("INSERT INTO t SELECT 1000 + range FROM range(20000)").unwrap();
     connection.execute("DELETE FROM u WHERE k = 3").unwrap();
     assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [5]);
     assert_eq!(integers(joined.run(&[1_i64.into()]).unwrap()), [4]);
-    // A table of the same name is another one.
+    // A table of the same name is a different one.
     connection.execute("DROP TABLE t; CREATE TABLE t (k BIGINT PRIMARY KEY); INSERT INTO t VALUES (7)").unwrap();
     assert_eq!(integers(below.run(&[1_i64.into()]).unwrap()), [1]);
     connection.execute("CREATE TEMPORARY TABLE t AS SELECT 8::BIGINT AS k UNION ALL SELECT 9").unwrap();

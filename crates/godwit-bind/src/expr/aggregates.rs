@@ -1,8 +1,8 @@
 //! Calls of aggregates. They are set aside for the node that computes them; the expression has its column.
 //!
-//! What stands in the arguments belongs to the rows before grouping, so there may be no aggregate and no window
-//! function in it. An aggregate belongs to the innermost query that it uses a column of, which may be one around the
-//! query that it stands in; without columns it belongs to that. Source: PostgreSQL's documentation, "Aggregate Expressions".
+//! The arguments belong to the rows before grouping, so they may contain neither aggregates nor window functions. An
+//! aggregate belongs to the innermost query that it uses a column of, which may be one around the query that contains
+//! it; without columns it belongs to the latter. Source: PostgreSQL's documentation, "Aggregate Expressions".
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{AggregateCall, AggregateMatch, ArgumentType, ColumnSet, Expr, ExprKind, SortKey};
@@ -12,7 +12,7 @@ use godwit_types::SqlType;
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 
-/// What stands in the parentheses of an aggregate, and behind them.
+/// The parts of an aggregate call: inside its parentheses, and after them.
 pub(super) struct AggregateParts {
     pub found: AggregateMatch,
     pub args: Vec<Expr>,
@@ -63,7 +63,7 @@ impl Binder {
             None => &mut cx.collected.aggregates,
         };
         if !call.exprs().any(Expr::is_volatile) {
-            // Equal calls are equal but for their places.
+            // Equal calls differ only in their places.
             let span = call.span;
             for (known, other) in collected.iter() {
                 call.span = other.span;
@@ -145,7 +145,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Case { branches, otherwise: None }, SqlType::Boolean, true).at(star.span))
     }
 
-    /// The query that an aggregate belongs to: one of [`Binder::enclosing`], or the one that it stands in.
+    /// The query that an aggregate belongs to: one of [`Binder::enclosing`], or the one that contains it.
     fn level_of(&self, name: &str, call: &AggregateCall, cx: &ExprContext<'_>) -> Result<Option<usize>> {
         let exprs: Vec<&Expr> = call.exprs().collect();
         let used = self.used_columns(&exprs);
@@ -221,7 +221,7 @@ fn is_rows_of_table(expr: &ast::Expr) -> bool {
     }
 }
 
-/// The call of its parts. Over no rows, most aggregates are NULL.
+/// The call made from its parts. Over no rows, most aggregates are NULL.
 fn aggregate_call(parts: AggregateParts, ignore_nulls: bool, span: Span) -> AggregateCall {
     AggregateCall {
         nullable: parts.found.nullable || parts.found.function.of_empty.is_null(),

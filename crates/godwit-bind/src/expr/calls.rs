@@ -1,6 +1,6 @@
 //! Calls: which kind of function a name stands for, and the choice of a scalar function.
 //!
-//! A macro hides everything of its name; then come the forms that are no functions, what the session tells, and the
+//! A macro hides everything of its name; then come the forms that aren't functions, values of the session, and the
 //! functions of the registry. `a.f(x)` is `f(a, x)` if `a` is a column.
 
 use std::borrow::Cow;
@@ -105,7 +105,7 @@ impl Binder {
         self.call(&function, span, cx)
     }
 
-    /// The arguments of a function, none of which has a name.
+    /// The arguments of a function, none of which may have a name.
     pub(super) fn call_arguments(
         &mut self,
         call: &ast::Call,
@@ -128,7 +128,7 @@ impl Binder {
         Ok(args)
     }
 
-    /// A call of the scalar function that takes such arguments.
+    /// A call of the scalar function that takes these arguments.
     pub(crate) fn call_scalar(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
         if let Some(zone) = self.zone_of_call(name, &args) {
             return self.call_in_zone(&zone, name, args, span);
@@ -139,7 +139,7 @@ impl Binder {
         self.applied(found, args, span)
     }
 
-    /// Calls `choose` with what the choice of a function sees of its arguments.
+    /// Calls `choose` with what the choice of a function needs to know about its arguments.
     pub(super) fn with_argument_types<T>(&self, args: &[Expr], choose: impl FnOnce(&[ArgumentType<'_>]) -> T) -> T {
         let types: Vec<Cow<'_, SqlType>> = args.iter().map(|arg| self.type_so_far(arg)).collect();
         let arguments = args.iter().zip(&types).map(|(arg, ty)| ArgumentType {
@@ -178,7 +178,7 @@ impl Binder {
         Ok(cast)
     }
 
-    /// The error of a call that no function answers.
+    /// The error for a call that no function matches.
     pub(super) fn no_function(&self, name: &str, args: &[Expr], error: &NoFunction, span: Span) -> Error {
         let undefined = |message: String| Error::user(message).with_code(SqlState::UNDEFINED_FUNCTION);
         match error {
@@ -207,7 +207,7 @@ impl Binder {
         }
     }
 
-    /// The type of an argument as a user knows it.
+    /// The type of an argument as users know it.
     fn shown_type(&self, arg: &Expr) -> String {
         match (&*self.type_so_far(arg), arg.as_literal()) {
             _ if matches!(arg.kind, ExprKind::Lambda(..)) => "a lambda".to_owned(),
@@ -219,7 +219,7 @@ impl Binder {
     }
 }
 
-/// Refuses what only calls of aggregates and window functions can have.
+/// Rejects what only calls of aggregates and window functions can have.
 pub(super) fn refuse_clauses(call: &ast::Call, name: &str) -> Result<()> {
     let clause = match call {
         ast::Call { star: true, .. } => "*",

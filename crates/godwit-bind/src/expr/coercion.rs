@@ -1,8 +1,8 @@
 //! Implicit casts, and default types for literals, NULL and parameters.
 //!
-//! Quoted text becomes what its place asks for: it is read as that type at once, so that the error tells where the text
-//! stands. NULL takes any type, a parameter gets the first that is asked of it. An empty list, and one of NULLs only,
-//! is INTEGER[] unless its place asks for lists of another type; so is an empty map.
+//! Quoted text becomes what its context requires: it is read as that type at once, so that the error points at the
+//! text. NULL takes any type; a parameter gets the first type required of it. An empty list, and one of NULLs only, is
+//! INTEGER[] unless its context requires a list of another type; the same holds for an empty map.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Binder {
         }
     }
 
-    /// A cast that the caller knows to exist.
+    /// A cast that the caller knows to be possible.
     fn cast_to(&mut self, expr: Expr, ty: &SqlType, lenient: bool) -> Result<Expr> {
         match self.zone_of_cast(&expr.ty, ty) {
             Some(zone) => self.cast_in_zone(&zone, expr, ty, lenient),
@@ -96,7 +96,7 @@ impl Binder {
         }
     }
 
-    /// Values as their common type. `what` they belong to is told in the error if they have none.
+    /// Values as their common type. If there is none, the error mentions `what` they belong to.
     pub(crate) fn unify(&mut self, exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
         let mut common = SqlType::Unknown;
         for expr in &exprs {
@@ -124,7 +124,7 @@ impl Binder {
         }
     }
 
-    /// Gives the type to a parameter that has none; what isn't a parameter stays.
+    /// Gives the type to a parameter that has none; everything else is unchanged.
     pub(super) fn with_parameter_type(&mut self, expr: Expr, ty: &SqlType) -> Expr {
         let ExprKind::Parameter(parameter) = expr.kind else { return expr };
         if expr.ty != SqlType::Unknown {
@@ -137,13 +137,13 @@ impl Binder {
         Expr { ty: info.ty.clone(), ..expr }
     }
 
-    /// An expression that must be BOOLEAN; `what` it is in messages.
+    /// An expression that must be BOOLEAN; `what` is its name in messages.
     pub(super) fn truth(&mut self, expr: &ast::Expr, cx: &mut ExprContext<'_>, what: &str) -> Result<Expr> {
         let expr = self.expr(expr, cx)?;
         self.as_truth(expr, what)
     }
 
-    /// The same of what is bound.
+    /// The same for a bound expression.
     pub(crate) fn as_truth(&mut self, expr: Expr, what: &str) -> Result<Expr> {
         let expr = self.with_parameter_type(expr, &SqlType::Boolean);
         if expr.ty == SqlType::Unknown {
@@ -158,8 +158,8 @@ impl Binder {
     }
 }
 
-/// The value as another type, moments in UTC. What no zone has to do with is computed at once if it is a constant, unless it
-/// fails: the value may never be needed.
+/// The value as another type, moments in UTC. A constant cast that doesn't depend on a zone is computed at once, unless
+/// it fails: the value may never be needed.
 fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
     let span = expr.span;
     let from = open_type(&expr).into_owned();
@@ -231,7 +231,7 @@ fn mixed(what: &str, common: &SqlType, other: &Expr) -> Error {
     error.with_hint(format!("cast one of them: CAST(... AS {common})"))
 }
 
-/// The error of an operator that isn't there for the types of its operands.
+/// The error for an operator that doesn't exist for the types of its operands.
 pub(super) fn no_operator(shown: &str, span: Span) -> Error {
     Error::user(format!("there is no {shown}")).with_code(SqlState::UNDEFINED_FUNCTION).at_span(span)
 }

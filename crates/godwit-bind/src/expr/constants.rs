@@ -1,4 +1,4 @@
-//! What must be known before the query runs: arguments of table functions, options, sizes of samples.
+//! Values that must be known before the query runs: arguments of table functions, options, sizes of samples.
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{Arithmetic, Expr, ExprKind};
@@ -32,7 +32,8 @@ impl Binder {
         }
     }
 
-    /// The expression with constant parts computed, from the leaves up. What the registry leaves to the executor stays.
+    /// The expression with constant parts computed, from the leaves up. Parts that the registry leaves to the executor
+    /// are unchanged.
     fn folded(&self, expr: Expr) -> Result<Expr> {
         let mut failed = None;
         let expr = expr.map_children(&mut |part| {

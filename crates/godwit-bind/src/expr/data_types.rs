@@ -10,7 +10,7 @@ use godwit_types::{EnumType, SqlType, StructField};
 use crate::Binder;
 
 impl Binder {
-    /// A type by what is written: built-in names first, then those that users have made.
+    /// A type as written: built-in names first, then those of users' types.
     pub fn data_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
         let bound = match &data_type.kind {
             DataTypeKind::Named { name, arguments } => self.named_type(name, arguments),
@@ -70,7 +70,7 @@ fn enum_type(labels: &[Arc<str>]) -> Result<SqlType> {
     Ok(SqlType::Enum(Arc::new(EnumType { name: "".into(), labels: labels.to_vec() })))
 }
 
-/// A number in the parentheses behind a type's name.
+/// A number in the parentheses after a type's name.
 fn number(argument: &ast::Expr) -> Result<u64> {
     let number = match &argument.kind {
         ast::ExprKind::Literal(ast::Literal::Number(digits)) => digits.parse().ok(),

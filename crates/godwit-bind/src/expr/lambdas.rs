@@ -1,6 +1,6 @@
 //! Functions as arguments: `list_transform(l, x -> x + 1)`, `[x + 1 FOR x IN l IF x > 1]`.
 //!
-//! The other arguments are bound first; from their types the registry tells those of a lambda's parameters, which are
+//! The other arguments are bound first; from their types the registry derives those of a lambda's parameters, which are
 //! columns of a scope around the body.
 
 use std::sync::Arc;
@@ -116,7 +116,7 @@ impl Binder {
     }
 }
 
-/// What stands for a lambda until the types of its parameters are known.
+/// A placeholder for a lambda until the types of its parameters are known.
 fn unbound() -> Expr {
     let body = Box::new(Expr::null(SqlType::Unknown));
     Expr::new(ExprKind::Lambda(Vec::new(), body), SqlType::Unknown, true)

@@ -31,7 +31,7 @@ impl Binder {
         Ok(Expr::literal(value, ty))
     }
 
-    /// A parameter has the type that its first use asked for.
+    /// A parameter has the type that its first use requires.
     pub(super) fn parameter(&mut self, parameter: &ast::Parameter) -> Expr {
         let id = match parameter {
             ast::Parameter::Number(number) => self.plan.parameter(&number.to_string()),

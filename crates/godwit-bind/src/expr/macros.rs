@@ -1,8 +1,8 @@
 //! Macros: calls that stand for an expression, or for a query in FROM.
 //!
-//! The arguments are bound where the call stands, the body where the macro was defined: it sees its parameters and
-//! nothing of the query around the call. In the body, a parameter's name is an alias of the argument. What is
-//! volatile is computed once, in a [`Let`](godwit_plan::ExprKind::Let) around the body.
+//! The arguments are bound in the context of the call, the body in that of the macro's definition: it sees its
+//! parameters, but nothing of the query around the call. In the body, a parameter's name is an alias of the argument.
+//! Volatile arguments are computed once, in a [`Let`](godwit_plan::ExprKind::Let) around the body.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Binder {
         bound
     }
 
-    /// The first form that takes as many arguments under such names, and the arguments.
+    /// The first form that takes this many arguments under these names, and the arguments.
     fn macro_form<'m>(
         &mut self,
         found: &'m Macro,

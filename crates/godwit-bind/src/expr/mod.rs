@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! literals.rs    constants, intervals, parameters        calls.rs          which kind of function a name is
-//! names.rs       paths of names                          special_forms.rs  what is written as a call and is none
+//! names.rs       paths of names                          special_forms.rs  forms written as calls
 //! operators.rs   operators                               aggregates.rs     calls that a node of their own computes
 //! predicates.rs  BETWEEN, IN, LIKE, IS, CASE             windows.rs        the same with OVER
 //! rows.rs        comparisons of row values               macros.rs         calls that stand for an expression
@@ -13,9 +13,9 @@
 //! near.rs        names that were probably meant
 //! ```
 //!
-//! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until what
-//! stands around them says more; all other expressions have types when they come out of [`Binder::expr`]. The parser
-//! bounds how deep a tree is, so walking it by recursion is safe; macros and subqueries count by [`Binder::nested`].
+//! Quoted text, NULL and parameters have the type [`SqlType::Unknown`](godwit_types::SqlType::Unknown) until their
+//! context determines it; all other expressions have types when they come out of [`Binder::expr`]. The parser bounds
+//! how deep a tree is, so walking it by recursion is safe; macros and subqueries count by [`Binder::nested`].
 
 mod aggregates;
 mod calls;
@@ -155,7 +155,7 @@ impl Binder {
     }
 }
 
-/// Syntax that has no meaning as a value where it stands.
+/// Syntax that has no meaning as a value at its place.
 fn misplaced(message: &str, hint: &str) -> Error {
     Error::user(message).with_code(SqlState::SYNTAX_ERROR).with_hint(hint)
 }

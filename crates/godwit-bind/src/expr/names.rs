@@ -1,8 +1,8 @@
-//! What a path of names stands for: `a`, `t.a`, `s.t.a`, `d.s.t.a`, each perhaps with fields of a struct behind it.
+//! What a path of names means: `a`, `t.a`, `s.t.a`, `d.s.t.a`, each perhaps followed by fields of a struct.
 //!
-//! Scopes are asked from the inside out, and each reads the path in the order of [`Scope::readings`]. A reading that
-//! leaves names over which aren't fields of the value is none, and the next one is tried: where an inner FROM has a
-//! number `o`, `o.d` is the column of an outer table `o`. If nothing else has the name of a table, it is the table's
+//! Scopes are searched from the inside out, and each reads the path in the order of [`Scope::readings`]. A reading that
+//! leaves names over which aren't fields of the value is discarded, and the next one is tried: where an inner FROM has
+//! a number `o`, `o.d` is the column of an outer table `o`. If nothing else has the name of a table, it is the table's
 //! row as a struct.
 
 use godwit_common::{Error, Result, SqlState};
@@ -182,7 +182,7 @@ fn ambiguous(name: &str, columns: &[ColumnId], scope: &Scope<'_>) -> Error {
     if tables.len() > 1 { error.with_hint(format!("qualify it: {}.{name}", tables[0])) } else { error }
 }
 
-/// The error of a field that isn't there. `fields` lead to it, from a value of the type on.
+/// The error for a field that doesn't exist. `fields` lead to it, from a value of the type on.
 fn no_field(value: &str, ty: &SqlType, fields: &[Ident]) -> Error {
     let (mut value, mut ty) = (value.to_owned(), ty);
     for name in fields {

@@ -43,30 +43,63 @@ impl Binder {
 
     /// `struct_pack(a := x)`; an argument without name has that of its column.
     pub(super) fn struct_pack(&mut self, args: &[ast::Argument], span: Span, cx: &mut ExprContext<'_>) -> Result<Expr> {
+        let fields = self.named_fields("struct_pack", args, cx)?;
+        self.packed(fields, span)
+    }
+
+    /// `struct_insert(structure, a := x)` and `struct_update`, which take fields as `struct_pack` does.
+    pub(super) fn struct_with(
+        &mut self,
+        name: &str,
+        args: &[ast::Argument],
+        span: Span,
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Expr> {
+        let Some((structure, fields)) = args.split_first() else {
+            let error = Error::user(format!("{name} needs a struct")).with_code(SqlState::SYNTAX_ERROR);
+            return Err(error.with_hint(format!("write {name}(struct, name := value)")).at_span(span));
+        };
+        let structure = self.expr(&structure.value, cx)?;
+        let fields = self.named_fields(name, fields, cx)?;
+        let args = std::iter::once(structure).chain(self.names_and_values(fields)).collect();
+        self.call_scalar(name, args, span)
+    }
+
+    fn named_fields(
+        &mut self,
+        function: &str,
+        args: &[ast::Argument],
+        cx: &mut ExprContext<'_>,
+    ) -> Result<Vec<(Arc<str>, Expr)>> {
         let mut values: Vec<(Arc<str>, Expr)> = Vec::with_capacity(args.len());
         for argument in args {
             let name = match (&argument.name, &argument.value.kind) {
                 (Some(name), _) => name,
                 (None, ast::ExprKind::Column(path)) => path.last().expect("paths have names"),
                 (None, _) => {
-                    let error = Error::user("struct_pack needs a name for each field");
+                    let error = Error::user(format!("{function} needs a name for each field"));
                     let error = error.with_code(SqlState::SYNTAX_ERROR).at_span(argument.value.span);
-                    return Err(error.with_hint("write struct_pack(name := value)"));
+                    return Err(error.with_hint("write name := value"));
                 }
             };
             check_new(&values, name)?;
             values.push((name.text.clone(), self.expr(&argument.value, cx)?));
         }
-        self.packed(values, span)
+        Ok(values)
     }
 
-    /// A struct of values under names.
-    pub(super) fn packed(&mut self, fields: Vec<(Arc<str>, Expr)>, span: Span) -> Result<Expr> {
+    fn names_and_values(&mut self, fields: Vec<(Arc<str>, Expr)>) -> Vec<Expr> {
         let mut args = Vec::with_capacity(fields.len() * 2);
         for (name, value) in fields {
             args.push(Expr::literal(Value::Text(name), SqlType::Varchar).at(value.span));
             args.push(self.settle(value));
         }
+        args
+    }
+
+    /// A struct of values under names.
+    pub(super) fn packed(&mut self, fields: Vec<(Arc<str>, Expr)>, span: Span) -> Result<Expr> {
+        let args = self.names_and_values(fields);
         self.call_scalar("struct_pack", args, span)
     }
 

@@ -175,7 +175,7 @@ impl Binder {
         self.call_scalar(function, vec![operand], span)
     }
 
-    /// `-x`. The sign belongs to a number behind it, even to one that is cast: `-128::TINYINT` is a TINYINT.
+    /// `-x`. The sign belongs to a number after it, even to one that is cast: `-128::TINYINT` is a TINYINT.
     fn minus(&mut self, operand: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         if let ast::ExprKind::Cast { operand: inner, data_type, is_try: false } = &operand.kind
             && matches!(inner.kind, ast::ExprKind::Literal(ast::Literal::Number(_)))
@@ -207,7 +207,7 @@ impl Binder {
         Ok(Expr::new(ExprKind::Negate(Box::new(operand)), ty, nullable))
     }
 
-    /// What a sign makes of quoted text: a DOUBLE.
+    /// Quoted text after a sign: a DOUBLE.
     fn as_number(&mut self, operand: Expr) -> Result<Expr> {
         let is_null = operand.as_literal().is_some_and(Value::is_null);
         match *self.type_so_far(&operand) {
@@ -226,7 +226,7 @@ impl Binder {
         Ok(Expr::or(operands.collect::<Result<Vec<_>>>()?))
     }
 
-    /// Texts are compared by their bytes, which some collations are names for.
+    /// Texts are compared by their bytes; some collations are names for that order.
     pub(super) fn collate(
         &mut self,
         operand: &ast::Expr,

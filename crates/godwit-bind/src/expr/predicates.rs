@@ -149,7 +149,7 @@ impl Binder {
         Ok(if *negated { matches.negated() } else { matches })
     }
 
-    /// The character behind ESCAPE; none if it is the empty text.
+    /// The character after ESCAPE; none if it is the empty text.
     fn escape(&mut self, escape: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Option<char>> {
         let value = self.settled(escape, cx)?;
         if let Some(Value::Text(text)) = value.as_literal() {

@@ -1,13 +1,13 @@
 //! Values that an expression uses more than once: the operand of BETWEEN, of CASE, of comparisons of rows.
 //!
-//! A column or a constant is written down again. All else is computed once, by a [`Let`](ExprKind::Let) around the
-//! expression: a volatile value must not differ from itself, and a large one would double with each level.
+//! A column or a constant is written down again. Everything else is computed once, by a [`Let`](ExprKind::Let) around
+//! the expression: a volatile value must not differ from itself, and a large one would double with each level.
 
 use godwit_plan::{ColumnId, Expr, ExprKind};
 
 use crate::Binder;
 
-/// Values that were given columns, for [`Binder::with_shared`].
+/// Values that got columns, for [`Binder::with_shared`].
 pub(super) type Shared = Vec<(ColumnId, Expr)>;
 
 /// Parts that an expression may have to be written down again.
@@ -40,7 +40,7 @@ impl Binder {
     }
 }
 
-/// Is it as well to compute it again? Columns, constants, and a few operators over them.
+/// May it as well be computed again? True for columns, constants, and a few operators over them.
 fn is_cheap(expr: &Expr) -> bool {
     let mut parts = 0;
     let is_dear = expr.any(|part| {

@@ -1,4 +1,4 @@
-//! What is written as a call and is none: COALESCE and its kin, GROUPING, and what is known while binding.
+//! Forms that are written like calls but aren't: COALESCE and its kin, GROUPING, and values known while binding.
 
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind};
@@ -12,7 +12,7 @@ use crate::Binder;
 use crate::binder::ExprContext;
 
 /// The names of all forms, for hints.
-pub(super) const SPECIAL_FORMS: [&str; 18] = [
+pub(super) const SPECIAL_FORMS: [&str; 20] = [
     "coalesce",
     "count_if",
     "countif",
@@ -28,13 +28,15 @@ pub(super) const SPECIAL_FORMS: [&str; 18] = [
     "nvl",
     "pg_typeof",
     "row",
+    "struct_insert",
     "struct_pack",
+    "struct_update",
     "typeof",
     "unnest",
 ];
 
 impl Binder {
-    /// The value of a call that is a special form; `None` if it isn't.
+    /// The value of a call that is a special form; `None` if it isn't one.
     pub(super) fn special_form(
         &mut self,
         name: &str,
@@ -51,6 +53,9 @@ impl Binder {
         refuse_clauses(call, name)?;
         if name == "struct_pack" {
             return self.struct_pack(&call.args, span, cx).map(Some);
+        }
+        if matches!(name, "struct_insert" | "struct_update") {
+            return self.struct_with(name, &call.args, span, cx).map(Some);
         }
         if matches!(name, "grouping" | "grouping_id") {
             return self.grouping(name, call, cx).map(Some);

@@ -174,7 +174,7 @@ impl Binder {
         let lists = vec![UnnestedList { column, list }];
         let node = self.plan.add(Node::Unnest(Unnest { input, lists, ordinality: None, outer: false }));
         let compared = self.quantify(vec![value], how, node, vec![column])?;
-        // Of no list nothing is known.
+        // Over a NULL list, the result is unknown.
         Ok(match is_there {
             None => compared,
             Some(is_there) => {

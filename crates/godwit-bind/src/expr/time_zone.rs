@@ -14,8 +14,8 @@ use godwit_types::{SqlType, TimeZone, Value, parse_value};
 use super::CastContext;
 use crate::Binder;
 
-/// Functions that read fields of a moment; all others are macros of these.
-const OF_FIELDS: [&str; 23] = [
+/// Functions that read fields of a moment.
+const OF_FIELDS: [&str; 42] = [
     "millennium",
     "century",
     "decade",
@@ -39,10 +39,29 @@ const OF_FIELDS: [&str; 23] = [
     "to_char",
     "date_trunc",
     "datetrunc",
+    "strftime",
+    "date_format",
+    "dayname",
+    "monthname",
+    "last_day",
+    "yearweek",
+    "era",
+    "julian",
+    "millisecond",
+    "microsecond",
+    "nanosecond",
+    "date_diff",
+    "datediff",
+    "date_sub",
+    "datesub",
+    "age",
+    "to_local_time",
+    "time_bucket",
+    "date_bin",
 ];
 
 /// Those whose result is a moment again, if the argument is one.
-const OF_MOMENTS: [&str; 2] = ["date_trunc", "datetrunc"];
+const OF_MOMENTS: [&str; 4] = ["date_trunc", "datetrunc", "time_bucket", "date_bin"];
 
 /// Fields that are the same in all zones.
 const OF_NO_ZONE: [&str; 4] = ["epoch", "timezone", "timezone_hour", "timezone_minute"];
@@ -168,7 +187,7 @@ fn constant(zone: &TimeZone) -> Expr {
     Expr::literal(Value::text(zone.name()), SqlType::Varchar)
 }
 
-/// True for times without a zone.
+/// True for types of times without a zone.
 fn is_local(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Date | SqlType::Time) || (ty.is_timestamp() && *ty != SqlType::TimestampTz)
 }

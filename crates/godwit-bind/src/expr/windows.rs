@@ -70,7 +70,7 @@ impl Binder {
         let (ty, nullable, span) = (call.ty.clone(), call.nullable, call.span);
         let column = |column| Ok(Expr::new(ExprKind::Column(column), ty.clone(), nullable));
         if !call.exprs().any(Expr::is_volatile) {
-            // Equal calls are equal but for their places.
+            // Equal calls differ only in their places.
             for (known, other) in &cx.collected.windows {
                 call.span = other.span;
                 if *other == call {
@@ -184,7 +184,8 @@ impl Binder {
         Ok(Frame { units, start, end, exclude })
     }
 
-    /// How far a frame reaches; of one that depends on the row it is seen when it runs whether it is NULL or negative.
+    /// The distance that a frame reaches; if it depends on the row, NULL and negative distances are detected at run
+    /// time.
     fn distance(&mut self, distance: &ast::Expr, cx: &mut ExprContext<'_>) -> Result<Expr> {
         let bound = self.expr(distance, cx)?;
         if bound.as_literal().is_some_and(Value::is_null) {
@@ -258,7 +259,7 @@ fn resolved<'a>(windows: &'a [ast::NamedWindow], spec: &'a ast::WindowSpec) -> R
     Err(error.with_code(SqlState::WINDOWING_ERROR).at_span(spec.span))
 }
 
-/// Why two bounds aren't a frame.
+/// The reason why two bounds don't form a frame.
 fn contradiction(start: &ast::FrameBound, end: &ast::FrameBound) -> Option<&'static str> {
     use ast::FrameBound::{CurrentRow, Following, Preceding, UnboundedFollowing, UnboundedPreceding};
     match (start, end) {
@@ -279,7 +280,7 @@ fn distance_of(bound: &ast::FrameBound) -> Option<&ast::Expr> {
     }
 }
 
-/// A bound with the next of the distances.
+/// A bound with the next distance.
 fn bound(written: &ast::FrameBound, distances: &mut impl Iterator<Item = Expr>) -> FrameBound {
     let mut next = || Box::new(distances.next().expect("each written distance was bound"));
     match written {
@@ -291,7 +292,7 @@ fn bound(written: &ast::FrameBound, distances: &mut impl Iterator<Item = Expr>) 
     }
 }
 
-/// Is the constant a value of the type, too?
+/// Is the constant also a value of the type?
 fn holds(ty: &SqlType, constant: &Expr) -> bool {
     let Some(value) = constant.as_literal() else { return false };
     let there = cast_value(value, &constant.ty, ty);

@@ -65,7 +65,7 @@ impl Binder {
         Ok(BoundQuery { node, columns: bound.columns })
     }
 
-    /// An expression over the columns of a result. `t.a` means its column `a`: tables are gone.
+    /// An expression over the columns of a result. `t.a` means its column `a`: tables are no longer visible.
     fn key_over_result(
         &mut self,
         expr: &ast::Expr,

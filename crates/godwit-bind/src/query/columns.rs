@@ -160,7 +160,7 @@ pub(super) fn columns_inside(expr: &ast::Expr) -> Result<Option<&ast::Columns>> 
     }
 }
 
-/// The error of a condition on names that no column meets.
+/// The error for a condition on names that no column satisfies.
 pub(super) fn no_such_column(condition: &str) -> Error {
     Error::user(format!("no column matches {condition}")).with_code(SqlState::UNDEFINED_COLUMN)
 }

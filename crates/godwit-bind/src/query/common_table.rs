@@ -12,7 +12,7 @@ use crate::expr::CastContext;
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery, Written};
 
-/// A common table expression that is in sight.
+/// A visible common table expression.
 #[derive(Clone)]
 pub(crate) struct CommonTable {
     name: Arc<str>,
@@ -27,14 +27,14 @@ enum CommonRows {
     Shared(SharedId),
     /// A plan that uses columns of the query around it: each use has a copy.
     Correlated(NodeId),
-    /// A write without RETURNING: there are none.
+    /// A write without RETURNING: no rows.
     None,
     /// The recursion that is being bound; whether its step has used it.
     Working { of: ColumnId, is_used: bool },
 }
 
 impl Binder {
-    /// Binds the expressions of WITH, which stay in sight until [`Self::forget_common_tables`].
+    /// Binds the expressions of WITH, which stay visible until [`Self::forget_common_tables`].
     pub(crate) fn with(&mut self, with: &ast::With, scope: &Scope<'_>) -> Result<()> {
         let start = self.common_tables.len();
         for cte in &with.ctes {
@@ -68,7 +68,7 @@ impl Binder {
         Ok(())
     }
 
-    /// What a write returns. It runs before what is bound here does.
+    /// What a write returns. It runs before the query that is bound here.
     fn written_table(&mut self, cte: &ast::Cte) -> Result<CommonTable> {
         let name = cte.name.text.clone();
         let relation = match self.environment.written(cte.span) {
@@ -86,17 +86,17 @@ impl Binder {
         Ok(CommonTable { name, columns, rows: CommonRows::Shared(self.plan.add_shared(shared)) })
     }
 
-    /// Number of common table expressions in sight, for [`Self::forget_common_tables`].
+    /// Number of visible common table expressions, for [`Self::forget_common_tables`].
     pub(super) fn common_tables_in_sight(&self) -> usize {
         self.common_tables.len()
     }
 
-    /// Takes all but the first out of sight.
+    /// Makes all but the first ones invisible.
     pub(super) fn forget_common_tables(&mut self, keep: usize) {
         self.common_tables.truncate(keep);
     }
 
-    /// The rows of a common table expression, if one of that name is in sight.
+    /// The rows of a common table expression, if one of that name is visible.
     pub(super) fn common_table(&mut self, name: &Arc<str>) -> Result<Option<Source>> {
         let Some(at) = self.common_tables.iter().rposition(|known| known.name.eq_ignore_ascii_case(name)) else {
             return Ok(None);

@@ -1,9 +1,10 @@
-//! GROUP BY, and what may stand above an aggregation.
+//! GROUP BY, and what is allowed above an aggregation.
 //!
-//! A key that is a column keeps its id, so that whoever uses the column uses the key; other keys, and all keys of grouping
-//! sets, whose values may become NULL, get columns of their own, and each expression that is equal to a key is replaced by
-//! its column. What is left may use no other column of the input, but for those that the keys decide because they hold a key of
-//! their table. Source: PostgreSQL's documentation, "The GROUP BY and HAVING Clauses".
+//! A key that is a column keeps its id, so uses of the column use the key; other keys, and all keys of grouping sets,
+//! whose values may become NULL, get columns of their own, and each expression that is equal to a key is replaced by
+//! its column. The remaining expressions may use no other column of the input, except those that are determined by the
+//! keys because these contain a key of their table. Source: PostgreSQL's documentation, "The GROUP BY and HAVING
+//! Clauses".
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_plan::{Arithmetic, ColumnId, ColumnSet, Expr, ExprKind, NodeId};
@@ -75,7 +76,7 @@ impl Grouping {
         Ok(replaced)
     }
 
-    /// What GROUPING(keys) tells: a bit for each, 1 if it isn't in the row's grouping set.
+    /// The value of GROUPING(keys): a bit for each, 1 if it isn't in the row's grouping set.
     pub fn tested(&self, binder: &Binder, keys: &[Expr]) -> Result<Expr> {
         let Some(id) = self.grouping_id else {
             for key in keys {
@@ -134,7 +135,7 @@ impl Grouping {
         binder.plan.add(node)
     }
 
-    /// An error if an expression above uses a column of the input that the keys don't decide.
+    /// Fails if an expression above uses a column of the input that isn't determined by the keys.
     fn check(&mut self, binder: &Binder, expr: &Expr) -> Result<()> {
         let mut hidden = None;
         expr.for_each(&mut |part| {
@@ -156,7 +157,7 @@ impl Grouping {
         Err(error.with_hint(format!("any_value({name}) takes one of the values")))
     }
 
-    /// Makes a column a key if the keys decide it: they hold a key of its table.
+    /// Makes a column a key if it is determined by the keys because they contain a key of its table.
     fn adds(&mut self, binder: &Binder, column: ColumnId) -> bool {
         let grouped: ColumnSet = self.keys.iter().filter_map(|(_, key)| key.as_column()).collect();
         let decides = |(key, all): &(ColumnSet, ColumnSet)| all.contains(column) && key.is_subset(&grouped);

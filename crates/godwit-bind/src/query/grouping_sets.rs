@@ -14,10 +14,10 @@ use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
 
-/// Most grouping sets: each has groups of its own.
+/// Maximum number of grouping sets: each has groups of its own.
 const SETS_MAX: usize = 4096;
 
-/// Most keys with grouping sets: the grouping id has a bit for each.
+/// Maximum number of keys with grouping sets: the grouping id has a bit for each.
 const KEYS_WITH_SETS_MAX: usize = 62;
 
 /// Grouping sets by positions of keys.

@@ -32,7 +32,7 @@ pub(crate) enum ItemValue<'a> {
     Each(&'a ast::Expr, ColumnId),
     /// A column that `*` stands for.
     Column(ColumnId),
-    /// A value that a clause before SELECT has asked for. It is bound once: two subqueries are never the same.
+    /// A value that a clause before SELECT uses. It is bound once: two subqueries are never the same.
     Bound(Expr),
 }
 
@@ -153,7 +153,7 @@ impl Binder {
             .collect())
     }
 
-    /// The fields of a struct, which is no volatile value.
+    /// The fields of a struct, which isn't a volatile value.
     pub(crate) fn fields_of(&mut self, value: Expr) -> Result<Vec<(Arc<str>, Expr)>> {
         let names: Vec<Arc<str>> = value.ty.fields().into_iter().flatten().map(|field| field.name.clone()).collect();
         let mut fields = Vec::with_capacity(names.len());
@@ -255,7 +255,7 @@ pub(super) fn name_of(expr: &ast::Expr) -> Arc<str> {
     }
 }
 
-/// A name as it is shown: in lower case unless it stood in quotes.
+/// A name as it is shown: in lower case unless it was quoted.
 fn folded(name: &ast::Ident) -> Arc<str> {
     if name.quoted { name.text.clone() } else { name.text.to_lowercase().into() }
 }

@@ -15,7 +15,7 @@ use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::{Scope, VisibleColumn};
 
-/// A pair of columns that USING makes one.
+/// A pair of columns that USING merges.
 struct MergedPair {
     name: Arc<str>,
     left: ColumnId,

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! body.rs           WITH, set operations, ORDER BY and LIMIT around a SELECT
-//! select.rs         the clauses of a SELECT in the order in which they mean something
+//! select.rs         the clauses of a SELECT in the order of their evaluation
 //! from.rs, join.rs  tables, views, files, functions; joins and their merged columns
-//! group.rs          GROUP BY, grouping sets, what may stand above an aggregation
+//! group.rs          GROUP BY, grouping sets, what is allowed above an aggregation
 //! items.rs          *, names of results
 //! columns.rs        COLUMNS
 //! order.rs          ORDER BY, LIMIT, samples
@@ -53,7 +53,7 @@ impl Binder {
         Ok(())
     }
 
-    /// Casts the columns of the plan's rows to the types that `shown` gives for theirs, for who gets the rows.
+    /// Casts the columns of the plan's rows to the types that `shown` gives for theirs, for the result.
     pub fn show_as(&mut self, shown: impl Fn(&SqlType) -> Option<SqlType>) -> Result<()> {
         let Some(node) = self.plan.root else { return Ok(()) };
         let shown = |output: &OutputColumn| {
@@ -116,7 +116,7 @@ impl Binder {
         self.plan.outputs(node).into_iter().map(pass).collect()
     }
 
-    /// One row without columns: what a SELECT without FROM reads.
+    /// One row without columns: the input of a SELECT without FROM.
     pub(crate) fn single_row(&mut self) -> NodeId {
         self.plan.add(Node::Values(Values { columns: Vec::new(), rows: vec![Vec::new()] }))
     }

@@ -22,7 +22,7 @@ use crate::binder::{Clause, Collected};
 use crate::scope::{Scope, VisibleColumn};
 use crate::{Binder, BoundQuery};
 
-/// Most columns that PIVOT makes.
+/// Maximum number of columns that PIVOT makes.
 const COLUMNS_MAX: usize = 10_000;
 
 /// What selects the rows of a column that PIVOT makes, and its name.
@@ -254,8 +254,8 @@ fn count_star(span: Span) -> ast::Expr {
     ast::Expr { kind: ast::ExprKind::Call(Box::new(call)), span }
 }
 
-/// The expression with each of its outermost calls over the rows of the condition only. Calls around aggregates stay what
-/// they are: the binder tells which are aggregates, and refuses a FILTER on others.
+/// The expression with each of its outermost calls over the rows of the condition only. Calls around aggregates are
+/// unchanged: the binder knows which are aggregates, and rejects a FILTER on others.
 fn filtered(expr: &ast::Expr, condition: Option<&ast::Expr>) -> ast::Expr {
     let Some(condition) = condition else { return expr.clone() };
     let mut expr = expr.clone();

@@ -1,4 +1,4 @@
-//! SELECT: its clauses in the order in which they mean something.
+//! SELECT: its clauses in the order of their evaluation.
 //!
 //! ```text
 //! text:  SELECT → FROM → WHERE → GROUP BY → HAVING → QUALIFY → ORDER BY
@@ -24,7 +24,7 @@ use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::Scope;
 use crate::{Binder, BoundQuery};
 
-/// The values of a SELECT's clauses, before nodes are made of them.
+/// The values of a SELECT's clauses, before nodes are made from them.
 pub(super) struct Clauses {
     /// The SELECT list, with names.
     pub values: Vec<(Arc<str>, Expr)>,
@@ -48,7 +48,7 @@ impl Binder {
         self.select_of(source, select, order, outer)
     }
 
-    /// The clauses of a SELECT but FROM, over some rows.
+    /// The clauses of a SELECT except FROM, over some rows.
     pub(super) fn select_of(
         &mut self,
         source: Source,
@@ -288,7 +288,7 @@ impl Binder {
         let selected = made.columns.len();
         let mut keys = Vec::new();
         for key in order {
-            // The order by a constant is none.
+            // An order by a constant isn't one.
             if key.expr.is_constant() {
                 continue;
             }
@@ -333,9 +333,9 @@ impl Binder {
         Ok(BoundQuery { node, columns })
     }
 
-    /// The column of a value in a projection. A column of the input keeps its id, one of an outer query doesn't: below an
-    /// outer join the subquery's may be NULL where the outer one isn't. With `reuse` an equal value that is there already
-    /// is taken.
+    /// The column of a value in a projection. A column of the input keeps its id, one of an outer query doesn't: below
+    /// an outer join the subquery's may be NULL where the outer one isn't. With `reuse` an existing equal value is
+    /// taken.
     fn projected_column(&mut self, name: &str, value: Expr, made: &mut MadeColumns, reuse: bool) -> ColumnId {
         let own = value.as_column().filter(|column| made.input.contains(*column));
         let known = made.columns.iter().find(|(column, known)| own == Some(*column) || reuse && *known == value);

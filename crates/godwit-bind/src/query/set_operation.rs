@@ -124,7 +124,7 @@ impl Binder {
         })
     }
 
-    /// The type that a column gets if its use doesn't say.
+    /// The type of a column if it isn't determined by its use.
     pub(super) fn type_of_untyped(&self, column: ColumnId) -> SqlType {
         match self.untyped.get(&column) {
             Some(constant) if constant.as_literal().is_some_and(|value| value.is_null()) => SqlType::Integer,

@@ -1,7 +1,7 @@
 //! Functions in FROM.
 //!
-//! A function of constants stands for a table, which the environment makes. UNNEST, and functions that make a list of
-//! columns (`range(t.n)`), are nodes over what stands left of them: dependent joins.
+//! A function of constants stands for a table, which is made by the environment. UNNEST, and functions that make a list
+//! of columns (`range(t.n)`), are nodes over the tables to their left: dependent joins.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::binder::{Clause, Collected, ExprContext};
 use crate::scope::{Scope, VisibleColumn};
 use crate::{Binder, Macro, TableArgument};
 
-/// Functions that make a list where a table is made of constants.
+/// Functions that make a list, or a table if their arguments are constants.
 const SERIES: [&str; 2] = ["range", "generate_series"];
 
 impl Binder {
@@ -131,7 +131,7 @@ impl Binder {
         Ok(Source::of_relation(node, vec![own], columns))
     }
 
-    /// The rows of a source with one column more, which counts them.
+    /// The rows of a source with an additional column that numbers them.
     fn numbered(&mut self, source: Source, span: Span) -> Result<Source> {
         let own = source.relations[0].name.clone();
         let mut columns = source.visible.clone();

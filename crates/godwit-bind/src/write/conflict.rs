@@ -14,10 +14,10 @@ use crate::binder::Clause;
 use crate::query::Source;
 use crate::scope::Scope;
 
-/// What ON CONFLICT calls the new rows.
+/// The name of the new rows in ON CONFLICT.
 const EXCLUDED: &str = "excluded";
 
-/// What becomes of rows whose key is there.
+/// What happens to rows whose key exists.
 pub(super) struct Conflict<'a> {
     keys: Vec<&'a TargetKey>,
     action: Action<'a>,
@@ -33,7 +33,7 @@ enum Action<'a> {
 }
 
 impl Binder {
-    /// What an INSERT says about keys that are there. `given` are the columns that it names.
+    /// The ON CONFLICT clause of an INSERT. `given` are the columns that it names.
     pub(super) fn conflict_of<'a>(
         &self,
         insert: &'a ast::Insert,

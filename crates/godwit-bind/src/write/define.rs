@@ -38,7 +38,7 @@ pub struct RebuiltColumn {
 }
 
 impl Binder {
-    /// The value of an expression over the columns of a table, for whoever wants to know its type.
+    /// The value of an expression over the columns of a table, for finding out its type.
     pub fn value_over(&mut self, table: &str, columns: &[ColumnOf], expr: &ast::Expr) -> Result<Expr> {
         let name: Arc<str> = table.into();
         let mut shown = Vec::new();
@@ -67,7 +67,7 @@ impl Binder {
         self.settle(value)
     }
 
-    /// The rows of a table, with other columns made of them. They become those of the plan.
+    /// The rows of a table, with other columns computed from them. They become those of the plan.
     pub fn rebuild(&mut self, relation: &Arc<dyn Relation>, table: &str, columns: &[RebuiltColumn]) -> Result<()> {
         let source = self.scan(relation, vec![table.into()])?;
         let input = source.node;

@@ -17,7 +17,7 @@ use crate::scope::{Scope, ScopeRelation};
 type Named = Vec<(Arc<str>, ColumnId)>;
 
 impl Binder {
-    /// Makes the new rows those of the plan, with what belongs to them.
+    /// Makes the new rows those of the plan, with stored generated columns, checks and RETURNING.
     pub(super) fn finished(
         &mut self,
         target: &WriteTarget,
@@ -53,7 +53,7 @@ impl Binder {
         Ok(self.written(kind, node, output, checks, (!returning.is_empty()).then_some(returned)))
     }
 
-    /// Makes the ids of rows that go those of the plan.
+    /// Makes the ids of deleted rows those of the plan.
     pub(super) fn finished_deletion(
         &mut self,
         node: NodeId,
@@ -98,7 +98,7 @@ impl Binder {
             let mut collected = Collected::default();
             let value = self.item(&item, scope, Clause::Returning, &mut collected, &[])?;
             let value = self.settle(value);
-            // Who gets the rows knows labels as texts.
+            // In the result, labels are texts.
             let shown = value.ty.with_text_for_labels().unwrap_or_else(|| value.ty.clone());
             let value = value.cast_to(&shown);
             returned.push((item.name.clone(), self.put(&item.name, value, made)));
@@ -154,8 +154,8 @@ impl Binder {
     }
 }
 
-/// What RETURNING sees: the rows as they are now, other tables, and the rows as they were and are as `old` and `new`, unless
-/// tables of the statement are called so (PostgreSQL).
+/// What RETURNING sees: the rows as they are now, other tables, and the rows as they were and are as `old` and `new`,
+/// unless tables of the statement have these names (PostgreSQL).
 fn returning_source(mut own: Source, others: Others, new: Option<ScopeRelation>) -> Source {
     let (tables, columns) = if others.come_first { (0, 0) } else { (own.relations.len(), own.visible.len()) };
     own.relations.splice(tables..tables, others.relations);

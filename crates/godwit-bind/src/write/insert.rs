@@ -194,7 +194,7 @@ fn places_of(columns: &[Ident], target: &WriteTarget, width: usize) -> Result<Ve
     if columns.is_empty() { Ok(first_given(target, width)) } else { named_places(columns, target) }
 }
 
-/// The columns that values without names are of: the first ones. Those behind them get their defaults.
+/// The columns of values without names: the first ones. Later ones get their defaults.
 fn first_given(target: &WriteTarget, width: usize) -> Vec<usize> {
     let mut places = target.given();
     places.truncate(width);

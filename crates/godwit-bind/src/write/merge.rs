@@ -22,7 +22,7 @@ use crate::binder::{Clause, Collected, ExprContext};
 use crate::query::Source;
 use crate::scope::{Scope, VisibleColumn};
 
-/// The column of RETURNING that tells what became of a row; PostgreSQL writes it as a call.
+/// The column of RETURNING that tells what was done to a row; PostgreSQL writes it as a call.
 pub(crate) const MERGE_ACTION: &str = "merge_action";
 
 /// The rows of a MERGE, joined.
@@ -40,7 +40,7 @@ struct Merged {
 }
 
 impl Binder {
-    /// MERGE. What becomes of rows are the rows of the plan.
+    /// MERGE. The actions on rows become the rows of the plan.
     pub fn merge_into(&mut self, merge: &ast::Merge, target: &WriteTarget) -> Result<BoundWrite> {
         let around = Scope::default();
         if let Some(with) = &merge.with {
@@ -267,7 +267,7 @@ impl Merged {
 }
 
 impl Source {
-    /// The source of MERGE as RETURNING sees it: with what became of each row.
+    /// The source of MERGE as RETURNING sees it: with the action on each row.
     fn with_action(mut self, action: ColumnId) -> Others {
         self.visible.push(VisibleColumn { name: MERGE_ACTION.into(), column: action, hidden: true, relation: None });
         let Source { relations, visible, filled, node: _ } = self;
@@ -275,7 +275,7 @@ impl Source {
     }
 }
 
-/// What RETURNING calls the action of a clause.
+/// The name of a clause's action in RETURNING.
 fn action_name(action: &MergeAction) -> Expr {
     let name = match action {
         MergeAction::Insert { .. } | MergeAction::InsertAll { .. } | MergeAction::InsertDefaults => "INSERT",
@@ -286,7 +286,7 @@ fn action_name(action: &MergeAction) -> Expr {
     Expr::literal(Value::text(name), SqlType::Varchar)
 }
 
-/// An error for an action that rows of the kind can't take.
+/// Fails if rows of the kind can't take the action.
 fn check_possible(clause: &ast::MergeClause) -> Result<()> {
     let (inserts, needs_source) = match &clause.action {
         MergeAction::Insert { .. } | MergeAction::InsertDefaults => (true, false),

@@ -9,8 +9,8 @@
 //! MERGE                                source ⟕ t ─▶ which WHEN? ─▶ Project    row id or NULL, is deleted, all columns
 //! ```
 //!
-//! Above that comes, as far as it is needed (`finish.rs`): the values of generated columns that are stored, a BOOLEAN for each
-//! CHECK, and RETURNING. What the columns of the result are says [`WriteKind`].
+//! Above that comes, as far as it is needed (`finish.rs`): the values of generated columns that are stored, a BOOLEAN
+//! for each CHECK, and RETURNING. The columns of the result are described at [`WriteKind`].
 //!
 //! A value becomes its column's type as an *assignment*: more than in an expression, less than with CAST. Quoted text and NULL take the
 //! type of the column. What the catalog keeps as text (defaults, checks, generated columns) was parsed by the caller.
@@ -45,7 +45,7 @@ pub struct WriteTarget {
     pub name: Vec<String>,
     /// Its name in messages.
     pub label: String,
-    /// Its rows. Behind the columns comes one that is hidden: the row's id, a BIGINT.
+    /// Its rows. After the columns comes a hidden one: the row's id, a BIGINT.
     pub relation: Arc<dyn Relation>,
     /// Its columns, in order, without those that are computed when they are read.
     pub columns: Vec<TargetColumn>,
@@ -62,7 +62,7 @@ pub struct TargetColumn {
     pub name: String,
     /// Its type.
     pub ty: SqlType,
-    /// What it is if nothing is said; NULL if missing. For an identity the next number.
+    /// Its value if none is given; NULL if missing. For an identity the next number.
     pub default: Option<ast::Expr>,
     /// For columns whose values are always computed.
     pub generated: Option<Generation>,
@@ -89,7 +89,7 @@ pub struct TargetKey {
 /// A statement that changes rows, bound: the rows are those of the binder's plan.
 #[derive(Debug, Clone)]
 pub struct BoundWrite {
-    /// What is done.
+    /// The kind of change.
     pub kind: WriteKind,
     /// Names of the checks that there is a column for.
     pub checks: Vec<String>,

@@ -72,7 +72,7 @@ impl Binder {
     /// The default of a column as its type.
     pub(super) fn default_of(&mut self, target: &WriteTarget, column: usize) -> Result<Expr> {
         let column = &target.columns[column];
-        // What follows from the other columns is filled in later.
+        // Columns computed from others are filled in later.
         let is_stored = matches!(column.generated, Some(Generation::Stored(_)));
         match &column.default {
             Some(default) if !is_stored => {

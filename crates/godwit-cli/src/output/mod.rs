@@ -1,7 +1,7 @@
 //! Results as text, in the format that the user chose.
 //!
-//! A renderer turns batches into bytes and does no input or output itself: the shell writes what it finds in the buffer
-//! after each call, so that an error there is the shell's alone, and memory holds one batch's text at a time.
+//! A renderer turns batches into bytes and does no input or output itself: the shell writes the content of the buffer
+//! after each call, so errors of output are handled by the shell alone, and memory holds one batch's text at a time.
 
 mod boxed;
 mod csv;
@@ -62,7 +62,7 @@ pub trait Renderer {
 const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";
 const TIMESTAMP_TZ_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f%:z";
 
-/// A formatter per column for tables that people read: NULL is spelled out.
+/// A formatter per column for tables for people: NULL is spelled out.
 fn formatters(batch: &RecordBatch) -> Result<Vec<ArrayFormatter<'_>>> {
     const OPTIONS: FormatOptions<'static> = FormatOptions::new()
         .with_null("NULL")

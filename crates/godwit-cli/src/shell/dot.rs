@@ -1,4 +1,4 @@
-//! Dot commands: what the shell itself does.
+//! Dot commands: carried out by the shell itself.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn query(shell: &mut Shell, sql: &str) -> Result<ControlFlow<Stop>> {
     Ok(shell.run_item(&Item { kind: ItemKind::Statement, line: 1, text: sql.to_owned() }, None))
 }
 
-/// Files that read each other; deeper ones are taken for a circle.
+/// Maximum nesting of files that read each other; deeper ones are taken for a cycle.
 const READ_DEPTH_MAX: usize = 16;
 
 fn read(shell: &mut Shell, file: &str) -> Result<ControlFlow<Stop>> {

@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// Why a script ends before its text does. Whoever breaks with it has told the user.
+/// Why a script ends before its text does. The user has already been told.
 enum Stop {
     /// `.quit`.
     Quit,
@@ -57,7 +57,7 @@ enum Stop {
     Failed,
     /// Ctrl-C. The interactive shell goes on.
     Cancelled,
-    /// Nobody reads standard output any more (`| head`).
+    /// Standard output is no longer read (`| head`).
     OutputClosed,
 }
 
@@ -97,7 +97,7 @@ impl Shell {
                 let stopwatch = Stopwatch::start();
                 let flow = report_outcome(self.run_statements(&item.text), item, script);
                 if self.timer {
-                    // The last word on a statement: a program that reads it knows that no complaint will follow.
+                    // The last output for a statement: a program that reads it knows that no error message will follow.
                     complain(format_args!("{stopwatch}\n"));
                 }
                 flow
@@ -156,7 +156,7 @@ fn output_failure(error: io::Error) -> Failure {
     }
 }
 
-/// Tells the user what went wrong, if anything did; whether to go on.
+/// Reports an error to the user, if there was one; returns whether to go on.
 fn report_outcome(outcome: std::result::Result<(), Failure>, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
     match outcome {
         Ok(()) => ControlFlow::Continue(()),
@@ -178,7 +178,7 @@ fn terminal_width() -> Option<usize> {
     stdout().is_terminal().then_some(columns.into())
 }
 
-/// Tells the user what went wrong. If that fails, the exit status is all that can still tell.
+/// Reports an error to the user. If that fails, only the exit status can still tell.
 pub(crate) fn complain(text: impl Display) {
     let _ = write!(stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A room for each scheme, with the same files in each; a file is left out where the scheme has nothing to say.
+//! A directory for each scheme, with the same files in each; a file is left out where the scheme doesn't need it.
 //!
 //! ```text
 //!   mod.rs       what is stored, with a picture of the body; the parameters and their place in the trait

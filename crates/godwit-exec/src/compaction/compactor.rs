@@ -27,10 +27,10 @@ pub(super) struct Compactor {
     keeps_order: bool,
     learner: Mutex<Learner>,
     totals: Mutex<Counts>,
-    /// Of the operator before, which shows what became of its chunks.
+    /// Metrics of the operator before, which show what was done with its chunks.
     shown_at: Arc<OperatorMetrics>,
     account: CompactionAccount,
-    /// Of the compactor itself: what it emits and how long it takes.
+    /// Metrics of the compactor itself: what it emits and how long it takes.
     metrics: Arc<OperatorMetrics>,
 }
 
@@ -110,7 +110,7 @@ impl Compactor {
 
     /// Shows what was done so far at the operator before.
     fn show(&self, threshold: usize) {
-        // Held to the end: who counted last shows last.
+        // Held to the end: the last to count is the last to show.
         let totals = self.totals.lock();
         let Counts { arrived, left, rows_copied } = *totals;
         let learner = self.learner.lock();
@@ -124,9 +124,9 @@ impl Compactor {
 /// Where the threshold comes from.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// Everything is collected until a chunk is full to the last row.
+    /// Everything is collected until a chunk is completely full.
     Full,
-    /// It stays what it is.
+    /// It stays as it is.
     Fixed,
     /// The cost model.
     Modelled,
@@ -141,24 +141,24 @@ enum Phase {
     Waits,
     /// It measures how fast an arm is.
     Measures(Arm),
-    /// It lets the chunks of so many rounds go by the best arm so far.
+    /// It lets the chunks of this many rounds pass, with the best arm so far.
     Holds(u32),
 }
 
-/// Some chunks under one threshold, until nothing of them is held back.
+/// Chunks under one threshold, until none of them is held back.
 #[derive(Default)]
 struct Round {
     chunks: u32,
     /// Rows handed on.
     rows: u64,
-    /// Runs while the chunk that arrived is under way.
+    /// Runs while the current chunk is under way.
     under_way: Option<Stopwatch>,
-    /// Of copying, and of all that follows.
+    /// Time of copying, and of everything that follows.
     latency: Duration,
     was_interrupted: bool,
 }
 
-/// What rows are like that were copied by a worker.
+/// The shape of the rows that a worker copied.
 #[derive(Default)]
 struct Copied {
     columns: usize,
@@ -232,7 +232,7 @@ impl TransformWorker for CompactorWorker {
 }
 
 impl CompactorWorker {
-    /// What is ready goes on, one chunk after the other.
+    /// Hands on what is ready, a chunk at a time.
     fn answer(&mut self) -> TransformVerdict {
         if let Some(ready) = self.ready.pop_front() {
             return self.hand_on(ready);
@@ -246,7 +246,7 @@ impl CompactorWorker {
         TransformVerdict::NeedInput
     }
 
-    /// Only who measures what follows, or has more, is to be asked again.
+    /// To be asked again only if it measures what follows, or has more.
     fn hand_on(&mut self, Ready { chunk, was_held_back }: Ready) -> TransformVerdict {
         self.pending.left.add_chunk(chunk.len());
         let is_priced = was_held_back && matches!(self.rule, Rule::Learned(_));

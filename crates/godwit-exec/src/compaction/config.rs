@@ -8,7 +8,7 @@ pub(super) const BINARY_ROWS: usize = 128;
 /// Thresholds that the learner tries, in rows (section 4.2).
 pub(super) const ARMS: [usize; 9] = [0, 32, 64, 128, 256, 384, 512, 768, 1024];
 
-/// So often each arm is tried before rewards count (section 4.2).
+/// Tries of each arm before rewards count (section 4.2).
 pub(super) const TRIES_MIN: u32 = 8;
 
 /// Rewards that the mean of an arm is taken over (section 4.2).
@@ -24,10 +24,10 @@ pub(super) const ANOMALY_FACTOR: f64 = 2.0;
 /// Chunks in a round at least: latencies of single chunks are mostly noise, and a chunk that was only buffered has none.
 pub(super) const ROUND_CHUNKS: u32 = 16;
 
-/// To look at the clock when a chunk arrives and when it is done takes about so long...
+/// Approximate cost of looking at the clock when a chunk arrives and when it is done...
 pub(super) const MEASURING: Duration = Duration::from_nanos(100);
 
-/// ...and may take one part in so many of what all chunks take: a join needs some microseconds for a chunk of ten rows.
+/// ...which may be at most one n-th of what all chunks take: a join needs some microseconds for a chunk of ten rows.
 pub(super) const MEASURING_SHARE: u32 = 150;
 
 /// Rounds between two that are measured, at most: what is fastest may change.
@@ -43,7 +43,7 @@ pub(super) const MODEL_ROUNDS: u32 = 8;
 /// A latency beyond this isn't the operators': the task was interrupted (a quantum is 10 ms).
 pub(super) const LATENCY_MAX: Duration = Duration::from_millis(5);
 
-/// What the newest of the times that rows took which were held back counts for in the mean.
+/// Weight, in the mean, of the newest time per row that was held back.
 pub(super) const PRICE_WEIGHT: f64 = 0.125;
 
 /// A buffer with more bytes of copied strings is handed on although it isn't full.

@@ -1,9 +1,9 @@
-//! What the work costs that compactors put off.
+//! The cost of the work that compactors put off.
 //!
 //! ```text
 //! compactor 1 ─▶ probe ─▶ compactor 2 ─▶ probe ─▶ …
 //!                          │ holds rows back: compactor 1 is charged their price at once
-//!                          └ hands them on:   that time is nobody's before it, and settles the price of a row
+//!                          └ hands them on:   that time counts for none before it, and settles the price of a row
 //! ```
 //!
 //! Without this, the chunk that fills a buffer further on would pay for all rows in it, and the others would seem to cost
@@ -23,7 +23,7 @@ thread_local! {
     static CHARGED_NS: Cell<i64> = const { Cell::new(0) };
 }
 
-/// Tells threads apart, for the cost of an address.
+/// Tells threads apart, for the cost of taking an address.
 fn this_thread() -> usize {
     CHARGED_NS.with(|charged| std::ptr::from_ref(charged).addr())
 }
@@ -31,7 +31,7 @@ fn this_thread() -> usize {
 /// A compactor's account with those before it.
 #[derive(Default)]
 pub(super) struct Deferral {
-    /// What follows takes so long for a row that was held back and handed on, in the mean.
+    /// Mean time that following operators take for a row that was held back and handed on.
     price_ns: f64,
     /// What this compactor charged, less what it paid: its own latencies don't count that.
     charged_ns: i64,
@@ -39,20 +39,20 @@ pub(super) struct Deferral {
 }
 
 impl Deferral {
-    /// So many rows are held back.
+    /// Notes that `rows` rows are held back.
     pub(super) fn hold_back(&mut self, rows: usize) {
         self.charge((rows as f64 * self.price_ns) as i64);
     }
 
-    /// So many rows that were held back go on now.
+    /// Notes that `rows` rows that were held back go on now.
     pub(super) fn hand_on(&mut self, rows: usize) {
         self.handed_on = Some((Stopwatch::start(self), rows));
     }
 
-    /// All that follows is done with what was handed on, if anything was.
+    /// Everything downstream is done with what was handed on, if anything was.
     pub(super) fn settle(&mut self) {
         let Some((stopwatch, rows)) = self.handed_on.take() else { return };
-        // What was interrupted has no time. Whoever was measured before it was interrupted, too, and isn't owed anything.
+        // An interrupted run has no valid time. Earlier compactors were interrupted, too, and aren't owed anything.
         let Some(took) = stopwatch.elapsed(self) else { return };
         let took_ns = took.as_nanos() as i64;
         self.charge(-took_ns);
@@ -80,7 +80,8 @@ impl Stopwatch {
         Self { thread: this_thread(), begun: Instant::now(), charged_ns }
     }
 
-    /// `None` if the task was interrupted: it has gone to another thread, or took too long for what follows a chunk.
+    /// `None` if the task was interrupted: it has gone to another thread, or took too long for the operators that
+    /// follow.
     pub(super) fn elapsed(&self, own: &Deferral) -> Option<Duration> {
         let elapsed = self.begun.elapsed();
         let charged_ns = CHARGED_NS.get() - own.charged_ns - self.charged_ns;
@@ -127,7 +128,7 @@ mod tests {
             assert!(ms > 0.99 * price_ms && price_ms > 0.99, "{ms} for {price_ms}");
             close += u32::from(ms < price_ms + 1.0);
         }
-        // The machine may be busy with something else now and then.
+        // The machine may be busy with other work now and then.
         assert!(close >= 6, "{close} turns of 8 cost what they held back");
     }
 

@@ -4,8 +4,8 @@
 //! operators included). The paper rewards single chunks; a chunk that is only buffered then looks infinitely fast, and
 //! the one that fills the buffer pays for all. Rounds end when the buffer is empty, so that each pays for itself.
 //!
-//! Where chunks take so little that looking at the clock for each would show, the best arm so far is held for some rounds
-//! between two that are measured, once all arms are tried.
+//! Where chunks take so little time that looking at the clock for each would show, the best arm so far is held for some
+//! rounds between two that are measured, once all arms have been tried.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -31,9 +31,9 @@ pub(super) struct Learner {
     selected: u32,
     rounds: u32,
     snapshot: Option<[f64; ARMS.len()]>,
-    /// How often it began again because rewards had changed.
+    /// How often it started over because rewards had changed.
     resets: u32,
-    /// Rounds with each arm, measured or held, resets notwithstanding.
+    /// Rounds with each arm, measured or held, including those before resets.
     history: [u64; ARMS.len()],
 }
 
@@ -72,7 +72,7 @@ fn arms_to(threshold_max: usize) -> Range<usize> {
     0..ARMS.partition_point(|&threshold| threshold <= threshold_max)
 }
 
-/// For how many rounds to hold an arm, if a chunk takes so long on average.
+/// Number of rounds to hold an arm, given the mean latency of a chunk.
 pub(super) fn rounds_to_hold(chunk_latency: Duration) -> u32 {
     let rounds = (MEASURING * MEASURING_SHARE).as_nanos() / chunk_latency.as_nanos().max(1);
     rounds.min(u128::from(HELD_ROUNDS_MAX)) as u32
@@ -92,8 +92,8 @@ impl Learner {
         Arm(arm)
     }
 
-    /// The arm for so many rounds that aren't measured, which is the best so far; `None` if there are none, or until all arms
-    /// have been tried.
+    /// The arm for the next `rounds` rounds, which aren't measured: the best so far; `None` if `rounds` is 0, or until
+    /// all arms have been tried.
     pub(super) fn hold(&mut self, rounds: u32, threshold_max: usize) -> Option<Arm> {
         if rounds == 0 || self.untried(threshold_max).next().is_some() {
             return None;

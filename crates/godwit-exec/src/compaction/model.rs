@@ -117,8 +117,8 @@ impl Costs {
 /// Columns of the chunks that are measured with.
 const MEASURED_COLUMNS: usize = 4;
 
-/// Chunks of each size that are measured; the fastest counts, as what disturbs only adds. All sizes together take less
-/// than a millisecond.
+/// Chunks of each size that are measured; the fastest counts, as disturbances only add time. All sizes together take
+/// less than a millisecond.
 const MEASURED_CHUNKS: usize = 8;
 
 /// Rows and length of the strings that are measured with: long ones, so that bytes count.
@@ -173,7 +173,7 @@ fn fastest_copy_of_strings() -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Nanoseconds for a chunk of so many rows out of a full one.
+/// Nanoseconds for a chunk of `rows` rows out of a full one.
 fn fastest(rows: usize, mut work: impl FnMut(&Chunk)) -> f64 {
     let column = || Vector::from_values((0..CHUNK_ROWS as i64).collect::<Vec<_>>(), None);
     let mut chunk = Chunk::new((0..MEASURED_COLUMNS).map(|_| column()).collect(), CHUNK_ROWS);
@@ -198,7 +198,7 @@ mod tests {
         RowShape { columns, string_bytes: 0.0 }
     }
 
-    /// Compactors behind each of `joins` probes but the last, each of which reduces chunks by `factor`.
+    /// Compactors after each of `joins` probes but the last, each of which reduces chunks by `factor`.
     fn traffic(joins: usize, factor: u64) -> Traffic {
         let traffic = Traffic::new((1..joins).rev().collect());
         for point in 0..joins - 1 {

@@ -42,7 +42,7 @@ fn copying() -> impl Iterator<Item = Compaction> {
     Compaction::NAMES.iter().map(|&(_, compaction)| compaction).filter(|compaction| compaction.copies())
 }
 
-/// What an operator takes for a chunk, however small it is: several times what copying its rows does.
+/// Time that an operator takes for a chunk, however small it is: several times what copying its rows takes.
 const WORK: Duration = Duration::from_micros(20);
 
 #[test]
@@ -57,10 +57,10 @@ fn compacted_chunks_hold_the_same_rows_in_fewer_chunks() {
             let query = world(workers).profiled_query();
             let collected = Collected::new(&query);
             let shown_at = OperatorMetrics::new("before");
-            // So many operators follow that compaction pays whatever this machine is like.
+            // Enough operators follow that compaction pays off on any machine.
             let traffic = Arc::new(Traffic::new(vec![16]));
             let compactor = Compactor::new(compaction, traffic, 0, keeps_order, shown_at.clone());
-            // What follows costs something: else a learner rightly finds that not to compact is fastest.
+            // What follows costs something: otherwise a learner rightly finds that not compacting is fastest.
             let transforms: Vec<Arc<dyn Transform>> = vec![compactor.clone(), ForEachChunk::new(|| work_for(WORK))];
             run(&query, vec![pipeline(Chunks::new(chunks.clone()), transforms, collected.clone(), &[])]).unwrap();
             let mut found = collected.rows();

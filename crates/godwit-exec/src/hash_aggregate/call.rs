@@ -48,7 +48,7 @@ pub enum AggregateKind {
     Kurtosis,
     /// Excess kurtosis of the population.
     KurtosisPop,
-    /// What is known of pairs (y, x).
+    /// A statistic of pairs (y, x).
     Pairs(PairKind),
     /// The values at fractions of the sorted values: 0.5 is the median.
     Quantile {

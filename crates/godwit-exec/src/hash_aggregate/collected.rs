@@ -99,7 +99,7 @@ impl HashAggregate {
         let plan = self.plan();
         let Some(ordinal) = plan.ordinal else { return Ok(Vec::new()) };
         groups.number(&plan.layout, ordinal);
-        // A single group is one worker's.
+        // A single group is handled by one worker.
         let workers = if plan.key_types.is_empty() { 1 } else { self.workers() };
         let sharers = plan.collected.len() * workers;
         let collected = std::mem::take(&mut groups.collected);

@@ -23,7 +23,7 @@ fn collecting() -> Vec<Call> {
     ]
 }
 
-/// All values of one group, and of groups of which one has half of all rows, with a fraction of the memory they take.
+/// All values of one group, and of groups one of which has half of all rows, with a fraction of the memory they take.
 #[test]
 fn one_group_larger_than_memory() {
     let _no_collisions = COLLISIONS.read();

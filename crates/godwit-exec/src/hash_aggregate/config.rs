@@ -18,10 +18,10 @@ pub(super) const RETRY_ROWS: u64 = 1 << 21;
 pub(super) const SKETCH_BITS: u32 = 12;
 /// Keys count as repeating when a sketch saw at least this share of rows repeat: six standard errors.
 pub(super) const REPEATS_MIN: f64 = 0.1;
-/// While rows are only partitioned, a large table is considered each time after so many.
+/// Rows after which a large table is considered again while rows are only partitioned.
 pub(super) const DECIDE_ROWS: u64 = 1 << 18;
-/// From this size of a group on, a look into a table that misses the caches costs less than writing the row and reading
-/// it back; smaller rows are looked up only when memory is short.
+/// Size of a group at which a look into a table that misses the caches costs less than writing the row and reading it
+/// back; smaller rows are looked up only when memory is short.
 pub(super) const WIDE_GROUP_BYTES: usize = 96;
 /// Memory counts as short when partitioned rows take this share of the limit.
 pub(super) const PRESSURE_SHARE: f64 = 0.4;
@@ -30,7 +30,7 @@ pub(super) const LARGE_MEMORY_SHARE: f64 = 0.5;
 /// A large table is made if it can hold at least this share of the groups, and kept as long as half of that share of the
 /// rows finds its group.
 pub(super) const LARGE_HELD_MIN: f64 = 0.3;
-/// A large table gets one part in so many of what it wants, beside joins that were there first. Whether that is worth a
+/// A large table gets at least one n-th of what it wants, beside joins that were there first. Whether that is worth a
 /// table is then decided by [`LARGE_HELD_MIN`].
 pub(super) const LARGE_CLAIM_MIN: u64 = 4;
 /// A large table stops taking groups when less than this share of the memory limit is free or can be evicted.
@@ -40,7 +40,7 @@ pub(super) const LARGE_FREE_MIN: f64 = 0.15;
 pub(super) const RADIX_BITS_USUAL: u32 = 4;
 /// 2^6 partitions if many groups are expected: smaller tables in phase two, 16 MiB of open pages per worker.
 pub(super) const RADIX_BITS_MANY: u32 = 6;
-/// Expected groups from which on there are many.
+/// Number of expected groups that counts as many.
 pub(super) const MANY_GROUPS: u64 = 300_000;
 /// Share of the memory limit that the open pages of all partitions may take; with less memory there are fewer partitions.
 pub(super) const OPEN_PAGES_SHARE: f64 = 0.25;
@@ -51,13 +51,13 @@ pub(super) const SPLIT_ROWS_MIN: u64 = 1 << 12;
 pub(super) const SPLIT_BYTES_MIN: u64 = 16 << 20;
 /// A partition that doesn't fit is split into 2^3 at a time.
 pub(super) const REPARTITION_BITS: u32 = 3;
-/// Partitions with fewer rows than this in sum are one morsel of phase two: full chunks, little set-up.
+/// Partitions with fewer rows than this in total are one morsel of phase two: full chunks, little set-up.
 pub(super) const MORSEL_ROWS_MIN: u64 = 1 << 14;
 /// Share of the memory limit that all partitions under aggregation in phase two may take.
 pub(super) const PARTITIONS_MEMORY_SHARE: f64 = 0.5;
 
-/// Share of a worker's part of [`PARTITIONS_MEMORY_SHARE`] that the results of a chunk may take which grow with their
-/// values; a single result may take more.
+/// Share of a worker's part of [`PARTITIONS_MEMORY_SHARE`] that growing results of one chunk may take; a single result
+/// may take more.
 pub(super) const RESULTS_SHARE: u64 = 16;
 
 /// Most slots of the map of a direct array with strings among its keys, 4 bytes each: 256 KiB, a part of the L2 cache.
@@ -75,7 +75,7 @@ pub(super) const DIRECT_GROUPS_FREE: usize = 1 << 15;
 pub(super) const DIRECT_REDUCTION_MIN: f64 = 1.2;
 /// The reservation of a direct array grows in steps of this many bytes.
 pub(super) const DIRECT_GROWTH_BYTES: usize = 1 << 16;
-/// Slots for the distinct values of one dictionary key at most. More values end the direct array.
+/// Maximum number of slots for the distinct values of one dictionary key. More values end the direct array.
 pub(super) const DIRECT_STRINGS_MAX: usize = 1 << 8;
 /// A direct array isn't made if it could hold fewer strings than this per key.
 pub(super) const DIRECT_STRINGS_MIN: usize = 1 << 4;

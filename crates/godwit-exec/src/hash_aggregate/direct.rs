@@ -11,8 +11,8 @@
 //! Keys are booleans, integers of a small proven range, and dictionary vectors of strings, whose entries get a number
 //! per distinct value. Lanes are added to the area before they could overflow.
 //!
-//! The direct array only pre-aggregates: at the end its groups are added to the worker's [`LocalGroups`]. So it may give
-//! up at any chunk (a key that is no dictionary, too many distinct strings) and leave that chunk to them.
+//! The direct array only pre-aggregates: at the end its groups are added to the worker's [`LocalGroups`]. So it may
+//! give up at any chunk (a key that isn't a dictionary, too many distinct strings) and leave that chunk to them.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ pub(super) struct DirectGroups {
     /// Per state: totals that aren't in the area yet, if it is a count or a sum.
     lanes: Vec<Option<Lanes>>,
     lanes_per_group: usize,
-    /// Rows in all, for how much the groups reduce them.
+    /// Total number of rows, to tell how much the groups reduce them.
     rows_taken: u64,
     bytes_max: usize,
     /// Rows since the lanes were added to the area, and how many there may be.
@@ -50,7 +50,7 @@ pub(super) struct DirectGroups {
     rows_pending_max: u64,
     /// The group of each row of the current chunk.
     groups: Vec<u32>,
-    /// Their states; empty until somebody asks for them.
+    /// Their states; empty until asked for.
     rows: RowList,
     /// With payload: the row of each group among the worker's, where its payload is.
     payload_rows: RowList,
@@ -162,7 +162,7 @@ impl DirectGroups {
         Ok(true)
     }
 
-    /// Finds the group of each row in `self.groups`. False as for [`assign`](Self::assign).
+    /// Finds the group of each row in `self.groups`. Returns false as [`assign`](Self::assign) does.
     fn find_groups(&mut self, plan: &Plan, keys: &[Vector]) -> Result<bool> {
         if self.map.is_empty() {
             if !self.reserve(self.slots_max * size_of::<u32>())? {
@@ -188,7 +188,7 @@ impl DirectGroups {
         Ok(true)
     }
 
-    /// Reserves `bytes` in all. False if that is too much.
+    /// Reserves `bytes` in total. False if that is too much.
     fn reserve(&mut self, bytes: usize) -> Result<bool> {
         if bytes > self.bytes_max {
             return Ok(false);
@@ -206,7 +206,7 @@ impl DirectGroups {
         if is_tested && (self.rows_taken as f64) < groups as f64 * DIRECT_REDUCTION_MIN {
             return Ok(false);
         }
-        // Vectors double when they grow, and the old and the new one live at once; a chunk founds few groups.
+        // Vectors double when they grow, and the old and the new one live at once; a chunk starts few groups.
         let lanes_bytes = self.lanes.iter().flatten().count() * self.lanes_per_group * size_of::<i64>();
         let group_bytes = plan.layout.bytes() + lanes_bytes + size_of::<u32>();
         let bytes = self.map.len() * size_of::<u32>() + (groups + CHUNK_ROWS) * group_bytes * 2;
@@ -270,7 +270,7 @@ impl DirectGroups {
         }
     }
 
-    /// Takes the payload of the current chunk's rows over into rows of `local`, whose table has room for all of them.
+    /// Takes over the payload of the current chunk's rows into rows of `local`, whose table has room for all of them.
     pub(super) fn update_payload(
         &mut self,
         local: &mut LocalGroups,
@@ -415,7 +415,7 @@ impl DirectKey {
                 match vector.to_flat() {
                     Flat::Bool(values) => add_codes(slots, validity, stride, |row| values[row] as u32 + first),
                     flat => match_integers!(&flat, values => {
-                        // What is behind a NULL may be out of bounds.
+                        // The value at a NULL may be out of bounds.
                         let code = |row: usize| ((values[row] as i64).wrapping_sub(min) as u32).wrapping_add(first);
                         add_codes(slots, validity, stride, code)
                     }),

@@ -187,7 +187,7 @@ fn overflow(function: &str, ty: &ColumnType) -> Error {
         .with_hint("cast the argument to a wider type, such as DECIMAL(38, 2) or DOUBLE")
 }
 
-/// An error unless all values fit the type.
+/// Fails unless all values fit the type.
 fn check_integers(values: &[i128], ty: &ColumnType, function: &str) -> Result<()> {
     use arrow_schema::DataType::Decimal128;
     let limits = match ty.logical {

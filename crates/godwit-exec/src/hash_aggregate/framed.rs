@@ -22,7 +22,7 @@ pub(crate) struct FramedAggregates {
 }
 
 impl FramedAggregates {
-    /// An error if one of them has no state of a fixed size.
+    /// Fails if one of them has no state of a fixed size.
     pub(crate) fn new(calls: Vec<AggregateCall>) -> Result<Self> {
         let names: Vec<String> = calls.iter().map(|call| format!("{:?}", call.kind)).collect();
         let spec = HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() };

@@ -8,8 +8,8 @@
 //!
 //! While the final groups of a level are on their way out, their states are added to the groups of the next level, where
 //! keys that the coarser set lacks are NULL. The levels follow each other in phase two (source.rs).
-//!
-//! States can be added up, payload can be compared; values that were collected or made unique for one group can't serve
+//! States can be added up and payload can be compared; values that were collected or made unique for one group can't
+//! serve another. With those, every set is filled from the input: there is one level.
 //! another. With those, every set is filled with the input: there is one level.
 
 use std::cmp::Reverse;
@@ -80,7 +80,8 @@ impl GroupingSets {
     /// Fills sets with the groups of others, where `sets`, in the same order, tell how many groups are expected.
     pub(super) fn derive(&mut self, sets: &[KeySet]) {
         let keys: Vec<usize> = self.sets.iter().map(|set| set.has_key.iter().filter(|has| **has).count()).collect();
-        // Who has more keys comes first, and of equal sets the first: nobody is filled with what is filled with itself.
+        // Sets with more keys come first, and of equal sets the first: so none is filled from a set that is filled from
+        // it.
         let mut order: Vec<usize> = (0..self.sets.len()).collect();
         order.sort_by_key(|&set| (Reverse(keys[set]), set));
         for (place, &child) in order.iter().enumerate() {
@@ -102,7 +103,7 @@ impl GroupingSets {
         self.sets.iter().filter(move |set| parent.is_some() && set.parent == parent)
     }
 
-    /// Those of one group, that of all rows, which aren't filled with each other.
+    /// The sets with a single group, that of all rows; they aren't filled from each other.
     pub(super) fn global(&self) -> impl Iterator<Item = &GroupingSet> {
         let is_empty = |set: usize| self.sets[set].is_empty();
         self.sets.iter().filter(move |set| set.is_empty() && !set.parent.is_some_and(is_empty))
@@ -113,7 +114,7 @@ impl GroupingSets {
         self.sets.iter().map(|set| set.level + 1).max().unwrap_or(1)
     }
 
-    /// For `EXPLAIN ANALYZE`; `None` if nothing is to be told.
+    /// For `EXPLAIN ANALYZE`; `None` if there is nothing to report.
     pub(super) fn describe(&self) -> Option<String> {
         let derived = self.sets.iter().filter(|set| set.parent.is_some()).count();
         (derived > 0).then(|| format!("{derived} of {} from groups of another", self.sets.len()))

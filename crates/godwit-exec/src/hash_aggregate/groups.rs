@@ -7,12 +7,13 @@
 //!                 start over
 //! ```
 //!
-//! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them.
-//! If a full table had hardly reduced its rows, the next ones are only partitioned, each as a group of its own.
+//! A group may thus have several rows, in the pages of one partition: phase two (partition.rs) combines them. If a full
+//! table has hardly reduced its rows, the next ones are only partitioned, each as a group of its own.
 //!
-//! Early aggregation: what is only partitioned grows with the rows, not with the groups. If a sketch tells that groups do
-//! repeat, only further apart than a small table reaches, and if rows are wide or memory gets short, a *large table* is
-//! made, for all groups or as many as memory allows. It is never emptied; rows of groups beyond it are partitioned.
+//! Early aggregation: data that is only partitioned grows with the rows, not with the groups. If a sketch tells that
+//! groups do repeat, but further apart than a small table reaches, and if rows are wide or memory gets short, a *large
+//! table* is made, for all groups or as many as memory allows. It is never emptied; rows of groups beyond it are
+//! partitioned.
 //!
 //! ```text
 //! small table ──full, hardly reduced──▶ rows are passed ──many of them repeat──▶ large table ──▶ full: others are passed
@@ -51,7 +52,7 @@ pub(super) struct Grouping {
     local_entries_max: usize,
     /// Most bytes that a worker's small table pins, if the entries don't bound them: rows with strings.
     pinned_bytes_max: Option<u64>,
-    /// What a group takes: row, strings of ordinary length, entries.
+    /// Bytes of a group: row, strings of ordinary length, entries.
     group_bytes: usize,
 }
 
@@ -111,7 +112,7 @@ impl Grouping {
 
 /// What a worker knows about its table while it is a large one.
 struct LargeTable {
-    /// For its groups; if others ask for a part of it, the table goes.
+    /// For its groups; if others ask for a part of it, the table is dropped.
     claim: MemoryClaim,
     claimed_bytes: u64,
     /// No more groups are taken.
@@ -206,7 +207,7 @@ impl LocalGroups {
         self.rows.rows() == 0
     }
 
-    /// How many different groups there are for sure.
+    /// A lower bound on the number of distinct groups.
     pub(super) fn distinct_groups(&self) -> u64 {
         if self.has_duplicates { 0 } else { self.rows.rows() }
     }
@@ -427,7 +428,7 @@ impl LocalGroups {
         let Grouping { memory, group_bytes, workers, layout, radix_bits, .. } = &*self.grouping;
         let limit = memory.memory_limit() as f64;
         let is_short = self.rows.bytes() as f64 * *workers as f64 > limit * PRESSURE_SHARE;
-        // Inside a partition, where phase two splits, groups are few enough.
+        // Within a partition that phase two splits, groups are few enough.
         if self.rows.radix_bits() != *radix_bits || !(is_short || *group_bytes >= WIDE_GROUP_BYTES) {
             return Ok(());
         }

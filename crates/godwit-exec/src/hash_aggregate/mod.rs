@@ -13,8 +13,8 @@
 //! - *Memory.* Rows of groups are in spillable pages; only the rows that a small table points into are pinned. Phase two
 //!   pins a partition at a time per worker, and splits those that don't fit. Collected values are sorted externally.
 //!   Everything finishes in bounded memory; only a result that is a long string or list must fit.
-//! - *Payload*: `any_value` of everything, minima and maxima of strings are columns of the groups' rows behind the keys. The
-//!   row that founds a group brings them; a later row costs something only if its value could be better, so that dozens
+//! - *Payload*: `any_value` of everything, minima and maxima of strings are columns of the groups' rows after the keys. The
+//!   first row of a group brings them; a later row costs something only if its value could be better, so that dozens
 //!   of `any_value` are nearly free.
 //! - *States* of a fixed size lie in the rows, each once however many aggregates share it (plan.rs). Aggregates that need
 //!   all values collect them as rows next to the groups.
@@ -70,14 +70,16 @@ use source::{AggregateSourceWorker, SharedPhase};
 pub struct HashAggregateSpec {
     /// The group keys; none for one group of all rows.
     pub groups: Vec<Expression>,
-    /// For GROUPING SETS, ROLLUP and CUBE. The output then has the number of the row's set behind the group keys: a BIGINT with
-    /// a bit for each key that the set lacks, the last key lowest, and above them which occurrence of the same set it is.
+    /// For GROUPING SETS, ROLLUP and CUBE. The output then has the number of the row's set after the group keys: a
+    /// BIGINT with a bit for each key that the set lacks, the last key lowest, and above them which occurrence of the
+    /// same set it is.
     pub grouping_sets: Option<Vec<KeySet>>,
     /// The aggregates.
     pub aggregates: Vec<AggregateCall>,
     /// The planner's guess of the number of groups.
     pub estimated_groups: Option<u64>,
-    /// So many groups are enough, whichever they are (LIMIT). Without aggregates, input ends as soon as they are found.
+    /// This many groups are enough, whichever they are (LIMIT). Without aggregates, input ends as soon as they are
+    /// found.
     pub groups_enough: Option<u64>,
 }
 
@@ -102,7 +104,7 @@ pub struct HashAggregate {
     distinct: Vec<SharedGroups>,
     collected: Vec<SharedCollected>,
     phase: SharedPhase,
-    /// Groups that are all that is wanted of the input.
+    /// Number of groups that are wanted of the input.
     groups_enough: u64,
     metrics: Arc<OperatorMetrics>,
 }
@@ -148,7 +150,7 @@ impl HashAggregate {
     }
 
     /// What collecting groups pins where memory is short: for each kind of rows the pages and the entries of a table, and
-    /// the open pages of four partitions. Aggregating a partition takes what is collected from, too.
+    /// the open pages of four partitions. Aggregating a partition also takes what it reads.
     fn pinned_bytes(&self, workers: usize) -> u64 {
         let kinds = 1 + self.distinct.len() + self.collected.len();
         let entries_bytes = LOCAL_ENTRIES_MIN * 2 * size_of::<u64>();
@@ -198,7 +200,7 @@ impl HashAggregate {
         &self.phase
     }
 
-    /// The partitions of the groups of a level, when all that they are made of has arrived in them.
+    /// The partitions of the groups of a level, when everything they are made of has arrived in them.
     fn open_groups(&self, level: usize) -> Vec<GroupMorsel> {
         let collected = self.collected.iter().map(|set| set.take(&self.memory)).collect();
         self.groups[level].take_morsels(collected)
@@ -241,8 +243,8 @@ impl HashAggregate {
     }
 }
 
-/// How finely groups are partitioned: as the number of groups asks for, and so that the open pages of all workers and sets
-/// have room.
+/// How finely groups are partitioned: according to their number, and so that the open pages of all workers and sets
+/// fit.
 fn radix_bits(spec: &HashAggregateSpec, plan: &Plan, memory: &BufferManager, workers: usize) -> u32 {
     let wanted = match spec.estimated_groups {
         Some(groups) if groups >= MANY_GROUPS => RADIX_BITS_MANY,
@@ -297,7 +299,7 @@ impl Source for AggregateSource {
     }
 
     fn parallelism(&self) -> usize {
-        // Morsels of distinct sets and of levels are followed by those of others, of which nobody knows the number yet.
+        // Morsels of distinct sets and of levels are followed by those of others, whose number isn't known yet.
         let is_known = self.0.distinct.is_empty() && self.0.levels() == 1;
         let morsels = if is_known { self.0.phase.morsels() } else { usize::MAX };
         morsels.clamp(1, self.0.workers)

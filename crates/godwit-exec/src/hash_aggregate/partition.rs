@@ -85,7 +85,7 @@ impl GroupMorsel {
     }
 }
 
-/// What became of a morsel.
+/// The outcome for a morsel.
 pub(super) enum Aggregated {
     /// One row per group.
     Groups(FinishedGroups),
@@ -153,7 +153,7 @@ impl PartitionAggregator {
         }
     }
 
-    /// Leaves one row per group, or splits the morsel if it is too large. Afterwards [`find`](Self::find) finds the
+    /// Leaves one row per group, or splits the morsel if it is too large. After that, [`find`](Self::find) finds the
     /// groups if values were collected for them.
     pub(super) fn aggregate(&mut self, morsel: GroupMorsel) -> Result<Aggregated> {
         if morsel.bytes_needed() > self.grouping.partition_budget() && morsel.can_be_split() {
@@ -180,7 +180,7 @@ impl PartitionAggregator {
         Ok(Aggregated::Groups(FinishedGroups { pinned, rows, len, collected, _reservation: reservation }))
     }
 
-    /// Lets go of the pins of the morsel aggregated last.
+    /// Drops the pins of the morsel aggregated last.
     pub(super) fn release(&mut self) {
         self.block.clear();
         self.found.clear();

@@ -57,12 +57,12 @@ pub(super) struct Payload {
     pub(super) column: usize,
 }
 
-/// Values that are kept until all of their group are there.
+/// Values that are kept until their group is complete.
 #[derive(Debug, Clone)]
 pub(super) struct CollectedSet {
     pub(super) kind: CollectedKind,
     pub(super) feed: Feed,
-    /// The value, then the sort keys that are others: columns of the feed.
+    /// The value, then the sort keys that differ from it: columns of the feed.
     pub(super) columns: Vec<usize>,
     pub(super) types: RowType,
     /// How the values of a group are sorted.
@@ -91,14 +91,14 @@ pub(super) enum Output {
         state: usize,
         seen: Option<usize>,
     },
-    /// Minimum, maximum or bits; NULL likewise.
+    /// Minimum, maximum or bits; NULL in the same way.
     Value {
         state: usize,
         seen: Option<usize>,
     },
     /// A payload column.
     Payload(usize),
-    /// The value in a payload column that has it behind sort keys.
+    /// The value in a payload column that holds it after sort keys.
     Ordered(usize),
     /// Sum through count; decimals are scaled by the factor first.
     Mean {
@@ -170,7 +170,7 @@ impl Plan {
         self.payload.iter().map(|payload| (self.input_types[payload.column].physical, payload.kind)).collect()
     }
 
-    /// The payload of rows that bring none.
+    /// The payload of rows that have none.
     pub(super) fn no_payload(&self, rows: usize) -> Vec<Vector> {
         self.payload_physical().into_iter().map(|(physical, _)| Vector::null(physical, rows)).collect()
     }
@@ -329,7 +329,7 @@ impl Planner {
             K::Min if is_string(first()?.0) => self.payload(PayloadKind::Min, call, first()?, &mut ty),
             K::Max if is_string(first()?.0) => self.payload(PayloadKind::Max, call, first()?, &mut ty),
             K::AnyValue => self.payload(PayloadKind::Any, call, first()?, &mut ty),
-            // Without an order any row may be the first; the one that founds the group is, unless a filter removes it.
+            // Without an order any row may be the first; the first row of the group is, unless a filter removes it.
             K::FirstValue { ignore_nulls: true } if call.order_by.is_empty() => {
                 self.payload(PayloadKind::Any, call, first()?, &mut ty)
             }
@@ -486,7 +486,7 @@ impl Planner {
             set.required.push(key);
         }
         if let AggregateKind::Best { largest, by_other, .. } = call.kind {
-            // Whatever order was asked for: the best come first.
+            // Regardless of the order asked for: the best come first.
             set.columns.truncate(1);
             set.types.truncate(1);
             set.order.clear();
@@ -569,7 +569,7 @@ fn is_string(ty: &ColumnType) -> bool {
     ty.physical == PhysicalType::Str
 }
 
-/// The result lies in memory like the argument.
+/// The result has the argument's physical type.
 fn keep_type(ty: &mut ColumnType, argument: &ColumnType) {
     ty.physical = argument.physical;
     ty.range = argument.range;

@@ -1,4 +1,4 @@
-//! The way of a chunk into groups and states; for the operator's input, and for the rows of distinct sets.
+//! How a chunk gets into groups and states; for the operator's input, and for the rows of distinct sets.
 //!
 //! ```text
 //! chunk ──inputs──▶ keys, arguments ──▶ direct array, else table ──▶ row of each row's group ──▶ update states
@@ -82,7 +82,7 @@ impl Feeder {
         })
     }
 
-    /// How many different groups there are for sure.
+    /// A lower bound on the number of distinct groups.
     fn groups(&self) -> u64 {
         let direct = self.direct.as_ref().map_or(0, |direct| direct.groups() as u64);
         // A group may be in both.
@@ -205,7 +205,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// Moves the groups of the direct array, if there is one, to the table; from now on, all go there.
+    /// Moves the groups of the direct array, if there is one, to the table; from then on, all go there.
     fn give_up_direct(&mut self) -> Result<()> {
         if let Some(mut direct) = self.direct.take() {
             direct.flush(self.operator.plan(), &mut self.local)?;

@@ -5,10 +5,11 @@
 //!                                                                of level 1 ──▶ … ──▶ Groups of the last level ──▶ Done
 //! ```
 //!
-//! While distinct sets are left, a worker makes a morsel of one unique and feeds it to groups of its own, as it did with
-//! the input. While it emits groups of a level that isn't the last, it adds them to groups of the next level
-//! (grouping_sets.rs). Who finds no more morsels hands its groups over; the last one to do so opens the partitions of the
-//! groups that were fed, and wakes the others. If one ends before that, as nobody wants more rows, the others end, too.
+//! While distinct sets are left, a worker makes a morsel of one unique and feeds it to groups of its own, as it did
+//! with the input. While it emits groups of a level that isn't the last, it adds them to groups of the next level
+//! (grouping_sets.rs). A worker that finds no more morsels hands its groups over; the last one to do so opens the
+//! partitions of the groups that were fed, and wakes the others. If one ends before that because no more rows are
+//! wanted, the others end, too.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,11 +38,11 @@ pub(super) struct SharedPhase(Mutex<Phase>);
 struct Phase {
     /// Morsels of distinct sets: the set, and some of its partitions.
     distinct: VecDeque<(usize, GroupMorsel)>,
-    /// Workers that hold groups, or make some, for which others wait.
+    /// Workers that hold groups, or make some, which others wait for.
     feeding: usize,
     /// Fires when the next groups are opened, or never will be.
     opened: Signal,
-    /// A worker ended that held groups.
+    /// A worker that held groups has ended.
     is_abandoned: bool,
     /// The groups of a level; `None` before the first ones are opened.
     groups: Option<VecDeque<GroupMorsel>>,
@@ -97,7 +98,8 @@ impl SharedPhase {
         self.0.lock().morsels()
     }
 
-    /// What a worker does that holds groups to be handed over if it `feeds`. With a morsel before the last groups it does.
+    /// The next step of a worker, which holds groups to be handed over if it `feeds`. With a morsel before the last
+    /// groups it does.
     fn next_step(&self, operator: &HashAggregate, feeds: bool) -> Step {
         let phase = &mut *self.0.lock();
         let step = match &mut phase.groups {
@@ -146,7 +148,7 @@ impl SharedPhase {
     }
 
     fn put_groups(&self, morsels: Vec<GroupMorsel>) {
-        // In front: their pages were just written to.
+        // At the front: their pages were just written to.
         let mut phase = self.0.lock();
         let groups = phase.groups.as_mut().expect("groups are opened before they are split");
         morsels.into_iter().rev().for_each(|morsel| groups.push_front(morsel));
@@ -159,7 +161,7 @@ pub(super) struct AggregateSourceWorker {
     query: Arc<QueryContext>,
     aggregator: PartitionAggregator,
     distinct_aggregators: Vec<PartitionAggregator>,
-    /// Others wait for what this worker holds.
+    /// Others wait for the groups that this worker holds.
     feeds: bool,
     feeder: Option<Feeder>,
     /// Groups of the level after the one that is emitted.
@@ -237,7 +239,7 @@ impl AggregateSourceWorker {
         Ok(())
     }
 
-    /// Gives the groups that this worker fed to all.
+    /// Hands the groups that this worker fed over to the shared ones.
     fn hand_over(&mut self) -> Result<()> {
         if let Some((level, coarser)) = self.coarser.take() {
             self.operator.groups_of_level(level).combine(coarser);

@@ -21,7 +21,7 @@ use crate::testing::{
 pub(super) const MIB: u64 = 1 << 20;
 pub(super) const ROOMY: World = World { memory_limit: 256 * MIB, force_spill: false, chunk_rows: 2048, workers: 2 };
 
-/// Arguments behind the keys: an integer of a small range, a decimal without proven range, a float, a string, a boolean.
+/// Arguments after the keys: an integer of a small range, a decimal without proven range, a float, a string, a boolean.
 fn argument_types() -> RowType {
     let mut small = ColumnType::new(DataType::Int32, true).unwrap();
     small.range = Some(ValueRange { min: -500, max: 500 });
@@ -112,7 +112,7 @@ fn all_calls() -> Vec<Call> {
     ]
 }
 
-/// Calls whose results for a coarser grouping set can be made of those for a finer one.
+/// Calls whose results for a coarser grouping set can be computed from those for a finer one.
 fn mergeable_calls() -> Vec<Call> {
     use AggregateKind::*;
     let needs_values = |kind: &AggregateKind| matches!(kind, Quantile { .. } | Mode | StringAgg(_) | LastValue { .. });
@@ -525,7 +525,7 @@ fn a_partition_that_does_not_fit_is_split() {
     let calls = vec![plain(AggregateKind::Sum, INT), plain(AggregateKind::Max, DECIMAL)];
     // 8 partitions of 400,000 groups take 3 MiB each; a worker may take 1.5.
     let mut chunks = chunks_of(&mut random, &key_types, 800_000, 2048, u64::MAX);
-    // And one key is half of all rows.
+    // In addition, one key is half of all rows.
     for chunk in chunks.iter_mut().step_by(2) {
         let mut columns = chunk.dense_columns();
         columns[0] = Vector::constant(Flat::I64(vec![42].into()), chunk.len());
@@ -694,13 +694,14 @@ fn a_table_gives_its_pages_when_there_are_no_others() {
         states.update(0, rows, std::slice::from_ref(&keys)).unwrap();
     };
     chunks(0..16).for_each(|keys| assign(keys, &mut local));
-    // From now on, there is only what the groups so far have pinned, and a little for the pages that are being filled.
+    // From now on, all that is left is what the groups so far have pinned, and a little for the pages that are being
+    // filled.
     let _others = memory.reserve(memory.available_bytes() as usize - (256 << 10), MemoryTag::Other).unwrap();
     chunks(16..64).for_each(|keys| assign(keys, &mut local));
     assert!(memory.statistics().spilled_bytes_total > 0);
     let (rows, has_duplicates) = local.finish();
     assert!(rows.rows() >= 64 * 2048 && has_duplicates);
-    // Every group has its value, and rows that were made in vain have none.
+    // Every group has its value, and rows that were made unnecessarily have none.
     let mut found = BTreeMap::new();
     for rows in rows.into_partitions() {
         let mut scan = rows.into_scan();

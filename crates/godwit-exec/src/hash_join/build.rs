@@ -23,11 +23,11 @@ pub(super) struct Collected {
     pub whole: RowCollection,
     /// Rows by partition, once there are many.
     pub partitioned: Option<PartitionedRows>,
-    /// Rows with NULL keys, if they are wanted at the end.
+    /// Rows with NULL keys, if they are needed at the end.
     pub unmatchable: RowCollection,
     /// Smallest and largest key; `None` while there is no key, or if keys aren't integers.
     pub ranges: Vec<Option<ValueRange>>,
-    /// Rows seen, those that weren't kept included.
+    /// Rows seen, including those that weren't kept.
     pub rows: u64,
     pub has_null: bool,
 }
@@ -44,7 +44,7 @@ impl Collected {
         }
     }
 
-    /// What a table over all rows takes, the rows included.
+    /// Bytes of a table over all rows, including the rows.
     fn needed_bytes(&self, plan: &JoinPlan) -> u64 {
         let partitions = self.partitioned.iter().flat_map(PartitionedRows::partitions);
         TableSize::of(partitions.chain([&self.whole])).needed_bytes(plan, self.ranges[0], Spare::All)

@@ -4,17 +4,17 @@
 /// too large is refined: 16 partitions. More would cost more open pages (two of 256 KiB each, per worker).
 pub(super) const RADIX_BITS: u32 = 4;
 
-/// A worker partitions its build rows only when they take more than this share of the memory that can be had, divided
-/// by the workers (1/8): below, rows stay in the order of the input, and nothing is partitioned in vain.
+/// A worker partitions its build rows only when they take more than this share of the available memory, divided by the
+/// workers (1/8): below that, rows stay in the order of the input, and nothing is partitioned unnecessarily.
 pub(super) const WHOLE_SHARE: u64 = 8;
 
-/// What a join is granted in any case (1 MiB): a row page, a heap page and a table always fit.
+/// The minimum grant of a join (1 MiB): a row page, a heap page and a table always fit.
 pub(super) const GRANT_BYTES_MIN: u64 = 1 << 20;
 
-/// Filters of the build keys are made while build rows arrive if these are expected to take more than this share of what
-/// may be granted (1/4). The expectation knows nothing of long strings and of the table, which take up to three times as
-/// much again; and filters that are made in vain cost some nanoseconds a row, those that are missed let all probe rows be
-/// spilled that have no match.
+/// Filters of the build keys are made while build rows arrive if these are expected to take more than this share of
+/// what may be granted (1/4). The expectation doesn't include long strings and the table, which take up to three times
+/// as much again; and filters that turn out useless cost some nanoseconds a row, while without a filter all probe rows
+/// that have no match are spilled.
 pub(super) const EARLY_SETS_SHARE: u64 = 4;
 
 /// Build rows inserted, or scanned for those without a match, in one piece of work: about 1 ms.

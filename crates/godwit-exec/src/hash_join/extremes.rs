@@ -6,8 +6,8 @@
 //! build row (k, y)   matches if `x op y` for x = least or x = greatest of the head of k's chain
 //! ```
 //!
-//! As a join by pairs it would take the product of the rows that both sides have of a key. NULLs among the `x` compare
-//! with nothing, and are left out.
+//! A join by pairs would take the product of the rows that both sides have of a key. NULLs among the `x` compare with
+//! nothing, and are left out.
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ impl Extremes {
     }
 }
 
-/// A worker's state for telling which build rows have had a match.
+/// A worker's state for deciding which build rows have had a match.
 pub(super) struct Matched {
     join: Arc<HashJoin>,
-    /// If extremes decide.
+    /// Set if extremes decide.
     residual: Option<PredicateWorker>,
     hashes: Vec<u64>,
     lookup: LookupScratch,

@@ -29,8 +29,8 @@
 //! divided again before each round (`godwit_memory::MemoryClaim`). If others ask for memory while the probe side streams,
 //! resident partitions are given up (residency.rs).
 //!
-//! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept aside
-//! where build rows without a match are wanted; on the probe side they are dealt with at once.
+//! Rows with a NULL in their key have no match unless NULLs are equal. On the build side they are dropped, or kept
+//! aside if build rows without a match are emitted; on the probe side they are handled immediately.
 
 mod build;
 mod config;
@@ -123,7 +123,7 @@ pub struct HashJoinSpec {
     /// Guess of the planner.
     pub estimated_build_rows: Option<u64>,
     /// One per key, or none: filled when the build side is complete, if rows that have no match leave no trace in the
-    /// output. A slot that nobody else holds isn't filled.
+    /// output. A slot without another holder isn't filled.
     pub filter_slots: Vec<Arc<OnceLock<Arc<KeyFilter>>>>,
 }
 
@@ -163,11 +163,11 @@ pub struct HashJoin {
 struct Ready {
     /// What is in memory.
     residencies: Residencies,
-    /// What the rest starts with.
+    /// The input of the rest.
     left_over: Mutex<Option<LeftOver>>,
     /// Smallest and largest of all build keys.
     ranges: Vec<Option<ValueRange>>,
-    /// Number of build rows, those with NULL keys included.
+    /// Number of build rows, including those with NULL keys.
     build_rows: u64,
     build_has_null: bool,
 }
@@ -176,7 +176,7 @@ struct Ready {
 struct LeftOver {
     /// Partitions that weren't resident when the probe began.
     partitions: Vec<LeftPartition>,
-    /// Rows with NULL keys, if they are wanted.
+    /// Rows with NULL keys, if they are needed.
     unmatchable: RowCollection,
 }
 
@@ -252,8 +252,8 @@ impl HashJoin {
         self.plan.output_type.clone()
     }
 
-    /// What build, probe or rounds pin where memory is short: all build rows with their table if they are few, else the open
-    /// pages of all partitions, those of the rows that are partitioned, and what is granted in any case.
+    /// What build, probe or rounds pin where memory is short: all build rows with their table if they are few, else the
+    /// open pages of all partitions, those of the rows that are partitioned, and the minimum grant.
     fn pinned_bytes(&self, workers: usize) -> u64 {
         let open_bytes = 2 * (PAGE_BYTES * workers) as u64;
         let all_bytes = self.estimated_rows.saturating_mul(2 * self.plan.build_layout.row_bytes() as u64);
@@ -261,8 +261,8 @@ impl HashJoin {
         all_bytes.saturating_add(open_bytes).min(partitions_bytes) + config::GRANT_BYTES_MIN
     }
 
-    /// Claims memory for tables over build rows that take so much with them. What a row that finds no table costs is
-    /// the width of the probe side's rows.
+    /// Claims memory for tables over build rows that take `bytes` bytes with them. What a row that finds no table costs
+    /// is the width of the probe side's rows.
     fn report_size(&self, bytes: u64) {
         let width = self.plan.spill_layout.as_ref().map_or(1, |layout| layout.row_bytes());
         self.claim.report(bytes, config::GRANT_BYTES_MIN, width as f64);
@@ -277,7 +277,7 @@ impl HashJoin {
         self.plan.null_aware && self.probe_has_null.load(Ordering::Relaxed)
     }
 
-    /// Hands the scans what is known of the keys.
+    /// Hands the scans what is known about the keys.
     fn fill_filters(&self, ranges: &[Option<ValueRange>], sets: &[Option<Arc<KeySet>>], rows: u64) {
         for (key, slot) in self.filter_slots.iter().enumerate().filter(|(key, _)| self.wants_filter(*key)) {
             let of_key = |sets: &[Option<Arc<KeySet>>]| sets.get(key).cloned().flatten();
@@ -290,7 +290,7 @@ impl HashJoin {
         }
     }
 
-    /// True if somebody waits for a filter of this key, and it may be given.
+    /// True if a scan waits for a filter of this key, and it may be given.
     fn wants_filter(&self, key: usize) -> bool {
         let slot = self.filter_slots.get(key);
         self.plan.drops_unmatched_probe_rows() && slot.is_some_and(|slot| Arc::strong_count(slot) > 1)

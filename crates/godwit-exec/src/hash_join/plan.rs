@@ -1,4 +1,4 @@
-//! What a join does, derived once from its spec: where columns lie in build rows, among spilled ones of the probe side
+//! What a join does, derived once from its spec: where columns are in build rows, among spilled ones of the probe side
 //! and in the input of the residual predicate.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct JoinPlan {
     pub build_keys: Vec<Expression>,
     /// Number of columns of the probe side.
     pub probe_width: usize,
-    /// Columns of the build side that are stored behind the keys.
+    /// Columns of the build side that are stored after the keys.
     pub build_payload: Vec<usize>,
     /// Rows of the build side: keys, payload, hash, link.
     pub build_layout: Arc<RowLayout>,
@@ -35,7 +35,7 @@ pub(super) struct JoinPlan {
     pub extremes: Option<Extremes>,
     /// Columns of the probe side that are spilled.
     pub spill_columns: Vec<usize>,
-    /// These, and where it matters a flag: whether a row has had a match. An error if a column can't be spilled.
+    /// These, and, where it matters, a flag for whether a row has had a match. An error if a column can't be spilled.
     pub spill_layout: Result<Arc<ColumnLayout>>,
     pub output_type: RowType,
     /// Rows per entry of its hash tables, at most.
@@ -117,7 +117,7 @@ impl JoinPlan {
         extends_probe_rows(self.kind)
     }
 
-    /// Of a probe row's matches only the first matters.
+    /// Only the first match of a probe row matters.
     pub(super) fn stops_at_first_match(&self) -> bool {
         stops_at_first_match(self.kind)
     }
@@ -137,7 +137,7 @@ impl JoinPlan {
         matches!(self.kind, Inner | Right | ProbeSemi | BuildSemi | BuildAnti) && !self.nulls_equal && !self.null_aware
     }
 
-    /// Nothing comes out of an empty build side.
+    /// An empty build side means an empty result.
     pub(super) fn is_empty_without_build_rows(&self) -> bool {
         use JoinKind::*;
         matches!(self.kind, Inner | Right | ProbeSemi | BuildSemi | BuildAnti)
@@ -153,7 +153,7 @@ impl JoinPlan {
         self.kind == JoinKind::Inner && self.build_output.is_empty() && self.has_plain_key()
     }
 
-    /// One integer key, which decides alone.
+    /// A single integer key, and no residual.
     pub(super) fn has_plain_key(&self) -> bool {
         self.residual.is_none() && self.has_integer_key()
     }

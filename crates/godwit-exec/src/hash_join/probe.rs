@@ -52,7 +52,7 @@ struct ProbeWorker {
     join: Arc<HashJoin>,
     residency: Arc<Residency>,
     prober: Prober,
-    /// Nothing can have a match, and nothing else would come out.
+    /// No row can have a match, and nothing else would come out.
     is_done: bool,
     spill: Option<PartitionedColumns>,
     hashes: Vec<u64>,
@@ -98,7 +98,7 @@ impl TransformWorker for ProbeWorker {
 }
 
 impl ProbeWorker {
-    /// Joins the rows of resident partitions, and those that have no match anyhow, and spills the others.
+    /// Joins the rows of resident partitions, and those that can't have a match, and spills the others.
     fn route(&mut self, mut chunk: Chunk, keys: Vec<Vector>) -> Result<()> {
         let join = self.join.clone();
         let plan = &join.plan;
@@ -129,7 +129,7 @@ impl ProbeWorker {
 }
 
 impl HashJoin {
-    /// No build row can have a match, nothing comes out without one, and nobody counts probe rows.
+    /// No build row can have a match, nothing comes out without one, and probe rows aren't counted.
     fn has_nothing_to_find(&self) -> bool {
         if !self.plan.is_empty_without_build_rows() || self.plan.null_aware {
             return false;

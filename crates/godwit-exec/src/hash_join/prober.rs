@@ -1,4 +1,4 @@
-//! Joins one probe chunk after the other with a table, resumably.
+//! Joins probe chunks with a table, one at a time, resumably.
 //!
 //! ```text
 //! keys ─▶ look up ─▶ (row, head of chain)… ─▶ fill: up to chunk_rows pairs, chain step by chain step
@@ -22,11 +22,11 @@ use super::build::common_validity;
 use super::table::{JoinTable, Lookup};
 use super::{HashJoin, JoinKind};
 
-/// How often a probe row is met.
+/// How often a probe row is joined.
 pub(super) enum Pass {
     /// Once: this table holds all of its matches.
     Whole,
-    /// The rows are spilled, and some of their matches are in this table, others in other ones.
+    /// The rows are spilled, and some of their matches are in this table, others in different ones.
     Part(ColumnBlock),
     /// The rows have met all their matches.
     Last(ColumnBlock),
@@ -61,7 +61,7 @@ struct Active {
     pass: Pass,
     /// Validity of the key, for null-aware joins.
     key_validity: Option<Bitmap>,
-    /// 1 for rows that have had a match; empty if nobody wants to know.
+    /// 1 for rows that have had a match; empty if that doesn't matter.
     matched: Vec<u8>,
     cursor: Cursor,
     /// Rows without a match that are still to be emitted with NULLs, once they are known.
@@ -265,7 +265,7 @@ impl Prober {
         Ok(active.emit_by_match(&join))
     }
 
-    /// Adds rows without a match, as far as there is room.
+    /// Adds rows without a match, as long as there is room.
     fn extend_with_unmatched(&mut self, active: &mut Active) {
         let Some(outer) = &self.outer else { return };
         if matches!(active.pass, Pass::Part(_)) {
@@ -375,7 +375,7 @@ impl Active {
         }
     }
 
-    /// Remembers which rows of both sides have had a match.
+    /// Notes which rows of both sides have had a match.
     fn note_matches(&mut self, join: &HashJoin, pairs: &Pairs) -> Result<()> {
         if join.plan.kind == JoinKind::Single {
             for &row in &pairs.rows {
@@ -421,7 +421,7 @@ impl Active {
         if rows.is_empty() { None } else { Some(selected(&self.chunk, &plan.probe_output, &rows)) }
     }
 
-    /// For which rows "no match" is certain; `None`: for all.
+    /// Rows for which "no match" is certain; `None`: all.
     fn known(&self, join: &HashJoin) -> Option<Bitmap> {
         let ready = join.ready();
         if !join.plan.null_aware || ready.build_rows == 0 {

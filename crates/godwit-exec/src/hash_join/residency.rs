@@ -1,4 +1,5 @@
-//! What of the build side is in memory while the probe side streams, and how it shrinks when others ask for memory.
+//! Which part of the build side is in memory while the probe side streams, and how it shrinks when others ask for
+//! memory.
 //!
 //! ```text
 //! Residency 0   the table source's: all build rows, or some partitions
@@ -38,7 +39,7 @@ pub(super) struct Residency {
 pub(super) struct Residencies {
     /// `None` when the probe is over.
     current: Mutex<Option<Arc<Residency>>>,
-    /// Of the current one.
+    /// Number of the current one.
     number: AtomicU64,
     /// The one before the current, while the current one has no partition.
     retired: Mutex<Option<Arc<Residency>>>,
@@ -133,8 +134,8 @@ impl Residencies {
 }
 
 impl Residency {
-    /// It has build rows, which can be had again, and probe rows can be spilled. Joins that deliver build rows at the end, or
-    /// only whether there is a match, keep their table until the probe is over.
+    /// True if it has build rows that can be read again, and probe rows can be spilled. Joins that emit build rows at
+    /// the end, or only whether there is a match, keep their table until the probe is over.
     fn can_shrink(&self, join: &HashJoin) -> bool {
         let gives_up = matches!(join.plan.kind, JoinKind::Inner | JoinKind::Left);
         gives_up && join.plan.spill_layout.is_ok() && self.table.has_rows()
@@ -144,7 +145,7 @@ impl Residency {
         Arc::strong_count(self) == 1 && Arc::strong_count(&self.table) == 1
     }
 
-    /// The rows of the table, by partition; nobody uses it any more.
+    /// The rows of the table, by partition; the table is no longer in use.
     fn take_apart(self: Arc<Self>, join: &HashJoin, mut each: impl FnMut(usize, RowCollection)) -> Result<()> {
         let Residency { table, partitions, .. } = Arc::into_inner(self).expect("nobody else has it");
         let mut collections = Arc::into_inner(table).expect("nobody else has it").into_rows();

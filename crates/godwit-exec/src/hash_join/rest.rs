@@ -140,7 +140,7 @@ impl Tasks {
 }
 
 impl Drop for Tasks {
-    /// A worker that goes away in the middle of a task (an error, a limit reached) ends the source, so that nobody waits
+    /// A worker that ends in the middle of a task (an error, a limit reached) ends the source, so that no other waits
     /// for it.
     fn drop(&mut self) {
         if self.holds_one {
@@ -203,7 +203,7 @@ impl SourceWorker for RestWorker {
 }
 
 impl RestWorker {
-    /// Goes one step on with a task; false if it is finished.
+    /// Performs one step of a task; false if it is finished.
     fn step(
         task: &mut Task,
         join: &HashJoin,

@@ -62,7 +62,7 @@ struct Pair {
     bits: u32,
     build: RowCollection,
     probe: Option<ColumnCollection>,
-    /// Refining it hardly helped.
+    /// Refining it has hardly helped.
     is_hot: bool,
     /// Build rows may have had a match already.
     was_probed: bool,
@@ -224,7 +224,7 @@ impl Rounds {
                     self.round = Some(Round { table, probe, chunks: Vec::new(), is_chunked: false });
                     return Ok(true);
                 }
-                // Somebody else holds what was counted on: try less.
+                // The expected memory is held by others: try less.
                 Err(error) if error.kind() == ErrorKind::Resource && budget > GRANT_BYTES_MIN => {
                     budget /= 2;
                     taken.into_iter().rev().for_each(|pair| self.pairs.push_front(pair));
@@ -253,7 +253,7 @@ fn by_partition(mut left: Vec<LeftPartition>) -> Vec<LeftPartition> {
 }
 
 impl Pair {
-    /// Nothing can come out of it.
+    /// It can't contribute to the result.
     fn is_void(&self, join: &HashJoin) -> bool {
         let plan = &join.plan;
         let needs_build = plan.is_empty_without_build_rows();
@@ -274,8 +274,8 @@ impl Pair {
         Ok(!self.is_hot)
     }
 
-    /// Would most build rows be in one part after refining? Judged by some pages, so that a large partition of one key isn't
-    /// copied in vain.
+    /// Would most build rows end up in one part after refining? Judged by some pages, so that a large partition of one
+    /// key isn't copied unnecessarily.
     fn seems_hot(&self) -> Result<bool> {
         let bits = self.bits + RADIX_BITS;
         let mut counts = [0u64; 1 << RADIX_BITS];
@@ -381,12 +381,13 @@ impl HashJoin {
             && !(self.plan.null_aware && self.plan.kind == JoinKind::BuildAnti && has_rows)
     }
 
-    /// What a round over so many build rows takes.
+    /// Bytes of a round over build rows of this size.
     fn needed_bytes(&self, size: TableSize) -> u64 {
         size.needed_bytes(&self.plan, self.ready().ranges[0], Spare::Little)
     }
 
-    /// Spilled probe rows as a chunk of the probe side. Columns that weren't spilled, which nobody reads, hold anything.
+    /// Spilled probe rows as a chunk of the probe side. Columns that weren't spilled aren't read, and have arbitrary
+    /// content.
     pub(super) fn spilled_chunk(&self, columns: &[Vector], rows: usize) -> Chunk {
         let absent = Vector::constant(Flat::zeros(PhysicalType::Bool, 1), rows);
         let column = |column: usize| match self.plan.spill_columns.binary_search(&column) {

@@ -1,4 +1,4 @@
-//! The table of one round: pinned build rows and what finds them by key.
+//! The table of one round: pinned build rows and the structure that finds them by key.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct JoinTable {
     pub lookup: Lookup,
     /// Sets of keys, one place per key: filled with the table.
     sets: Vec<Option<Arc<KeySet>>>,
-    /// No key met so far was in its set already.
+    /// So far, no key was in its set already.
     set_is_unique: AtomicBool,
     rows: Mutex<Rows>,
     morsels: Vec<Range<usize>>,
@@ -27,13 +27,13 @@ pub(super) struct JoinTable {
     unfinished: AtomicUsize,
 }
 
-/// What finds rows.
+/// The structure that finds rows.
 pub(super) enum Lookup {
     /// No rows.
     Empty,
     Hash(JoinHashTable),
     Direct(DirectTable),
-    /// Only the set of keys says something.
+    /// Only the set of keys is used.
     Existence,
 }
 
@@ -43,7 +43,7 @@ struct Rows {
     collections: Vec<RowCollection>,
 }
 
-/// A table and its pins, before it takes the rows over.
+/// A table and its pins, before it takes over the rows.
 pub(super) struct Prepared {
     lookup: Lookup,
     sets: Vec<Option<Arc<KeySet>>>,
@@ -68,12 +68,12 @@ impl Prepared {
     }
 }
 
-/// Whether a table may be larger than it must be.
+/// How much memory a table may use beyond its minimum.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spare {
     /// All build rows fit.
     All,
-    /// What the table takes is missing for rows.
+    /// Memory for the table is missing for rows.
     Little,
 }
 
@@ -152,7 +152,7 @@ fn lookup_for(
     Ok(Lookup::Hash(table))
 }
 
-/// The range of the key, if an array serves so many rows better than a hash table.
+/// The range of the key, if an array serves `rows` rows better than a hash table.
 fn direct_range(plan: &JoinPlan, rows: u64, range: Option<ValueRange>, spare: Spare) -> Option<ValueRange> {
     let range = range.filter(|_| plan.has_integer_key())?;
     let hash_bytes = DIRECT_BYTES_ALWAYS.max(JoinHashTable::bytes_for(rows, plan.load_factor) as u128);
@@ -193,12 +193,12 @@ impl JoinTable {
         Ok(Self::new(Prepared::new(join, &[], &join.ready().ranges, false)?, Vec::new()))
     }
 
-    /// False if there are no rows, or none that anybody will ask for again.
+    /// False if there are no rows, or none that will be needed again.
     pub(super) fn has_rows(&self) -> bool {
         !self.morsels.is_empty() && !matches!(self.lookup, Lookup::Existence)
     }
 
-    /// What its rows and what finds them take.
+    /// Bytes of its rows and of the structure that finds them.
     pub(super) fn bytes(&self) -> u64 {
         let lookup = match &self.lookup {
             Lookup::Empty | Lookup::Existence => 0,
@@ -262,7 +262,7 @@ impl JoinTable {
         self.list(self.morsels[morsel].clone(), rows);
     }
 
-    /// All rows are inserted: those that nobody will ask for again are freed.
+    /// All rows are inserted: those that won't be needed again are freed.
     pub(super) fn finish(&self, join: &HashJoin) {
         join.metrics.note("table", self.describe());
         if matches!(self.lookup, Lookup::Existence) {
@@ -282,7 +282,7 @@ impl JoinTable {
         &self.sets
     }
 
-    /// True if no key has several rows: nobody has to follow chains.
+    /// True if no key has several rows: chains needn't be followed.
     pub(super) fn is_unique(&self) -> bool {
         match &self.lookup {
             Lookup::Empty | Lookup::Existence => true,

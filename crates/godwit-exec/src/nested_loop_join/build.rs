@@ -11,8 +11,8 @@ use godwit_vector::{Chunk, Vector};
 
 use super::Shared;
 
-/// Build sides of up to so many rows are turned into columns once instead of once per probe chunk. Above, this takes
-/// less than a thousandth of the time of comparing the rows.
+/// Maximum size of build sides that are turned into columns once instead of once per probe chunk. Above this, doing so
+/// takes less than a thousandth of the time of comparing the rows.
 const CACHED_ROWS_MAX: u64 = 16 << 10;
 
 /// The complete build side.

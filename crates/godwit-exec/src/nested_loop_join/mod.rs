@@ -38,11 +38,11 @@ pub struct NestedLoopJoinSpec {
     pub probe_type: RowType,
     /// Types of the build side's columns.
     pub build_type: RowType,
-    /// What makes a pair match, over the probe columns followed by the build columns; `None`: every pair does.
+    /// The condition for a match, over the probe columns followed by the build columns; `None`: every pair matches.
     pub predicate: Option<Predicate>,
     /// Probe columns that come out, in this order.
     pub probe_output: Vec<usize>,
-    /// Build columns that come out behind them, in this order.
+    /// Build columns that come out after them, in this order.
     pub build_output: Vec<usize>,
 }
 

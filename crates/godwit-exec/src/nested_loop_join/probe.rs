@@ -282,7 +282,7 @@ impl Probing {
 }
 
 impl CurrentBlock {
-    /// Emits the pairs if there are at least so many.
+    /// Emits the pairs if there are at least `rows_min`.
     fn emit_pairs(&mut self, probe: &Chunk, shared: &Shared, rows_min: usize, ready: &mut VecDeque<Chunk>) {
         if self.probe_rows.len() < rows_min {
             return;

@@ -1,4 +1,4 @@
-//! WHERE, HAVING, and every other condition that no operator takes over.
+//! WHERE, HAVING, and all other conditions that no other operator evaluates.
 
 use std::sync::Arc;
 

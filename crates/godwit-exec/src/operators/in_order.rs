@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_common::Result;
 use godwit_pipeline::{ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceWorker};
 
-/// A source that is read by one worker: it hands out its pieces one after the other.
+/// A source that is read by one worker: it hands out its pieces in sequence.
 pub struct InOrderSource(Arc<dyn Source>);
 
 impl InOrderSource {

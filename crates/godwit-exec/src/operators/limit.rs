@@ -32,7 +32,7 @@ pub enum RowNumber {
 }
 
 impl RowNumber {
-    /// The number, where all that it depends on has run.
+    /// The number, once everything that it depends on has run.
     pub fn value(&self) -> Result<Option<u64>> {
         match self {
             Self::Known(number) => Ok(*number),

@@ -1,4 +1,4 @@
-//! The end of pipelines whose sources work and yield no rows, such as the insertion into a join's table.
+//! The end of pipelines whose sources yield no rows, such as inserting into a join's table.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use godwit_common::Result;
 use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_vector::Chunk;
 
-/// Forgets what it is given.
+/// Drops its input.
 pub struct NothingSink {
     metrics: Arc<OperatorMetrics>,
 }

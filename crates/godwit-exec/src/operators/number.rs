@@ -9,8 +9,8 @@ use godwit_pipeline::{
 };
 use godwit_vector::{Chunk, Vector};
 
-/// Adds a column that numbers the rows from 1 on, as they come: behind an [`InOrderSource`](super::InOrderSource) in their
-/// order.
+/// Adds a column that numbers the rows from 1 on, in the order of arrival: after an
+/// [`InOrderSource`](super::InOrderSource), in the order of the source.
 pub struct NumberTransform {
     next: AtomicI64,
     metrics: Arc<OperatorMetrics>,

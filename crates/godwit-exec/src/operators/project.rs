@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use godwit_common::Result;
+use godwit_common::{ErrorKind, Result};
 use godwit_expression::{Expression, Projection};
 use godwit_pipeline::{
     ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
@@ -36,7 +36,7 @@ impl Operator for ProjectTransform {
 
 impl Transform for ProjectTransform {
     fn worker(self: Arc<Self>, _query: &Arc<QueryContext>) -> Result<Box<dyn TransformWorker>> {
-        Ok(Box::new(ProjectWorker(self.projection.clone())))
+        Ok(Box::new(ProjectWorker { projection: self.projection.clone(), waiting: None }))
     }
 
     fn effect(&self) -> ChunkEffect {
@@ -44,10 +44,47 @@ impl Transform for ProjectTransform {
     }
 }
 
-struct ProjectWorker(Projection);
+struct ProjectWorker {
+    projection: Projection,
+    /// A chunk whose rows are too heavy to be computed together.
+    waiting: Option<Heavy>,
+}
+
+struct Heavy {
+    chunk: Chunk,
+    /// The first row that isn't computed yet.
+    row: usize,
+    /// Rows that are computed together.
+    rows: usize,
+}
 
 impl TransformWorker for ProjectWorker {
     fn push(&mut self, chunk: Chunk) -> Result<TransformVerdict> {
-        self.0.evaluate(&chunk).map(only)
+        match self.projection.evaluate_together(&chunk) {
+            Err(error) if error.kind() == ErrorKind::Resource && chunk.len() > 1 => {
+                let rows = chunk.len().div_ceil(2);
+                self.waiting = Some(Heavy { chunk, row: 0, rows });
+                self.pull()
+            }
+            computed => computed.map(only),
+        }
+    }
+
+    fn pull(&mut self) -> Result<TransformVerdict> {
+        let Some(heavy) = &mut self.waiting else { return Ok(TransformVerdict::NeedInput) };
+        loop {
+            let rows = heavy.rows.min(heavy.chunk.len() - heavy.row);
+            match self.projection.evaluate_together(&heavy.chunk.slice(heavy.row, rows)) {
+                Err(error) if error.kind() == ErrorKind::Resource && rows > 1 => heavy.rows = rows.div_ceil(2),
+                computed => {
+                    heavy.row += rows;
+                    if heavy.row == heavy.chunk.len() {
+                        self.waiting = None;
+                        return computed.map(TransformVerdict::LastChunk);
+                    }
+                    return computed.map(TransformVerdict::Chunk);
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! TABLESAMPLE: rows that chance picks.
+//! TABLESAMPLE: rows picked at random.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct SampleTransform {
     metrics: Arc<OperatorMetrics>,
 }
 
-/// What becomes of the number of a row.
+/// How the number of a row is used.
 #[derive(Clone, Copy)]
 enum Draw {
     /// Rows whose number is less stay.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_expression::{Expression, Predicate};
 use godwit_pipeline::Transform;
 use godwit_vector::{Chunk, PhysicalType, Vector};
@@ -69,7 +68,7 @@ fn filters_and_projections_pass_columns_on() {
     let mut chunk = numbers(100, 100).remove(0);
     chunk.push(Vector::from_bools(flags, None));
     let filter = FilterTransform::new(Predicate::new(vec![Expression::column(1, flag)]), "Filter");
-    let seven = Expression::literal(&ScalarValue::Int64(Some(7))).unwrap();
+    let seven = Expression::literal(&godwit_types::Value::Integer(7), &godwit_types::SqlType::BigInt).unwrap();
     let project = ProjectTransform::new(vec![seven, Expression::column(0, number)], "Project");
     let collected = Collected::new(&query);
     let transforms: Vec<Arc<dyn Transform>> = vec![filter, project];

@@ -15,7 +15,7 @@ use godwit_pipeline::{
 };
 use godwit_vector::{Bitmap, Chunk, Flat, Vector, from_arrow};
 
-/// What becomes of input columns, by the order of the output.
+/// What happens to input columns, in the order of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnnestColumn {
     /// The value of an input column, repeated.

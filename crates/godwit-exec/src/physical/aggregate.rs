@@ -69,7 +69,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// The group of all rows, of which nothing is asked.
+    /// The group of all rows, without aggregates.
     fn one_row(&mut self, aggregate: &Aggregate) -> Result<Stream> {
         let mut stream = self.values_stream(Vec::new(), Vec::new(), vec![Chunk::new(Vec::new(), 1)]);
         let number = aggregate.grouping_id;
@@ -88,8 +88,8 @@ impl PhysicalPlanner<'_> {
         sets.iter().map(with_estimate).collect()
     }
 
-    /// Makes the operator's number of a row's set the plan's: the bits of the keys, without those above them, which tell sets
-    /// apart that have the same keys. Without sets it is 0.
+    /// Turns the operator's number of a row's set into the plan's: the bits of the keys, without those above them,
+    /// which tell sets with the same keys apart. Without sets it is 0.
     fn number_sets(&self, stream: &mut Stream, number: ColumnId, aggregate: &Aggregate) -> Result<()> {
         let operand = |kind| Expr::new(kind, SqlType::BigInt, false);
         let keys = aggregate.keys.len();

@@ -1,19 +1,20 @@
 //! From the plan's aggregate calls to those of the operator.
 //!
-//! Functions are known by their names; what else there is to know of them is their [`AggregateImplementation`].
+//! Functions are identified by their names; anything else is in their [`AggregateImplementation`].
 
 use std::collections::HashMap;
 
 use godwit_common::{Error, Result};
-use godwit_expression::{Expression, Layout, PlanContext, column_type};
+use godwit_expression::{Expression, Layout, PlanContext};
 use godwit_functions::AggregateImplementation;
 use godwit_plan::{AggregateCall as Planned, Expr, ExprKind};
 use godwit_types::{SqlType, Value};
 use godwit_vector::PhysicalType;
+use godwit_vector::sql::column_type;
 
 use crate::hash_aggregate::{AggregateCall, AggregateKind, AggregateOrder};
 
-/// Most values that a list of the best ones may have.
+/// Maximum length of a list of the best values.
 const BEST_ROWS_MAX: i128 = 1_000_000;
 
 /// Compiles group keys and aggregates over one input; equal subexpressions become one, which is evaluated once per row.
@@ -60,7 +61,7 @@ impl<'a> AggregateCompiler<'a> {
         };
         let arguments = args[..taken].iter().map(|argument| self.expression(argument)).collect::<Result<Vec<_>>>()?;
         if let AggregateKind::Quantile { interpolated, .. } = &mut kind {
-            // Nothing lies between two texts or truth values.
+            // There is nothing between two texts or truth values.
             *interpolated &= !matches!(arguments[0].output().physical, PhysicalType::Str | PhysicalType::Bool);
         }
         let filter = call.filter.as_ref().map(|filter| self.expression(filter)).transpose()?;

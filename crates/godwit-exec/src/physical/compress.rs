@@ -6,13 +6,13 @@
 //!
 //! The operators know nothing of it. Integers, dates, decimals and times become their difference to the smallest value;
 //! text whose values are all known, because some scan below has it in dictionaries, becomes a code
-//! ([`godwit_expression::Compression`]). It pays where many bytes are kept, so that below
-//! [`crate::QuerySettings::compress_from_bytes`] nothing is touched, with two exceptions. Text that scans emit as codes of one
-//! ordered dictionary, as those of the database's own tables do, becomes these codes wherever it is kept, compared or
-//! hashed. Lists, structs and maps always become bytes of the same order: rows hold none.
+//! ([`godwit_expression::Compression`]). It pays off where many bytes are kept, so below
+//! [`crate::QuerySettings::compress_from_bytes`] nothing is compressed, with two exceptions. Text that scans emit as
+//! codes of one ordered dictionary, as those of the database's own tables do, becomes these codes wherever it is kept,
+//! compared or hashed. Lists, structs and maps always become bytes of the same order: rows can't hold them.
 //!
 //! A new operator calls [`PhysicalPlanner::compressions_of`] with the columns that it keeps,
-//! [`PhysicalPlanner::compress_stream`] before its sink and [`PhysicalPlanner::decompress_stream`] behind its source.
+//! [`PhysicalPlanner::compress_stream`] before its sink and [`PhysicalPlanner::decompress_stream`] after its source.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::hash_aggregate::{AggregateKind, HashAggregateSpec};
 use crate::operators::ProjectTransform;
 
 impl PhysicalPlanner<'_> {
-    /// Are so many bytes worth compressing? False for all if compression is switched off.
+    /// Are `bytes` bytes worth compressing? Always false if compression is switched off.
     pub(super) fn is_worth_compressing(&self, bytes: f64) -> bool {
         self.query.settings.compress_from_bytes.is_some_and(|least| bytes >= least as f64)
     }
@@ -43,8 +43,8 @@ impl PhysicalPlanner<'_> {
         estimate.rows.min(rows_max) * row_bytes
     }
 
-    /// How each column of `stream`, the rows of `node`, is best compressed; where it isn't worth it, only what is done
-    /// always.
+    /// How each column of `stream`, the rows of `node`, is best compressed; where that isn't worth it, only what is
+    /// always done.
     pub(super) fn compressions_of(
         &self,
         node: NodeId,
@@ -189,7 +189,7 @@ fn compress_call(
         (Some(argument), Some(compiled)) if keeps_values => of(argument, compiled)?,
         _ => None,
     };
-    // Of distinct values that are counted, nobody asks which they are.
+    // Distinct values that are only counted needn't be restored.
     if call.kind == K::Count && call.distinct {
         for (value, argument) in call.arguments.iter_mut().zip(args) {
             if let Some(compressed) = of(argument, value)? {
@@ -214,7 +214,8 @@ fn compress_call(
     }))
 }
 
-/// The table's column whose values a column of a node passes on, if it is one: all values that aren't NULL occur there.
+/// The table's column whose values a column of a node passes on, if there is one: all its values except NULL occur
+/// there.
 fn text_column(plan: &Plan, node: NodeId, column: ColumnId) -> Option<(Arc<dyn Table>, usize)> {
     let (mut node, mut column) = (node, column);
     loop {

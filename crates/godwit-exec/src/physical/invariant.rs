@@ -6,8 +6,8 @@
 //!          └─ Aggregate g                   kept: computed in the first round, read in all
 //! ```
 //!
-//! Kept are the shared plans that a step uses, and the largest subplans that cost more than reading rows does. What gives
-//! other rows each time it is evaluated isn't.
+//! Kept are the shared plans that a step uses, and the largest subplans that cost more than reading their rows.
+//! Subplans whose rows differ from one evaluation to the next aren't kept.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,14 +15,14 @@ use godwit_plan::{Node, NodeId, Plan};
 
 use super::shared::Kept;
 
-/// What of a step is kept.
+/// Which parts of a step are kept.
 pub(super) fn invariants(plan: &Plan, step: NodeId) -> HashSet<Kept> {
     let mut search = Search { plan, known: HashMap::new(), found: HashSet::new() };
     search.look_at(step);
     search.found
 }
 
-/// What a subplan is to the rounds.
+/// How a subplan behaves across rounds.
 #[derive(Clone, Copy, Default)]
 struct Nature {
     /// Its rows may differ from round to round.
@@ -66,7 +66,8 @@ impl Search<'_> {
     }
 }
 
-/// May the node give other rows of the same input? A recursion inside a step isn't told apart from the one around it.
+/// May the node give different rows for the same input? A recursion inside a step isn't told apart from the one around
+/// it.
 fn varies(node: &Node) -> bool {
     let mut varies = match node {
         Node::WorkingRows { .. } | Node::Recursive(_) => true,

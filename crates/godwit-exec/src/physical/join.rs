@@ -8,17 +8,18 @@
 //! The left child of a join is the probe side and the right child the build side. Filters made of the build keys travel down
 //! the probe side to a scan; filters from joins above travel through this one to whichever side their column comes from.
 //!
-//! Text keys that come as codes on both sides meet as codes of the build side ([`KeyCodes`]); filters made of them are
-//! about codes, too.
+//! Text keys that come as codes on both sides are compared as codes of the build side ([`KeyCodes`]); filters made of
+//! them are over codes, too.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::{Error, Result};
-use godwit_expression::{Expression, KeyCodes, Layout, Predicate, arrow_type};
+use godwit_expression::{Expression, KeyCodes, Layout, Predicate};
 use godwit_pipeline::{KeyFilter, Source, Transform};
 use godwit_plan::{ColumnId, ColumnSet, Expr, Join, JoinKind as PlanKind};
 use godwit_rows::KeyExtremes;
+use godwit_vector::sql::arrow_type;
 use godwit_vector::{ColumnType, PhysicalType, RowType};
 
 use super::join_conditions::{Conditions, is_null_aware, widened_column};
@@ -31,7 +32,7 @@ use crate::explain::ExplainNode;
 use crate::hash_join::{HashJoin, HashJoinSpec, JoinKind};
 use crate::nested_loop_join::{NestedLoopJoin, NestedLoopJoinSpec};
 
-/// A build side that is expected to take more than this share of the memory limit will probably be spilled, and with it
+/// A build side that is expected to take more than this share of the memory limit will probably be spilled, along with
 /// rows of the probe side.
 const SPILL_SHARE: f64 = 0.5;
 
@@ -48,7 +49,7 @@ struct Joining<'p> {
     /// The mark is NULL where the only key is.
     null_aware: bool,
     conditions: Conditions,
-    /// What each side has, what the parent wants of it, and what the residual condition reads.
+    /// The columns of each side, those that the parent needs, and those that the residual condition reads.
     probe: Side,
     build: Side,
 }
@@ -85,7 +86,7 @@ type CodesOfKeys = Vec<Option<Arc<KeyCodes>>>;
 /// For each equality of a join: where the filter of its build keys will be.
 type Slots = Vec<Arc<OnceLock<Arc<KeyFilter>>>>;
 
-/// What was compressed, by column of each side; empty for a side on which nothing was.
+/// What was compressed, by column of each side; empty for a side without compressed columns.
 struct CompressedSides {
     probe: CompressedColumns,
     build: CompressedColumns,
@@ -100,8 +101,8 @@ impl CompressedSides {
         probe.chain(build).chain(has_mark.then_some(None)).collect()
     }
 
-    /// A condition over the columns of both sides as they were, of which the probe side had `probe_width`: over the columns
-    /// as they are.
+    /// A condition over the columns of both sides before compression, of which the probe side had `probe_width`:
+    /// rewritten for the columns as they are now.
     fn decompressed(&self, condition: &Predicate, probe_width: usize, probe: &Stream, build: &Stream) -> Predicate {
         condition.with_columns(&|column, ty| {
             let (stored, types, at, before) = match column.checked_sub(probe_width) {
@@ -390,7 +391,7 @@ impl PhysicalPlanner<'_> {
         Ok((ProbeRoles { probe, rest, output, ready: vec![table], table: Some(table) }, explain))
     }
 
-    /// What must hold besides the equalities, over the probe side's columns followed by the build side's.
+    /// The condition besides the equalities, over the probe side's columns followed by the build side's.
     fn compile_residual(
         &mut self,
         joining: &Joining<'_>,
@@ -408,7 +409,8 @@ impl PhysicalPlanner<'_> {
         Ok(Some(predicate))
     }
 
-    /// What the scans of the probe side may drop rows by: filters from above, and the ones that this join will fill.
+    /// The filters by which scans of the probe side may drop rows: those from above, and those that this join will
+    /// fill.
     fn probe_filters(
         &self,
         joining: &Joining<'_>,
@@ -432,7 +434,7 @@ impl PhysicalPlanner<'_> {
                 // The key itself, or what it widens.
                 let Some(column) = widened_column(&key.probe) else { continue };
                 let ty = ColumnType::new(arrow_type(&self.plan.column(column).ty)?, true)?;
-                // A filter of bytes that stand for a nested value is of no use to a scan.
+                // A filter on bytes that stand for a nested value is of no use to a scan.
                 if ty.physical != PhysicalType::Nested {
                     let key = codes.as_ref().map(|codes| codes.of_probe(&Expression::column(0, ty)));
                     filters.push(WantedFilter { column, key, slot: slot.clone(), filled_by: table });
@@ -454,7 +456,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// Puts the probe on every branch of the probe side, and the rest behind all of them.
+/// Puts the probe on every branch of the probe side, and the rest after all of them.
 fn probe_stream(mut probe: Stream, roles: ProbeRoles, columns: Vec<ColumnId>) -> Stream {
     probe.wait_for(roles.ready.iter().copied());
     probe.explain_above(ExplainNode::of_transform(&roles.probe));
@@ -482,7 +484,7 @@ fn extreme_column(
     let emits_build_rows = matches!(joining.kind, JoinKind::BuildSemi | JoinKind::BuildAnti);
     let column = joining.conditions.extreme_column(&joining.probe.columns, &joining.build.columns)?;
     let at = probe.columns.iter().position(|&there| there == column)?;
-    // What is known of values may have decided the comparison.
+    // Value ranges may have decided the comparison.
     let is_compared = residual?.columns_used().contains(&at);
     let is_plain = compressed.probe.get(at).is_none_or(Option::is_none);
     let is_decided = emits_build_rows && is_compared && is_plain;

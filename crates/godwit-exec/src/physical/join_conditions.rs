@@ -17,7 +17,7 @@ pub(super) struct Conditions {
     pub keys: Vec<Key>,
     /// NULL keys are equal to each other.
     pub nulls_equal: bool,
-    /// What must hold besides.
+    /// Conditions besides the keys.
     pub residual: Vec<Expr>,
 }
 
@@ -117,8 +117,8 @@ fn is_plain_integer(ty: &SqlType) -> bool {
     ty.is_integer() && !matches!(ty, SqlType::HugeInt | SqlType::UHugeInt)
 }
 
-/// Can a join operator make this mark, whose comparison may be NULL, by itself? A hash join can if a single equality is all
-/// that there is.
+/// Can a join operator compute this mark, whose comparison may be NULL, by itself? A hash join can if a single equality
+/// is the whole condition.
 pub(super) fn is_null_aware(conditions: &[Expr], compare: &[Expr], probe: &ColumnSet, build: &ColumnSet) -> bool {
     match (conditions, compare) {
         ([], [only]) => only.nullable && Key::of(only, probe, build).is_some_and(|key| !key.null_safe),

@@ -1,4 +1,4 @@
-//! LIMIT and OFFSET. Percentages and ties were lowered.
+//! LIMIT and OFFSET. Percentages and ties have already been lowered.
 
 use godwit_common::{Error, Result};
 use godwit_expression::{Expression, Layout};
@@ -36,7 +36,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// A number of rows, known if it depends on nothing.
+    /// A number of rows, known if it depends on nothing else.
     fn row_number(&self, expr: Option<&Expr>, clause: &'static str) -> Result<RowNumber> {
         let Some(expr) = expr else { return Ok(RowNumber::Known(None)) };
         let nothing = Layout { columns: &[], types: &[] };

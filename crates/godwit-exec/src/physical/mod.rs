@@ -4,14 +4,14 @@
 //! the parent adds a transform, or which it closes with a sink to start new ones from.
 //!
 //! ```text
-//! Plan ─▶ lower/: nodes that no operator is for become others
+//! Plan ─▶ lower/: nodes without an operator are replaced by others
 //!
 //!          needs: columns, join filters                       Aggregate.source ─▶ …          (new branch)
 //! parent ─────────────────────────────▶ node   answers with   Scan ─▶ Filter ─▶ Join.probe ─▶ …
 //!                                                             Join.rest ─▶ …                 (runs after the probe)
 //! ```
 //!
-//! What travels down ([`Needs`]): which columns the parent uses, so that joins and aggregates never copy a dead one, and
+//! Passed down ([`Needs`]): the columns that the parent uses, so that joins and aggregates never copy a dead one, and
 //! the filters that joins above will make of their build keys, on their way to the scan that can use them.
 
 mod aggregate;
@@ -71,7 +71,7 @@ pub fn plan_query(
         plan,
         query,
         estimates: Estimates::new(plan),
-        context,
+        context: context.with_work(query.clone()),
         pipelines: Pipelines::default(),
         shared: HashMap::new(),
         subqueries: HashMap::new(),
@@ -93,7 +93,7 @@ struct PhysicalPlanner<'a> {
     estimates: Estimates,
     context: PlanContext,
     pipelines: Pipelines,
-    /// What is computed once, as far as it was met.
+    /// What is computed once, as far as planned.
     shared: HashMap<Kept, SharedResult>,
     /// The pipelines that compute a scalar subquery, by its number.
     subqueries: HashMap<usize, Vec<usize>>,
@@ -103,15 +103,15 @@ struct PhysicalPlanner<'a> {
     invariant: Arc<HashSet<Kept>>,
 }
 
-/// What a parent wants of a node's rows.
+/// What a parent needs of a node's rows.
 struct Needs {
     /// Columns of the node that are used. Others may be missing from the stream.
     columns: ColumnSet,
     /// Filters that rows may be dropped by.
     filters: Vec<WantedFilter>,
-    /// So many rows are enough: the first ones of a sort, any ones of others; `None`: all are wanted.
+    /// This many rows are enough: the first ones of a sort, any ones of others; `None`: all are needed.
     rows_enough: Option<u64>,
-    /// Columns with numbers above which nobody wants rows.
+    /// Columns with numbers above which rows aren't needed.
     largest_wanted: Vec<(ColumnId, u64)>,
 }
 
@@ -120,7 +120,7 @@ struct Needs {
 struct WantedFilter {
     /// Column of the node.
     column: ColumnId,
-    /// What the filter is about, over a chunk of the column alone, if not the column's values.
+    /// The key of the filter, over a chunk of the column alone, if not the column's values.
     key: Option<Expression>,
     slot: Arc<OnceLock<Arc<KeyFilter>>>,
     /// The pipeline that fills the slot, unless it is filled already.

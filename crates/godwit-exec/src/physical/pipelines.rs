@@ -1,8 +1,8 @@
-//! The pipelines of a query in the making: indices are given out before what they stand for is complete.
+//! The pipelines of a query while it is planned: indices are assigned before their pipelines are complete.
 //!
-//! Tables of hash joins that are probed in one pipeline are built when the build rows of all of them are there. Build rows
-//! lie in pages that can be evicted; tables pin memory. So all joins of a pipeline can say how much they could use before
-//! the first of them is granted anything, and the memory is divided with all sizes known.
+//! Tables of hash joins that are probed in one pipeline are built when the build rows of all of them are there. Build
+//! rows are in pages that can be evicted; tables pin memory. So all joins of a pipeline can say how much they could use
+//! before the first of them is granted anything, and the memory is divided with all sizes known.
 //!
 //! ```text
 //! build A ──┬─▶ table A ─┐
@@ -10,7 +10,8 @@
 //! build B ──┴─▶ table B ─┘
 //! ```
 //!
-//! A build that itself waits for a table, because its scan uses a filter of that join's keys, can't be waited for by it.
+//! A build that itself waits for a table, because its scan uses a filter of that join's keys, can't be waited for by
+//! that table.
 //!
 //! Source: external-hash-join paper, section 6 ("Dynamic Assignments").
 
@@ -22,8 +23,8 @@ use crate::explain::ExplainNode;
 use crate::operators::NothingSink;
 use godwit_pipeline::{Compaction, Pipeline, Sink, Source, Transform};
 
-/// Most tables of one pipeline that wait for each other's builds. More are granted memory in the order in which they come:
-/// looking for circles takes time by the cube of their number.
+/// Most tables of one pipeline that wait for each other's builds. More are granted memory in the order in which they
+/// come: looking for cycles takes time cubic in their number.
 const TOGETHER_MAX: usize = 16;
 
 /// Pipelines in dependency order, and the tree that `EXPLAIN` shows.
@@ -36,8 +37,8 @@ pub struct PhysicalPlan {
 
 impl PhysicalPlan {
     /// The least memory in which the plan is expected to finish: what the pipeline that takes most pins where memory is
-    /// short. Pipelines run one after the other then, and what they leave for each other can be evicted. A quarter is added
-    /// for what is held for moments, between two pages.
+    /// short. Pipelines then run in turn, and what they leave for each other can be evicted. A quarter is added for
+    /// what is held briefly, between two pages.
     pub fn pinned_bytes(&self, workers: usize) -> u64 {
         self.pipelines.iter().map(|pipeline| pipeline.pinned_bytes(workers)).max().map_or(0, |most| most + most / 4)
     }

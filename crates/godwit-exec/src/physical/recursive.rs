@@ -1,7 +1,7 @@
 //! Recursive common table expressions.
 //!
-//! The rows of all rounds have the natural types of their columns: what a round's values are proven to be says nothing of the
-//! next one's. Most operators can be run once, so that the step is planned again for each round, unless it has none of them.
+//! The rows of all rounds have the natural types of their columns: value ranges proven for one round don't hold for the
+//! next. Most operators can run only once, so the step is planned again for each round, unless it has none of them.
 //! What is the same in all rounds (invariant.rs) is computed by the first.
 //!
 //! With UNION the step is planned in one of two forms: as it is, with [`NewRows`] at its end, or as a join with all rows of
@@ -10,12 +10,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::Result;
-use godwit_expression::{Expression, PlanContext, column_type};
+use godwit_expression::{Expression, PlanContext};
 use godwit_optimize::Estimates;
 use godwit_pipeline::{Operator, Pipeline, QueryContext};
 use godwit_plan::{ColumnId, Expr, ExprKind, NodeId, Plan, Recursive};
+use godwit_vector::sql::column_type;
 use godwit_vector::{ColumnType, PhysicalType, RowType};
 use parking_lot::Mutex;
 
@@ -32,7 +32,7 @@ use crate::shared_rows::SharedRows;
 /// Rows of a recursion that its step reads: those of its last round, or of all before.
 #[derive(Clone)]
 pub(super) struct Round {
-    /// What [`godwit_plan::Node::WorkingRows`] call them.
+    /// Their name in [`godwit_plan::Node::WorkingRows`].
     of: ColumnId,
     rows: Arc<SharedRows>,
     kept: Arc<KeptColumns>,
@@ -61,7 +61,7 @@ impl KeptColumns {
         }
     }
 
-    /// What rows consist of. They have a column at least.
+    /// The physical types of rows. They have at least one column.
     fn physical(&self) -> Vec<PhysicalType> {
         match self.types.is_empty() {
             true => vec![PhysicalType::Bool],
@@ -84,7 +84,7 @@ impl PhysicalPlanner<'_> {
 
         let query = query_of_rounds(self.query);
         let step = Step::new(self, recursive, rows.clone(), kept.clone(), query.clone());
-        // What the step is can be shown, and told to be unsupported, before there is a round.
+        // The step can be shown, and reported as unsupported, before there is a round.
         let mut shown = step.plan_first(&self.context)?;
         shown.role = Some("step");
         let context = self.context.again();
@@ -99,7 +99,7 @@ impl PhysicalPlanner<'_> {
         Ok(self.kept_rows(columns, &wanted, &kept, Branch::new(source, done), explain))
     }
 
-    /// What rounds will read and make.
+    /// The rows that rounds will read and make.
     fn round_rows(&self, recursive: &Recursive, kept: &KeptColumns) -> Result<RoundRows> {
         let physical = kept.physical();
         let seen = match recursive.all {
@@ -121,7 +121,7 @@ impl PhysicalPlanner<'_> {
         Ok(self.kept_rows(columns, &wanted, &round.kept, Branch::new(source, []), explain))
     }
 
-    /// The columns `wanted` of rows that rounds keep, as they are elsewhere.
+    /// The columns `wanted` of rows that rounds keep, in their usual form.
     fn kept_rows(
         &self,
         columns: Vec<ColumnId>,
@@ -137,7 +137,7 @@ impl PhysicalPlanner<'_> {
         stream
     }
 
-    /// The rows of a round, as the types that all rounds have.
+    /// The rows of a round, with the types that all rounds have.
     fn plan_round(&mut self, (node, columns): &(NodeId, Vec<ColumnId>), kept: &KeptColumns) -> Result<Stream> {
         let mut stream = self.plan_node(*node, Needs::columns(columns.iter().copied().collect()))?;
         let values = stream
@@ -158,7 +158,7 @@ impl PhysicalPlanner<'_> {
         seen: &Arc<SeenRows>,
         round: RoundKind,
     ) -> Result<()> {
-        // What is equal where the values are, none of it nested.
+        // The key that is equal where the values are, without nested values.
         let key = |&column: &ColumnId| {
             let value = Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true);
             Ok(as_stored(&self.compile(&key_of(value), stream)?))
@@ -168,10 +168,10 @@ impl PhysicalPlanner<'_> {
         Ok(())
     }
 
-    /// Makes rows of a round what is kept of them.
+    /// Turns rows of a round into what is kept of them.
     fn store(&mut self, stream: &mut Stream, kept: &KeptColumns) -> Result<()> {
         let constant = match kept.types.is_empty() {
-            true => vec![Expression::literal(&ScalarValue::Boolean(Some(true)))?],
+            true => vec![Expression::boolean(true)],
             false => Vec::new(),
         };
         if !constant.is_empty() || kept.compressed.iter().any(Option::is_some) {
@@ -186,7 +186,7 @@ struct Step {
     plan: Arc<Plan>,
     /// As it is.
     step: (NodeId, Vec<ColumnId>),
-    /// Its rows that were not there before, with UNION; and what the plan calls those that were.
+    /// Its rows that weren't there before, with UNION; and the plan's name for those that were.
     difference: Option<((NodeId, Vec<ColumnId>), ColumnId)>,
     of: ColumnId,
     rows: RoundRows,
@@ -196,7 +196,7 @@ struct Step {
     rounds: Vec<Round>,
     /// What is the same in all rounds.
     invariant: Arc<HashSet<Kept>>,
-    /// Its rows, once a round has been started that computes them.
+    /// The rows of that, once a round that computes them has been started.
     results: Mutex<HashMap<Kept, SharedResult>>,
     /// The next round, if it is planned already and finds new rows as they come.
     next: Mutex<Option<PlannedRound>>,
@@ -205,7 +205,7 @@ struct Step {
 /// A round that can be run.
 struct PlannedRound {
     pipelines: Vec<Pipeline>,
-    /// What they keep, and what they read of earlier rounds.
+    /// The results that they keep, and those of earlier rounds that they read.
     results: HashMap<Kept, SharedResult>,
 }
 

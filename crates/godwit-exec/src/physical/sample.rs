@@ -1,4 +1,4 @@
-//! Rows that chance picks: each with a probability, or the first ones of a random order.
+//! Random samples: each row with a probability, or the first ones of a random order.
 
 use arrow_schema::DataType;
 use godwit_common::Result;

@@ -46,7 +46,7 @@ impl PhysicalPlanner<'_> {
         if above.is_empty() { Ok(stream) } else { self.filter_stream(&above, stream) }
     }
 
-    /// Makes the columns of a stream what values of their types are everywhere, however the table keeps them.
+    /// Converts the columns of a stream to the usual representation of their types, however the table keeps them.
     fn conform(&self, stream: &mut Stream) -> Result<()> {
         let column = |&id: &ColumnId| {
             let info = self.plan.column(id);
@@ -66,7 +66,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// What scans of a relation read.
+/// The table that scans of a relation read.
 pub(super) fn table_of(relation: &dyn Relation) -> Result<Arc<dyn Table>> {
     let scanned = relation.as_any().downcast_ref::<ScannedTable>();
     let handle = scanned.and_then(|scanned| scanned.definition().handle::<TableHandle>());

@@ -1,11 +1,10 @@
-//! Shared plans: their rows are computed once, kept in pages, and read by each use; so are those of what is the same in all
-//! rounds of a recursion.
+//! Shared plans: their rows are computed once, kept in pages, and read by each use; the same holds for rows that are
+//! the same in all rounds of a recursion.
 //!
-//! What is worth sharing was decided before: a [`godwit_plan::Use`] that is there is one that is kept.
+//! What is worth sharing was decided before: every [`godwit_plan::Use`] that is left is kept.
 
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::Result;
 use godwit_expression::Expression;
 use godwit_plan::{ColumnId, ColumnSet, NodeId, SharedId, Use};
@@ -17,7 +16,7 @@ use super::{Branch, Needs, PhysicalPlanner};
 use crate::explain::ExplainNode;
 use crate::shared_rows::SharedRows;
 
-/// What is computed once though it is read several times.
+/// A subplan that is computed once although it is read several times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kept {
     /// A shared plan.
@@ -62,7 +61,7 @@ impl PhysicalPlanner<'_> {
         self.read_shared(&result, &columns, &columns, below)
     }
 
-    /// The rows of what is computed once, and, if that is yet to be done, what computes them.
+    /// The rows of a subplan that is computed once, and, if it wasn't planned yet, the operators that compute them.
     fn kept(&mut self, kept: Kept) -> Result<(SharedResult, Option<ExplainNode>)> {
         let below = match self.shared.contains_key(&kept) {
             true => None,
@@ -102,8 +101,8 @@ impl PhysicalPlanner<'_> {
         let mut stream = self.plan_anew(root, Needs::columns(columns.clone()))?;
         let compressed = self.compress_kept_rows(root, &mut stream, &columns)?;
         if stream.columns.is_empty() {
-            // Rows have a column at least.
-            let constant = Expression::literal(&ScalarValue::Boolean(Some(true)))?;
+            // Rows have at least one column.
+            let constant = Expression::boolean(true);
             self.compress_stream(&mut stream, &Vec::new(), vec![constant]);
         }
         let physical: Vec<_> = stream.row_type.iter().map(|column| column.physical).collect();
@@ -119,7 +118,7 @@ impl PhysicalPlanner<'_> {
         Ok(below)
     }
 
-    /// Makes the columns `columns` of a node's rows what is kept of them.
+    /// Turns the columns `columns` of a node's rows into what is kept of them.
     fn compress_kept_rows(
         &mut self,
         node: NodeId,

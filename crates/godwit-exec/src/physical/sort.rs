@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use godwit_common::Result;
-use godwit_expression::{Expression, arrow_type};
+use godwit_expression::Expression;
 use godwit_pipeline::{KeyFilter, TopBound};
 use godwit_plan::{ColumnId, NodeId, SortKey as PlanKey};
+use godwit_vector::sql::arrow_type;
 use godwit_vector::{PhysicalType, RowType};
 
 use super::stored::{CompressedColumns, as_stored, codes_note};
@@ -21,9 +22,9 @@ impl PhysicalPlanner<'_> {
         }
         let limit = needs.rows_enough.and_then(|rows| usize::try_from(rows).ok());
         let columns = needs.columns.union(&columns_of(keys.iter().map(|key| &key.expr)));
-        // A bound on the number of rows makes dropping rows early wrong, a full sort doesn't mind.
+        // A bound on the number of rows makes dropping rows early wrong; a full sort isn't affected.
         let mut filters = if limit.is_none() { needs.filters } else { Vec::new() };
-        // What keeps many rows is compressed, and so are its keys: they say nothing to the scan.
+        // A sort that keeps many rows compresses them, and its keys: they tell nothing to the scan.
         let rows_max = limit.map_or(f64::INFINITY, |rows| rows as f64);
         let keeps_many = self.is_worth_compressing(self.bytes_of(input, &columns, rows_max));
         let bounded = if limit.is_some() && !keeps_many { self.top_bound(keys) } else { None };
@@ -103,8 +104,8 @@ impl PhysicalPlanner<'_> {
         columns
     }
 
-    /// The column by which a top-N sorts first and the bound that it will tell, if it is a column of integers, decimals,
-    /// dates or times.
+    /// The column by which a top-N sorts first and the bound that it will publish, if it is a column of integers,
+    /// decimals, dates or times.
     fn top_bound(&self, keys: &[PlanKey]) -> Option<(ColumnId, Arc<TopBound>)> {
         let key = keys.first()?;
         let column = key.expr.as_column()?;

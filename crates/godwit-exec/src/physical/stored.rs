@@ -14,7 +14,7 @@ pub(super) struct Compressed {
     pub(super) original: ColumnType,
 }
 
-/// Per column of a stream: what was done to it.
+/// Per column of a stream: how it was compressed.
 pub(super) type CompressedColumns = Vec<Option<Compressed>>;
 
 impl Compressed {
@@ -38,8 +38,8 @@ pub(super) fn as_stored(value: &Expression) -> Expression {
     Compression::of_nested(value.output()).map_or_else(|| value.clone(), |compression| compression.compress(value))
 }
 
-/// Makes keys ready for columns of which some are compressed: a key that is one that becomes bytes is the column; others
-/// that use compressed columns are computed before, as columns behind those that there are.
+/// Rewrites keys for columns of which some are compressed: a key that is a column that becomes bytes is that column;
+/// others that use compressed columns are computed before, as columns after the existing ones.
 pub(super) fn stored_keys(keys: &mut [Expression], columns: &CompressedColumns) -> Vec<Expression> {
     let becomes_bytes = |column: usize| columns[column].as_ref().is_some_and(Compressed::is_nested);
     let mut computed = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn key_compression(probe: &ColumnType, build: &ColumnType) -> Option<
     Compression::of_key(&ColumnType { range: Some(both), ..build.clone() })
 }
 
-/// The columns of `columns` but those at `positions`.
+/// The columns of `columns` except those at `positions`.
 pub(super) fn without(mut columns: CompressedColumns, positions: &BTreeSet<usize>) -> CompressedColumns {
     positions.iter().for_each(|&position| columns[position] = None);
     columns

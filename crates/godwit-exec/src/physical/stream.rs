@@ -14,7 +14,7 @@ use crate::operators::{InOrderSource, ProjectTransform};
 
 /// The rows of a plan node, delivered by one or several open pipelines.
 pub(super) struct Stream {
-    /// The columns that are there: those that the parent needs, and maybe others.
+    /// The columns that are present: those that the parent needs, and maybe others.
     pub columns: Vec<ColumnId>,
     /// Their types.
     pub row_type: RowType,
@@ -36,12 +36,12 @@ impl Stream {
         found.ok_or_else(|| Error::internal(format!("column {column} isn't there where it is used")))
     }
 
-    /// Where those of a list are, in its order.
+    /// The positions of a list of columns, in its order.
     pub fn positions_of(&self, columns: &[ColumnId]) -> Result<Vec<usize>> {
         columns.iter().map(|&column| self.position(column)).collect()
     }
 
-    /// Where those columns of a set that are there are in the chunks, in the order of the chunks.
+    /// The positions of the columns of a set that are present, in the order of the chunks.
     pub fn positions(&self, columns: &ColumnSet) -> Vec<usize> {
         (0..self.columns.len()).filter(|&at| columns.contains(self.columns[at])).collect()
     }
@@ -76,7 +76,7 @@ impl Stream {
         (self.columns, self.row_type) = (columns, row_type);
     }
 
-    /// Lets the rows come in the order in which their sources have them, the branches one after the other.
+    /// Makes the rows come in the order of their sources, the branches in sequence.
     pub fn in_order(&mut self) {
         for (at, branch) in self.branches.iter_mut().enumerate() {
             branch.source = InOrderSource::new(branch.source.clone());

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::{Parameter, PlanSubquery};
 use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_types::Value;
+use godwit_vector::sql::value_at;
 use godwit_vector::{Chunk, ColumnType, to_arrow};
 use parking_lot::Mutex;
 
@@ -44,7 +45,7 @@ impl PhysicalPlanner<'_> {
 pub(super) struct ScalarSink {
     parameter: Parameter,
     column: ColumnType,
-    value: Mutex<Option<ScalarValue>>,
+    value: Mutex<Option<Value>>,
     metrics: Arc<OperatorMetrics>,
 }
 
@@ -68,12 +69,8 @@ impl Sink for ScalarSink {
     }
 
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        // No row is NULL.
-        let value = match self.value.lock().take() {
-            Some(value) => value,
-            None => ScalarValue::try_from(&self.column.logical).map_err(internal)?,
-        };
-        self.parameter.set(&value)
+        // No row means NULL.
+        self.parameter.set(&self.value.lock().take().unwrap_or(Value::Null))
     }
 }
 
@@ -88,15 +85,11 @@ impl SinkWorker for ScalarWorker {
                 .with_hint("add an aggregate such as max(...), or LIMIT 1"));
         }
         let array = to_arrow(&chunk.dense(0), &self.0.column.logical)?;
-        *value = Some(ScalarValue::try_from_array(&array, 0).map_err(internal)?);
+        *value = Some(value_at(&array, 0, self.0.parameter.ty())?);
         Ok(SinkVerdict::NeedInput)
     }
 
     fn combine(self: Box<Self>) -> Result<()> {
         Ok(())
     }
-}
-
-fn internal(error: datafusion_common::DataFusionError) -> Error {
-    Error::internal(format!("the value of a subquery: {}", error.strip_backtrace()))
 }

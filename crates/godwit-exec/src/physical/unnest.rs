@@ -1,9 +1,10 @@
 //! UNNEST: lists to rows.
 
 use godwit_common::Result;
-use godwit_expression::{Expression, column_type};
+use godwit_expression::Expression;
 use godwit_plan::{ColumnId, Unnest};
 use godwit_vector::RowType;
+use godwit_vector::sql::column_type;
 
 use super::stream::Stream;
 use super::{Needs, PhysicalPlanner, columns_of};

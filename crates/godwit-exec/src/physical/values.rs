@@ -1,12 +1,13 @@
 //! Rows of expressions without columns.
 
 use arrow_array::{Array, ArrayRef};
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
-use godwit_expression::{Expression, Layout, column_type, scalar_of_value};
+use godwit_expression::{Expression, Layout};
 use godwit_pipeline::Operator;
 use godwit_plan::{ColumnId, Expr, Values};
 use godwit_vector::kernels::cast::{convert, min_max};
+use godwit_vector::sql::column_type;
+use godwit_vector::sql::vector_of_values;
 use godwit_vector::{Chunk, ColumnType, RowType, from_arrow, to_arrow};
 
 use super::stored::common_row_type;
@@ -15,7 +16,7 @@ use super::{Branch, Needs, PhysicalPlanner};
 use crate::explain::ExplainNode;
 use crate::operators::ValuesSource;
 
-/// No columns: what VALUES see.
+/// No columns: the layout for VALUES.
 const NOTHING: Layout<'_> = Layout { columns: &[], types: &[] };
 
 impl PhysicalPlanner<'_> {
@@ -45,7 +46,7 @@ impl PhysicalPlanner<'_> {
         Stream::new(columns, row_type, Branch::new(source, []), explain)
     }
 
-    /// Rows of what is known only when they are read: a projection of one row each.
+    /// Rows whose values are known only when they are read: a projection of one row each.
     fn rows_one_by_one(&mut self, columns: &[ColumnId], rows: &[Vec<&Expr>]) -> Result<Stream> {
         let one = |planner: &mut Self, row: &Vec<&Expr>| {
             let mut stream = planner.values_stream(Vec::new(), Vec::new(), vec![Chunk::new(Vec::new(), 1)]);
@@ -65,14 +66,8 @@ impl PhysicalPlanner<'_> {
         let (mut row_type, mut vectors) = (RowType::new(), Vec::new());
         for (at, &column) in columns.iter().enumerate() {
             let ty = &self.plan.column(column).ty;
-            let scalar = |row: &Vec<&Expr>| {
-                let value = row[at].as_literal().expect("all cells are literals");
-                scalar_of_value(value, ty)
-            };
-            let scalars = rows.iter().map(scalar).collect::<Result<Vec<_>>>()?;
-            let array = ScalarValue::iter_to_array(scalars)
-                .map_err(|error| Error::internal(format!("VALUES of different types: {error}")))?;
-            let vector = from_arrow(&array)?;
+            let value = |row: &Vec<&Expr>| row[at].as_literal().expect("all cells are literals").clone();
+            let vector = vector_of_values(&rows.iter().map(value).collect::<Vec<_>>(), ty)?;
             let (physical, nullable) = (vector.physical(), vector.has_nulls());
             let range = if physical.is_integer() { min_max(&vector) } else { None };
             row_type.push(ColumnType { physical, nullable, range, ..column_type(ty, nullable)? });

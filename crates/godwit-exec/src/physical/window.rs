@@ -1,8 +1,9 @@
 //! Window functions: an operator for each combination of partition and order.
 
 use godwit_common::Result;
-use godwit_expression::{Expression, column_type};
+use godwit_expression::Expression;
 use godwit_plan::{ColumnId, ColumnSet, Expr, NodeId, Window, WindowCall, WindowTarget};
+use godwit_vector::sql::column_type;
 use godwit_vector::{ColumnType, PhysicalType};
 
 use super::stored::{Compressed, CompressedColumns, as_stored, codes_note, nested};
@@ -14,7 +15,8 @@ use crate::operators::{NumberTransform, ProjectTransform};
 use crate::sort::SortKey;
 use crate::window::{FirstRows, Window as WindowOperator, WindowInput, WindowSpec};
 
-/// Most first rows of a partition that are looked for before the sort: a heap of as many strings is kept for each.
+/// Maximum number of first rows of a partition that are searched before the sort: a heap of as many strings is kept for
+/// each.
 const FIRST_ROWS_MAX: usize = 4096;
 
 /// A call, and the column that it gives.
@@ -42,7 +44,7 @@ impl PhysicalPlanner<'_> {
         let filters = needs.filters_below(|column| is_key(column).then_some(column));
         let mut stream = self.plan_node(window.input, Needs::new(columns, filters))?;
         for (done, group) in groups.iter().enumerate() {
-            // What is still needed: by the parent, or by the groups to come.
+            // The columns that are still needed: by the parent, or by later groups.
             let mut needed = needs.columns.clone();
             groups[done + 1..].iter().for_each(|later| needed.union_with(&used_by(later)));
             let first_rows = if groups.len() == 1 { first_rows(group, &needs) } else { None };
@@ -113,7 +115,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// Numbers all rows as they come: nothing has to be kept for that.
+    /// Numbers all rows in order of arrival, without keeping any.
     fn numbered_stream(&mut self, mut stream: Stream, group: &[Call<'_>]) -> Result<Stream> {
         stream.in_order();
         for (column, call) in group {
@@ -124,7 +126,7 @@ impl PhysicalPlanner<'_> {
         Ok(stream)
     }
 
-    /// Makes keys and columns that are passed on what rows hold of them. How that is, by column of the stream.
+    /// Turns keys and columns that are passed on into what rows hold of them. Returns how, by column of the stream.
     fn compress_window(&self, input: NodeId, stream: &Stream, spec: &mut WindowSpec) -> Result<CompressedColumns> {
         let inputs = self.plan.output_set(input);
         let compression = |(&column, ty): (&ColumnId, &ColumnType)| match inputs.contains(column) {
@@ -163,7 +165,7 @@ impl PhysicalPlanner<'_> {
     }
 }
 
-/// How the result of a call that lies in memory as bytes becomes the nested value that it is.
+/// How the result of a call that is stored as bytes is turned into its nested value.
 fn nested_result(output: &ColumnType) -> Result<Option<Compressed>> {
     let natural = ColumnType::new(output.logical.clone(), output.nullable)?;
     Ok(nested(&natural).filter(|_| output.physical == PhysicalType::Str))
@@ -173,8 +175,8 @@ fn used_by(calls: &[Call<'_>]) -> ColumnSet {
     columns_of(calls.iter().flat_map(|(_, call)| call.exprs()))
 }
 
-/// How many rows of each partition are wanted, and whether those that are equal to the last of them are, too: if all
-/// calls number rows, and nobody wants larger numbers.
+/// How many rows of each partition are needed, and whether those that are equal to the last of them are, too: if all
+/// calls number rows, and larger numbers aren't needed.
 fn first_rows(group: &[Call<'_>], needs: &Needs) -> Option<(usize, bool)> {
     let numbers_rows = |call: &WindowCall| {
         let is_number = matches!(call.name(), "row_number" | "rank" | "dense_rank");

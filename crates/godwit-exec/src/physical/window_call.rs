@@ -1,16 +1,17 @@
 //! From the plan's window calls to those of the operator. Functions are known by their names.
 //!
-//! Nested values are bytes inside of the operator: a result of them has the type of nested values, but lies in memory as
+//! Nested values are bytes inside of the operator: a result of them has the type of nested values, but is stored as
 //! strings.
 
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result, SqlState};
-use godwit_expression::{Expression, Layout, PlanContext, column_type};
+use godwit_expression::{Expression, Layout, PlanContext};
 use godwit_plan::{
     AggregateCall as PlanAggregate, AggregateFunction, Expr, Frame as PlanFrame, FrameBound as PlanBound,
     FrameUnits as PlanUnits, WindowCall as Planned, WindowTarget,
 };
-use godwit_types::Value;
+use godwit_types::{SqlType, Value, cast_value};
+use godwit_vector::sql::column_type;
+use godwit_vector::sql::value_at;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, to_arrow};
 
 use super::aggregate_call::AggregateCompiler;
@@ -21,7 +22,7 @@ use crate::window::{
     listed_kind,
 };
 
-/// No columns: what constants see.
+/// No columns: the layout for constants.
 const NOTHING: Layout<'_> = Layout { columns: &[], types: &[] };
 
 /// Compiles window calls over one input.
@@ -38,7 +39,7 @@ impl<'a> WindowCompiler<'a> {
         Self { layout, context, aggregates: AggregateCompiler::new(layout, context), distances: Vec::new() }
     }
 
-    /// An argument or a key.
+    /// An argument or key.
     pub(super) fn expression(&mut self, expr: &Expr) -> Result<Expression> {
         Expression::compile(expr, self.layout, self.context)
     }
@@ -198,26 +199,22 @@ impl<'a> WindowCompiler<'a> {
     }
 
     /// The value of an expression that depends on no row; `None` for others.
-    fn constant(&self, expr: &Expr) -> Result<Option<ScalarValue>> {
+    fn constant(&self, expr: &Expr) -> Result<Option<Value>> {
         if !is_constant(expr) {
             return Ok(None);
         }
         let value = Expression::compile(expr, NOTHING, self.context)?;
         let array = to_arrow(&value.evaluate(&Chunk::new(Vec::new(), 1))?, &value.output().logical)?;
-        let scalar = ScalarValue::try_from_array(&array, 0);
-        Ok(Some(scalar.map_err(|error| Error::internal(error.strip_backtrace()))?))
+        value_at(&array, 0, &expr.ty).map(Some)
     }
 
-    /// The number that an argument is; `None` if it is NULL or there is none.
+    /// The integer value of an argument; `None` if it is NULL or missing.
     fn integer(&self, expr: Option<&Expr>) -> Result<Option<i64>> {
         let Some(expr) = expr else { return Ok(None) };
         let constant = self.constant(expr)?.ok_or_else(|| {
             Error::unsupported("an argument of a window function that isn't constant").at_span(expr.span)
         })?;
-        match constant.cast_to(&arrow_schema::DataType::Int64) {
-            Ok(ScalarValue::Int64(number)) => Ok(number),
-            _ => Ok(None),
-        }
+        Ok(whole_number(&constant, &expr.ty))
     }
 
     fn frame(&mut self, frame: &PlanFrame) -> Result<Frame> {
@@ -241,22 +238,22 @@ impl<'a> WindowCompiler<'a> {
     }
 
     fn distant(&mut self, distance: &Expr, units: FrameUnits, is_following: bool) -> Result<FrameBound> {
-        let Some(scalar) = self.constant(distance)? else {
+        let Some(value) = self.constant(distance)? else {
             return Ok(FrameBound::Varying { distance: self.distance(distance)?, is_following });
         };
         let wrong = |what| invalid_distance(what).at_span(distance.span);
-        if scalar.is_null() {
+        if value.is_null() {
             return Err(wrong("NULL"));
         }
         let sign = if is_following { 1 } else { -1 };
         if units == FrameUnits::Range {
-            return Ok(FrameBound::ShiftedValue(distance_of(&scalar, sign)?));
+            return Ok(FrameBound::ShiftedValue(distance_of(&value, sign)?));
         }
-        match scalar.cast_to(&arrow_schema::DataType::Int64) {
-            // Nothing is further away than what an i64 counts.
-            Ok(ScalarValue::Int64(Some(rows))) if rows >= 0 => Ok(FrameBound::Shifted(sign * rows.min(i64::MAX / 2))),
-            Ok(ScalarValue::Int64(Some(_))) => Err(wrong("negative")),
-            _ => Err(Error::internal(format!("a number of rows is a BIGINT, not {scalar}"))),
+        match whole_number(&value, &distance.ty) {
+            // No distance exceeds an i64.
+            Some(rows) if rows >= 0 => Ok(FrameBound::Shifted(sign * rows.min(i64::MAX / 2))),
+            Some(_) => Err(wrong("negative")),
+            None => Err(Error::internal(format!("a number of rows is a BIGINT, not {value:?}"))),
         }
     }
 
@@ -281,8 +278,14 @@ fn picks_a_row(name: &str) -> bool {
     matches!(name, "first_value" | "last_value" | "nth_value" | "any_value")
 }
 
-/// The result lies in memory like the argument.
+/// The result has the argument's physical type.
 fn keep_type(output: &mut ColumnType, argument: &ColumnType) {
     output.physical = argument.physical;
     output.range = argument.range;
+}
+
+/// A value as a BIGINT; `None` if it is NULL or none.
+fn whole_number(value: &Value, ty: &SqlType) -> Option<i64> {
+    let number = cast_value(value, ty, &SqlType::BigInt).ok()?;
+    i64::try_from(number.as_integer()?).ok()
 }

@@ -6,20 +6,20 @@
 //! the set is too large:   step EXCEPT all rows there were        a join that spills; the set is gone
 //! ```
 //!
-//! All rows that there were are kept in pages. A set of them in memory tells which are new as they come, as long as it is
-//! small. The round during which it becomes too large is started again, and, as all that follow, joined with the pages.
-//! The first round has each row once, whether or not there is a set.
+//! All rows so far are kept in pages. A set of them in memory tells which are new as they arrive, as long as it is
+//! small. The round during which it becomes too large is started again, and, like all that follow, joined with the
+//! pages. The first round has each row once, whether or not there is a set.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_expression::{Expression, OrderedKey, ordered_value};
 use godwit_memory::Reservation;
 use godwit_pipeline::{
     ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
+use godwit_types::{SqlType, Value};
 use godwit_vector::{Chunk, PhysicalType};
 use parking_lot::Mutex;
 
@@ -28,7 +28,7 @@ use crate::shared_rows::SharedRows;
 /// The set may have this share of the memory limit. The step's operators need the rest.
 const SET_SHARE: u64 = 4;
 
-/// What a row in the set takes besides its bytes, about.
+/// Approximate bytes of a row in the set besides its content.
 const ENTRY_BYTES: usize = 48;
 
 /// All rows of a recursion so far.
@@ -61,14 +61,14 @@ impl SeenRows {
         &self.rows
     }
 
-    /// Does [`NewRows`] tell which rows are new?
+    /// Does [`NewRows`] decide which rows are new?
     pub(crate) fn has_set(&self) -> bool {
         self.set.lock().is_some()
     }
 }
 
 impl RowSet {
-    /// Adds the strings that aren't there, and tells which they are; `None` if there is no room for them.
+    /// Adds the strings that aren't there, and returns which they are; `None` if there is no room for them.
     fn add_new<'k>(&mut self, keys: impl Iterator<Item = &'k [u8]>) -> Option<Vec<u32>> {
         let mut new = Vec::new();
         let mut bytes = self.reservation.bytes();
@@ -106,7 +106,7 @@ impl NewRows {
     /// For rows that are equal where these keys are, none of which is nested.
     pub(crate) fn new(keys: Vec<Expression>, seen: Arc<SeenRows>, round: RoundKind) -> Result<Arc<Self>> {
         let key = |expression| OrderedKey { expression, descending: false, nulls_first: false, required: false };
-        let nothing = Expression::literal(&ScalarValue::Boolean(None))?;
+        let nothing = Expression::literal(&Value::Null, &SqlType::Boolean)?;
         let key = ordered_value(&keys.into_iter().map(key).collect::<Vec<_>>(), &nothing, false);
         Ok(Arc::new(Self { key, seen, round, metrics: OperatorMetrics::new("New rows") }))
     }
@@ -144,7 +144,7 @@ impl TransformWorker for NewRowsWorker {
             *seen = None;
             return Ok(match self.0.round {
                 RoundKind::First => TransformVerdict::LastChunk(chunk),
-                // What the round makes isn't wanted.
+                // The output of the round isn't needed.
                 RoundKind::Later => TransformVerdict::Done,
             });
         };

@@ -23,7 +23,7 @@ const QUANTUM: Duration = Duration::from_millis(10);
 /// more than the look.
 const STEPS_PER_LOOK: u32 = 4;
 
-/// What a task says after a quantum.
+/// The outcome of a quantum.
 pub(super) enum Step {
     Yield,
     Blocked(Signal),
@@ -34,7 +34,7 @@ pub(super) enum Step {
 pub(super) struct PipelineTask {
     run: Arc<QueryRun>,
     index: usize,
-    /// Set when no row is wanted any more (a limit was reached); shared by the tasks of the pipeline.
+    /// Set when no more rows are needed (a limit was reached); shared by the tasks of the pipeline.
     stop: Arc<AtomicBool>,
     /// Made in the first quantum, so that worker state is made in parallel.
     workers: Option<Workers>,
@@ -46,17 +46,18 @@ struct Workers {
     sink: Box<dyn SinkWorker>,
     /// Stages that may have more of what they were given; each is further on than the one before, and the last is asked first.
     open: Vec<usize>,
-    /// Who is asked when no stage is open.
+    /// What is asked when no stage is open.
     input: Input,
     counters: Vec<Counter>,
     profile: bool,
 }
 
-/// Where chunks come from when all that was begun is done.
+/// Where chunks come from when everything that was begun is done.
 #[derive(Clone, Copy)]
 enum Input {
     Source,
-    /// What the stages from this one on hold back: the input of this one has ended. Behind the last, nothing is left.
+    /// The stages from this one on, for what they hold back: the input of this one has ended. After the last, nothing
+    /// is left.
     HeldBackFrom(usize),
 }
 
@@ -78,7 +79,7 @@ impl PipelineTask {
         self.run.query.clone()
     }
 
-    /// Ends the task: worker objects go first, so that nothing of it is left when the run hears of it.
+    /// Ends the task: worker objects are dropped first, so that nothing of it is left when the run is told.
     pub(super) fn into_run(self) -> (Arc<QueryRun>, usize) {
         let PipelineTask { run, index, workers, .. } = self;
         drop(workers);
@@ -126,17 +127,17 @@ impl Workers {
         })
     }
 
-    /// True if all that was begun is done.
+    /// True if everything that was begun is done.
     fn is_at_source(&self) -> bool {
         self.open.is_empty() && matches!(self.input, Input::Source)
     }
 
-    /// True if nothing is left but to combine.
+    /// True if only combining is left.
     fn are_done(&self) -> bool {
         self.open.is_empty() && matches!(self.input, Input::HeldBackFrom(level) if level == self.stages.len())
     }
 
-    /// Asks whoever is next for a chunk, and sends it down the pipeline. Returns the signal to wait for, if any.
+    /// Asks the next stage in turn for a chunk, and sends it down the pipeline. Returns the signal to wait for, if any.
     fn step(&mut self, stop: &AtomicBool) -> Result<Option<Signal>> {
         let (level, verdict) = match (self.open.pop(), self.input) {
             (Some(level), _) => (level, self.timed(level + 1, |w| w.stages[level].pull())?),
@@ -166,8 +167,8 @@ impl Workers {
         Ok(None)
     }
 
-    /// Gives the output of operator `operator` (0 is the source, then the stages) to the next one, what that makes of it to
-    /// the one after, and so on to the sink.
+    /// Gives the output of operator `operator` (0 is the source, then the stages) to the next one, the output of that
+    /// to the one after, and so on to the sink.
     fn hand_on(&mut self, mut operator: usize, mut chunk: Chunk, stop: &AtomicBool) -> Result<Option<Signal>> {
         loop {
             debug_assert!(!chunk.is_empty(), "operators don't emit empty chunks");
@@ -205,7 +206,7 @@ impl Workers {
         }
     }
 
-    /// Nothing more is wanted from before stage `level`.
+    /// No more input is needed from before stage `level`.
     fn end_input(&mut self, level: usize, stop: &AtomicBool) {
         stop.store(true, Ordering::Relaxed);
         self.open.clear();

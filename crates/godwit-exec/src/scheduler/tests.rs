@@ -14,7 +14,7 @@ use super::*;
 use crate::operators::{LimitTransform, ValuesSource};
 use crate::testing::{Collected, World, pipeline, rows_of, run};
 
-/// So long the tasks wait for each other, so that they end at the same time.
+/// How long the tasks wait for each other, so that they end at the same time.
 const MEETING: Duration = Duration::from_millis(100);
 
 /// Counts how often it is finalized; its tasks end together, if they can.
@@ -102,7 +102,7 @@ fn a_pipeline_of_one_task_runs_on_the_calling_thread() {
 fn a_sink_of_several_pipelines_is_finalized_once_even_if_they_end_together() {
     let chunk = Chunk::new(vec![Vector::from_values(vec![1i64], None)], 1);
     for round in 0..200 {
-        // With less memory the pipelines would run one after the other.
+        // With less memory the pipelines would run in turn.
         let query = World { memory_limit: 1 << 30, force_spill: false, chunk_rows: 100, workers: 2 }.query();
         let sink = Arc::new(Meeting {
             arrived: Arc::default(),
@@ -121,11 +121,11 @@ fn a_sink_of_several_pipelines_is_finalized_once_even_if_they_end_together() {
 /// What a stage does with chunks.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
-    /// It makes chunks of so many rows, and says with the last whether it is the last.
+    /// It makes chunks of this many rows, and marks the last one if `tells_last`.
     Splits { rows: usize, tells_last: bool },
     /// It hands on nothing before its input has ended.
     HoldsBack,
-    /// It lets so many rows through.
+    /// It lets this many rows through.
     Limits(u64),
 }
 
@@ -172,7 +172,7 @@ impl Transform for Stage {
 struct StageWorker {
     habit: Habit,
     waiting: VecDeque<Chunk>,
-    /// Said that it is to be asked again.
+    /// It answered that it is to be asked again.
     is_open: bool,
     has_finished: bool,
 }

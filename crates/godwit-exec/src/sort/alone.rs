@@ -1,5 +1,5 @@
 //! A sort that one worker does on its own, in the midst of another operator's work: sink, merge passes and source of a
-//! [`Sort`], one after the other.
+//! [`Sort`], in sequence.
 
 use std::sync::Arc;
 

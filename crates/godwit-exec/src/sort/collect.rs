@@ -192,7 +192,7 @@ impl<K: KeyWord> SortWorker<K> {
         !self.shared.room.allows(bytes) || (bytes >= RUN_BYTES_MIN && is_scarce())
     }
 
-    /// What it has pinned.
+    /// Bytes that it has pinned.
     fn bytes(&self) -> u64 {
         self.rows.bytes() + self.entries.bytes()
     }

@@ -4,8 +4,8 @@
 /// hands its rows on while another operator collects them, and the rest of the query needs memory too.
 pub(super) const COLLECT_SHARE: u64 = 3;
 
-/// Of that share, a sort gets one part in so many in any case, beside joins and other sorts that were there first: with
-/// shorter runs, merging takes another pass long before memory is worth as much to the others.
+/// Of that share, a sort gets at least one n-th, beside joins and other sorts that were there first: with shorter runs,
+/// merging takes another pass long before memory is worth as much to the others.
 pub(super) const MINIMUM_SHARE: u64 = 4;
 
 /// A worker doesn't write a run out before it has this many bytes, however short memory is: tiny runs cost more merge
@@ -36,7 +36,8 @@ pub(super) const BATCHES_PER_STEP: usize = 32;
 /// Least bytes of a string prefix in a key for which room is left for the keys behind it.
 pub(super) const PREFIX_BYTES_MIN: u32 = 4;
 
-/// Every so many rows of a run in place are a candidate for a cut between ranges that are merged at the same time.
+/// Sampling step: every n-th row of a run in place is a candidate for a cut between ranges that are merged at the same
+/// time.
 pub(super) const SAMPLE_ROWS: usize = 1024;
 
 /// Rows of a range that one worker merges, at most: enough that finding its place in all runs costs nothing.
@@ -45,14 +46,14 @@ pub(super) const RANGE_ROWS_MAX: usize = 128 << 10;
 /// Rows of a range, at least, unless everything is less.
 pub(super) const RANGE_ROWS_MIN: usize = 8 << 10;
 
-/// Share of the memory limit that merged ranges which wait for their turn may take, all together.
+/// Share of the memory limit that merged ranges which wait for their turn may take in total.
 pub(super) const WAITING_SHARE: u64 = 16;
 
 /// Ranges that workers are ahead of the one which is emitted, besides one for each of them.
 pub(super) const RANGES_AHEAD: usize = 1;
 
 /// A LIMIT is sorted as a whole, and cut at the end, if its rows would fill more than this share of what a worker
-/// collects before it writes a run: throwing away losers again and again would copy more than it saves.
+/// collects before it writes a run: repeatedly throwing away losers would copy more than it saves.
 pub(super) const TOP_SHARE: u64 = 4;
 
 /// How many entries ahead strings are asked for, and their views as far again, when they get new keys: a miss of about

@@ -70,7 +70,7 @@ impl<K: KeyWord> Shared<K> {
         a.0.compare_rows(a.1, b.0, b.1, &self.order)
     }
 
-    /// Sorts by keys first, which touches no row, then each group of equal open keys by what is behind them.
+    /// Sorts by keys first, which touches no row, then each group of equal open keys by what follows the keys.
     pub(super) fn sort(&self, entries: &mut KeyedRows<K>) {
         entries.sort_by_key(0..entries.len());
         if self.key_layout.has_open_keys() {

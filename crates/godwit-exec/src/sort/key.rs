@@ -126,13 +126,13 @@ enum Content {
     F64 {
         dropped: u32,
     },
-    /// So many first bytes, then a byte for the length.
+    /// This many first bytes, then a byte for the length.
     Prefix {
         bytes: u32,
     },
 }
 
-/// Bits of the length behind a prefix.
+/// Bits of the length after a prefix.
 const LENGTH_BITS: u32 = 8;
 
 /// Bits that a value of the type needs; `None` for strings, which have no bound.
@@ -206,13 +206,13 @@ impl KeyLayout {
         Self { fields, has_open_bit, always_open }
     }
 
-    /// True if equal keys may belong to different values. Then `key.is_odd()` tells it of a key.
+    /// True if equal keys may belong to different values. Then `key.is_odd()` tells whether that holds for a key.
     pub(crate) fn has_open_keys(&self) -> bool {
         self.has_open_bit
     }
 
-    /// Which sort key is a string that goes on behind its prefix and so opened a key, and how long the prefix is; `None` if
-    /// the key is open for want of room only.
+    /// Which sort key is a string that continues after its prefix and so opened a key, and how long the prefix is;
+    /// `None` if the key is open only for lack of room.
     pub(crate) fn opened_by<K: KeyWord>(&self, key: K) -> Option<(usize, usize)> {
         self.fields.iter().enumerate().find_map(|(index, field)| {
             let Content::Prefix { bytes } = field.content else { return None };

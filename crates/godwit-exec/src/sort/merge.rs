@@ -30,7 +30,7 @@ struct Cursor<K> {
     written: Option<Blocks<K>>,
 }
 
-/// The open block of a written run, and those behind.
+/// The open block of a written run, and those after it.
 struct Blocks<K> {
     entries: Entries<K>,
     scan: RowScan,
@@ -46,7 +46,7 @@ pub(super) struct Merger<K> {
     /// The key at each cursor; `None` at its end.
     heads: Vec<Option<K>>,
     tree: Option<LoserTree>,
-    /// Rows that anybody may still want.
+    /// Rows that may still be needed.
     rows_left: usize,
     /// Scratch.
     keys: Vec<K>,
@@ -154,7 +154,7 @@ impl<K: KeyWord> Merger<K> {
             (cursor.position < cursor.end).then(|| cursor.entries(&self.input.runs[index]).key(cursor.position));
     }
 
-    /// Who of two cursors comes first; those at their end come last.
+    /// Which of two cursors comes first; those at their end come last.
     #[inline(always)]
     fn beats(&self) -> impl Fn(usize, usize) -> bool + '_ {
         let at = |index: usize| {
@@ -192,7 +192,7 @@ impl<K: KeyWord> Cursor<K> {
         self.end = input.end.as_ref().map_or(entries.len(), before).max(self.position);
         blocks.next_row += rows.len() as u64;
         if let (None, None, Run::Written(run)) = (&input.start, &input.end, &input.runs[index]) {
-            // Nobody else reads the run.
+            // The run has no other readers.
             run.release_rows_before(first_row);
         }
         Ok(true)

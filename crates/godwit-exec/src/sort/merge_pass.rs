@@ -1,7 +1,7 @@
 //! Merge passes: as long as there are more written runs than the last merge can have open, some are merged into one.
 //!
 //! Workers take groups of runs, the smallest first, so that few rows are rewritten. A worker that finds too few runs
-//! while others merge has nothing to do, and neither has anybody after it.
+//! while others merge has nothing to do, and neither has any worker after it.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl<K: KeyWord> MergePassSource<K> {
         if total <= fan_in {
             return Task::Nothing;
         }
-        // Workers share the memory, and a merge of fewer than all too many is enough.
+        // Workers share the memory, and merging just the excess runs is enough.
         let group = (fan_in / self.shared.workers).max(2).min(total - fan_in + 1);
         if written.len() < group {
             return Task::Wait(progress.changed.clone());
@@ -99,7 +99,7 @@ impl<K: KeyWord> MergePassSource<K> {
         Task::Merge(written.into_iter().map(|index| runs.swap_remove(index)).collect())
     }
 
-    /// A merge is over; it gave a run unless it failed. Wakes those who wait for runs.
+    /// A merge is over; it made a run unless it failed. Wakes those that wait for runs.
     fn finish(&self, run: Option<WrittenRun<K>>) {
         let mut progress = self.progress.lock();
         if let Some(run) = run {

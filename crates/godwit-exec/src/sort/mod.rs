@@ -76,9 +76,9 @@ pub struct SortSpec {
     pub input: RowType,
     /// Input columns that come out, in this order.
     pub output: Vec<usize>,
-    /// Only so many first rows are wanted: LIMIT and OFFSET together.
+    /// Only this many first rows are needed: LIMIT and OFFSET together.
     pub limit: Option<usize>,
-    /// Where a top-N tells the bound of its first key, an integer, to those who may drop rows by it.
+    /// Where a top-N publishes the bound of its first key, an integer, for scans that may drop rows by it.
     pub bound: Option<Arc<TopBound>>,
 }
 
@@ -99,19 +99,19 @@ enum Width {
 struct Shared<K> {
     /// Computes the first columns of the rows.
     keys: Projection,
-    /// Computes the columns behind them: those of the output that aren't keys.
+    /// Computes the columns after them: those of the output that aren't keys.
     rest: Projection,
     key_layout: KeyLayout,
     /// For each sort key, how it and those behind it become an integer.
     rest_layouts: Vec<KeyLayout>,
     layout: Arc<RowLayout>,
     order: RowOrder,
-    /// What rows whose keys are equal are likely to be compared by.
+    /// The key that rows with equal keys are likely to be compared by.
     first_string_key: Option<usize>,
     /// Where the output columns are in a row.
     output: Vec<usize>,
     limit: Option<usize>,
-    /// The limit, if so few rows are wanted that all others are thrown away early.
+    /// The limit, if it is small enough that all other rows are thrown away early.
     top: Option<usize>,
     chunk_rows: usize,
     workers: usize,
@@ -238,7 +238,7 @@ impl<K: KeyWord> Shared<K> {
     }
 }
 
-/// Do so few rows count as a top-N?
+/// Does a limit of this many rows count as a top-N?
 fn is_top(limit: usize, layout: &RowLayout, query: &QueryContext) -> bool {
     let share = query.memory.memory_limit() / COLLECT_SHARE / query.settings.workers as u64;
     (limit as u64).saturating_mul(layout.row_bytes() as u64) <= share / TOP_SHARE

@@ -7,18 +7,18 @@ use parking_lot::Mutex;
 
 use super::config::{COLLECT_SHARE, MINIMUM_SHARE, RUN_BYTES_MIN};
 
-/// The claim of a sort. A worker asks before it collects on; who is refused writes its run out.
+/// The claim of a sort. A worker asks before it goes on collecting; if it is refused, it writes its run out.
 pub(super) struct Room {
     memory: BufferManager,
     claim: MemoryClaim,
-    /// Workers, times sorts that share the memory: each may hold one part in so many of the limit's share.
+    /// Workers, times sorts that share the memory: each may hold one n-th of the limit's share.
     holders: u64,
     workers: u64,
     /// Width of the rows, which are written out where memory is missing.
     weight: f64,
     /// What was granted last.
     granted_bytes: AtomicU64,
-    /// Once others have asked for memory, the claim stays at what is left of it.
+    /// Once others have asked for memory, the claim is limited to what is left of it.
     bytes_max: AtomicU64,
     growing: Mutex<()>,
 }
@@ -37,8 +37,8 @@ impl Room {
         }
     }
 
-    /// May a worker hold so many bytes? Little is held without asking; beyond, the claim grows until it isn't granted, or
-    /// until others have asked for a part of it.
+    /// May a worker hold this many bytes? Little is held without asking; beyond that, the claim grows until it isn't
+    /// granted, or until others have asked for a part of it.
     pub(super) fn allows(&self, worker_bytes: u64) -> bool {
         worker_bytes < RUN_BYTES_MIN || worker_bytes < self.worker_share() || self.grow(worker_bytes)
     }
@@ -70,7 +70,7 @@ impl Room {
         worker_bytes < granted / self.workers
     }
 
-    /// All rows are collected; so much of them stays pinned.
+    /// All rows are collected; `bytes` of them stay pinned.
     pub(super) fn keep(&self, bytes: u64) {
         self.claim.report(bytes, bytes, self.weight);
         self.claim.request();

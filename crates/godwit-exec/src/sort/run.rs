@@ -31,7 +31,7 @@ pub(super) enum Run<K> {
 
 pub(super) struct InPlaceRun<K> {
     pub(super) entries: Entries<K>,
-    /// What they take, with the pages of their rows.
+    /// Bytes that they take, with the pages of their rows.
     pub(super) bytes: u64,
 }
 
@@ -93,12 +93,12 @@ impl<K: KeyWord> WrittenRun<K> {
         (pages.scan(page..pages.page_of(self.rows)), pages.first_row(page))
     }
 
-    /// Nobody will read the rows before `cut` any more.
+    /// The rows before `cut` won't be read again.
     pub(super) fn release_before(&self, index: usize, cut: &Cut<K>) {
         self.release_rows_before(self.sample_before(index, Some(cut)));
     }
 
-    /// Nobody will read the rows before `row` any more.
+    /// The rows before `row` won't be read again.
     pub(super) fn release_rows_before(&self, row: u64) {
         let mut pages = self.pages.lock();
         let page = pages.page_of(row);
@@ -118,12 +118,12 @@ impl<K: KeyWord> WrittenRun<K> {
 pub(super) struct Cut<K> {
     sample: Sample<K>,
     run: usize,
-    /// Rows with the key of the sample are all behind the cut.
+    /// Rows with the key of the sample are all after the cut.
     is_open: bool,
 }
 
 impl<K: KeyWord> Cut<K> {
-    /// Is the cut behind a row, given its run, key and position?
+    /// Is the cut after a row, given its run, key and position?
     #[inline]
     pub(super) fn is_behind(&self, run: usize, key: K, row: u64) -> bool {
         match key.cmp(&self.sample.key) {

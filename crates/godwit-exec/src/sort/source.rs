@@ -38,14 +38,14 @@ pub(super) struct SortedSource<K> {
 
 type SharedState<K> = Arc<Mutex<Option<Arc<State<K>>>>>;
 
-/// The ranges and who is where.
+/// The ranges, and the progress on them.
 struct State<K> {
     shared: Arc<Shared<K>>,
     runs: Arc<Vec<Run<K>>>,
     /// Between the ranges.
     cuts: Vec<Cut<K>>,
     workers: usize,
-    /// Chunks from which on a slot is full.
+    /// Number of chunks at which a slot is full.
     slot_chunks_max: usize,
     progress: Mutex<Progress>,
 }
@@ -54,13 +54,13 @@ struct State<K> {
 struct Progress {
     /// The range that is emitted.
     emitting: usize,
-    /// Ranges from there on that somebody has taken.
+    /// Ranges from there on that have been taken.
     slots: VecDeque<Slot>,
     /// No more rows are wanted.
     closed: bool,
     /// Fires when a chunk or an end arrives.
     filled: Signal,
-    /// Fires when a slot isn't full any more, or the next range is emitted.
+    /// Fires when a slot is no longer full, or the next range is emitted.
     drained: Signal,
 }
 
@@ -136,7 +136,7 @@ impl<K: KeyWord> Source for SortedSource<K> {
 }
 
 impl<K: KeyWord> State<K> {
-    /// The next range that nobody has, if it isn't too far ahead.
+    /// The next range that isn't taken, if it isn't too far ahead.
     fn take_range(&self, progress: &mut Progress) -> Option<usize> {
         let range = progress.emitting + progress.slots.len();
         let is_near = progress.slots.len() <= self.workers + RANGES_AHEAD;
@@ -152,7 +152,7 @@ impl<K: KeyWord> State<K> {
         Merger::new(&self.shared, MergeInput { runs: self.runs.clone(), start, end })
     }
 
-    /// The next rows of a range, as they go out.
+    /// The next rows of a range, in their final form.
     fn next_chunk(&self, merger: &mut Merger<K>) -> Result<Option<(Chunk, Reservation)>> {
         let shared = &*self.shared;
         let Some(batch) = merger.next(shared.chunk_rows)? else { return Ok(None) };
@@ -161,7 +161,7 @@ impl<K: KeyWord> State<K> {
         Ok(Some((Chunk::new(columns, batch.rows.len()), memory)))
     }
 
-    /// The emitter is through with a range.
+    /// The emitter is done with a range.
     fn advance(&self, progress: &mut Progress) {
         progress.slots.pop_front();
         if let Some(cut) = self.cuts.get(progress.emitting) {
@@ -189,7 +189,7 @@ impl Progress {
     }
 }
 
-/// A worker that comes when all is emitted.
+/// A worker that starts after everything was emitted.
 struct LateWorker;
 
 impl SourceWorker for LateWorker {
@@ -198,7 +198,7 @@ impl SourceWorker for LateWorker {
     }
 }
 
-/// What the emitter has besides.
+/// State of the emitter only.
 struct Emitter<K> {
     /// Rows that may still be emitted.
     rows_left: usize,
@@ -250,7 +250,7 @@ impl<K: KeyWord> SourceWorker for SortedWorker<K> {
 }
 
 impl<K: KeyWord> SortedWorker<K> {
-    /// What the emitter has to say before it merges: a chunk, or the end.
+    /// What the emitter answers before it merges: a chunk, or the end.
     fn emit(&mut self) -> Option<SourceVerdict> {
         let emitter = self.emitter.as_mut()?;
         let rows_left = emitter.rows_left;
@@ -322,7 +322,7 @@ impl<K: KeyWord> SortedWorker<K> {
 }
 
 impl<K: KeyWord> Drop for SortedWorker<K> {
-    /// Nobody may wait for a worker that is gone.
+    /// No other may wait for a worker that is gone.
     fn drop(&mut self) {
         if let Some((range, _)) = self.merge.take() {
             self.end(range, End::Broken);

@@ -22,7 +22,7 @@ use super::key::{KeyWord, prefix_and_length};
 /// Bytes of a string that a key takes beside their number.
 const STRING_BYTES: usize = 15;
 
-/// What the keys of a group leave open.
+/// What the keys of a group leave undecided.
 #[derive(Clone, Copy)]
 enum Behind {
     /// The bytes of a string, sort key `key`, behind those known, then the keys behind it.
@@ -51,7 +51,7 @@ impl<K: KeyWord> Shared<K> {
         }
     }
 
-    /// What a key made of the sort keys from `first` on leaves open.
+    /// What a key made of the sort keys from `first` on leaves undecided.
     fn behind_key(&self, first: usize, key: K) -> Behind {
         if !key.is_odd() || !self.rest_layouts[first].has_open_keys() {
             return Behind::Nothing;
@@ -60,7 +60,7 @@ impl<K: KeyWord> Shared<K> {
         opened.map_or(Behind::Rows, |(key, known)| Behind::String { key: first + key, known })
     }
 
-    /// What a key of [`Self::string_keys`] leaves open.
+    /// What a key of [`Self::string_keys`] leaves undecided.
     fn behind_string(&self, key: usize, known: usize, string_key: K) -> Behind {
         let bytes = string_key.byte(0) ^ self.inversion(key) as u8;
         if bytes as usize > STRING_BYTES {
@@ -111,7 +111,7 @@ impl<K: KeyWord> Shared<K> {
         }
     }
 
-    /// Makes keys of a string behind its first `known` bytes. All rows have at least so many.
+    /// Makes keys of a string after its first `known` bytes. All rows have at least that many.
     fn string_keys(&self, entries: &mut KeyedRows<K>, group: Range<usize>, key: usize, known: usize) {
         let inversion = self.inversion(key);
         for index in group {

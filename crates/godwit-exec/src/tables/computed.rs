@@ -11,7 +11,7 @@ use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
 
 use crate::operators::ValuesSource;
 
-/// How many rows the optimizer is told to expect.
+/// Number of rows that the optimizer is told to expect.
 const ROWS_EXPECTED: u64 = 100;
 
 type Compute = Arc<dyn Fn() -> Result<RecordBatch> + Send + Sync>;

@@ -1,8 +1,8 @@
 //! Tables that are made while a query runs: series of numbers and instants, rows that a function computes, and those that
 //! another part of the statement returned.
 //!
-//! Their scans take no filters ([`godwit_catalog::TableDefinition::without_filters`]); those of joins, which may be ignored,
-//! are.
+//! Their scans take no filters ([`godwit_catalog::TableDefinition::without_filters`]) except those of joins, which may
+//! be ignored.
 
 mod computed;
 mod returned;

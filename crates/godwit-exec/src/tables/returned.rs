@@ -17,7 +17,7 @@ pub struct ReturnedRows {
 }
 
 impl ReturnedRows {
-    /// What the executor scans of the batches of a result.
+    /// A handle by which the executor scans the batches of a result.
     pub fn handle(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Arc<TableHandle>> {
         let types = schema.fields().iter().map(|field| ColumnType::new(field.data_type().clone(), field.is_nullable()));
         let row_type = types.collect::<Result<_>>()?;

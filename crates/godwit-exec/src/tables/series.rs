@@ -1,27 +1,27 @@
 //! `range` and `generate_series`: whole numbers, and instants at regular distances. Never in memory as a whole.
 //!
-//! Numbers are computed from their position, in parallel morsels. Instants are added up one after the other, because a
-//! month has no fixed length: each is the one before plus the step.
+//! Numbers are computed from their position, in parallel morsels. Instants are computed sequentially, because a month
+//! has no fixed length: each is the one before plus the step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::timezone::Tz;
 use arrow_array::types::{IntervalMonthDayNano, TimestampNanosecondType};
-use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
-use datafusion_common::ScalarValue;
-use godwit_catalog::{ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use godwit_catalog::{Argument, ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
 use godwit_common::{Error, Result};
 use godwit_pipeline::{
     Operator, OperatorMetrics, QueryContext, ScanRequest, Source, SourceVerdict, SourceWorker, Table, TableHandle,
 };
+use godwit_types::{SqlType, Value, cast_value, format_value};
+use godwit_vector::sql::arrow_interval;
 use godwit_vector::{Chunk, ColumnType, PhysicalType, RowType, ValueRange, Vector};
 
 /// Numbers that one worker takes at a time: enough that taking them costs nothing, few enough to keep all workers busy.
 const MORSEL_ROWS: u64 = 1 << 17;
 
 const INSTANT: DataType = DataType::Timestamp(TimeUnit::Nanosecond, None);
-const STEP: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 
 /// The table function behind both names.
 pub struct Series {
@@ -35,11 +35,13 @@ impl Series {
     /// `generate_series`: up to and including its end.
     pub const GENERATE_SERIES: Series = Series { inclusive: true };
 
-    fn integers(&self, name: &str, arguments: &[ScalarValue]) -> Result<Values> {
-        let number = |value: &ScalarValue| match value.cast_to(&DataType::Int64) {
-            Ok(ScalarValue::Int64(Some(number))) if value.data_type().is_integer() => Ok(number),
-            _ => Err(usage(name, &format!("{value} is not a whole number"))),
+    fn integers(&self, name: &str, arguments: &[Argument]) -> Result<Values> {
+        let number = |given: &Argument| match given.value {
+            Value::Integer(number) if given.ty.is_integer() => i64::try_from(number).ok(),
+            _ => None,
         };
+        let number =
+            |given| number(given).ok_or_else(|| usage(name, &format!("{} is not a whole number", shown(given))));
         let (start, end, step) = match arguments {
             [end] => (0, number(end)?, 1),
             [start, end] => (number(start)?, number(end)?, 1),
@@ -61,17 +63,17 @@ impl Series {
         Ok(Values::Integers { start, step, rows })
     }
 
-    fn instants(&self, name: &str, arguments: &[ScalarValue]) -> Result<Values> {
+    fn instants(&self, name: &str, arguments: &[Argument]) -> Result<Values> {
         let [start, end, step] = arguments else {
             return Err(usage(name, "a series of dates has a start, an end and a step such as INTERVAL '1 day'"));
         };
-        let instant = |value: &ScalarValue| match value.cast_to(&INSTANT) {
-            Ok(ScalarValue::TimestampNanosecond(Some(instant), _)) => Ok(instant),
-            _ => Err(usage(name, &format!("{value} is not a date or timestamp"))),
+        let instant = |given: &Argument| match cast_value(&given.value, &given.ty, &SqlType::TimestampNs) {
+            Ok(Value::Timestamp(instant)) => Ok(instant),
+            _ => Err(usage(name, &format!("{} is not a date or timestamp", shown(given)))),
         };
-        let step = match step.cast_to(&STEP) {
-            Ok(ScalarValue::IntervalMonthDayNano(Some(step))) => step,
-            _ => return Err(usage(name, &format!("{step} is not an interval"))),
+        let step = match cast_value(&step.value, &step.ty, &SqlType::Interval) {
+            Ok(Value::Interval(step)) => arrow_interval(step)?,
+            _ => return Err(usage(name, &format!("{} is not an interval", shown(step)))),
         };
         let signs = [i64::from(step.months).signum(), i64::from(step.days).signum(), step.nanoseconds.signum()];
         let descending = signs.contains(&-1);
@@ -83,9 +85,9 @@ impl Series {
 }
 
 impl TableFunction for Series {
-    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
-        let is_time = |value: &ScalarValue| matches!(value.data_type(), DataType::Date32 | DataType::Timestamp(..));
-        let values = if arguments.iter().any(ScalarValue::is_null) && (1..=3).contains(&arguments.len()) {
+    fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
+        let is_time = |given: &Argument| given.ty == SqlType::Date || given.ty.is_timestamp();
+        let values = if arguments.iter().any(|given| given.value.is_null()) && (1..=3).contains(&arguments.len()) {
             Values::Integers { start: 0, step: 1, rows: 0 }
         } else if arguments.iter().any(is_time) {
             self.instants(name, arguments)?
@@ -98,6 +100,10 @@ impl TableFunction for Series {
         let handle = Arc::new(TableHandle(Arc::new(table)));
         Ok(Arc::new(TableDefinition::new(name, schema, statistics, handle).without_filters()))
     }
+}
+
+fn shown(given: &Argument) -> String {
+    format_value(&given.value, &given.ty)
 }
 
 fn usage(name: &str, problem: &str) -> Error {
@@ -129,7 +135,7 @@ impl Values {
         Some(ValueRange { min: first.min(last), max: first.max(last) })
     }
 
-    /// Number of rows; of instants what a mean month of 30 days would give.
+    /// Number of rows; for instants, estimated with a mean month of 30 days.
     fn rows(&self) -> u64 {
         match self {
             Values::Integers { rows, .. } => *rows,
@@ -145,11 +151,11 @@ impl Values {
         let exact = matches!(self, Values::Integers { .. });
         let mut statistics = TableStatistics::of_rows(self.rows(), exact, 1);
         let range = self.range();
-        let value = |number: i128| ScalarValue::Int64(i64::try_from(number).ok());
+        let value = |number: i128| Value::of_integer(number, &SqlType::BigInt);
         statistics.columns[0] = ColumnStatistics {
             range,
-            min: range.map(|range| value(range.min)),
-            max: range.map(|range| value(range.max)),
+            min: range.and_then(|range| value(range.min)),
+            max: range.and_then(|range| value(range.max)),
             null_count: Some(0),
             distinct: Some(self.rows()),
             average_bytes: None,
@@ -183,9 +189,9 @@ impl Table for SeriesTable {
 
 struct SeriesSource {
     values: Arc<Values>,
-    /// Rows that are wanted; of instants a guess.
+    /// Rows that are needed; for instants an estimate.
     rows: u64,
-    /// Column 0 as often as it is wanted.
+    /// Column 0, as many times as it is needed.
     columns: Vec<usize>,
     /// The first number that no worker has taken.
     next_row: AtomicU64,

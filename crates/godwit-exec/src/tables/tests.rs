@@ -1,7 +1,6 @@
 //! Series against a loop that counts.
 
-use datafusion_common::ScalarValue;
-use godwit_catalog::TableFunction;
+use godwit_catalog::{Argument, TableFunction};
 use godwit_common::Result;
 use godwit_pipeline::{ScanRequest, TableHandle};
 use proptest::prelude::*;
@@ -9,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{Collected, Row, Value, World, pipeline, run};
 
-fn rows(series: &Series, arguments: &[ScalarValue], workers: usize, limit: Option<usize>) -> Result<Vec<Row>> {
+fn rows(series: &Series, arguments: &[Argument], workers: usize, limit: Option<usize>) -> Result<Vec<Row>> {
     let query = World { memory_limit: 96 << 20, force_spill: false, chunk_rows: 100, workers }.query();
     let table = series.table("range", arguments)?;
     let handle = table.handle.downcast_ref::<TableHandle>().unwrap();
@@ -35,24 +34,24 @@ proptest! {
             next += step;
         }
         let series = if inclusive { Series::GENERATE_SERIES } else { Series::RANGE };
-        let arguments = [start, end, step].map(|number| ScalarValue::Int64(Some(number)));
+        let arguments = [start, end, step].map(Argument::integer);
         prop_assert_eq!(rows(&series, &arguments, 1, None).unwrap(), expected);
     }
 }
 
 #[test]
 fn workers_share_a_long_series() {
-    let mut found = rows(&Series::RANGE, &[ScalarValue::Int32(Some(1_000_000))], 4, None).unwrap();
+    let mut found = rows(&Series::RANGE, &[Argument::integer(1_000_000)], 4, None).unwrap();
     found.sort_unstable();
     assert!(found.into_iter().eq((0..1_000_000).map(|number| vec![Value::Integer(number)])));
-    let first = rows(&Series::RANGE, &[ScalarValue::Int64(Some(i64::MAX))], 4, Some(250)).unwrap();
+    let first = rows(&Series::RANGE, &[Argument::integer(i64::MAX)], 4, Some(250)).unwrap();
     assert!(first.into_iter().eq((0..250).map(|number| vec![Value::Integer(number)])));
 }
 
 #[test]
 fn extreme_numbers_do_not_overflow() {
     let numbers = |start: i64, end: i64, step: i64| {
-        let arguments = [start, end, step].map(|number| ScalarValue::Int64(Some(number)));
+        let arguments = [start, end, step].map(Argument::integer);
         rows(&Series::GENERATE_SERIES, &arguments, 1, None)
     };
     let expected =
@@ -65,7 +64,7 @@ fn extreme_numbers_do_not_overflow() {
 
 #[test]
 fn a_series_is_a_table_with_statistics() {
-    let table = Series::RANGE.table("range", &[3, 10, 3].map(|number| ScalarValue::Int64(Some(number)))).unwrap();
+    let table = Series::RANGE.table("range", &[3, 10, 3].map(Argument::integer)).unwrap();
     assert_eq!((table.statistics.rows, table.statistics.rows_exact), (3, true));
     let range = table.statistics.columns[0].range.unwrap();
     assert_eq!((range.min, range.max), (3, 9));

@@ -1,14 +1,15 @@
 //! Window functions as the operator knows them.
 
-use datafusion_common::ScalarValue;
 use godwit_common::{Error, Result};
 use godwit_expression::Expression;
+use godwit_types::Value;
 use godwit_vector::{ColumnType, PhysicalType};
 
 use super::frame::Frame;
 use super::range::RangeOffset;
 use super::varying::invalid_distance;
 use crate::hash_aggregate::{AggregateCall, AggregateKind};
+use godwit_vector::sql::arrow_interval;
 
 /// What a window function computes for each row.
 #[derive(Debug, Clone)]
@@ -21,11 +22,11 @@ pub enum WindowFunction {
     DenseRank,
     /// (rank − 1) / (rows − 1).
     PercentRank,
-    /// The share of rows that are not behind the row's peers.
+    /// The share of rows up to and including the row's peers.
     CumeDist,
-    /// The number of the row's bucket, of so many that differ by one row at most.
+    /// The number of the row's bucket, of this many, whose sizes differ by at most one row.
     Ntile(u64),
-    /// The value of the row this far behind; before, if negative. The second argument, if any, is the value where there
+    /// The value of the row this far after; before, if negative. The second argument, if any, is the value where there
     /// is no such row.
     Shift {
         /// Rows.
@@ -33,10 +34,10 @@ pub enum WindowFunction {
         /// Rows whose value is NULL don't count.
         ignore_nulls: bool,
     },
-    /// Likewise, as far behind as the second argument says, or before; NULL where that is NULL. The third argument, if any,
-    /// is the value where there is no such row.
+    /// The same at the distance given by the second argument, after or before; NULL where that is NULL. The third
+    /// argument, if any, is the value where there is no such row.
     ShiftByColumn {
-        /// Before rather than behind.
+        /// Before rather than after.
         backwards: bool,
     },
     /// The n-th value of the frame, from 1 on; from its end, if negative.
@@ -48,7 +49,7 @@ pub enum WindowFunction {
     },
     /// An aggregate over the frame.
     Aggregate(AggregateCall),
-    /// An aggregate over the frame that has no state of a fixed size.
+    /// An aggregate over the frame without a state of a fixed size.
     Listed(ListedKind),
 }
 
@@ -72,7 +73,7 @@ pub enum ListedKind {
 pub struct WindowCall {
     /// What it computes.
     pub function: WindowFunction,
-    /// Its arguments, but for constants and those of aggregates.
+    /// Its arguments, except constants and those of aggregates.
     pub arguments: Vec<Expression>,
     /// The rows that it looks at, if it depends on a frame.
     pub frame: Frame,
@@ -80,7 +81,7 @@ pub struct WindowCall {
     pub output: ColumnType,
 }
 
-/// How an aggregate keeps the values of its frame, if it has to.
+/// How an aggregate keeps the values of its frame, if it needs them.
 pub(crate) fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
     let is_text = call.arguments.first().is_some_and(|argument| argument.output().physical == PhysicalType::Str);
     Ok(Some(match &call.kind {
@@ -98,25 +99,15 @@ pub(crate) fn listed_kind(call: &AggregateCall) -> Result<Option<ListedKind>> {
 }
 
 /// A distance in value, with a sign.
-pub(crate) fn distance_of(scalar: &ScalarValue, sign: i64) -> Result<RangeOffset> {
-    let distance = match *scalar {
-        ScalarValue::Float32(Some(value)) => RangeOffset::Float(value as f64),
-        ScalarValue::Float64(Some(value)) => RangeOffset::Float(value),
-        ScalarValue::IntervalMonthDayNano(Some(interval)) => {
+pub(crate) fn distance_of(value: &Value, sign: i64) -> Result<RangeOffset> {
+    let distance = match value {
+        Value::Float(value) => RangeOffset::Float(*value),
+        Value::Integer(value) => RangeOffset::Integer(*value),
+        Value::Interval(interval) => {
+            let interval = arrow_interval(*interval)?;
             RangeOffset::Interval { months: interval.months, days: interval.days, nanoseconds: interval.nanoseconds }
         }
-        ScalarValue::Int8(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::Int16(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::Int32(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::Int64(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::UInt8(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::UInt16(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::UInt32(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::UInt64(Some(value)) => RangeOffset::Integer(value as i128),
-        ScalarValue::Decimal32(Some(value), _, _) => RangeOffset::Integer(value as i128),
-        ScalarValue::Decimal64(Some(value), _, _) => RangeOffset::Integer(value as i128),
-        ScalarValue::Decimal128(Some(value), _, _) => RangeOffset::Integer(value),
-        _ => return Err(Error::unsupported(format!("RANGE with the offset {scalar}"))),
+        other => return Err(Error::unsupported(format!("RANGE with the offset {other:?}"))),
     };
     match distance.is_negative() {
         true => Err(invalid_distance("negative")

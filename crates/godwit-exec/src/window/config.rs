@@ -5,7 +5,7 @@ pub(super) const RADIX_BITS_USUAL: u32 = 4;
 /// 2^6 partitions if many rows are expected: partitions of some ten megabytes are sorted faster than large ones, and may
 /// leave memory one by one.
 pub(super) const RADIX_BITS_MANY: u32 = 6;
-/// Expected rows from which on there are many.
+/// Number of expected rows that counts as many.
 pub(super) const MANY_ROWS: u64 = 4_000_000;
 /// Share of the memory limit that the open pages of all partitions and workers may take.
 pub(super) const OPEN_PAGES_SHARE: f64 = 0.25;
@@ -14,12 +14,12 @@ pub(super) const REPARTITION_BITS: u32 = 3;
 /// A piece that still has more than this share of a split partition's rows holds one large partition: it is sorted
 /// externally.
 pub(super) const HOT_SHARE: f64 = 0.75;
-/// Partitions with fewer rows than this in sum are one morsel: full chunks, little set-up.
+/// Partitions with fewer rows than this in total are one morsel: full chunks, little set-up.
 pub(super) const MORSEL_ROWS_MIN: u64 = 1 << 14;
 /// Share of the memory limit that the partitions that workers have in place may take, all together.
 pub(super) const IN_PLACE_SHARE: f64 = 0.5;
 
-/// Rows that are read at a time, wherever rows are read one after the other: a chunk's worth.
+/// Rows that are read at a time, wherever rows are read sequentially: a chunk's worth.
 pub(super) const BLOCK_ROWS: usize = godwit_vector::CHUNK_ROWS;
 /// Frames that slide are computed together as long as they lie inside this many rows: the states of an average of
 /// floats take 1 MiB then, which stays in the L2 cache.
@@ -42,9 +42,10 @@ pub(super) const LISTED_VALUE_BYTES: usize = 64;
 
 /// What a worker that drops rows before they are sorted may remember of partitions: what stays in caches.
 pub(super) const BOUNDS_BYTES_MAX: usize = 4 << 20;
-/// What a remembered string takes besides its bytes, about: its place in a map or heap, and that of the allocator.
+/// Approximate bytes of a remembered string besides its content: its place in a map or heap, and the allocator's
+/// overhead.
 pub(super) const BOUND_BYTES: usize = 48;
-/// After so many rows it is judged whether dropping rows is worth it: looking at one costs about as much as keeping and
+/// Rows after which it is decided whether dropping rows is worth it: looking at one costs about as much as keeping and
 /// sorting a fraction of one.
 pub(super) const TRIAL_ROWS: usize = 1 << 16;
 /// The share of rows that must have been dropped by then.

@@ -14,7 +14,6 @@
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
 use godwit_expression::{Expression, OrderedKey, ordered_value};
 use godwit_memory::{BufferManager, Reservation};
@@ -38,7 +37,7 @@ struct Keys {
     partition: Expression,
     /// A string for each row, in the order of the rows.
     order: Expression,
-    /// How many rows are the first, at least one.
+    /// Number of first rows, at least one.
     rows: usize,
     /// Rows that are equal to the last of them are, too.
     with_ties: bool,
@@ -48,7 +47,7 @@ impl FirstRows {
     /// For the partitions and the order of a window operator.
     pub fn new(spec: &WindowSpec, rows: usize, with_ties: bool, query: &QueryContext) -> Result<Arc<Self>> {
         assert!(rows > 0, "there is a first row");
-        let end = Expression::literal(&ScalarValue::Boolean(Some(true)))?;
+        let end = Expression::boolean(true);
         let key = |expression: &Expression, descending: bool, nulls_first: bool| OrderedKey {
             expression: expression.clone(),
             descending,
@@ -138,8 +137,8 @@ impl Bounds {
         Ok(Self { partitions: HashMap::new(), bytes: 0, reservation: memory.reserve(0, MemoryTag::Sort)? })
     }
 
-    /// False if so many rows of the partition come before this one. A row that isn't remembered for lack of room makes
-    /// later ones pass that needn't.
+    /// False if enough rows of the partition come before this one. A row that isn't remembered for lack of room lets
+    /// later ones pass unnecessarily.
     fn may_be_first(&mut self, keys: &Keys, partition: &[u8], order: &[u8]) -> bool {
         let Some(smallest) = self.partitions.get_mut(partition) else {
             if grow(&mut self.bytes, &mut self.reservation, partition.len() + order.len() + 2 * BOUND_BYTES) {
@@ -165,7 +164,7 @@ impl Bounds {
     }
 }
 
-/// Is there room for so many bytes more?
+/// Is there room for `more` more bytes?
 fn grow(bytes: &mut usize, reservation: &mut Reservation, more: usize) -> bool {
     let wanted = *bytes + more;
     let fits = wanted <= reservation.bytes()

@@ -35,15 +35,15 @@ pub enum FrameBound {
     UnboundedPreceding,
     /// The row itself, or its peers.
     CurrentRow,
-    /// So many rows or groups behind the current one; before it, if negative.
+    /// This many rows or groups after the current one; before it, if negative.
     Shifted(i64),
-    /// So much behind the value of the current row in the direction of the order; before it, if negative.
+    /// This far after the value of the current row in the direction of the order; before it, if negative.
     ShiftedValue(RangeOffset),
-    /// As far as a distance of the row says.
+    /// At a distance given by the row.
     Varying {
         /// Which of the operator's distances.
         distance: usize,
-        /// Behind the current row, not before it.
+        /// After the current row, not before it.
         is_following: bool,
     },
     /// The last row of the partition.
@@ -93,7 +93,7 @@ impl Frame {
         self.units == FrameUnits::Range && (is_distance(self.start) || is_distance(self.end))
     }
 
-    /// What the exclusion leaves, in the order of rows.
+    /// The parts that the exclusion leaves, in the order of rows.
     pub(super) fn parts(&self) -> &'static [Part] {
         match self.exclude {
             FrameExclusion::NoOthers => &[Part::All],
@@ -184,7 +184,7 @@ impl FrameCursor {
 }
 
 impl EdgeCursor {
-    /// The first rows of the frames, or (`is_end`) the rows behind their last ones.
+    /// The first rows of the frames, or (`is_end`) the rows after their last ones.
     fn advance(
         &mut self,
         rows: &Ordered,

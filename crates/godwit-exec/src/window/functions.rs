@@ -115,7 +115,7 @@ impl Positional {
         sources: &[Option<usize>],
         default: Option<&usize>,
     ) -> Result<Vector> {
-        // Where there is no other row, any row will do: the current one is at hand.
+        // Where there is no other row, any row will do: the current one is available.
         let pinned = rows.pin_each(sources.iter().zip(step.rows()).map(|(source, row)| source.unwrap_or(row)))?;
         let values = rows.gather(&pinned, self.arguments[0]);
         if sources.iter().all(Option::is_some) {
@@ -141,7 +141,7 @@ fn bucket(row: u64, rows: u64, buckets: u64) -> u64 {
     if row < in_large { row / (small + 1) + 1 } else { large_buckets + (row - in_large) / small + 1 }
 }
 
-/// The row this far behind row i of the step, in the same partition.
+/// The row this far after row i of the step, in the same partition.
 fn shifted(step: &Step, i: usize, offset: i64, valid_rows: Option<&ValidRows>) -> Option<usize> {
     let row = step.begin + i;
     let (before, behind) = (step.partition_begins[i]..row, row + 1..step.partition_ends[i]);

@@ -237,7 +237,7 @@ impl Listed {
         Vector::flat(flat, Some(validity))
     }
 
-    /// The values of some rows but for NULLs. Where frames never go back, rows are read in order, a block at a time.
+    /// The values of some rows, without NULLs. Where frames never go back, rows are read in order, a block at a time.
     #[allow(clippy::unnecessary_cast, reason = "compiled for every integer type")]
     fn read(&mut self, rows: &Ordered, range: Range<usize>) -> Result<Vec<(usize, Item)>> {
         if self.ahead_begin != range.start {
@@ -288,7 +288,7 @@ fn float_of(ordered: i128) -> f64 {
     f64::from_bits(ordered.unsigned_abs() as u64 | if ordered < 0 { 1 << 63 } else { 0 })
 }
 
-/// An error unless the aggregate can be computed over values of this type.
+/// Fails unless the aggregate can be computed over values of this type.
 pub(crate) fn check(kind: &ListedKind, physical: PhysicalType, name: &str) -> Result<()> {
     let is_number = physical.is_integer() || matches!(physical, PhysicalType::F32 | PhysicalType::F64);
     let fits = match kind {

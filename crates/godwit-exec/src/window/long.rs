@@ -27,7 +27,7 @@ pub(super) struct LongFrames {
     aggregates: Arc<FramedAggregates>,
     inputs: Vec<usize>,
     totals: Totals,
-    /// Rows of the grain that the heads or tails of some frames lie in.
+    /// Rows of the grain that contains the heads or tails of some frames.
     grain: Slots,
     /// The grains between head and tail of the last frame, and their total.
     middle: (usize, usize),

@@ -80,7 +80,7 @@ impl Marks {
         before + whole + part
     }
 
-    /// The marked row before which so many rows are marked; the number of rows if there is none.
+    /// The marked row with `rank` marked rows before it; the number of rows if there is none.
     pub(super) fn select(&self, rank: usize) -> usize {
         if rank >= self.marked {
             return self.rows;

@@ -93,7 +93,7 @@ pub struct WindowSpec {
     pub calls: Vec<WindowCall>,
     /// Distances of frames' bounds that depend on the row.
     pub distances: Vec<Expression>,
-    /// What is passed on of the input, before the results.
+    /// The columns of the input that are passed on, before the results.
     pub passed: Vec<Expression>,
     /// The planner's guess of the number of rows.
     pub estimated_rows: Option<u64>,
@@ -192,7 +192,7 @@ impl Window {
     }
 }
 
-/// How finely rows are partitioned: as their number asks for, and so that the open pages of all workers have room.
+/// How finely rows are partitioned: according to their number, and so that the open pages of all workers fit.
 fn radix_bits(spec: &WindowSpec, plan: &Plan, memory: &BufferManager, workers: usize) -> u32 {
     let wanted = match spec.estimated_rows {
         Some(rows) if rows >= MANY_ROWS => RADIX_BITS_MANY,

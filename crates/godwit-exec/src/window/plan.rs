@@ -50,7 +50,7 @@ pub(super) struct Plan {
     pub(super) sets: Vec<FramedSet>,
     pub(super) outputs: Vec<Output>,
     pub(super) output_type: RowType,
-    /// What distances in value are measured in, if some frame has one.
+    /// The key that distances in value are measured in, if some frame has one.
     pub(super) range_key: Option<RangeKey>,
     /// Distances that depend on the row.
     pub(super) distances: Vec<Distance>,
@@ -82,7 +82,7 @@ impl Plan {
         for key in &spec.order_by {
             let known = columns.0.len();
             let column = columns.add(&key.expression);
-            // A key that came before can't tell rows apart any more.
+            // A key that came before no longer distinguishes rows.
             if column == known {
                 keys.push(sort_key(&columns.0, column, key.descending, key.nulls_first));
             }

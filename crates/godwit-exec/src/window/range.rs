@@ -42,7 +42,7 @@ impl RangeOffset {
         }
     }
 
-    /// As far in the other direction.
+    /// The same distance in the other direction.
     pub(super) fn reversed(self) -> Self {
         match self {
             RangeOffset::Integer(value) => RangeOffset::Integer(value.saturating_neg()),
@@ -65,13 +65,13 @@ pub(super) struct RangeKey {
     pub(super) unit: RangeUnit,
 }
 
-/// What a value of the column stands for.
+/// The unit of the column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeUnit {
     Number,
     /// Days since 1970-01-01.
     Day,
-    /// Ticks of so many nanoseconds since then.
+    /// Ticks of this many nanoseconds since then.
     Tick {
         nanoseconds: i64,
     },
@@ -90,7 +90,7 @@ impl RangeKey {
         Self { column, descending, nulls_first, unit }
     }
 
-    /// An error unless distances like this one can be measured in the column.
+    /// Fails unless distances like this one can be measured in the column.
     pub(super) fn check(&self, offset: &RangeOffset, ty: &ColumnType) -> Result<()> {
         let is_float = matches!(ty.physical, godwit_vector::PhysicalType::F32 | godwit_vector::PhysicalType::F64);
         let fits = match offset {
@@ -164,7 +164,8 @@ impl RangeCursor {
         Self { key: key.clone(), offset, row: 0, partition: usize::MAX, reader: KeyReader::default() }
     }
 
-    /// The bound for each row of a step: the first row at the distance or behind it, for an end the first one behind it.
+    /// The bound for each row of a step: the first row at the distance or beyond it, for an end the first one beyond
+    /// it.
     pub(super) fn advance(&mut self, rows: &Ordered, step: &Step, is_end: bool, edges: &mut Vec<usize>) -> Result<()> {
         let pinned = rows.pin(step.rows())?;
         let column = rows.gather(&pinned, self.key.column);

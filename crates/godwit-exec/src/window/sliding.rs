@@ -74,7 +74,7 @@ impl Sliding {
         Ok(())
     }
 
-    /// Frames that lie in one region.
+    /// Frames within one region.
     fn short_frames(&mut self, rows: &Ordered, begins: &[usize], ends: &[usize], results: Rows<'_>) -> Result<()> {
         let layout = self.aggregates.layout().clone();
         let (region_begin, region_end) = (begins[0], ends[ends.len() - 1]);

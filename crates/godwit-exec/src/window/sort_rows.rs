@@ -29,7 +29,7 @@ impl RowKeys {
         }
     }
 
-    /// What sorting a row in place takes, besides the row.
+    /// Bytes for sorting a row in place, besides the row.
     pub(super) fn bytes_per_row(&self) -> usize {
         let entry = match self {
             RowKeys::Narrow(_) => KeyedRows::<u64>::ENTRY_BYTES,
@@ -188,7 +188,7 @@ pub(super) fn sort_externally(
     let mut hashes = Vec::new();
     let mut chunks = sort.finish()?;
     while let Some(chunk) = chunks.next()? {
-        // Rows keep a hash that nobody looks at any more.
+        // The hash in the rows is no longer used.
         hashes.resize(chunk.len(), 0);
         sorted.append(plan, &chunk.dense_columns(), plan.layout.has_hash().then_some(&hashes))?;
     }

@@ -34,7 +34,7 @@ pub(super) struct Work {
     morsels: VecDeque<Morsel>,
     /// Workers that may add morsels.
     splitting: usize,
-    /// Fires when one of them has.
+    /// Fires when one of them has done so.
     changed: Signal,
     splits: usize,
     external_sorts: usize,
@@ -88,7 +88,7 @@ impl Source for WindowSource {
 }
 
 impl Window {
-    /// What it takes to have rows in place.
+    /// Bytes needed to have rows in place.
     fn bytes_needed(&self, rows: &RowCollection) -> u64 {
         rows.bytes() + rows.rows() * self.keys.bytes_per_row() as u64
     }
@@ -114,7 +114,7 @@ impl Window {
         }
     }
 
-    /// A morsel that was taken won't become others, or became these.
+    /// A morsel that was taken won't be split, or was split into these.
     fn settle(&self, pieces: Vec<Morsel>) {
         let mut work = self.work.lock();
         work.splitting -= 1;
@@ -122,7 +122,7 @@ impl Window {
             work.splits += 1;
             self.metrics.note("partitions split", work.splits.to_string());
         }
-        // In front: their pages were just written to.
+        // At the front: their pages were just written to.
         pieces.into_iter().rev().for_each(|piece| work.morsels.push_front(piece));
         let changed = std::mem::take(&mut work.changed);
         drop(work);

@@ -15,7 +15,7 @@ use crate::hash_aggregate::FramedAggregates;
 pub(super) struct Slots {
     layout: Arc<StateLayout>,
     area: StateArea,
-    /// All slots; the one behind the last that is used stays empty, to copy from.
+    /// All slots; the one after the last used slot stays empty, to copy from.
     slots: RowList,
     reservation: Reservation,
 }
@@ -45,7 +45,7 @@ impl Slots {
         self.slots.clear();
         self.area.grow(capacity);
         self.area.list(&(0..capacity as u32).collect::<Vec<_>>(), &mut self.slots);
-        // What was the empty slot is one like the others now, and the new one was initialized with all new ones.
+        // The former empty slot is an ordinary one now; the new one was initialized with all new ones.
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl Slots {
         Ok(self.first(slots))
     }
 
-    /// Makes slots that are there those of empty frames.
+    /// Resets existing slots to those of empty frames.
     pub(super) fn reset(&self, slots: Range<usize>) {
         let (all, empty) = self.empty();
         let mut sources = self.layout.new_list();
@@ -100,7 +100,7 @@ impl Pairs {
         self.targets.len()
     }
 
-    /// Adds them, and forgets them.
+    /// Combines all pairs, and clears the list.
     pub(super) fn combine(&mut self, layout: &StateLayout) -> Result<()> {
         layout.combine(self.targets.all(), self.sources.all())?;
         self.targets.clear();

@@ -52,13 +52,13 @@ impl Step {
         }
     }
 
-    /// The row so many rows behind row i of the step, or (`is_end`) the one behind that, in the partition.
+    /// The row `offset` rows after row i of the step, or (`is_end`) the one after that, in the partition.
     pub(super) fn row_edge(&self, i: usize, offset: i64, is_end: bool) -> usize {
         let row = ((self.begin + i) as i64).saturating_add(offset).saturating_add(is_end as i64).max(0);
         (row as usize).clamp(self.partition_begins[i], self.partition_ends[i])
     }
 
-    /// The first row of the group so many groups behind that of row i, or (`is_end`) the row behind its last one.
+    /// The first row of the group `offset` groups after that of row i, or (`is_end`) the row after its last one.
     pub(super) fn group_edge(&self, ordered: &Ordered, i: usize, offset: i64, is_end: bool) -> usize {
         let (begin, end) = (self.partition_begins[i], self.partition_ends[i]);
         let peers = ordered.peers();

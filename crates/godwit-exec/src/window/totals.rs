@@ -1,4 +1,4 @@
-//! Totals of grains, which are so many consecutive rows each, and of several of them above, as a tree.
+//! Totals of grains, which are groups of consecutive rows, and of several of them above, as a tree.
 //!
 //! They are made from the first grain to the last that a frame needed, so that a range of grains is a few nodes of each
 //! level.

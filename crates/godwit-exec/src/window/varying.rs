@@ -1,4 +1,4 @@
-//! Bounds at a distance that depends on the row: each is looked for on its own.
+//! Bounds at a distance that depends on the row: each is searched on its own.
 //!
 //! A row or a group is found by its number, a value by a binary search. The searches of a step go side by side, so that
 //! keys are read many at a time.
@@ -76,13 +76,13 @@ fn intervals(column: &Vector, ty: &ColumnType) -> Result<Vec<Option<RangeOffset>
     Ok((0..intervals.len()).map(|i| intervals.is_valid(i).then(|| offset(i))).collect())
 }
 
-/// The error of a distance that says nowhere.
+/// The error of an invalid distance.
 pub(crate) fn invalid_distance(what: &str) -> Error {
     Error::user(format!("a distance in a frame must not be {what}"))
         .with_code(SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE)
 }
 
-/// An offset of the kind that distances of this type are.
+/// An offset of the kind used for distances of this type.
 pub(super) fn kind_of(ty: &ColumnType) -> Result<RangeOffset> {
     match ty.physical {
         PhysicalType::F32 | PhysicalType::F64 => Ok(RangeOffset::Float(0.0)),
@@ -140,7 +140,7 @@ impl VaryingEdge {
     }
 }
 
-/// For each row of a step, the first row whose key is at the offset or behind it, for an end the first one behind it.
+/// For each row of a step, the first row whose key is at the offset or beyond it, for an end the first one beyond it.
 fn search_keys(
     rows: &Ordered,
     step: &Step,

@@ -4,15 +4,15 @@
 //! is an error for floats as well.
 
 use godwit_common::{Error, Result};
-use godwit_functions::arrow_type;
 use godwit_types::{Arithmetic, SqlType, Value};
 use godwit_vector::kernels::arithmetic::{self as kernels, Arithmetic as Operator};
+use godwit_vector::sql::arrow_type;
 use godwit_vector::{ColumnType, Native, PhysicalType, Vector};
 
 use super::rows::RowFunction;
 use super::times;
 use super::types::exact_limit;
-use super::values::{literal, literal_value};
+use super::values::literal_value;
 use crate::Expression;
 use crate::arithmetic::{
     Target, compile_exact, compile_exact_negation, compile_negation as negated_float, division_by_zero, shortened,
@@ -26,7 +26,7 @@ pub(super) type Operand<'t> = (Expression, &'t SqlType);
 /// Compiles `a op b` to a value of type `ty`.
 pub(super) fn compile(op: Arithmetic, operands: [Operand<'_>; 2], ty: &SqlType, text: &str) -> Result<Expression> {
     if operands.iter().any(|(operand, _)| matches!(operand.as_literal(), Some((_, true)))) {
-        return literal(&Value::Null, ty);
+        return Expression::literal(&Value::Null, ty);
     }
     if !operands.iter().all(|(_, operand)| operand.is_numeric()) {
         return times::compile(op, operands, ty, text);

@@ -1,29 +1,27 @@
 //! Calls of functions.
 //!
-//! What computes a function is what the registry has put into the plan. Some of DataFusion's functions have kernels here
-//! ([`native`]); the others run on Arrow arrays.
+//! What computes a function is what the registry has put into the plan. Some functions have kernels here that know the ranges
+//! of numbers ([`native`]).
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
-use arrow_schema::{DataType, Field, FieldRef};
-use datafusion_common::ScalarValue;
-use datafusion_expr::type_coercion::functions::fields_with_udf;
-use datafusion_expr::{ReturnFieldArgs, ScalarUDF};
+use arrow_schema::DataType;
 use godwit_common::{Error, Result};
-use godwit_functions::{Operator, ScalarImplementation, arrow_type, error_of, sql_type};
+use godwit_functions::{Operator, ScalarImplementation};
 use godwit_plan::{Expr, ScalarFunction, Volatility};
+use godwit_scalar::{Kernel as VectorKernel, Work};
 use godwit_types::calendar::MICROS_PER_DAY;
 use godwit_types::{SqlType, Value};
-use godwit_vector::{ColumnType, Flat, Vector, from_arrow, to_arrow};
+use godwit_vector::sql::{arrow_type, column_type, sql_type};
+use godwit_vector::{Flat, Vector, from_arrow};
 
 use super::rows::RowFunction;
-use super::types::column_type;
-use super::{Compiler, casts, comparisons, conform, text_of, values};
-use crate::arrow_call::ArrowFunction;
+use super::{Compiler, comparisons, conform, text_of};
+use crate::cast::to_physical;
 use crate::expression::Kernel;
-use crate::{Expression, bits, cast, native, text};
+use crate::{Expression, bits, native};
 
 impl Compiler<'_> {
     pub(super) fn call(&mut self, function: &ScalarFunction, args: &[Expr], expr: &Expr) -> Result<Expression> {
@@ -34,26 +32,15 @@ impl Compiler<'_> {
         }
         let arguments = self.compile_all(args)?;
         let result = match (implementation, args) {
-            (ScalarImplementation::Arrow { function, before, after }, _) => {
-                let constants = |all: &[ScalarValue]| all.iter().map(Expression::literal).collect::<Result<Vec<_>>>();
-                let arguments = [constants(before)?, arguments, constants(after)?].concat();
-                match native::compile(function.name(), &arguments, &arrow_type(&expr.ty)?, &text_of(expr))? {
+            (ScalarImplementation::Kernel(name, kernel), _) => {
+                match native::compile(name, &arguments, &arrow_type(&expr.ty)?, &text_of(expr))? {
                     Some(native) => native,
-                    None => self.arrow_function(function, arguments)?,
+                    None => self.kernel_call(function, kernel, args, arguments, expr)?,
                 }
             }
-            (ScalarImplementation::Element(function, position), _) => {
-                let list = self.arrow_function(function, arguments)?;
-                let output = column_type(&expr.ty, true)?;
-                Expression::strict(Element { position: *position }, vec![list], output)
-            }
             (ScalarImplementation::Field(position), [structure, ..]) => field(&arguments[0], &structure.ty, *position)?,
-            (ScalarImplementation::Cast, [.., input]) => {
-                let argument = arguments[args.len() - 1].clone();
-                casts::compile(argument, &input.ty, &expr.ty, false, &text_of(expr))?
-            }
             (ScalarImplementation::Operator(op), [_] | [_, _]) => operation(*op, &arguments, &expr.ty)?,
-            (ScalarImplementation::Clock, []) => values::literal(&moment(self.context.now(), &expr.ty), &expr.ty)?,
+            (ScalarImplementation::Clock, []) => Expression::literal(&moment(self.context.now(), &expr.ty), &expr.ty)?,
             (ScalarImplementation::Values(compute), _) => {
                 let compute = Arc::clone(compute);
                 let row_function = RowFunction {
@@ -72,50 +59,60 @@ impl Compiler<'_> {
         conform(result, &expr.ty)
     }
 
-    /// A function of DataFusion, with its arguments in a layout that it takes.
-    fn arrow_function(&self, function: &Arc<ScalarUDF>, arguments: Vec<Expression>) -> Result<Expression> {
-        let field = |(at, argument): (usize, &Expression)| {
-            let ColumnType { logical, nullable, .. } = argument.output();
-            Arc::new(Field::new(format!("a{at}"), logical.clone(), *nullable))
+    /// A function over vectors, which takes each argument in the natural physical type of its SQL type.
+    fn kernel_call(
+        &self,
+        function: &ScalarFunction,
+        kernel: &Arc<dyn VectorKernel>,
+        args: &[Expr],
+        arguments: Vec<Expression>,
+        expr: &Expr,
+    ) -> Result<Expression> {
+        let natural = |(argument, arg): (Expression, &Expr)| {
+            let physical = column_type(&arg.ty, true)?.physical;
+            Ok(if physical.is_integer() { to_physical(&argument, physical) } else { argument })
         };
-        let fields: Vec<FieldRef> = arguments.iter().enumerate().map(field).collect();
-        let fields = fields_with_udf(&fields, function.as_ref()).map_err(|error| error_of(&error))?;
-        let taken = arguments.into_iter().zip(&fields);
-        let taken = taken.map(|(argument, field)| cast::compile(argument, field.data_type(), function.name()));
-        let arguments = taken.collect::<Result<Vec<_>>>()?;
-        let constants = arguments.iter().map(constant).collect::<Result<Vec<_>>>()?;
-        let constants: Vec<Option<&ScalarValue>> = constants.iter().map(Option::as_ref).collect();
-        let call = ReturnFieldArgs { arg_fields: &fields, scalar_arguments: &constants };
-        let output = function.return_field_from_args(call).map_err(|error| error_of(&error))?;
-        let ty = ColumnType::new(output.data_type().clone(), true)?;
-        let config = Arc::clone(self.context.config());
-        let kernel = ArrowFunction { function: Arc::clone(function), arguments: fields, output, config };
-        Ok(Expression::strict(kernel, arguments, ty))
+        let arguments = arguments.into_iter().zip(args).map(natural).collect::<Result<Vec<_>>>()?;
+        let call = FunctionCall {
+            kernel: Arc::clone(kernel),
+            work: Arc::clone(self.context.work()),
+            can_fail: function.may_fail,
+            is_volatile: function.volatility == Volatility::Volatile,
+        };
+        Ok(Expression::strict(call, arguments, column_type(&expr.ty, expr.nullable)?))
     }
 }
 
-/// The value, if it is a constant.
-fn constant(argument: &Expression) -> Result<Option<ScalarValue>> {
-    let Some((flat, is_null)) = argument.as_literal() else { return Ok(None) };
-    let logical = &argument.output().logical;
-    let scalar = match is_null {
-        true => ScalarValue::try_new_null(logical),
-        false => ScalarValue::try_from_array(&to_arrow(&Vector::flat(flat.clone(), None), logical)?, 0),
-    };
-    scalar.map(Some).map_err(|error| error_of(&error))
+/// A function of `godwit-scalar` at work for a statement.
+struct FunctionCall {
+    kernel: Arc<dyn VectorKernel>,
+    work: Arc<dyn Work>,
+    can_fail: bool,
+    is_volatile: bool,
+}
+
+impl Kernel for FunctionCall {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        self.kernel.evaluate(arguments, rows, &*self.work)
+    }
+
+    fn can_fail(&self) -> bool {
+        self.can_fail
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.is_volatile
+    }
 }
 
 /// An operator of one operand or two.
 fn operation(op: Operator, operands: &[Expression], ty: &SqlType) -> Result<Expression> {
     if operands.iter().any(|operand| matches!(operand.as_literal(), Some((_, true)))) {
-        return values::literal(&Value::Null, ty);
+        return Expression::literal(&Value::Null, ty);
     }
     let logical = arrow_type(ty)?;
     let (left, right) = (operands[0].clone(), operands[operands.len() - 1].clone());
-    match op {
-        Operator::Concat => Ok(text::compile_concatenation(left, right, &logical)),
-        _ => bits::compile(op, left, right, &logical),
-    }
+    bits::compile(op, left, right, &logical)
 }
 
 /// A moment in microseconds since 1970, or the part of it that a type holds.
@@ -148,28 +145,6 @@ impl Kernel for FieldOf {
         // A NULL has no fields, whatever its parts hold.
         let rows: UInt32Array = (0..array.len()).map(|row| arguments[0].is_valid(row).then_some(row as u32)).collect();
         taken(column, &rows)
-    }
-}
-
-struct Element {
-    position: i64,
-}
-
-impl Kernel for Element {
-    fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let Flat::Nested(array) = arguments[0].to_flat() else { unreachable!("lists are nested") };
-        let lists = array.as_list_opt::<i32>().ok_or_else(|| Error::internal("the function gives no list"))?;
-        let rows: UInt32Array = lists
-            .value_offsets()
-            .windows(2)
-            .enumerate()
-            .map(|(row, ends)| {
-                let at = i64::from(ends[0]) + self.position - 1;
-                let is_inside = i64::from(ends[0]) <= at && at < i64::from(ends[1]) && arguments[0].is_valid(row);
-                is_inside.then_some(at as u32)
-            })
-            .collect();
-        taken(lists.values(), &rows)
     }
 }
 

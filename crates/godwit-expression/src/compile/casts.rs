@@ -5,17 +5,17 @@
 //! are cast row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::arrow_type;
 use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of, ticks_per_second};
 use godwit_types::{SqlType, Value, cast_kind, cast_value, format_value, parse_value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
+use godwit_vector::sql::{Reader, arrow_type, column_type, vector_of_values};
 use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vector};
 
 use super::checked::Checked;
 use super::labels;
 use super::rows::RowFunction;
-use super::types::{column_type, exact_limit, is_held_as_text};
-use super::values::{Reader, literal, text_at, vector_of};
+use super::types::{exact_limit, is_held_as_text};
+use super::values::text_at;
 use crate::arithmetic::{Target, compile_exact, integer_literal, shortened};
 use crate::cast::{ExactType, does_not_fit, exact_to_exact, relabelled, to_boolean, to_float, to_physical, unfailing};
 use crate::expression::Kernel;
@@ -36,7 +36,7 @@ pub(super) fn compile(
         return Ok(argument);
     }
     if matches!(argument.as_literal(), Some((_, true))) {
-        return literal(&Value::Null, to);
+        return Expression::literal(&Value::Null, to);
     }
     // Quoted text that nothing gave a type is text.
     let from = if *from == SqlType::Unknown { &SqlType::Varchar } else { from };
@@ -303,7 +303,7 @@ impl Kernel for Read {
             true => self.value(text_at(&texts, row)?),
             false => Ok(Value::Null),
         };
-        vector_of(&(0..rows).map(value).collect::<Result<Vec<_>>>()?, &self.to)
+        vector_of_values(&(0..rows).map(value).collect::<Result<Vec<_>>>()?, &self.to)
     }
 
     fn can_fail(&self) -> bool {

@@ -8,9 +8,9 @@ use godwit_plan::Comparison;
 use godwit_types::{Interval, SqlType, Value, order_key as key_of, order_key_type};
 use godwit_vector::Vector;
 use godwit_vector::kernels::compare::Comparison as Order;
+use godwit_vector::sql::column_type;
 
 use super::rows::RowFunction;
-use super::types::column_type;
 use super::values::intervals;
 use crate::Expression;
 use crate::compare::{compile as compile_order, compile_distinct};

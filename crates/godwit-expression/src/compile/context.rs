@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use datafusion_common::config::ConfigOptions;
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::{arrow_type, scalar_of_value};
 use godwit_plan::{ColumnId, NodeId, ParameterId};
+use godwit_scalar::{Bounded, Work};
 use godwit_types::{SqlType, Value};
 use parking_lot::Mutex;
 
@@ -35,8 +34,8 @@ pub struct PlanContext {
     subqueries: Mutex<Subqueries>,
     /// What `now()` is: microseconds since 1970.
     now: i64,
-    /// What DataFusion's functions ask for.
-    config: Arc<ConfigOptions>,
+    /// Whom functions ask for memory, and whether to go on.
+    work: Arc<dyn Work>,
 }
 
 #[derive(Default)]
@@ -46,16 +45,26 @@ struct Subqueries {
     met: BTreeSet<usize>,
 }
 
+/// Most bytes of a value that an expression without a statement makes: a filter that is tried on a sample, or a constant.
+const CONSTANT_BYTES_MAX: usize = 16 << 20;
+
 impl Default for PlanContext {
     /// A context of the current moment.
     fn default() -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
-        Self { parameters: HashMap::new(), subqueries: Mutex::default(), now, config: Arc::default() }
+        let work = Arc::new(Bounded::new(CONSTANT_BYTES_MAX));
+        Self { parameters: HashMap::new(), subqueries: Mutex::default(), now, work }
     }
 }
 
 impl PlanContext {
+    /// The same for a statement that functions ask for memory.
+    #[must_use]
+    pub fn with_work(self, work: Arc<dyn Work>) -> Self {
+        Self { work, ..self }
+    }
+
     /// The same at another moment, in microseconds since 1970: that of the transaction, for example.
     #[must_use]
     pub fn with_now(self, now: i64) -> Self {
@@ -65,8 +74,8 @@ impl PlanContext {
     /// A context of the same parameters that has met no subquery: for a part of a plan that runs several times.
     #[must_use]
     pub fn again(&self) -> Self {
-        let (parameters, config) = (self.parameters.clone(), Arc::clone(&self.config));
-        Self { parameters, subqueries: Mutex::default(), now: self.now, config }
+        let (parameters, work) = (self.parameters.clone(), Arc::clone(&self.work));
+        Self { parameters, subqueries: Mutex::default(), now: self.now, work }
     }
 
     /// Adds a parameter of a prepared statement, which may get its value later.
@@ -78,24 +87,23 @@ impl PlanContext {
 
     /// Adds the value of a parameter.
     pub fn with_value(self, id: ParameterId, value: &Value, ty: &SqlType) -> Result<Self> {
-        let parameter = Parameter::new(arrow_type(ty)?);
-        parameter.set(&scalar_of_value(value, ty)?)?;
+        let parameter = Parameter::new(ty.clone());
+        parameter.set(value)?;
         Ok(self.with_parameter(id, parameter))
     }
 
     /// The parameter that a subquery's result goes to, a new one if it wasn't met before.
-    pub fn subquery(&self, plan: NodeId, column: ColumnId, ty: &SqlType) -> Result<Parameter> {
-        let logical = arrow_type(ty)?;
+    pub fn subquery(&self, plan: NodeId, column: ColumnId, ty: &SqlType) -> Parameter {
         let mut subqueries = self.subqueries.lock();
         let known = subqueries.all.iter().find(|known| (known.plan, known.column) == (plan, column)).cloned();
         let subquery = known.unwrap_or_else(|| {
             let number = subqueries.all.len();
-            let subquery = PlanSubquery { number, plan, column, result: Parameter::new(logical) };
+            let subquery = PlanSubquery { number, plan, column, result: Parameter::new(ty.clone()) };
             subqueries.all.push(subquery.clone());
             subquery
         });
         subqueries.met.insert(subquery.number);
-        Ok(subquery.result)
+        subquery.result
     }
 
     /// The subqueries met since the last call, also those that were met before: who uses them waits for them.
@@ -117,7 +125,7 @@ impl PlanContext {
         self.now
     }
 
-    pub(super) fn config(&self) -> &Arc<ConfigOptions> {
-        &self.config
+    pub(super) fn work(&self) -> &Arc<dyn Work> {
+        &self.work
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_types::{EnumType, SqlType, Value, parse_value};
+use godwit_vector::sql::{column_type, vector_of_values};
 use godwit_vector::{Dictionary, Flat, StrColumn, Vector, match_flat};
 
-use super::types::column_type;
-use super::values::{text_at, vector_of};
+use super::values::text_at;
 use crate::Expression;
 use crate::expression::Kernel;
 
@@ -76,7 +76,7 @@ impl Kernel for Places {
                 None => parse_value(text, &self.to),
             }
         };
-        vector_of(&(0..rows).map(place).collect::<Result<Vec<_>>>()?, &self.to)
+        vector_of_values(&(0..rows).map(place).collect::<Result<Vec<_>>>()?, &self.to)
     }
 
     fn can_fail(&self) -> bool {

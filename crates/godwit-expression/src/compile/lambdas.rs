@@ -14,12 +14,12 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 use godwit_common::{Error, Result};
-use godwit_functions::{LambdaForm, arrow_type};
+use godwit_functions::LambdaForm;
 use godwit_plan::{ColumnId, Expr, ExprKind};
 use godwit_types::SqlType;
+use godwit_vector::sql::{arrow_type, column_type};
 use godwit_vector::{CHUNK_ROWS, Chunk, Data, Flat, Vector, from_arrow, to_arrow};
 
-use super::types::column_type;
 use super::{Compiler, Layout};
 use crate::Expression;
 use crate::expression::Kernel;

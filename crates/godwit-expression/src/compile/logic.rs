@@ -1,12 +1,12 @@
 //! What is decided rather than computed: AND, OR, NOT, IS NULL, CASE, COALESCE, IN, patterns.
 
 use godwit_common::Result;
-use godwit_functions::arrow_type;
 use godwit_plan::{Expr, ExprKind, Match};
 use godwit_types::SqlType;
+use godwit_vector::sql::arrow_type;
 
 use super::types::is_held_as_text;
-use super::{Compiler, comparisons, values};
+use super::{Compiler, comparisons};
 use crate::compare::{Test, compile_test};
 use crate::expression::Operation;
 use crate::like::Syntax;
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         let mut results = self.compile_all(branches.iter().map(|(_, value)| value))?;
         results.push(match otherwise {
             Some(value) => self.compile(value)?,
-            None => values::literal(&godwit_types::Value::Null, ty)?,
+            None => Expression::literal(&godwit_types::Value::Null, ty)?,
         });
         let (mut results, output) = branches::unified(results, &arrow_type(ty)?)?;
         let otherwise = results.pop().expect("it was just pushed");
@@ -98,7 +98,7 @@ impl Compiler<'_> {
         let (input, pattern) = (self.compile(input)?, self.compile(pattern)?);
         let is_null = |expression: &Expression| matches!(expression.as_literal(), Some((_, true)));
         if is_null(&input) || is_null(&pattern) {
-            return values::literal(&godwit_types::Value::Null, &SqlType::Boolean);
+            return Expression::literal(&godwit_types::Value::Null, &SqlType::Boolean);
         }
         Ok(like::compile(input, pattern, syntax, negated))
     }

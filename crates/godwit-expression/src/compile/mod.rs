@@ -36,13 +36,12 @@ mod values;
 use std::fmt::{self, Write};
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::arrow_type;
 use godwit_plan::{ColumnId, Expr, ExprKind, SubqueryKind};
 use godwit_types::SqlType;
 use godwit_vector::ColumnType;
+use godwit_vector::sql::arrow_type;
 
 pub use context::{PlanContext, PlanSubquery};
-pub use types::column_type;
 
 use self::locals::Locals;
 use crate::arithmetic::TEXT_CHARS_MAX;
@@ -117,7 +116,7 @@ impl<'a> Compiler<'a> {
     fn compile_kind(&mut self, expr: &Expr) -> Result<Expression> {
         match &expr.kind {
             ExprKind::Column(column) => self.column(*column, expr),
-            ExprKind::Literal(value) => values::literal(value, &expr.ty),
+            ExprKind::Literal(value) => Expression::literal(value, &expr.ty),
             ExprKind::Parameter(id) => conform(Expression::parameter(&self.context.parameter(*id)?)?, &expr.ty),
             ExprKind::Cast { input, lenient } => {
                 casts::compile(self.compile(input)?, &input.ty, &expr.ty, *lenient, &text_of(expr))
@@ -143,7 +142,7 @@ impl<'a> Compiler<'a> {
             ExprKind::Lambda(..) => Err(Error::internal("a lambda stands where a value is needed")),
             ExprKind::Subquery(subquery) => match (&subquery.kind, subquery.columns.as_slice()) {
                 (SubqueryKind::Scalar, [column]) => {
-                    Expression::parameter(&self.context.subquery(subquery.plan, *column, &expr.ty)?)
+                    Expression::parameter(&self.context.subquery(subquery.plan, *column, &expr.ty))
                 }
                 _ => Err(Error::internal(format!("{expr} was not unnested"))),
             },

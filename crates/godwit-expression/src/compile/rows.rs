@@ -4,9 +4,8 @@
 use godwit_common::Result;
 use godwit_types::{SqlType, Value};
 use godwit_vector::Vector;
+use godwit_vector::sql::{Reader, column_type, vector_of_values};
 
-use super::types::column_type;
-use super::values::{Reader, vector_of};
 use crate::Expression;
 use crate::expression::Kernel;
 
@@ -53,7 +52,7 @@ impl<F: Fn(&[Value]) -> Result<Value> + Send + Sync> Kernel for RowKernel<F> {
             let is_null = self.function.is_strict && values.iter().any(Value::is_null);
             results.push(if is_null { Value::Null } else { (self.function.compute)(&values)? });
         }
-        vector_of(&results, &self.function.ty)
+        vector_of_values(&results, &self.function.ty)
     }
 
     fn can_fail(&self) -> bool {

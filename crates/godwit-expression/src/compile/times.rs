@@ -4,11 +4,11 @@
 //! integers, with ranges proven. A constant interval of months moves along the calendar. The rest is computed row by row.
 
 use godwit_common::{Error, Result, SqlState};
-use godwit_functions::arrow_type;
 use godwit_types::calendar::MICROS_PER_DAY;
 use godwit_types::interval::{date_add, time_add, timestamp_add, timestamp_diff};
 use godwit_types::{Arithmetic, Interval, SqlType, Value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
+use godwit_vector::sql::arrow_type;
 use godwit_vector::{ColumnType, PhysicalType, ValueRange};
 
 use super::arithmetic::{Operand, operator};

@@ -9,15 +9,8 @@
 //! | DATE, TIME, timestamps | 32 or 64 bits |
 //! | INTERVAL, lists, structs, maps | Arrow arrays |
 
-use godwit_common::Result;
-use godwit_functions::arrow_type;
 use godwit_types::SqlType;
-use godwit_vector::{ColumnType, ValueRange};
-
-/// A column of which nothing but the SQL type is known.
-pub fn column_type(ty: &SqlType, nullable: bool) -> Result<ColumnType> {
-    ColumnType::new(arrow_type(ty)?, nullable)
-}
+use godwit_vector::ValueRange;
 
 /// The values inside that an integer or decimal type allows.
 pub(super) fn exact_limit(ty: &SqlType) -> Option<ValueRange> {

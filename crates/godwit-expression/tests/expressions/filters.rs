@@ -1,7 +1,7 @@
 //! Filters, projections and parameters.
 
 use godwit_common::ErrorKind;
-use godwit_expression::{Expression, Parameter, PlanContext, Predicate, Projection, scalar_of_value};
+use godwit_expression::{Expression, Parameter, PlanContext, Predicate, Projection};
 use godwit_plan::{Comparison, Expr, ExprKind};
 use godwit_types::{SqlType as T, Value};
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ fn parameters_are_filled_in_before_evaluation() {
     let few: &[&str] = &["3", "NULL", "-7", "0", "3", "100"];
     let (mut table, exprs) = bound(&[(T::BigInt, few)], &["c0"]);
     let id = table.plan.parameter("1");
-    let parameter = Parameter::new(godwit_expression::arrow_type(&T::BigInt).unwrap());
+    let parameter = Parameter::new(T::BigInt);
     let expr = Expr::new(ExprKind::Parameter(id), T::BigInt, true);
     let expr = Expr::compare(Comparison::Greater, exprs[0].clone(), expr);
     let types = table.column_types(true);
@@ -97,7 +97,7 @@ fn parameters_are_filled_in_before_evaluation() {
     let expression = Expression::compile(&expr, table.layout(&types), &context).unwrap();
     let chunk = &table.chunks()[0];
     assert_eq!(expression.evaluate(chunk).err().unwrap().kind(), ErrorKind::Internal);
-    parameter.set(&scalar_of_value(&Value::Integer(2), &T::BigInt).unwrap()).unwrap();
+    parameter.set(&Value::Integer(2)).unwrap();
     let result = expression.evaluate(chunk).unwrap();
     assert_eq!((result.is_valid(1), result.to_flat().bools()[0], result.to_flat().bools()[3]), (false, 1, 0));
     let missing = Expression::compile(&expr, table.layout(&types), &PlanContext::default());

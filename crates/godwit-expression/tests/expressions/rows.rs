@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use godwit_common::{Error, Result};
-use godwit_expression::{Expression, Layout, PlanContext, column_type};
-use godwit_functions::{array_of_values, value_at};
+use godwit_expression::{Expression, Layout, PlanContext};
 use godwit_plan::{ColumnId, Expr, ExprKind, Plan};
 use godwit_reference::evaluate_expr;
 use godwit_types::{SqlType, Value};
 use godwit_vector::kernels::cast::min_max;
+use godwit_vector::sql::column_type;
+use godwit_vector::sql::{array_of_values, value_at};
 use godwit_vector::{Chunk, ColumnType, Dictionary, PhysicalType, Vector, from_arrow, to_arrow};
 
 /// Columns of values.

@@ -1,10 +1,12 @@
 //! Expressions that matter, by hand.
 
 use godwit_common::{ErrorKind, Span, SqlState};
-use godwit_expression::{Expression, Layout, PlanContext, Predicate, arrow_type, column_type, scalar_of_value};
-use godwit_functions::{Registry, array_of_values};
+use godwit_expression::{Expression, Layout, PlanContext, Predicate};
+use godwit_functions::Registry;
 use godwit_plan::{ArgumentType, Comparison, Expr, ExprKind, FunctionRegistry, Node, Subquery, SubqueryKind, Values};
 use godwit_types::{Arithmetic, Interval, SqlType, Value, parse_value};
+use godwit_vector::sql::array_of_values;
+use godwit_vector::sql::{arrow_type, column_type};
 use godwit_vector::{Chunk, ValueRange, from_arrow};
 
 use crate::rows::Rows;
@@ -252,7 +254,7 @@ fn parameters_and_subqueries_come_later() {
     let met = context.take_subqueries();
     assert_eq!(met.iter().map(|met| (met.plan, met.column)).collect::<Vec<_>>(), [(plan, column)]);
     assert!(context.take_subqueries().is_empty());
-    met[0].result.set(&scalar_of_value(&Value::Integer(2), &T::Integer).unwrap()).unwrap();
+    met[0].result.set(&Value::Integer(2)).unwrap();
     let mut chunk = chunk(&rows);
     predicate.worker().select(&mut chunk).unwrap();
     assert_eq!(chunk.dense(0).to_flat().values::<i32>(), [1]);

@@ -2,8 +2,8 @@
 
 use godwit_common::ErrorKind;
 use godwit_expression::{Expression, PlanContext};
-use godwit_functions::value_at;
 use godwit_types::{SqlType as T, Value, format_value};
+use godwit_vector::sql::value_at;
 use godwit_vector::{Chunk, from_arrow, to_arrow};
 
 use crate::sql::{Columns, bound};

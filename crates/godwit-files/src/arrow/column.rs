@@ -4,8 +4,8 @@
 //! buffers in the file ──read, decompressed──▶ arrays, validated ──▶ windows of rows as vectors
 //! ```
 //!
-//! All memory is reserved before it is taken. Arrays are validated as a whole: offsets and views against their data, codes
-//! against their dictionary, texts for UTF-8, decimals against their precision.
+//! All memory is reserved before it is allocated. Arrays are validated as a whole: offsets and views against their
+//! data, codes against their dictionary, texts for UTF-8, decimals against their precision.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use super::types::{children, is_view, own_buffers, plain};
 use crate::file::{FileBytes, guarded};
 use crate::page::Codec;
 
-/// Stands before the bytes of a compressed buffer: their length when they are decompressed.
+/// Size of the prefix of a compressed buffer: its decompressed length.
 const LENGTH_BYTES: u64 = 8;
 
 /// In place of the length: the bytes aren't compressed.
@@ -37,9 +37,9 @@ const NOT_COMPRESSED: i64 = -1;
 /// The array of a column in a batch.
 pub(super) struct ColumnValues {
     array: ArrayRef,
-    /// What its codes stand for, if it has codes.
+    /// The values of its codes, if it has codes.
     entries: Option<Arc<Entries>>,
-    /// The type that is shown, if another one is stored.
+    /// The type of the values, if a different one is stored.
     cast_to: Option<DataType>,
 }
 
@@ -71,19 +71,19 @@ impl ColumnValues {
     }
 }
 
-/// Values as another type; what doesn't fit is an error.
+/// Casts values to another type; fails for values that don't fit.
 pub(super) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let options = CastOptions { safe: false, ..CastOptions::default() };
     cast_with_options(array, to, &options).map_err(|error| Error::corrupt(error.to_string()))
 }
 
-/// Reads arrays of a batch one after the other, as they lie in the file.
+/// Reads arrays of a batch in turn, in the order of the file.
 pub(super) struct ArrayReader<'a> {
     pub file: &'a FileBytes,
     pub batch: &'a Batch,
     /// Where the buffers are in the file.
     pub body: Range<u64>,
-    /// For all that is read.
+    /// Memory of everything that is read.
     pub memory: &'a mut Reservation,
     /// The values of dictionaries, by their ids.
     pub dictionary: &'a dyn Fn(i64) -> Result<Arc<Entries>>,
@@ -101,7 +101,7 @@ struct Cursor {
 }
 
 impl<'a> ArrayReader<'a> {
-    /// A reader of what comes behind `start`.
+    /// A reader of what follows `start`.
     pub(super) fn new(
         file: &'a FileBytes,
         (batch, body): (&'a Batch, Range<u64>),
@@ -159,7 +159,7 @@ impl<'a> ArrayReader<'a> {
         let node = self.batch.nodes.get(self.next.node).copied();
         let node = node.ok_or_else(|| Error::corrupt("the batch has fewer arrays than the schema"))?;
         self.next.node += 1;
-        // Whatever a value takes, it takes no less than a byte where it is worked on.
+        // Whatever a value takes, it is at least a byte in the course of processing.
         self.reserve(node.rows)?;
         Ok(node)
     }
@@ -228,7 +228,7 @@ fn variadic(batch: &Batch, view: usize) -> Result<usize> {
     batch.variadic.get(view).copied().ok_or_else(missing_buffers)
 }
 
-/// The first buffer behind an extent.
+/// The first buffer after an extent.
 fn first_buffer(batch: &Batch, start: Extent) -> Result<usize> {
     let mut views = (0..start.views).map(|view| variadic(batch, view));
     views.try_fold(start.buffers, |sum, number| Ok(sum.saturating_add(number?)))
@@ -249,7 +249,7 @@ fn validity(node: Node, bits: Buffer) -> Result<Option<NullBuffer>> {
     Ok(Some(NullBuffer::new(BooleanBuffer::new(bits, 0, node.rows))))
 }
 
-/// Decimals must have no more digits than their type says, which their width in memory relies on.
+/// Decimals must not have more digits than their type allows; their width in memory depends on it.
 fn check_decimals(array: &ArrayData) -> std::result::Result<(), ArrowError> {
     use DataType as D;
     match array.data_type() {

@@ -1,7 +1,7 @@
 //! Dictionaries of a scan: read when a column first needs them, and shared by its workers.
 //!
-//! In a stream, values may come behind others (a delta), or in place of all before them. Of a dictionary, the newest
-//! values are kept; a batch further ahead that only has more of them serves those before it, too.
+//! In a stream, values may be appended to others (a delta), or replace all previous ones. Of a dictionary, the newest
+//! values are kept; if those of a later batch are just more, they serve earlier batches, too.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use super::message::{Content, Message};
 use super::types::Column;
 use crate::file::guarded;
 
-/// What the set of values takes for each while it is made.
+/// Bytes per value of the set that is needed while checking for duplicates.
 const SET_BYTES_PER_VALUE: usize = 40;
 
 /// The values of a dictionary.
 pub(super) struct Entries {
     pub values: ArrayRef,
     pub dictionary: Arc<Dictionary>,
-    /// Vectors may have its codes: its values are texts or binaries, and differ.
+    /// Vectors may use its codes: its values are texts or binaries, and distinct.
     pub is_coded: bool,
     /// Messages of the file that they come from.
     first: usize,

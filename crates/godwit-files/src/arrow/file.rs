@@ -1,4 +1,5 @@
-//! One Arrow file: where its messages are. In the file format a footer says it; a stream is walked from header to header.
+//! One Arrow file: where its messages are. The file format has a footer for that; a stream is walked from header to
+//! header.
 //!
 //! ```text
 //! file:   | ARROW1 | schema | dictionaries, batches … | footer: schema, places of messages | length | ARROW1 |
@@ -16,10 +17,10 @@ use super::message::{Content, Message, check_version, schema, verifier};
 use super::types::{Column, children, is_view, own_buffers};
 use crate::file::{FileBytes, guarded};
 
-/// At the beginning of a file, with two bytes behind it, and at its end.
+/// At the beginning of a file, followed by two bytes, and at its end.
 pub(super) const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// The format of that name from before Arrow had one for files.
+/// The format of that name, from before Arrow had a file format.
 const FEATHER_1_MAGIC: &[u8; 4] = b"FEA1";
 
 /// Length of the footer and magic number.
@@ -29,13 +30,13 @@ const TAIL_BYTES: u64 = 10;
 pub(crate) struct ArrowFile {
     pub(super) bytes: FileBytes,
     pub(super) columns: Vec<Column>,
-    /// By column, what stands before its arrays in each batch.
+    /// By column, the arrays, buffers and views before it in each batch.
     starts: Vec<Extent>,
     pub(super) batches: Vec<BatchPlace>,
     pub(super) dictionaries: Vec<DictionaryPlace>,
     /// Types of the values of dictionaries, as they are stored.
     dictionary_types: Vec<(i64, Field)>,
-    /// Of schema and places.
+    /// Memory of schema and places.
     memory: Reservation,
 }
 
@@ -50,10 +51,10 @@ pub(super) struct BatchPlace {
 /// Values of a dictionary.
 pub(super) struct DictionaryPlace {
     pub id: i64,
-    /// They come behind those that there are, or else in their place.
+    /// They are appended to the existing ones; otherwise they replace them.
     pub is_delta: bool,
     pub offset: u64,
-    /// The first batch that sees them.
+    /// The first batch that uses them.
     pub first_batch: usize,
 }
 
@@ -61,13 +62,13 @@ pub(super) struct DictionaryPlace {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub nodes: usize,
-    /// Without those behind views.
+    /// Without those of views.
     pub buffers: usize,
     pub views: usize,
 }
 
 impl Extent {
-    /// What a field takes in a batch.
+    /// The extent of a field in a batch.
     fn of(field: &Field) -> Self {
         let data_type = field.data_type();
         let own = Self { nodes: 1, buffers: own_buffers(data_type), views: usize::from(is_view(data_type)) };
@@ -228,7 +229,7 @@ fn note_dictionaries(field: &Field, known: &mut Vec<(i64, Field)>) {
     children(field.data_type()).iter().for_each(|child| note_dictionaries(child, known));
 }
 
-/// The number under which the values of a field come.
+/// The id of a field's dictionary.
 #[expect(deprecated, reason = "the crate keeps it nowhere else")]
 pub(super) fn dictionary_id(field: &Field) -> Option<i64> {
     field.dict_id()

@@ -1,7 +1,7 @@
-//! Messages: a length, a header, a body. Everything in a header is checked before it is believed.
+//! Messages: a length, a header, a body. Everything in a header is checked before it is trusted.
 //!
 //! ```text
-//! | FF FF FF FF | length | header, a flatbuffer | body: buffers one after the other | next message …
+//! | FF FF FF FF | length | header, a flatbuffer | body: buffers in sequence | next message …
 //! ```
 
 use std::ops::Range;
@@ -17,10 +17,11 @@ use crate::file::{FileBytes, guarded};
 /// Bytes read at once to find a header: longer ones take another read.
 const HEAD_BYTES: u64 = 4096;
 
-/// What a header may take in memory for each of its bytes, decoded: fields of a schema are larger than what tells of them.
+/// Maximum memory of a decoded header, for each of its bytes: fields of a schema are larger in memory than in the
+/// header.
 const DECODED_BYTES_PER_BYTE: usize = 8;
 
-/// What stands before a header, unless the file is from before 2019.
+/// Prefix of a header, unless the file is from before 2019.
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 
 /// A message of a file.
@@ -30,7 +31,7 @@ pub(super) struct Message {
     pub offset: u64,
     /// Bytes of the file.
     pub body: Range<u64>,
-    /// What the content takes.
+    /// Memory of the content.
     pub memory: Reservation,
 }
 
@@ -45,7 +46,7 @@ pub(super) enum Content {
     Rows(Batch),
 }
 
-/// Which arrays there are in a body.
+/// The arrays in a body.
 pub(super) struct Batch {
     pub rows: usize,
     pub nodes: Vec<Node>,
@@ -114,7 +115,7 @@ fn prefix(head: &[u8]) -> Option<(u64, u64)> {
     Some((start, u64::try_from(i32::from_le_bytes(*length)).ok()?))
 }
 
-/// Limits for flatbuffers of so many bytes, whose parts may be used more than once.
+/// Limits for verifying flatbuffers of `bytes` bytes, whose parts may be used more than once.
 pub(super) fn verifier(bytes: usize) -> VerifierOptions {
     VerifierOptions { max_apparent_size: bytes.saturating_mul(DECODED_BYTES_PER_BYTE), ..VerifierOptions::default() }
 }
@@ -131,7 +132,7 @@ impl Place<'_> {
         self.file.corrupt(format!("the message at byte {}: {what}", self.offset))
     }
 
-    /// What a header says, and the length of the body.
+    /// The content of a header, and the length of the body.
     fn decoded(self, header: &[u8]) -> Result<(Content, u64)> {
         let file = self.file;
         let options = verifier(header.len());
@@ -187,7 +188,7 @@ impl Place<'_> {
     }
 }
 
-/// The layout of buffers was another one before.
+/// Earlier versions had a different layout of buffers.
 pub(super) fn check_version(file: &FileBytes, version: MetadataVersion) -> Result<()> {
     match version {
         MetadataVersion::V4 | MetadataVersion::V5 => Ok(()),
@@ -195,7 +196,7 @@ pub(super) fn check_version(file: &FileBytes, version: MetadataVersion) -> Resul
     }
 }
 
-/// A schema, of which each column is still to be looked at.
+/// A schema whose columns are yet to be checked.
 pub(super) fn schema(file: &FileBytes, schema: arrow_ipc::Schema<'_>) -> Result<Schema> {
     if schema.endianness() != Endianness::Little {
         return Err(unsupported(file, "big-endian values"));

@@ -8,11 +8,11 @@
 //! ```
 //!
 //! A footer or the headers of a stream tell where batches are and how many rows they have, so workers read different
-//! batches at once, and counting rows reads nothing else. Of a batch, the buffers of the columns that are asked for are
+//! batches at once, and counting rows reads nothing else. From a batch, only the buffers of the requested columns are
 //! read, each when a filter or the query first needs it; memory holds the columns of a batch per worker.
 //!
 //! The crate `arrow-ipc` decodes headers. Buffers become arrays here, because the crate decodes a batch as a whole, and
-//! believes the lengths that stand before compressed buffers.
+//! trusts the lengths in front of compressed buffers.
 
 mod column;
 mod dictionary;

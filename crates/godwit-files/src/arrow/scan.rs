@@ -1,4 +1,4 @@
-//! Scans of Arrow files: what [the driver](Scan) asks of them. A batch is a morsel.
+//! Scans of Arrow files, for [the driver](Scan). A batch is a morsel.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Readable for ArrowTable {
     }
 }
 
-/// Reads one batch after the other.
+/// Reads batches in turn.
 pub(crate) struct ArrowReader {
     scan: Arc<Scan<ArrowTable>>,
     chunk_rows: usize,
@@ -91,11 +91,11 @@ pub(crate) struct ArrowReader {
     /// Rows that are left of the batch.
     left: Range<usize>,
     window: Range<usize>,
-    /// For the columns.
+    /// Memory of the columns.
     held: Reservation,
 }
 
-/// What the header of a batch says.
+/// The header of a batch, decoded.
 struct OpenBatch {
     batch: Batch,
     body: Range<u64>,

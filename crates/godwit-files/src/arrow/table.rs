@@ -16,7 +16,7 @@ use super::scan;
 use crate::resolver::has_extension;
 use crate::same_columns::matching_columns;
 
-/// Endings of names.
+/// File name extensions.
 pub(crate) const EXTENSIONS: [&str; 3] = ["arrow", "arrows", "feather"];
 
 /// Arrow files that are read as one table.
@@ -35,8 +35,8 @@ pub(super) struct TableFile {
 }
 
 impl ArrowTable {
-    /// Opens files as one table. Columns go by the first file; the others must have them with the same types, in any
-    /// order. `memory` accounts for what is known of them.
+    /// Opens files as one table. The first file determines the columns; the others must have them with the same types,
+    /// in any order. `memory` accounts for their metadata.
     pub(crate) fn open_on(place: &dyn Files, paths: &[PathBuf], memory: &BufferManager) -> Result<Arc<Self>> {
         assert!(!paths.is_empty(), "a table has at least one file");
         let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
@@ -99,7 +99,7 @@ impl Table for ArrowTable {
     }
 }
 
-/// True for files whose name ends as those of Arrow files, or, if `ending` says nothing, that begin like one.
+/// True for files with the extension of Arrow files, or, if `ending` isn't known, that begin like one.
 pub(crate) fn is_arrow_file(files: &dyn Files, path: &Path) -> bool {
     if has_extension(path, &EXTENSIONS) {
         return true;

@@ -211,7 +211,7 @@ fn only_columns_and_batches_that_are_needed_are_read() {
         (rows.len(), note(&notes, "read").unwrap_or_else(|| format_bytes(0)))
     };
     assert_eq!(read(&[], None), (4000, format_bytes(0)));
-    // Eight bytes a value; bits of validity aren't needed.
+    // Eight bytes per value; the validity bitmap isn't needed.
     assert_eq!(read(&[0], None), (4000, format_bytes(4000 * 8)));
     assert_eq!(read(&[0], Some(100)), (500, format_bytes(1000 * 8)));
     // No row passes the filter: the text is never read.
@@ -305,14 +305,14 @@ fn errors_name_the_file_the_column_and_the_place() {
     drop(writer);
     assert_eq!(read(&stream).unwrap(), 10);
     assert!(error(&stream[..stream.len() - 40]).contains("is cut off"));
-    // A stream may end without saying so.
+    // A stream may end without an end marker.
     assert_eq!(read(&stream[..stream.len() - 8]).unwrap(), 10);
     let mut twice = stream[..stream.len() - 8].to_vec();
     twice.write_all(&stream).unwrap();
     assert!(error(&twice).contains("another schema"));
 }
 
-/// Of lists of values without bytes, a file of some hundred bytes may claim billions.
+/// A file of some hundred bytes may claim lists of billions of values without bytes.
 #[test]
 fn values_without_bytes_are_counted() {
     let directory = tempfile::tempdir().unwrap();

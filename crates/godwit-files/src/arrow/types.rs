@@ -1,4 +1,4 @@
-//! Which columns are read, and as what.
+//! Which columns can be read, and as which types.
 //!
 //! ```text
 //! type in the file ──decoded──▶ type of the arrays, views in place of text in dictionaries ──plain──▶ type of the values
@@ -19,7 +19,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// An error names the column and its type.
+    /// Fails with an error that names the column and its type.
     pub(super) fn of(field: &Field) -> Result<Self> {
         let (name, stored) = (field.name(), field.data_type());
         let decoded = decoded(stored).ok_or_else(|| {
@@ -82,7 +82,7 @@ pub(super) fn plain(decoded: &DataType) -> DataType {
     use DataType as D;
     let child = |field: &FieldRef| Arc::new(Field::new(field.name(), plain(field.data_type()), field.is_nullable()));
     match decoded {
-        // As where SQL writes NULL and says no more.
+        // The same as for NULL in SQL without a type.
         D::Null => D::Utf8View,
         D::Float16 => D::Float32,
         D::Decimal256(precision, scale) => D::Decimal128(*precision, *scale),
@@ -108,7 +108,7 @@ pub(super) fn children(data_type: &DataType) -> &[FieldRef] {
     }
 }
 
-/// Buffers of an array itself, without the variable number of those behind views.
+/// Buffers of an array itself, without the variable number of buffers of views.
 pub(super) fn own_buffers(data_type: &DataType) -> usize {
     use DataType as D;
     match data_type {

@@ -1,7 +1,7 @@
 //! Arrow: each worker encodes batches of its own.
 //!
-//! Batches lie in the file as in memory, so they are large enough that reading one costs a few reads, and small enough that
-//! a reader holds some of them. Text is written with offsets, which more programs read than views.
+//! Batches are stored in the file as in memory, so they are large enough that reading one takes a few reads, and small
+//! enough that a reader can hold some of them. Text is written with offsets, which more programs can read than views.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use parking_lot::Mutex;
 use super::output_file::{OutputFile, write_error};
 use super::{Encoder, FileWriter, TAG};
 
-/// Rows of a batch: as many as other engines give a row group, so that work is shared out alike.
+/// Rows of a batch: as many as other engines put into a row group, so that work is shared evenly.
 const BATCH_ROWS: usize = 122_880;
 
 /// Bytes of rows after which a batch ends early. Far below what offsets of 32 bits reach.
 const BATCH_BYTES: usize = 32 << 20;
 
-/// The least that a batch may grow to: smaller ones make many reads.
+/// Lower bound on the size of a batch: smaller ones make many reads.
 const BATCH_BYTES_MIN: usize = 1 << 20;
 
 /// Rows are held as they came, in one piece, and encoded.
 const COPIES: usize = 3;
 
-/// Stands at both ends of a file; the first is padded.
+/// At both ends of a file; the first is padded.
 const MAGIC: &[u8; 6] = b"ARROW1";
 const PADDED_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
@@ -44,7 +44,7 @@ const END: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 /// Options of an Arrow file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrowOptions {
-    /// Messages one after the other, without a footer.
+    /// Messages in sequence, without a footer.
     pub(super) is_stream: bool,
     /// How buffers are compressed.
     pub(super) compression: Option<CompressionType>,
@@ -66,7 +66,7 @@ impl ArrowOptions {
 /// An Arrow file that workers add batches to.
 pub(super) struct ArrowWriter {
     file: Mutex<OpenFile>,
-    /// Types of the rows as they come, and as they are stored.
+    /// Types of the rows as they arrive, and as they are stored.
     chunk_schema: SchemaRef,
     schema: SchemaRef,
     options: IpcWriteOptions,
@@ -80,7 +80,7 @@ struct OpenFile {
     offset: usize,
     /// Where the batches are.
     blocks: Vec<Block>,
-    /// For `blocks`.
+    /// Memory of `blocks`.
     footer: Reservation,
 }
 
@@ -111,7 +111,7 @@ impl ArrowWriter {
 }
 
 impl OpenFile {
-    /// Writes a message; tells where it is.
+    /// Writes a message; returns where it is.
     fn write(&mut self, message: EncodedData, options: &IpcWriteOptions) -> Result<Block> {
         let offset = self.offset;
         let (header, body) = write_message(&mut self.file, message, options).map_err(unexpected)?;
@@ -189,7 +189,7 @@ struct BatchEncoder {
     pending: Vec<RecordBatch>,
     rows: usize,
     bytes: usize,
-    /// For them and what becomes of them.
+    /// Memory of these rows, and of their encoded form.
     reservation: Reservation,
 }
 
@@ -202,7 +202,7 @@ impl Encoder for BatchEncoder {
         self.rows += stored.num_rows();
         self.bytes += stored.get_array_memory_size();
         self.pending.push(stored);
-        // Without room for more, what is there is written.
+        // Without room for more, the rows so far are written.
         let is_short = self.reservation.resize(COPIES * self.bytes).is_err();
         if is_short || self.rows >= BATCH_ROWS || self.bytes >= self.file.batch_bytes {
             self.end_batch()?;
@@ -247,7 +247,7 @@ impl BatchEncoder {
     }
 }
 
-/// Errors of the disk come wrapped.
+/// Disk errors come wrapped.
 fn unexpected(error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => write_error(&error),

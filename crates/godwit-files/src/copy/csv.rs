@@ -1,4 +1,4 @@
-//! Rows as CSV. Columns of usual types are written digit by digit, all others by Arrow's formatters.
+//! Rows as CSV. Columns of common types are written digit by digit, all others by Arrow's formatters.
 
 use arrow_array::ArrayRef;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -13,7 +13,7 @@ pub(super) const TIMESTAMP_TZ_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f%:z";
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// What numbers, dates and moments are written with.
+/// The characters that numbers, dates and moments consist of.
 const CHARACTERS_OF_NUMBERS: &[u8] = b"0123456789-.: ";
 
 /// Options of a CSV file.
@@ -23,9 +23,9 @@ pub struct CsvOptions {
     pub(super) header: bool,
     pub(super) delimiter: u8,
     pub(super) quote: u8,
-    /// What stands before a quote within quotes.
+    /// The escape character for quotes within quotes.
     pub(super) escape: u8,
-    /// What stands for NULL, without quotes.
+    /// The text for NULL, without quotes.
     pub(super) null: String,
     /// `None`: ISO 8601.
     pub(super) date_format: Option<String>,
@@ -83,10 +83,10 @@ impl CsvOptions {
         Ok(())
     }
 
-    /// Appends a value, in quotes if it could be taken for something else.
+    /// Appends a value, in quotes if it could be mistaken for something else.
     fn write_field(&self, value: &[u8], out: &mut Vec<u8>) {
         let is_special = |byte: u8| byte == self.delimiter || byte == self.quote || byte == b'\n' || byte == b'\r';
-        // Without a way out of the loop, bytes are compared many at a time.
+        // Without an early exit from the loop, many bytes are compared at a time.
         let has_special = value.iter().fold(false, |any, &byte| any | is_special(byte));
         if value != self.null.as_bytes() && !has_special {
             out.extend_from_slice(value);
@@ -102,7 +102,7 @@ impl CsvOptions {
         out.push(self.quote);
     }
 
-    /// True if no number, date or moment can be taken for something else.
+    /// True if no number, date or moment can be mistaken for something else.
     fn numbers_are_plain(&self) -> bool {
         let is_of_number = |byte: &u8| CHARACTERS_OF_NUMBERS.contains(byte);
         let is_null = !self.null.is_empty() && self.null.as_bytes().iter().all(is_of_number);
@@ -119,7 +119,7 @@ struct Column {
 /// Values as they are written.
 enum Cells {
     Integers(Vec<i64>),
-    /// With so many digits behind the point.
+    /// With this many digits after the point.
     Decimals(Vec<i64>, usize),
     /// Days since 1970.
     Dates(Vec<i64>),
@@ -146,7 +146,7 @@ impl Column {
     }
 }
 
-/// Values of types that are written here; `None` if some are beyond that.
+/// Values of types that are written here; `None` if some are out of range.
 fn cells_of(vector: &Vector, data_type: &DataType, options: &CsvOptions) -> Option<Cells> {
     use DataType as D;
     let flat = vector.to_flat();
@@ -260,7 +260,7 @@ fn write_date(days: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
 }
 
-/// With as many digits of the second as there are, in threes.
+/// With as many digits of the second as needed, in groups of three.
 fn write_moment(micros: i64, out: &mut Vec<u8>) {
     write_date(micros.div_euclid(MICROS_PER_DAY), out);
     let micros_of_day = micros.rem_euclid(MICROS_PER_DAY);
@@ -314,7 +314,7 @@ mod tests {
             let value = value >> shift;
             let one = || Vector::from_values(vec![value], None);
             prop_assert_eq!(written(one(), DataType::Int64, &options()), value.to_string());
-            // Whether Arrow's formatter writes it or we do.
+            // Compares the output of Arrow's formatter with ours.
             let other = CsvOptions { delimiter: b'.', ..options() };
             let text = written(one(), DataType::Decimal128(25, scale), &options());
             let formatted = Decimal128Type::format_decimal(i128::from(value), 38, scale);

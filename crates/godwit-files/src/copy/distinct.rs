@@ -1,20 +1,21 @@
 //! Which columns of a row group have so few values that a dictionary makes them smaller, judged by its first rows.
 //!
-//! The values that the second half of these rows adds to those of the first tell how it goes on: each further stretch of rows is
-//! taken to add fewer by the same factor. Values that come back by chance are so told from those that repeat next to each other.
+//! The values that the second half of these rows adds to those of the first show the trend: each further section of
+//! rows is assumed to add fewer by the same factor. This distinguishes values that recur at random from those that
+//! repeat next to each other.
 
 use std::collections::HashSet;
 
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Chunk, PhysicalType};
 
-/// A dictionary is written for a column with at most one distinct value for so many rows: with more of them it costs about what
-/// it saves, and compression finds less to do.
+/// Rows per distinct value that a column must have for a dictionary: with fewer, it costs about what it saves, and
+/// compression finds less to do.
 const ROWS_PER_VALUE_MIN: f64 = 5.0;
 
 /// Counts the distinct values of columns.
 pub(super) struct DistinctValues {
-    /// Rows that are looked at.
+    /// Rows to be counted.
     rows_wanted: usize,
     rows: usize,
     /// Rows after which `at_half` was taken.
@@ -26,7 +27,7 @@ pub(super) struct DistinctValues {
 struct Column {
     hashes: HashSet<u64>,
     at_half: usize,
-    /// Nested values have dictionaries for what is in them.
+    /// Nested values have dictionaries for their parts.
     is_nested: bool,
 }
 
@@ -67,7 +68,7 @@ impl DistinctValues {
         self.columns.iter().map(is_few).collect()
     }
 
-    /// Distinct values of a column in so many rows.
+    /// Distinct values of a column in `rows` rows.
     fn estimate(&self, column: &Column, rows: usize) -> f64 {
         let (half, all) = (column.at_half as f64, column.hashes.len() as f64);
         let (rows, rows_at_half) = (rows as f64, self.rows_at_half as f64);
@@ -75,7 +76,7 @@ impl DistinctValues {
         if rows <= self.rows as f64 || half == 0.0 || rows_behind == 0.0 {
             return all;
         }
-        // New values of a stretch of rows, as a part of those of the stretch before.
+        // New values of a section of rows, as a share of those of the section before.
         let factor = (all - half) / half * (rows_at_half / rows_behind);
         let stretches = rows / rows_at_half;
         if factor < 1.0 { half * (1.0 - factor.powf(stretches)) / (1.0 - factor) } else { half * stretches }
@@ -88,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// What is found of a column, and what is of columns of that many rows.
+    /// The estimate for a column, and that for columns of this many rows.
     fn is_few(value: impl Fn(i64) -> i64, rows: i64) -> bool {
         let mut distinct = DistinctValues::new(1, 16_384);
         for start in (0..rows).step_by(2048) {

@@ -10,19 +10,19 @@ use super::csv::CsvOptions;
 use super::parquet::{Compression, ParquetOptions};
 use super::text::{Block, TextFormat};
 
-/// What a file is to look like.
+/// The format of a file to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileFormat {
     /// Columns in row groups.
     Parquet(ParquetOptions),
-    /// Columns as they lie in memory.
+    /// Columns as in memory.
     Arrow(ArrowOptions),
     /// Rows as text.
     Text(TextFormat),
 }
 
 impl FileFormat {
-    /// The format that the options name, or else the file's ending.
+    /// The format named by the options, or else by the file's extension.
     pub fn of(path: &str, options: &[CopyOption]) -> Result<FileFormat> {
         let named = options.iter().find(|option| option.name == "format");
         let format = match named {
@@ -48,7 +48,7 @@ impl FileFormat {
     }
 }
 
-/// The ending of a file's name, without that of a compression behind it.
+/// A file name's extension, without that of a compression after it.
 fn ending_of(path: &str) -> String {
     let mut path = Path::new(path);
     if block_of_ending(path) != Block::Plain {
@@ -172,7 +172,7 @@ impl Options<'_> {
         Ok(FileFormat::Text(TextFormat::Json { array, block }))
     }
 
-    /// Refuses what nobody took: unknown options, options of other formats, and repetitions.
+    /// Refuses options that nothing took: unknown ones, those of other formats, and repetitions.
     fn end(self) -> Result<()> {
         match self.rest.first() {
             None => Ok(()),

@@ -36,14 +36,14 @@ trait FileWriter: Send + Sync {
     /// An encoder for one worker, which reserves what it holds with `memory`.
     fn encoder(self: Arc<Self>, memory: &BufferManager) -> Result<Box<dyn Encoder>>;
 
-    /// What an encoder holds if there is no room for more.
+    /// Minimum memory of an encoder.
     fn worker_bytes_min(&self) -> u64;
 
     /// Writes what follows the last row and gives the file its name. No encoder exists any more.
     fn finish(&self) -> Result<()>;
 }
 
-/// One worker's way into a file.
+/// One worker's access to a file.
 trait Encoder: Send {
     /// Takes rows.
     fn write(&mut self, chunk: &Chunk) -> Result<()>;
@@ -142,8 +142,8 @@ impl SinkWorker for CopyWorker {
     }
 }
 
-/// All unfinished row groups or batches together take at most one part in so many of the memory limit.
+/// All unfinished row groups or batches together take at most one n-th of the memory limit.
 const LIMIT_SHARE: usize = 4;
 
-/// The tag of all that writers hold.
+/// The tag of all memory of writers.
 const TAG: MemoryTag = MemoryTag::Writer;

@@ -27,16 +27,16 @@ const ROW_GROUP_ROWS: usize = 122_880;
 /// Encoded bytes after which a row group ends early: wide rows would otherwise hold hundreds of megabytes.
 const ROW_GROUP_BYTES: usize = 64 << 20;
 
-/// The least that a row group may grow to: smaller ones compress badly and make long footers.
+/// Lower bound on the size of a row group: smaller ones compress badly and make long footers.
 const ROW_GROUP_BYTES_MIN: usize = 2 << 20;
 
 /// Rows that columns are judged by before the first row group is encoded, see [`DistinctValues`]. They are held meanwhile.
 const JUDGED_ROWS: usize = 16_384;
 
-/// What the footer keeps in memory of a finished column chunk: places, statistics and the index of its pages.
+/// Memory of a finished column chunk in the footer: places, statistics and the index of its pages.
 const COLUMN_CHUNK_FOOTER_BYTES: usize = 2 << 10;
 
-/// The level that Zstandard itself takes where none is asked for.
+/// Zstandard's default level.
 const ZSTD_LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 
 /// How pages are compressed.
@@ -96,7 +96,7 @@ pub(super) struct ParquetWriter {
     file: Mutex<Option<OpenFile>>,
     root: TypePtr,
     compression: Compression,
-    /// Types of the rows as they come, and as they are stored.
+    /// Types of the rows as they arrive, and as they are stored.
     chunk_schema: SchemaRef,
     schema: SchemaRef,
     row_group_rows: usize,
@@ -146,7 +146,7 @@ fn properties(compression: Compression) -> WriterPropertiesBuilder {
 }
 
 impl ParquetWriter {
-    /// What makes the columns of row groups, with dictionaries for those that have few values.
+    /// Makes the columns of row groups, with dictionaries for those that have few values.
     fn row_groups(&self, are_few: &[bool]) -> Result<ArrowRowGroupWriterFactory> {
         let mut properties = properties(self.compression);
         for (field, _) in self.schema.fields().iter().zip(are_few).filter(|(_, is_few)| !**is_few) {
@@ -222,7 +222,7 @@ impl Encoder for RowGroupEncoder {
                 distinct.count(chunk);
                 *held_bytes += batch.get_array_memory_size();
                 held.push(batch);
-                // Without room for more, they are judged by what is there.
+                // Without room for more, they are judged by the rows so far.
                 let is_short =
                     *held_bytes >= self.file.row_group_bytes || self.reservation.resize(*held_bytes).is_err();
                 if is_short || distinct.is_enough() { self.judge() } else { Ok(()) }
@@ -254,7 +254,7 @@ impl RowGroupEncoder {
             self.encode_within(&batch.slice(start, rows))?;
             start += rows;
             let bytes: usize = self.columns.iter().map(ArrowColumnWriter::memory_size).sum();
-            // Without room for more, what is there is written.
+            // Without room for more, the rows so far are written.
             let is_short = self.reservation.resize(bytes).is_err();
             if is_short || self.rows == self.file.row_group_rows || bytes >= self.file.row_group_bytes {
                 self.end_row_group()?;
@@ -263,7 +263,7 @@ impl RowGroupEncoder {
         Ok(())
     }
 
-    /// Encodes rows for the row group under work.
+    /// Encodes rows for the current row group.
     fn encode_within(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.columns.is_empty() {
             let State::Encoding(row_groups) = &self.state else { unreachable!("columns are judged before") };
@@ -305,7 +305,7 @@ impl RowGroupEncoder {
     }
 }
 
-/// Errors of the disk come wrapped.
+/// Disk errors come wrapped.
 fn write_error(error: ParquetError) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {

@@ -21,7 +21,7 @@ use super::{Encoder, FileWriter, TAG};
 /// Text that a worker gathers before it is written: large enough for the disk and for compression.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// What a compressed block may take besides the text itself.
+/// Maximum size of a compressed block.
 const COMPRESSED_BYTES: usize = BLOCK_BYTES + (BLOCK_BYTES >> 3);
 
 /// How a block is stored.
@@ -98,7 +98,7 @@ impl TextWriter {
         }
     }
 
-    /// Writes what stands before or behind the rows.
+    /// Writes the text before or after the rows.
     fn write_around(&self, text: &[u8]) -> Result<()> {
         let mut stored = Vec::new();
         self.block().compress(text, &mut stored).map_err(|error| write_error(&error))?;
@@ -106,7 +106,7 @@ impl TextWriter {
     }
 
     /// Writes whole rows, each of which starts with its separator from the one before. The first row of the file has
-    /// none, so it is cut off there.
+    /// none, so its separator is cut off.
     fn write_rows(&self, text: &[u8], separator_bytes: usize) -> Result<()> {
         let compressed = |text: &[u8]| {
             let mut stored = Vec::new();
@@ -210,6 +210,6 @@ impl TextEncoder {
     }
 }
 
-/// What stands before each row of an array; before the first one without the comma.
+/// The text before each row of an array; the first one is without the comma.
 const ROW_SEPARATOR: &[u8] = b",\n\t";
 const ROW_SEPARATOR_BYTES: usize = 1;

@@ -48,7 +48,7 @@ impl PageBuffer {
     }
 }
 
-/// Buffers that nobody shares any more, to be used again: as many as there are pages at once.
+/// Buffers that are no longer shared, for reuse: as many as there are pages at once.
 #[derive(Default)]
 pub(super) struct SpareBuffers(Vec<PageBuffer>);
 
@@ -62,16 +62,16 @@ impl SpareBuffers {
     }
 }
 
-/// Where a page is decompressed to.
+/// The target of decompression.
 pub(super) enum PageRoom {
-    /// It stays for the next readers.
+    /// Kept for later readers.
     Cached(CachedPageRoom),
-    /// It goes when this reader goes on.
+    /// Released when this reader goes on.
     Buffer(PageBuffer),
 }
 
 impl PageRoom {
-    /// Room for the page at `offset` of `file`, in `cache` if it stays, else in `memory`.
+    /// Room for the page at `offset` of `file`, in `cache` if it is kept, else in `memory`.
     pub(super) fn new(
         file: &FileBytes,
         offset: u64,
@@ -111,22 +111,22 @@ impl SharedBuffer {
         Self(Arc::new(buffer))
     }
 
-    /// The content, which stays as long as anybody has a part of it.
+    /// The content, which stays as long as a part of it is in use.
     pub(super) fn content(&self) -> Buffer {
         Buffer::from(Bytes::from_owner(self.clone()))
     }
 }
 
-/// What was read last of a file, compressed. All columns of a worker read through one window: what is in it is needed
-/// until its page is decompressed only. Clones share it.
+/// The most recent bytes read from a file, compressed. All columns of a worker read through one window: its content is
+/// needed only until its page is decompressed. Clones share it.
 #[derive(Clone)]
 pub(crate) struct ReadWindow(Arc<Mutex<Window>>);
 
 pub(super) struct Window {
-    /// `None` while nothing is in it.
+    /// `None` while it is empty.
     file: Option<FileBytes>,
     start: u64,
-    /// The first `length` bytes are of the file.
+    /// The first `length` bytes are from the file.
     bytes: Vec<u8>,
     length: usize,
     memory: Reservation,
@@ -145,15 +145,15 @@ impl ReadWindow {
 }
 
 impl Window {
-    /// What is in the window of `file` from `offset` on, if there is anything.
+    /// The bytes of `file` in the window from `offset` on, if there are any.
     fn find(&self, file: &FileBytes, offset: u64) -> Option<&[u8]> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         let is_here = at <= self.length && self.file.as_ref().is_some_and(|here| here.is_same(file));
         is_here.then(|| &self.bytes[at..self.length])
     }
 
-    /// The bytes of `file` from `offset` on, `least` or more; if they aren't there, `wanted` are read. Tells how many
-    /// were read, too.
+    /// The bytes of `file` from `offset` on, `least` or more; if they aren't there, `wanted` are read. Also returns how
+    /// many were read.
     pub(super) fn fetch(
         &mut self,
         file: &FileBytes,
@@ -183,7 +183,7 @@ impl Window {
         Ok(())
     }
 
-    /// Gives back a window that an unusually large page has left.
+    /// Releases a window that has grown for an unusually large page.
     pub(super) fn trim(&mut self) {
         if self.bytes.len() > WINDOW_KEPT_BYTES_MAX {
             (self.file, self.length, self.bytes) = (None, 0, Vec::new());

@@ -1,10 +1,10 @@
 //! Decompressed pages of a file, kept in spare room of the buffer pool.
 //!
-//! Decompression is about half of the work of a scan, so queries that come back to a column find its pages ready. To keep a
-//! page costs about as much again as to decompress it once with a fast codec, for memory that the process hasn't touched
-//! yet. So all pages are kept when they are read for the second time, and on the first reading, while there is plenty of
-//! memory, those of slow codecs and [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. What is read once, as in one pass
-//! over a large file, costs little and pushes nothing out. The pool drops cached pages before it writes any intermediate to
+//! Decompression is about half of the work of a scan, so later queries on a column find its pages ready. Keeping a page
+//! costs about as much again as decompressing it once with a fast codec, since memory is involved that the process
+//! hasn't touched yet. So all pages are kept when they are read for the second time, and on the first reading, while
+//! there is plenty of memory, those of slow codecs and [one in a few](KEPT_AT_ONCE_ONE_IN) of the others. A single pass
+//! over a large file costs little and evicts nothing. The pool drops cached pages before it writes any intermediate to
 //! disk.
 
 use std::collections::HashMap;
@@ -20,9 +20,9 @@ use super::{Codec, PageHeader};
 /// Smaller pages decompress in less time than it takes to map memory for them.
 const PAGE_BYTES_MIN: usize = 32 * 1024;
 
-/// Of pages of fast codecs, one in so many is kept on its first reading. TPC-H's queries from Snappy at scale factor 1, in
-/// new processes that run a query twice: keeping all makes the first run 19 % slower and the second 51 % faster; one in
-/// three 5 % slower and 19 % faster.
+/// Sampling step: one in this many pages of fast codecs is kept on its first reading. TPC-H's queries from Snappy at
+/// scale factor 1, in new processes that run a query twice: keeping all makes the first run 19 % slower and the second
+/// 51 % faster; one in three 5 % slower and 19 % faster.
 const KEPT_AT_ONCE_ONE_IN: usize = 3;
 
 /// The cache of one open file, by the offset of the page's header. At most one entry per page of the file.
@@ -33,7 +33,7 @@ pub(crate) struct PageCache(Mutex<HashMap<u64, Entry>>);
 enum Entry {
     /// Read once.
     Seen,
-    /// In the pool, unless it was dropped since.
+    /// In the pool, unless it has been dropped since.
     Cached(PageHeader, CachedPage, TextCheck),
 }
 
@@ -44,12 +44,12 @@ pub(super) struct Found {
     pub text_check: TextCheck,
 }
 
-/// Whether the texts of a page were found to be UTF-8. Readers of a cached page share it: one of them looks.
+/// Whether the texts of a page are known to be UTF-8. Readers of a cached page share it: one of them checks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextCheck(Arc<AtomicBool>);
 
 impl TextCheck {
-    /// True if the texts are UTF-8: by `check`, or because it said so before.
+    /// True if the texts are UTF-8: by `check`, or by an earlier one.
     pub(crate) fn passes(&self, check: impl FnOnce() -> bool) -> bool {
         // Nothing else is published with it.
         let passes = self.0.load(Ordering::Relaxed) || check();
@@ -59,7 +59,7 @@ impl TextCheck {
 }
 
 impl PageCache {
-    /// The page at `offset`, if it is there.
+    /// The page at `offset`, if it is cached.
     pub(super) fn get(&self, offset: u64) -> Option<Found> {
         match self.0.lock().get(&offset) {
             Some(Entry::Cached(header, page, text_check)) => {

@@ -9,7 +9,7 @@ use godwit_vector::kernels::snappy::decompress_two;
 use lz4_flex::frame::FrameDecoder;
 use parquet::basic::Compression;
 
-/// The codec of a column chunk, with what it keeps between pages.
+/// The codec of a column chunk, with its state between pages.
 pub(crate) enum Codec {
     /// Pages are stored as they are.
     None,
@@ -47,7 +47,7 @@ impl Codec {
         })
     }
 
-    /// Whether two pages at once take less time than one after the other.
+    /// Whether decompressing two pages at once is faster than in sequence.
     pub(crate) fn is_faster_for_two(&self) -> bool {
         matches!(self, Codec::Snappy(_))
     }

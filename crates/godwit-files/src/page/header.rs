@@ -1,7 +1,7 @@
 //! Page headers: Thrift structures in compact protocol.
 //!
-//! Only the fields that decoding needs are kept; all others, statistics above all, are skipped without being built.
-//! Every read is checked against the bytes at hand: a header from a damaged file is an error, never a panic.
+//! Only the fields that decoding needs are kept; all others, above all statistics, are skipped without being built.
+//! Every read is checked against the bytes available: a header from a damaged file is an error, never a panic.
 
 use godwit_common::{Error, Result};
 
@@ -14,7 +14,7 @@ pub(crate) enum PageKind {
     Dictionary,
     /// Rows, format version 1: levels and values are compressed together.
     DataV1,
-    /// Rows, format version 2: levels stand uncompressed in front of the values.
+    /// Rows, format version 2: uncompressed levels are in front of the values.
     DataV2 {
         /// Bytes of the repetition levels.
         repetition_bytes: usize,
@@ -30,7 +30,7 @@ pub(crate) enum PageKind {
 /// How the values of a page are encoded; numbers as in the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueEncoding {
-    /// Values one after the other.
+    /// Values in sequence.
     Plain,
     /// Codes into the dictionary page.
     Dictionary,

@@ -5,9 +5,9 @@
 //! ```
 //!
 //! With an offset index, the page that holds a row is read directly. Without one, headers are walked from the start of
-//! the chunk; the data of pages that nobody asks for isn't read then either. A page is decompressed into a buffer that
-//! is used again for the next one, unless vectors still share it. Where two pages at once take less time than one after
-//! the other, and readers take page after page, the next one is decompressed along with the one that is asked for.
+//! the chunk; the data of unneeded pages isn't read then either. A page is decompressed into a buffer that is reused
+//! for the next one, unless vectors still share it. Where decompressing two pages at once is faster than in sequence,
+//! and readers take page after page, the next one is decompressed along with the requested one.
 
 mod buffer;
 mod cache;
@@ -45,7 +45,7 @@ pub(crate) struct Page {
     pub bytes: Buffer,
     /// The memory of `bytes`, to be given back; `None` if it is in the cache.
     pub buffer: Option<SharedBuffer>,
-    /// Whether its texts were looked at.
+    /// Whether its texts were checked.
     pub text_check: TextCheck,
 }
 
@@ -77,17 +77,17 @@ pub(crate) struct PageReader {
     window: ReadWindow,
     /// Where the next page begins, for files without an offset index, and its first row.
     next: (u64, usize),
-    /// The rows that will be read, unless nobody asks for some of their pages.
+    /// The rows that will be read, although some of their pages may not be needed.
     rows: Range<usize>,
-    /// The page that follows on the last one.
+    /// The page after the last one.
     next_page: usize,
     /// A page that was decompressed along with the one before it.
     ahead: Option<Page>,
     spare: SpareBuffers,
     memory: BufferManager,
-    /// For the column's pages that stay.
+    /// Allocates for the column's pages that are kept.
     cache: BufferManager,
-    /// What was read so far, unless somebody took note of it.
+    /// What was read so far, until it is taken.
     pub reads: ColumnReads,
 }
 
@@ -135,7 +135,7 @@ impl PageReader {
         self.next = (self.chunk.start, 0);
         self.next_page = self.chunk.pages.as_ref().map_or(0, |pages| page_of(pages, rows.start));
         let object = self.file.column_object(&self.chunk.column, &self.memory);
-        // Who reads dictionaries or headers only asks for no rows.
+        // Readers of dictionaries or headers only ask for no rows.
         if !rows.is_empty() {
             let bytes = Self::bytes_of(&self.chunk, rows.clone());
             object.note_scan(rows.len(), bytes.end - bytes.start);
@@ -168,7 +168,7 @@ impl PageReader {
         start..end
     }
 
-    /// Takes a page's buffer back, to use it again if nothing shares it.
+    /// Takes a page's buffer back for reuse, if nothing shares it.
     pub(crate) fn give_back(&mut self, buffer: SharedBuffer) {
         self.spare.give(buffer);
     }
@@ -186,7 +186,7 @@ impl PageReader {
         self.content(start, header_bytes, header, 0).map(Some)
     }
 
-    /// Number of entries that the header of the dictionary page states, if the chunk begins with one.
+    /// Number of entries according to the header of the dictionary page, if the chunk begins with one.
     pub(crate) fn dictionary_entries(&mut self) -> Result<Option<usize>> {
         if self.chunk.start >= self.chunk.end {
             return Ok(None);
@@ -204,7 +204,7 @@ impl PageReader {
         }
     }
 
-    /// A page whose place and rows the offset index states.
+    /// A page whose place and rows are given by the offset index.
     fn located_page(&mut self, index: usize) -> Result<Page> {
         let is_sequential = index == self.next_page;
         self.next_page = index + 1;
@@ -242,7 +242,7 @@ impl PageReader {
         self.chunk.pages.as_ref().expect("pages that have a number are in an offset index")[index]
     }
 
-    /// Whether a header is what the offset index says of a page.
+    /// Whether a header agrees with the offset index.
     fn is_as_stated(&self, index: usize, header: &PageHeader, header_bytes: usize) -> bool {
         let pages = self.chunk.pages.as_deref().unwrap_or_default();
         let end = pages.get(index + 1).map_or(self.chunk.rows, |next| next.first_row);
@@ -251,8 +251,8 @@ impl PageReader {
         is_data && header.values == end - pages[index].first_row && bytes <= pages[index].bytes
     }
 
-    /// True if the page behind a page should be decompressed along with it by a reader that takes page after page: it will
-    /// likely be read, and there is plenty of room.
+    /// True if the page after a page should be decompressed along with it by a reader that takes page after page: it
+    /// will likely be read, and there is plenty of room.
     fn is_next_wanted(&self, index: usize) -> bool {
         let Some(next) = self.chunk.pages.as_ref().and_then(|pages| pages.get(index + 1)) else { return false };
         self.codec.is_faster_for_two()
@@ -262,7 +262,7 @@ impl PageReader {
             && self.file.pages().get(next.offset).is_none()
     }
 
-    /// A page and the one behind it, decompressed at once; `None` if that can't be.
+    /// A page and the next one, decompressed at once; `None` if that isn't possible.
     fn two_pages(&mut self, index: usize) -> Result<Option<(Page, Page)>> {
         let spans = [self.span(index), self.span(index + 1)];
         let window = self.window.clone();
@@ -333,12 +333,12 @@ impl PageReader {
         }
     }
 
-    /// Parses the header at `offset`, reading as many bytes as it takes.
+    /// Parses the header at `offset`, reading as many bytes as needed.
     fn header_at(&mut self, offset: u64) -> Result<(PageHeader, usize)> {
         let left = (self.chunk.end - offset) as usize;
         let window = self.window.clone();
         let mut window = window.lock();
-        // Usually everything there is in the window, else as much as is read at once.
+        // Usually everything in the window, else as much as is read at once.
         let mut wanted = 1;
         loop {
             let seen = self.fetch(&mut window, offset, wanted)?;
@@ -395,7 +395,7 @@ fn decompress(codec: &mut Codec, header: &PageHeader, stored: &[u8], target: &mu
     }
 }
 
-/// What of a page is to be decompressed, and to where; what is stored as it is is copied. `None` if nothing is left.
+/// The part of a page to be decompressed, and its target; uncompressed parts are copied. `None` if nothing is left.
 fn compressed_part<'a>(
     header: &PageHeader,
     stored: &'a [u8],

@@ -13,7 +13,7 @@ use std::ops::Range;
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::unpack::{unpack, unpack_at};
 
-/// If fewer than one in so many values of a group is wanted, each is extracted on its own.
+/// If fewer than one in this many values of a group is needed, each is extracted on its own.
 const SPARSE_FACTOR: usize = 6;
 
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ enum Run {
 /// A position in encoded values.
 #[derive(Clone, Debug)]
 pub(crate) struct RunCursor {
-    /// What is left of the encoded bytes, behind the current run.
+    /// The rest of the encoded bytes, after the current run.
     rest: Range<usize>,
     width: u32,
     run: Run,
@@ -117,7 +117,7 @@ impl RunCursor {
         Ok(())
     }
 
-    /// Values that can be taken from the current run, of `wanted` > 0 that are wanted.
+    /// Number of values that can be taken from the current run, out of `wanted` > 0.
     fn step(&mut self, page: &[u8], wanted: usize) -> Result<usize> {
         if self.left == 0 {
             self.next_run(page)?;
@@ -136,7 +136,7 @@ impl RunCursor {
     fn next_run(&mut self, page: &[u8]) -> Result<()> {
         let ended = || Error::corrupt("a page ends before its last value");
         if self.width == 0 && self.rest.is_empty() {
-            // All codes are 0, and some writers leave out the run.
+            // All codes are 0, and some writers omit the run.
             (self.run, self.left) = (Run::Repeated(0), usize::MAX);
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl RunCursor {
                 let mut value = [0u8; 4];
                 value[..bytes].copy_from_slice(stored);
                 let value = u32::from_le_bytes(value);
-                // Whoever asks for so many bits relies on it: a truth value is 0 or 1.
+                // Callers rely on this number of bits: a truth value is 0 or 1.
                 if value.checked_shr(self.width).is_some_and(|rest| rest != 0) {
                     return Err(Error::corrupt(format!("a run of {value} in a page of {} bits", self.width)));
                 }

@@ -24,7 +24,7 @@ use crate::page::PageHeader;
 pub(crate) struct ArrowColumn {
     file: FileBytes,
     reader: ParquetRecordBatchReader,
-    /// What the reader gave last, and the row of the row group where it begins.
+    /// The reader's last batch, and the row of the row group where it begins.
     batch: Option<ArrayRef>,
     first_row: usize,
     memory: Reservation,
@@ -102,12 +102,12 @@ impl ArrowColumn {
     }
 }
 
-/// What is read at once to look for the end of a page header.
+/// Bytes read at once to look for the end of a page header.
 const HEADER_STEP_BYTES: usize = 256;
 
-/// Pages of a file for the Parquet crate, which gets none whose header it could be busy with for hours: see
-/// [`crate::footer_shape`]. It asks for pages of a page index as a whole; else for a reader of the header, and then for
-/// what follows.
+/// Pages of a file for the Parquet crate, without headers that could keep it busy for hours: see
+/// [`crate::footer_shape`]. With a page index it asks for whole pages; otherwise for a reader of the header, and then
+/// for what follows.
 struct CheckedPages {
     file: FileBytes,
     /// Where the pages begin that may be asked for as a whole, ascending.
@@ -132,13 +132,13 @@ impl CheckedPages {
     }
 }
 
-/// Fails if a header at `start` is one that the Parquet crate shouldn't see.
+/// Fails if a header at `start` shouldn't be parsed by the Parquet crate.
 fn check_header(file: &FileBytes, start: u64) -> Result<()> {
     let left = usize::try_from(file.bytes().saturating_sub(start)).unwrap_or(usize::MAX);
     let most = left.min(HEADER_BYTES_MAX);
     let mut bytes = vec![0; HEADER_STEP_BYTES.min(most)];
     loop {
-        // The crate will see the same, or not; its error says what the disk did.
+        // The crate will see the same error, or not; its own message will report it.
         if file.read_at(&mut bytes, start).is_err() {
             return Ok(());
         }
@@ -174,10 +174,11 @@ impl ChunkReader for CheckedPages {
     }
 }
 
-/// Reads a header, which is checked first. The crate gets readers of what isn't a header, too, and doesn't read from them.
+/// Reads a header, which is checked first. The crate also gets readers of what isn't a header, and doesn't read from
+/// them.
 struct HeaderReader {
     file: FileBytes,
-    /// Where the header begins, until it was checked.
+    /// Where the header begins, until it has been checked.
     unchecked: Option<u64>,
     input: <FileBytes as ChunkReader>::T,
 }

@@ -1,4 +1,4 @@
-//! Columns of which the values of a chunk's rows weigh too much to be held at once.
+//! Columns whose values in the rows of a chunk are too large to be held at once.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct LongValues {
 }
 
 impl LongValues {
-    /// The column, if there are `window_rows` rows among `rows` whose values may weigh too much.
+    /// The column, if there are `window_rows` rows among `rows` whose values may be too large.
     pub(super) fn new(
         file: &ParquetFile,
         row_group: usize,
@@ -50,12 +50,12 @@ impl LongValues {
         })
     }
 
-    /// Rows of usual length whose values may be held at once.
+    /// Number of average rows whose values may be held at once.
     pub(super) fn rows_max(&self) -> usize {
         ((WINDOW_VALUES_BYTES_MAX as f64 / self.row_bytes.max(1.0)) as usize).max(1)
     }
 
-    /// Where a window of rows that begins at `start` ends at the latest.
+    /// The latest end of a window of rows that begins at `start`.
     pub(super) fn window_end(&self, start: usize) -> usize {
         let Some(pages) = &self.pages else { return start + self.rows_max() };
         let first = page_of(pages, start);
@@ -64,7 +64,7 @@ impl LongValues {
             bytes += self.page_bytes(page);
             bytes <= WINDOW_VALUES_BYTES_MAX as f64
         };
-        // A page is decompressed as a whole, whatever it weighs.
+        // A page is decompressed as a whole, whatever its size.
         let last = first + pages[first..].iter().take_while(|page| fits(page)).count().saturating_sub(1);
         self.page_end(pages, last)
     }

@@ -1,11 +1,11 @@
-//! Scans of Parquet tables: what [the driver](godwit_pipeline::Scan) asks of them.
+//! Scans of Parquet tables, for [the driver](godwit_pipeline::Scan).
 //!
 //! ```text
 //! start:   bounds of row groups and pages, filters of joins ──▶ morsels            (plan.rs)
 //! worker:  the columns of a morsel, each with a reader of its own                  (reader.rs)
 //! ```
 //!
-//! Readers pass the rows of a column when they are asked for later ones, and pages that nobody asks for are not even read.
+//! Readers skip the rows of a column when asked for later ones, and pages that aren't needed aren't even read.
 
 mod arrow_column;
 mod long_values;

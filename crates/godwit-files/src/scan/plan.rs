@@ -30,7 +30,7 @@ pub(crate) struct Morsel {
 }
 
 impl ScanPlan {
-    /// The morsels of the row group that the one of this number is in.
+    /// The morsels of the row group that morsel `number` is in.
     pub(super) fn row_group_of(&self, number: usize) -> &[Morsel] {
         let is_in = |morsel: &&Morsel| Arc::ptr_eq(&morsel.state, &self.morsels[number].state);
         let before = self.morsels[..number].iter().rev().take_while(is_in).count();
@@ -111,7 +111,7 @@ fn page_ranges(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec
     ranges
 }
 
-/// What is in a range of both; ranges that touch are joined.
+/// The intersection of both; adjacent ranges are joined.
 fn intersect(ranges: &[Range<usize>], others: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     let mut push = |range: Range<usize>| match joined.last_mut() {
@@ -144,7 +144,7 @@ fn page_starts(file: &ParquetFile, row_group: usize, column: usize) -> Option<Ve
     Some(file.chunk(row_group, column).ok()?.pages?.iter().map(|page| page.first_row).collect())
 }
 
-/// Cuts a range at the first cut behind every `morsel_rows` rows.
+/// Cuts a range at the first cut after every `morsel_rows` rows.
 fn cut(range: Range<usize>, cuts: &[usize], morsel_rows: usize) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = range.start;

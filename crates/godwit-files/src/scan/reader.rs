@@ -19,11 +19,11 @@ use crate::file::FileBytes;
 use crate::page::ReadWindow;
 use crate::table::ParquetTable;
 
-/// Entries of dictionaries that are tested to skip a row group, at most, per row of it: testing must cost much less than
-/// reading.
+/// Maximum number of dictionary entries that are tested to skip a row group, per row of it: testing must cost much less
+/// than reading.
 const TESTED_ENTRIES_PER_ROW_MAX: f64 = 0.05;
 
-/// Reads columns of one morsel after the other.
+/// Reads columns of morsels, one at a time.
 pub struct ParquetReader {
     scan: Arc<Scan<ParquetTable>>,
     query: Arc<QueryContext>,
@@ -34,7 +34,7 @@ pub struct ParquetReader {
     columns: Vec<Column>,
     /// Number of the morsel.
     morsel: usize,
-    /// Columns that make its windows shorter.
+    /// Columns that make windows shorter.
     long: Vec<LongValues>,
     /// Rows that are left of the morsel.
     left: Range<usize>,

@@ -1,4 +1,4 @@
-//! What the morsels of one row group share: dictionaries, and the verdict of filters on them.
+//! What the morsels of one row group share: dictionaries, and the results of filters on them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ pub(crate) struct RowGroupState {
 }
 
 impl RowGroupState {
-    /// For a row group that is read in so many morsels.
+    /// For a row group that is read in `morsels` morsels.
     pub(crate) fn new(columns: usize, morsels: usize) -> Self {
         Self {
             dictionaries: Mutex::new((0..columns).map(|_| Arc::default()).collect()),

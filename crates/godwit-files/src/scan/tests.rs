@@ -33,7 +33,7 @@ struct Shape {
     rows: usize,
     /// Distinct values.
     cardinality: u64,
-    /// Of 8 rows, so many are NULL; 9: no column is nullable.
+    /// Number of NULLs in 8 rows; 9: no column is nullable.
     nulls: u64,
     /// Values come in runs of this length.
     run: usize,
@@ -404,7 +404,7 @@ fn values_outside_the_statistics_are_refused() {
     let path = file(&directory);
     sorted_file(&path);
     let mut bytes = std::fs::read(&path).unwrap();
-    // The maximum of the last row group, wherever the footer has it: 39999 becomes 39998.
+    // The maximum of the last row group, wherever it is in the footer: 39999 becomes 39998.
     let (old, new) = (39_999i64.to_le_bytes(), 39_998i64.to_le_bytes());
     let footer = bytes.len() - 4000;
     for at in footer..bytes.len() - 8 {

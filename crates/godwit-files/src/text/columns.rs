@@ -17,7 +17,7 @@ pub(super) struct Formats {
     pub timestamp: Option<String>,
 }
 
-/// The fields of a column, one after the other.
+/// The fields of a column, in sequence.
 #[derive(Default)]
 pub(super) struct TextColumn {
     texts: StrBuilder,
@@ -33,7 +33,7 @@ pub(super) struct Values {
 }
 
 impl TextColumn {
-    /// Appends a field; blanks around values that aren't text don't count.
+    /// Appends a field; blanks around values that aren't text are ignored.
     pub(super) fn push(&mut self, field: &[u8], null: Option<&[u8]>, is_text: bool) {
         let field = if is_text { field } else { field.trim_ascii() };
         let is_null = Some(field) == null;
@@ -41,7 +41,7 @@ impl TextColumn {
         self.valid.push(!is_null);
     }
 
-    /// Appends a field that isn't there.
+    /// Appends a missing field.
     pub(super) fn push_null(&mut self) {
         self.texts.push(&[]);
         self.valid.push(false);

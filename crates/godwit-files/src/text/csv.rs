@@ -7,7 +7,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 pub(super) struct Dialect {
     pub delimiter: u8,
     pub quote: u8,
-    /// What stands before a quote in a quoted field; `None`: the quote itself.
+    /// The escape character for a quote in a quoted field; `None`: the quote itself.
     pub escape: Option<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Records {
         Self { core, at: 0, fields: vec![0; FIELD_BYTES], ends: vec![0; FIELDS] }
     }
 
-    /// The line in which the next record begins, about: empty lines before it don't count.
+    /// The approximate line of the next record: empty lines before it don't count.
     pub(super) fn line(&self) -> u64 {
         self.core.line()
     }
@@ -53,7 +53,8 @@ impl Records {
         self.at
     }
 
-    /// The fields of the next record of `bytes`, always the same bytes; `None` at their end. Empty lines are no records.
+    /// The fields of the next record of `bytes`, always the same bytes; `None` at their end. Empty lines aren't
+    /// records.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Option<Fields<'_>> {
         let (mut written, mut count) = (0, 0);
         loop {
@@ -74,7 +75,7 @@ impl Records {
     }
 }
 
-/// The fields of a record, quotes and escapes taken off.
+/// The fields of a record, with quotes and escapes removed.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     ends: &'a [usize],

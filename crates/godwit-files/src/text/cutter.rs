@@ -1,8 +1,8 @@
 //! Cuts a file into pieces that end with a record.
 //!
 //! The file is read once, from front to back, by whichever worker needs a piece; finding the end of the last record is a
-//! fast scan for quotes and newlines (CSV), or for strings and braces (JSON). What follows it begins the next piece. JSON
-//! arrays of objects become objects one after the other: what stands between them is replaced by spaces.
+//! fast scan for quotes and newlines (CSV), or for strings and braces (JSON). What follows it begins the next piece.
+//! JSON arrays of objects become sequences of objects: what is between them is replaced by spaces.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -18,13 +18,14 @@ use super::json_scanner::JsonScanner;
 use super::separators::{LastRecord, last_record};
 use super::stream::Stream;
 
-/// Bytes read for a piece: long enough that handing out pieces costs nothing, short enough that two workers end together.
+/// Bytes read for a piece: large enough that handing out pieces costs nothing, small enough that two workers finish
+/// together.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Longest record. Longer ones are more likely a quote that isn't closed.
 const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes that the beginning is judged by.
+/// Size of the sample at the beginning of a file.
 pub(super) const SAMPLE_BYTES: usize = 1 << 20;
 
 /// Some records of a file.
@@ -47,7 +48,7 @@ impl Piece {
         self.first_line + memchr_iter(b'\n', &self.bytes[..at]).count() as u64
     }
 
-    /// An error if it isn't UTF-8.
+    /// Fails unless it is UTF-8.
     pub(super) fn check(&self) -> Result<()> {
         let Err(error) = std::str::from_utf8(&self.bytes) else { return Ok(()) };
         let error = self.error_at(self.line(error.valid_up_to()), "the text is not UTF-8");
@@ -71,7 +72,7 @@ pub(super) struct Cutter {
     file: Box<dyn Read + Send>,
     path: PathBuf,
     ends: RecordEnds,
-    /// What was read and isn't handed out.
+    /// Bytes that were read but aren't handed out yet.
     rest: Vec<u8>,
     line: u64,
     is_first: bool,
@@ -107,7 +108,7 @@ impl Cutter {
         Self { file, path, ends, rest: Vec::new(), line: 1, is_first: true, at_end: false }
     }
 
-    /// The next piece; `None` at the end of the file. `used` is a piece that nobody needs any more.
+    /// The next piece; `None` at the end of the file. `used` is a piece that is no longer needed.
     pub(super) fn next(&mut self, used: Piece) -> Result<Option<Piece>> {
         let (mut bytes, mut spare) = (std::mem::take(&mut self.rest), used.bytes);
         spare.clear();
@@ -199,7 +200,7 @@ pub(super) struct Sample {
     /// For CSV as it is.
     pub bytes: Vec<u8>,
     pub name: String,
-    /// The file is no longer.
+    /// The sample is the whole file.
     pub is_all: bool,
     file_bytes: u64,
 }
@@ -219,7 +220,7 @@ impl Sample {
         let mut text = decompressed(&stream.beginning[..], is_gzip).take(SAMPLE_BYTES as u64);
         match text.read_to_end(&mut bytes) {
             Ok(_) => {}
-            // The beginning ends where it ends.
+            // The sample ends where the file ends.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !stream.is_all => {}
             Err(error) => return Err(Error::io(format!("reading {}", path.display()), &error)),
         }
@@ -234,13 +235,13 @@ impl Sample {
         Self { bytes, name: path.display().to_string(), is_all, file_bytes }
     }
 
-    /// The records that are whole.
+    /// The complete records.
     pub(super) fn whole(&self, dialect: &Dialect) -> &[u8] {
         let end = if self.is_all { None } else { last_record_end(&self.bytes, dialect) };
         &self.bytes[..end.unwrap_or(self.bytes.len())]
     }
 
-    /// The objects that are whole, each in a line of its own.
+    /// The complete objects, each on a line of its own.
     pub(super) fn objects(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         let mut scanner = JsonScanner::default();
@@ -253,14 +254,14 @@ impl Sample {
                 start = end;
             }
         }
-        // What is left of a file that was read as a whole is wrong, unless it is blank.
+        // Whatever is left of a file that was read as a whole is wrong, unless it is blank.
         if self.is_all && !bytes[start..].trim_ascii().is_empty() {
             lines.extend(&bytes[start..]);
         }
         lines
     }
 
-    /// Rows of the file, if it goes on as it begins.
+    /// Rows of the file, if the rest is like its beginning.
     pub(super) fn estimated_rows(&self, records: u64) -> u64 {
         let share = self.file_bytes as f64 / self.bytes.len().max(1) as f64;
         (records as f64 * share.max(1.0)) as u64

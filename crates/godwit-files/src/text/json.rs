@@ -40,7 +40,7 @@ pub(super) fn sniff(sample: &Sample, name: &str, expected: Option<&Schema>) -> R
     Ok((fields, records as u64))
 }
 
-/// Makes dates and timestamps of the columns whose texts all are some, where objects are flat.
+/// Turns columns whose texts are all dates or timestamps into such columns, where objects are flat.
 fn find_moments(fields: &mut [Field], objects: &[u8]) {
     let places: Vec<usize> = (0..fields.len()).filter(|&at| *fields[at].data_type() == DataType::Utf8View).collect();
     if places.is_empty() {
@@ -48,7 +48,7 @@ fn find_moments(fields: &mut [Field], objects: &[u8]) {
     }
     let texts = places.iter().map(|&place| (fields[place].name().as_str(), fields[place].data_type()));
     let Some(mut flat) = FlatObjects::new(texts) else { return };
-    // Of each column, whether all of its texts are dates or all are timestamps; `None` before the first.
+    // For each column, whether all of its texts are dates or all are timestamps; `None` before the first.
     let mut found: Vec<Option<(bool, bool)>> = vec![None; places.len()];
     let mut at = 0;
     while at < objects.len() {
@@ -72,7 +72,7 @@ fn find_moments(fields: &mut [Field], objects: &[u8]) {
     }
 }
 
-/// Reads the objects of one piece after the other.
+/// Reads the objects of pieces in turn.
 pub(super) struct Objects {
     /// For columns of flat values.
     flat: Option<FlatObjects>,
@@ -124,7 +124,7 @@ impl Objects {
                 continue;
             }
             let values = fields.values(logical, *physical, &Formats::default())?;
-            // Arrow knows better how what isn't usual is meant in JSON.
+            // Arrow knows better how unusual JSON is meant.
             if values.is_cast {
                 return Ok(None);
             }
@@ -135,7 +135,7 @@ impl Objects {
     }
 
     fn decode(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
-        // Arrow tells no place. What it has taken of the piece says where it is, about.
+        // Arrow reports no position. How much of the piece it has consumed tells approximately.
         let wrong = |at: usize, error: arrow_schema::ArrowError| {
             piece.error_at(piece.line(at), &format!("in this line or behind it, {}", message(&error)))
         };

@@ -2,7 +2,7 @@
 
 use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
-/// Finds the ends of JSON objects, and what stands between them.
+/// Finds the ends of JSON objects, and what is between them.
 #[derive(Default)]
 pub(super) struct JsonScanner {
     /// Braces and brackets that are open, not counting the array around all objects.
@@ -86,7 +86,7 @@ impl JsonScanner {
         }
     }
 
-    /// So many bytes are handed out.
+    /// Notes that `bytes` bytes were handed out.
     pub(super) fn forget(&mut self, bytes: usize) {
         self.seen -= bytes.min(self.seen);
         self.last = None;

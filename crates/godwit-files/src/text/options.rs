@@ -14,7 +14,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// What the user says of a file; `None`: the file's beginning tells.
+/// What the user specifies about a file; `None`: determined from the file's beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextOptions {
     pub format: Format,
@@ -42,7 +42,7 @@ const ENDINGS: [(&str, Format); 6] = [
     ("txt", Format::Csv),
 ];
 
-/// The format that the ending of a path names, and whether it is compressed.
+/// The format given by the extension of a path, and whether it is compressed.
 fn of_ending(path: &Path) -> (Option<Format>, bool) {
     let path = name_of(path);
     let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
@@ -52,7 +52,7 @@ fn of_ending(path: &Path) -> (Option<Format>, bool) {
     (format, is_gzip)
 }
 
-/// True if the ending of a path is that of a text file with rows.
+/// True if a path has the extension of a text file with rows.
 pub(crate) fn is_text_file(path: &Path) -> bool {
     of_ending(path).0.is_some()
 }
@@ -100,7 +100,7 @@ impl TextOptions {
             "timestampformat" | "timestamp_format" => self.timestamp_format = Some(option.text()?.to_owned()),
             "all_varchar" => self.all_varchar = flag(option)?,
             "ignore_errors" => self.ignore_errors = flag(option)?,
-            // What isn't said is found out, anyway.
+            // Unspecified options are detected anyway.
             "auto_detect" => {
                 flag(option)?;
             }

@@ -1,4 +1,4 @@
-//! Values in their usual spelling. What is spelled otherwise, or wrong, is `None`, and left to Arrow's casts.
+//! Values in their usual spelling. Any other spelling, or a wrong one, is `None`, and left to Arrow's casts.
 
 use std::ops::Range;
 
@@ -166,7 +166,7 @@ fn eight_digits(text: u64) -> Option<u64> {
     Some(low.wrapping_add(high) >> 32)
 }
 
-/// The digits of a number with or without a point, as one integer, and how many of them are behind the point.
+/// The digits of a number with or without a point, as one integer, and how many of them are after the point.
 #[inline]
 fn fixed_point(text: &[u8]) -> Option<(bool, u64, usize)> {
     let (is_negative, digits) = sign(text);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is read at all is read as Arrow reads it.
+        /// Whatever is accepted is read as Arrow reads it.
         #[test]
         fn values_are_those_of_arrow(text in "-?[0-9]{0,22}(\\.[0-9]{0,12})?(e-?[0-9]{1,2})?|[0-9:./-]{1,19}") {
             let bytes = text.as_bytes();
@@ -239,7 +239,7 @@ mod tests {
             let day = format!("{year:04}-{month:02}-{day:02}");
             prop_assert_eq!(date(day.as_bytes()), Date32Type::parse(&day));
             let moment = format!("{day} {hour:02}:{minute:02}:{second:02}{fraction}");
-            // Arrow counts in nanoseconds here, which don't reach further.
+            // Arrow uses nanoseconds here, whose range is smaller.
             if let Some(value) = timestamp(moment.as_bytes())
                 && (1700..2260).contains(&year)
             {

@@ -7,7 +7,7 @@ use super::cutter::Piece;
 use super::separators::{Places, Wanted};
 use super::values::Fields;
 
-/// Goes through one piece after the other.
+/// Goes through pieces in turn.
 #[derive(Default)]
 pub(super) struct CsvRecords {
     /// Where the next record of the piece begins.
@@ -20,7 +20,7 @@ pub(super) struct CsvRecords {
     lines: Vec<u64>,
 }
 
-/// What [`CsvRecords::next`] came to.
+/// The outcome of [`CsvRecords::next`].
 #[derive(Default)]
 pub(super) struct Step {
     /// Records of another width that were left out.
@@ -30,7 +30,7 @@ pub(super) struct Step {
 }
 
 impl CsvRecords {
-    /// Goes to the beginning of a piece, or behind its first record, if that should be a header like this.
+    /// Goes to the beginning of a piece, or past its first record, if that should be a header like this.
     pub(super) fn open(&mut self, piece: &Piece, dialect: &Dialect, header: Option<&[Vec<u8>]>) -> Result<()> {
         self.places.clear();
         (self.at, self.parser) = (0, None);

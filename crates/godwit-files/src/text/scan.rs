@@ -1,4 +1,4 @@
-//! Scans of text files: what [the driver](Scan) asks of them. A piece of the file is a morsel; the columns of some of its
+//! Scans of text files, for [the driver](Scan). A piece of the file is a morsel; the columns of some of its
 //! records are decoded together.
 
 use std::sync::Arc;
@@ -29,9 +29,9 @@ pub(crate) struct TextPlan {
     rows_rejected: AtomicU64,
 }
 
-/// The files of a table, one after the other.
+/// The files of a table, in sequence.
 struct OpenFiles {
-    /// The one under work, and its number.
+    /// The current one, and its number.
     cutter: Cutter,
     number: usize,
 }
@@ -87,14 +87,14 @@ impl Readable for TextTable {
     }
 }
 
-/// Reads one piece after the other.
+/// Reads pieces in turn.
 pub(crate) struct TextReader {
     scan: Arc<Scan<TextTable>>,
     rows_max: usize,
     piece: Piece,
     records: Records,
     window: Window,
-    /// For the piece.
+    /// Memory of the piece.
     reservation: Reservation,
 }
 
@@ -164,11 +164,11 @@ impl MorselReader for TextReader {
     }
 }
 impl TextReader {
-    /// Goes to the next records of a piece of CSV; tells the positions of those without an error if some have one. `None` at
-    /// the end of the piece.
+    /// Goes to the next records of a piece of CSV; returns the positions of those without an error if some have one.
+    /// `None` at the end of the piece.
     ///
-    /// Values that may be wrong are read whether they are needed or not, so that what is an error doesn't depend on the order
-    /// of filters; texts are read when they are needed.
+    /// Values that may be wrong are read whether they are needed or not, so that errors don't depend on the order of
+    /// filters; texts are read when they are needed.
     fn next_records(&mut self) -> Result<Option<Option<Vec<u32>>>> {
         let (Records::Csv(records), Kind::Csv { dialect, null, formats, .. }) =
             (&mut self.records, &self.scan.table.kind)
@@ -204,7 +204,7 @@ impl TextReader {
             self.window.columns.push(Some(values.vector));
         }
         if let Some((line, fields)) = step.wrong_width {
-            // Rows before it may have had an error of their own, which is told first.
+            // Earlier rows may have errors of their own, which are reported first.
             let hint = "check the delimiter and the quote, or leave such rows out with IGNORE_ERRORS";
             return Err(self.piece.error_at(line, &format!("{fields} fields, {width} expected")).with_hint(hint));
         }

@@ -1,8 +1,8 @@
 //! Finds what separates the fields and records of CSV, a block at a time.
 //!
-//! Quotes are counted: what lies behind an odd number of them is quoted. That is how the parser ([`super::csv::Records`]) sees
-//! it, too, while quotes are *regular*: each pair encloses a whole field, and none is written twice or escaped. Text with
-//! other quotes is left to the parser.
+//! Quotes are counted: whatever follows an odd number of them is quoted. That is how the parser
+//! ([`super::csv::Records`]) sees it, too, while quotes are *regular*: each pair encloses a whole field, and none is
+//! written twice or escaped. Text with other quotes is left to the parser.
 
 use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
@@ -54,7 +54,7 @@ impl Separators {
         Found { fields, records }
     }
 
-    /// True if all quotes so far enclose whole fields, maybe but for the last, which may go on.
+    /// True if all quotes so far enclose whole fields, except perhaps the last, which may continue.
     pub(super) fn is_regular(&self) -> bool {
         self.is_regular
     }
@@ -65,7 +65,7 @@ impl Separators {
     }
 }
 
-/// What [`last_record`] found.
+/// The outcome of [`last_record`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LastRecord {
     /// Where the last record that ends in the text ends.
@@ -95,20 +95,20 @@ pub(super) fn last_record(bytes: &[u8], dialect: &Dialect, is_all: bool) -> Last
 /// Where the fields of some records are in their text.
 #[derive(Default)]
 pub(super) struct Places {
-    /// For each record, where its fields begin, and where one behind them would begin: each field ends a byte before the next
-    /// place. Behind those that are used is room.
+    /// For each record, where its fields begin, and where one after them would begin: each field ends a byte before the
+    /// next place. After those that are in use there is room.
     starts: Vec<u32>,
     used: usize,
     records: usize,
 }
 
-/// What [`Places::find`] came to.
+/// The outcome of [`Places::find`].
 pub(super) struct Stop {
     /// Where the next record begins.
     pub next: usize,
     /// Records of another width that were left out.
     pub rejected: u64,
-    /// The fields of the next record, which has another width; it isn't left out.
+    /// The number of fields of the next record, if it has another width and isn't left out.
     pub wrong_width: Option<usize>,
 }
 
@@ -128,7 +128,7 @@ impl Places {
         self.records
     }
 
-    /// Where the fields of all records begin, each record's behind those of the one before.
+    /// Where the fields of all records begin, record by record.
     pub(super) fn starts(&self) -> &[u32] {
         &self.starts[..self.used]
     }
@@ -142,7 +142,7 @@ impl Places {
         self.starts.capacity() * size_of::<u32>()
     }
 
-    /// Appends a record of a text that is written now: `write` appends its fields and a byte behind each to `text`.
+    /// Appends a record of a text that is written now: `write` appends its fields to `text`, each followed by a byte.
     pub(super) fn push<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, text: &mut Vec<u8>) {
         self.starts.truncate(self.used);
         self.starts.push(text.len() as u32);
@@ -189,7 +189,7 @@ impl Places {
         self.finish(&record, stop)
     }
 
-    /// Fields begin behind the bits of `found`, in a block that begins at `at`.
+    /// Fields begin after the bits of `found`, in a block that begins at `at`.
     #[inline]
     fn push_starts(&mut self, record: &mut Record, at: usize, mut found: u64) {
         let count = found.count_ones() as usize;
@@ -204,7 +204,7 @@ impl Places {
         record.len += count;
     }
 
-    /// Ends a record before `next`; true if no more are wanted.
+    /// Ends a record before `next`; true if no more are needed.
     #[inline]
     fn end_record(&mut self, record: &mut Record, next: usize, wanted: Wanted, stop: &mut Stop) -> bool {
         let is_empty = next as u32 - record.begin == 1;
@@ -230,10 +230,10 @@ impl Places {
     }
 }
 
-/// Room to begin with, which doubles whenever there is none for all fields of a block.
+/// Initial room, which doubles whenever there is none for all fields of a block.
 const SPARE: usize = 2 * BLOCK_BYTES;
 
-/// The record under work.
+/// The current record.
 struct Record {
     /// Where its places go: first that of its beginning.
     first: usize,

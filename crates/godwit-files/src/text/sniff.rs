@@ -1,4 +1,4 @@
-//! What the beginning of a CSV file tells of the rest: delimiter, header, names, types.
+//! What the beginning of a CSV file tells about the rest: delimiter, header, names, types.
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use godwit_common::{Error, Result};
@@ -15,7 +15,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Records that are looked at.
 const SAMPLED_RECORDS: usize = 20_000;
 
-/// Types that are tried, the narrowest first; what fits none is text.
+/// Types that are tried, the narrowest first; if none fits, the column is text.
 const TYPES: [DataType; 5] = [
     DataType::Int64,
     DataType::Float64,
@@ -27,7 +27,7 @@ const TYPES: [DataType; 5] = [
 /// Longest text of a date: longer ones are moments, even if they begin with a date.
 const DATE_BYTES_MAX: usize = 10;
 
-/// What is known of a file.
+/// What is known about a file.
 pub(super) struct Sniffed {
     pub dialect: Dialect,
     /// The first record, if that names the columns.
@@ -37,7 +37,7 @@ pub(super) struct Sniffed {
     pub records: u64,
 }
 
-/// Judges a sample. `expected` are the columns to read it as.
+/// Examines a sample. `expected` are the columns to read it as.
 pub(super) fn csv(sample: &Sample, options: &TextOptions, expected: Option<&Schema>) -> Result<Sniffed> {
     if let Err(error) = std::str::from_utf8(&sample.bytes)
         && (error.error_len().is_some() || sample.is_all)
@@ -92,7 +92,7 @@ pub(super) fn csv(sample: &Sample, options: &TextOptions, expected: Option<&Sche
     Ok(Sniffed { dialect, header, fields, records: count })
 }
 
-/// How well a delimiter explains a sample: as wide as wanted, more than one column, all records alike, many columns.
+/// How well a delimiter explains a sample: expected width, more than one column, all records alike, many columns.
 fn fit(sample: &Sample, dialect: &Dialect, wanted: Option<usize>) -> (bool, bool, usize, usize) {
     let widths: Vec<usize> = records_of(sample, dialect).iter().map(Vec::len).collect();
     let width = widths.first().copied().unwrap_or(0);

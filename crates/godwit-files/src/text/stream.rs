@@ -1,7 +1,7 @@
-//! Streams: pipes, terminals and other devices, of which nobody can read again what was read.
+//! Streams: pipes, terminals and other devices, which can't be read twice.
 //!
-//! Planning judges a stream by its beginning, and a scan reads it behind that. Whatever was read ahead stays here until a
-//! scan takes the stream: the statement may be planned again before it runs, or be one that only asks for the columns.
+//! Planning examines the beginning of a stream, and a scan reads it after that. Whatever was read ahead stays here
+//! until a scan takes the stream: the statement may be planned again before it runs, or may only ask for the columns.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
@@ -16,9 +16,9 @@ use super::cutter::{SAMPLE_BYTES, open_error, read_up_to};
 
 /// A stream from its beginning on.
 pub(super) struct Stream {
-    /// What was read of it to judge it.
+    /// The part that was read to examine it.
     pub beginning: Vec<u8>,
-    /// Nothing is behind the beginning.
+    /// There is nothing after the beginning.
     pub is_all: bool,
     rest: Box<dyn Read + Send>,
 }
@@ -34,7 +34,7 @@ impl Stream {
 pub(super) struct SharedStream(Arc<Mutex<Option<Stream>>>);
 
 impl SharedStream {
-    /// Looks at the stream; `None` if a scan has taken it.
+    /// Examines the stream; `None` if a scan has taken it.
     pub(super) fn look<T>(&self, at: impl FnOnce(&Stream) -> T) -> Option<T> {
         self.0.lock().as_ref().map(at)
     }
@@ -45,7 +45,7 @@ impl SharedStream {
     }
 }
 
-/// The streams of all connections, by what they are.
+/// The streams of all connections, by identity.
 #[derive(Default)]
 pub(crate) struct Streams(Mutex<BTreeMap<(u64, u64), SharedStream>>);
 
@@ -55,7 +55,7 @@ impl Streams {
         if let Some(known) = self.known(path, identity)? {
             return Ok(known);
         }
-        // Who opens the same one meanwhile is refused; nobody else waits for the beginning.
+        // Opening the same stream meanwhile is refused; others don't wait for its beginning.
         let rest = files.open(path).map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => is_read(path),
             _ => open_error(path, &error),
@@ -68,7 +68,7 @@ impl Streams {
         Ok(stream)
     }
 
-    /// A stream that was opened and isn't read yet. An error if another plan may read it.
+    /// A stream that was opened and isn't read yet. Fails if another plan may read it.
     fn known(&self, path: &Path, identity: (u64, u64)) -> Result<Option<SharedStream>> {
         let mut all = self.0.lock();
         // A stream is over when a scan has taken it and its plan is gone.

@@ -1,4 +1,4 @@
-//! Cuts between records, wherever the bytes that were read end. What is read is tested in SQL (`tests/sql/copy`).
+//! Cuts between records, wherever the bytes read so far end. Reading is tested in SQL (`tests/sql/copy`).
 
 use proptest::prelude::*;
 
@@ -64,7 +64,8 @@ proptest! {
         prop_assert!(records.next(&bytes).is_none());
     }
 
-    /// Fields are the parser's, whether quotes are regular or not, and however many records are asked for at once.
+    /// Fields agree with the parser's, whether quotes are regular or not, and however many records are requested at
+    /// once.
     #[test]
     fn separators_are_where_the_parser_sees_them(
         text in "([ab]{0,3}|\"[ab,;\n]{0,4}\"|\"\"|[\",;\r\n|\\\\]|,|\n|x{60,70}){0,40}",

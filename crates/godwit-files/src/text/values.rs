@@ -12,13 +12,13 @@ use super::parse;
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub bytes: &'a [u8],
-    /// Of all records, so many for each.
+    /// The places of all records, the same number for each.
     pub places: &'a [u32],
     pub places_per_record: usize,
-    /// Which of a record's places is where the field begins; the next one is a byte behind its end. A field that ends before it
-    /// begins isn't there: NULL.
+    /// Which of a record's places is the start of the field; the next one is a byte after its end. A field that ends
+    /// before it begins is missing: NULL.
     pub place: usize,
-    /// What encloses fields that are quoted.
+    /// The quote of quoted fields.
     pub quote: Option<u8>,
     /// Fields that are NULL.
     pub null: Option<&'a [u8]>,
@@ -82,7 +82,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads fields by `parse`, and those of which it makes nothing as Arrow does.
+    /// Reads fields by `parse`, and those that it rejects as Arrow does.
     fn read<T: Native + Default>(
         &self,
         parse: impl Fn(&[u8]) -> Option<T>,

@@ -1,6 +1,6 @@
 //! Users' files on the simulated disk.
 //!
-//! There is a folder wherever a file is in one. A new file that fails is gone, as one without a name is.
+//! There is a folder wherever a file is in one. A new file that fails is gone, like one without a name.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

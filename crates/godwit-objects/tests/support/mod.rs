@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-/// What goes wrong with a request.
+/// A fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// It is answered with this status.
@@ -39,16 +39,16 @@ struct State {
     objects: BTreeMap<String, Object>,
     uploads: BTreeMap<String, BTreeMap<u32, Vec<u8>>>,
     latency: Duration,
-    /// What becomes of the next requests.
+    /// The faults of the next requests.
     faults: VecDeque<Option<Fault>>,
-    /// All requests get this one.
+    /// The fault of all requests.
     always: Option<Fault>,
     page_keys: usize,
     serial: u64,
     seen: Vec<Request>,
     in_flight: usize,
     in_flight_max: usize,
-    /// Answers with whole files only.
+    /// Only sends whole files.
     ignores_ranges: bool,
 }
 
@@ -74,7 +74,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let server = serving.clone();
-                // A client that goes away is no failure of the test.
+                // A client that disconnects doesn't fail the test.
                 thread::spawn(move || drop(server.serve(stream)));
             }
         });
@@ -107,17 +107,17 @@ impl Server {
         self.state().latency = latency;
     }
 
-    /// The next request goes wrong, and the ones behind it as told before.
+    /// The next request fails, and those after it as planned before.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(Some(fault));
     }
 
-    /// The next request, behind those of which something was told before, goes well.
+    /// The next request without a planned fault succeeds.
     pub fn pass_next(&self) {
         self.state().faults.push_back(None);
     }
 
-    /// All requests go wrong, except for those of which something else was told, or none does.
+    /// All requests fail, except for those with another plan, or none does.
     pub fn fail_always(&self, fault: Option<Fault>) {
         let mut state = self.state();
         state.always = fault;

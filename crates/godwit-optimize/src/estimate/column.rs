@@ -9,7 +9,7 @@ use godwit_types::{SqlType, Value};
 use super::NodeEstimate;
 use super::config::{DENSE_ROWS_MIN, NESTED_BYTES, STRING_BYTES};
 
-/// What is expected of a column.
+/// The estimate of a column.
 #[derive(Debug, Clone)]
 pub struct ColumnEstimate {
     pub(crate) domain: Domain,
@@ -25,7 +25,7 @@ pub struct ColumnEstimate {
 }
 
 /// The values that can occur in a column: of the base table, narrowed by filters on the column itself, not by other
-/// filters. Tables are asked when somebody wants to know: to tell, a file may have to be read.
+/// filters. Tables are asked only on demand: a file may have to be read to answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Domain {
     /// As many values as this.
@@ -34,20 +34,20 @@ pub(crate) enum Domain {
     AtMost(f64),
     /// Those of a column of a table.
     OfTable { relation: Arc<dyn Relation>, position: usize, otherwise: Box<Domain> },
-    /// What is computed of other columns' values.
+    /// Values computed from those of other columns.
     Computed { of: Vec<Rc<ColumnEstimate>>, by: Computation, at_most: f64, depth: u32 },
 }
 
 /// How the values of an expression come from those of columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Computation {
-    /// Each combination may give another one.
+    /// Each combination may give a different one.
     Combined,
     /// Each is one of them.
     Chosen,
 }
 
-/// Expressions over expressions that wait to be asked for the number of their values.
+/// Maximum depth of expressions over expressions whose number of values isn't computed yet.
 const COMPUTED_DEPTH_MAX: u32 = 4;
 
 impl Domain {
@@ -93,12 +93,12 @@ impl ColumnEstimate {
         self.domain.values().1
     }
 
-    /// Changes the number of values, which stays as well known as it is.
+    /// Changes the number of values; whether it is known stays the same.
     pub(super) fn set_domain(&mut self, values: f64) {
         self.domain = if self.domain_is_known() { Domain::Known(values) } else { Domain::AtMost(values) };
     }
 
-    /// A column of which only the type is known.
+    /// A column whose type is all that is known.
     pub(super) fn unknown(ty: &SqlType, rows: f64) -> Self {
         Self {
             domain: Domain::AtMost(rows.max(1.0)),
@@ -214,7 +214,7 @@ fn parts_of_dates(function: &str, arguments: &[Expr], node: &NodeEstimate) -> Op
     })
 }
 
-/// An expression of which only the columns in it are known: at most as many values as they have combinations.
+/// An expression of which only the columns are known: it has at most as many values as they have combinations.
 fn derived(expr: &Expr, node: &NodeEstimate) -> ColumnEstimate {
     let columns = expr.columns();
     let of: Vec<Rc<ColumnEstimate>> = columns.iter().filter_map(|column| node.shared_column(column).cloned()).collect();
@@ -271,7 +271,7 @@ fn is_discrete(ty: &SqlType) -> bool {
 
 /// Average size of a value in memory, in bytes.
 fn value_bytes(ty: &SqlType, average: Option<f64>) -> f64 {
-    /// A string of up to so many bytes is held in its view.
+    /// Strings of up to this many bytes are held in their views.
     const INLINE_BYTES: f64 = 12.0;
     const VIEW_BYTES: f64 = 16.0;
     match ty {

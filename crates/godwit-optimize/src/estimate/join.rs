@@ -28,8 +28,8 @@ pub(crate) fn pair_domain(left: &ColumnEstimate, right: &ColumnEstimate) -> f64 
     wider(left.domain(), left.domain_is_known(), right.domain(), right.domain_is_known())
 }
 
-/// The larger of two known domains; of two mere upper bounds the smaller, since a key and the columns that refer to
-/// it have the same domain; of one of each the known one, as far as the bound allows it.
+/// The larger of two known domains; of two mere upper bounds the smaller, since a key and the columns that refer to it
+/// have the same domain; of one of each the known one, limited by the bound.
 fn wider(left: f64, left_known: bool, right: f64, right_known: bool) -> f64 {
     match (left_known, right_known) {
         (true, true) => left.max(right),
@@ -101,22 +101,22 @@ impl Matches {
         Self { domain: key_domain(&pairs), keys, residual: 1.0, has_residual: false }
     }
 
-    /// Number of pairs of so many rows each.
+    /// Number of pairs, given the number of rows of each side.
     pub(crate) fn pairs(&self, left_rows: f64, right_rows: f64) -> f64 {
         (left_rows * right_rows / self.domain).max(1.0) * self.residual
     }
 
-    /// Number of pairs that each left row has among so many right rows.
+    /// Number of pairs that each left row has among `right_rows` right rows.
     pub(crate) fn pairs_per_left_row(&self, right_rows: f64) -> f64 {
         right_rows / self.domain * self.residual
     }
 
-    /// The share of left rows that have a pair among so many right rows.
+    /// The share of left rows that have a pair among `right_rows` right rows.
     pub(crate) fn left_share(&self, right_rows: f64) -> f64 {
         self.share(keys_among(self.keys.iter().map(|(_, key)| &**key), right_rows))
     }
 
-    /// The share of right rows that have a pair among so many left rows.
+    /// The share of right rows that have a pair among `left_rows` left rows.
     pub(crate) fn right_share(&self, left_rows: f64) -> f64 {
         self.share(keys_among(self.keys.iter().map(|(key, _)| &**key), left_rows))
     }
@@ -127,12 +127,12 @@ impl Matches {
     }
 }
 
-/// The share of rows without a pair, if this share has one.
+/// The share of rows without a pair, given the share that has one.
 pub(crate) fn unmatched_share(matched: f64) -> f64 {
     (1.0 - matched).max(config::ANTI_MIN)
 }
 
-/// The two sides of an equality of one side's columns with the other's, the left side's first.
+/// The two sides of an equality between columns of the two sides, the left side's first.
 fn key_sides<'e>(condition: &'e Expr, left: &NodeEstimate, right: &NodeEstimate) -> Option<(&'e Expr, &'e Expr)> {
     let ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, b) = &condition.kind else {
         return None;

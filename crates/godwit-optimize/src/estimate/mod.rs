@@ -30,15 +30,15 @@ pub(crate) use selectivity::selectivity;
 pub struct Estimates {
     /// By the node's index.
     known: RefCell<Vec<Option<Rc<NodeEstimate>>>>,
-    /// Filters are tried on samples of their tables.
+    /// Whether filters are tried on samples of their tables.
     uses_samples: bool,
-    /// The columns that more than the filters of their scan uses: what is read for these alone goes no further.
+    /// The columns that are used by more than the filters of their scan: those read only for filters go no further.
     used: ColumnSet,
     /// The first rows of each recursion, by the column that names it.
     recursions: HashMap<ColumnId, NodeId>,
 }
 
-/// What is expected of a node's output.
+/// The estimate of a node's output.
 #[derive(Debug, Clone, Default)]
 pub struct NodeEstimate {
     /// Rows.
@@ -54,7 +54,7 @@ impl NodeEstimate {
         Self { rows, columns }
     }
 
-    /// All pairs of two nodes' rows.
+    /// The estimate of all pairs of two nodes' rows.
     pub(crate) fn of_pairs(left: &Self, right: &Self) -> Self {
         Self::new(left.rows * right.rows, left.columns.iter().chain(&right.columns).cloned())
     }
@@ -68,7 +68,7 @@ impl NodeEstimate {
         Self { rows: self.rows, columns: self.columns.iter().map(filled).collect() }
     }
 
-    /// What is expected of a column; `None` if the node doesn't have it.
+    /// The estimate of a column; `None` if the node doesn't have it.
     pub fn column(&self, column: ColumnId) -> Option<&ColumnEstimate> {
         self.shared_column(column).map(Rc::as_ref)
     }
@@ -83,7 +83,7 @@ impl NodeEstimate {
         self.columns.iter().map(|(_, column)| column.average_bytes).sum()
     }
 
-    /// Expectation of a scalar expression over the node's rows.
+    /// The estimate of a scalar expression over the node's rows.
     pub(crate) fn of_expr(&self, expr: &Expr) -> Rc<ColumnEstimate> {
         column::of_expr(expr, self)
     }
@@ -113,8 +113,8 @@ impl NodeEstimate {
 }
 
 impl Estimates {
-    /// An estimator for a plan. It tries filters on samples of their tables if there are joins to be ordered, which is
-    /// what errors hurt most.
+    /// An estimator for a plan. It tries filters on samples of their tables if there are joins to be ordered, since
+    /// errors hurt most there.
     pub fn new(plan: &Plan) -> Self {
         let mut new = Self {
             known: RefCell::default(),
@@ -174,7 +174,7 @@ impl Estimates {
         });
     }
 
-    /// The sample of a scan's table, if it is asked.
+    /// The sample of a scan's table, if samples are used.
     pub(crate) fn sample_of<'s>(&self, scan: &'s Scan) -> Option<&'s dyn TableSample> {
         if self.uses_samples { scan.relation.sample() } else { None }
     }
@@ -194,7 +194,7 @@ impl Estimates {
     /// The estimate of a node, remembered.
     pub fn of(&self, plan: &Plan, node: NodeId) -> Rc<NodeEstimate> {
         let mut open = vec![node];
-        // Iterative: plans may be as deep as a statement has joins.
+        // Iterative: plans may be as deep as the number of joins in a statement.
         while let Some(&id) = open.last() {
             if self.remembered(id).is_some() {
                 open.pop();

@@ -12,7 +12,7 @@ use super::selectivity::{combinations, filter};
 use super::{ColumnEstimate, Domain, Estimates, NodeEstimate, config, sampled};
 
 impl Estimates {
-    /// The estimate of a node whose inputs have theirs.
+    /// The estimate of a node, given those of its inputs.
     pub(super) fn compute(&self, plan: &Plan, id: NodeId) -> NodeEstimate {
         let input = |id: NodeId| self.remembered(id).expect("inputs come first");
         match plan.node(id) {
@@ -163,7 +163,7 @@ fn limited(limit: &Limit, input: &NodeEstimate) -> NodeEstimate {
     NodeEstimate { rows, columns: input.columns.clone() }
 }
 
-/// Columns of which the values of two inputs may come.
+/// The wider of two columns whose values two inputs may have.
 fn widest(a: &ColumnEstimate, b: &ColumnEstimate) -> ColumnEstimate {
     ColumnEstimate {
         domain: Domain::AtMost(a.domain().max(b.domain())),
@@ -174,7 +174,7 @@ fn widest(a: &ColumnEstimate, b: &ColumnEstimate) -> ColumnEstimate {
     }
 }
 
-/// The rows of several inputs, one after another.
+/// The rows of several inputs, concatenated.
 fn concatenated(columns: &[ColumnId], inputs: &[NodeEstimate]) -> NodeEstimate {
     let column = |&column: &ColumnId| {
         let mut parts = inputs.iter().filter_map(|input| input.shared_column(column));

@@ -1,4 +1,4 @@
-//! What samples tell: of filters on one table, and of joins with a table that is sampled as a whole.
+//! What samples tell: about filters on one table, and about joins with a table that is sampled as a whole.
 //!
 //! ```text
 //! info_type i          i.info = 'genres' leaves one row of 113, for certain, with the key 3
@@ -69,8 +69,8 @@ pub(crate) struct KeyCounts {
 }
 
 impl KeyCounts {
-    /// The number of values that pairs of these keys and others are spread over; `estimated` is what statistics tell.
-    /// `None` if too few pairs are found to know better.
+    /// The number of values that pairs of these keys and others are spread over; `estimated` is the estimate from
+    /// statistics. `None` if too few pairs are found to improve on it.
     pub(crate) fn domain_with(&self, other: &SampledKeys, estimated: f64) -> Option<f64> {
         let rows_of = |key| self.rows_of.get(key).map_or(0, |&rows| u64::from(rows));
         let found = other.keys.iter().map(rows_of).sum::<u64>() as f64;

@@ -1,6 +1,6 @@
 //! Predicates: which share of rows passes, and what it leaves of the columns' domains.
 //!
-//! Conjuncts are applied one after another, each to what the ones before left: `x >= 10 AND x < 20` first cuts the
+//! Conjuncts are applied in turn, each to what the previous ones left: `x >= 10 AND x < 20` first cuts the
 //! lower part of the bounds, then the upper part of the rest, which multiplies to the share of the interval.
 
 use std::rc::Rc;

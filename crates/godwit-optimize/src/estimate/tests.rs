@@ -32,7 +32,7 @@ fn filters_on_one_column_cut_its_interval() {
     assert_eq!(filtered("part", &["p_partkey = 5"]).round(), 1.0);
 }
 
-/// `column IN (…)` of so many texts or numbers.
+/// `column IN (…)` with these texts or numbers.
 fn in_list(query: &Query, column: &str, values: &[Value]) -> Expr {
     let column = query.column(column);
     let values = values.iter().map(|value| Expr::literal(value.clone(), column.ty.clone())).collect();

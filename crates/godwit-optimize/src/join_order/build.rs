@@ -1,4 +1,5 @@
-//! A region becomes a join graph: who uses what, what waits for what, what equals what.
+//! A region becomes a join graph: which relations each expression uses, what must be joined first, and which columns
+//! are equal.
 
 use std::rc::Rc;
 
@@ -34,7 +35,7 @@ pub(super) fn join_graph(plan: &mut Plan, mut region: Region, estimates: &Estima
     graph
 }
 
-/// Says of all that uses a NULL side's columns that it may be NULL: its join may come before the outer one or after it.
+/// Marks all uses of a NULL side's columns as possibly NULL: a join may come before the outer one or after it.
 fn expect_nulls(region: &mut Region, owners: &Owners) {
     let null_side = |operator: &WrittenOperator| match operator.operation {
         Operation::Left => operator.right.relations,
@@ -59,12 +60,12 @@ fn expect_nulls(region: &mut Region, owners: &Owners) {
 /// A relation and an expression over it.
 type Term = (usize, Expr);
 
-/// The conjuncts of a region by what becomes of them.
+/// The conjuncts of a region by kind.
 struct Conjuncts {
     /// By relation.
     local: Vec<Vec<Expr>>,
     classes: Vec<Vec<Term>>,
-    /// With the relations that they need.
+    /// With the relations that they use.
     others: Vec<(Expr, RelationSet)>,
     constants: Vec<Expr>,
 }
@@ -171,7 +172,7 @@ fn hub_of(plan: &Plan, members: &[Member], relations: &[Relation], estimates: &E
     let rows = |at: usize| relations[members[at].relation].estimate.rows;
     let may_be_whole =
         |member: &Member| estimates.is_sampled_as_a_whole(plan, relations[member.relation].node, &member.expr);
-    // Samples of the others are of no use alone, and reading them takes time.
+    // Samples of the others alone are of no use, and reading them takes time.
     if !members.iter().any(may_be_whole) {
         return None;
     }

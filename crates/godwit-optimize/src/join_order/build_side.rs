@@ -31,7 +31,7 @@ pub(super) fn should_mirror(plan: &Plan, estimates: &Estimates, kind: &JoinKind,
     }
 }
 
-/// Is the left side, by its rows and bytes per row, so much smaller that it should build?
+/// Is the left side, by its rows and bytes per row, enough smaller that it should build?
 pub(super) fn is_clearly_smaller(left: (f64, f64), right: (f64, f64)) -> bool {
     left.0 * left.1.max(1.0) * MIRROR_FACTOR < right.0 * right.1.max(1.0)
 }

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Where a law doesn't hold, a *rule* forbids the orders that it would give: if one of `if_any` is joined, all of
-//! `then_all` must be. Inner joins are no operators here. They are free among each other, and where they stand below
-//! operators without being free, the region has made a leaf of them.
+//! `then_all` must be. Inner joins aren't operators here. They are free among each other, and where they stand below
+//! operators without being free, the region turns them into a leaf.
 
 use godwit_plan::{ColumnId, Expr};
 
@@ -27,7 +27,7 @@ pub(super) enum Operation {
     Anti,
 }
 
-/// If one of some relations is joined, all of some others must be.
+/// If any of some relations is joined, all of some others must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) if_any: RelationSet,
@@ -35,13 +35,13 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Is a set of joined relations as the rule asks?
+    /// Does a set of joined relations satisfy the rule?
     pub(super) fn allows(self, set: RelationSet) -> bool {
         set & self.if_any == 0 || self.then_all & !set == 0
     }
 }
 
-/// A set with all that rules ask to be joined along with it.
+/// A set with everything that rules require to be joined along with it.
 pub(super) fn closure(mut set: RelationSet, rules: &[Rule]) -> RelationSet {
     loop {
         let active = rules.iter().filter(|rule| rule.if_any & set != 0);
@@ -81,7 +81,7 @@ pub(super) fn used_of(side: RelationSet, used: RelationSet) -> RelationSet {
     if side & used == 0 { side } else { side & used }
 }
 
-/// What an inner join above an operator has to obey.
+/// The rules for an inner join above an operator.
 pub(super) fn rules_of_inner_above(below: &Placed<'_>) -> Vec<Rule> {
     let mut rules = vec![Rule { if_any: below.right, then_all: below.left_part() }];
     if below.operation == Operation::Full {
@@ -90,7 +90,7 @@ pub(super) fn rules_of_inner_above(below: &Placed<'_>) -> Vec<Rule> {
     rules
 }
 
-/// What an operator has to obey for one on its left side.
+/// The rules for an operator with another one on its left side.
 pub(super) fn rules_of_left(own: &Placed<'_>, below: &Placed<'_>, rejects: &Rejects<'_>) -> Vec<Rule> {
     let mut rules = Vec::new();
     if !is_assoc(below, own, below.right, rejects) {
@@ -102,7 +102,7 @@ pub(super) fn rules_of_left(own: &Placed<'_>, below: &Placed<'_>, rejects: &Reje
     rules
 }
 
-/// What an operator has to obey for one on its right side.
+/// The rules for an operator with another one on its right side.
 pub(super) fn rules_of_right(own: &Placed<'_>, below: &Placed<'_>, rejects: &Rejects<'_>) -> Vec<Rule> {
     let mut rules = Vec::new();
     if !is_assoc(own, below, below.left, rejects) {

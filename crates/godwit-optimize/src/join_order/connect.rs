@@ -4,8 +4,8 @@ use super::conflict::{Rule, closure};
 use super::graph::{JoinGraph, RelationSet, bits, one};
 
 impl JoinGraph {
-    /// Links what classes, equalities and operators link. Other predicates don't lead the search: such a join compares all
-    /// pairs.
+    /// Adds edges for classes, equalities and operators. Other predicates don't guide the search: such a join compares
+    /// all pairs.
     pub(super) fn add_edges(&mut self) {
         for at in 0..self.classes.len() {
             let set = self.classes[at].relations;
@@ -17,7 +17,7 @@ impl JoinGraph {
         edges.into_iter().for_each(|(a, b)| self.link(a, b));
     }
 
-    /// Finds the components, and makes as many cross products possible as it takes to join them.
+    /// Finds the components, and adds as many cross products as are needed to connect them.
     pub(super) fn connect(&mut self, free: RelationSet, waits: &[Rule]) {
         let mut parts: Vec<RelationSet> = (0..self.relations.len()).map(one).collect();
         self.merge_connected(&mut parts, false);
@@ -32,7 +32,7 @@ impl JoinGraph {
         }
     }
 
-    /// Merges parts that something links: edges; all predicates and cross products as well, if these count.
+    /// Merges parts that are connected by edges, or, if `by_all`, also by any predicates and cross products.
     fn merge_connected(&self, parts: &mut Vec<RelationSet>, by_all: bool) {
         let are_linked = |a: RelationSet, b: RelationSet| {
             self.neighborhood(a, !b) != 0

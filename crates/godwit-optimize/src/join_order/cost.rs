@@ -27,15 +27,15 @@ const MISS_FACTOR: f64 = 3.0;
 /// Bytes of a hash table entry beyond the row.
 const ENTRY_BYTES: f64 = 16.0;
 
-/// The result of a join is never thought to be cheaper to build on than so many rows: a table of a million rows where one
-/// was expected costs far more than probing with that one row.
+/// Lower bound on the assumed number of rows of a join result that is built on: a table of a million rows where one was
+/// expected costs far more than probing with that one row.
 const JOINED_BUILD_ROWS_MIN: f64 = 100.0;
 
-/// The same for one relation more: errors multiply from join to join. So what is certain and small is built on first, where
-/// the costs are otherwise about the same.
+/// Growth of that bound with each further relation: errors multiply from join to join. So small and certain relations
+/// are built on first, where the costs are otherwise about the same.
 const JOINED_BUILD_GROWTH: f64 = 2.0;
 
-/// Relations after which that ends: beyond some thousand rows it would outweigh what is known.
+/// Number of relations after which the growth ends: beyond some thousand rows it would outweigh what is known.
 const JOINED_BUILD_GROWTH_MAX: i32 = 5;
 
 /// Rows, width and cost of a joined set.
@@ -44,7 +44,7 @@ pub(super) struct Estimate {
     pub(super) rows: f64,
     pub(super) row_bytes: f64,
     pub(super) cost: f64,
-    /// How many there are in the set.
+    /// Number of relations in the set.
     relations: i32,
 }
 
@@ -82,7 +82,7 @@ impl Estimate {
         }
     }
 
-    /// How many rows there may be, however few are expected.
+    /// The number of rows to plan for, even if fewer are expected.
     fn rows_to_fear(&self) -> f64 {
         match self.relations {
             1 => 0.0,

@@ -58,7 +58,7 @@ impl Hasher for SetHasher {
     }
 }
 
-/// The cheapest tree for the whole graph; `None` if none was found, and the written one must do.
+/// The cheapest tree for the whole graph; `None` if none was found, and the written order must be used.
 pub(super) fn best_tree(graph: &JoinGraph, check: &dyn Fn() -> Result<()>) -> Result<Option<JoinTree>> {
     let mut search = Search::new(graph, check);
     let mut parts = Vec::new();
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
         self.best.extend(best.map(|best| (a | b, best)));
     }
 
-    /// Joins parts pair by pair until one is left, or what is left can't be joined, and returns that.
+    /// Joins parts pair by pair until one is left, or until no more can be joined, and returns the rest.
     fn join_greedily(&mut self, mut parts: Vec<RelationSet>) -> Result<Vec<RelationSet>> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for at in 0..parts.len() {

@@ -1,4 +1,5 @@
-//! The join graph: relations, classes of equal expressions, other predicates, and operators; and what links what.
+//! The join graph: relations, classes of equal expressions, other predicates, and operators; and the edges between
+//! them.
 //!
 //! Everything that links relations is a hyperedge: two sets of relations that can be joined once each of them is. Most are
 //! two single relations.
@@ -13,7 +14,7 @@ use crate::estimate::{ColumnEstimate, NodeEstimate};
 /// A set of relations, one bit each.
 pub(super) type RelationSet = u64;
 
-/// The set of one relation. Of a region that is too large for these sets it means nothing, and nobody asks.
+/// The set of one relation. Meaningless for regions that are too large for these sets, where it isn't used.
 pub(super) fn one(relation: usize) -> RelationSet {
     1_u64.checked_shl(relation as u32).unwrap_or(0)
 }
@@ -61,10 +62,10 @@ impl KeyClass {
     }
 }
 
-/// A member whose keys are all known, and were looked for in the samples of the others.
+/// A member whose keys are all known, and were looked up in the samples of the others.
 pub(super) struct Hub {
     pub(super) member: usize,
-    /// By member: over how many values pairs of the hub's rows and its rows are spread.
+    /// By member: the number of values that pairs of the hub's rows and its rows are spread over.
     pub(super) domains: Vec<f64>,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct Predicate {
     pub(super) relations: RelationSet,
     pub(super) expr: Expr,
     pub(super) selectivity: f64,
-    /// Of an equality with disjoint sides: what each of them needs.
+    /// For an equality with disjoint sides: what each of them needs.
     pub(super) key: Option<(RelationSet, RelationSet)>,
 }
 
@@ -82,12 +83,12 @@ pub(super) struct Predicate {
 pub(super) struct Operator {
     pub(super) operation: Operation,
     pub(super) conditions: Vec<Expr>,
-    /// What must be on its left side at least.
+    /// What its left side must contain at least.
     pub(super) left: RelationSet,
-    /// What must be on its right side at least.
+    /// What its right side must contain at least.
     pub(super) right: RelationSet,
     pub(super) rules: Vec<Rule>,
-    /// By how much it multiplies the rows of its left side.
+    /// The factor by which it multiplies the rows of its left side.
     pub(super) factor: f64,
 }
 
@@ -106,7 +107,7 @@ pub(super) enum Step {
     Operator { at: usize, is_swapped: bool },
 }
 
-/// What is to be joined.
+/// The join graph of a region.
 #[derive(Default)]
 pub(super) struct JoinGraph {
     pub(super) relations: Vec<Relation>,
@@ -119,7 +120,7 @@ pub(super) struct JoinGraph {
     pub(super) neighbors: Vec<RelationSet>,
     /// Edges of more than two relations.
     pub(super) hyperedges: Vec<(RelationSet, RelationSet)>,
-    /// Edges between parts that nothing else links: cross products.
+    /// Edges between parts that aren't connected otherwise: cross products.
     pub(super) products: Vec<(RelationSet, RelationSet)>,
     /// Largest sets of relations that edges connect.
     pub(super) components: Vec<RelationSet>,
@@ -152,7 +153,7 @@ impl JoinGraph {
         self.has_class_key(a, b) || self.predicates.iter().any(|predicate| is_split(predicate.relations))
     }
 
-    /// True if the sets are joined without anything that links them.
+    /// True if the sets are joined without a link between them.
     pub(super) fn is_product(&self, a: RelationSet, b: RelationSet) -> bool {
         self.products.iter().any(|&edge| connects(edge, a, b))
     }
@@ -167,7 +168,7 @@ impl JoinGraph {
         self.classes.iter().any(|class| class.relations & a != 0 && class.relations & b != 0)
     }
 
-    /// Relations outside a set that edges lead to; of what an edge of many leads to, the first. None of `excluded`.
+    /// Relations outside a set that edges lead to; for a hyperedge, only the first one. None of `excluded`.
     pub(super) fn neighborhood(&self, set: RelationSet, excluded: RelationSet) -> RelationSet {
         let closed = set | excluded;
         let simple = bits(set).fold(0, |all, relation| all | self.neighbors[relation]) & !closed;

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! A *region* is a maximal tree of inner, outer, semi and anti joins, with the filters and choices of columns between them.
-//! What isn't one of these is a *relation* of the region: a scan, an aggregation, a mark join; and what must be joined as a
-//! whole before the rest, such as inner joins on the NULL side of an outer one, which are a region of their own.
+//! Anything else is a *relation* of the region: a scan, an aggregation, a mark join; and also subtrees that must be
+//! joined as a whole before the rest, such as inner joins on the NULL side of an outer one, which are a region of their
+//! own.
 //!
 //! Inner joins commute with everything that their predicates allow; what outer, semi and anti joins allow is in `conflict`.
 //! Up to [`EXACT_RELATIONS_MAX`] relations the best bushy tree is found by dynamic programming over connected subgraphs;
@@ -53,7 +54,7 @@ pub enum JoinOrder {
     /// The cheapest one by estimates.
     #[default]
     Cost,
-    /// As they are written, from left to right; each is the build side of its join.
+    /// As written, from left to right; each is the build side of its join.
     Written,
 }
 
@@ -61,8 +62,8 @@ impl Named for JoinOrder {
     const NAMES: &'static [(&'static str, Self)] = &[("cost", Self::Cost), ("written", Self::Written)];
 }
 
-/// Puts all joins of a plan, those in shared plans and subqueries too, in this order, and chooses build sides. `check` is
-/// asked now and then whether to go on.
+/// Puts all joins of a plan, including those in shared plans and subqueries, into this order, and chooses build sides.
+/// `check` is asked now and then whether to go on.
 pub fn order_joins(plan: &mut Plan, order: JoinOrder, check: &dyn Fn() -> Result<()>) -> Result<()> {
     let estimates = Estimates::new(plan);
     let mut orderer = Orderer { plan, estimates, order, check };

@@ -1,4 +1,4 @@
-//! The operators of a join graph: what they need on their sides, how they multiply rows, what waits for them.
+//! The operators of a join graph: what their sides need, how they multiply rows, and what waits for them.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::owners::Owners;
 use super::region::{Part, WrittenOperator};
 use crate::estimate::{Matches, NodeEstimate, unmatched_share};
 
-/// Adds the operators of a region. Returns the relations as they are seen from above: with the NULLs of outer joins.
+/// Adds the operators of a region. Returns the relations as seen from above: with the NULLs of outer joins.
 pub(super) fn add_operators(
     graph: &mut JoinGraph,
     written: Vec<WrittenOperator>,
@@ -51,7 +51,7 @@ pub(super) fn add_operators(
     filled
 }
 
-/// What must be on the sides of an operator, and what it must not be without.
+/// What the sides of an operator must contain, and the rules that it obeys.
 struct Limits {
     left: RelationSet,
     right: RelationSet,
@@ -69,7 +69,7 @@ fn limits_of(written: &[WrittenOperator], owners: &Owners) -> Vec<Limits> {
         let (of_left, of_right): (Vec<Rule>, Vec<Rule>) = (of_left.collect(), of_right.collect());
         let left = closure(used_of(own.left, own.used), &of_left);
         let right = closure(used_of(own.right, own.used), &of_right);
-        // What both sides have in any case needs no rule.
+        // What both sides contain in any case needs no rule.
         let is_open = |rule: &Rule| rule.then_all & !(left | right) != 0;
         Limits { left, right, rules: of_left.into_iter().chain(of_right).filter(is_open).collect() }
     });
@@ -87,7 +87,7 @@ fn placed<'w>(written: &'w [WrittenOperator], owners: &Owners) -> Vec<Placed<'w>
     placed.collect()
 }
 
-/// What conjuncts and cross products obey: what they use of a NULL side waits for the outer join.
+/// The rules for conjuncts and cross products: uses of a NULL side wait for the outer join.
 pub(super) fn rules_of_conjuncts(written: &[WrittenOperator], owners: &Owners) -> Vec<Rule> {
     placed(written, owners).iter().flat_map(rules_of_inner_above).collect()
 }

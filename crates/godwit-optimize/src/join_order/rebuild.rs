@@ -45,7 +45,7 @@ fn rebuild_set(plan: &mut Plan, estimates: &Estimates, graph: &JoinGraph, tree: 
     (node, left_set | right_set)
 }
 
-/// What becomes decidable where two sets meet.
+/// Conjuncts that can be evaluated once two sets are joined.
 fn new_conjuncts(graph: &JoinGraph, left_set: RelationSet, right_set: RelationSet) -> Vec<Expr> {
     let mut conjuncts = Vec::new();
     for class in &graph.classes {

@@ -1,4 +1,4 @@
-//! Regions: which nodes of a plan are joined in an order that can be chosen.
+//! Regions: nodes of a plan that are joined in an order that can be chosen.
 //!
 //! ```text
 //!        ⨝ p(a,d)                 conjuncts  p(a,d), q(a,b)
@@ -10,9 +10,9 @@
 //! a   b
 //! ```
 //!
-//! Inner joins and filters dissolve into conjuncts, wherever they are above or on the left of other joins. On the NULL side
-//! of an outer join, on both sides of a full one and on the right of a semi or anti join they don't: what stands there must
-//! be joined as a whole, so it is a leaf, and a region of its own.
+//! Inner joins and filters dissolve into conjuncts, wherever they are above or on the left of other joins. On the NULL
+//! side of an outer join, on both sides of a full one and on the right of a semi or anti join they don't: such a
+//! subtree must be joined as a whole, so it is a leaf, and a region of its own.
 
 use std::ops::Range;
 
@@ -54,10 +54,10 @@ pub(super) struct Part {
     pub(super) operators: Range<usize>,
 }
 
-/// Where in a region a node is.
+/// The position of a node in a region.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// Its rows are those of the result, but for what semi and anti joins drop.
+    /// Its rows are those of the result, except for those that semi and anti joins drop.
     Free,
     /// Inner joins must stay here.
     Fixed,
@@ -141,7 +141,7 @@ impl Region {
     }
 }
 
-/// Is a node part of a region, if it stands in such a place of it?
+/// Is a node in this place part of a region?
 fn is_region(plan: &Plan, mut id: NodeId, place: Place) -> bool {
     loop {
         match plan.node(id) {

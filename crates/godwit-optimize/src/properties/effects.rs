@@ -1,8 +1,8 @@
-//! What evaluating an expression does beside giving a value: whether it is another one each time, and what it costs.
+//! Side effects and costs of expressions: whether their value differs with each evaluation, and how expensive they are.
 
 use godwit_plan::{Expr, ExprKind, Node, NodeId, Plan, Volatility};
 
-/// True if an expression, or a plan of a subquery in it, is another value with each evaluation.
+/// True if an expression, or the plan of a subquery in it, has a different value with each evaluation.
 pub fn is_volatile(plan: &Plan, expr: &Expr) -> bool {
     let mut subqueries = Vec::new();
     let own = expr.any(|part| match &part.kind {
@@ -19,7 +19,7 @@ pub fn is_volatile(plan: &Plan, expr: &Expr) -> bool {
 /// True if evaluating a plan twice may give different rows: an expression in it is volatile, or it picks rows at
 /// random.
 ///
-/// A shared plan is evaluated once, whoever uses it how often.
+/// A shared plan is evaluated once, no matter how often it is used.
 fn has_volatile(plan: &Plan, root: NodeId) -> bool {
     let mut open = vec![root];
     while let Some(id) = open.pop() {
@@ -46,7 +46,7 @@ pub fn is_volatile_node(node: &Node) -> bool {
     volatile
 }
 
-/// Number of operations: what it costs to evaluate it once more, roughly.
+/// Number of operations: a rough measure of what evaluating it once more costs.
 pub fn weight(expr: &Expr) -> usize {
     let mut operations = 0;
     expr.for_each(&mut |part| {

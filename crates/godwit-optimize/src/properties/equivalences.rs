@@ -22,7 +22,7 @@ struct Class {
 }
 
 impl Equivalences {
-    /// What these conjuncts make equal.
+    /// The columns that these conjuncts make equal.
     pub fn of<'e>(conditions: impl IntoIterator<Item = &'e Expr>) -> Self {
         let mut all = Self::default();
         for condition in conditions {

@@ -1,5 +1,5 @@
-//! Keys: sets of columns that no two rows agree in, where NULL counts as a value. The empty set is a key of what has at
-//! most one row.
+//! Keys: sets of columns that no two rows agree in, where NULL counts as a value. The empty set is a key of nodes with
+//! at most one row.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use godwit_types::Value;
 
 use super::{Equivalences, Properties};
 
-/// Keys that are kept of a node: joins multiply them.
+/// Maximum number of keys kept for a node: joins multiply them.
 const KEYS_MAX: usize = 8;
 
 impl Properties {
@@ -131,7 +131,7 @@ impl Properties {
         keys.extend(left.iter().flat_map(|left| right.iter().map(move |right| left.union(right))));
         match join.kind {
             JoinKind::Inner => reduced(keys, &join.conditions),
-            // Rows without a partner come from both sides, and NULLs of the one kind may be those of the other.
+            // Rows without a partner come from both sides, and the NULLs of one kind may equal those of the other.
             JoinKind::Full => Vec::new(),
             _ => keys,
         }

@@ -1,8 +1,8 @@
-//! What is known of the rows of a node, beyond what it says itself.
+//! What is known about the rows of a node, beyond what the node itself says.
 //!
 //! Everything here is computed when it is first asked for, from the inputs up, and kept by [`NodeId`]: nodes never
-//! change, so what is known of one stays true. A pass that puts another root in the place of a shared plan's doesn't
-//! change its rows, so that what is known of its uses stays true as well.
+//! change, so what is known about one stays true. A pass that puts another root in the place of a shared plan's doesn't
+//! change its rows, so what is known about its uses stays true as well.
 //!
 //! | property | says |
 //! |---|---|
@@ -34,7 +34,7 @@ pub(crate) use nulls::nullable_by;
 pub use nulls::{may_be_null, rejects_nulls};
 pub use ranges::Ranges;
 
-/// What was asked for so far, by node.
+/// The properties computed so far, by node.
 #[derive(Debug, Default)]
 pub struct Properties {
     outputs: HashMap<NodeId, Rc<ColumnSet>>,

@@ -1,4 +1,4 @@
-//! Which values may be NULL, and which conditions no NULL passes.
+//! Which values may be NULL, and which conditions reject NULLs.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use godwit_types::{SqlType, Value};
 
 use super::{Properties, is_pairs};
 
-/// What counts when columns are found that aren't NULL.
+/// What is taken into account to find columns that aren't NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Basis {
     /// What nodes make.
@@ -17,8 +17,8 @@ pub(super) enum Basis {
 }
 
 impl Properties {
-    /// The columns of a node that may be NULL in its rows, whatever conditions say. More is known here than to
-    /// [`Plan::nullable_columns`], as the inputs of expressions count.
+    /// The columns of a node that may be NULL in its rows, whatever conditions say. This is more precise than
+    /// [`Plan::nullable_columns`], as the inputs of expressions are taken into account.
     ///
     /// This is what may be noted in expressions ([`Expr::nullable`]): they are moved to where a condition doesn't hold
     /// yet.
@@ -109,7 +109,8 @@ impl Properties {
     }
 }
 
-/// Without the columns that aren't NULL in rows for which all conditions are TRUE, if conditions count.
+/// Without the columns that aren't NULL in rows for which all conditions are TRUE, if conditions are taken into
+/// account.
 fn without_rejected(mut nullable: ColumnSet, conditions: &[Expr], basis: Basis) -> ColumnSet {
     for condition in conditions.iter().filter(|_| basis == Basis::Conditions) {
         for column in condition.columns().iter() {
@@ -121,7 +122,7 @@ fn without_rejected(mut nullable: ColumnSet, conditions: &[Expr], basis: Basis) 
     nullable
 }
 
-/// May an expression be NULL, if `of_column` knows it of columns? Where it doesn't, the column's own flag counts.
+/// May an expression be NULL, given `of_column` for columns? Where it doesn't know, the column's own flag counts.
 pub fn may_be_null(expr: &Expr, of_column: &dyn Fn(ColumnId) -> Option<bool>) -> bool {
     match &expr.kind {
         ExprKind::Column(column) => of_column(*column).unwrap_or(expr.nullable),
@@ -130,7 +131,7 @@ pub fn may_be_null(expr: &Expr, of_column: &dyn Fn(ColumnId) -> Option<bool>) ->
     }
 }
 
-/// May an expression be NULL, if that is known of its parts?
+/// May an expression be NULL, given the same for its parts?
 pub(crate) fn nullable_by(expr: &Expr, part: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut any = |parts: &[Expr]| parts.iter().any(&mut *part);
     match &expr.kind {
@@ -151,7 +152,7 @@ pub(crate) fn nullable_by(expr: &Expr, part: &mut dyn FnMut(&Expr) -> bool) -> b
         },
         ExprKind::Coalesce(all) => all.iter().all(part),
         ExprKind::InList(value, list) => part(value) || list.iter().any(part),
-        // What a call is with arguments that were never NULL says nothing about those that are now.
+        // A call that isn't NULL for arguments that are never NULL may still be NULL for others.
         ExprKind::Call(_, args) => expr.nullable || any(args),
         ExprKind::Let { body, .. } | ExprKind::Lambda(_, body) => part(body),
         ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Subquery(_) => expr.nullable,
@@ -163,7 +164,8 @@ pub fn rejects_nulls(condition: &Expr, columns: &ColumnSet) -> bool {
     outcomes(condition, columns) & TRUE == 0
 }
 
-/// What an expression may be, as bits: NULL, FALSE, or TRUE; values of other types than BOOLEAN are NULL or [`SOME`].
+/// The possible values of an expression, as bits: NULL, FALSE, or TRUE; values of other types than BOOLEAN are NULL or
+/// [`SOME`].
 type Outcomes = u8;
 
 const NULL: Outcomes = 1;

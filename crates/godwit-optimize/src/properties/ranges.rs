@@ -1,7 +1,7 @@
 //! Proven bounds of columns.
 //!
-//! A column's id is the same value wherever it is, so that what a table says of its column holds for the id in the
-//! whole plan: outer joins add NULLs, and bounds are those of the other values.
+//! A column's id is the same value wherever it is, so the bounds of a table's column hold for the id in the whole plan:
+//! outer joins add NULLs, and bounds are those of the other values.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ impl Ranges {
         self.of.get(&column).copied()
     }
 
-    /// Learns what a node says of the columns that it makes; inputs come before what uses them.
+    /// Adds the bounds of the columns that a node makes; inputs come before their users.
     pub fn add(&mut self, plan: &Plan, id: NodeId) {
         match plan.node(id) {
             Node::Scan(scan) => {

@@ -1,11 +1,11 @@
 //! Aggregates with less to do.
 //!
-//! - DISTINCT where it makes no difference goes: `max(DISTINCT a)`, and arguments that no two rows share.
+//! - DISTINCT is dropped where it makes no difference: `max(DISTINCT a)`, and arguments that no two rows share.
 //! - `count(a)` is `count(*)` if a can't be NULL.
 //! - Keys that are constants or the same as others don't group; the same aggregate is computed once.
 //! - Groups of one row each, without aggregates, are the rows.
 //!
-//! What goes comes back in a projection above, under its id.
+//! Whatever is removed is restored in a projection above, under its id.
 //!
 //! Bound: one walk.
 
@@ -43,7 +43,7 @@ pub(crate) fn simplify_aggregates(plan: &mut Plan, context: &mut Context<'_>) ->
     })
 }
 
-/// Columns that are others, or constants.
+/// Columns that are copies of others, or constants.
 type Copies = Vec<(ColumnId, Copied)>;
 
 enum Copied {
@@ -97,13 +97,14 @@ fn simplify_call(
     }
 }
 
-/// Functions whose ORDER BY is an argument, whatever they say of the order of rows. Only these three are known to do
-/// without.
+/// Functions whose ORDER BY is an argument, even if they claim that the order of rows matters. Only these three are
+/// known to work without it.
 fn is_within_group(function: &AggregateFunction) -> bool {
     !matches!(&*function.name, "count" | "sum" | "min" | "max" | "avg")
 }
 
-/// Takes out keys that are constants, or the same as another. One key stays: without any, no rows would make a group.
+/// Removes keys that are constants, or equal to another one. One key stays: without any, empty input would make a
+/// group.
 fn take_needless_keys(aggregate: &mut Aggregate) -> Copies {
     let mut copies = Copies::new();
     let mut seen: HashMap<Expr, ColumnId> = HashMap::new();
@@ -137,7 +138,7 @@ fn without_grouping(plan: &mut Plan, context: &mut Context<'_>, aggregate: &Aggr
     Some(plan.add(Node::Project(Project { input: aggregate.input, columns: aggregate.keys.clone() })))
 }
 
-/// Takes out the calls that are there before.
+/// Removes repeated calls.
 fn take_repeated<C: Clone + Eq + std::hash::Hash>(
     calls: &mut Vec<(ColumnId, C)>,
     is_volatile: impl Fn(&C) -> bool,

@@ -1,4 +1,4 @@
-//! What a node computes several times, computed once below it.
+//! Expressions that a node computes several times are computed once below it.
 //!
 //! ```text
 //! Aggregate sum(p * (1 - d)), sum(p * (1 - d) * (1 + t))
@@ -13,7 +13,7 @@
 //! column, so that they are computed once for certain. A volatile value isn't made one with another.
 //!
 //! Bound: one walk; in a node, each part is looked at once, and repeated ones once for each other. Nodes of more than
-//! [`PARTS_MAX`] parts are left.
+//! [`PARTS_MAX`] parts are skipped.
 
 use std::collections::HashMap;
 
@@ -23,13 +23,13 @@ use godwit_plan::{ColumnId, Expr, ExprKind, Node, NodeId, Plan, Project};
 use super::{Context, bottom_up, extend_columns, used_columns};
 use crate::properties::effects::weight;
 
-/// Operations that a part has at least: less is computed as fast as it is read.
+/// Minimum number of operations of a part: anything smaller is computed as fast as it is read.
 const OPERATIONS_MIN: usize = 2;
 
 /// Parts of the largest node that is looked at.
 const PARTS_MAX: usize = 5_000;
 
-/// Moves what is repeated into projections.
+/// Moves repeated expressions into projections.
 pub(crate) fn share_expressions(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let check = context.check;
     bottom_up(plan, check, &mut |plan, id| {
@@ -104,7 +104,7 @@ fn repeated_parts(node: &Node) -> Vec<Expr> {
         if is_movable(expr) {
             let count = counts.entry(expr).or_default();
             *count += 1;
-            // The parts of what was met before are counted already: they come as often only inside of it.
+            // The parts of a repeated part are already counted: they repeat only inside of it.
             if *count > 1 {
                 continue;
             }

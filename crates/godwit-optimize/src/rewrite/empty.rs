@@ -1,8 +1,8 @@
-//! What has no rows.
+//! Subtrees without rows.
 //!
-//! A condition that is never TRUE leaves a [`Values`](Node::Values) without rows. What follows from it goes up: a join
-//! with nothing is nothing, an outer join with nothing adds NULLs, a union leaves it out. An aggregate without keys has
-//! a row all the same.
+//! A condition that is never TRUE leaves a [`Values`](Node::Values) without rows. The consequences propagate upwards: a
+//! join with nothing is nothing, an outer join with nothing adds NULLs, a union leaves it out. An aggregate without
+//! keys still has a row.
 //!
 //! Bound: one walk.
 
@@ -11,7 +11,7 @@ use godwit_plan::{Aggregate, ColumnId, Expr, Join, JoinKind, Node, NodeId, Plan,
 
 use super::{Context, bottom_up, column, extend, no_rows};
 
-/// Leaves out what has no rows.
+/// Removes subtrees without rows.
 pub(crate) fn drop_empty(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let check = context.check;
     bottom_up(plan, check, &mut |plan, id| Ok(reduce(plan, context, id)))
@@ -97,7 +97,7 @@ fn reduce_set_operation(plan: &mut Plan, id: NodeId, operation: SetOperation) ->
     }
 }
 
-/// The rows of one input as those of the whole.
+/// The rows of one input as the rows of the whole operation.
 fn only(plan: &mut Plan, operation: &SetOperation, at: usize) -> NodeId {
     let (input, sources) = &operation.inputs[at];
     let nullable = plan.nullable_columns(*input);

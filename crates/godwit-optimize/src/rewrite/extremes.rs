@@ -8,8 +8,8 @@
 //!
 //! If there is a value that is greater than `l.x`, the greatest is; if one differs, the least or the greatest does.
 //! NULLs among the values never compare, and `min` and `max` leave them out; where all are NULL, so are both, and the
-//! comparison isn't TRUE. So a key comes once, however many rows have it. Floats are left: the order of NaN is a thing
-//! of its own in extremes. So are joins whose left rows build (`RightSemi`, `RightAnti`): there the executor leaves the
+//! comparison isn't TRUE. So each key occurs once, however many rows have it. Floats are skipped, since extremes treat
+//! NaN differently; so are joins whose left rows build (`RightSemi`, `RightAnti`): there the executor leaves the
 //! extremes with the build rows, which costs less than a group for each key.
 //!
 //! Bound: one walk.
@@ -83,7 +83,7 @@ fn rewrite(plan: &mut Plan, context: &mut Context<'_>, join: Join) -> Option<Nod
     Some(plan.add(Node::Join(Join { right, conditions, ..join })))
 }
 
-/// A column as a key keeps its id.
+/// A column with the key's value; a key that is a column keeps its id.
 fn key_column(plan: &mut Plan, key: &Expr) -> ColumnId {
     match key.as_column() {
         Some(column) => column,
@@ -127,7 +127,7 @@ fn split(plan: &Plan, context: &mut Context<'_>, join: &Join) -> Option<Parts> {
     allowed.then_some(Parts { keys, comparison, left, right })
 }
 
-/// Types whose extremes are those of their order, without exceptions.
+/// Types whose extremes follow their order without exceptions.
 fn has_extremes(ty: &SqlType) -> bool {
     ty.is_integer() || ty.is_decimal() || ty.is_datetime() || *ty == SqlType::Varchar
 }

@@ -1,4 +1,4 @@
-//! Shared plans without the rows that no use wants.
+//! Shared plans without the rows that no use needs.
 //!
 //! ```text
 //! Join on a.k = b.k                          shared plan: Filter year = 2001 OR year = 2002
@@ -27,10 +27,10 @@ const ROUNDS_MAX: usize = 3;
 /// Uses whose conditions are put together.
 const USES_MAX: usize = 16;
 
-/// What the uses of a shared plan ask for: by use, its conditions on single columns of the shared plan.
+/// The needs of the uses of a shared plan: by use, its conditions on single columns of the shared plan.
 type Wanted = BTreeMap<SharedId, Vec<BTreeMap<ColumnId, Vec<Expr>>>>;
 
-/// Puts what all uses of shared plans have in common below them, and pushes it down.
+/// Puts the conditions that all uses of a shared plan have in common below them, and pushes them down.
 pub(crate) fn filter_shared(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut known: HashSet<(SharedId, Expr)> = HashSet::new();
     for _ in 0..ROUNDS_MAX {

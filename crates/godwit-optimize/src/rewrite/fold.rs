@@ -1,8 +1,8 @@
-//! Constants in the place of what is made of constants.
+//! Constant folding.
 //!
-//! What fails (an overflow, a text that is no number) is left as it is: the executor raises the error if it comes to a
-//! row for which the expression is evaluated, and only then. Large values are left, too: `repeat('x', 300000000)` isn't
-//! for plans. Casts that depend on the session's time zone aren't known here.
+//! Expressions that fail (an overflow, a text that isn't a number) are left as they are: the executor raises the error
+//! when it reaches a row for which the expression is evaluated, and only then. Large values are left, too: `repeat('x',
+//! 300000000)` doesn't belong in a plan. Casts that depend on the session's time zone can't be evaluated here.
 
 use std::cmp::Ordering;
 
@@ -14,10 +14,10 @@ use godwit_types::{Interval, SqlType, Value, cast_value, compare_values, sql_com
 /// Bytes of the largest text that becomes part of a plan.
 const TEXT_MAX: usize = 64 << 10;
 
-/// Values of the largest list that does.
+/// Number of elements of the largest list that does.
 const ELEMENTS_MAX: usize = 1_024;
 
-/// The constant that an expression of constants is.
+/// The value of an expression of constants.
 pub(crate) fn fold(expr: &Expr, functions: &dyn FunctionRegistry) -> Option<Expr> {
     let value = match &expr.kind {
         ExprKind::Call(..) => functions.evaluate(is_call_of_constants(expr).then_some(expr)?)?.ok()?,
@@ -84,7 +84,7 @@ pub(crate) fn compare(comparison: Comparison, a: &Value, b: &Value, ty: &SqlType
     Some(Value::Boolean(holds(comparison, order)))
 }
 
-/// Is the comparison TRUE of values in this order?
+/// Is the comparison TRUE for values in this order?
 pub(crate) fn holds(comparison: Comparison, order: Ordering) -> bool {
     match comparison {
         Comparison::Equal | Comparison::NotDistinct => order.is_eq(),
@@ -96,7 +96,7 @@ pub(crate) fn holds(comparison: Comparison, order: Ordering) -> bool {
     }
 }
 
-/// True if a cast asks for the session's time zone.
+/// True if a cast depends on the session's time zone.
 pub(crate) fn depends_on_time_zone(from: &SqlType, to: &SqlType) -> bool {
     from != to && (has_time_zone(from) || has_time_zone(to))
 }
@@ -121,7 +121,7 @@ fn negate(value: &Value, ty: &SqlType) -> Option<Value> {
     })
 }
 
-/// `None` for what fails.
+/// `None` if it fails.
 fn arithmetic(op: Arithmetic, a: &Value, b: &Value, ty: &SqlType) -> Option<Value> {
     match (a, b) {
         (Value::Integer(a), Value::Integer(b)) => in_range(on_integers(op, *a, *b)?, ty),
@@ -151,7 +151,7 @@ fn on_unsigned(op: Arithmetic, a: u128, b: u128) -> Option<u128> {
     }
 }
 
-/// The executor decides what division by zero and growing beyond all floats are.
+/// Division by zero and overflow of floats are left to the executor.
 fn on_floats(op: Arithmetic, a: f64, b: f64, ty: &SqlType) -> Option<f64> {
     let value = match op {
         Arithmetic::Add => a + b,

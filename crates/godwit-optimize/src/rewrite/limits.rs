@@ -1,10 +1,10 @@
-//! Limits further down, and orders that nobody sees.
+//! Moves limits down, and drops orders that don't matter.
 //!
 //! - A limit goes below projections, so that nothing is computed for rows that it drops, and below a sort that doesn't
 //!   depend on what they compute, too: the executor makes one operator of a limit on a sort.
-//! - So many rows of a union, or of a join that keeps all left rows, need no more of each input, or of the left side. A
-//!   scan is told how many rows are enough.
-//! - A sort below an operator that doesn't look at the order of its rows goes.
+//! - If only some rows of a union, or of a join that keeps all left rows, are needed, the same number suffices from
+//!   each input, or from the left side. A scan is told how many rows are enough.
+//! - A sort below an operator that doesn't look at the order of its rows is dropped.
 //!
 //! Bound: one visit to each node.
 
@@ -33,12 +33,12 @@ pub(crate) fn push_limits(plan: &mut Plan, context: &mut Context<'_>) -> Result<
     Ok(())
 }
 
-/// What is wanted of a node's rows.
+/// What is needed of a node's rows.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
-    /// So many, any of them, are enough.
+    /// This many rows, any of them, are enough.
     rows: Option<u64>,
-    /// Their order is looked at.
+    /// Whether their order matters.
     order: bool,
 }
 
@@ -164,14 +164,14 @@ impl Pusher<'_, '_> {
             }
         }
         if kept.is_empty() {
-            // All rows are equal: a limit WITH TIES asks a sort for that.
+            // All rows are equal: a limit WITH TIES needs a sort for that.
             kept.extend(keys.into_iter().take(1));
         }
         let input = self.push(plan, input, ALL)?;
         Ok(plan.add(Node::Sort { input, keys: kept }))
     }
 
-    /// The input with a limit of its own, if so many rows are enough.
+    /// The input with a limit of its own, if a number of rows is enough.
     fn push_limited(&mut self, plan: &mut Plan, input: NodeId, wanted: Wanted) -> Result<NodeId> {
         let Some(rows) = wanted.rows.and_then(|rows| i64::try_from(rows).ok()) else {
             return self.push(plan, input, wanted);
@@ -206,7 +206,7 @@ fn passed_columns(project: &Project) -> ColumnSet {
     passed.map(|&(column, _): &(ColumnId, Expr)| column).collect()
 }
 
-/// True if a call depends on the order of rows that no ORDER BY of its own settles.
+/// True if a call depends on an order of rows that its own ORDER BY doesn't determine.
 fn has_unordered_call(window: &Window) -> bool {
     window.calls.iter().any(|(_, call)| call.order_by.is_empty())
 }

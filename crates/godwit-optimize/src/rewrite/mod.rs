@@ -33,7 +33,7 @@ use godwit_plan::{
 use crate::OptimizerSettings;
 use crate::properties::Properties;
 
-/// What passes have beside the plan.
+/// What passes need besides the plan.
 pub(crate) struct Context<'a> {
     /// The functions, for what a rewrite calls and for constants.
     pub(crate) functions: &'a dyn FunctionRegistry,
@@ -52,12 +52,12 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The shared plans that the result depends on; those that a plan uses come before it.
+/// The shared plans that the result depends on, each after those that it uses.
 pub(crate) fn used_shared_plans(plan: &Plan) -> Vec<SharedId> {
     plan.used_shared_plans().into_iter().map(|(shared, _)| shared).collect()
 }
 
-/// Replaces the root of each tree but those of subqueries: of the shared plans that are used, and the main one.
+/// Replaces the root of each tree except those of subqueries: of the shared plans that are used, and the main one.
 pub(crate) fn for_each_root(
     plan: &mut Plan,
     rewrite: &mut dyn FnMut(&mut Plan, NodeId) -> Result<NodeId>,
@@ -72,8 +72,8 @@ pub(crate) fn for_each_root(
     Ok(())
 }
 
-/// Rewrites all trees, each node after all below it; subqueries in its expressions are below it, too. `rewrite` gets a
-/// node whose inputs are rewritten, and tells what takes its place.
+/// Rewrites all trees, each node after everything below it, including the subqueries in its expressions. `rewrite` gets
+/// a node whose inputs are rewritten, and returns its replacement.
 pub(crate) fn bottom_up(
     plan: &mut Plan,
     check: &dyn Fn() -> Result<()>,
@@ -115,7 +115,7 @@ pub(crate) fn for_each_subquery(node: &Node, visit: &mut dyn FnMut(&Subquery)) {
     });
 }
 
-/// The node over other inputs and subqueries: itself if all stay.
+/// The node over other inputs and subqueries: itself if nothing changes.
 pub(crate) fn with_below(
     plan: &mut Plan,
     id: NodeId,
@@ -133,7 +133,7 @@ pub(crate) fn with_below(
     Ok(replace_below(plan, id, &changed))
 }
 
-/// The node over other inputs: itself if all stay. Called for in their order.
+/// The node over other inputs: itself if nothing changes. `below` is called in their order.
 pub(crate) fn with_inputs(
     plan: &mut Plan,
     id: NodeId,
@@ -198,7 +198,7 @@ pub(crate) fn column(plan: &Plan, id: ColumnId, nullable: bool) -> Expr {
     Expr::new(ExprKind::Column(id), plan.column(id).ty.clone(), nullable)
 }
 
-/// The columns that expressions use, those that subqueries in them take from outside included.
+/// The columns that expressions use, including those that subqueries in them take from outside.
 pub(crate) fn used_columns<'e>(plan: &Plan, exprs: impl IntoIterator<Item = &'e Expr>) -> ColumnSet {
     let mut used = ColumnSet::new();
     for expr in exprs {

@@ -1,11 +1,12 @@
 //! Only the columns that are needed.
 //!
-//! What is needed goes down: the columns of the result, and at each node those that its expressions use. Scans read no
-//! others, projections, aggregates and windows compute no others, a union carries no others. On the way,
+//! The needed columns are passed down: those of the result, and at each node those that its expressions use. Scans read
+//! no others, projections, aggregates and windows compute no others, a union carries no others. On the way,
 //!
-//! - projections that do nothing go, and those on top of each other become one, unless that would compute something
+//! - projections that do nothing are removed, and stacked ones become one, unless that would compute something
 //!   twice;
-//! - outer joins go that add no needed column, and no row as the right side has at most one partner for each left row;
+//! - outer joins are removed that add no needed column, and no row because the right side has at most one partner for
+//!   each left row;
 //! - aggregates of which only the one row is needed are that row.
 //!
 //! Nodes may have more columns than are needed, as a filter has those of its condition: nothing relies on a node having
@@ -25,7 +26,7 @@ use godwit_plan::{
 use super::{Context, map_subqueries, used_columns, used_shared_plans, with_inputs};
 use crate::properties::effects::{is_volatile, weight};
 
-/// Takes out what nobody needs.
+/// Removes everything that isn't needed.
 pub(crate) fn prune(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let Some(root) = plan.root else { return Ok(()) };
     let needed = plan.output.iter().map(|output| output.column).collect();
@@ -33,7 +34,7 @@ pub(crate) fn prune(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     plan.root = Some(pruner.prune(plan, root, &needed)?);
     let used = used_shared_plans(plan);
     plan.empty_unused_shared_plans();
-    // Users come before what they use, so that all that is needed of it is known.
+    // Users come before the plans that they use, so that all needs are known.
     for shared in used.into_iter().rev() {
         let needed = pruner.of_shared.remove(&shared).unwrap_or_default();
         let root = pruner.prune(plan, plan.shared(shared).root, &needed)?;
@@ -106,7 +107,7 @@ impl Pruner<'_, '_> {
         with_inputs(plan, id, &mut |plan, input| self.prune(plan, input, &needed.next().unwrap_or_default()))
     }
 
-    /// The node itself without the columns that it makes for nobody.
+    /// The node without columns that it makes unnecessarily.
     fn narrow(&mut self, plan: &mut Plan, id: NodeId, needed: &ColumnSet) -> Result<NodeId> {
         let is_needed = |column: ColumnId| needed.contains(column);
         let is_whole = match plan.node(id) {
@@ -158,7 +159,7 @@ impl Pruner<'_, '_> {
         Ok(plan.add(node))
     }
 
-    /// The side that a join leaves as it is, if the other one gives nothing that is needed above.
+    /// The side that a join leaves unchanged, if the other one contributes nothing that is needed above.
     fn without_join(&mut self, plan: &Plan, join: &Join, needed: &ColumnSet) -> Option<NodeId> {
         if join.conditions.iter().any(|condition| is_volatile(plan, condition)) {
             return None;
@@ -223,10 +224,10 @@ fn merge(plan: &mut Plan, id: NodeId, mut input: NodeId) -> NodeId {
     plan.add(Node::Project(project))
 }
 
-/// Operations for each column of a projection that takes another one in: expressions aren't made deeper than that.
+/// Maximum number of operations per column of a merged projection: expressions don't grow deeper than that.
 const OPERATIONS_MAX: usize = 100;
 
-/// Both as one, if nothing is computed twice or at another time by that.
+/// Both as one, unless something would be computed twice or at another time.
 fn merged(above: &Project, below: &Project) -> Option<Project> {
     let values: HashMap<ColumnId, &Expr> = below.columns.iter().map(|(column, expr)| (*column, expr)).collect();
     let mut uses: HashMap<ColumnId, usize> = HashMap::new();

@@ -18,7 +18,7 @@ use super::{Context, bottom_up, column};
 pub(crate) fn rename(plan: &mut Plan, context: &mut Context<'_>) -> Result<()> {
     let mut names: HashMap<ColumnId, ColumnId> = HashMap::new();
     let check = context.check;
-    // The walks don't come to them, so that they would keep the old names.
+    // The walks don't reach them, so they would keep the old names.
     plan.empty_unused_shared_plans();
     bottom_up(plan, check, &mut |plan, id| {
         collect_names(plan, context, id, &mut names);

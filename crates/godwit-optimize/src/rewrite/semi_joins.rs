@@ -1,4 +1,4 @@
-//! Joins whose rows only say that there is a match become semi joins where nobody counts how often.
+//! Joins that only check for a match become semi joins where the number of matches doesn't matter.
 //!
 //! ```text
 //! Aggregate min(t.title)                       Aggregate min(t.title)
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Minima and maxima, groups without aggregates, aggregates of distinct values, the inputs of UNION and its like, and
-//! the right sides of semi and anti joins are the same however often a row comes. Below them, and down through filters,
-//! projections and joins, a join that serves none of the columns of one side to anybody above keeps the rows of the
-//! other side that have a match. What was multiplied by every join of a chain isn't then.
+//! the right sides of semi and anti joins don't depend on how often a row occurs. Below them, and down through filters,
+//! projections and joins, a join of which the columns of one side aren't needed above keeps the rows of the other side
+//! that have a match. So a chain of joins no longer multiplies rows.
 //!
 //! Bound: a node is looked at once for each of those operators above it that reaches it through such nodes only, which
 //! is once.
@@ -54,7 +54,7 @@ fn columns_used_by(plan: &Plan, id: NodeId) -> ColumnSet {
     used_columns(plan, exprs)
 }
 
-/// True if no aggregate cares how often a row comes.
+/// True if the aggregates don't depend on how often a row occurs.
 fn is_of_sets(aggregate: &Aggregate) -> bool {
     let of_set = |call: &AggregateCall| {
         (call.distinct || call.function.ignores_duplicates)
@@ -65,7 +65,7 @@ fn is_of_sets(aggregate: &Aggregate) -> bool {
     aggregate.aggregates.iter().all(|(_, call)| of_set(call))
 }
 
-/// The same set of rows, as far as the wanted columns go. Columns that aren't wanted may be missing.
+/// The same set of rows, restricted to the wanted columns. Other columns may be missing.
 fn reduce(plan: &mut Plan, context: &mut Context<'_>, id: NodeId, wanted: &ColumnSet) -> Result<NodeId> {
     (context.check)()?;
     let mut volatile = false;

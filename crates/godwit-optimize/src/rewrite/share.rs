@@ -1,12 +1,12 @@
 //! Shared plans that are better copied to where they are used.
 //!
 //! A shared plan is evaluated once and its rows are kept; nothing that a use knows (its conditions, the columns that it
-//! needs) reaches it. So what is used once, and what is cheap, goes to its uses: into the plan itself for the only one,
-//! as a copy with fresh columns for several.
+//! needs) reaches it. So plans that are used once or are cheap are moved to their uses: the plan itself for a single
+//! use, copies with fresh columns for several.
 //!
 //! Bound: copies are paid from a budget of [`GROWTH_MAX`] nodes, so that views of views of views, each used twice,
-//! don't double a plan at each level. What would make a plan deeper than [`DEPTH_MAX`] stays shared, so that a long
-//! chain of common table expressions doesn't become a deep plan.
+//! don't double a plan at each level. A plan stays shared if it would make another one deeper than [`DEPTH_MAX`], so
+//! that a long chain of common table expressions doesn't become a deep plan.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ use godwit_plan::{ColumnId, Node, NodeId, Plan, Project, SharedId, Use};
 use super::{Context, bottom_up, column, subquery_plans, used_shared_plans};
 use crate::properties::effects::is_volatile_node;
 
-/// Uses that cheap plans are copied to.
+/// Maximum number of uses that cheap plans are copied to.
 const USES_MAX: usize = 4;
 
-/// Nodes that the copies of a plan may have together.
+/// Maximum number of nodes of all copies of a plan.
 const COPIES_MAX: usize = 200;
 
-/// Nodes that all copies may have together.
+/// Maximum number of nodes of all copies.
 const GROWTH_MAX: usize = 1_000;
 
-/// Levels of a plan that others are put into: passes recurse once for each.
+/// Maximum depth of a plan after others are moved into it: passes recurse once for each level.
 const DEPTH_MAX: usize = 500;
 
 /// Puts shared plans where they are used.
@@ -71,7 +71,7 @@ enum Decision {
 #[derive(Debug, Clone, Copy, Default)]
 struct Uses {
     count: usize,
-    /// In what is evaluated again and again: the step of a recursion, or a subquery.
+    /// In a place that is evaluated repeatedly: the step of a recursion, or a subquery.
     is_repeated: bool,
 }
 
@@ -93,16 +93,16 @@ fn decide(materialized: Option<bool>, measure: Measure, uses: Uses, budget: &mut
     Decision::Copy
 }
 
-/// What decides whether a plan is put where it is used.
+/// The measures by which it is decided whether a plan is moved to its uses.
 #[derive(Debug, Clone, Copy)]
 struct Measure {
     /// Number of nodes.
     size: usize,
     /// Levels.
     depth: usize,
-    /// Evaluating it again costs about what reading kept rows does.
+    /// Evaluating it again costs about as much as reading kept rows.
     is_cheap: bool,
-    /// Evaluating it again may give other rows.
+    /// Evaluating it again may give different rows.
     is_volatile: bool,
 }
 

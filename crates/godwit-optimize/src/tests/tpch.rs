@@ -1,4 +1,4 @@
-//! TPC-H's queries from text: what planning them costs.
+//! The cost of planning TPC-H's queries from their text.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn queries() -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// The shortest of several runs. With `--release -- --nocapture` it shows what planning takes.
+/// The shortest of several runs. With `--release -- --nocapture` it prints planning times.
 #[test]
 fn tpch_is_planned_in_time() {
     let planner = Planner::new();

@@ -1,4 +1,5 @@
-//! Volatile values in whole queries: each is computed as often as the text says, however often its value is used.
+//! Volatile values in whole queries: each is computed as often as it occurs in the text, however often its value is
+//! used.
 
 use crate::OptimizerSettings;
 use crate::test_queries::Planner;

@@ -1,7 +1,8 @@
-//! A subtree for all values of a domain at once: its rows are those that it had for each, with the domain's columns.
+//! A subtree evaluated for all values of a domain at once: its rows are those that it had for each, with the domain's
+//! columns.
 //!
-//! The domain sinks to the subtrees that need it; others meet it in a cross join. Where two subtrees need it, each gets
-//! a use of its own, and both are compared when they come together.
+//! The domain is pushed down to the subtrees that need it; others are combined with it by a cross join. Where two
+//! subtrees need it, each gets a use of its own, and the two are compared where they are joined.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{
@@ -144,7 +145,7 @@ impl Unnester<'_> {
         Ok(Attached { node, columns })
     }
 
-    /// Without keys there is a row for each value, even if nothing is below: an outer join of the domain finds them.
+    /// Without keys there is a row for each value, even if nothing is below: an outer join of the domain supplies it.
     fn attach_global(&mut self, aggregate: Aggregate, input: &Attached, domain: &Domain) -> Result<Attached> {
         let outputs: Vec<ColumnId> = aggregate.aggregates.iter().map(|&(column, _)| column).collect();
         let (left, columns) = self.use_domain(domain);

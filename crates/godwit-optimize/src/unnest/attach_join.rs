@@ -97,7 +97,7 @@ impl Unnester<'_> {
         Attached { node: self.extend(node, computed), columns }
     }
 
-    /// The first rows of both sides for each value, the second ones, and so on: a full join by their numbers.
+    /// Pairs the first rows of both sides for each value, the second ones, and so on: a full join by their numbers.
     fn attach_positional(&mut self, join: &Join, domain: &Domain) -> Result<Attached> {
         let (left, left_number) = self.numbered_side(join.left, domain)?;
         let (right, right_number) = self.numbered_side(join.right, domain)?;

@@ -10,7 +10,7 @@ use godwit_types::{SqlType, Value};
 use super::Unnester;
 
 impl Unnester<'_> {
-    /// A column as an expression that may be NULL, whatever its node says: outer joins may be between.
+    /// A column as an expression that may be NULL, regardless of its node: there may be outer joins in between.
     pub(super) fn column(&self, column: ColumnId) -> Expr {
         Expr::new(ExprKind::Column(column), self.plan.column(column).ty.clone(), true)
     }
@@ -29,7 +29,7 @@ impl Unnester<'_> {
         columns.iter().map(|&column| (column, self.column(column))).collect()
     }
 
-    /// Equality that takes NULL for a value, column by column.
+    /// Equality that treats NULL as a value, column by column.
     pub(super) fn same_values(&self, left: &[ColumnId], right: &[ColumnId]) -> Vec<Expr> {
         let pair = |(&left, &right)| Expr::compare(Comparison::NotDistinct, self.column(left), self.column(right));
         left.iter().zip(right).map(pair).collect()
@@ -131,7 +131,7 @@ fn argument(expr: &Expr) -> ArgumentType<'_> {
     ArgumentType { ty: &expr.ty, value: expr.as_literal(), nullable: expr.nullable, lambda_parameters: None }
 }
 
-/// A registry without what SQL needs is a bug of whoever made it.
+/// A registry without what SQL needs is a bug of its author.
 fn missing(name: &str) -> Error {
     Error::internal(format!("subqueries need a function {name}"))
 }

@@ -27,7 +27,7 @@ pub(super) struct Domain {
     source: Source,
     /// What makes a subtree depend on the domain: the outer columns, and the recursions that carry it along.
     pub(super) outer: ColumnSet,
-    /// Those recursions.
+    /// The recursions among these.
     pub(super) recursions: ColumnSet,
 }
 
@@ -53,7 +53,7 @@ impl Domain {
         self.columns.iter().map(|column| column.outer).collect()
     }
 
-    /// Of columns that stand for those of the domain, those that are compared.
+    /// The compared ones among columns that stand for those of the domain.
     pub(super) fn keys(&self, columns: &[ColumnId]) -> Vec<ColumnId> {
         let keys = columns.iter().zip(&self.columns).filter(|(_, column)| column.is_key);
         keys.map(|(&column, _)| column).collect()
@@ -63,8 +63,8 @@ impl Domain {
 impl Unnester<'_> {
     /// The domain of some columns of a pile's base.
     ///
-    /// Volatile functions have to run for each outer row: then its number is part of the domain. So it is for nested
-    /// values, which are dear to compare.
+    /// Volatile functions have to run for each outer row: then its number is part of the domain. The same holds for
+    /// nested values, which are expensive to compare.
     pub(super) fn domain(&mut self, pile: &mut Pile, is_volatile: bool, free: &ColumnSet) -> Result<Domain> {
         let is_nested = |column| {
             use SqlType::{Array, List, Map, Struct};

@@ -1,5 +1,5 @@
-//! What is known of a subtree: the columns it uses and makes, and whether it is volatile. Nodes don't change, so it is
-//! computed once for each.
+//! What is known about a subtree: the columns it uses and makes, and whether it is volatile. Nodes don't change, so it
+//! is computed once for each.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ pub(super) struct Facts {
     known: Vec<Option<Rc<Fact>>>,
 }
 
-/// What is known of a subtree. The plans of subqueries in its expressions belong to it, shared plans don't.
+/// What is known about a subtree. The plans of subqueries in its expressions belong to it, shared plans don't.
 #[derive(Default)]
 struct Fact {
     /// Columns in expressions. Reading the rows of a recursion uses the id of the recursion.

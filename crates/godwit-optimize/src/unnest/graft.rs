@@ -78,8 +78,8 @@ impl Unnester<'_> {
         Some(self.extend(joined, columns))
     }
 
-    /// `unnest(list)` by itself: `LEFT JOIN LATERAL` of it keeps rows without an element, with NULLs. Its position must
-    /// be one that may be NULL.
+    /// `unnest(list)` by itself: a `LEFT JOIN LATERAL` with it keeps rows without elements, with NULLs. Its position
+    /// must be nullable.
     pub(super) fn unnested_list(&self, id: NodeId) -> Option<Unnest> {
         let Node::Unnest(unnest) = self.plan.node(id) else { return None };
         let says_null = unnest.ordinality.is_none_or(|column| self.plan.column(column).nullable);

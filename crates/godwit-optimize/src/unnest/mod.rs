@@ -17,8 +17,8 @@
 //! from it. Subqueries deeper inside the right side stay expressions until the walk reaches them.
 //!
 //! *Invariants.* A node that is replaced has the same columns as before, in the same order. Joins with a domain compare
-//! by `IS NOT DISTINCT FROM`, since a domain holds NULLs; predicates that rise stay what they were. What is left in
-//! expressions are scalar subqueries without free columns: the executor runs them first.
+//! by `IS NOT DISTINCT FROM`, since a domain holds NULLs; predicates that rise don't change. The only subqueries left
+//! in expressions are scalar ones without free columns: the executor runs them first.
 //!
 //! *Bounds.* Subqueries are nested [`NESTING_MAX`] deep at most. Each level copies what is inside it a constant number
 //! of times: time is linear in the size of the plan times its nesting. The walk recurses with the depth of the plan;
@@ -59,11 +59,11 @@ const NESTING_MAX: usize = 500;
 /// Nodes of the arena: reached only by subqueries stacked inside the step of a recursion, where outer rows are copied.
 const NODES_MAX: usize = 1_000_000;
 
-/// Makes every correlated subquery and every dependent join a plain join, in the plan and in all shared ones.
+/// Turns every correlated subquery and every dependent join into a plain join, in the plan and in all shared ones.
 ///
 /// # Errors
-/// If subqueries are nested too deep, or if one stands where no join can compute it: inside a lambda, of which it uses
-/// a parameter.
+/// If subqueries are nested too deep, or if one is in a place where no join can compute it: inside a lambda whose
+/// parameter it uses.
 pub fn unnest(plan: &mut Plan, functions: &dyn FunctionRegistry) -> Result<()> {
     let mut unnester = Unnester::new(plan, functions);
     if let Some(root) = unnester.plan.root {

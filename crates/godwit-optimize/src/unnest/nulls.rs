@@ -1,5 +1,5 @@
-//! May a column be NULL where a node has it? Its own entry tells only of the node that makes it: outer joins above fill
-//! it up.
+//! May a column be NULL in a node? Its own entry only describes the node that makes it: outer joins above may add
+//! NULLs.
 
 use godwit_plan::{ColumnId, JoinKind, Node, NodeId};
 
@@ -48,14 +48,14 @@ impl Unnester<'_> {
         }
     }
 
-    /// Does a node have NULLs in columns that say they have none?
+    /// Does a node add NULLs to columns that are declared without?
     pub(super) fn is_filled_up(&self, id: NodeId) -> bool {
         let columns = self.plan.outputs(id);
         columns.into_iter().any(|column| !self.plan.column(column).nullable && self.may_be_null(id, column))
     }
 }
 
-/// Does the join put NULLs into the columns of one of its sides?
+/// Does the join add NULLs to the columns of one of its sides?
 fn fills_up(kind: &JoinKind, right: bool) -> bool {
     match kind {
         JoinKind::Full | JoinKind::Positional => true,

@@ -7,8 +7,8 @@
 //! base      ◄─ the outer rows, of which domains are made
 //! ```
 //!
-//! Domains are made of the base rather than of what is below a join, so that it is shared once however many subqueries
-//! a node has. Therefore the steps are only noted down, and become nodes when the pile is finished.
+//! Domains are made from the base rather than from what is below a join, so that it is shared once however many
+//! subqueries a node has. Therefore the steps are only recorded, and become nodes when the pile is finished.
 
 use godwit_common::{Error, Result};
 use godwit_plan::{ColumnId, ColumnSet, Comparison, Expr, Join, JoinKind, Node, NodeId, SharedId, Unnest};
@@ -76,7 +76,7 @@ impl Unnester<'_> {
         })
     }
 
-    /// Makes what is there the base, so that subqueries can use its columns.
+    /// Makes the current rows the base, so that subqueries can use their columns.
     pub(super) fn settle(&mut self, pile: &mut Pile) {
         if pile.steps.is_empty() {
             return;
@@ -126,8 +126,8 @@ impl Unnester<'_> {
         self.join_pulled(pile, kind, pulled, conditions)
     }
 
-    /// Can this join compute what was put off? A column that says that it is never NULL must not be computed above an
-    /// outer join that makes it so, and the nearest row has to be found with all values at hand.
+    /// Can this join compute what was put off? A column that is declared as never NULL must not be computed above an
+    /// outer join that adds NULLs, and the nearest row has to be found with all values available.
     fn can_join(&self, kind: &JoinKind, conditions: &[Expr], pulled: &Pulled) -> bool {
         if pulled.computed.is_empty() && !pulled.always {
             return true;
@@ -186,8 +186,8 @@ impl Unnester<'_> {
         Ok(())
     }
 
-    /// A right side with exactly one row for each outer row: an outer join finds it, and what the kind of the join asks
-    /// is a condition above.
+    /// A right side with exactly one row for each outer row: an outer join finds it, and the condition of the join's
+    /// kind is applied above.
     fn join_one_row(&mut self, pile: &mut Pile, kind: JoinKind, pulled: Pulled, conditions: Vec<Expr>) {
         pile.add_join(JoinKind::Left, pulled.node, pulled.conditions);
         pile.extend(pulled.computed);

@@ -1,4 +1,4 @@
-//! Where subqueries stand in nodes, and what becomes of the nodes.
+//! Where subqueries occur in nodes, and how the nodes are rewritten.
 //!
 //! The joins go below the node, over the rows that it reads. What they add doesn't leak: a node that passes on all
 //! columns of its input gets a projection above.
@@ -10,7 +10,7 @@ use super::Unnester;
 use super::pile::Pile;
 
 impl Unnester<'_> {
-    /// A node without subqueries in its expressions, but for those that stay.
+    /// A node without subqueries in its expressions, except those that stay.
     pub(super) fn place(&mut self, id: NodeId) -> Result<NodeId> {
         if !self.is_placeable(id) {
             return self.place_below_limit(id);

@@ -95,7 +95,7 @@ impl Unnester<'_> {
         Some(Pulled { computed, ..Pulled::rows(self.one_row()) })
     }
 
-    /// A projection above the rows: of what uses only columns of the node it stays, of the rest it is put off.
+    /// A projection above the rows: expressions that use only columns of the node stay, the rest are put off.
     pub(super) fn pull_project(&mut self, project: Project, input: Pulled, outer: &ColumnSet) -> Option<Pulled> {
         let above = outer.union(&input.computed_set());
         let mut kept = Vec::new();
@@ -197,8 +197,8 @@ impl Unnester<'_> {
         Some(grouped)
     }
 
-    /// Gives aggregates that aren't NULL for an empty group other ids: (column, its stand-in, call's value without
-    /// rows).
+    /// Gives other ids to aggregates that aren't NULL for an empty group: (column, its stand-in, the call's value
+    /// without rows).
     fn values_of_empty_group(
         &mut self,
         aggregates: &mut [(ColumnId, godwit_plan::AggregateCall)],
@@ -214,7 +214,8 @@ impl Unnester<'_> {
         computed
     }
 
-    /// Puts the value of the empty group in where no group is found. An aggregate that is never NULL tells that itself.
+    /// Substitutes the value of the empty group where no group is found. An aggregate that is never NULL shows that by
+    /// itself.
     fn compute_empty_group(&mut self, grouped: &mut Pulled, columns: Vec<(ColumnId, ColumnId, Expr)>) {
         let needs_flag = columns.iter().any(|&(_, stand_in, _)| self.plan.column(stand_in).nullable);
         let found = needs_flag.then(|| {

@@ -95,7 +95,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// Are all leaves that risen predicates touch connected by local ones?
+    /// Are all leaves that risen predicates refer to connected by local ones?
     fn holds_together(&mut self, region: &Region) -> bool {
         let mut group: Vec<usize> = (0..region.leaves.len()).collect();
         for condition in &region.local {
@@ -143,7 +143,7 @@ impl Unnester<'_> {
 }
 
 impl Region {
-    /// A leaf may depend on what an earlier one puts off: then it is put in there, too.
+    /// A leaf may depend on what an earlier one put off: then that is substituted there, too.
     fn resolve_computed(&mut self) {
         for index in 1..self.computed.len() {
             let (before, rest) = self.computed.split_at_mut(index);

@@ -1,4 +1,4 @@
-//! Has a subtree one row at most? Then it is a value without being counted.
+//! Does a subtree have at most one row? Then it is a value without counting rows.
 
 use godwit_plan::{ColumnId, ColumnSet, Comparison, Expr, ExprKind, JoinKind, Node, NodeId};
 use godwit_types::Value;
@@ -57,7 +57,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// The column that a condition sets equal to what isn't one of these columns.
+    /// The column that a condition sets equal to an expression without these columns.
     fn fixed_column(&mut self, condition: &Expr, outputs: &ColumnSet) -> Option<ColumnId> {
         let ExprKind::Compare(Comparison::Equal, a, b) = &condition.kind else { return None };
         let is_fixed =

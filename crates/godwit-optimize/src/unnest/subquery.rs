@@ -23,7 +23,7 @@ use super::pile::Pile;
 const SEVERAL_ROWS: &str = "more than one row returned by a subquery used as a value";
 
 impl Unnester<'_> {
-    /// Is there a subquery in the expression that has to become a join? Scalar ones without free columns stay.
+    /// Does the expression have a subquery that must become a join? Scalar ones without free columns stay.
     pub(super) fn has_placeable(&mut self, expr: &Expr) -> bool {
         let mut plans = Vec::new();
         let mut found = false;
@@ -183,7 +183,7 @@ impl Unnester<'_> {
         !expr.nullable && !expr.has_subquery() && expr.columns().iter().all(never)
     }
 
-    /// A left value that is another one with each evaluation is evaluated once for a row, not for each pair.
+    /// A volatile left value is evaluated once for each row, not for each pair.
     fn once(&mut self, pile: &mut Pile, expr: Expr) -> Expr {
         if !expr.is_volatile() {
             return expr;
@@ -259,7 +259,7 @@ impl Unnester<'_> {
         }
     }
 
-    /// A plan that has a row exactly if this one has; `None` if it always has one.
+    /// A plan that has a row if and only if this one has; `None` if it always has one.
     fn any_row(&mut self, mut id: NodeId) -> Option<NodeId> {
         loop {
             let is_volatile = self.is_volatile(id);
@@ -313,7 +313,7 @@ impl Unnester<'_> {
     }
 }
 
-/// Lets the limit a row pass wherever there is one?
+/// Does the limit let a row pass whenever there is one?
 fn lets_one_pass(limit: &godwit_plan::Limit) -> bool {
     let most = limit.count.as_ref().map(Expr::as_literal);
     match most {

@@ -42,7 +42,8 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]))
 }
 
-/// The stream of the numbers below `rows`, and the worker that gives them to the sink until they end or nobody wants more.
+/// The stream of the numbers below `rows`, and the worker that gives them to the sink until they end or no more are
+/// wanted.
 fn start(query: &Arc<QueryContext>, rows: usize) -> (ResultStream, JoinHandle<()>) {
     let (sink, stream) = ResultCollector::new(schema(), query, "Result");
     let query = query.clone();

@@ -1,4 +1,4 @@
-//! What a scan did with each of its columns: the one place where readers say it.
+//! What a scan did with each of its columns: the one place where readers report it.
 
 use std::ops::AddAssign;
 
@@ -29,7 +29,7 @@ pub struct ColumnCounts {
     pub reads: ColumnReads,
     /// Values that became part of a vector.
     pub decoded: u64,
-    /// Values of rows that filters decided on as they are packed.
+    /// Values of rows that filters were decided on in packed form.
     pub packed: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct ScannedColumn {
     pub name: String,
     /// What was done.
     pub counts: ColumnCounts,
-    /// Rows that the scan came by. Values that weren't decoded are of rows that bounds, dictionaries or filters had left
-    /// out before.
+    /// Rows that the scan visited. Values that weren't decoded are of rows that bounds, dictionaries or filters had
+    /// left out before.
     pub rows: u64,
 }

@@ -1,4 +1,4 @@
-//! The driver of scans: what they have in common whatever they read. A kind of table brings a [`MorselReader`].
+//! The driver of scans: what they have in common whatever they read. Each kind of table provides a [`MorselReader`].
 //!
 //! ```text
 //! start:   bounds, filters of joins ──▶ morsels                                         (Readable::plan)
@@ -9,8 +9,8 @@
 //!            read the other columns for the rows that are left ──▶ chunk
 //! ```
 //!
-//! A window without rows left costs the columns of the first stages and nothing else. Stages change their order from morsel
-//! to morsel, by what they were measured to cost.
+//! A window without rows left costs the columns of the first stages and nothing else. Stages are reordered from morsel
+//! to morsel, by their measured costs.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -40,10 +40,10 @@ pub trait Readable: Send + Sync + Sized + 'static {
     /// The name of one of them.
     fn column_name(&self, column: usize) -> &str;
 
-    /// Decides which rows are read. Called once, when the filters of joins are there.
+    /// Decides which rows are read. Called once, when the filters of joins are available.
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<Self::Plan>>;
 
-    /// Says what a scan will begin with, long before it does, if that is far away.
+    /// Announces what a scan will begin with, long before it does, if that is remote.
     fn announce(&self, _task: &ScanTask, _query: &QueryContext) {}
 
     /// What one worker reads with.
@@ -54,11 +54,11 @@ pub trait Readable: Send + Sync + Sized + 'static {
         0
     }
 
-    /// Shows what else was done so far; called when a worker ends.
+    /// Reports what else was done so far; called when a worker ends.
     fn note(_plan: &Self::Plan, _metrics: &OperatorMetrics) {}
 }
 
-/// What to read, and what becomes of it.
+/// What to read, and how to filter it.
 pub struct ScanTask {
     /// What was asked for.
     pub request: ScanRequest,
@@ -81,21 +81,21 @@ impl ScanTask {
 pub struct Planned<P> {
     /// The morsels, by their numbers from 0 on.
     pub plan: P,
-    /// How many there are, or may be.
+    /// How many there are, or at most.
     pub morsels: usize,
-    /// Rows that the table has, as far as that is known.
+    /// Rows of the table, as far as known.
     pub rows: u64,
-    /// Of these, those that bounds refute.
+    /// Those of them that bounds refute.
     pub rows_pruned: u64,
     /// Row groups that the table has.
     pub groups: usize,
-    /// Of these, those that bounds refute as a whole.
+    /// Those of them that bounds refute as a whole.
     pub groups_pruned: usize,
 }
 
-/// One worker's access to the rows of a table: a morsel at a time, of it a window at a time.
+/// One worker's access to the rows of a table: one morsel at a time, and one window of it at a time.
 pub trait MorselReader: Send {
-    /// Goes to the morsel of this number, or tells that there is none. Filters may be tried on what stands for all its rows.
+    /// Goes to the morsel of this number, if there is one. Filters may be tried on what stands for all its rows.
     fn open(&mut self, number: usize, stages: &mut [Stage]) -> Result<Option<MorselRows>>;
 
     /// Has the system read what the morsel of this number needs, if there is one: it will be opened soon, by any worker.
@@ -124,7 +124,7 @@ pub trait MorselReader: Send {
         unreachable!("no filter is decided on packed values")
     }
 
-    /// What was read of a column since this was asked last.
+    /// What was read of a column since the last call.
     fn take_reads(&mut self, _column: usize) -> ColumnReads {
         ColumnReads::default()
     }
@@ -145,7 +145,7 @@ pub struct MorselRows {
 pub struct WindowRows {
     /// How many, at most [`godwit_vector::CHUNK_ROWS`].
     pub rows: usize,
-    /// Positions of those that are to be seen, ascending; `None`: all.
+    /// Positions of the visible ones, ascending; `None`: all.
     pub live: Option<Vec<u32>>,
 }
 
@@ -165,7 +165,7 @@ pub struct Scan<T: Readable> {
 
 /// What workers did, added up when they are done with a morsel.
 struct ScanCounts {
-    /// Rows that were come by, whether any of their values was read or not.
+    /// Rows that were visited, whether any of their values was read or not.
     rows: u64,
     /// By column of the table.
     columns: Vec<ColumnCounts>,
@@ -176,7 +176,7 @@ impl ScanCounts {
         Self { rows: 0, columns: vec![ColumnCounts::default(); columns] }
     }
 
-    /// Adds these to `all`, and begins again.
+    /// Adds these to `all`, and resets them.
     fn move_to(&mut self, all: &mut Self) {
         all.rows += std::mem::take(&mut self.rows);
         let columns = all.columns.iter_mut().zip(&mut self.columns);
@@ -218,7 +218,7 @@ impl<T: Readable> Scan<T> {
         self.planned.get().expect("a source is started before it is used")
     }
 
-    /// True if as many rows were found as are wanted.
+    /// True if enough rows were found.
     fn has_enough(&self) -> bool {
         self.task.request.limit.is_some_and(|limit| self.rows_out.load(Ordering::Relaxed) >= limit as u64)
     }
@@ -307,17 +307,17 @@ impl<T: Readable> Source for Scan<T> {
     }
 }
 
-/// Works on one morsel after the other.
+/// Works on morsels in turn.
 struct ScanWorker<T: Readable> {
     scan: Arc<Scan<T>>,
     query: Arc<QueryContext>,
     reader: T::Reader,
     stages: Vec<Stage>,
-    /// What was done in the morsel under work.
+    /// What was done in the current morsel.
     counts: ScanCounts,
-    /// Of the morsel under work.
+    /// Rows of the current morsel.
     morsel_rows: Option<usize>,
-    /// Rows that were found and not handed out: windows may be larger than chunks.
+    /// Rows that were found but not emitted yet: windows may be larger than chunks.
     pending: Option<Chunk>,
 }
 
@@ -341,13 +341,13 @@ impl<T: Readable> ScanWorker<T> {
         Ok(true)
     }
 
-    /// Has what is needed soon read, when a morsel is about to be opened.
+    /// Has data read that is needed soon, when a morsel is about to be opened.
     fn read_ahead(&self, number: usize) {
         let workers = self.query.settings.workers;
-        // Who wants few rows may not come further than the first morsels.
+        // A scan with a limit may not get beyond the first morsels.
         let is_short = self.scan.task.request.limit.is_some();
         let ahead = if is_short { workers } else { self.reader.morsels_ahead().max(workers) };
-        // Nobody had one of the first before and could ask for them.
+        // No morsel came before the first ones that could have asked for them.
         if number < workers {
             self.reader.read_ahead(number);
         }

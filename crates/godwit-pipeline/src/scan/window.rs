@@ -21,7 +21,7 @@ type Mask = [u64; CHUNK_ROWS / 64];
 
 /// Some rows of a morsel.
 pub(super) struct Window {
-    /// All of them, those that are gone included.
+    /// All of them, including those that are gone.
     rows: usize,
     /// The columns that were read, for the rows that are left.
     chunk: Chunk,
@@ -40,7 +40,7 @@ enum Left {
 }
 
 impl Window {
-    /// So many rows, of which only `live` are there if some are given.
+    /// A window of `rows` rows, of which only `live` exist if given.
     pub(super) fn new(rows: usize, live: Option<Vec<u32>>) -> Self {
         let chunk = Chunk::new(Vec::new(), live.as_ref().map_or(rows, Vec::len));
         Self { rows, chunk, columns: Vec::new(), left: live.map_or(Left::All, Left::Rows) }

@@ -1,24 +1,23 @@
 //! Bounds of a column's values, in a row group or a page, and what filters can conclude from them.
 //!
-//! A filter is *refuted* by bounds if it can't be TRUE for any row they describe. NULL comparisons aren't TRUE, so that
+//! A filter is *refuted* by bounds if it can't be TRUE for any row they describe. Comparisons with NULL aren't TRUE, so
 //! NULLs never keep a row group alive except for IS NULL. What isn't understood refutes nothing.
 
 use std::cmp::Ordering;
 
-use datafusion_common::ScalarValue;
-use godwit_expression::scalar_to_integer;
 use godwit_plan::Comparison;
+use godwit_types::{Value, compare_floats};
 use godwit_vector::ValueRange;
 
 use super::{Condition, Conjunct};
 
-/// What is known of some rows of a column.
+/// What is known about some rows of a column.
 #[derive(Debug, Clone, Default)]
 pub struct Bounds {
     /// No value is smaller.
-    pub min: Option<ScalarValue>,
+    pub min: Option<Value>,
     /// No value is larger.
-    pub max: Option<ScalarValue>,
+    pub max: Option<Value>,
     /// How many are NULL.
     pub nulls: Option<u64>,
     /// How many rows there are.
@@ -32,13 +31,13 @@ impl Bounds {
 
     /// True if no value equals one in `range`.
     pub fn excludes(&self, range: ValueRange) -> bool {
-        let min = self.min.as_ref().and_then(scalar_to_integer);
-        let max = self.max.as_ref().and_then(scalar_to_integer);
+        let min = self.min.as_ref().and_then(Value::as_integer);
+        let max = self.max.as_ref().and_then(Value::as_integer);
         self.all_null() || min.is_some_and(|min| min > range.max) || max.is_some_and(|max| max < range.min)
     }
 
     /// True if `value comparison literal` is TRUE for no value.
-    fn refutes(&self, comparison: Comparison, literal: &ScalarValue) -> bool {
+    fn refutes(&self, comparison: Comparison, literal: &Value) -> bool {
         if self.all_null() || literal.is_null() {
             return true;
         }
@@ -57,8 +56,7 @@ impl Bounds {
 
     /// True if no value begins with `prefix`.
     fn refutes_prefix(&self, prefix: &[u8]) -> bool {
-        let head =
-            |text: &ScalarValue| text_of(text).map(|text| text.as_bytes()[..text.len().min(prefix.len())].cmp(prefix));
+        let head = |text: &Value| text_of(text).map(|text| text.as_bytes()[..text.len().min(prefix.len())].cmp(prefix));
         self.all_null()
             || self.min.as_ref().and_then(head) == Some(Ordering::Greater)
             || self.max.as_ref().and_then(head) == Some(Ordering::Less)
@@ -95,7 +93,7 @@ pub struct Pruning<'a> {
 }
 
 impl Pruning<'_> {
-    /// True if none of the rows passes that these bounds of columns describe.
+    /// True if none of the rows described by these bounds of columns passes.
     pub fn refutes(&self, bounds: &dyn Fn(usize) -> Option<Bounds>) -> bool {
         let excludes = |column, range| bounds(column).is_some_and(|bounds| bounds.excludes(range));
         self.filters.iter().any(|filter| refuted(&filter.condition, bounds))
@@ -103,17 +101,20 @@ impl Pruning<'_> {
     }
 }
 
-/// The order of two values; `None` if their types don't compare.
-pub fn compare(a: &ScalarValue, b: &ScalarValue) -> Option<Ordering> {
-    match (text_of(a), text_of(b)) {
-        (Some(a), Some(b)) => Some(a.cmp(b)),
-        _ => a.partial_cmp(b),
+/// The order of two values of one type; `None` if they aren't, or it has none that bounds follow.
+pub fn compare(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
+        (Value::Blob(a), Value::Blob(b)) => Some(a.cmp(b)),
+        (Value::Float(a), Value::Float(b)) => Some(compare_floats(*a, *b)),
+        _ if std::mem::discriminant(a) == std::mem::discriminant(b) => Some(a.as_integer()?.cmp(&b.as_integer()?)),
+        _ => None,
     }
 }
 
-fn text_of(value: &ScalarValue) -> Option<&str> {
+fn text_of(value: &Value) -> Option<&str> {
     match value {
-        ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text) => text.as_deref(),
+        Value::Text(text) => Some(text),
         _ => None,
     }
 }
@@ -128,8 +129,8 @@ mod tests {
     fn integers(values: &[Option<i64>]) -> Bounds {
         let present = || values.iter().flatten();
         Bounds {
-            min: present().min().map(|&v| ScalarValue::Int64(Some(v))),
-            max: present().max().map(|&v| ScalarValue::Int64(Some(v))),
+            min: present().min().map(|&v| Value::Integer(v.into())),
+            max: present().max().map(|&v| Value::Integer(v.into())),
             nulls: Some(values.iter().filter(|v| v.is_none()).count() as u64),
             rows: values.len() as u64,
         }
@@ -140,9 +141,9 @@ mod tests {
         fn what_is_refuted_has_no_row(values in prop::collection::vec(prop::option::of(-9i64..9), 1..6), a in -12i64..12, b in -12i64..12) {
             let bounds = integers(&values);
             let known = |_: usize| Some(bounds.clone());
-            let is = |comparison, value| Condition::Compare(0, comparison, ScalarValue::Int64(Some(value)));
+            let is = |comparison, value: i64| Condition::Compare(0, comparison, Value::Integer(value.into()));
             let present = |test: &dyn Fn(i64) -> bool| values.iter().flatten().any(|&v| test(v));
-            let either = vec![ScalarValue::Int64(Some(a)), ScalarValue::Int64(Some(b))];
+            let either = vec![Value::Integer(a.into()), Value::Integer(b.into())];
             let cases: Vec<(Condition, bool)> = vec![
                 (is(Equal, a), present(&|v| v == a)),
                 (is(NotEqual, a), present(&|v| v != a)),
@@ -168,14 +169,10 @@ mod tests {
 
     #[test]
     fn bounds_decide_what_they_can() {
-        let bounds = Bounds {
-            min: Some(ScalarValue::Utf8View(Some("banana".into()))),
-            max: Some(ScalarValue::Utf8View(Some("cherry".into()))),
-            nulls: Some(0),
-            rows: 9,
-        };
+        let bounds =
+            Bounds { min: Some(Value::text("banana")), max: Some(Value::text("cherry")), nulls: Some(0), rows: 9 };
         let known = |column: usize| (column == 0).then(|| bounds.clone());
-        let is = |column, text: &str| Condition::Compare(column, Equal, ScalarValue::from(text));
+        let is = |column, text: &str| Condition::Compare(column, Equal, Value::text(text));
         let starts = |text: &str| Condition::StartsWith(0, text.to_owned());
         for (condition, expected) in [
             (is(0, "apple"), true),

@@ -1,30 +1,29 @@
-//! The filters of a scan, compiled, and what readers may know of them besides.
+//! The filters of a scan, compiled, and what else readers may know about them.
 
 use godwit_common::Result;
-use godwit_expression::{Expression, Layout, PlanContext, scalar_of_value};
+use godwit_expression::{Expression, Layout, PlanContext};
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Match};
-use godwit_types::Value;
+use godwit_types::{Value, format_value};
 use godwit_vector::{ColumnType, RowType};
-
-use datafusion_common::ScalarValue;
 
 /// A filter of a scan.
 #[derive(Clone)]
 pub struct Conjunct {
     /// Over the table's columns; rows for which it is TRUE come out.
     pub expression: Expression,
-    /// The same as far as bounds and dictionaries can tell something of it.
+    /// The same as far as bounds and dictionaries can be tested against it.
     pub condition: Condition,
 }
 
-/// What a filter asks of columns of the table, by their positions. Whatever isn't understood is [`Condition::Other`].
+/// What a filter requires of columns of the table, by their positions. Constants have their column's type, and are as in
+/// vectors: a UUID is text. Whatever isn't understood is [`Condition::Other`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// `column op constant`.
-    Compare(usize, Comparison, ScalarValue),
+    Compare(usize, Comparison, Value),
     /// The column is equal to one of these.
-    OneOf(usize, Vec<ScalarValue>),
-    /// The column is text that begins so.
+    OneOf(usize, Vec<Value>),
+    /// The column is text with this prefix.
     StartsWith(usize, String),
     /// The column is NULL.
     IsNull(usize),
@@ -41,7 +40,7 @@ pub enum Condition {
 }
 
 impl Conjunct {
-    /// Conditions over the rows of a scan. `columns` tells where their columns are in a table of such columns.
+    /// Conditions over the rows of a scan. `columns` maps their columns to positions in a table of such columns.
     pub fn of_plan(
         filters: &[Expr],
         columns: &[(ColumnId, usize)],
@@ -61,7 +60,7 @@ impl Conjunct {
 }
 
 impl Condition {
-    /// What is known of a condition of a plan.
+    /// What is known about a condition of a plan.
     pub fn of_plan(filter: &Expr, columns: &[(ColumnId, usize)]) -> Self {
         let all = |parts: &[Expr]| parts.iter().map(|part| Self::of_plan(part, columns)).collect();
         let position = |expr: &Expr| {
@@ -72,15 +71,17 @@ impl Condition {
             ExprKind::Literal(Value::Null | Value::Boolean(false)) => Some(Self::Never),
             ExprKind::And(parts) => Some(Self::All(all(parts))),
             ExprKind::Or(parts) => Some(Self::Any(all(parts))),
-            ExprKind::Compare(comparison, a, b) => match (position(a), position(b)) {
+            ExprKind::Compare(comparison, a, b) if a.ty == b.ty => match (position(a), position(b)) {
                 (Some(column), None) => Self::compared(column, *comparison, b),
                 (None, Some(column)) => Self::compared(column, comparison.swapped(), a),
                 _ => None,
             },
-            ExprKind::InList(value, list) => position(value).and_then(|column| {
-                let items: Option<Vec<ScalarValue>> = list.iter().map(constant).collect();
-                Some(Self::OneOf(column, items?.into_iter().filter(|item| !item.is_null()).collect()))
-            }),
+            ExprKind::InList(value, list) if list.iter().all(|item| item.ty == value.ty) => {
+                position(value).and_then(|column| {
+                    let items: Option<Vec<Value>> = list.iter().map(constant).collect();
+                    Some(Self::OneOf(column, items?.into_iter().filter(|item| !item.is_null()).collect()))
+                })
+            }
             ExprKind::Match { kind: Match::Like, input, pattern, escape } => {
                 position(input).zip(prefix(pattern, *escape)).map(|(column, prefix)| Self::StartsWith(column, prefix))
             }
@@ -107,11 +108,14 @@ impl Condition {
     }
 }
 
-fn constant(expr: &Expr) -> Option<ScalarValue> {
-    scalar_of_value(expr.as_literal()?, &expr.ty).ok()
+fn constant(expr: &Expr) -> Option<Value> {
+    Some(match expr.as_literal()? {
+        uuid @ Value::Uuid(_) => Value::text(format_value(uuid, &expr.ty)),
+        value => value.clone(),
+    })
 }
 
-/// What all texts that match a pattern begin with, if it is more than nothing.
+/// The common prefix of all texts that match a pattern, unless it is empty.
 fn prefix(pattern: &Expr, escape: Option<char>) -> Option<String> {
     let Value::Text(pattern) = pattern.as_literal()? else { return None };
     let is_special = |c: char| matches!(c, '%' | '_' | '\\') || Some(c) == escape;

@@ -31,16 +31,16 @@ pub enum StagePlan {
         columns: Vec<usize>,
         /// Over a chunk of these columns.
         predicate: Predicate,
-        /// What is known of the conjuncts of `predicate`; columns are those of the table.
+        /// What is known about the conjuncts of `predicate`; columns are those of the table.
         conditions: Vec<Condition>,
-        /// True if no other stage may be moved behind it.
+        /// True if no other stage may be moved after it.
         can_fail: bool,
     },
     /// A filter from a join on a column of the table, if it arrives.
     Keys {
         /// Column of the table.
         column: usize,
-        /// Where the filter will be.
+        /// The slot for the filter.
         filter: ScanFilter,
     },
 }
@@ -55,7 +55,7 @@ impl StagePlan {
     }
 }
 
-/// Puts conjuncts over the columns of a table into stages, in an order to begin with.
+/// Puts conjuncts over the columns of a table into stages, in an initial order.
 fn grouped(row_type: &RowType, conjuncts: &[Conjunct]) -> Vec<StagePlan> {
     let mut groups: Vec<Group> = Vec::new();
     for Conjunct { expression, condition } in conjuncts {
@@ -117,13 +117,13 @@ pub fn plan(
 
 /// A stage as one worker runs it.
 pub struct Stage {
-    /// Which of the scan's stages it is, as they were planned.
+    /// The number of the scan's stage, in the order of the plan.
     pub number: usize,
     /// Columns of the table that it needs.
     pub columns: Vec<usize>,
     work: Work,
     can_fail: bool,
-    /// Since the start, halved now and then so that the present counts more.
+    /// Since the start, halved now and then so that recent rows count more.
     rows_in: u64,
     rows_out: u64,
     time: Duration,
@@ -133,7 +133,7 @@ pub struct Stage {
 
 enum Work {
     Predicate(PredicateWorker),
-    /// The filter, and what it is about if that isn't the column.
+    /// The filter, and its key if that isn't the column itself.
     Keys(Arc<KeyFilter>, Option<Expression>),
 }
 
@@ -147,7 +147,7 @@ impl Stage {
         plans.iter().enumerate().filter_map(numbered).collect()
     }
 
-    /// One stage; `None` for the filter of a join that has none to offer.
+    /// One stage; `None` for the filter of a join that offers none.
     pub fn new(plan: &StagePlan) -> Option<Self> {
         let (columns, work, can_fail) = match plan {
             StagePlan::Predicate { columns, predicate, can_fail, .. } => {

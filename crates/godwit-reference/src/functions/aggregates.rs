@@ -1,4 +1,4 @@
-//! Aggregate functions. Most pass over NULLs, and are NULL if nothing is left.
+//! Aggregate functions. Most skip NULLs, and are NULL if nothing is left.
 
 use godwit_common::Result;
 use godwit_types::{SqlType, Value, cast_value, compare_values};

@@ -55,11 +55,11 @@ pub(crate) struct Place<'a> {
     pub(crate) ignore_nulls: bool,
 }
 
-/// What computes a scalar function.
+/// The implementation of a scalar function.
 #[derive(Clone, Copy)]
 pub(crate) enum ScalarKernel {
     Plain(fn(&Call<'_>) -> Result<Value>),
-    /// A number between 0 and 1, another with each call.
+    /// A number between 0 and 1, different with each call.
     Random,
     /// With a function for its lambda.
     Lambda(LambdaKernel),
@@ -67,10 +67,10 @@ pub(crate) enum ScalarKernel {
 
 type LambdaKernel = fn(&Call<'_>, &mut dyn FnMut(&[Value]) -> Result<Value>) -> Result<Value>;
 
-/// What computes an aggregate function.
+/// The implementation of an aggregate function.
 pub(crate) type AggregateKernel = fn(&Group<'_>) -> Result<Value>;
 
-/// What computes a window function.
+/// The implementation of a window function.
 pub(crate) type WindowKernel = fn(&Place<'_>) -> Result<Value>;
 
 /// When a scalar function is NULL.
@@ -95,7 +95,7 @@ struct Scalar {
 }
 
 impl Scalar {
-    /// A function that is NULL for NULLs, and fails for nothing.
+    /// A function that is NULL for NULLs, and never fails.
     const fn strict(signature: &'static str, kernel: fn(&Call<'_>) -> Result<Value>) -> Self {
         Self { signature, nulls: Nulls::Strict, may_fail: false, kernel: ScalarKernel::Plain(kernel) }
     }
@@ -123,7 +123,7 @@ struct Aggregation {
     kernel: AggregateKernel,
 }
 
-/// What a plan knows of an aggregate function.
+/// What a plan knows about an aggregate function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Traits {
     /// 0 without rows.
@@ -152,7 +152,7 @@ fn scalars() -> impl Iterator<Item = &'static Scalar> {
     numbers::FUNCTIONS.iter().chain(text::FUNCTIONS).chain(times::FUNCTIONS).chain(nested::FUNCTIONS)
 }
 
-/// What computes a scalar function.
+/// The implementation of a scalar function.
 pub(crate) fn scalar_kernel(function: &ScalarFunction) -> Result<ScalarKernel> {
     let own = function.implementation.downcast_ref::<ScalarKernel>().copied();
     let by_name =
@@ -160,7 +160,7 @@ pub(crate) fn scalar_kernel(function: &ScalarFunction) -> Result<ScalarKernel> {
     own.or_else(by_name).ok_or_else(|| not_here(&function.name))
 }
 
-/// What computes an aggregate function.
+/// The implementation of an aggregate function.
 pub(crate) fn aggregate_kernel(function: &AggregateFunction) -> Result<AggregateKernel> {
     let own = function.implementation.downcast_ref::<AggregateKernel>().copied();
     let mut all = aggregates::FUNCTIONS.iter();
@@ -168,7 +168,7 @@ pub(crate) fn aggregate_kernel(function: &AggregateFunction) -> Result<Aggregate
     own.or_else(by_name).ok_or_else(|| not_here(&function.name))
 }
 
-/// What computes a window function.
+/// The implementation of a window function.
 pub(crate) fn window_kernel(function: &WindowFunction) -> Result<WindowKernel> {
     let own = function.implementation.downcast_ref::<WindowKernel>().copied();
     let mut all = windows::FUNCTIONS.iter();

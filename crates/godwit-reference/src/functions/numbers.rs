@@ -73,7 +73,7 @@ fn modulo(call: &Call<'_>) -> Result<Value> {
     }
 }
 
-/// NULLs are passed over.
+/// NULLs are skipped.
 fn extreme(call: &Call<'_>, is_better: fn(std::cmp::Ordering) -> bool) -> Result<Value> {
     let best = call
         .args

@@ -157,7 +157,7 @@ impl Letters {
     }
 }
 
-/// What NULL and quoted text are if nothing says more.
+/// The type of NULL and quoted text if nothing determines it.
 fn known(ty: &SqlType) -> SqlType {
     if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() }
 }

@@ -89,7 +89,7 @@ fn replace(call: &Call<'_>) -> Result<Value> {
     }
 }
 
-/// How many characters are kept of `length`: a negative count leaves so many out.
+/// How many characters of `length` are kept: a negative count is the number left out.
 fn kept(length: usize, count: i64) -> usize {
     let magnitude = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
     if count < 0 { length.saturating_sub(magnitude) } else { magnitude.min(length) }

@@ -15,7 +15,7 @@ pub(super) const FUNCTIONS: &[Scalar] = &[
     Scalar::with_nulls(Nulls::Never, "now() -> TIMESTAMPTZ", |_| Ok(Value::Timestamp(NOW))),
 ];
 
-/// What `now()` is in all tests: 2024-02-29 12:00:00.
+/// The value of `now()` in all tests: 2024-02-29 12:00:00.
 const NOW: i64 = 1_709_208_000 * MICROS_PER_SECOND;
 
 /// The day of an argument, and the microseconds since its midnight.

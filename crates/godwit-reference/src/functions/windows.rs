@@ -61,7 +61,7 @@ fn ntile(place: &Place<'_>) -> Result<Value> {
     number(if place.row < in_larger { place.row / (size + 1) + 1 } else { larger + (place.row - in_larger) / size + 1 })
 }
 
-/// `lag` and `lead`: the value so many rows before or behind, NULLs not counted if they are ignored.
+/// `lag` and `lead`: the value `steps` rows before or after, not counting NULLs if they are ignored.
 fn shifted(place: &Place<'_>, direction: i64) -> Result<Value> {
     let args = &place.args[place.row];
     let steps = match args.get(1) {

@@ -29,7 +29,7 @@ impl Planner {
         self.expr(&SqlType::Boolean, depth, visible)
     }
 
-    /// A condition that lets more rows pass than chance would.
+    /// A condition that lets more rows pass than a random one would.
     pub(super) fn weak_condition(&mut self, visible: Visible<'_>) -> Expr {
         let condition = self.condition(2, visible);
         if visible.local.is_empty() || self.numbers.chance(40) {

@@ -3,14 +3,14 @@
 //! ```text
 //! tables.rs     two to four tables of a few rows, full of NULLs, zeros of both signs, NaN, extremes
 //! relations.rs  trees of nodes over them
-//! rows.rs       nodes of which the result depends on an order: limits, windows, recursion
+//! rows.rs       nodes whose result depends on an order: limits, windows, recursion
 //! exprs.rs      expressions of a type over the columns that are visible
-//! shrink.rs     smaller plans that still are plans
+//! shrink.rs     smaller plans that are still plans
 //! ```
 //!
-//! A plan has one result, whatever order rows come in, so that all that is rightly made of it can be compared: limits
-//! and numberings have sorts by all columns below or inside, lists are built in the order of their elements, floats are
-//! sums of few binary digits. Only errors may come or not.
+//! A plan has one result, whatever order rows come in, so that the results of all correct rewrites can be compared:
+//! limits and numberings have sorts by all columns below or inside, lists are built in the order of their elements,
+//! floats are sums of few binary digits. Only errors may come or not.
 
 mod exprs;
 mod numbers;
@@ -34,7 +34,7 @@ const NODES_MAX: usize = 40;
 /// More columns than these are cut.
 const COLUMNS_MAX: usize = 7;
 
-/// Seeds of a test that usually tries `count` of them; the environment variable `GODWIT_SEEDS` is how many times as many.
+/// Seeds of a test that usually tries `count` of them; the environment variable `GODWIT_SEEDS` multiplies their number.
 pub fn seeds(count: u64) -> std::ops::Range<u64> {
     let factor: u64 = std::env::var("GODWIT_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     0..count * factor

@@ -1,4 +1,4 @@
-//! Random nodes of which the result depends on an order: sorts by all columns make it one result.
+//! Random nodes whose result depends on an order: sorts by all columns make it unique.
 
 use godwit_plan::{
     AggregateCall, Comparison, Expr, Frame, FrameBound, FrameExclusion, FrameUnits, Limit, Node, NodeId, Project,

@@ -1,4 +1,4 @@
-//! Smaller plans, for those who look for what made a test fail.
+//! Smaller plans, for finding out what made a test fail.
 
 use godwit_plan::{ColumnSet, Expr, ExprKind, Node, NodeId, Plan, SharedId};
 

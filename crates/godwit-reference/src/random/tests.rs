@@ -1,4 +1,4 @@
-//! Random plans are plans: they keep what plans have to keep, and have results.
+//! Random plans are plans: they satisfy the invariants of plans, and have results.
 
 use super::*;
 use crate::agree::agree;

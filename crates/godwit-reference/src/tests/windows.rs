@@ -9,7 +9,7 @@ use godwit_types::{SqlType, Value};
 use super::{NULL, ascending, descending, error, int, list, result, rows_of, table};
 use crate::TestFunctions;
 
-/// The values of calls, behind the columns of the input.
+/// The values of calls, after the columns of the input.
 fn window(plan: &mut Plan, input: NodeId, calls: Vec<WindowCall>) -> NodeId {
     let calls = calls.into_iter().map(|call| (plan.add_column("w", call.ty.clone(), call.nullable), call));
     let calls = calls.collect();

@@ -4,13 +4,13 @@
 //! row:   | key columns | hash | extra area: state 0 | state 1 | … |      offsets are multiples of 8
 //! ```
 //!
-//! A [`StateLayout`] says where each state lies in the area and works on many rows at once: initialize, update from a
-//! vector, combine the states of other rows into them, read into vectors. States that many aggregates share (the count of
-//! an argument serves COUNT, AVG and the NULL of an empty SUM) exist once; which ones there are is the operator's
-//! decision. Nothing in a state points anywhere: pages with states spill without care.
+//! A [`StateLayout`] says where each state is in the area and works on many rows at once: initialize, update from a
+//! vector, combine the states of other rows into them, read into vectors. States that many aggregates share (the count
+//! of an argument serves COUNT, AVG and the NULL of an empty SUM) exist once; which ones exist is the operator's
+//! decision. States contain no pointers, so pages with states can be spilled.
 //!
-//! Rows may repeat in `rows`: each occurrence is one update. Nobody else uses rows whose states are written (see the
-//! crate's documentation).
+//! Rows may repeat in `rows`: each occurrence is one update. Rows whose states are being written have no other users
+//! (see the crate's documentation).
 
 mod combine;
 mod moments;
@@ -43,7 +43,7 @@ pub enum StateKind {
     SumF64,
     /// Smallest value of a fixed-width type; the largest possible one if there is none. NaN is the largest float.
     Min(PhysicalType),
-    /// Largest value, likewise.
+    /// Largest value, in the same way.
     Max(PhysicalType),
     /// Bitwise and of integers of at most 64 bits.
     BitAnd,
@@ -77,12 +77,12 @@ impl StateKind {
     }
 }
 
-/// Where the states of a group lie, relative to the start of the area.
+/// Where the states of a group are, relative to the start of the area.
 #[derive(Debug)]
 pub struct StateLayout {
     states: Vec<(StateKind, usize)>,
     bytes: usize,
-    /// Of rows that are states only.
+    /// The layout of rows that consist of states only.
     area: Arc<RowLayout>,
 }
 
@@ -127,7 +127,7 @@ impl StateLayout {
         self.states[index].0
     }
 
-    /// Where a state lies in the rows of a layout that has room for all states.
+    /// Where a state is in the rows of a layout that has room for all states.
     fn at(&self, index: usize, layout: &RowLayout) -> usize {
         self.base(layout) + self.states[index].1
     }

@@ -1,4 +1,4 @@
-//! First values of states, and states outside of row pages.
+//! Initial values of states, and states outside of row pages.
 
 use std::sync::Arc;
 
@@ -62,14 +62,14 @@ fn fill<T: Copy>(rows: Rows<'_>, offset: usize, value: T) {
     for_each_state(rows, offset, |_, at| unsafe { store(at, value) });
 }
 
-/// States of groups outside of row pages, one after the other: those of a direct array. The owner accounts for it.
+/// States of groups outside of row pages, in sequence: those of a direct array. The owner accounts for it.
 pub struct StateArea {
     states: Arc<StateLayout>,
     memory: Arc<AreaMemory>,
     groups: usize,
 }
 
-/// Words that never move. Lists of groups share it: when an area grows, they keep the memory that they know.
+/// Words that never move. Lists of groups share it: when an area grows, they keep the memory that they use.
 struct AreaMemory {
     words: *mut u64,
     len: usize,
@@ -89,7 +89,7 @@ impl AreaMemory {
 impl Drop for AreaMemory {
     fn drop(&mut self) {
         let words = std::ptr::slice_from_raw_parts_mut(self.words, self.len);
-        // SAFETY: it came from a box of so many words, and nobody knows it any more.
+        // SAFETY: it came from a box of this many words, and has no other users any more.
         drop(unsafe { Box::from_raw(words) });
     }
 }
@@ -113,7 +113,7 @@ impl StateArea {
         }
         if groups * words_per_group > self.memory.len {
             let larger = AreaMemory::zeroed((groups * words_per_group).max(self.memory.len * 2));
-            // SAFETY: both have so many words, and they are apart.
+            // SAFETY: both have at least this many words, and they don't overlap.
             unsafe { std::ptr::copy_nonoverlapping(self.memory.words, larger.words, old * words_per_group) };
             self.memory = Arc::new(larger);
         }
@@ -123,7 +123,7 @@ impl StateArea {
         self.states.initialize(new.all());
     }
 
-    /// Forgets all groups.
+    /// Removes all groups.
     pub fn clear(&mut self) {
         self.memory = Arc::new(AreaMemory::zeroed(0));
         self.groups = 0;

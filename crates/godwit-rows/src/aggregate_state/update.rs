@@ -55,7 +55,7 @@ impl StateLayout {
         Ok(())
     }
 
-    /// Adds `amounts[i]` to the count or integer sum `index` of row `i`: what was accumulated elsewhere.
+    /// Adds `amounts[i]` to the count or integer sum `index` of row `i`: totals that were accumulated elsewhere.
     pub fn add(&self, index: usize, rows: Rows<'_>, amounts: &[i64]) {
         assert_eq!(rows.len(), amounts.len());
         let at = self.at(index, rows.layout());

@@ -22,7 +22,7 @@ pub struct ColumnCollection {
     open: Option<OpenPage>,
     rows: u64,
     bytes: u64,
-    /// What the strings of all rows take.
+    /// Total bytes of strings.
     string_bytes: u64,
 }
 
@@ -56,7 +56,7 @@ impl ColumnCollection {
         self.rows == 0
     }
 
-    /// What the rows take when all their pages are in memory.
+    /// Memory of the rows when all their pages are loaded.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -72,7 +72,7 @@ impl ColumnCollection {
         self.append_sized(columns, positions, &string_bytes)
     }
 
-    /// As [`append`](Self::append), for rows whose strings take so much each; empty without string columns.
+    /// As [`append`](Self::append), for rows whose strings have these sizes; empty without string columns.
     pub(super) fn append_sized(
         &mut self,
         columns: &[Vector],
@@ -97,7 +97,7 @@ impl ColumnCollection {
         Ok(())
     }
 
-    /// A page that is laid out for rows as they were so far, and for the next ones.
+    /// A page laid out according to the rows so far, and to the next ones.
     fn open_page(&mut self, next: &[u64]) -> Result<OpenPage> {
         let rows = self.rows + next.len() as u64;
         let average = (self.string_bytes + next.iter().sum::<u64>()).div_ceil(rows.max(1));
@@ -122,7 +122,7 @@ impl ColumnCollection {
         self.pages.append(&mut other.pages);
     }
 
-    /// The rows by scans of about `bytes` each, in order; pages are destroyed when their rows have been seen.
+    /// The rows in scans of about `bytes` each, in order; pages are destroyed when their rows have been seen.
     pub fn into_scans(mut self, bytes: u64) -> Vec<ColumnScan> {
         self.close();
         let parts = self.parts(bytes);
@@ -134,7 +134,7 @@ impl ColumnCollection {
         (0..parts).map(scan).collect()
     }
 
-    /// As [`into_scans`](Self::into_scans), but the rows stay.
+    /// As [`into_scans`](Self::into_scans), but the rows are kept.
     pub fn scans(&self, bytes: u64) -> Vec<ColumnScan> {
         assert!(self.open.is_none(), "a collection is closed before it is scanned");
         let parts = self.parts(bytes);
@@ -145,18 +145,19 @@ impl ColumnCollection {
         (0..parts).map(scan).collect()
     }
 
-    /// Over how many scans of so many bytes the pages are distributed: none without a page, and each has one.
+    /// Number of scans of `bytes` bytes over which the pages are distributed: none without pages, and each has at least
+    /// one.
     fn parts(&self, bytes: u64) -> usize {
         (self.bytes.div_ceil(bytes.max(1)) as usize).min(self.pages.len())
     }
 
-    /// Asks for the first pages to be read back while others are worked on: somebody will scan them next.
+    /// Asks for the first pages to be read back while others are worked on: they will be scanned next.
     pub fn read_ahead(&self) {
         read_ahead(&self.manager, &self.pages, true);
     }
 }
 
-/// What the strings of rows take, in place of what `bytes` holds; nothing without string columns.
+/// Puts the sizes of the strings of rows into `bytes`, replacing its content; nothing without string columns.
 pub(super) fn string_bytes_of(layout: &ColumnLayout, columns: &[Vector], positions: &[u32], bytes: &mut Vec<u64>) {
     assert!(
         columns.iter().map(Vector::physical).eq(layout.columns().iter().copied()),

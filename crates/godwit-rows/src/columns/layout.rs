@@ -1,4 +1,4 @@
-//! Where the areas of a column page lie.
+//! Where the areas of a column page are.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use godwit_vector::PhysicalType;
 
 use super::CAPACITY_STEP;
 
-/// What a length of a string takes in its area.
+/// Bytes of a string's length in its area.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
 /// The columns of the rows of a collection.
@@ -17,7 +17,7 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 pub struct ColumnLayout {
     columns: Vec<PhysicalType>,
     strings: Vec<usize>,
-    /// What the values of a row before each column take; behind the last, of all of them.
+    /// Bytes of a row's values before each column; at the end, of all of them.
     offsets: Vec<usize>,
     has_flags: bool,
 }
@@ -53,7 +53,7 @@ impl ColumnLayout {
         &self.columns
     }
 
-    /// What a row takes without its strings, about.
+    /// Approximate bytes of a row without its strings.
     pub fn row_bytes(&self) -> usize {
         self.row_bits().div_ceil(8)
     }

@@ -7,13 +7,13 @@
 //! column page   | values of column 0 | values of column 1 | … | validity bits of 0 | … | flags? | strings ──►   |
 //! ```
 //!
-//! Each area has room for as many rows as the page's *capacity*, a multiple of [`CAPACITY_STEP`], so every area is aligned
-//! for its values. The area of a string column holds lengths of 4 bytes; the strings of a row lie together, those of the
-//! rows one after the other. The capacity of a page is chosen when it is opened, by what the strings of a row have taken
-//! on average. A page is full when an area or the room for strings is. A row that doesn't fit into a page gets a large one.
+//! Each area has room for as many rows as the page's *capacity*, a multiple of [`CAPACITY_STEP`], so every area is
+//! aligned for its values. The area of a string column holds lengths of 4 bytes; the strings of a row are together, row
+//! after row. The capacity of a page is chosen when it is opened, by the average size of a row's strings so far. A page
+//! is full when an area or the room for strings is. A row that doesn't fit into a page gets a large one.
 //!
-//! No pointer is kept and no hash: who needs hashes computes them from the keys. So pages go to disk and come back as they
-//! are, and a row takes little more than its values.
+//! Neither pointers nor hashes are kept: hashes are computed from the keys when needed. So pages go to disk and come
+//! back as they are, and a row takes little more than its values.
 //!
 //! Source: Kuiper et al., "Saving Private Hash Join", section 4, on the spilled probe side.
 

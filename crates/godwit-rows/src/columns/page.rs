@@ -25,7 +25,7 @@ pub(super) struct ColumnPage {
 pub(super) struct OpenPage {
     pin: PinnedPage,
     content: ColumnPage,
-    /// What the strings take so far.
+    /// Bytes of strings so far.
     string_bytes: usize,
 }
 
@@ -70,7 +70,7 @@ impl OpenPage {
         let Areas { capacity, strings, .. } = self.content.areas;
         let rows = self.content.rows..self.content.rows + positions.len();
         assert!(rows.end <= capacity, "there is room");
-        // SAFETY: the page is ours alone until it is closed: nobody else has seen its handle.
+        // SAFETY: the page is ours alone until it is closed: its handle wasn't handed out.
         let bytes = unsafe { self.pin.as_mut_slice() };
         for (column, vector) in columns.iter().enumerate() {
             let area = &mut bytes[layout.values(column, capacity)];
@@ -125,8 +125,8 @@ impl ColumnPage {
         &self.page
     }
 
-    /// Some rows as columns. Their strings begin `string_bytes` behind those of the page, and that is moved behind them.
-    /// They stay where they are: the result keeps the page pinned if there are long ones.
+    /// Some rows as columns. Their strings begin `string_bytes` after the start of the page's strings, and that is
+    /// advanced past them. They stay where they are: the result keeps the page pinned if there are long ones.
     pub(super) fn read(
         &self,
         layout: &ColumnLayout,
@@ -173,7 +173,8 @@ impl ColumnPage {
         &pin.as_slice()[layout.flags(self.areas.capacity)][rows]
     }
 
-    /// Changes the flags of some rows. `pin` is one that may write; nobody else reads or changes the flags meanwhile.
+    /// Changes the flags of some rows. `pin` is one that may write; the flags must not be read or changed elsewhere
+    /// meanwhile.
     pub(super) fn set_flags(&self, layout: &ColumnLayout, pin: &PinnedPage, rows: Range<usize>, flags: &[u8]) {
         let area = layout.flags(self.areas.capacity);
         assert!(rows.end <= self.rows && area.len() >= self.rows && flags.len() == rows.len());
@@ -224,7 +225,7 @@ fn write_lengths(vector: &Vector, positions: &[u32], slots: &mut [u32]) {
     each_view(vector, Order::Rows(positions), slots.iter_mut(), |slot, view| *slot = view.len() as u32);
 }
 
-/// Writes the strings of rows, which take these sizes, one row after the other; returns what all of them take.
+/// Writes the strings of rows, which have these sizes, row by row; returns their total size.
 fn write_strings(
     layout: &ColumnLayout,
     columns: &[Vector],
@@ -249,7 +250,7 @@ fn write_strings(
     end
 }
 
-/// The strings of rows whose lengths these are, by column; they begin at `begin`, which is moved behind them.
+/// The strings of rows with these lengths, by column; they begin at `begin`, which is advanced past them.
 fn read_strings<'a>(
     lengths: impl Iterator<Item = &'a [u32]> + Clone,
     bytes: &[u8],

@@ -11,7 +11,7 @@ use super::ColumnLayout;
 use super::page::ColumnPage;
 use crate::page_walk::{PageOfRows, PageWalk};
 
-/// Reads rows block by block. Owns or shares the pages that are left; a page that nobody shares is destroyed when its
+/// Reads rows block by block. Owns or shares the pages that are left; a page that isn't shared is destroyed when its
 /// last block is dropped.
 pub struct ColumnScan {
     layout: Arc<ColumnLayout>,
@@ -92,12 +92,12 @@ impl ColumnBlock {
         self.rows.is_empty()
     }
 
-    /// The flags of the rows; nobody may change them meanwhile. The layout was made with flags.
+    /// The flags of the rows; they must not be changed meanwhile. The layout was made with flags.
     pub fn flags(&self) -> &[u8] {
         self.page.flags(&self.layout, &self.pin, self.rows.clone())
     }
 
-    /// Changes the flags of the rows; nobody else may look at them meanwhile. The layout was made with flags.
+    /// Changes the flags of the rows; they must not be read elsewhere meanwhile. The layout was made with flags.
     pub fn set_flags(&self, flags: &[u8]) -> Result<()> {
         let pin = self.manager.pin(self.page.page())?;
         self.page.set_flags(&self.layout, &pin, self.rows.clone(), flags);

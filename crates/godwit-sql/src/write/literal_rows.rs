@@ -1,14 +1,14 @@
-//! `INSERT … VALUES` of nothing but literals that are values of their columns as they stand: rows without a query. It is how
-//! applications insert, and planning a query takes longer than all the rest of a small insert.
+//! `INSERT … VALUES` with only literals that are values of their columns without conversion: rows without a query.
+//! Applications insert in this way, and planning a query takes longer than everything else in a small insert.
 //!
-//! Whatever needs a cast that might round or fail, a default, or anything else that the binder knows better goes the
-//! usual way, so that there is one place for errors and one for the meaning of casts.
+//! Anything that needs a cast that might round or fail, a default, or other knowledge of the binder goes the usual way,
+//! so that there is one place for errors and one for the meaning of casts.
 
 use arrow_schema::{DataType, Field};
 use godwit_catalog::{GeneratedKind, TableRules};
-use godwit_functions::{sql_type, type_of_field};
 use godwit_syntax::ast::{self, Expr, ExprKind, InsertSource, SetExprKind, UnaryOperator};
 use godwit_types::SqlType;
+use godwit_vector::sql::{sql_type, type_of_field};
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
 use super::Target;
@@ -160,14 +160,14 @@ fn integers<T: Native + Default + TryFrom<i128>>(literals: &[Literal<'_>], scale
     Some(Vector::from_values(values(literals, value)?, validity(literals)))
 }
 
-/// The digits before and behind the point.
+/// The digits before and after the point.
 fn digits(number: &str) -> Option<(&str, &str)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     (is_digits(whole) && is_digits(fraction) && whole.len() + fraction.len() > 0).then_some((whole, fraction))
 }
 
-/// A number times a power of ten; `None` if it has digits behind that.
+/// A number times a power of ten; `None` if digits are left after that.
 fn unscaled(literal: Literal<'_>, scale: usize) -> Option<i128> {
     let Literal::Number(number, is_negative) = literal else { return None };
     let (whole, fraction) = digits(number)?;

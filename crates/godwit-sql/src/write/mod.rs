@@ -1,5 +1,5 @@
-//! Statements that change rows: [`godwit_bind`] makes plans of them whose rows say what to do; here is which table they
-//! change and what its rules are.
+//! Statements that change rows: [`godwit_bind`] turns them into plans whose rows say what to do; this module determines
+//! the table that they change and its rules.
 
 mod literal_rows;
 mod with;
@@ -17,10 +17,10 @@ use godwit_catalog::{
     WritableTable, split_name,
 };
 use godwit_common::{Error, Result};
-use godwit_functions::{arrow_type, type_of_field};
 use godwit_plan::{Plan, Relation, WriteKind};
 use godwit_syntax::ast::{self, Ident};
 use godwit_types::SqlType;
+use godwit_vector::sql::{arrow_type, type_of_field};
 
 use crate::queries::is_of_format;
 use crate::{ListedRows, Planner, Statement, WriteStatement};
@@ -71,7 +71,7 @@ impl Target {
         self.rules().visible(self.schema()).iter().any(|field| field.name().eq_ignore_ascii_case(name))
     }
 
-    /// True for columns whose values statements give.
+    /// True for columns whose values are given by statements.
     fn is_given(&self, column: usize) -> bool {
         self.rules().generated_column(self.schema().field(column).name()).is_none()
     }
@@ -157,7 +157,7 @@ impl Planner {
         self.planned_insert(insert)
     }
 
-    /// INSERT as a plan, even if its rows are there already.
+    /// INSERT as a plan, even if its rows are already known.
     pub(crate) fn planned_insert(&self, insert: &ast::Insert) -> Result<Statement> {
         let target = self.target(&insert.table)?;
         self.write(&target, |binder, target| binder.insert(insert, target))
@@ -252,7 +252,7 @@ impl Planner {
         Ok(Target { name, table, writable })
     }
 
-    /// The statement that does what is bound.
+    /// The statement for a bound write.
     fn write(
         &self,
         target: &Target,
@@ -267,7 +267,8 @@ impl Planner {
     }
 }
 
-/// How a text file gives the values of a column: what it has no form for is text, which is cast.
+/// The type in which a text file gives the values of a column: types without a text form are read as text, which is
+/// cast.
 fn read_as(column: &Field, is_json: bool) -> Result<Field> {
     let ty = type_of_field(column)?;
     let given = match ty.is_nested() && !is_json {
@@ -277,7 +278,7 @@ fn read_as(column: &Field, is_json: bool) -> Result<Field> {
     Ok(Field::new(column.name(), arrow_type(&given)?, column.is_nullable()))
 }
 
-/// Formats of files that say what columns they have.
+/// Self-describing file formats.
 const SELF_DESCRIBING: [&str; 4] = ["parquet", "arrow", "arrows", "feather"];
 
 fn is_text_file(path: &str) -> bool {

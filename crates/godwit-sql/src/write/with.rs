@@ -8,9 +8,9 @@
 //! last     WITH a, b := rows, c, d := rows          statement
 //! ```
 //!
-//! All parts are planned before one runs, so each sees the tables as they were before the statement; what a write did is
-//! seen through its RETURNING only (PostgreSQL, "WITH Queries", Data-Modifying Statements in WITH). A query in WITH is planned
-//! with each part that uses it.
+//! All parts are planned before one runs, so each sees the tables as they were before the statement; the effect of a
+//! write is seen only through its RETURNING (PostgreSQL, "WITH Queries", Data-Modifying Statements in WITH). A query in
+//! WITH is planned with each part that uses it.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use arrow_schema::{Field, Schema};
 use godwit_bind::Written;
 use godwit_catalog::{LateHandle, ScannedTable, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result};
-use godwit_functions::arrow_type;
 use godwit_syntax::ast::{Cte, CteBody, Statement as Tree, With};
+use godwit_vector::sql::arrow_type;
 
 use super::WritePlan;
 use crate::{Planner, Statement, WritePart, WriteStatement};
 
-/// How many rows the optimizer is told to expect of a write.
+/// Number of rows that the optimizer is told to expect from a write.
 const ROWS_EXPECTED: u64 = 1000;
 
 /// Does the statement begin with a WITH that writes?
@@ -86,7 +86,7 @@ fn check_parameters(part: &Statement) -> Result<()> {
     if part.parameters().is_empty() { Ok(()) } else { Err(Error::unsupported("parameters beside a write in WITH")) }
 }
 
-/// What a write has for the parts behind it, and where its rows go.
+/// The result of a write for the parts after it, and where its rows go.
 fn written(write: &WriteStatement, name: &str) -> Result<(Written, Option<Arc<LateHandle>>)> {
     let WriteStatement::Planned(WritePlan { rows: plan, returning: Some(names), .. }) = write else {
         return Ok((Written::Nothing, None));

@@ -1,8 +1,8 @@
-//! Blocks that few read, compressed in memory.
+//! Blocks that are rarely read, compressed in memory.
 //!
-//! What encodings leave of a column seldom gets much smaller, so a block is frozen only if it does, and if thawing it is faster
-//! than reading it from its file: both are measured. One for which that doesn't hold isn't tried again. LZ4 comes first, since it
-//! thaws three times as fast as zstd.
+//! Encoded columns seldom compress much further, so a block is frozen only if that makes it smaller, and if thawing it
+//! is faster than reading it from its file: both are measured. A block for which that doesn't hold isn't tried again.
+//! LZ4 is tried first, since it thaws three times as fast as zstd.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use godwit_memory::{BufferManager, CachedPage, Codec, Page, PinnedPage};
 
 use crate::file::BLOCK_BYTES;
 
-/// A frozen block takes at most so many hundredths of its bytes: thawing costs as much as several scans.
+/// A frozen block takes at most this percentage of its bytes: thawing costs as much as several scans.
 const FROZEN_PERCENT_MAX: usize = 85;
 
 /// A block's bytes, compressed.
@@ -22,14 +22,14 @@ pub(super) struct Frozen<P> {
     bytes: usize,
 }
 
-/// A block that was compressed, and is kept nowhere yet.
+/// A block that was compressed and isn't kept anywhere yet.
 pub(super) struct Compressed {
     pub codec: Codec,
     pub bytes: Vec<u8>,
 }
 
-/// Compresses a block; `None` if that doesn't pay: if it saves too little, or thawing takes longer than reading the block from its
-/// file, which takes `read_nanos`.
+/// Compresses a block; `None` if that doesn't pay off: if it saves too little, or thawing takes longer than reading the
+/// block from its file, which takes `read_nanos`.
 pub(super) fn compress(content: &[u8], read_nanos: Option<u64>) -> Option<Compressed> {
     let mut buffer = vec![0; Codec::encoded_bytes_max(content.len())];
     let mut thawed = vec![0; content.len()];

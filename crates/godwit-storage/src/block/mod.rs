@@ -5,7 +5,7 @@
 //!   Blocks::of_pool    a page of the pool, which goes to a temporary file: databases in memory, intermediates of loads
 //! ```
 //!
-//! In memory, a block is as it is stored, or *frozen*: compressed, by whoever finds that nobody reads it (`frozen.rs`).
+//! In memory, a block is as it is stored, or *frozen*: compressed, when it turns out not to be read (`frozen.rs`).
 //! Readers see the same bytes either way.
 //!
 //! A [`Block`] is held by everything that may still read it: versions of tables, snapshots of queries. When the last holder
@@ -38,10 +38,10 @@ pub struct Blocks {
     adopted: Arc<Mutex<HashMap<BlockNumber, Weak<Block>>>>,
 }
 
-/// A block, whose content never changes.
+/// A block; its content never changes.
 pub struct Block {
     place: Place,
-    /// Freezing it was tried, and doesn't pay.
+    /// Freezing was tried and doesn't pay off.
     stays_compact: AtomicBool,
 }
 
@@ -64,22 +64,22 @@ struct Copies {
     frozen: Option<Frozen<CachedPage>>,
 }
 
-/// A block that has no other home than the pool.
+/// A block that is stored only in the pool.
 enum PoolContent {
     Compact(Page),
     Frozen {
         stored: Frozen<Page>,
-        /// A copy for those who read it all the same.
+        /// A copy for readers that need it in spite of that.
         thawed: Option<CachedPage>,
     },
 }
 
-/// What freezing a block brought.
+/// What freezing a block achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freezing {
-    /// It takes so many bytes less of memory.
+    /// It takes this many bytes less of memory.
     Saved(u64),
-    /// It stays as it is: frozen already, not in memory, or freezing doesn't pay.
+    /// It stays as it is: frozen already, not in memory, or freezing doesn't pay off.
     Nothing,
 }
 
@@ -198,7 +198,7 @@ impl Block {
         }
     }
 
-    /// Compresses what memory has of the block, if that makes it smaller by enough; what somebody thawed since is dropped.
+    /// Compresses the block's copy in memory, if that makes it enough smaller; a copy thawed since is dropped.
     pub fn freeze(&self, memory: &BufferManager) -> Result<Freezing> {
         if self.stays_compact.load(Ordering::Relaxed) {
             return Ok(Freezing::Nothing);
@@ -226,7 +226,8 @@ impl Block {
             None => self.stays_compact.store(true, Ordering::Relaxed),
             Some(made) => {
                 drop(pinned);
-                // The old copy goes first, so that there is room for the new one; if there is none all the same, the file has it.
+                // The old copy goes first, so that there is room for the new one; if there still is none, the file has
+                // it.
                 copies.lock().compact = None;
                 copies.lock().frozen = Frozen::in_cache(&made, memory)?;
             }
@@ -255,10 +256,10 @@ impl Block {
         Ok(())
     }
 
-    /// The block is to be in memory as it is stored, if it is in memory at all.
+    /// Makes sure that, if the block is in memory, it is there as it is stored.
     pub fn thaw(&self, memory: &BufferManager) -> Result<()> {
         match &self.place {
-            // What isn't there as it is stored is read from the file when somebody wants it.
+            // What isn't in memory in that form is read from the file when it is needed.
             Place::File { copies, .. } => copies.lock().frozen = None,
             Place::Pool(content) => {
                 let stored = match &*content.read() {
@@ -274,7 +275,8 @@ impl Block {
         Ok(())
     }
 
-    /// Forgets the pool's copy of a block that isn't frozen and can be read from its file again; returns how many bytes that were.
+    /// Drops the pool's copy of a block that isn't frozen and can be read from its file again; returns its size in
+    /// bytes.
     pub fn forget(&self) -> u64 {
         let bytes = self.memory();
         match &self.place {

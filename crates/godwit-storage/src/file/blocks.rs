@@ -61,7 +61,7 @@ impl BlockPointer {
     }
 }
 
-/// The blocks of a file that nobody uses.
+/// The blocks of a file that aren't in use.
 pub(super) struct FreeBlocks {
     /// Blocks of the file, the first included.
     blocks: u32,

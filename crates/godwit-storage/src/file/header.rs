@@ -8,7 +8,7 @@ use super::blocks::{BlockNumber, BlockPointer};
 use super::stream::StreamPointer;
 use crate::{CheckpointNumber, checksum};
 
-/// Bytes of a header, of which disks write all or nothing. Only the first [`USED_BYTES`] say something.
+/// Bytes of a header, of which disks write all or nothing. Only the first [`USED_BYTES`] are used.
 pub(super) const HEADER_BYTES: usize = 4096;
 
 /// "Godwit", and bytes that no text file and no conversion of line ends leaves alone.
@@ -50,7 +50,7 @@ impl FileHeader {
         bytes
     }
 
-    /// The header in a slot; `None` if what is there is no header of a Godwit database.
+    /// The header in a slot; `None` if the bytes aren't a header of a Godwit database.
     pub(super) fn from_bytes(bytes: &[u8; HEADER_BYTES], slot: u64, path: &Path) -> Result<Option<Self>> {
         let path = path.display();
         let mut rest = &bytes[..USED_BYTES];

@@ -9,9 +9,9 @@
 //!        └── write_block, by any thread at any time ──▶ free_block (never mattered) │ retire (free after a checkpoint)
 //! ```
 //!
-//! Invariants: a block that the newest checkpoint or its log uses is never written; a block pointer carries the checksum
-//! of the block, so that damage is found on the first read and named; the free blocks are what neither uses, which their
-//! user says when the file is opened ([`DatabaseFile::mark_used`]).
+//! Invariants: a block that the newest checkpoint or its log uses is never written; a block pointer carries the
+//! checksum of the block, so that damage is found on the first read and named; the free blocks are those that neither
+//! uses, as reported when the file is opened ([`DatabaseFile::mark_used`]).
 
 mod blocks;
 mod header;
@@ -35,7 +35,7 @@ use crate::CheckpointNumber;
 use blocks::FreeBlocks;
 use header::{FileHeader, HEADER_BYTES};
 
-/// The running average of the time of reads is over about so many: enough to forget a slow one within a scan.
+/// The running average of read times covers about this many reads: enough to forget a slow one within a scan.
 const READS_AVERAGED: u64 = 32;
 
 /// An open database file.
@@ -57,7 +57,7 @@ struct State {
     free: FreeBlocks,
     /// Used by the newest checkpoint or its log and by nothing that is in memory: free after the next checkpoint.
     retired: Vec<BlockNumber>,
-    /// A header was written, or not: nobody knows.
+    /// A header may or may not have been written.
     is_uncertain: bool,
 }
 
@@ -68,7 +68,7 @@ impl DatabaseFile {
         let header = FileHeader { checkpoint: CheckpointNumber::FIRST, root: None, blocks: 1 };
         let written = file.truncate(BLOCK_BYTES as u64).and_then(|()| file.write_at(&header.to_bytes(0), 0));
         if let Err(error) = written.and_then(|()| file.sync()) {
-            // The name was made a moment ago, nobody else knows it.
+            // The name was created a moment ago and isn't in use yet.
             let _ = files.remove(path);
             return Err(io_error("create", path, &error));
         }
@@ -80,7 +80,7 @@ impl DatabaseFile {
         let mode = if is_read_only { OpenMode::Read } else { OpenMode::Write };
         let file = files.open(path, mode).map_err(|error| open_error(path, &error))?;
         let (header, slot) = read_headers(&*file, path)?;
-        // Blocks behind those of the checkpoint may be in use by the log.
+        // Blocks after those of the checkpoint may be used by the log.
         let bytes = file.bytes().map_err(|error| io_error("read", path, &error))?;
         let blocks = u32::try_from(bytes / BLOCK_BYTES as u64).unwrap_or(u32::MAX).max(header.blocks);
         Ok(Self::assemble(file, path, is_read_only, header, slot, blocks))
@@ -122,8 +122,8 @@ impl DatabaseFile {
         (state.free.blocks(), state.free.free())
     }
 
-    /// Says that the newest checkpoint uses a block. To be called for all of them after the file was opened and before the
-    /// first checkpoint. Fails if the file has no such block, or if it is used twice.
+    /// Reports that the newest checkpoint uses a block. To be called for all of them after the file was opened and
+    /// before the first checkpoint. Fails if the file has no such block, or if it is used twice.
     pub fn mark_used(&self, pointer: BlockPointer) -> Result<()> {
         self.state.lock().free.mark_used(pointer.block).map_err(|what| self.corrupt(pointer.block, what))
     }
@@ -158,18 +158,19 @@ impl DatabaseFile {
 
     fn note_read(&self, took: Duration) {
         let (nanos, before) = (took.as_nanos() as u64, self.read_nanos.load(Ordering::Relaxed));
-        // One reader's note may get lost to another's: it is an average.
+        // A note may be lost to that of another reader: it is only an average.
         let average = if before == 0 { nanos } else { before - before / READS_AVERAGED + nanos / READS_AVERAGED };
         self.read_nanos.store(average, Ordering::Relaxed);
     }
 
-    /// What it takes to read a block, checksum and all, by the last reads; `None` if none was read.
+    /// Time to read a block, including its checksum, averaged over recent reads; `None` if none was read.
     pub fn read_nanos(&self) -> Option<u64> {
         Some(self.read_nanos.load(Ordering::Relaxed)).filter(|&nanos| nanos > 0)
     }
 
-    /// Writes a block to a free place. It lasts from the next sync on, and means something once a checkpoint or a record
-    /// of the log points to it; until then it is the caller's, to be given back by [`free_block`](Self::free_block).
+    /// Writes a block to a free place. It is durable after the next sync, and counts once a checkpoint or a record of
+    /// the log points to it; up to that moment it belongs to the caller, who gives it back by
+    /// [`free_block`](Self::free_block).
     pub fn write_block(&self, content: &[u8]) -> Result<BlockPointer> {
         assert!(content.len() == BLOCK_BYTES, "a block is written as a whole");
         self.check_writable()?;
@@ -219,8 +220,8 @@ impl DatabaseFile {
         Ok(())
     }
 
-    /// True if nobody knows which checkpoint is on the disk. Then nothing may be committed to the log either: a log of the
-    /// older one would be stale.
+    /// True if it is unknown which checkpoint is on the disk. Then nothing may be committed to the log either: a log of
+    /// the older one would be stale.
     pub fn is_uncertain(&self) -> bool {
         self.state.lock().is_uncertain
     }
@@ -277,7 +278,7 @@ impl Checkpoint<'_> {
         Ok(pointer)
     }
 
-    /// Says that the checkpoint no longer uses a block that the one before did.
+    /// Reports that the checkpoint no longer uses a block that the one before did.
     pub fn release(&mut self, block: BlockNumber) {
         self.released.push(block);
     }
@@ -313,8 +314,8 @@ impl Checkpoint<'_> {
         }
         state.header = header;
         state.next_slot = 1 - slot;
-        // Free blocks at the end go back to the file system; whether they do is no question of correctness. Nobody gets
-        // one of them meanwhile: the state is locked.
+        // Free blocks at the end go back to the file system; whether they do doesn't affect correctness. They can't be
+        // allocated meanwhile: the state is locked.
         let blocks = state.free.cut_tail();
         let _ = file.truncate(blocks as u64 * BLOCK_BYTES as u64);
         Ok(header.checkpoint)

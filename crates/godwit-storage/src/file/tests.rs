@@ -151,7 +151,7 @@ proptest! {
         let disk = disk.restart(seed);
         let (file, _, found) = reopen(&disk).unwrap();
         prop_assert!(found == acknowledged || found == tried, "{} bytes found", found.len());
-        // And life goes on.
+        // The database can still be used.
         replace(&file, b"next").unwrap();
         drop(file);
         prop_assert_eq!(reopen(&disk).unwrap().2, b"next");
@@ -167,8 +167,8 @@ proptest! {
         let bytes = disk.content(path()).unwrap().len();
         disk.flip_bit(path(), at.index(bytes), bit);
         match reopen(&disk) {
-            // The bit was in a part of the file that says nothing, or in a header: then the other one counts, whose
-            // blocks may have been reused since.
+            // The bit was in an unused part of the file, or in a header: then the other one counts, whose blocks may
+            // have been reused since.
             Ok((_, CheckpointNumber(3), found)) => prop_assert_eq!(found, content(2, BLOCK_BYTES + 9)),
             Ok((_, _, found)) => prop_assert_eq!(found, content(1, 3000)),
             Err(error) => prop_assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::User), "{}", error),

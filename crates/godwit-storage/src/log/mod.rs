@@ -11,19 +11,20 @@
 //!   opening: replay: records up to the first that isn't sound, which a crash has torn; the rest is cut off
 //! ```
 //!
-//! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. What was synced once and isn't
-//! sound is not torn but damaged, and an error, as it was acknowledged. Two things say up to where the log was synced:
+//! A crash may leave any part of what wasn't synced, so records after a torn one may be whole. What was synced once and
+//! isn't sound is not torn but damaged, which is an error, as it was acknowledged. Two things say up to where the log
+//! was synced:
 //!
-//! - The note, which is written after each sync and reaches the disk with the next one, or when the system likes. So it
-//!   never promises too much; it promises all if the process died and the system lives on.
+//! - The note, which is written after each sync and reaches the disk with the next one, or when the system writes it. So
+//!   it never promises too much, and it promises everything if the process died and the system lives on.
 //! - Each record says what was synced when it was appended. After a power failure, only the records of the last sync may be
 //!   without a witness: damage to them can't be told from a tear then.
 //!
 //! A record that overwrites room changes neither length nor extents of the file, so that its sync is one write to the disk
 //! and none to the file system's journal. There is room only while the log is in use: a checkpoint cuts the file short.
 //!
-//! A sync that fails poisons the log: nobody knows what is on the disk, so nothing more is acknowledged until the database
-//! is opened again and the log is read from the disk.
+//! A sync that fails poisons the log: it is unknown what is on the disk, so nothing more is acknowledged until the
+//! database is opened again and the log is read from the disk.
 
 #[cfg(test)]
 mod tests;
@@ -62,15 +63,15 @@ const FRAME_BYTES: usize = 8 + 4 + 8 + 8;
 /// Longest payload. Bulk loads don't go through the log.
 pub const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// When there is no room left, as much is written as there are records, within these bounds: little for who commits little,
-/// and a small share of all commits for who commits much.
+/// When there is no room left, as much is added as there are records, within these bounds: little for databases with
+/// few commits, and rarely for databases with many.
 const ROOM_BYTES_MIN: u64 = 64 << 10;
 const ROOM_BYTES_MAX: u64 = 1 << 20;
 
-/// What is read at once when the end of a log is looked for.
+/// Bytes read at once when looking for the end of a log.
 const SCAN_BYTES: u64 = 1 << 20;
 
-/// A place in the log: all records before it are meant.
+/// A position in the log; stands for all records before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogPosition(u64);
 
@@ -91,7 +92,7 @@ struct State {
     room_end: u64,
     synced_end: u64,
     is_syncing: bool,
-    /// Why nothing more can be committed.
+    /// Why nothing can be committed any more.
     failure: Option<Error>,
 }
 
@@ -100,7 +101,7 @@ struct State {
 pub enum LogEnd {
     /// With a whole record, or without any.
     Clean,
-    /// So many bytes after the last whole record were no record: a commit that a crash interrupted.
+    /// This many bytes after the last whole record weren't a record: a commit that a crash interrupted.
     Torn(u64),
 }
 
@@ -131,7 +132,7 @@ impl Log {
         let mut start = vec![0; RECORDS_AT.min(bytes) as usize];
         file.read_at(&mut start, 0).map_err(io)?;
         let log = Self::assemble(file, path, checkpoint);
-        // It was there, whole, before the database file was.
+        // It was there, whole, before the database file.
         let header = Header::read(&start, path)?.ok_or_else(|| damaged_header(path))?;
         if header.checkpoint > checkpoint {
             let message = format!(
@@ -156,7 +157,7 @@ impl Log {
         }
         let content_end = log.content_end(at, bytes)?;
         let end = if content_end == at { LogEnd::Clean } else { LogEnd::Torn(content_end - at) };
-        // A note and a record are not torn by the same crash: damage went through both.
+        // A note and a record can't be torn by the same crash: both were damaged.
         if header.acknowledged.map_or(end != LogEnd::Clean, |acknowledged| at < acknowledged) {
             return Err(log.damaged(at));
         }
@@ -174,8 +175,8 @@ impl Log {
         Ok((log, end))
     }
 
-    /// Removes the log of a database that doesn't exist if its creation was interrupted, so that nothing is in it; whether
-    /// it did.
+    /// Removes the log of a database that doesn't exist because its creation was interrupted, if nothing is in it;
+    /// returns whether it did.
     pub fn remove_unfinished(files: &dyn FileSystem, path: &Path) -> Result<bool> {
         let file = files.open(path, OpenMode::Write).map_err(|error| io_error("open", path, &error))?;
         let io = |error| io_error("read", path, &error);
@@ -188,7 +189,7 @@ impl Log {
         Ok(true)
     }
 
-    /// Behind the last byte from `at` on that isn't zero.
+    /// The position after the last byte from `at` on that isn't zero.
     fn content_end(&self, mut at: u64, bytes: u64) -> Result<u64> {
         let mut end = at;
         let mut buffer = vec![0; SCAN_BYTES.min(bytes - at) as usize];
@@ -203,8 +204,8 @@ impl Log {
         Ok(end)
     }
 
-    /// Fails if the bytes from `at` on were synced once: then they are damaged, not torn. A record that says so begins
-    /// before `content_end`; it may end behind it, as a payload may end with zeros.
+    /// Fails if the bytes from `at` on were synced before: then they are damaged, not torn. A record that says so
+    /// begins before `content_end`; it may end after it, as a payload may end with zeros.
     fn check_tear(&self, at: u64, content_end: u64, bytes: u64) -> Result<()> {
         let marker = marker(self.checkpoint()).to_le_bytes();
         let mut rest = vec![0; (content_end - at) as usize];
@@ -288,7 +289,7 @@ impl Log {
             drop(state);
             let outcome = self.file.sync();
             if outcome.is_ok() && begin == RECORDS_AT {
-                // Without it the commit is as safe, only damage to it may be taken for a tear.
+                // Without it the commit is just as safe, only damage to it may be taken for a tear.
                 let _ = self.file.write_at(&note(self.checkpoint(), end), HEADER_BYTES);
             }
             state = self.state.lock();
@@ -355,7 +356,7 @@ impl Log {
 }
 
 impl State {
-    /// That of a log whose records end at `end`, with no room behind.
+    /// The header and note of a log whose records end at `end`, without room.
     fn new(checkpoint: CheckpointNumber, end: u64) -> Self {
         Self { checkpoint, begin: RECORDS_AT, end, room_end: end, synced_end: end, is_syncing: false, failure: None }
     }
@@ -378,7 +379,7 @@ fn place(checkpoint: CheckpointNumber, at: u64, synced: u64) -> u64 {
     marker(checkpoint) ^ at.rotate_left(32) ^ synced
 }
 
-/// What a log says of itself.
+/// The header of a log, with its note.
 struct Header {
     /// Which checkpoint it continues.
     checkpoint: CheckpointNumber,
@@ -416,7 +417,7 @@ impl Header {
     }
 }
 
-/// That all before `acknowledged` is on the disk; means nothing in the log of another checkpoint.
+/// Says that everything before `acknowledged` is on the disk; means nothing in the log of another checkpoint.
 fn note(checkpoint: CheckpointNumber, acknowledged: u64) -> [u8; NOTE_BYTES as usize] {
     let mut bytes = [0; NOTE_BYTES as usize];
     bytes[..8].copy_from_slice(&acknowledged.to_le_bytes());

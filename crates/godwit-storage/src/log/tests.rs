@@ -152,7 +152,7 @@ fn each_damaged_byte_is_found() {
     }
 }
 
-/// Without notes, only of the last record nobody knows whether it was ever on the disk.
+/// Without notes, it is unknown only for the last record whether it was ever on the disk.
 #[test]
 fn without_notes_a_damaged_byte_is_found_or_is_one_of_the_last_record() {
     for commits in 1..=payloads().len() {
@@ -232,7 +232,7 @@ fn a_log_without_a_header_is_damaged_beside_a_database() {
         file.truncate(bytes).unwrap();
         assert_eq!(reopen(&disk, FIRST).err().unwrap().kind(), ErrorKind::Corrupt);
     }
-    // Of a log that was being created, nothing is lost.
+    // Nothing is lost from a log that was still being created.
     assert!(Log::remove_unfinished(&disk, path()).unwrap());
     assert!(disk.content(path()).is_none());
 }
@@ -266,7 +266,7 @@ proptest! {
         let (log, _, found) = reopen(&disk, FIRST).unwrap();
         prop_assert!(found.len() >= acknowledged, "{} of {acknowledged} commits found", found.len());
         prop_assert_eq!(&found[..], &tried[..found.len()]);
-        // And life goes on.
+        // The log can still be used.
         commit(&log, b"next").unwrap();
         prop_assert_eq!(reopen(&disk, FIRST).unwrap().2.len(), found.len() + 1);
     }

@@ -1,4 +1,4 @@
-//! The ordered dictionary of a text column, in the file and, once somebody needs it, in memory.
+//! The ordered dictionary of a text column, in the file and, once it is needed, in memory.
 
 use std::sync::{Arc, OnceLock};
 
@@ -51,7 +51,7 @@ impl ColumnDictionary {
         self.object.get_or_init(object);
     }
 
-    /// Who the dictionary is, once a table has it.
+    /// The object of the dictionary, once a table has it.
     pub fn object(&self) -> Option<&Arc<Object>> {
         self.object.get()
     }
@@ -73,7 +73,7 @@ impl ColumnDictionary {
             let flat = open.part()?.decode(0..part.header.rows as usize)?.to_flat();
             let strings = flat.strings();
             let bytes: usize = strings.iter().map(|string| string.len() + VIEW_BYTES).sum();
-            // The pieces, and all in one.
+            // The parts, and all of them in one.
             reservation.resize(reservation.bytes() + 2 * bytes)?;
             columns.push(strings.clone());
         }

@@ -1,4 +1,4 @@
-//! The forms in which memory has a segment, whatever its version of the table is.
+//! The forms that a segment may have in memory, shared by all versions of its table.
 //!
 //! ```text
 //!   hot       flat vectors: a scan hands out pointers, a single row is one load      a page beside the blocks
@@ -6,13 +6,13 @@
 //!   frozen    that, compressed                                                       blocks            (../block)
 //! ```
 //!
-//! Hot and frozen are copies for readers' sake; what is stored stays. So a form changes beside running readers: those who
-//! have opened a part keep the pages that they pinned, the next ones find the new form. The pool may drop a hot page when it
-//! needs the room, and readers go back to the blocks. All forms are parts with headers and bodies, so that everybody reads them in
-//! the same way, filters on packed values included: a hot one is encoded flat.
+//! Hot and frozen are copies for the sake of readers; what is stored stays. So a form changes beside running readers:
+//! those that have opened a part keep the pages that they pinned, later ones find the new form. The pool may drop a hot
+//! page when it needs the room, and readers go back to the blocks. All forms are parts with headers and bodies, so that
+//! all are read in the same way, including filters on packed values: a hot one is encoded flat.
 //!
-//! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2. Theirs are two forms, of which the compact one is
-//! copied into vectors before anybody sees it.
+//! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2. They have two forms, of which the
+//! compact one is copied into vectors before it is used.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -31,10 +31,10 @@ use crate::block::{Block, BlockMemory};
 /// Bodies in a hot page begin at multiples of this: wide enough for every type.
 const ALIGNMENT_BYTES: usize = 64;
 
-/// How many times as long strings are as what symbol tables make of them, about.
+/// About how many times as long strings are as their compressed form by symbol tables.
 const SYMBOLS_GAIN: u64 = 2;
 
-/// How memory has a segment.
+/// The form of a segment in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Flat.
@@ -61,7 +61,7 @@ pub struct FormBytes {
     pub frozen: u64,
 }
 
-/// What is known of a segment in memory. Versions of a table that have the segment share it.
+/// What is known about a segment in memory. Versions of a table that have the segment share it.
 #[derive(Default)]
 pub(super) struct Forms {
     object: OnceLock<Arc<Object>>,
@@ -86,13 +86,13 @@ impl Segment {
         self.forms.object.get_or_init(object);
     }
 
-    /// Who the segment is, once a table has it.
+    /// The object of the segment, once a table has it.
     pub fn object(&self) -> Option<&Arc<Object>> {
         self.forms.object.get()
     }
 
-    /// Opens the part that has the first of `rows`, which begin a window of the row group, for reading these rows: of the flat
-    /// vectors, if there are any.
+    /// Opens the part that has the first of `rows`, which begin a window of the row group, for reading these rows: of
+    /// the flat vectors, if there are any.
     pub fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
         if let Some(open) = self.open_hot(rows.start) {
             return Ok(open);
@@ -121,13 +121,13 @@ impl Segment {
         Some(OpenPart { header: part.header.clone(), first_row: part.first_row, body })
     }
 
-    /// Makes flat vectors of the segment; returns how long it took to decode it. `None`: it is hot already, that wouldn't change
-    /// anything, or there is no room to spare. Takes as much memory as the vectors while it works.
+    /// Makes flat vectors of the segment; returns how long it took to decode it. `None`: it is hot already, that
+    /// wouldn't change anything, or there is no room to spare. Uses as much memory as the vectors while it works.
     pub fn make_hot(&self, memory: &BufferManager) -> Result<Option<Duration>> {
         if self.is_hot() || !self.can_be_hot() {
             return Ok(None);
         }
-        // Twice the bytes while they are copied; nobody's pages are evicted for them.
+        // Twice the bytes while they are copied; no pages are evicted for them.
         if memory.used_bytes() + 2 * self.flat_bytes() > memory.cache_limit() {
             return Ok(None);
         }
@@ -212,7 +212,7 @@ impl Segment {
         })
     }
 
-    /// The blocks that have the segment, each once, maybe with others' bytes.
+    /// The blocks that hold the segment, each once; they may hold bytes of others as well.
     pub fn blocks(&self) -> Vec<Arc<Block>> {
         let mut seen = HashSet::new();
         let blocks = self.parts.iter().flat_map(StoredPart::extents);

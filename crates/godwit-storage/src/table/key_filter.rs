@@ -1,11 +1,11 @@
-//! Bloom filters over the keys of some rows that never change: where a key is certainly not.
+//! Bloom filters over the keys of rows that never change: they tell where a key certainly isn't.
 //!
 //! ```text
 //!   hash ─ upper half ─▶ block of four 64-bit words      two bits in each, by eight fields of six bits of the mixed hash
 //! ```
 //!
-//! A filter is made when keys are looked for, and kept as a cached page: when memory is short it goes, and is rebuilt by the
-//! next who asks. So a key costs nothing when rows are written, and little memory when it is checked.
+//! A filter is made when keys are looked up, and kept as a cached page: when memory is short it is dropped, and rebuilt
+//! for the next lookup. So a key costs nothing when rows are written, and little memory when it is checked.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, CachedPage, PinnedPage};
@@ -19,21 +19,21 @@ const WORD_BYTES: usize = 8;
 const BLOCK_WORDS: usize = 4;
 const BLOCK_BYTES: usize = BLOCK_WORDS * WORD_BYTES;
 
-/// Odd, with irregular bits: the bits in a block have to be others than those that chose the block.
+/// Odd, with irregular bits: the bits in a block must differ from those that chose the block.
 const FIELDS_FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Scans that ask for a single key before a filter is made for them: making it reads and hashes all keys, which takes about
-/// as long as it takes so many scans to look for a value among the packed keys.
+/// Lookups of a single key before a filter is made for them: making it reads and hashes all keys, which takes about as
+/// long as this many searches for a value among the packed keys.
 const SCANS_BEFORE_MADE: u32 = 16;
 
-/// The filters of some rows, one for each list of columns that somebody looked for.
+/// The filters of some rows, one for each list of columns that was searched.
 #[derive(Default)]
 pub struct KeyFilters(Mutex<Vec<Filter>>);
 
 struct Filter {
     columns: Vec<usize>,
     page: Option<CachedPage>,
-    /// Scans that asked in vain.
+    /// Searches that found no filter.
     scans: u32,
 }
 
@@ -55,8 +55,8 @@ impl KeyFilters {
         })
     }
 
-    /// False if `hash` isn't among those of `columns`, as a scan wants to know that can look for itself: a filter is made for
-    /// it only when others have asked before.
+    /// False if `hash` isn't among those of `columns`. For scans, which can search the values themselves: a filter is
+    /// made for them only after several have asked.
     pub fn may_have(
         &self,
         columns: &[usize],
@@ -104,7 +104,7 @@ impl KeyFilters {
         if let Some(known) = self.known(columns) {
             return Ok(Some(known));
         }
-        // Two who ask at once may both make it; the later one stays.
+        // Two concurrent lookups may both make it; the later one stays.
         let bytes = (rows * BYTES_PER_ROW).next_multiple_of(BLOCK_BYTES);
         let made = memory.cache(bytes, MemoryTag::Table, |filter| {
             filter.fill(0);

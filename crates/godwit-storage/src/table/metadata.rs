@@ -9,7 +9,7 @@
 //!   parts       count, then stream index, offset, header
 //! ```
 //!
-//! What is read is checked: parts lie in their streams, streams in their blocks, rows add up.
+//! What is read is checked: parts are within their streams, streams within their blocks, rows add up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -149,7 +149,7 @@ fn read_stream(bytes: &mut Reader<'_>, blocks: &[Arc<Block>]) -> Result<Arc<Byte
     Ok(Arc::new(ByteStream::new(extents.collect::<Result<_>>()?)))
 }
 
-/// `unsaid` is what integers are in formats that didn't say.
+/// `unsaid` is what integers represent in formats that don't say.
 fn read_parts(bytes: &mut Reader<'_>, streams: &[Arc<ByteStream>], unsaid: PartContent) -> Result<Vec<StoredPart>> {
     let count = bytes.u32()?;
     let mut first_row = 0u32;

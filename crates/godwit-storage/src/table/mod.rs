@@ -74,7 +74,7 @@ pub struct MainColumn {
 pub struct ColumnSummary {
     /// NULLs.
     pub nulls: u64,
-    /// At most so many distinct values; exact if all parts have codes.
+    /// Upper bound on the number of distinct values; exact if all parts have codes.
     pub distinct: u64,
     /// Bounds of integers, decimals, dates and times.
     pub range: Option<ValueRange>,
@@ -103,7 +103,7 @@ pub struct Segment {
     forms: Arc<Forms>,
 }
 
-/// An encoded part and where it lies.
+/// An encoded part and where it is stored.
 #[derive(Clone)]
 pub struct StoredPart {
     /// Rows, bounds, encoding.
@@ -189,7 +189,7 @@ impl Main {
         Ok(())
     }
 
-    /// Forgets row groups, given by their ascending numbers. What is known of the columns counts them still, but for the
+    /// Removes row groups, given by their ascending numbers. The columns' summaries still count them, except for the
     /// number of NULLs.
     pub fn remove_groups(&mut self, numbers: &[usize]) {
         for &number in numbers.iter().rev() {
@@ -253,8 +253,8 @@ impl StoredPart {
         self.opened(self.header.clone(), self.first_row, 0, memory)
     }
 
-    /// Reads what there is of some rows of the row group, which begin a window of it; of others, too, where the encoding
-    /// needs them.
+    /// Reads what is stored of some rows of the row group, which begin a window of it; of others, too, where the
+    /// encoding needs them.
     fn open_rows(&self, rows: &Range<usize>, memory: &BufferManager) -> Result<OpenPart> {
         let first = self.first_row as usize;
         let wanted = rows.start - first..(rows.end - first).min(self.header.rows as usize);

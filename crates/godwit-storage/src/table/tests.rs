@@ -225,14 +225,14 @@ fn windows_that_cannot_have_a_number_are_known_from_the_second_time_on() {
         let tight = (max - min) as usize * 3 + 2 * WINDOW_ROWS;
         assert!(within.len() <= tight.min(rows.len()), "{wanted:?}: {within:?}");
     }
-    // Strings have no bounds, and codes have.
+    // Strings have no bounds, codes do.
     let text = &main.groups[0].segments[1];
     text.rows_within(all.clone(), one, &memory).unwrap();
     assert_eq!(text.rows_within(all.clone(), one, &memory).unwrap(), all);
 }
 
-/// Whatever form segments are in, and whatever the pool drops meanwhile, rows are the same, for those who have opened parts of
-/// earlier forms, too.
+/// Whatever form segments are in, and whatever the pool drops meanwhile, rows are the same, including for readers that
+/// have opened parts of earlier forms.
 #[test]
 fn forms_change_nothing_that_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -266,7 +266,7 @@ fn forms_change_nothing_that_is_read() {
                     assert_eq!(rows_of(&main, &memory), expected, "{choice:?}, step {step}");
                 }
                 if step == 20 {
-                    // The pool needs all room: copies go, and what has no other home is spilled.
+                    // The pool needs all room: copies are dropped, and what is stored only in the pool is spilled.
                     drop((held, before, after));
                     memory.set_memory_limit(PAGE_BYTES as u64).unwrap();
                     memory.set_memory_limit(64 << 20).unwrap();

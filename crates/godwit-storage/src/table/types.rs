@@ -80,7 +80,7 @@ pub fn stored_type(data_type: &DataType) -> Result<PhysicalType> {
     })
 }
 
-/// An error if tables can't hold columns of this type.
+/// Fails if tables can't hold columns of this type.
 pub(super) fn check(field: &Field) -> Result<()> {
     write(field, &mut Vec::new()).map_err(|_| {
         Error::unsupported(format!("a table with a column {} of type {}", field.name(), field.data_type()))

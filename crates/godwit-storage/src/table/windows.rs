@@ -1,8 +1,8 @@
-//! Bounds of the values in each window of a segment: where, in a row group that may have a key, the key can't be.
+//! Bounds of the values in each window of a segment: which windows, in a row group that may have a key, can't have it.
 //!
-//! The file has bounds of whole parts only, which may be whole row groups. Who looks for single rows again and again wants
-//! them finer; they are read off the values when a segment is asked for the second time, since one that is asked once is
-//! scanned as fast. Kept as a cached page: when memory is short it goes.
+//! The file has bounds of whole parts only, which may be whole row groups. Repeated lookups of single rows need finer
+//! ones; they are computed from the values when a segment is asked for the second time, since a single lookup is as
+//! fast by a scan. Kept as a cached page: dropped when memory is short.
 
 use std::ops::Range;
 
@@ -31,8 +31,8 @@ enum State {
 }
 
 impl Segment {
-    /// The shortest range that has all rows of `rows` whose integers, or codes, may be in `wanted`; all of them if that
-    /// isn't known. `rows` start at a multiple of [`WINDOW_ROWS`].
+    /// The shortest range that contains all rows of `rows` whose integers, or codes, may be in `wanted`; all of `rows`
+    /// if that isn't known. `rows` start at a multiple of [`WINDOW_ROWS`].
     pub fn rows_within(&self, rows: Range<usize>, wanted: ValueRange, memory: &BufferManager) -> Result<Range<usize>> {
         let Some(bounds) = self.window_bounds(memory)? else { return Ok(rows) };
         let may_have = |window: &usize| {
@@ -67,7 +67,7 @@ impl Segment {
                 }
             }
         }
-        // Two who ask at once may both make it; the later one stays.
+        // Two concurrent lookups may both make it; the later one stays.
         let rows: usize = self.parts.iter().map(|part| part.header.rows as usize).sum();
         let bytes = rows.div_ceil(WINDOW_ROWS) * ENTRY_BYTES;
         let memory = self.memory(memory);
@@ -85,7 +85,7 @@ impl Segment {
             let (part, rows) = (open.part()?, stored.header.rows as usize);
             for start in (0..rows).step_by(WINDOW_ROWS) {
                 let values = part.decode(start..rows.min(start + WINDOW_ROWS))?;
-                // Only in a damaged part are there others than fit.
+                // Only damaged parts have values that don't fit.
                 let value = |integer: i128| integer.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
                 let range = min_max(&values).map(|range| (value(range.min), value(range.max)));
                 let (min, max) = range.unwrap_or((i64::MAX, i64::MIN));

@@ -11,7 +11,7 @@ use super::{Expr, Ident, ObjectName};
 pub struct DataType {
     /// What it is.
     pub kind: DataTypeKind,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -24,7 +24,7 @@ pub enum DataTypeKind {
     Named {
         /// The name.
         name: ObjectName,
-        /// What stands in parentheses: numbers, and names or texts for types that take them.
+        /// The contents of parentheses: numbers, and names or texts for types that take them.
         arguments: Vec<Expr>,
     },
     /// `of[]`, `of[3]`, `of ARRAY`, `of ARRAY[3]`.

@@ -24,7 +24,7 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDef>,
     /// Constraints that aren't a column's.
     pub constraints: Vec<TableConstraint>,
-    /// `LIKE other`: tables whose columns it gets, with how many of its own stand before them.
+    /// `LIKE other`: tables whose columns it gets, with the number of its own that precede them.
     pub like: Vec<(usize, ObjectName)>,
     /// `WITH (…)`.
     pub options: Vec<StatementOption>,
@@ -32,7 +32,7 @@ pub struct CreateTable {
     pub query: Option<Box<Query>>,
     /// False for `WITH NO DATA`.
     pub with_data: bool,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -45,7 +45,7 @@ pub struct ColumnDef {
     pub data_type: Option<DataType>,
     /// Constraints, in order.
     pub constraints: Vec<ColumnConstraint>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -56,7 +56,7 @@ pub struct ColumnConstraint {
     pub name: Option<Ident>,
     /// What it is.
     pub kind: ColumnConstraintKind,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -104,7 +104,7 @@ pub struct TableConstraint {
     pub name: Option<Ident>,
     /// What it is.
     pub kind: TableConstraintKind,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -167,7 +167,7 @@ pub struct CreateView {
     pub columns: Vec<Ident>,
     /// What it stands for; its span is the text that the catalog keeps.
     pub query: Box<Query>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -180,7 +180,7 @@ pub struct CreateSchema {
     pub if_not_exists: bool,
     /// The schema.
     pub name: ObjectName,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -197,7 +197,7 @@ pub struct CreateSequence {
     pub name: ObjectName,
     /// Options, in order.
     pub options: Vec<SequenceOption>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -206,7 +206,7 @@ pub struct CreateSequence {
 pub struct SequenceOption {
     /// What it is.
     pub kind: SequenceOptionKind,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -252,7 +252,7 @@ pub struct CreateIndex {
     pub options: Vec<StatementOption>,
     /// Of a partial index.
     pub filter: Option<Expr>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -269,7 +269,7 @@ pub struct CreateType {
     pub name: ObjectName,
     /// What it is.
     pub definition: TypeDefinition,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -295,7 +295,7 @@ pub struct CreateMacro {
     pub name: ObjectName,
     /// One for each set of parameters; at least one.
     pub overloads: Vec<MacroOverload>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -306,7 +306,7 @@ pub struct MacroOverload {
     pub parameters: Vec<MacroParameter>,
     /// What it stands for.
     pub body: MacroBody,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -356,7 +356,7 @@ pub struct Drop {
     pub names: Vec<ObjectName>,
     /// CASCADE or RESTRICT, if it was written.
     pub behavior: Option<DropBehavior>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -377,7 +377,7 @@ pub struct AlterTable {
     pub if_exists: bool,
     /// What is changed, in order; at least one.
     pub actions: Vec<AlterTableAction>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -479,7 +479,7 @@ pub struct AlterObject {
     pub name: ObjectName,
     /// What changes.
     pub action: AlterAction,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -503,7 +503,7 @@ pub struct CommentOn {
     pub name: ObjectName,
     /// The text; `None` removes it.
     pub comment: Option<Arc<str>>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 

@@ -11,7 +11,7 @@ use super::{DataType, Ident, ObjectName, OrderByExpr, Query};
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
-    /// Where it stands, without parentheses around it.
+    /// Its place in the text, without parentheses around it.
     pub span: Span,
 }
 
@@ -55,7 +55,7 @@ pub enum ExprKind {
     Binary {
         /// The operator.
         op: BinaryOperator,
-        /// Where the operator stands.
+        /// The place of the operator in the text.
         op_span: Span,
         /// The left side.
         left: Box<Expr>,
@@ -143,7 +143,7 @@ pub enum ExprKind {
         left: Box<Expr>,
         /// How values are compared.
         op: BinaryOperator,
-        /// Where the operator stands.
+        /// The place of the operator in the text.
         op_span: Span,
         /// With one or with each of them.
         quantifier: Quantifier,
@@ -331,7 +331,7 @@ pub struct Columns {
 /// A parameter of a prepared statement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Parameter {
-    /// `$1`, counted from 1. `?` is the number behind the highest so far.
+    /// `$1`, counted from 1. `?` is the number after the highest so far.
     Number(u32),
     /// `$name`, `:name`, in lower case.
     Name(Arc<str>),
@@ -486,9 +486,9 @@ pub struct Call {
     pub star: bool,
     /// DISTINCT before the arguments.
     pub distinct: bool,
-    /// ORDER BY behind the arguments.
+    /// ORDER BY after the arguments.
     pub order_by: Vec<OrderByExpr>,
-    /// IGNORE NULLS or RESPECT NULLS, inside or behind the parentheses.
+    /// IGNORE NULLS or RESPECT NULLS, inside or after the parentheses.
     pub nulls: Option<NullTreatment>,
     /// `WITHIN GROUP (ORDER BY …)`.
     pub within_group: Vec<OrderByExpr>,
@@ -515,8 +515,8 @@ impl Call {
     }
 }
 
-/// An argument: `x`, `name := x`, `name => x`. `name = x` is a comparison here; whoever binds a table function
-/// reads it as a named argument.
+/// An argument: `x`, `name := x`, `name => x`. `name = x` is a comparison here; binding a table function reads it as a
+/// named argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
     /// The parameter's name.
@@ -533,7 +533,7 @@ pub enum NullTreatment {
     Ignore,
 }
 
-/// The window behind OVER.
+/// The window after OVER.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Over {
     /// `OVER w`.
@@ -568,7 +568,7 @@ pub struct Frame {
     pub end: FrameBound,
     /// Rows that are left out.
     pub exclude: FrameExclusion,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 

@@ -81,14 +81,14 @@ pub enum TableFactorKind {
     Function {
         /// The call.
         call: Box<Call>,
-        /// LATERAL was written. Functions see what stands left of them in any case.
+        /// LATERAL was written. Functions see the tables to their left in any case.
         lateral: bool,
         /// WITH ORDINALITY: one column more, which counts.
         with_ordinality: bool,
     },
     /// `(SELECT …)`, `(VALUES …)`, `(DESCRIBE …)`.
     Subquery {
-        /// True if it sees what stands left of it.
+        /// True if it sees the tables to its left.
         lateral: bool,
         /// The query.
         query: Box<Query>,
@@ -130,7 +130,7 @@ pub struct Sample {
     pub method: Option<Ident>,
     /// Where the random numbers start.
     pub seed: Option<Expr>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -153,7 +153,7 @@ pub struct Pivot {
     pub aggregates: Vec<SelectItem>,
     /// What makes rows; none written: all columns that nothing else mentions.
     pub group_by: Option<Vec<Expr>>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -192,7 +192,7 @@ pub struct Unpivot {
     pub values: Vec<Ident>,
     /// True if NULLs become rows, too.
     pub include_nulls: bool,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 

@@ -65,7 +65,7 @@ pub struct Ident {
     pub text: Arc<str>,
     /// True if it stood in double quotes.
     pub quoted: bool,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 

@@ -17,7 +17,7 @@ pub struct Query {
     pub limit: Option<Limit>,
     /// OFFSET.
     pub offset: Option<Expr>,
-    /// Where it stands, without parentheses around it.
+    /// Its place in the text, without parentheses around it.
     pub span: Span,
 }
 
@@ -50,7 +50,7 @@ pub struct Cte {
     pub materialized: Option<bool>,
     /// What it stands for.
     pub body: CteBody,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -68,7 +68,7 @@ pub enum CteBody {
 pub struct SetExpr {
     /// What it is.
     pub kind: SetExprKind,
-    /// Where it stands, with parentheses around it.
+    /// Its place in the text, with parentheses around it.
     pub span: Span,
 }
 
@@ -118,7 +118,7 @@ pub struct SetStep {
     pub by_name: bool,
     /// The right side.
     pub right: SetExpr,
-    /// Where the operator stands.
+    /// The place of the operator in the text.
     pub op_span: Span,
 }
 
@@ -152,7 +152,7 @@ pub struct Select {
     pub qualify: Option<Expr>,
     /// USING SAMPLE.
     pub sample: Option<Sample>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -211,7 +211,7 @@ pub enum GroupBy {
 pub struct GroupingElement {
     /// What it is.
     pub kind: GroupingElementKind,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -250,7 +250,7 @@ pub enum OrderBy {
         direction: Option<Direction>,
         /// NULLS FIRST or NULLS LAST.
         nulls: Option<NullsOrder>,
-        /// Where ALL stands.
+        /// The place of ALL in the text.
         span: Span,
     },
 }

@@ -15,9 +15,9 @@ pub struct Set {
     pub name: ObjectName,
     /// The values. Bare words are columns, ON as well; none: DEFAULT.
     pub values: Vec<Expr>,
-    /// All that stands behind `=` or TO.
+    /// Everything after `=` or TO.
     pub value_span: Span,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -37,7 +37,7 @@ pub struct SetVariable {
     pub name: Ident,
     /// Its value.
     pub value: Expr,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -48,7 +48,7 @@ pub struct Reset {
     pub name: Option<ObjectName>,
     /// True for a variable.
     pub is_variable: bool,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -59,7 +59,7 @@ pub struct Pragma {
     pub name: Ident,
     /// What comes with it.
     pub value: PragmaValue,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -79,7 +79,7 @@ pub enum PragmaValue {
 pub struct Use {
     /// The place.
     pub name: ObjectName,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -96,7 +96,7 @@ pub struct Attach {
     pub name: Option<Ident>,
     /// Options.
     pub options: Vec<StatementOption>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -107,7 +107,7 @@ pub struct Detach {
     pub if_exists: bool,
     /// The database.
     pub name: Ident,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -122,7 +122,7 @@ pub struct Prepare {
     pub statement: Statement,
     /// Where that stands.
     pub statement_span: Span,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -133,7 +133,7 @@ pub struct Execute {
     pub name: Ident,
     /// Values of parameters, by number or by name.
     pub args: Vec<Argument>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -142,6 +142,6 @@ pub struct Execute {
 pub struct Deallocate {
     /// The prepared statement; `None`: all.
     pub name: Option<Ident>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }

@@ -83,7 +83,7 @@ pub struct Explain {
 pub struct Describe {
     /// Of what.
     pub target: DescribeTarget,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -121,11 +121,11 @@ pub enum Show {
 pub struct CallStatement {
     /// The call.
     pub call: Call,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// `NAME [value]`, `name = value` in the parentheses of COPY, ATTACH, EXPLAIN, or behind WITH.
+/// `NAME [value]`, `name = value` in the parentheses of COPY, ATTACH, EXPLAIN, or after WITH.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatementOption {
     /// The option.

@@ -30,7 +30,7 @@ pub struct Checkpoint {
     pub force: bool,
     /// The database; `None`: the current one.
     pub database: Option<Ident>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -39,7 +39,7 @@ pub struct Checkpoint {
 pub struct MergeDelta {
     /// The table.
     pub table: ObjectName,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -50,6 +50,6 @@ pub struct Maintenance {
     pub table: Option<ObjectName>,
     /// Columns of it.
     pub columns: Vec<Ident>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }

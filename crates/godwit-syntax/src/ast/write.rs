@@ -30,7 +30,7 @@ pub struct Insert {
     pub on_conflict: Option<OnConflict>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -58,7 +58,7 @@ pub struct OnConflict {
     pub target: Option<ConflictTarget>,
     /// What is done.
     pub action: ConflictAction,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -125,7 +125,7 @@ pub struct Update {
     pub filter: Option<Expr>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -144,7 +144,7 @@ pub struct Delete {
     pub filter: Option<Expr>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -165,7 +165,7 @@ pub struct Merge {
     pub clauses: Vec<MergeClause>,
     /// RETURNING; empty if there is none.
     pub returning: Vec<SelectItem>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -176,7 +176,7 @@ pub struct MergeClause {
     pub when: MergeCondition,
     /// What is done with them.
     pub action: MergeAction,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -237,7 +237,7 @@ pub enum MergeAction {
 pub struct Truncate {
     /// The tables.
     pub tables: Vec<ObjectName>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -252,7 +252,7 @@ pub struct Copy {
     pub path: CopyPath,
     /// Options, in parentheses or not.
     pub options: Vec<StatementOption>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -294,7 +294,7 @@ pub struct ExportDatabase {
     pub folder: Arc<str>,
     /// Options.
     pub options: Vec<StatementOption>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -303,6 +303,6 @@ pub struct ExportDatabase {
 pub struct ImportDatabase {
     /// The folder.
     pub folder: Arc<str>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }

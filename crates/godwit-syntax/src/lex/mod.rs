@@ -27,7 +27,7 @@ impl<'a> Lexer<'a> {
         Self { text, at, is_unclosed: false }
     }
 
-    /// The next token; [`TokenKind::End`] behind the last, again and again.
+    /// The next token; [`TokenKind::End`] after the last, repeatedly.
     pub(crate) fn next(&mut self) -> Result<Token> {
         self.skip_blanks()?;
         let start = self.at;
@@ -67,13 +67,13 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
-    /// Moves behind the bytes that `is_part` says yes to.
+    /// Moves past the bytes that satisfy `is_part`.
     fn skip_while(&mut self, is_part: impl Fn(u8) -> bool) {
         let bytes = &self.text.as_bytes()[self.at..];
         self.at += bytes.iter().position(|&byte| !is_part(byte)).unwrap_or(bytes.len());
     }
 
-    /// Moves behind white space and comments.
+    /// Moves past white space and comments.
     fn skip_blanks(&mut self) -> Result<()> {
         loop {
             match (self.byte(0), self.byte(1)) {
@@ -81,7 +81,7 @@ impl<'a> Lexer<'a> {
                 (Some(b'-'), Some(b'-')) => self.skip_while(|byte| byte != b'\n'),
                 (Some(b'/'), Some(b'*')) => self.skip_comment()?,
                 (Some(byte), _) if !byte.is_ascii() => match self.rest().chars().next() {
-                    // A byte order mark is white space wherever it stands.
+                    // A byte order mark is white space anywhere.
                     Some(blank) if blank.is_whitespace() || blank == '\u{feff}' => self.at += blank.len_utf8(),
                     _ => return Ok(()),
                 },
@@ -90,7 +90,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Moves behind a comment in `/* */`, which may have others inside.
+    /// Moves past a comment in `/* */`, which may have others inside.
     fn skip_comment(&mut self) -> Result<()> {
         let start = self.at;
         let mut depth = 0;

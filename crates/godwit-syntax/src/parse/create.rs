@@ -11,7 +11,7 @@ use crate::ast::{
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
 
-/// What stands between CREATE and the kind of object.
+/// The words between CREATE and the kind of object.
 pub(super) struct CreateWords {
     pub(super) start: Span,
     pub(super) or_replace: bool,

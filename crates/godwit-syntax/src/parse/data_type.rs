@@ -102,7 +102,7 @@ impl Parser<'_> {
         Ok(DataTypeKind::Named { name, arguments })
     }
 
-    /// The whole name of a type of several words, without what stands behind parentheses; `first` was taken.
+    /// The whole name of a type of several words, without the words after parentheses; `first` was taken.
     fn type_words(&mut self, first: &Ident) -> Option<String> {
         let next = self.keyword()?;
         let is = |name: &str| first.is(name);

@@ -18,7 +18,7 @@ struct JoinWords {
 }
 
 impl Parser<'_> {
-    /// What commas separate behind FROM. A comma may follow the last.
+    /// The comma-separated list after FROM. A comma may follow the last.
     pub(super) fn table_list(&mut self) -> Result<Vec<TableWithJoins>> {
         let mut tables = vec![self.table_with_joins()?];
         while self.eat_symbol(Symbol::Comma) {
@@ -204,7 +204,7 @@ impl Parser<'_> {
         self.close_nested(tables, open)
     }
 
-    /// What stands in parentheses and begins with a query in parentheses of its own: a query or a join.
+    /// Contents of parentheses that begin with a query in parentheses of its own: a query or a join.
     fn after_inner_query(
         &mut self,
         query: Box<Query>,
@@ -238,7 +238,7 @@ impl Parser<'_> {
         Ok(TableFactorKind::Nested(Box::new(tables)))
     }
 
-    /// `[AS] name [(columns)]`; a bare name is none of `excluded`.
+    /// `[AS] name [(columns)]`; a bare name isn't one of `excluded`.
     pub(super) fn table_alias(&mut self, excluded: &[K]) -> Result<Option<TableAlias>> {
         if self.is(K::As) && self.symbol_at(1) == Some(Symbol::LeftParen) {
             return Err(self.expected("an alias"));

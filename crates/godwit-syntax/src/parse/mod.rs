@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error about a number with letters behind it.
+    /// The error about a number with letters after it.
     fn bad_number(&self, token: Token) -> Error {
         syntax_error(format!("{} is no number", self.found(token)))
             .with_hint("underscores stand between digits only, and a name can't begin with a digit unless it is quoted")

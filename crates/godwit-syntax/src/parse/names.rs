@@ -28,7 +28,7 @@ impl Parser<'_> {
         if self.is_name_at(0) { self.label() } else { Err(self.expected_name(what)) }
     }
 
-    /// A name where nothing else can stand, so that any word will do: behind AS or a dot.
+    /// A name where nothing else is possible, so that any word will do: after AS or a dot.
     pub(super) fn label(&mut self) -> Result<Ident> {
         let token = self.peek();
         match token.kind {
@@ -88,7 +88,7 @@ impl Parser<'_> {
         if self.is_symbol(Symbol::LeftParen) { self.names_in_parens() } else { Ok(Vec::new()) }
     }
 
-    /// A label behind AS, which may be a text, or a bare alias that is none of `excluded`.
+    /// A label after AS, which may be a text, or a bare alias that isn't one of `excluded`.
     pub(super) fn optional_alias(&mut self, excluded: &[Keyword]) -> Result<Option<Ident>> {
         if self.eat(Keyword::As) {
             return self.label_or_text().map(Some);
@@ -140,7 +140,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True if the next token stands in another line than the one before it.
+    /// True if the next token is on another line than the one before it.
     fn has_line_break_before(&self) -> bool {
         let between = Span { start: self.tokens[self.at - 1].span.end, end: self.peek().span.start };
         self.written(between).contains('\n')

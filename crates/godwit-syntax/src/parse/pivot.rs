@@ -1,4 +1,4 @@
-//! PIVOT and UNPIVOT, as statements and behind a table.
+//! PIVOT and UNPIVOT, as statements and after a table.
 
 use godwit_common::{Result, Span};
 
@@ -53,7 +53,7 @@ impl Parser<'_> {
         include
     }
 
-    /// `PIVOT (…)` or `UNPIVOT (…)` behind a table.
+    /// `PIVOT (…)` or `UNPIVOT (…)` after a table.
     pub(super) fn pivoted(&mut self, source: TableFactor, start: Span) -> Result<TableFactorKind> {
         if self.eat(K::Unpivot) {
             return self.unpivoted(source, start);

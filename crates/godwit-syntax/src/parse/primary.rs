@@ -13,7 +13,7 @@ use crate::ast::{
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind, literal};
 
-/// What stands in parentheses.
+/// The contents of parentheses.
 pub(super) enum Parens {
     Query(Box<Query>),
     /// One at least.
@@ -330,7 +330,7 @@ impl Parser<'_> {
         self.in_parens(Self::expr)
     }
 
-    /// `[a, b]`, or `[x FOR x IN l IF c]`. `start` is where ARRAY stands, if it does.
+    /// `[a, b]`, or `[x FOR x IN l IF c]`. `start` is the place of ARRAY, if it was written.
     fn list(&mut self, start: Span) -> Result<Expr> {
         let open = self.peek().span;
         self.expect_symbol(Symbol::LeftBracket)?;
@@ -446,7 +446,7 @@ impl Parser<'_> {
                 let is_keyword = self.keyword().is_some();
                 let mut name = self.label()?;
                 if self.is_symbol(Symbol::LeftParen) {
-                    // Before its arguments, the name is none of the words with a grammar of their own.
+                    // Before its arguments, the name isn't one of the words with a grammar of their own.
                     name.quoted |= is_keyword;
                     self.wrap()?;
                     let first = Argument { name: None, value: *operand };

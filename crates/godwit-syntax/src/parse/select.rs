@@ -125,7 +125,7 @@ impl Parser<'_> {
         self.misplaced_clause()
     }
 
-    /// A clause of SELECT that stands behind one that it has to precede.
+    /// A clause of SELECT that comes after one that it has to precede.
     fn misplaced_clause(&self) -> Result<()> {
         let clause = match self.keyword() {
             Some(K::Where) => "WHERE",

@@ -257,7 +257,7 @@ impl Parser<'_> {
         Ok(Statement::MergeDelta(Box::new(MergeDelta { table, span: self.since(start) })))
     }
 
-    /// `[table [(columns)]]` behind VACUUM and ANALYZE.
+    /// `[table [(columns)]]` after VACUUM and ANALYZE.
     fn maintenance(&mut self, start: godwit_common::Span) -> Result<Maintenance> {
         let table = if self.is_name_at(0) { Some(self.object_name()?) } else { None };
         let columns = if table.is_some() { self.optional_names_in_parens()? } else { Vec::new() };

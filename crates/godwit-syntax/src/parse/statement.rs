@@ -54,7 +54,7 @@ impl Parser<'_> {
         self.boxed(Self::query, Statement::Query)
     }
 
-    /// A query, or a statement that changes rows, behind WITH.
+    /// A query, or a statement that changes rows, after WITH.
     fn with_statement(&mut self) -> Result<Statement> {
         let start = self.peek().span;
         let with = Some(self.with()?);

@@ -70,7 +70,7 @@ struct Base<'a>(&'a Expr, bool);
 impl Display for Base<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let is_plain = match &self.0.kind {
-            // With a dot behind it, a column would be one of a longer path.
+            // With a dot after it, a column would be one of a longer path.
             ExprKind::Column(_) => !self.1,
             ExprKind::Wildcard(_) | ExprKind::Lambda { .. } => false,
             _ => level_of(self.0) == POSTFIX,

@@ -12,7 +12,7 @@ use godwit_storage::table::{Form, FormBytes};
 use super::history::{History, KnownSegment};
 use super::{Adaptation, FormChange};
 
-/// Flat vectors made in one period: a tenth of a second's work, about.
+/// Flat vectors made in one period: about a tenth of a second's work.
 const HOT_BYTES_MAX: u64 = 128 << 20;
 
 /// Blocks compressed in one period: 64 MiB, which takes LZ4 about as long.
@@ -34,7 +34,7 @@ pub(super) fn apply(
         is_short,
     };
     let mut order: Vec<usize> = (0..segments.len()).collect();
-    // What makes room comes first.
+    // Changes that free memory come first.
     let gain = |at: &usize| segments[*at].candidate.rows_read * segments[*at].candidate.row_nanos;
     order.sort_by(|a, b| (forms[*a] == Form::Hot).cmp(&(forms[*b] == Form::Hot)).then(gain(b).total_cmp(&gain(a))));
     let mut changes = Vec::new();
@@ -45,13 +45,14 @@ pub(super) fn apply(
             history.note_form(known.id, now);
             changes.extend(change(known, known.form_before, "the pool needed the room", Duration::ZERO));
         }
-        // Who reads a frozen block leaves it in both forms.
+        // Reading a frozen block leaves it in both forms.
         let is_there = now == to && (to != Form::Compact || known.bytes.frozen == 0);
         if is_there || manager.is_interrupted() {
             continue;
         }
         let began = Instant::now();
-        // What fails for lack of memory, or of a disk, is tried again in the next period, if it is still wanted.
+        // What fails for lack of memory, or because of a disk, is tried again in the next period, if it is still
+        // wanted.
         let Ok(Some(why)) = work.give(known, to, history) else { continue };
         history.note_form(known.id, known.segment().form());
         changes.extend(change(known, now, &why, began.elapsed()));
@@ -77,7 +78,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Gives a segment a form; says why, or `None` if nothing changed.
+    /// Gives a segment a form; returns the reason, or `None` if nothing changed.
     fn give(&mut self, known: &KnownSegment, to: Form, history: &mut History) -> Result<Option<String>> {
         let (segment, candidate) = (known.segment(), &known.candidate);
         match to {
@@ -111,8 +112,8 @@ impl Work<'_> {
         }
     }
 
-    /// Compresses blocks that nobody else reads or, if memory is short, leaves them to their file; returns how many bytes each of
-    /// both saved.
+    /// Compresses blocks that aren't read by other segments or, if memory is short, drops the copies that their file
+    /// can replace; returns how many bytes each of the two saved.
     fn freeze(&mut self, blocks: &[Arc<Block>]) -> Result<(u64, u64)> {
         let (mut frozen, mut forgotten) = (0, 0);
         for block in blocks.iter().filter(|block| !self.warm.contains(&Arc::as_ptr(block))) {

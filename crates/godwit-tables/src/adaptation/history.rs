@@ -10,7 +10,7 @@ use godwit_vector::PhysicalType;
 use super::policy::Candidate;
 use crate::store::Store;
 
-/// What was read in a period counts half of that a period later.
+/// What was read in a period counts half as much a period later.
 const DECAY: f64 = 0.5;
 
 /// Weight of a new measurement in the running average.
@@ -21,7 +21,7 @@ const NEW_WEIGHT: f64 = 0.25;
 pub(super) struct History {
     period: u64,
     segments: HashMap<ObjectId, Past>,
-    /// By encoding and type, where it was measured.
+    /// By encoding and type, where measured.
     row_nanos: HashMap<(&'static str, PhysicalType), f64>,
 }
 
@@ -83,7 +83,7 @@ impl History {
 
     fn aged(&self, past: Option<Past>, now: Accesses, form: Form) -> Past {
         let Some(past) = past else {
-            // What was read before is one period's.
+            // What was read before that counts as one period's.
             let (reads, rows_read) = (now.reads as f64, now.rows as f64);
             let read_in = if now.reads > 0 { self.period } else { self.period.saturating_sub(1) };
             return Past { seen: now, reads, rows_read, read_in, form, formed_in: self.period };
@@ -114,14 +114,14 @@ impl History {
         }
     }
 
-    /// Nanoseconds to decode a row of a segment, by what was measured of others like it.
+    /// Nanoseconds to decode a row of a segment, measured on others like it.
     fn row_nanos(&self, segment: &Segment) -> f64 {
         let Some(part) = segment.parts.first() else { return 0.0 };
         let (encoding, physical) = (part.header.encoding.name(), part.header.physical);
         self.row_nanos.get(&(encoding, physical)).copied().unwrap_or_else(|| expected_row_nanos(encoding))
     }
 
-    /// Decoding a segment took so many nanoseconds.
+    /// Notes that decoding a segment took `nanos` nanoseconds.
     pub(super) fn note_decoded(&mut self, segment: &Segment, nanos: f64) {
         let Some(part) = segment.parts.first() else { return };
         let rows: u64 = segment.parts.iter().map(|part| u64::from(part.header.rows)).sum();
@@ -137,7 +137,7 @@ impl History {
     }
 }
 
-/// Before anything was measured: nanoseconds per row on a virtual machine of 2024, of `cargo run --example schemes`.
+/// Until something was measured: nanoseconds per row on a virtual machine of 2024, from `cargo run --example schemes`.
 fn expected_row_nanos(encoding: &str) -> f64 {
     match encoding {
         "symbols" => 12.0,

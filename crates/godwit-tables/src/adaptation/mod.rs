@@ -1,4 +1,4 @@
-//! Adaptive compression: segments that are read often become flat vectors, those that nobody reads are compressed.
+//! Adaptive compression: segments that are read often become flat vectors, those that aren't read are compressed.
 //!
 //! ```text
 //!   readers ─ samples ─▶ Object (heat)                                                        godwit-memory/src/object.rs
@@ -14,8 +14,8 @@
 //! Forms are copies beside what is stored (`godwit-storage/src/table/forms.rs`), so that neither readers nor commits wait for
 //! this thread, and nothing is lost when it is stopped. One manager serves all databases of a pool: they share its memory.
 //!
-//! Period and share follow what happens, unless they are set: the period is halved while the hot set changes and doubled while it
-//! doesn't, and what is hot is what saves more time than it costs, see `policy.rs`.
+//! Period and share adapt themselves, unless they are set: the period is halved while the hot set changes and doubled
+//! while it doesn't, and a segment is hot if that saves more time than it costs, see `policy.rs`.
 //!
 //! Source: Windheuser et al., "Adaptive Compression For Databases", 2024.
 
@@ -42,26 +42,26 @@ use policy::Goal;
 /// Time between two adaptations at first, and in mode `on` unless it is set. The paper's.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Bounds of the period that follows the changes of the hot set.
+/// Bounds of the period when it adapts to changes of the hot set.
 const PERIOD_MIN: Duration = Duration::from_secs(1);
 const PERIOD_MAX: Duration = Duration::from_secs(60);
 
 /// α in mode `on` unless it is set. The paper's.
 const THRESHOLD: f64 = 0.9;
 
-/// The period is halved when more than one in so many of the hot segments changed, and doubled when none did.
+/// The period is halved when more than one n-th of the hot segments changed, and doubled when none did.
 const CHANGED_SHARE: usize = 8;
 
-/// Memory is short when less than one part in so many of the room for copies is left.
+/// Memory is short when less than one n-th of the room for copies is left.
 const SHORT_SHARE: u64 = 16;
 
-/// Of the room for copies, flat vectors leave at least one part in so many to others.
+/// Flat vectors leave at least one n-th of the room for copies to others.
 const OTHERS_SHARE: u64 = 4;
 
-/// Changes that are remembered.
+/// Number of changes that are remembered.
 const CHANGES_MAX: usize = 4_096;
 
-/// What is done about forms.
+/// How forms are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AdaptiveCompression {
     /// What pays, by measurement.
@@ -69,7 +69,7 @@ pub enum AdaptiveCompression {
     Auto,
     /// A share of the segments is hot, the most read ones.
     On,
-    /// Nothing: all is as it is stored.
+    /// Not at all: all is as it is stored.
     Off,
     /// All is as it is stored, whatever is read.
     Compact,
@@ -99,13 +99,13 @@ pub struct FormChange {
     pub bytes_before: u64,
     /// And since.
     pub bytes_after: u64,
-    /// What the change took.
+    /// The time that the change took.
     pub took: Duration,
-    /// What decoding takes less until the next period, if it is read as before.
+    /// Decoding time saved until the next period, if the segment is read as before.
     pub saved: Duration,
 }
 
-/// What the user set; `None`: what it follows from.
+/// The user's settings; `None`: chosen automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Settings {
     mode: AdaptiveCompression,
@@ -130,11 +130,11 @@ struct Control {
     settings: Settings,
     thread: Option<JoinHandle<()>>,
     is_stopping: bool,
-    /// Somebody waits for the thread to let go of the tables.
+    /// Threads that wait for the thread to let go of the tables.
     interrupts: usize,
-    /// What was set has to be done now.
+    /// A setting has to take effect now.
     is_due: bool,
-    /// The period that follows the changes of the hot set.
+    /// The period as adapted to changes of the hot set.
     own_period: Option<Duration>,
     /// Share of the segments that aren't hot, by the last adaptation.
     share: Option<f64>,
@@ -164,14 +164,14 @@ impl Adaptation {
         })
     }
 
-    /// The tables of `store` are adapted, too, as long as it is open.
+    /// Adapts the tables of `store`, too, as long as it is open.
     pub fn watch(&self, store: &Arc<Store>) {
         let mut stores = self.stores.lock();
         stores.retain(|store| store.strong_count() > 0);
         stores.push(Arc::downgrade(store));
     }
 
-    /// Starts the thread, unless it runs or there is nothing to do for it. Costs next to nothing when it runs.
+    /// Starts the thread, unless it is running or has nothing to do. Costs next to nothing when it runs.
     pub fn start(self: &Arc<Self>) {
         if self.is_started.load(Ordering::Relaxed) {
             return;
@@ -193,7 +193,7 @@ impl Adaptation {
         self.control.lock().interrupts -= 1;
     }
 
-    /// Ends the thread, after the segment that it is at. Has to be called: the thread keeps the manager alive.
+    /// Ends the thread once its current segment is done. Has to be called: the thread keeps the manager alive.
     pub fn stop(&self) {
         let thread = {
             let mut control = self.control.lock();
@@ -202,26 +202,26 @@ impl Adaptation {
             control.thread.take()
         };
         if let Some(thread) = thread {
-            // A panic was noted when it happened.
+            // A panic was reported when it happened.
             let _ = thread.join();
         }
     }
 
-    /// What is done about forms.
+    /// How forms are chosen.
     pub fn mode(&self) -> AdaptiveCompression {
         self.control.lock().settings.mode
     }
 
-    /// Changes what is done about forms, at once.
+    /// Changes how forms are chosen, with immediate effect.
     pub fn set_mode(self: &Arc<Self>, mode: AdaptiveCompression) {
         self.change_settings(|settings| settings.mode = mode);
         if mode == AdaptiveCompression::Off {
-            // No thread may be there to do it.
+            // There may be no thread to do it.
             self.adapt();
         }
     }
 
-    /// α as it was set, and as it is by now: the share of segments that aren't hot.
+    /// α as it was set, and its current value: the share of segments that aren't hot.
     pub fn threshold(&self) -> (Option<f64>, Option<f64>) {
         let control = self.control.lock();
         (control.settings.threshold, control.share)
@@ -238,7 +238,7 @@ impl Adaptation {
         (control.settings.period, control.period())
     }
 
-    /// Changes the time between two adaptations; `None`: it follows the changes of the hot set.
+    /// Changes the time between two adaptations; `None`: it adapts to changes of the hot set.
     pub fn set_period(self: &Arc<Self>, period: Option<Duration>) {
         self.change_settings(|settings| settings.period = period);
     }
@@ -315,15 +315,15 @@ impl Adaptation {
         kept.drain(..excess);
     }
 
-    /// What the forms are chosen by, and whether memory is short.
+    /// The goal by which forms are chosen, and whether memory is short.
     fn goal(&self, settings: Settings, candidates: &[policy::Candidate]) -> (Goal, bool) {
         let room = self.memory.cache_limit();
         let spare = room.saturating_sub(self.memory.used_bytes());
         let is_short = spare < room / SHORT_SHARE;
         let is_hot = |candidate: &&policy::Candidate| candidate.form == Form::Hot;
         let hot_bytes: u64 = candidates.iter().filter(is_hot).map(|candidate| candidate.flat_bytes).sum();
-        // What is read has to have room as it is stored before any of it has more: a block that isn't there costs more than
-        // decoding it.
+        // What is read needs room as it is stored before any of it gets more: a missing block costs more than decoding
+        // it.
         let is_warm = |candidate: &&policy::Candidate| candidate.idle_periods <= policy::COLD_PERIODS;
         let warm_bytes: u64 = candidates.iter().filter(is_warm).map(|candidate| candidate.stored_bytes).sum();
         let hot_bytes_max =
@@ -344,7 +344,7 @@ impl Adaptation {
     fn run(&self) {
         godwit_io::lower_thread_priority();
         while self.wait() {
-            // What a panic leaves behind are copies.
+            // A panic leaves nothing behind but copies.
             let _ = catch_unwind(AssertUnwindSafe(|| self.adapt()));
         }
     }

@@ -11,30 +11,31 @@
 
 use godwit_storage::table::Form;
 
-/// Flat vectors are made if they save this many times what it costs to make them, within [`HORIZON_PERIODS`]: what was read will
-/// not be read again for sure.
+/// Flat vectors are made if they save this many times what it costs to make them, within [`HORIZON_PERIODS`]: it isn't
+/// certain that what was read will be read again.
 const GAIN_MIN: f64 = 2.0;
 
-/// For so many periods what is read now is expected to be read on.
+/// Number of periods for which current reads are expected to continue.
 const HORIZON_PERIODS: f64 = 4.0;
 
-/// So many passes over a segment promise no others: a single one, which samples may take for two.
+/// This many passes over a segment don't promise more: a single one, which samples may count as two.
 const PASSES_IGNORED: f64 = 2.0;
 
-/// A hot segment stays hot while it saves one part in so many of what a new one would have to: between the bounds nothing changes.
+/// A hot segment stays hot while it saves one n-th of what a new one would have to: nothing changes between the two
+/// bounds.
 const STAYING_SHARE: f64 = 8.0;
 
-/// A segment stays hot for so many periods at least, unless memory is short: history against oscillation.
+/// Minimum number of periods for which a segment stays hot, unless memory is short: hysteresis against oscillation.
 const HOT_PERIODS_MIN: u64 = 2;
 
-/// Cold is what wasn't read for so many periods.
+/// Periods without a read after which a segment is cold.
 pub(super) const COLD_PERIODS: u64 = 2;
 
 /// Copying a byte of a flat vector into new memory, in nanoseconds: 0.36 for a page that was never touched on a virtual machine,
 /// the rest for encoding and copying.
 const FLAT_BYTE_NANOS: f64 = 1.0;
 
-/// What is known of a segment when forms are decided.
+/// What is known about a segment when forms are decided.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub form: Form,
@@ -44,7 +45,7 @@ pub(super) struct Candidate {
     /// As they are stored.
     pub stored_bytes: u64,
     pub flat_bytes: u64,
-    /// Scans and lookups, those of earlier periods at half their weight, a quarter, ….
+    /// Scans and lookups, those of earlier periods at a half, a quarter, … of their weight.
     pub reads: f64,
     /// The same of rows.
     pub rows_read: f64,
@@ -56,7 +57,7 @@ pub(super) struct Candidate {
     pub hot_periods: u64,
 }
 
-/// What the segments are divided by.
+/// How the segments are divided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Goal {
     AllCompact,
@@ -94,7 +95,7 @@ fn by_share(candidates: &[Candidate], alpha: f64) -> Vec<Form> {
     for (rank, &at) in order.iter().enumerate() {
         let candidate = &candidates[at];
         let is_young = candidate.form == Form::Hot && candidate.hot_periods < HOT_PERIODS_MIN;
-        // Those that were made hot a moment ago may be more than the share for a while, not much more.
+        // Segments that became hot a moment ago may exceed the share for a while, but not by much.
         let is_hottest = rank < hot && candidate.reads > 0.0;
         if is_hottest || (is_young && rank < 2 * hot) {
             forms[at] = Form::Hot;
@@ -104,7 +105,7 @@ fn by_share(candidates: &[Candidate], alpha: f64) -> Vec<Form> {
 }
 
 fn by_gain(candidates: &[Candidate], hot_bytes_max: u64, is_short: bool) -> Vec<Form> {
-    // Nanoseconds saved until the horizon, for each that it costs.
+    // Nanoseconds saved until the horizon, for each nanosecond that it costs.
     let gain = |candidate: &Candidate| {
         let cost = candidate.rows as f64 * candidate.row_nanos + candidate.flat_bytes as f64 * FLAT_BYTE_NANOS;
         let rows = match candidate.form {

@@ -1,4 +1,4 @@
-//! The dictionary of a text column of a delta: its values in the order in which they came.
+//! The dictionary of a text column of a delta: its values in the order of their arrival.
 //!
 //! ```text
 //!   code      0      1      2      3   ┊   4      5
@@ -7,9 +7,9 @@
 //!   sorted    2      1      3      0   ┊                     codes in the order of their values
 //! ```
 //!
-//! All versions of a table share it, those of open transactions too: a version knows how many values there were when its
-//! last rows came, and any snapshot with so many serves it, whatever came since. Commits only look up and add values.
-//! Snapshots are made, and new values sorted in, when a reader asks.
+//! All versions of a table share it, including those of open transactions: a version knows how many values there were
+//! when its last rows came, and any snapshot with that many serves it, even if more came since. Commits only look up
+//! and add values. Snapshots are made, and new values sorted in, when a reader asks.
 //!
 //! Columns of mostly distinct values gain nothing: the dictionary closes, and rows that follow are strings. Values of
 //! transactions that were rolled back stay until the delta is folded.
@@ -27,20 +27,20 @@ use godwit_vector::{Dictionary, Flat, StrBuilder, StrColumn, Vector};
 use hashbrown::HashTable;
 use parking_lot::Mutex;
 
-/// Dictionaries of so few values are always worth it.
+/// Dictionaries of up to this many values are always worth it.
 const VALUES_ALWAYS: usize = 1_024;
 
-/// From then on a dictionary must have this many rows per value: a value takes about 40 bytes besides its string, a string
-/// of a row 16.
+/// Beyond that, a dictionary must have this many rows per value: a value takes about 40 bytes besides its string, a
+/// string of a row 16.
 const ROWS_PER_VALUE_MIN: usize = 2;
 
-/// All strings of a dictionary take at most so much: deltas are folded when they have grown to about that.
+/// Upper bound on the bytes of a dictionary's strings: deltas are folded when they have grown to about that.
 const STRING_BYTES_MAX: usize = 16 << 20;
 
 /// What a value takes besides its string: view, places in the hash table and in the sorted view.
 const VALUE_BYTES: usize = 40;
 
-/// What is reserved at once, and at least.
+/// Bytes reserved at once, and at least.
 const RESERVED_STEP_BYTES: usize = 16 << 10;
 
 /// Each snapshot adds a heap; a snapshot that would have more copies all strings into one.
@@ -49,7 +49,7 @@ const HEAPS_MAX: usize = 32;
 /// The values of a text column; shared by versions.
 pub(crate) struct DeltaDictionary {
     values: Mutex<Values>,
-    /// The last one that was asked for.
+    /// The one that was asked for last.
     united: Mutex<Option<Arc<UnitedCodes>>>,
 }
 
@@ -70,15 +70,15 @@ struct Values {
     rows: usize,
     is_closed: bool,
     snapshot: Arc<Dictionary>,
-    /// Codes in the order of their values, of the first so many values.
+    /// Codes in the order of their values, for the values that were there when they were sorted.
     sorted: Arc<Vec<u32>>,
     reservation: Reservation,
 }
 
 struct Strings {
-    /// Those that a snapshot has.
+    /// Values in a snapshot.
     sealed: StrColumn,
-    /// Those that came since.
+    /// Values added since.
     open: StrBuilder,
 }
 
@@ -98,8 +98,8 @@ impl DeltaDictionary {
         Ok(Self { values: Mutex::new(values), united: Mutex::default() })
     }
 
-    /// The codes of strings, new ones for new values; NULL has code 0. `None` if the dictionary is closed. With `keeps_all` it
-    /// doesn't close for having too many values.
+    /// The codes of strings, new ones for new values; NULL has code 0. `None` if the dictionary is closed. With
+    /// `keeps_all` it isn't closed for having too many values.
     pub(super) fn codes(&self, strings: &Vector, keeps_all: bool) -> Option<Vector> {
         let mut values = self.values.lock();
         let flat = strings.to_flat();
@@ -129,7 +129,8 @@ impl DeltaDictionary {
         self.values.lock().strings.len()
     }
 
-    /// At least the first `len` values, which there are. They are the same for all who ask as long as nothing new comes.
+    /// A snapshot with at least the first `len` values, which exist. All callers get the same one until new values
+    /// come.
     pub(super) fn snapshot(&self, len: usize) -> Arc<Dictionary> {
         let mut values = self.values.lock();
         if values.snapshot.len() < len {
@@ -147,12 +148,12 @@ impl DeltaDictionary {
         };
         match sorted.len() == snapshot.len() {
             true => sorted,
-            // A later snapshot was sorted.
+            // A later snapshot has been sorted.
             false => Arc::new(sorted.iter().copied().filter(|&code| (code as usize) < snapshot.len()).collect()),
         }
     }
 
-    /// The values of the main part's dictionary and of a snapshot, in order; `None` if there is no memory for that.
+    /// The values of the main part's dictionary and of a snapshot, in order; `None` if there isn't enough memory.
     pub(crate) fn united(
         &self,
         main: &OrderedDictionary,
@@ -214,7 +215,7 @@ impl Values {
         code
     }
 
-    /// Counts what was added. Without memory, the dictionary closes.
+    /// Accounts for what was added. Without memory, the dictionary closes.
     fn reserve(&mut self) {
         let bytes = self.string_bytes + self.codes.len() * VALUE_BYTES;
         if bytes > self.reservation.bytes() {

@@ -1,4 +1,4 @@
-//! The delta of a table: rows that came since row groups were made last, in memory and in the log.
+//! The delta of a table: rows added since row groups were last made, in memory and in the log.
 //!
 //! ```text
 //!   chunk     n      s            strings of s: codes of a dictionary of the column        (dictionary.rs)
@@ -23,10 +23,10 @@ use godwit_vector::{CHUNK_ROWS, Chunk, Dictionary, Flat, PhysicalType, Vector};
 use dictionary::DeltaDictionary;
 pub(crate) use dictionary::UnitedCodes;
 
-/// From so many values per row on, rows get their strings one by one, and not by a snapshot of all values.
+/// Beyond this many values per row, rows get their strings one by one, and not from a snapshot of all values.
 const VALUES_PER_ROW_MAX: usize = 4;
 
-/// The rows of a version that are in no row group.
+/// The rows of a version that aren't in row groups.
 #[derive(Clone, Default)]
 pub(crate) struct Delta {
     chunks: Vec<DeltaChunk>,
@@ -61,7 +61,7 @@ struct TextColumn {
     dictionary: Arc<DeltaDictionary>,
     /// Values that it had when the last rows of this version came: no code is larger.
     values: usize,
-    /// Once somebody asked.
+    /// Once it was asked for.
     snapshot: OnceLock<Arc<Dictionary>>,
 }
 
@@ -104,8 +104,8 @@ impl Delta {
         self.merge_small(memory)
     }
 
-    /// Joins chunks at the end that are of one size, about, so that many small commits make few chunks, and each row is
-    /// copied a few times only.
+    /// Merges chunks of about the same size at the end, so that many small commits make few chunks, and each row is
+    /// copied only a few times.
     fn merge_small(&mut self, memory: &BufferManager) -> Result<()> {
         while let [.., before, last] = &self.chunks[..]
             && before.chunk.len() <= 2 * last.chunk.len()
@@ -147,8 +147,8 @@ impl Delta {
         self.texts.get(column)?.as_ref().map(TextColumn::snapshot)
     }
 
-    /// All values of a column, which has a [`dictionary`](Self::dictionary), and those of `main`; `None` if there is no
-    /// memory for that.
+    /// All values of a column, which has a [`dictionary`](Self::dictionary), and those of `main`; `None` if there isn't
+    /// enough memory.
     pub fn united(&self, column: usize, main: &OrderedDictionary, memory: &BufferManager) -> Option<Arc<UnitedCodes>> {
         let text = self.texts[column].as_ref()?;
         text.dictionary.united(main, text.snapshot(), memory)
@@ -231,7 +231,7 @@ fn as_kept(column: &Vector, form: TextForm, text: &mut Option<TextColumn>, memor
     Ok(codes.unwrap_or_else(|| column.clone()))
 }
 
-/// The memory that a vector takes, about.
+/// The approximate memory of a vector.
 fn bytes_of(vector: &Vector) -> usize {
     let strings = match vector.physical() {
         PhysicalType::Str => {

@@ -1,4 +1,4 @@
-//! Scans of the database's own tables: what [the driver](godwit_pipeline::Scan) asks of them.
+//! Scans of the database's own tables, for [the driver](godwit_pipeline::Scan).
 //!
 //! ```text
 //! start:   bounds of row groups, filters of joins ──▶ morsels                                           (plan.rs)
@@ -8,9 +8,9 @@
 //!            values of the rows that are left
 //! ```
 //!
-//! Windows begin with the rows that aren't deleted. The column behind those of the table is the row id.
-//! Text columns with codes come out as dictionary vectors: of the dictionary of all values of the version if the plan asked
-//! for it, else each part's with its own. Filters over one text column are evaluated once per value, in the delta, too.
+//! Windows start with the rows that aren't deleted. The column after those of the table is the row id. Text columns
+//! with codes are emitted as dictionary vectors: with the dictionary of all values of the version if the plan asked for
+//! it, else each part with its own. Filters over one text column are evaluated once per value, in the delta, too.
 
 mod packed;
 mod plan;

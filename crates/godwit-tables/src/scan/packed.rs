@@ -2,14 +2,13 @@
 //!
 //! A conjunction of comparisons of one integer, decimal, date or time column with literals is a range. Any filter over a
 //! single text column is evaluated once per string of the dictionary; the codes of those that pass are a range, too, if
-//! they follow each other, as for comparisons and prefixes.
+//! they are consecutive, as for comparisons and prefixes.
 
-use datafusion_common::ScalarValue;
 use godwit_common::{MemoryTag, Result};
-use godwit_expression::scalar_to_integer;
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::{Condition, Stage, StagePlan};
 use godwit_plan::Comparison;
+use godwit_types::Value;
 use godwit_vector::kernels::hash::{hash_bytes, hash_integer};
 use godwit_vector::{Bitmap, CHUNK_ROWS, Chunk, ColumnType, Dictionary, PhysicalType, RowType, ValueRange, Vector};
 
@@ -17,7 +16,7 @@ use super::reader::Dictionaries;
 
 /// Which integers or codes pass.
 pub(super) enum PackedFilter {
-    /// Integers, or codes that follow each other.
+    /// Integers, or consecutive codes.
     Range(ValueRange),
     /// One bit per code.
     Codes(Bitmap),
@@ -39,7 +38,7 @@ impl PackedFilter {
         }
     }
 
-    /// The filter of a stage, if it can be evaluated on packed values and that pays for a scan of so many rows.
+    /// The filter of a stage, if it can be evaluated on packed values and if that pays off for a scan of `rows` rows.
     pub(super) fn of(
         stage: &StagePlan,
         row_type: &RowType,
@@ -73,15 +72,13 @@ pub(super) fn range(stage: &StagePlan, row_type: &RowType) -> Option<(usize, Val
     }
 }
 
-/// The column of a stage and the hash of the only value of it that passes, if it is a number or a text and there is only
-/// one.
+/// The column of a stage and the hash of the only value of it that passes, if there is just one and it is a number or a
+/// text.
 pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usize, u64)> {
     let StagePlan::Predicate { columns, conditions, .. } = stage else { return None };
     let &[column] = &columns[..] else { return None };
     let hash = |condition: &Condition| match condition {
-        Condition::Compare(_, Comparison::Equal, ScalarValue::Utf8View(Some(text))) => {
-            Some(hash_bytes(text.as_bytes()))
-        }
+        Condition::Compare(_, Comparison::Equal, Value::Text(text)) => Some(hash_bytes(text.as_bytes())),
         Condition::Compare(_, Comparison::Equal, _) => {
             let value = range_of(condition, &row_type[column])?.min;
             i64::try_from(value).ok().map(hash_integer)
@@ -91,8 +88,8 @@ pub(super) fn single_value(stage: &StagePlan, row_type: &RowType) -> Option<(usi
     Some((column, conditions.iter().find_map(hash)?))
 }
 
-/// The codes of the delta's dictionary that pass the filter of a stage, if they say which rows do and that pays for so many
-/// rows.
+/// The codes of the delta's dictionary that pass the filter of a stage, if they determine which rows do and if that
+/// pays off for `rows` rows.
 pub(super) fn delta_codes(
     stage: &StagePlan,
     row_type: &RowType,
@@ -112,7 +109,7 @@ pub(super) fn delta_codes(
     }
 }
 
-/// True if a filter may be evaluated on values that no row has, once for all.
+/// True if a filter may be evaluated on values that no row has, and only once.
 fn is_stable(stage: &StagePlan) -> bool {
     match stage {
         StagePlan::Predicate { can_fail, .. } => !can_fail,
@@ -120,8 +117,8 @@ fn is_stable(stage: &StagePlan) -> bool {
     }
 }
 
-/// The entries of a dictionary that pass; `None` if they don't say which rows do. `strings` makes of codes what the scan
-/// would.
+/// The entries of a dictionary that pass; `None` if they don't determine which rows do. `strings` turns codes into what
+/// the scan would return.
 fn passing(
     stage: &StagePlan,
     dictionary: &Dictionary,
@@ -129,14 +126,14 @@ fn passing(
     memory: &BufferManager,
 ) -> Result<Option<Bitmap>> {
     let Some(mut worker) = Stage::new(stage) else { return Ok(None) };
-    // What is TRUE for NULL isn't a set of codes.
+    // A filter that is TRUE for NULL isn't a set of codes.
     if passes_null(&mut worker)? {
         return Ok(None);
     }
     let entries = dictionary.len();
     let _reservation = memory.reserve(entries / 8, MemoryTag::Table)?;
     let mut passing = Bitmap::filled(entries, false);
-    // Filters about codes have no use for strings.
+    // Filters on codes need no strings.
     let by_codes = matches!(stage, StagePlan::Keys { filter, .. } if filter.key.is_some());
     let values = Vector::flat(dictionary.values().clone(), None);
     for start in (0..entries).step_by(CHUNK_ROWS) {
@@ -162,11 +159,10 @@ fn passes_null(stage: &mut Stage) -> Result<bool> {
 fn range_of(condition: &Condition, ty: &ColumnType) -> Option<ValueRange> {
     match condition {
         Condition::Compare(_, comparison, literal) => {
-            // Integers of different types, as decimals of other scales, don't compare as they are.
-            if literal.data_type() != ty.logical || !(ty.physical.is_integer() && ty.physical != PhysicalType::I128) {
+            if !ty.physical.is_integer() || ty.physical == PhysicalType::I128 {
                 return None;
             }
-            let value = scalar_to_integer(literal)?;
+            let value = literal.as_integer()?;
             let (low, high) = (i64::MIN as i128, u64::MAX as i128);
             let (min, max) = match comparison {
                 Comparison::Equal => (value, value),

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
 use godwit_common::Result;
-use godwit_expression::scalar_from_integer;
 use godwit_memory::BufferManager;
 use godwit_pipeline::scan_filter::{Bounds, Conjunct, refuted};
 use godwit_storage::table::RowGroup;
+use godwit_types::Value;
+use godwit_vector::sql::sql_type;
 use godwit_vector::{Chunk, PhysicalType, ValueRange};
 
 use super::reader::Dictionaries;
@@ -16,10 +16,10 @@ use crate::deleted::Place;
 use crate::delta::DeltaChunk;
 use crate::version::TableVersion;
 
-/// Rows of a morsel: half of a row group, so that two workers end together.
+/// Rows of a morsel: half a row group, so that two workers finish together.
 const MORSEL_ROWS: usize = 65_536;
 
-/// Morsels that are read sooner than filters of keys are looked at.
+/// Up to this many morsels are read faster than key filters are checked.
 const LOOKED_THROUGH_MORSELS: usize = 2;
 
 /// A piece of work.
@@ -97,7 +97,7 @@ impl ScanPlan {
         if self.morsels.iter().filter(in_main).count() <= LOOKED_THROUGH_MORSELS || !version.is_looked_up(column) {
             return Ok(());
         }
-        // The row group that was asked for last, and whether it may have the value: its morsels follow each other.
+        // The row group that was checked last, and whether it may have the value: its morsels are consecutive.
         let mut last = None;
         let mut kept = Vec::new();
         for morsel in std::mem::take(&mut self.morsels) {
@@ -150,7 +150,7 @@ fn bounds(
     rows: &Range<usize>,
     dictionaries: &Dictionaries,
 ) -> Option<Bounds> {
-    // Row ids have none.
+    // Row ids have no bounds.
     let parts = group.segments.get(column)?.parts_of(rows);
     let ty = &version.row_type()[column];
     let nulls = Some(parts.iter().map(|part| part.header.nulls as u64).sum());
@@ -163,14 +163,15 @@ fn bounds(
             let dictionary = dictionaries.get(column).filter(|_| all_codes);
             let text = |code: i128| {
                 let string = dictionary?.get(u32::try_from(code).ok()?);
-                Some(ScalarValue::Utf8View(Some(String::from_utf8(string.to_vec()).ok()?)))
+                Some(Value::text(std::str::from_utf8(string).ok()?))
             };
             (range.and_then(|range| text(range.min)), range.and_then(|range| text(range.max)))
         }
-        // What is kept of them are bytes, whose order is of no use to a filter.
+        // They are stored as bytes, whose order is of no use to a filter.
         PhysicalType::Nested => (None, None),
         _ => {
-            let value = |integer: i128| scalar_from_integer(integer, &ty.logical);
+            let sql_type = sql_type(&ty.logical).ok()?;
+            let value = |inside: i128| Value::of_integer(inside, &sql_type);
             (range.and_then(|range| value(range.min)), range.and_then(|range| value(range.max)))
         }
     };

@@ -16,15 +16,15 @@ use crate::codes::TextCodes;
 use crate::delta::{has_codes, with_dictionary};
 use crate::version::TableVersion;
 
-/// What codes of the columns that a scan reads stand for, by column.
+/// The meaning of the codes of the columns that a scan reads, by column.
 pub(super) struct Dictionaries(Vec<Texts>);
 
-/// What codes of a text column stand for.
+/// The meaning of the codes of a text column.
 #[derive(Clone, Default)]
 pub(super) struct Texts {
     main: Option<OrderedDictionary>,
     delta: Option<Arc<Dictionary>>,
-    /// If the plan asked for them: what is read has these codes.
+    /// If the plan asked for them: the scan emits these codes.
     codes: Option<Arc<TextCodes>>,
 }
 
@@ -144,7 +144,7 @@ impl ColumnReader {
         Ok((part, rows.start - first..rows.end - first))
     }
 
-    /// What was read since this was asked last.
+    /// What was read since the last call.
     pub(super) fn take_reads(&mut self) -> ColumnReads {
         std::mem::take(&mut self.reads)
     }
@@ -172,7 +172,7 @@ impl ColumnReader {
         self.unpacked(if self.is_text { self.texts.of_delta(kept) } else { kept.clone() })
     }
 
-    /// Nested values of the bytes that they are kept as; all others as they are.
+    /// Nested values, made of the bytes that are stored for them; all others unchanged.
     fn unpacked(&self, values: Vector) -> Result<Vector> {
         match &self.nested {
             Some(ty) => nested_from_bytes(&values, ty),

@@ -62,7 +62,7 @@ fn read_group(
         let window = GroupWindow::new(group, &(start..end), &(start..end));
         let selected: Vec<u32> = rows.iter().map(|&row| row - start as u32).collect();
         let values = reader.read(&window, Some(&selected), memory)?;
-        // At once, so that blocks may go.
+        // Immediately, so that blocks may be released.
         pieces.extend(sampled_values(&[values]));
     }
     Ok(())

@@ -15,7 +15,7 @@ use super::reader::{ColumnReader, GroupWindow};
 use crate::deleted::{DELTA, Place, RowId};
 use crate::version::TableVersion;
 
-/// Reads one morsel after the other.
+/// Reads morsels in turn.
 pub struct VersionReader {
     scan: Arc<Scan<TableVersion>>,
     memory: BufferManager,
@@ -66,7 +66,7 @@ impl MorselReader for VersionReader {
 
     fn read_ahead(&self, number: usize) {
         let Some(Morsel::Main(group, _, rows)) = self.scan.plan().morsels.get(number) else { return };
-        // Of few rows, not all parts are read.
+        // Few rows don't need all parts.
         if rows.len() <= WINDOW_ROWS {
             return;
         }

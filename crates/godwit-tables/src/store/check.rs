@@ -5,7 +5,7 @@ use godwit_common::Result;
 use super::Store;
 use crate::version::TableVersion;
 
-/// Complaints after which the rest isn't looked at.
+/// Complaints after which the check stops.
 const COMPLAINTS_MAX: usize = 100;
 
 /// What a check found.
@@ -20,7 +20,7 @@ pub struct CheckReport {
 }
 
 impl Store {
-    /// Reads all blocks of all tables, dictionaries included, decodes all values, and compares with what is known of them.
+    /// Reads all blocks of all tables, dictionaries included, decodes all values, and compares them with the metadata.
     pub fn check(&self) -> CheckReport {
         let mut report = CheckReport::default();
         for version in self.tables() {

@@ -10,8 +10,8 @@
 //!   fold: tables as they are, beside commits and queries ─▶ switch: what came since is put upon it, commits wait
 //! ```
 //!
-//! Folding gives rows other ids; who knows them by the old ones finds them by the moves (moves.rs). A row group of which
-//! much is deleted is rewritten without that; others keep a bitmap.
+//! Folding gives rows other ids; row ids from before are translated by the moves (moves.rs). A row group with many
+//! deleted rows is rewritten without them; others keep a bitmap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use crate::moves::Moves;
 use crate::rules::{read_rules, write_rules};
 use crate::version::{Fold, TableVersion};
 
-/// A row group is rewritten if more than one in so many of its rows is deleted.
+/// A row group is rewritten if more than one n-th of its rows is deleted.
 const DELETED_SHARE_MAX: usize = 4;
 
-/// So often the delta of a table is folded again because rows were loaded into it meanwhile.
+/// Number of attempts to fold the delta of a table when rows are loaded into it meanwhile.
 const MERGE_TRIES_MAX: usize = 10;
 
 /// What folding made of tables, by name, and of which versions.
@@ -61,7 +61,7 @@ impl Store {
                 return Ok(());
             }
             self.switch(folds)?;
-            // A table that was dropped or altered meanwhile has nothing to be merged, either.
+            // A table that was dropped or altered meanwhile has nothing to merge, either.
             let is_as_before = |now: Arc<TableVersion>| Arc::ptr_eq(now.epoch(), version.epoch());
             if !self.table(name).is_some_and(is_as_before) {
                 return Ok(());
@@ -86,7 +86,7 @@ impl Store {
             }
         }
         if let Some(disk) = self.disk.as_ref().filter(|_| !folds.is_empty()) {
-            // So that there is little to do while commits wait.
+            // So that commits have to wait only briefly.
             disk.file.sync()?;
         }
         Ok(folds)
@@ -100,7 +100,7 @@ impl Store {
         let mut ended = Vec::new();
         for (key, (before, fold)) in folds {
             let Some(version) = now.get(&key) else { continue };
-            // Where row groups came meanwhile, the delta stays one until the next checkpoint.
+            // If row groups were added meanwhile, the delta stays until the next checkpoint.
             if let Some(folded) = version.folded(&before, &fold)? {
                 ended.push((version.epoch().clone(), fold.moves, folded.epoch().clone()));
                 put_table(&mut after, &key, Some(folded));
@@ -117,7 +117,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes these tables the newest checkpoint, and starts the log over. Nobody may commit meanwhile.
+    /// Makes these tables the newest checkpoint, and starts the log over. No commits may happen meanwhile.
     fn write_checkpoint(&self, tables: &Tables) -> Result<()> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let mut root = disk.root.lock();
@@ -155,7 +155,7 @@ impl Store {
         let fields: Vec<_> = base.columns.iter().map(|column| column.field.clone()).collect();
         let choices = self.encodings(version.rules(), &fields);
         let load = Load::new(&fields, &choices, version.objects().columns(), self.blocks.clone(), &self.memory, 1)?;
-        // One worker keeps the rows in their order.
+        // A single worker keeps the rows in their order.
         let mut worker = load.worker(&self.memory)?;
         for &group in &moved {
             version.visit_live_group(group, |columns, rows| worker.append(columns, rows))?;
@@ -207,7 +207,7 @@ impl Store {
             deleted.keep(|row| row.place != DELTA);
             write_marks(&deleted, &mut out);
         }
-        // Whoever takes a number from now on notes it in the log that this checkpoint begins.
+        // Numbers taken from now on are noted in the log that this checkpoint begins.
         for sequence in self.sequences() {
             sequence.begin_noting(None);
         }
@@ -215,7 +215,7 @@ impl Store {
         Ok(out)
     }
 
-    /// Takes over what a checkpoint wrote.
+    /// Takes over the content of a checkpoint.
     pub(super) fn read_root(&self, content: &[u8]) -> Result<()> {
         let mut bytes = Reader(content);
         let mut tables = self.tables.lock();

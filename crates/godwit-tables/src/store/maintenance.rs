@@ -58,7 +58,7 @@ impl Store {
             state.thread.take()
         };
         if let Some(thread) = thread {
-            // A panic was noted when it happened.
+            // A panic was reported when it happened.
             let _ = thread.join();
         }
     }
@@ -92,7 +92,7 @@ impl Store {
                     return;
                 }
             }
-            // What fails here is tried again when the log has grown, and told to who asks for a checkpoint.
+            // What fails here is tried again when the log has grown, and reported to the next request for a checkpoint.
             let made = catch_unwind(AssertUnwindSafe(|| self.checkpoint()));
             if !matches!(made, Ok(Ok(()))) {
                 self.postpone_checkpoint();

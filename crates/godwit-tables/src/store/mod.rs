@@ -1,13 +1,13 @@
-//! The tables of a database: how they are found when it is opened, and what of them is committed.
+//! The tables of a database: how they are found when it is opened, and which changes are committed.
 //!
 //! ```text
 //!   Transaction ─ commit ─▶ record in the log ─▶ tables and catalog ─▶ sync, together with others ─▶ done
 //!   open        ─▶ newest checkpoint ─▶ records of the log, one after the other
 //! ```
 //!
-//! Locks, in this order: `turns` (shared by commits while they check and write, alone by one that others overtook too often),
-//! `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on the disk, alone by a
-//! checkpoint for its switch), `tables` (short).
+//! Locks, in this order: `turns` (shared by commits while they check and write, exclusively by one that others overtook
+//! too often), `checkpointing` (while a checkpoint is made), `commits` (shared by commits until they are on the disk,
+//! exclusively by a checkpoint for its switch), `tables` (short).
 //! A commit is visible as soon as its record is written; it is acknowledged when the record is on the disk.
 //!
 //! A database in memory is the same without file and log.
@@ -43,16 +43,18 @@ pub(crate) use view::{Put, Slot, Tables, View};
 
 use crate::version::TableVersion;
 
-/// From so many bytes of log on, a checkpoint is due unless somebody wants it otherwise: opening the database replays the log.
+/// Log size, in bytes, at which a checkpoint becomes due unless set otherwise: opening the database replays the log.
 pub const CHECKPOINT_BYTES: u64 = 16 << 20;
 
-/// From so many rows in the delta of a table on, a checkpoint is due: they are scanned row by row, and stay in memory.
+/// Number of rows in the delta of a table at which a checkpoint becomes due: they are scanned row by row, and stay in
+/// memory.
 const DELTA_ROWS_MAX: usize = ROW_GROUP_ROWS;
 
-/// From so many bytes in the delta of a table on, likewise: deltas stay when that of another table is merged, the log doesn't.
+/// Size of the delta of a table, in bytes, at which a checkpoint becomes due: deltas stay when another table's is
+/// merged, the log doesn't.
 const DELTA_BYTES_MAX: u64 = 2 * CHECKPOINT_BYTES;
 
-/// A commit waits for the checkpoint that is being made if log or delta are so many times as long as they should be.
+/// A commit waits for the running checkpoint if the log or a delta has this many times its intended size.
 const WAITS_FROM: u64 = 4;
 
 /// The tables of a database.
@@ -67,17 +69,17 @@ pub struct Store {
     commits: RwLock<()>,
     checkpointing: Mutex<()>,
     maintenance: Maintenance,
-    /// From so many bytes of log on, a checkpoint is due.
+    /// Log size, in bytes, at which a checkpoint becomes due.
     checkpoint_bytes: AtomicU64,
-    /// How many were made.
+    /// Number of checkpoints made.
     checkpoints: AtomicU64,
-    /// A checkpoint that failed is tried again only when the log is so long.
+    /// A failed checkpoint isn't tried again before the log has this size.
     postponed_to_bytes: AtomicU64,
-    /// Asked for by the user, for all columns.
+    /// Set by the user, for all columns.
     encoding: Mutex<EncodingChoice>,
 }
 
-/// The right to try a commit.
+/// The right to attempt a commit.
 pub(crate) enum Turn<'a> {
     Shared { _guard: RwLockReadGuard<'a, ()> },
     Alone { _guard: RwLockWriteGuard<'a, ()> },
@@ -86,20 +88,20 @@ pub(crate) enum Turn<'a> {
 /// A database in a file.
 struct Disk {
     file: Arc<DatabaseFile>,
-    /// `None`: nothing may be written.
+    /// `None`: the database is read-only.
     log: Option<Log>,
-    /// What the newest checkpoint wrote besides the tables.
+    /// The root that the newest checkpoint wrote, besides the tables.
     root: Mutex<Option<StreamPointer>>,
 }
 
 impl Store {
-    /// Tables that live as long as the database is open. `memory` is for the object that is the database.
+    /// Tables that live as long as the database is open. `memory` allocates for the object of the database.
     pub fn in_memory(catalog: Arc<Catalog>, memory: &BufferManager) -> Arc<Self> {
         Arc::new(Self::assemble(catalog, memory, Blocks::of_pool(memory.clone(), MemoryTag::Table), None))
     }
 
-    /// Opens a database file, or creates it if there is none. With `is_read_only` nothing is created or changed. `memory` is
-    /// for the object that is the database.
+    /// Opens a database file, or creates it if there is none. With `is_read_only` nothing is created or changed.
+    /// `memory` allocates for the object of the database.
     pub fn open(catalog: Arc<Catalog>, memory: &BufferManager, path: &Path, is_read_only: bool) -> Result<Arc<Self>> {
         Self::open_on(&DiskSystem, catalog, memory, path, is_read_only)
     }
@@ -132,7 +134,7 @@ impl Store {
             (true, _) => {
                 let replay = |payload: &[u8]| store.replay(payload);
                 let (log, end) = Log::open(files, &log_path, checkpoint, is_read_only, replay)?;
-                // What a crash tore off was never acknowledged, for all that the log says of that.
+                // What a crash tore off was never acknowledged, as far as the log can tell.
                 let (LogEnd::Clean | LogEnd::Torn(_)) = end;
                 (!is_read_only).then_some(log)
             }
@@ -149,7 +151,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Names of old formats may have dots, and stand for a schema that nobody made.
+    /// Names in old formats may have dots, and refer to a schema that was never created.
     fn adopt_schemas(&self) {
         for (full, _) in self.catalog.entries() {
             let (schema, _) = split_name(full_name_of_key(&full));
@@ -177,7 +179,7 @@ impl Store {
         }
     }
 
-    /// The database file and its log, or where that would be; none in memory.
+    /// The database file and its log, or where it would be; none in memory.
     pub fn paths(&self) -> Vec<PathBuf> {
         let path = self.disk.as_ref().map(|disk| disk.file.path());
         path.into_iter().flat_map(|path| [path.to_owned(), log_path(path)]).collect()
@@ -188,27 +190,27 @@ impl Store {
         &self.catalog
     }
 
-    /// How rows are stored that come from now on.
+    /// How new rows are stored from now on.
     pub fn encoding(&self) -> EncodingChoice {
         *self.encoding.lock()
     }
 
-    /// Changes how rows are stored that come from now on.
+    /// Changes how new rows are stored from now on.
     pub fn set_encoding(&self, choice: EncodingChoice) {
         *self.encoding.lock() = choice;
     }
 
-    /// From how many bytes of log on checkpoints are made.
+    /// Log size, in bytes, at which checkpoints are made.
     pub fn checkpoint_bytes(&self) -> u64 {
         self.checkpoint_bytes.load(Ordering::Relaxed)
     }
 
-    /// Checkpoints that were made since the database was opened.
+    /// Checkpoints made since the database was opened.
     pub fn checkpoints(&self) -> u64 {
         self.checkpoints.load(Ordering::Relaxed)
     }
 
-    /// Changes from how many bytes of log on checkpoints are made; at least one.
+    /// Changes the log size, in bytes, at which checkpoints are made; at least one.
     pub fn set_checkpoint_bytes(&self, bytes: u64) {
         self.checkpoint_bytes.store(bytes.max(1), Ordering::Relaxed);
     }
@@ -237,7 +239,7 @@ impl Store {
         Load::new(&fields, &choices, objects, self.blocks.clone(), memory, workers)
     }
 
-    /// How the columns of a table are stored: as its rules say, else as it is for all.
+    /// How the columns of a table are stored: by its rules, else as set for all.
     fn encodings(&self, rules: &TableRules, fields: &[Field]) -> Vec<EncodingChoice> {
         let all = self.encoding();
         let of_rules = |field: &Field| {
@@ -251,7 +253,7 @@ impl Store {
         &self.memory
     }
 
-    /// An error if nothing can be committed.
+    /// Fails if nothing can be committed.
     pub(crate) fn check_writable(&self) -> Result<()> {
         match &self.disk {
             Some(Disk { file, log: None, .. }) => {
@@ -269,17 +271,17 @@ impl Store {
         self.disk.as_ref().and_then(|disk| disk.log.as_ref())
     }
 
-    /// To try a commit beside others.
+    /// A turn to attempt a commit beside others.
     pub(crate) fn shared_turn(&self) -> Turn<'_> {
         Turn::Shared { _guard: self.turns.read() }
     }
 
-    /// To try a commit while nobody else does; waits for those that try.
+    /// A turn to attempt a commit exclusively; waits for attempts under way.
     pub(crate) fn turn_alone(&self) -> Turn<'_> {
         Turn::Alone { _guard: self.turns.write() }
     }
 
-    /// Makes changes happen if all slots, and those of `watched` names, are still what they were before; returns when they
+    /// Applies changes if all slots, and those of `watched` names, are still what they were before; returns when they
     /// are on the disk. False: something else was committed first.
     pub(crate) fn publish(self: &Arc<Self>, puts: &[Put], watched: &[(String, Slot)]) -> Result<bool> {
         let changes = if self.disk.is_some() { record::changes_of(puts)? } else { Vec::new() };
@@ -353,7 +355,7 @@ impl Store {
         self.postponed_to_bytes.store(log_bytes + self.checkpoint_bytes(), Ordering::Relaxed);
     }
 
-    /// Makes the changes of a record of the log happen again.
+    /// Applies the changes of a record of the log again.
     fn replay(&self, payload: &[u8]) -> Result<()> {
         let changes = record::from_bytes(payload, &self.blocks)?;
         let mut tables = self.tables.lock();
@@ -375,7 +377,7 @@ fn mark_saved(put: &Put) {
     }
 }
 
-/// Creates a database file. Its log is there before: beside a database file, a log without a header is damaged.
+/// Creates a database file. Its log is created first: beside a database file, a log without a header means damage.
 fn create_files(files: &dyn FileSystem, path: &Path, log_path: &Path) -> Result<DatabaseFile> {
     let io = |error: std::io::Error| Error::new(ErrorKind::Io, format!("can't open {}: {error}", log_path.display()));
     if files.exists(log_path).map_err(io)? && !Log::remove_unfinished(files, log_path)? {

@@ -44,7 +44,7 @@ use crate::rules::{
 };
 use crate::version::TableVersion;
 
-/// A change of a database. A commit has one or several, of which all happen or none.
+/// A change of a database. A commit has one or more, which are applied together or not at all.
 pub(super) struct Change {
     name: String,
     kind: Kind,
@@ -58,36 +58,37 @@ enum Kind {
     /// More rows of an existing table: dense columns as they are stored.
     Insert(Vec<Vector>, usize),
     DropTable,
-    /// A view, by the statement that made it and the schema in which its names are; it replaces another one.
+    /// A view, given by the statement that created it and the schema in which its names are resolved; it replaces
+    /// another one.
     CreateView {
         schema: String,
         statement: String,
     },
     DropView,
-    /// A macro, by the statement that made it; it replaces another one.
+    /// A macro, given by the statement that created it; it replaces another one.
     CreateMacro(String),
     DropMacro,
-    /// A type, by what it is; it replaces another one.
+    /// A type, given by its definition; it replaces another one.
     CreateType(String),
     DropType,
     CreateSchema,
     DropSchema,
     CreateSequence(Arc<Sequence>),
     DropSequence,
-    /// A sequence goes on here.
+    /// Where a sequence continues.
     SetNext(Option<i64>),
     /// Defaults and constraints of an existing table.
     SetRules(TableRules),
     Delete(Marks),
-    /// How columns of an existing table are stored that aren't left to it.
+    /// The encodings of columns of an existing table that have one set.
     SetEncodings(Vec<(String, String)>),
     /// The generated columns of a table whose other rules are set.
     SetGenerated(Vec<GeneratedColumn>),
-    /// What COMMENT ON said of something that is there.
+    /// What COMMENT ON set for something that exists.
     SetComments(Comments),
 }
 
-/// What turns the slots before into those after.
+/// The changes that turn the slots before into those after.
 pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     for Put { key, before, after } in puts {
@@ -134,7 +135,7 @@ pub(super) fn changes_of(puts: &[Put]) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// The comments on what is there afterwards, unless it is the same thing with the comments that it had.
+/// The comments on the result, unless it is the same thing with the same comments as before.
 fn comments_of(name: &str, before: &Slot, after: &Slot) -> Option<Change> {
     let is_same = match (before, after) {
         (Slot { table: Some(before), .. }, Slot { table: Some(after), .. }) => before.is_same_table(after),
@@ -196,7 +197,7 @@ pub(super) fn rest_of<'a>(
     Ok(changes)
 }
 
-/// What a table has more than an earlier version of it, or than one without rows.
+/// What a table has in addition to an earlier version of it, or to one without rows.
 fn added(before: Option<&TableVersion>, after: &TableVersion, push: &mut impl FnMut(Kind)) -> Result<()> {
     let is_same_main = match before {
         Some(before) => Arc::ptr_eq(before.main(), after.main()),
@@ -224,7 +225,7 @@ impl Change {
         &self.name
     }
 
-    /// What the name stands for after the change of what it stood for before.
+    /// What the name stands for after the change, given what it stood for before.
     pub(super) fn applied(self, before: Slot, memory: &BufferManager) -> Result<Slot> {
         let Change { name, kind } = self;
         let Slot { table, entry } = before;
@@ -374,7 +375,7 @@ pub(super) fn to_bytes(changes: &[Change]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The payload that says where a sequence goes on.
+/// The payload that says where a sequence continues.
 pub(super) fn note_bytes(name: &str, next: Option<i64>) -> Result<Vec<u8>> {
     to_bytes(&[Change { name: name.to_owned(), kind: Kind::SetNext(next) }])
 }
@@ -448,7 +449,7 @@ pub(super) fn read_marks(bytes: &mut Reader<'_>) -> Result<Marks> {
     Ok(marks)
 }
 
-/// No delta has more rows: its log is a small part of that.
+/// No delta has more rows: checkpoints come long before.
 const ROWS_MAX: u32 = 1 << 28;
 
 fn write_column(column: &Vector, out: &mut Vec<u8>) {

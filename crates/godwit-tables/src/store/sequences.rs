@@ -5,8 +5,8 @@
 //!   next       flag (1): 0 if there are no more, then the number (8)
 //! ```
 //!
-//! A note is a record of its own, whatever becomes of the transaction that takes the numbers. Statements go on when it is
-//! written; a commit that has the numbers in its rows comes behind it in the log.
+//! A note is a record of its own, independent of the transaction that takes the numbers. Statements go on when it is
+//! written; a commit that has the numbers in its rows follows it in the log.
 
 use std::sync::{Arc, Weak};
 
@@ -20,7 +20,7 @@ use super::{Store, key, record};
 struct LogKeeper(Weak<Store>);
 
 impl Store {
-    /// Who notes the numbers that are taken; `None`: they end with the database.
+    /// Notes the numbers that are taken; `None`: they end with the database.
     pub(super) fn keeper(self: &Arc<Self>) -> Option<Arc<dyn SequenceKeeper>> {
         self.disk.is_some().then(|| -> Arc<dyn SequenceKeeper> { Arc::new(LogKeeper(Arc::downgrade(self))) })
     }
@@ -43,7 +43,7 @@ impl SequenceKeeper for LogKeeper {
         let _commit = store.commits.read();
         let mut position = None;
         {
-            // A sequence is made, and dropped, under this lock.
+            // Sequences are created and dropped under this lock.
             let _tables = store.tables.lock();
             let name = &sequence.definition().name;
             let is_current = match store.catalog.get(&key(name)) {

@@ -8,7 +8,7 @@ use godwit_common::Result;
 
 use crate::version::TableVersion;
 
-/// By name in lower case. Cloning costs nothing until one of both changes.
+/// By name in lower case. Cloning costs nothing until one of the two changes.
 pub(crate) type Tables = Arc<BTreeMap<String, Arc<TableVersion>>>;
 
 /// What a name stands for.
@@ -51,7 +51,7 @@ impl Slot {
         }
     }
 
-    /// The same thing with other comments; `None` if there is nothing that could have some.
+    /// The same thing with other comments; `None` if there is nothing to comment on.
     pub(crate) fn with_comments(&self, comments: Comments) -> Result<Option<Self>> {
         if let Some(table) = &self.table {
             let rules = TableRules { comments, ..table.rules().as_ref().clone() };

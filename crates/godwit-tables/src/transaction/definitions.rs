@@ -16,7 +16,7 @@ use super::{Own, Slot, Transaction, key};
 use crate::store::View;
 use crate::version::TableVersion;
 
-/// A table that is about to be made.
+/// A table to be created.
 #[derive(Debug, Clone)]
 pub struct NewTable {
     /// Its full name.
@@ -213,7 +213,7 @@ impl Transaction {
         self.drop_text("macro", name, &macro_key(name))
     }
 
-    /// Removes a type. Whoever uses it has a copy.
+    /// Removes a type. Its users have copies.
     pub fn drop_type(&self, name: &str) -> Result<()> {
         self.drop_text("type", name, &type_key(name))
     }
@@ -259,7 +259,7 @@ impl Transaction {
     }
 }
 
-/// An error for an encoding that there isn't.
+/// Fails for an unknown encoding.
 fn check_encodings(rules: &TableRules) -> Result<()> {
     match rules.encodings.iter().find(|(_, name)| EncodingChoice::from_name(name).is_none()) {
         None => Ok(()),
@@ -290,7 +290,7 @@ fn drop_owned(own: &mut Own, rules: &TableRules, kept: &TableRules) {
     }
 }
 
-/// An error if the defaults of tables that stay take numbers of sequences that go. All are names in lower case.
+/// Fails if the defaults of remaining tables take numbers of sequences in `going`. All are names in lower case.
 fn check_unused(view: &View, going: &[String]) -> Result<()> {
     for (other, table) in view.tables.iter().filter(|(other, _)| !going.contains(other)) {
         for (column, expression) in numbered(table.rules()) {
@@ -303,7 +303,7 @@ fn check_unused(view: &View, going: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Something is made in the schema of this name: it must be there, and stay until the commit.
+/// Something is created in the schema of this name: it must exist, and stay until the commit.
 fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
     let (schema, _) = split_name(name);
     if schema == SCHEMA {
@@ -315,7 +315,7 @@ fn enter_schema(own: &mut Own, name: &str) -> Result<()> {
             Error::user(format!("no schema named {schema}")).with_hint(format!("CREATE SCHEMA {schema} makes one"))
         );
     };
-    // Made again, so that a transaction which drops it meanwhile fails.
+    // Created again, so that a transaction that drops it meanwhile fails.
     own.put(key, Slot::of_entry(CatalogEntry::Schema(Arc::new(definition))));
     Ok(())
 }
@@ -353,7 +353,7 @@ fn with_parent_keys(view: &View, table: &str, rules: &TableRules) -> Result<Tabl
     Ok(rules)
 }
 
-/// An error if another table refers to what isn't a key any more; `None`: there is no table any more.
+/// Fails if another table refers to what is no longer a key; `None`: the table no longer exists.
 fn check_children(view: &View, name: &str, rules: Option<&TableRules>) -> Result<()> {
     for (other, table) in view.tables.iter().filter(|(other, _)| *other != name) {
         for reference in table.rules().references.iter().filter(|reference| key(&reference.parent) == name) {

@@ -1,4 +1,4 @@
-//! What a transaction did, put upon what others have committed since it began.
+//! Applies a transaction's changes on top of what others have committed since it began.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::{Verification, conflict};
 use crate::store::{Put, Slot, Store, View};
 use crate::version::TableVersion;
 
-/// What a name will stand for. An error if others changed the same.
+/// What a name will stand for. Fails if others changed the same.
 pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &Slot) -> Result<Slot> {
     if now.is(base) {
         return Ok(own.clone());
     }
-    // Whoever makes something in a schema holds it, and leaves it as it is.
+    // Creating something in a schema puts the schema unchanged.
     if let (Some(base), Some(own), Some(now)) = (base.schema(), own.schema(), now.schema()) {
         let kept = if own.comments == base.comments { now } else { own };
         return Ok(Slot::of_entry(CatalogEntry::Schema(Arc::new(kept.clone()))));
@@ -27,13 +27,13 @@ pub(super) fn merged(store: &Store, name: &str, base: &Slot, own: &Slot, now: &S
         }
         // It was only folded meanwhile.
         (Some(base), _, Some(now)) if base.is_same_content(now) => Ok(own.clone()),
-        // Whatever rows others added go with the table.
+        // Rows that others added go with the table.
         (Some(base), None, Some(now)) if base.is_same_table(now) => Ok(own.clone()),
         _ => Err(conflict(format!("another one changed what {name} is"))),
     }
 }
 
-/// The rows of `now`, with those that `own` has more and less than `base`.
+/// The rows of `now`, with the changes from `base` to `own`.
 fn merged_rows(
     store: &Store,
     base: &TableVersion,
@@ -63,7 +63,7 @@ fn merged_rows(
     Ok(next)
 }
 
-/// The main part with the row groups that `own` has more than `base`.
+/// The main part of `now` with the row groups that `own` has in addition to `base`.
 fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, now: &TableVersion) -> Result<Main> {
     let load = store.load(now, store.memory(), 1)?;
     let mut worker = load.worker(store.memory())?;
@@ -74,8 +74,8 @@ fn reloaded(store: &Store, base: &TableVersion, own: &TableVersion, now: &TableV
     load.finish(now.main())
 }
 
-/// Checks the constraints that hold for the transaction alone but may be broken by what others committed; with the rows of
-/// `checked` new keys were compared before. Returns the names that must not change until the commit.
+/// Checks the constraints that hold for the transaction alone but may be broken by what others committed; new keys have
+/// already been compared with the rows of `checked`. Returns the names that must not change until the commit.
 pub(super) fn verify_changes(
     base: &View,
     checked: &View,

@@ -1,4 +1,4 @@
-//! Transactions: what one sees, what it has changed, and how that is committed.
+//! Transactions: what they see, what they have changed, and how that is committed.
 //!
 //! ```text
 //!   begin ─▶ base: all that is committed ──┬──▶ own: base and the transaction's changes ◀── statements
@@ -34,10 +34,10 @@ use crate::deleted::Marks;
 use crate::store::{Put, Slot, Store, Tables, View, key};
 use crate::version::TableVersion;
 
-/// So often a commit is tried again because others came first, with its constraints checked outside of locks.
+/// Number of attempts to commit when others come first, with its constraints checked outside of locks.
 pub(crate) const SHARED_TRIES_MAX: usize = 5;
 
-/// So often it is then tried with nobody else committing. Only a checkpoint and a note of a sequence can still come between.
+/// Number of further attempts with no other commits. Only a checkpoint and a note of a sequence can still come between.
 const ALONE_TRIES_MAX: usize = 20;
 
 /// Changes of a database that happen together or not at all. Dropping it undoes them.
@@ -58,21 +58,21 @@ struct State {
 #[derive(Clone)]
 struct Own {
     view: View,
-    /// Names in lower case that stand for something else than in the base.
+    /// Names in lower case that stand for something different from the base.
     touched: BTreeSet<String>,
 }
 
 /// A change of a table whose constraints have to be checked: all that compare its rows with others.
 pub struct Verification {
-    /// In which all names are looked up.
+    /// The catalog in which all names are looked up.
     pub catalog: Arc<Catalog>,
     /// The table before; `None`: all rows are new.
     pub before: Option<Arc<TableVersion>>,
     /// The table after.
     pub after: Arc<TableVersion>,
-    /// A version before `before` whose keys the new rows were already found not to have.
+    /// A version before `before` that the new keys have already been compared with.
     pub checked: Option<Arc<TableVersion>>,
-    /// All tables of the database then.
+    /// All tables of the database at that moment.
     pub(crate) tables: Tables,
 }
 
@@ -127,7 +127,7 @@ impl Transaction {
         self.state.lock().own.view.tables.get(&key(name)).cloned()
     }
 
-    /// What is to be checked of a table as the transaction sees it now.
+    /// What has to be verified of a table as the transaction sees it now.
     pub fn verification(&self, before: Option<Arc<TableVersion>>, after: Arc<TableVersion>) -> Verification {
         let view = self.state.lock().own.view.clone();
         Verification { catalog: view.catalog, before, after, checked: None, tables: view.tables }
@@ -195,8 +195,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes all changes happen; returns when they are on the disk. `verify` is asked about tables whose constraints others
-    /// may have broken together with this transaction.
+    /// Applies all changes; returns when they are on the disk. `verify` is called for tables whose constraints may be
+    /// broken by the changes of others together with those of this transaction.
     pub fn commit(&self, verify: &dyn Fn(&Verification) -> Result<()>) -> Result<()> {
         let store = &self.store;
         let (base, own) = {
@@ -207,7 +207,7 @@ impl Transaction {
         if own.touched.is_empty() {
             return Ok(());
         }
-        // Statements were checked against the base, so each try has to look at what came after the last one.
+        // Statements were checked against the base, so each attempt has to look at what came after the last one.
         let mut checked = base.clone();
         for number in 0..SHARED_TRIES_MAX + ALONE_TRIES_MAX {
             let turn = if number < SHARED_TRIES_MAX { store.shared_turn() } else { store.turn_alone() };
@@ -235,7 +235,7 @@ fn find_savepoint(state: &State, name: &str) -> Result<usize> {
     found.ok_or_else(|| Error::user(format!("there is no savepoint named {name}")))
 }
 
-/// The error of a transaction that came second.
+/// The error of the transaction that came second.
 fn conflict(what: impl Into<String>) -> Error {
     Error::user(format!("the transaction was rolled back: {}", what.into()))
         .with_hint("run the transaction again: it will see what was changed")

@@ -2,7 +2,7 @@ use super::*;
 use crate::SqlType as T;
 use crate::tests::{extremes, sample_types};
 
-/// The value that a text is of a type, cast and written.
+/// The value of a text in one type, cast to another and written.
 fn cast_text(text: &str, from: &T, to: &T) -> std::result::Result<String, String> {
     let value = parse_value(text, from).expect("the test's own values are of their types");
     cast_value(&value, from, to).map(|value| format_value(&value, to)).map_err(|error| error.message().to_owned())
@@ -110,7 +110,7 @@ fn no_cast_panics_and_text_reads_back() {
     }
 }
 
-/// What the table of casts promises holds for the extreme values.
+/// The promises of the table of casts hold for the extreme values.
 #[test]
 fn casts_do_what_the_table_promises() {
     use crate::compare_values;

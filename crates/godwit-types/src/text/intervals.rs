@@ -18,7 +18,7 @@ use crate::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use crate::interval::UnitSize;
 use crate::{Interval, IntervalUnit, SqlType};
 
-/// Digits of a fraction that count.
+/// Digits of a fraction that are used.
 const FRACTION_PLACES: usize = 12;
 /// A fraction of one.
 const FRACTION_ONE: i128 = 1_000_000_000_000;
@@ -30,7 +30,8 @@ enum Flaw {
     Range,
 }
 
-/// The interval of a text. A number without a unit counts `bare` ones: seconds, unless `INTERVAL '…' unit` says otherwise.
+/// The interval of a text. A number without a unit is in units of `bare`: seconds, unless `INTERVAL '…' unit` specifies
+/// another.
 pub fn parse(text: &str, bare: IntervalUnit) -> Result<Interval> {
     let error = |flaw| -> Error {
         match flaw {
@@ -198,7 +199,7 @@ fn read_number<'t>(scan: &mut Scan<'t>, negative: bool) -> std::result::Result<A
     Ok(Amount { negative, whole, fraction })
 }
 
-/// Behind `P` years, months, weeks and days; behind `T` hours, minutes and seconds.
+/// After `P` years, months, weeks and days; after `T` hours, minutes and seconds.
 fn read_iso(mut scan: Scan<'_>) -> std::result::Result<Sum, Flaw> {
     let mut sum = Sum::default();
     let (mut in_time, mut is_empty) = (false, true);

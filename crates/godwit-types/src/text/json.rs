@@ -4,12 +4,12 @@
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
     Value,
-    /// Behind `[`.
+    /// After `[`.
     ValueOrEnd,
-    /// Behind `{`.
+    /// After `{`.
     KeyOrEnd,
     Key,
-    /// Behind a value.
+    /// After a value.
     CommaOrEnd,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn check(text: &str) -> Option<()> {
     }
 }
 
-/// What is behind a string, text, number or word.
+/// What follows a string, text, number or word.
 fn scalar(text: &[u8]) -> Option<&[u8]> {
     match *text.first()? {
         b'"' => string(&text[1..]),
@@ -74,22 +74,23 @@ fn scalar(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What is behind a string whose first quote is taken.
+/// What follows a string whose opening quote is already consumed.
 fn string(mut text: &[u8]) -> Option<&[u8]> {
     loop {
-        text = match *text {
+        // Most characters stand for themselves.
+        let plain = text.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))?;
+        text = match text[plain..] {
             [b'"', ref behind @ ..] => return Some(behind),
             [b'\\', b'u', a, b, c, d, ref behind @ ..] => {
                 [a, b, c, d].iter().all(u8::is_ascii_hexdigit).then_some(behind)?
             }
             [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ref behind @ ..] => behind,
-            [b'\\' | 0..=0x1F, ..] | [] => return None,
-            [_, ref behind @ ..] => behind,
+            _ => return None,
         };
     }
 }
 
-/// What is behind a number: no zeros in front, digits on both sides of a point.
+/// What follows a number: no leading zeros, digits on both sides of a point.
 fn number(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text.strip_prefix(b"-").unwrap_or(text);
     rest = match rest.strip_prefix(b"0") {
@@ -106,7 +107,7 @@ fn number(text: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// What is behind digits, at least one.
+/// What follows digits, at least one.
 fn digits(text: &[u8]) -> Option<&[u8]> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (count > 0).then(|| &text[count..])

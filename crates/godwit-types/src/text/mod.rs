@@ -34,7 +34,7 @@ pub(crate) use nested::wrong_length;
 use crate::names::nearest;
 use crate::{EnumType, IntervalUnit, SqlType, Value};
 
-/// The value that a text is of: the cast from VARCHAR.
+/// Parses the value of a text: the cast from VARCHAR.
 pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
     let not = || not_a(text, ty);
     match ty {
@@ -53,6 +53,11 @@ pub fn parse_value(text: &str, ty: &SqlType) -> Result<Value> {
         _ if ty.is_nested() => nested::parse(text, ty),
         _ => numbers::parse_exact(text, ty),
     }
+}
+
+/// Is a text JSON?
+pub fn is_json(text: &str) -> bool {
+    json::check(text).is_some()
 }
 
 /// The value as text: the cast to VARCHAR; `NULL` for NULL.
@@ -128,7 +133,7 @@ fn label(position: i128, labels: &EnumType) -> &Arc<str> {
     position.and_then(|position| labels.labels.get(position)).expect("a value of an enumeration is one of its labels")
 }
 
-/// The text isn't of the type.
+/// The error for a text that isn't of the type.
 pub(crate) fn not_a(text: &str, ty: &SqlType) -> Error {
     let name = type_name(ty);
     // UINTEGER and UUID begin with the sound of "you".
@@ -136,7 +141,7 @@ pub(crate) fn not_a(text: &str, ty: &SqlType) -> Error {
     Error::user(format!("{} is not {article} {name}", quoted(text))).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
 }
 
-/// A value that is beyond the range of a type; `shown` as the user may know it.
+/// The error for a value out of the range of a type; `shown` is its text for the user.
 pub(crate) fn out_of_range(shown: &str, ty: &SqlType) -> Error {
     let code = if ty.is_numeric() { SqlState::NUMERIC_VALUE_OUT_OF_RANGE } else { SqlState::DATETIME_FIELD_OVERFLOW };
     Error::user(format!("{} is out of range for {}", shortened(shown), type_name(ty))).with_code(code)

@@ -1,8 +1,9 @@
 //! Lists, structs and maps as text: `[1, NULL]`, `{'a': 1, 'b': x}`, `{k=v}`; a struct also as `(1, x)`.
 //!
-//! A part is written as its type writes it. Text that would be taken for something else stands in quotes: if it is empty,
-//! has brackets, commas, quotes or the like in it, or reads NULL. In quotes, a backslash takes the meaning from what is
-//! behind it. Reading takes quotes of both kinds around any part; outside of them, blanks around a part don't count.
+//! A part is written as its type writes it. Text that could be mistaken for something else is in quotes: if it is
+//! empty, has brackets, commas, quotes or the like in it, or reads NULL. In quotes, a backslash takes the meaning from
+//! what is behind it. Reading takes quotes of both kinds around any part; outside of them, blanks around a part don't
+//! count.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -50,7 +51,7 @@ pub(super) fn parse(text: &str, ty: &SqlType) -> Result<Value> {
     }
 }
 
-/// A list of another length than that of its type.
+/// The error for a list whose length differs from its type's.
 pub(crate) fn wrong_length(length: usize, ty: &SqlType) -> Error {
     Error::user(format!("a list of {length} values is not of type {ty}")).with_code(SqlState::DATA_EXCEPTION)
 }
@@ -139,7 +140,7 @@ fn end_of_quotes(bytes: &[u8], start: usize) -> Option<usize> {
     Some(at)
 }
 
-/// The parts between commas, without blanks around; none of nothing.
+/// The parts between commas, without surrounding blanks; none if the text is blank.
 fn split(text: &str) -> Option<Vec<&str>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
@@ -167,7 +168,7 @@ fn split_pair(text: &str, separator: char) -> Option<(&str, &str)> {
     (at < text.len()).then(|| (text[..at].trim(), text[at + 1..].trim()))
 }
 
-/// Without the quotes around, and the backslashes within.
+/// Removes surrounding quotes, and backslashes inside.
 fn unquoted(part: &str) -> Cow<'_, str> {
     let bytes = part.as_bytes();
     let is_quoted = matches!(bytes.first(), Some(b'"' | b'\'')) && end_of_quotes(bytes, 0) == Some(bytes.len() - 1);

@@ -11,9 +11,9 @@ use crate::{SqlType, Value};
 /// A decimal number as it is written, without blanks and underscores: [sign] digits [. digits] [e exponent].
 pub(crate) struct Written {
     negative: bool,
-    /// All digits, without those that are zero in front.
+    /// All digits, without leading zeros.
     digits: Vec<u8>,
-    /// How many of the digits are before the point; less than none if zeros follow the point first.
+    /// Number of digits before the point; negative if zeros follow the point first.
     whole: i64,
     /// True if it has an exponent.
     pub(crate) has_exponent: bool,
@@ -42,7 +42,7 @@ impl Written {
         Some(Self { negative, digits, whole, has_exponent: exponent.is_some() })
     }
 
-    /// Rounded half away from zero to `scale` digits behind the point; `None` if it is longer than 128 bits.
+    /// Rounded half away from zero to `scale` digits after the point; `None` if it is longer than 128 bits.
     pub(crate) fn rounded(&self, scale: u8) -> Option<Exact> {
         let kept = self.whole.saturating_add(i64::from(scale));
         let mut magnitude = 0u128;
@@ -63,7 +63,7 @@ impl Written {
         Some(Exact { negative: self.negative, magnitude, scale })
     }
 
-    /// Digits in all and behind the point, of the DECIMAL that it is exactly, if it is at least one digit long.
+    /// Digits in total and after the point, of the DECIMAL that it is exactly, if it is at least one digit long.
     pub(crate) fn decimal_digits(&self) -> (i64, i64) {
         let count = i64::try_from(self.digits.len()).expect("texts are shorter than 2^63");
         let scale = (count - self.whole).max(0);
@@ -171,7 +171,8 @@ pub(super) fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
     write!(out, "{sign}{whole}{point}{fraction}").expect("strings take everything");
 }
 
-/// The shortest digits that are read as the same number; with an exponent beyond 16 digits before and 5 behind the point.
+/// The shortest digits that are read as the same number; with an exponent beyond 16 digits before and 5 after the
+/// point.
 pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
     if !value.is_finite() {
         return out.push_str(if value.is_nan() {

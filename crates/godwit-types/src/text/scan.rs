@@ -59,12 +59,12 @@ impl<'t> Scan<'t> {
         self.take_while(char::is_alphabetic)
     }
 
-    /// Takes all up to the next blank; maybe nothing.
+    /// Takes everything up to the next blank; maybe nothing.
     pub(super) fn until_blank(&mut self) -> &'t str {
         self.take_while(|c| !c.is_whitespace())
     }
 
-    /// Takes the digits behind a point, if a point is next.
+    /// Takes the digits after a point, if a point is next.
     pub(super) fn fraction(&mut self) -> &'t str {
         if self.eat('.') { self.digits() } else { "" }
     }
@@ -82,7 +82,7 @@ pub(super) fn number(digits: &str) -> Option<i64> {
     digits.parse().ok()
 }
 
-/// The digits behind a point as a number of `places` digits, rounded; 10^`places` if it rounds up to one.
+/// The digits after a point as a number of `places` digits, rounded; 10^`places` if it rounds up to one.
 pub(super) fn rounded_fraction(digits: &str, places: usize) -> i64 {
     let digit = |at: usize| digits.as_bytes().get(at).map_or(0, |byte| i64::from(byte - b'0'));
     let kept = (0..places).fold(0, |sum, at| sum * 10 + digit(at));

@@ -1,7 +1,7 @@
 //! Dates, times and timestamps as text.
 //!
-//! One reader takes them all, `[date] [time] [zone] [BC]`, and each type takes of it what it is made of, as in PostgreSQL:
-//! a DATE leaves the time out, a TIME the date.
+//! One reader takes them all, `[date] [time] [zone] [BC]`, and each type uses the parts that it needs, as in
+//! PostgreSQL: a DATE ignores the time, a TIME the date.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY}
 use crate::calendar::{YEAR_MAX, civil_from_days, date_of, days_from_civil, ticks_per_second};
 use crate::{SqlType, TimeZone, Value};
 
-/// What a text says.
+/// The parts of a text.
 #[derive(Debug, Default)]
 struct Moment<'t> {
     days: Option<i64>,
@@ -21,22 +21,22 @@ struct Moment<'t> {
     zone: Zone,
 }
 
-/// How far from UTC a text is.
+/// The time zone of a text.
 #[derive(Debug, Default)]
 enum Zone {
-    /// It doesn't say.
+    /// Not specified.
     #[default]
     None,
-    /// So many seconds east.
+    /// This many seconds east.
     Offset(i64),
-    /// As clocks of a zone are then.
+    /// The local time of a zone.
     Named(TimeZone),
 }
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Clock<'t> {
     seconds: i64,
-    /// Digits behind the point.
+    /// Digits after the point.
     fraction: &'t str,
 }
 
@@ -76,16 +76,16 @@ pub(super) fn parse_time(text: &str) -> Result<Value> {
     let moment = read(text).map_err(|flaw| flaw.error(text, &ty))?;
     let clock = moment.time.ok_or_else(|| not_a(text, &ty))?;
     let micros = clock.seconds * MICROS_PER_SECOND + rounded_fraction(clock.fraction, 6);
-    // Unlike PostgreSQL, there is no 24:00:00: Arrow, in which results are handed out, hasn't one.
+    // Unlike PostgreSQL, there is no 24:00:00: Arrow, in which results are handed out, has none.
     if micros < MICROS_PER_DAY { Ok(Value::Time(micros)) } else { Err(out_of_range(text.trim(), &ty)) }
 }
 
-/// A TIMESTAMP of a kind; of one with a time zone, in UTC if the text doesn't say otherwise.
+/// A TIMESTAMP of a kind; one with a time zone is in UTC unless the text specifies another.
 pub(super) fn parse_timestamp(text: &str, ty: &SqlType) -> Result<Value> {
     parse_timestamp_in(text, ty, &TimeZone::UTC)
 }
 
-/// A TIMESTAMP WITH TIME ZONE, in a zone if the text doesn't say otherwise.
+/// A TIMESTAMP WITH TIME ZONE, in a zone unless the text specifies another.
 pub(crate) fn parse_moment(text: &str, zone: &TimeZone) -> Result<Value> {
     parse_timestamp_in(text, &SqlType::TimestampTz, zone)
 }
@@ -126,7 +126,7 @@ fn read(text: &str) -> std::result::Result<Moment<'_>, Flaw<'_>> {
         scan.skip_blanks();
     }
     moment.zone = match read_zone(&mut scan) {
-        // Behind a date alone, a word is hardly meant as a time zone.
+        // After a date alone, a word is hardly meant as a time zone.
         Err(Flaw::Zone(_)) if moment.time.is_none() => return Err(Flaw::Form),
         zone => zone?,
     };
@@ -253,7 +253,7 @@ pub(super) fn write_time(out: &mut String, micros: i64) {
     write_clock(out, seconds, fraction, 6);
 }
 
-/// `HH:MM:SS` and what is behind the point, without zeros at its end. Intervals have more hours than a day.
+/// `HH:MM:SS` and the fraction, without trailing zeros. Intervals may have more hours than a day.
 pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places: usize) {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     write!(out, "{hours:02}:{minutes:02}:{seconds:02}").expect("strings take everything");
@@ -264,7 +264,7 @@ pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places:
     }
 }
 
-/// Date and time; of a TIMESTAMP WITH TIME ZONE those of UTC, with its offset.
+/// Date and time; for a TIMESTAMP WITH TIME ZONE those of UTC, with its offset.
 pub(super) fn write_timestamp(out: &mut String, ticks: i64, ty: &SqlType) {
     match ty {
         SqlType::TimestampTz => write_moment(out, ticks, &TimeZone::UTC),
@@ -272,7 +272,7 @@ pub(super) fn write_timestamp(out: &mut String, ticks: i64, ty: &SqlType) {
     }
 }
 
-/// Date and time in a zone, and how far that is from UTC then.
+/// Date and time in a zone, and its offset from UTC at that moment.
 pub(crate) fn write_moment(out: &mut String, micros: i64, zone: &TimeZone) {
     let offset = zone.offset_at(micros);
     let per_second = i128::from(MICROS_PER_SECOND);

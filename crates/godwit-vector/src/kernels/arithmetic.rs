@@ -1,7 +1,7 @@
 //! Arithmetic on integers and floats.
 //!
 //! Integer kernels come unchecked, for operands whose proven ranges exclude an overflow, and checked. The checked loops
-//! don't stop at an overflow: they note it and look afterwards whether it was in a row that counts.
+//! don't stop at an overflow: they note it and check afterwards whether it was in a row that counts.
 
 use crate::kernels::boolean::both_valid;
 use crate::kernels::operand::{Operand, map_pairs};
@@ -115,7 +115,7 @@ pub fn integer_checked<T: Integer>(op: Arithmetic, a: &Vector, b: &Vector) -> Re
     }
 }
 
-/// Floats as arithmetic sees them.
+/// Floats, for arithmetic.
 pub trait Float: Native {
     /// The result after IEEE 754; divisions by zero give infinities and NaN.
     fn apply(op: Arithmetic, a: Self, b: Self) -> Self;

@@ -1,4 +1,4 @@
-//! Text 64 bytes at a time, with a bit for each: where a character is, and what lies between quotes.
+//! Text 64 bytes at a time, with a bit for each: where a character is, and what is between quotes.
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 64;
@@ -7,7 +7,7 @@ pub const BLOCK_BYTES: usize = 64;
 pub struct Block([Lane; LANES]);
 
 impl Block {
-    /// The block that begins at `at`, filled up with zeros, and a bit for each byte that is there.
+    /// The block that begins at `at`, padded with zeros, and a bit for each byte that exists.
     #[inline]
     pub fn at(bytes: &[u8], at: usize) -> (Self, u64) {
         match bytes[at..].first_chunk() {
@@ -62,7 +62,7 @@ mod x86 {
 
     #[inline]
     pub(super) fn load(bytes: &[u8; LANE_BYTES]) -> Lane {
-        // SAFETY: 16 bytes are read, from wherever they lie.
+        // SAFETY: 16 bytes are read, with any alignment.
         unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
     }
 
@@ -99,7 +99,7 @@ mod portable {
     }
 }
 
-/// A bit for each byte behind an odd number of quotes, the opening quote counted in, the closing one not.
+/// A bit for each byte after an odd number of quotes, including the opening quote but not the closing one.
 #[inline]
 pub fn behind_odd(quotes: u64) -> u64 {
     let mut parity = quotes;

@@ -96,7 +96,7 @@ mod tests {
         prop::collection::vec((any::<Option<bool>>(), any::<Option<bool>>()), 1..200)
     }
 
-    /// NULL rows hold a value that depends on the row, so that kernels that look at it are found out.
+    /// NULL rows hold a value that depends on the row, so that kernels that use it are detected.
     fn vector(values: &[Option<bool>]) -> Vector {
         let bytes = values.iter().enumerate().map(|(i, v)| v.unwrap_or(i % 2 == 0) as u8).collect();
         Vector::from_bools(bytes, Some(Bitmap::from_fn(values.len(), |i| values[i].is_some())))

@@ -1,4 +1,4 @@
-//! Views of strings that lie in a decoded page: length-prefixed (Parquet's PLAIN byte arrays) or of one width.
+//! Views of strings in a decoded page: length-prefixed (Parquet's PLAIN byte arrays) or of one width.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const LENGTH_BYTES: usize = 4;
 /// the page ends before. Long strings are shared with the page, which the column keeps alive.
 pub fn length_prefixed_strings(page: &Buffer, offset: usize, count: usize) -> Option<StrColumn> {
     let mut rest = page.as_slice().get(offset..)?;
-    // Checked before the allocation: a count that was made up must not cost memory.
+    // Checked before the allocation: a bogus count must not cost memory.
     if count > rest.len() / LENGTH_BYTES {
         return None;
     }
@@ -49,7 +49,7 @@ pub fn fixed_width_strings(page: &Buffer, offset: usize, width: usize, count: us
     Some(unsafe { StrColumn::new(views, heaps(page, any_long)) })
 }
 
-/// The strings of several columns one after the other; bytes are shared.
+/// The strings of several columns, concatenated; bytes are shared.
 pub fn concat_strings(parts: &[StrColumn]) -> StrColumn {
     let views = parts.iter().flat_map(|part| part.views().iter().copied()).collect();
     let heaps = parts.iter().fold(Heaps::none(), |heaps, part| heaps.union(part.heaps()));

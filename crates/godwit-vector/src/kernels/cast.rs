@@ -48,7 +48,7 @@ pub fn min_max(vector: &Vector) -> Option<ValueRange> {
     }
 }
 
-/// True if every value that isn't NULL lies in the range.
+/// True if every value that isn't NULL is in the range.
 pub fn all_in(vector: &Vector, range: ValueRange) -> bool {
     min_max(vector).is_none_or(|found| range.min <= found.min && found.max <= range.max)
 }

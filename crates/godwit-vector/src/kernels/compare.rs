@@ -196,7 +196,7 @@ fn compare_values<T: Ordered>(op: Comparison, a: (&[T], bool), b: (&[T], bool), 
 fn compare_strings(op: Comparison, a: (&[StrView], bool), b: (&[StrView], bool), rows: usize) -> Vec<u8> {
     let short = |(views, constant): (&[StrView], bool)| constant && views[0].is_inline();
     match op {
-        // A short constant equals only what has the same 16 bytes.
+        // A short constant equals only strings with the same 16 bytes.
         Comparison::Equal if short(a) || short(b) => map_pairs(a, b, rows, |x, y| (x.bits() == y.bits()) as u8),
         Comparison::NotEqual if short(a) || short(b) => map_pairs(a, b, rows, |x, y| (x.bits() != y.bits()) as u8),
         // SAFETY: the callers hold the columns of all views.

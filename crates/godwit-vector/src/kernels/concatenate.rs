@@ -1,4 +1,4 @@
-//! Vectors one after the other.
+//! Concatenation of vectors.
 
 use crate::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 

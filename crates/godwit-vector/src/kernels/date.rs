@@ -114,7 +114,7 @@ impl DateField {
     }
 }
 
-/// What a date is cut to.
+/// The unit that a date is truncated to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateUnit {
     /// 1 January.
@@ -127,7 +127,7 @@ pub enum DateUnit {
     Week,
 }
 
-/// The first day of the unit that `days` lies in.
+/// The first day of the unit that contains `days`.
 #[inline]
 pub fn truncate_days(days: i64, unit: DateUnit) -> i64 {
     let civil = civil_from_days(days);

@@ -1,12 +1,12 @@
-//! Results put together from parts: the branches of CASE, the arguments of COALESCE.
+//! Results assembled from parts: the branches of CASE, the arguments of COALESCE.
 
 use arrow_array::ArrayRef;
 use arrow_buffer::ArrowNativeType;
 
 use crate::{Bitmap, Data, Flat, Heaps, PhysicalType, StrColumn, StrView, Vector};
 
-/// A vector under construction. Parts may overwrite each other; what no part covers is zero, empty, or a bug for nested
-/// values.
+/// A vector under construction. Parts may overwrite each other; rows not covered by any part are zero, empty, or a bug
+/// for nested values.
 pub struct Scatter {
     target: Target,
     /// `None` while no part had a NULL.
@@ -100,7 +100,7 @@ impl Scatter {
         self.write(Place::Aligned(rows), part);
     }
 
-    /// Values `rows` become the rows from `start` on. NULLs are the caller's business.
+    /// Values `rows` become the rows from `start` on. NULLs are handled by the caller.
     pub(crate) fn put_values(&mut self, start: usize, values: &Flat, rows: &[u32]) {
         self.write_values(Place::Gathered(start, rows), values, rows.len(), false);
     }

@@ -9,7 +9,7 @@
 
 use crate::Bitmap;
 
-/// Rows that one compressing store may write beyond the last selected one.
+/// Number of rows that a compressing store may write beyond the last selected one.
 const SLACK_ROWS: usize = 64;
 
 /// The rows whose byte is not 0 and whose validity bit is set; replaces the content of `rows`.
@@ -112,7 +112,7 @@ fn select_words(len: usize, word: impl Fn(usize) -> u64, rows: &mut Vec<u32>) {
     unsafe { rows.set_len(selected) }
 }
 
-/// Writes `start + i` for each set bit `i`, may scribble on up to 64 positions, and returns how many bits are set.
+/// Writes `start + i` for each set bit `i`, may overwrite up to 64 positions, and returns how many bits are set.
 type Expander = unsafe fn(mask: u64, start: u32, target: *mut u32) -> usize;
 
 #[inline]

@@ -1,40 +1,40 @@
-//! Two blocks of Snappy's raw format, decompressed at once.
+//! Two blocks of Snappy's raw format, decompressed simultaneously.
 //!
 //! ```text
 //! block: length of the content (varint) | literal: tag, length, bytes | copy: tag, offset | copy | literal | …
 //! ```
 //!
-//! A decoder of one block mostly waits: where an element begins is known when the one before is parsed, and many copies
-//! read what was stored just before. Two blocks that don't depend on each other fill each other's waits. Elements are
-//! also taken without asking whether they are literals or copies, which no processor predicts in texts. On columns of
-//! TPC-H in PLAIN encoding, two blocks take half the time of one after the other with the crate `snap` where they are
-//! texts, and 0.7 where they are integers. One block alone is no faster than there, which is why this takes two.
+//! A decoder of one block mostly waits: where an element begins is known only when the one before is parsed, and many
+//! copies read what was stored just before. Two independent blocks fill each other's waits. Elements are also decoded
+//! without distinguishing literals from copies, a branch that processors can't predict in texts. On columns of TPC-H in
+//! PLAIN encoding, two blocks take half the time of decompressing them in sequence with the crate `snap` for texts, and
+//! 0.7 for integers. A single block would be no faster than there, which is why this takes two.
 
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::slice;
 
-/// Most bytes that an element with its length in its tag stands for, and how many are copied whatever it stands for.
+/// Maximum output of an element with its length in its tag, and the number of bytes copied for any element.
 const ELEMENT_BYTES_MAX: usize = 64;
 
-/// What must be left of the input and of the output where an element is taken unchecked: its tag, and what is read or
-/// written behind it.
+/// Minimum remaining input and output where an element is taken unchecked: its tag, and what is read or written after
+/// it.
 const MARGIN_BYTES: usize = ELEMENT_BYTES_MAX + 16;
 
 /// Longest literal whose length is in its tag.
 const SHORT_LITERAL_MAX: usize = 60;
 
-/// The offset that tags of literals are given, so that they look like copies that don't overlap.
+/// The offset assigned to tags of literals, so that they look like copies that don't overlap.
 const LITERAL_OFFSET: usize = ELEMENT_BYTES_MAX;
 
-/// What a tag says.
+/// A decoded tag.
 #[derive(Clone, Copy)]
 struct Element(u64);
 
 impl Element {
     /// `length` of the content, `size` of the element in the input; the offset is `offset` plus the `offset_bits` bits
-    /// behind the tag.
+    /// after the tag.
     const fn new(length: usize, size: usize, offset: usize, offset_bits: usize) -> Self {
         Self(length as u64 | (offset_bits as u64) << 8 | (size as u64) << 16 | (offset as u64) << 32)
     }
@@ -43,7 +43,7 @@ impl Element {
         let upper = tag >> 2;
         match tag & 3 {
             0 if upper < SHORT_LITERAL_MAX => Self::new(upper + 1, upper + 2, LITERAL_OFFSET, 0),
-            // Longer than its offset: it is taken as elements that overlap are.
+            // Longer than its offset: handled like elements that overlap.
             0 => Self::new(1, 0, 0, 0),
             1 => Self::new((upper & 7) + 4, 2, (upper >> 3) << 8, 8),
             2 => Self::new(upper + 1, 3, 0, 16),
@@ -59,7 +59,7 @@ impl Element {
         (self.0 >> 16 & 0xff) as usize
     }
 
-    /// `behind` are the four bytes behind the tag.
+    /// `behind` are the four bytes after the tag.
     fn offset(self, behind: u32) -> usize {
         let bits = self.0 >> 8 & 0xff;
         ((u64::from(behind) & ((1 << bits) - 1)) + (self.0 >> 32)) as usize
@@ -76,8 +76,8 @@ static ELEMENTS: [Element; 256] = {
     elements
 };
 
-/// Decompresses two blocks, each into all of its output; `None` if one of them can't be, or has another length. What is in
-/// the outputs then is arbitrary.
+/// Decompresses two blocks, each into all of its output; `None` if one of them can't be decompressed, or has a
+/// different length. The outputs are arbitrary then.
 #[must_use]
 pub fn decompress_two(inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()> {
     let [first_output, second_output] = outputs;
@@ -94,7 +94,7 @@ pub fn decompress_two(inputs: [&[u8]; 2], outputs: [&mut [u8]; 2]) -> Option<()>
     unsafe { second.finish(other)?.then_some(()) }
 }
 
-/// A block and where its content goes.
+/// A block and its output.
 struct Block<'a> {
     input_end: *const u8,
     output: *mut u8,
@@ -102,8 +102,8 @@ struct Block<'a> {
     bytes: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
-/// How far a block is decompressed. Both pointers are into, or at the ends of, what the block has; what lies before `write` is
-/// written.
+/// How far a block is decompressed. Both pointers are into, or at the ends of, the block's buffers; everything before
+/// `write` is written.
 #[derive(Clone, Copy)]
 struct Place {
     read: NonNull<u8>,
@@ -111,7 +111,7 @@ struct Place {
 }
 
 impl<'a> Block<'a> {
-    /// A block whose preamble promises what the output has room for.
+    /// A block whose preamble agrees with the size of the output.
     fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<(Self, Place)> {
         let (length, elements) = length(input)?;
         if length != output.len() as u64 {
@@ -132,7 +132,7 @@ impl<'a> Block<'a> {
         (input >= MARGIN_BYTES) & (output >= MARGIN_BYTES)
     }
 
-    /// Decompresses the next element; `None` if it is none.
+    /// Decompresses the next element; `None` if it is invalid.
     ///
     /// # Safety
     /// The place is of this block, and has the margin.
@@ -201,11 +201,11 @@ impl<'a> Block<'a> {
             )
         };
         let (size, length) = take_element(input, output, write.addr() - self.output.addr())?;
-        // SAFETY: so much was read and written.
+        // SAFETY: this much was read and written.
         unsafe { Some(Place { read: read.add(size), write: write.add(length) }) }
     }
 
-    /// Decompresses the rest; says whether it fills the output.
+    /// Decompresses the rest; returns whether it fills the output.
     ///
     /// # Safety
     /// The place is of this block.
@@ -222,17 +222,17 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Copies 16 bytes, `at` bytes behind both pointers.
+/// Copies 16 bytes, `at` bytes after both pointers.
 ///
 /// # Safety
-/// So many bytes can be read there, and written there.
+/// 16 bytes can be read there, and written there.
 #[inline(always)]
 unsafe fn copy_16(source: *const u8, target: *mut u8, at: usize) {
     // SAFETY: the caller's promise.
     unsafe { target.add(at).cast::<u128>().write_unaligned(source.add(at).cast::<u128>().read_unaligned()) };
 }
 
-/// The length in the preamble, and the elements behind it.
+/// The length in the preamble, and the elements after it.
 fn length(input: &[u8]) -> Option<(u64, &[u8])> {
     let mut length = 0;
     for (index, &byte) in input.iter().enumerate().take(5) {
@@ -244,7 +244,7 @@ fn length(input: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Decompresses the first element of `input` to `written` of `output`; the bytes that it has and that it stands for.
+/// Decompresses the first element of `input` to `written` of `output`; returns its size in the input and in the output.
 fn take_element(input: &[u8], output: &mut [u8], written: usize) -> Option<(usize, usize)> {
     let (&tag, behind) = input.split_first()?;
     if tag & 3 == 0 {
@@ -285,7 +285,7 @@ mod tests {
         Encoder::new().compress_vec(content).unwrap()
     }
 
-    /// Both outputs, if both blocks could be decompressed into so many bytes.
+    /// Both outputs, if both blocks could be decompressed into `lengths` bytes.
     fn both(inputs: [&[u8]; 2], lengths: [usize; 2]) -> Option<[Vec<u8>; 2]> {
         let mut outputs = lengths.map(|length| vec![0xa5; length]);
         let [first, second] = &mut outputs;

@@ -2,8 +2,8 @@
 
 use crate::{StrBuilder, StrColumn, StrView};
 
-/// A part of each string, for functions such as `trim`: what `part` returns lies in its argument (the types say so),
-/// so that bytes are shared.
+/// A part of each string, for functions such as `trim`: what `part` returns is within its argument (guaranteed by the
+/// types), so that bytes are shared.
 pub fn map_parts(strings: &StrColumn, part: impl for<'a> Fn(usize, &'a [u8]) -> &'a [u8]) -> StrColumn {
     let views: Vec<StrView> = strings.iter().enumerate().map(|(row, string)| StrView::new(part(row, string))).collect();
     // SAFETY: `part` works for every lifetime, so it returns bytes of its argument or static ones. Bytes of a short
@@ -66,7 +66,7 @@ pub fn find(haystack: &[u8], needle: &[u8], search: impl FnOnce() -> Option<usiz
     search()
 }
 
-/// Bytes of a SIMD register of AVX-512: as many places of a needle are tried at once.
+/// Bytes of a SIMD register of AVX-512: the number of positions of a needle that are tried at once.
 #[cfg(target_arch = "x86_64")]
 const REGISTER_BYTES: usize = 64;
 

@@ -1,4 +1,4 @@
-//! Bit-packed integers and what is looked up with them.
+//! Bit-packed integers and values looked up by them.
 //!
 //! ```text
 //! value i of width w lies in bits i*w .. (i+1)*w, least significant bit first (Parquet's and our own packing)
@@ -9,7 +9,7 @@
 //!
 //! Widths above `SIMD_WIDTH_MAX` and the ends of a run go value by value through a 64-bit window.
 
-/// Widest value that lies in four bytes whatever bit of the first one it starts at.
+/// Widest value that fits into four bytes whatever bit of the first one it starts at.
 #[cfg(target_feature = "avx2")]
 const SIMD_WIDTH_MAX: u32 = 25;
 

@@ -1,4 +1,4 @@
-//! What is read how much, in which form memory has it, and what adaptive compression made of that.
+//! How much segments are read, their forms in memory, and the changes made by adaptive compression.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -13,13 +13,13 @@ use crate::database::Shared;
 struct Use {
     query: Option<u64>,
     operator: Option<String>,
-    /// What outlives queries: its path, and what it is.
+    /// An object that outlives queries: its path and kind.
     object: Option<(String, ObjectKind)>,
     tag: MemoryTag,
     bytes: u64,
-    /// The part of it in pages that nobody pins.
+    /// The part of it in unpinned pages.
     evictable_bytes: u64,
-    /// Written to temporary files by the whole operator; the first of its rows tells.
+    /// Bytes written to temporary files by the whole operator; shown in the first of its rows.
     spilled_bytes: u64,
 }
 
@@ -27,8 +27,8 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
     let total = shared.memory.statistics();
     let evictable = shared.memory.evictable();
     let mut uses: Vec<Use> = Vec::new();
-    // What an operator holds its query holds too, and what a query holds the pool has handed out: rows show what no
-    // row above them shows already. The counters move on meanwhile, hence the saturation.
+    // What an operator holds its query holds too, and what a query holds the pool has handed out: rows show only what
+    // no row above them shows. The counters move on meanwhile, hence the saturation.
     let mut unclaimed = Totals {
         tag_bytes: total.tag_bytes,
         evictable_bytes: evictable.total(),
@@ -128,12 +128,12 @@ fn subtract(from: &mut Totals, held: &Totals) {
     from.spilled_bytes = from.spilled_bytes.saturating_sub(held.spilled_bytes);
 }
 
-/// Adds a row for each tag that something is held for.
+/// Adds a row for each tag with memory in use.
 fn push(uses: &mut Vec<Use>, query: Option<u64>, operator: Option<String>, held: Totals) {
     let mut spilled_bytes = held.spilled_bytes;
     for tag in MemoryTag::ALL {
         let bytes = held.tag_bytes[tag as usize];
-        // Looked up at another moment.
+        // Looked up at a different moment.
         let evictable_bytes = held.evictable_bytes[tag as usize].min(bytes);
         // Spilled bytes are known without their tag; only pages of rows and columns spill in bulk.
         if bytes > 0 || (spilled_bytes > 0 && tag == MemoryTag::RowPage) {

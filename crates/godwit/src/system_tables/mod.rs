@@ -3,18 +3,22 @@
 //! | function | a row for each |
 //! |---|---|
 //! | `godwit_settings()` | setting, with its default and why it is what it is |
-//! | `godwit_memory()` | use of memory: by query, operator and tag, and by object, such as a segment; all rows add up to what the pool has handed out. Of `bytes`, `evictable_bytes` could be had by dropping or writing pages that nobody uses right now |
+//! | `godwit_memory()` | use of memory: by query, operator and tag, and by object, such as a segment; all rows add up
+//! to what the pool has handed out. Of `bytes`, `evictable_bytes` could be freed by dropping or writing pages that
+//! aren't in use right now |
 //! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how much it was read, and in which form memory has it |
 //! | `godwit_adaptation()` | change of a segment's form: when, why, what it took and what it saves |
+//! | `godwit_functions()` | way to call a scalar function, with an example |
 //! | `godwit_temp_files()` | temporary file: its size and its slots, each of which holds a spilled page of up to `slot_bytes`; NULL: one larger page |
 //! | `godwit_queries()` | query that runs or waits to be let in |
 //! | `godwit_tables()` | table of the database's own |
 //! | `godwit_segments()` | column of a row group of such a table |
 //! | `godwit_dictionaries()` | dictionary of a text column of such a table |
 //!
-//! Rows are what was true when the scan started.
+//! Rows show the state at the start of the scan.
 
 mod forms;
+mod functions;
 mod memory;
 mod tables;
 
@@ -22,8 +26,7 @@ use std::sync::{Arc, Weak};
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
-use datafusion_common::ScalarValue;
-use godwit_catalog::{TableDefinition, TableFunction, TableFunctions};
+use godwit_catalog::{Argument, TableDefinition, TableFunction, TableFunctions};
 use godwit_common::{Error, Result};
 use godwit_exec::{ComputedTable, Series};
 use parking_lot::Mutex;
@@ -42,6 +45,7 @@ pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
         .with("godwit_memory", system(memory::rows))
         .with("godwit_heat", system(forms::heat_rows))
         .with("godwit_adaptation", system(forms::adaptation_rows))
+        .with("godwit_functions", system(functions::rows))
         .with("godwit_temp_files", system(temp_file_rows))
         .with("godwit_queries", system(query_rows))
         .with("godwit_tables", system(tables::rows))
@@ -66,7 +70,7 @@ impl SystemTable {
 }
 
 impl TableFunction for SystemTable {
-    fn table(&self, name: &str, arguments: &[ScalarValue]) -> Result<Arc<TableDefinition>> {
+    fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
         if !arguments.is_empty() {
             return Err(Error::user(format!("{name}() takes no arguments")));
         }
@@ -91,7 +95,7 @@ fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
 }
 
 fn settings_rows(shared: &Shared) -> Result<RecordBatch> {
-    // What is a connection's own is shown as connections begin.
+    // Settings of connections are shown with their initial values.
     let own = Mutex::new(OwnSettings::of(shared));
     let rows = settings::show(&Session { shared, own: &own }, None)?;
     let column = |(at, name)| (name, texts(rows.iter().map(|row| &row[at])));

@@ -1,4 +1,4 @@
-//! What tables of the database's own are made of.
+//! The structure of the database's own tables.
 
 use std::sync::Arc;
 

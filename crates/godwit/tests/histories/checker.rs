@@ -59,7 +59,7 @@ fn row_of(step: &Step) -> usize {
     }
 }
 
-/// Who made and who replaced the committed versions of rows, by value.
+/// The writers and replacers of committed versions of rows, by value.
 struct Versions {
     /// `None`: it was there at the beginning.
     writers: HashMap<Value, Option<usize>>,
@@ -110,7 +110,7 @@ impl Order {
                 }
             }
         }
-        // Whoever is left has somebody before it who is left, too.
+        // Every remaining one has a remaining predecessor.
         let mut path = vec![before.iter().position(|&count| count > 0)?];
         loop {
             let last = path[path.len() - 1];
@@ -124,7 +124,7 @@ impl Order {
     }
 }
 
-/// Tells what a history did that snapshot isolation forbids. `initial` are the rows' values before it.
+/// Reports what in a history snapshot isolation forbids. `initial` are the rows' values before it.
 pub fn check(initial: &[Value], transactions: &[Transaction]) -> Result<(), String> {
     let versions = Versions::of(initial, transactions)?;
     let mut order = Order { after: vec![Vec::new(); 2 * transactions.len()] };

@@ -11,7 +11,7 @@ use checker::{Step, Transaction, Value, check};
 use godwit::{Config, Connection, Database};
 
 const THREADS: u64 = 4;
-/// So few that transactions get into each other's way.
+/// Few enough that transactions conflict.
 const ROWS: usize = 5;
 
 /// A xorshift generator: the same transactions for the same seed, however threads take turns.
@@ -40,7 +40,7 @@ struct Client<'a> {
     connection: Connection,
     random: Random,
     clock: &'a AtomicU64,
-    /// The next value that nobody else writes.
+    /// The next value that isn't written elsewhere.
     next_value: Value,
 }
 
@@ -60,7 +60,7 @@ impl Client<'_> {
                 break;
             }
         }
-        // Whoever comes second fails.
+        // The second of two conflicting ones fails.
         let is_committed = ends_well && self.connection.execute("COMMIT").is_ok();
         if !is_committed {
             let _ = self.connection.execute("ROLLBACK");
@@ -173,7 +173,7 @@ fn write(row: usize, value: Value) -> Step {
     Step::Write { row, value }
 }
 
-/// What the checker says of a history of two rows with the values -1 and -2.
+/// The checker's verdict on a history of two rows with the values -1 and -2.
 fn verdict(transactions: &[Transaction]) -> String {
     check(&[-1, -2], transactions).map_or_else(|complaint| complaint, |()| "fine".into())
 }

@@ -17,7 +17,7 @@ use super::{columns_match, corpus_files};
 const TABLES: [&str; 3] = ["numbers", "types", "empty"];
 /// Where they are.
 const SCHEMA: &str = "stored";
-/// How statements begin that change the connection only, or end with it.
+/// First words of statements that only change the connection, or end with it.
 const STATEFUL: [&str; 8] =
     ["SET ", "BEGIN", "START ", "USE ", "ATTACH ", "CREATE TEMP", "CREATE OR REPLACE TEMP", "PREPARE "];
 

@@ -6,7 +6,7 @@ use super::Constant;
 use crate::flat;
 use crate::scheme::Body;
 
-/// The value, so many times.
+/// The value, repeated `rows` times.
 pub(super) fn repeated(constant: &Constant, body: Body<'_>, rows: usize) -> Flat {
     match constant {
         Constant::Number(value) => flat::repeated(body.physical, *value, rows),

@@ -75,7 +75,7 @@ impl Scheme for Constant {
     fn bytes_before(&self, _physical: PhysicalType, _row: usize) -> Option<usize> {
         match self {
             Self::Number(_) => Some(0),
-            // Rows before and behind need the same bytes.
+            // Rows before and after need the same bytes.
             Self::Text => None,
         }
     }

@@ -13,8 +13,8 @@ use crate::scheme::{Proposal, Size};
 /// Integers up to here are exact as doubles.
 const INTEGER_MAX: f64 = (1u64 << 53) as f64;
 
-/// The exponent is chosen by so many pieces of so many values. Values at regular distances may have fewer places than those
-/// between them.
+/// The exponent is chosen by this many pieces of [`PIECE_VALUES`] values. Values at regular distances may have fewer
+/// places than those between them.
 const SAMPLE_PIECES: usize = 8;
 const PIECE_VALUES: usize = 32;
 
@@ -39,7 +39,7 @@ fn propose_floats<T: Float>(values: &[T]) -> Option<Proposal<'static>> {
     Some(Proposal { size, cost: cost::DECIMALS, write })
 }
 
-/// The exponent with which a sample takes the fewest bits, exceptions counted; `None` if that is none.
+/// The exponent with which a sample takes the fewest bits, exceptions counted; `None` if no exponent helps.
 fn best_exponent<T: Float>(values: &[T]) -> Option<u8> {
     let pieces = values.chunks(PIECE_VALUES.max(values.len() / SAMPLE_PIECES));
     let sample: Vec<T> = pieces.flat_map(|piece| &piece[..PIECE_VALUES.min(piece.len())]).copied().collect();
@@ -55,7 +55,7 @@ fn best_exponent<T: Float>(values: &[T]) -> Option<u8> {
 /// Floats as integers.
 struct Scaled {
     decimals: Decimals,
-    /// Those of exceptions are the integer before, or the first one.
+    /// Exceptions repeat the integer before them, or have the first one.
     integers: Vec<i64>,
     exceptions: Exceptions,
 }

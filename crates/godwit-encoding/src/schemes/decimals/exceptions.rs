@@ -1,4 +1,4 @@
-//! Floats that are no decimals, and the rows where they belong.
+//! Floats that aren't decimals, and the rows that they belong to.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::header::corrupt;
 use crate::packing;
 use crate::scheme::Body;
 
-/// Of an exception: its row, and its float.
+/// Bytes of an exception: its row, and its float.
 pub(super) const BYTES: usize = 4 + 8;
 
 /// Exceptions of a part that is being written.

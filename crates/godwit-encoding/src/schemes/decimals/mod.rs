@@ -1,6 +1,6 @@
 //! Floats that are decimals: prices, rates, measured values with a few places. Floats are `integer / 10^exponent`, rounded,
 //! for one exponent; the integers are packed. Division by a power of ten up to 10^22 rounds once, so decoding gives the same
-//! bits. What is no such decimal (NaN, -0.0, a value with more places) is an exception.
+//! bits. Anything else (NaN, -0.0, a value with more places) is an exception.
 //!
 //! ```text
 //! blocks      1,024 integers each, the last one padded with zeros                     (packing.rs)
@@ -44,7 +44,7 @@ pub struct Decimals {
     exponent: u8,
     /// How the integers are packed.
     packing: Packing,
-    /// Number of floats that are no decimals.
+    /// Number of floats that aren't decimals.
     exceptions: u32,
 }
 
@@ -90,13 +90,13 @@ impl Scheme for Decimals {
 }
 
 impl Decimals {
-    /// Bytes of the values of so many rows.
+    /// Bytes of the values of `rows` rows.
     fn bytes(&self, rows: usize) -> usize {
         packing::bytes_for(rows, self.packing.width) + self.exceptions as usize * exceptions::BYTES
     }
 }
 
-/// The types that are stored so.
+/// The types that this scheme stores.
 trait Float: godwit_vector::Native {
     /// The float nearest to a double.
     fn of_double(value: f64) -> Self;

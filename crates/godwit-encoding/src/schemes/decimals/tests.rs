@@ -25,7 +25,7 @@ fn exceptions_stay_what_they_are() {
     assert!(is_same(encoded.part().decode(2048..4096).unwrap().to_flat().values(), &all[2048..4096]));
 }
 
-/// 32-bit floats are no decimals as doubles, but round to them.
+/// 32-bit floats aren't decimals as doubles, but round to them.
 #[test]
 fn floats_of_32_bits_are_decimals_too() {
     let values: Vec<f32> = (0..3000).map(|row| (row % 777) as f32 / 10.0).collect();

@@ -1,5 +1,5 @@
-//! Integers as differences from the row before: keys in the order in which they were given, and what goes on by steps that
-//! are alike.
+//! Integers as differences from the row before: keys in the order in which they were assigned, and sequences with
+//! similar steps.
 //!
 //! ```text
 //! directory   24 bytes per block of 1,024 rows: first value (8), least difference (8), where its differences begin (4),
@@ -10,9 +10,9 @@
 //! Blocks don't depend on each other: a row takes the sum of one block's differences before it, about a quarter of a
 //! microsecond. All arithmetic is modulo 2^64, so that any integers of at most 64 bits have differences.
 //!
-//! A frame of reference for each block would leave single rows as cheap as those of packed parts. On the numbers of TPC-H
-//! and TPC-DS it would save 3 % of what the other schemes leave, where differences save 8 %; with both it is 0.4 % more. So
-//! there is no such scheme.
+//! A frame of reference for each block would leave single rows as cheap as those of packed parts. On the numbers of
+//! TPC-H and TPC-DS it would save 3 % of what the other schemes leave, where differences save 8 %; both together save
+//! 0.4 % more. So there is no such scheme.
 //!
 //! Source: Lemire, Boytsov, "Decoding billions of integers per second through vectorization", 2015, with a least difference as
 //! base.
@@ -60,7 +60,7 @@ impl Scheme for Delta {
     }
 }
 
-/// What the directory says of a block.
+/// An entry of the directory, for one block.
 struct Block {
     first: i64,
     /// Added to each difference.
@@ -72,6 +72,6 @@ struct Block {
 }
 
 impl Block {
-    /// Of an entry of the directory.
+    /// Bytes of an entry of the directory.
     const BYTES: usize = 24;
 }

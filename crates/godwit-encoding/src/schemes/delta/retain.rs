@@ -1,4 +1,5 @@
-//! Ranges of values, by what the directory says of blocks: of an ascending column, most are decided without a look at a row.
+//! Ranges of values, checked by the directory's entries for blocks: in an ascending column, most are decided without
+//! looking at a row.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use super::Block;
 use crate::BLOCK_ROWS;
 use crate::scheme::{Body, contains};
 
-/// Clears the bits of blocks that have no wanted value; the others are for a look at their rows: calls `decide` with them.
+/// Clears the bits of blocks that have no wanted value; calls `decide` with the others, whose rows have to be checked.
 pub(super) fn retain_range(
     body: Body<'_>,
     rows: Range<usize>,
@@ -29,7 +30,7 @@ pub(super) fn retain_range(
 }
 
 impl Block {
-    /// Bounds of its first `rows` values; `None` if sums may have gone round.
+    /// Bounds of its first `rows` values; `None` if sums may have wrapped around.
     fn bounds(&self, physical: PhysicalType, rows: usize) -> Option<ValueRange> {
         let (first, least) = (i128::from(self.first), i128::from(self.least));
         let greatest = least + i128::from(u64::MAX.checked_shr(u32::from(64 - self.width)).unwrap_or(0));

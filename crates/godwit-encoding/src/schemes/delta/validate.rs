@@ -1,4 +1,4 @@
-//! Room for the directory; reading tells the rest.
+//! Room for the directory; the rest is checked when it is read.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;

@@ -1,4 +1,4 @@
-//! The greatest common factor of distances from the least value, and how often it is in each.
+//! The greatest common factor of distances from the least value, and how many times it is in each.
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use super::Multiples;
@@ -12,7 +12,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
     let numbers = column.numbers()?;
     let range = column.range?;
     let span = u64::try_from(range.max.checked_sub(range.min)?).ok()?;
-    // Begun with the span, so that a factor that makes it no narrower ends the search as 1 does.
+    // Starts with the span, so that a factor that makes it no narrower ends the search, as 1 does.
     let factor = godwit_vector::match_flat!(
         numbers,
         values => common_factor(span, values.iter().map(|&value| (value as i128).wrapping_sub(range.min) as u64)),
@@ -47,7 +47,7 @@ pub(super) fn propose<'a>(column: &'a Column<'_>) -> Option<Proposal<'a>> {
 fn common_factor(first: u64, distances: impl Iterator<Item = u64>) -> Option<u64> {
     let mut factor = first;
     for distance in distances {
-        // Equal values come often, and divisions are slow.
+        // Equal values are frequent, and divisions are slow.
         if distance != 0 && distance != factor && !distance.is_multiple_of(factor) {
             factor = greatest_common_divisor(distance, factor);
         }

@@ -1,4 +1,4 @@
-//! Filters on what is no multiple.
+//! Filters with bounds that aren't multiples.
 
 use godwit_vector::{ValueRange, Vector};
 

@@ -1,4 +1,4 @@
-//! Whole blocks of so many bits, and a factor.
+//! Whole packed blocks, and a factor.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;

@@ -1,4 +1,4 @@
-//! Whole blocks of so many bits.
+//! Whole packed blocks.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;

@@ -1,4 +1,4 @@
-//! So many values of the type's width.
+//! The right number of values of the type's width.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;

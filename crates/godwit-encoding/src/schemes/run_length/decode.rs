@@ -12,7 +12,7 @@ use crate::flat::make;
 use crate::header::corrupt;
 use crate::scheme::Body;
 
-/// Values of up to so many runs are taken one by one, which is faster than decoding a block.
+/// Values of up to this many runs are taken one by one, which is faster than decoding a block.
 const FEW_RUNS: usize = 32;
 
 pub(super) fn decode(runs: &RunLength, body: Body<'_>, rows: Range<usize>) -> Result<Flat> {
@@ -25,7 +25,7 @@ pub(super) fn decode(runs: &RunLength, body: Body<'_>, rows: Range<usize>) -> Re
     )
 }
 
-/// Each value as often as its length says; `rows` in all.
+/// Each value as often as its length says; `rows` in total.
 pub(super) fn repeated<T: Copy>(values: &[T], lengths: &[usize], rows: usize) -> Vec<T> {
     let mut repeated = Vec::with_capacity(rows);
     for (&value, length) in values.iter().zip(lengths) {
@@ -72,19 +72,19 @@ pub(super) fn runs_of(runs: &RunLength, mut body: Body<'_>, rows: Range<usize>) 
 }
 
 impl RunLength {
-    /// What is behind the ends, as a body of a value per run.
+    /// What follows the ends, as a body with a value per run.
     pub(super) fn values_body<'a>(&self, rest: Body<'a>) -> Body<'a> {
         Body { rows: self.runs as usize, shared: None, ..rest }
     }
 
-    /// The values of some runs; `rest` is what is behind the ends.
+    /// The values of some runs; `rest` is what follows the ends.
     fn values_of(&self, rest: Body<'_>, runs: Range<usize>) -> Result<Flat> {
         let (scheme, body) = (self.values.scheme(), self.values_body(rest));
         if runs.len() <= FEW_RUNS {
             let runs: Vec<u32> = runs.map(|run| run as u32).collect();
             return scheme.take(body, 0, &runs);
         }
-        // Blocks are decoded from their begin.
+        // Blocks are decoded from their start.
         let begin = runs.start / BLOCK_ROWS * BLOCK_ROWS;
         let values = scheme.decode(body, begin..runs.end)?;
         Ok(values.slice(runs.start - begin, runs.len()))

@@ -13,7 +13,7 @@ use crate::parameters::{pad, split, take, u32_at};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndsForm {
     Plain,
-    /// In blocks, each end in so many bits.
+    /// In blocks, each end in `width` bits.
     Packed {
         width: u8,
     },
@@ -39,7 +39,7 @@ impl EndsForm {
         if packed.bytes(ends.len()) < Self::Plain.bytes(ends.len()) { packed } else { Self::Plain }
     }
 
-    /// Bytes of so many ends.
+    /// Bytes of `runs` ends.
     pub(super) fn bytes(self, runs: usize) -> usize {
         match self {
             Self::Plain => runs * 4,

@@ -10,8 +10,8 @@
 //!             values      a value per run: packed, multiples, decimals, or plain
 //! ```
 //!
-//! What is smaller is taken; packed ends are whole blocks, so that few are better off plain. A row is found by the block
-//! of its run, of which the ends are unpacked.
+//! The smaller form is used; packed ends are whole blocks, so that a few ends are better off plain. To find a row, the
+//! ends of the block of its run are unpacked.
 //!
 //! Form 0, in files up to format 5: ends as of few runs, plain values.
 

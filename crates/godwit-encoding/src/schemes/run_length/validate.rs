@@ -1,4 +1,4 @@
-//! Ends that fit, and values that are no runs.
+//! Ends that fit, and values that aren't runs.
 
 use godwit_common::Result;
 use godwit_vector::PhysicalType;
@@ -13,7 +13,7 @@ pub(super) const VALUES: &[&str] = &["packed", "multiples", "decimals", "plain"]
 
 /// Reads the scheme of the values.
 pub(super) fn read_values(bytes: &mut &[u8]) -> Result<Encoding> {
-    // Looked at before it is read: runs in runs would be read by recursion.
+    // Checked before it is read: runs within runs would be read by recursion.
     let values = bytes.first().and_then(|&number| crate::registry::name_of(number));
     match values.is_some_and(|name| VALUES.contains(&name)) {
         true => Encoding::read(bytes),

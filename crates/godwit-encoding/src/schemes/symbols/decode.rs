@@ -9,7 +9,7 @@ use super::Strings;
 use crate::BLOCK_ROWS;
 use crate::lengths::add_ends;
 
-/// Compressed strings have no state in common: all of a block are decompressed as one.
+/// Compressed strings share no state: all of a block are decompressed as one.
 pub(super) fn decode(strings: &Strings<'_>, rows: Range<usize>) -> Result<StrColumn> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut ends: Vec<usize> = Vec::with_capacity(rows.len());

@@ -1,4 +1,4 @@
-//! Compressed strings behind their table and places.
+//! Compressed strings after their table and places.
 
 use fsst::Compressor;
 

@@ -1,4 +1,4 @@
-//! Where groups of compressed strings lie in their block.
+//! Where groups of compressed strings are in their block.
 
 use godwit_common::Result;
 
@@ -8,7 +8,8 @@ use crate::header::corrupt;
 use crate::lengths::Lengths;
 use crate::parameters::split;
 
-/// Strings of a group. More would save a part of their 2 bits per string, and be walked through for each single one.
+/// Strings of a group. With more, groups would take less than their 2 bits per string, but more would be walked through
+/// for each single one.
 pub(super) const GROUP_ROWS: usize = 8;
 
 /// What a body says of the places of groups.

@@ -7,7 +7,7 @@ use super::Places;
 use crate::header::corrupt;
 use crate::parameters::split;
 
-/// Symbols of a table at most; one code is the escape.
+/// Maximum number of symbols of a table; one code is the escape.
 const SYMBOLS_MAX: usize = 255;
 
 pub(super) struct SymbolTable {
@@ -36,7 +36,7 @@ impl SymbolTable {
     pub(super) fn read(body: &mut &[u8], places: Places) -> Result<Box<Self>> {
         let count = split(body, 1)?[0] as usize;
         let lengths = split(body, count)?;
-        // Codes that no string of ours has decode to a byte.
+        // Codes that none of our strings has decode to a byte.
         let mut table = Box::new(Self { symbols: [Symbol::from_u8(0); SYMBOLS_MAX], lengths: [1; SYMBOLS_MAX] });
         for (index, &length) in lengths.iter().enumerate() {
             if !(1..=8).contains(&length) {
@@ -51,7 +51,7 @@ impl SymbolTable {
         Ok(table)
     }
 
-    /// How many of the compressed bytes become so many; `None` if there are too few.
+    /// How many of the compressed bytes decompress to `length` bytes; `None` if there are too few.
     pub(super) fn compressed_bytes(&self, bytes: &[u8], length: usize) -> Option<usize> {
         let (mut at, mut found) = (0, 0);
         while found < length {
@@ -69,7 +69,7 @@ impl SymbolTable {
         (at <= bytes.len()).then_some(at)
     }
 
-    /// Fails if the last byte announces one that isn't there; any other bytes mean something.
+    /// Fails if the last byte announces one that isn't there; any other bytes are valid.
     pub(super) fn decompressed(&self, bytes: &[u8]) -> Result<Vec<u8>> {
         if bytes.last() == Some(&ESCAPE_CODE) {
             // Announced bytes may look like announcements themselves.

@@ -26,7 +26,7 @@ pub(super) fn take(strings: &Strings<'_>, start: usize, rows: &[u32]) -> Result<
             }
             walk = Walk { group: row / GROUP_ROWS, rest: strings.group_on(row)?, last: &[] };
         }
-        // A row that is wanted again is the one before which the walk stopped.
+        // A row that is asked for again is the one that the walk stopped in front of.
         while of_groups.get(at).is_some_and(|&next| next as usize <= row) {
             walk.step(strings, lengths[at])?;
             at += 1;
@@ -55,10 +55,10 @@ fn rows_of_groups(strings: &Strings<'_>, start: usize, rows: &[u32]) -> Vec<u32>
     of_groups
 }
 
-/// Goes through the compressed strings of a group.
+/// Walks through the compressed strings of a group.
 struct Walk<'a> {
     group: usize,
-    /// What wasn't gone through, up to the end of the block.
+    /// What is left, up to the end of the block.
     rest: &'a [u8],
     /// The string before it.
     last: &'a [u8],
@@ -71,7 +71,7 @@ impl Default for Walk<'_> {
 }
 
 impl<'a> Walk<'a> {
-    /// To the next string, which becomes so long.
+    /// Moves to the next string, which decompresses to `length` bytes.
     fn step(&mut self, strings: &Strings<'_>, length: u32) -> Result<()> {
         let compressed = strings.table.compressed_bytes(self.rest, length as usize);
         let compressed = compressed.ok_or_else(|| corrupt("a string is longer than its block"))?;
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// The compressed bytes from the begin of a row's group to the end of its block.
+    /// The compressed bytes from the start of a row's group to the end of its block.
     fn group_on(&self, row: usize) -> Result<&'a [u8]> {
         let bytes = self.block(row / BLOCK_ROWS)?;
         let start = self.groups.start(row / GROUP_ROWS)?;

@@ -15,16 +15,16 @@ use fsst::{Compressor, CompressorBuilder, ESCAPE_CODE, Symbol};
 
 use super::encode::Compressed;
 
-/// Rounds for a column whose first part this is, at most; it ends when the table gets no better.
+/// Maximum number of rounds for the first part of a column; they end when the table no longer improves.
 const FIRST_ROUNDS: usize = 4;
 
-/// Rounds that begin with the table of another part.
+/// Rounds that start with the table of another part.
 const LATER_ROUNDS: usize = 1;
 
-/// Symbols of a table at most; one code is the escape.
+/// Maximum number of symbols of a table; one code is the escape.
 const SYMBOLS_MAX: usize = 255;
 
-/// Codes, and bytes that were escaped behind them.
+/// Codes, and bytes that were escaped after them.
 const CODES: usize = 512;
 
 /// Escaped bytes are 9 times as long as bytes with a code: these are worth more than the bytes that they cover. As in
@@ -47,7 +47,7 @@ pub(super) fn train(sample: &[&[u8]], known: Option<Arc<Compressor>>) -> Arc<Com
     best
 }
 
-/// How often codes came, alone and behind each other.
+/// How often codes occurred, alone and after each other.
 struct Counts {
     singles: Vec<u32>,
     pairs: Vec<u16>,
@@ -101,7 +101,7 @@ fn next_table(table: &Compressor, compressed: &Compressed) -> Compressor {
             add((word & 0xff, 1), count.into());
         }
         let pairs = &counts.pairs[code * CODES..][..CODES];
-        // What came once may not come again.
+        // What occurred once may not occur again.
         for (next, &count) in pairs.iter().enumerate().filter(|(_, count)| length < 8 && **count > 1) {
             let both = concatenated((word, length), bytes_of(next));
             add(both, u64::from(count) * both.1 as u64);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Lengths are packed apart from the bytes because most are small and alike: under one byte instead of the four of an
-//! array of offsets. A string is found by the start of its block and the lengths before it.
+//! array of offsets. A string is located by the start of its block and the lengths before it.
 
 mod decode;
 mod encode;

@@ -1,6 +1,6 @@
-//! The median absolute deviation: how far the values of a group lie from their median, in the median.
+//! The median absolute deviation: the median distance of the values of a group to their median.
 //!
-//! The deviations aren't sorted as the values are, so the values of a group are kept until its last one has come.
+//! The deviations aren't sorted as the values are, so the values of a group are kept until the last one has come.
 
 use godwit_common::{Error, Result};
 use godwit_vector::{Flat, Vector};
@@ -41,7 +41,7 @@ impl<'a> Deviations<'a> {
     }
 }
 
-/// The median distance of sorted values, of which there are some, to their median; they become the distances.
+/// The median distance of sorted values, at least one, to their median; they become the distances.
 fn deviation(values: &mut [f64]) -> f64 {
     let median = middle(values);
     values.iter_mut().for_each(|value| *value = (*value - median).abs());
@@ -49,7 +49,7 @@ fn deviation(values: &mut [f64]) -> f64 {
     middle(values)
 }
 
-/// The middle one of sorted values, or what lies between the two.
+/// The middle one of sorted values, or the mean of the middle two.
 fn middle(values: &[f64]) -> f64 {
     let (lower, upper) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
     if lower == upper { lower } else { lower + (upper - lower) / 2.0 }

@@ -61,7 +61,7 @@ pub(in super::super) struct Lists<'a> {
     item: &'a FieldRef,
     counts: &'a [u64],
     cursor: GroupCursor<'a>,
-    /// Most values of a list: the first ones.
+    /// Maximum length of a list, of the first values.
     rows_max: u64,
     parts: Vec<ArrayRef>,
 }

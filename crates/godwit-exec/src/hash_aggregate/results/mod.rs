@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `picks.rs` | values at known positions: first, last, quantiles |
 //! | `grown.rs` | all values in one: strings and lists |
-//! | `deviations.rs` | what takes two looks at the values: median absolute deviations |
-//! | `runs.rs` | what equal neighbours tell: modes, histograms, entropies |
+//! | `deviations.rs` | results that take two passes over the values: median absolute deviations |
+//! | `runs.rs` | results that count equal neighbours: modes, histograms, entropies |
 
 mod deviations;
 mod grown;
@@ -25,7 +25,7 @@ use self::picks::Picks;
 use self::runs::Runs;
 use super::plan::CollectedSet;
 
-/// What becomes of the values of a group.
+/// How the values of a group are combined.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CollectedKind {
     /// The first one.
@@ -51,7 +51,7 @@ pub(super) enum CollectedKind {
     },
     /// Their median distance to their median; they are floats.
     MedianDeviation,
-    /// The one that occurs most often; of several, the one that came first, or that is first in the order.
+    /// The one that occurs most often; of several, the one that came first, or the first in the order.
     Mode {
         /// The order of the values doesn't matter.
         by_arrival: bool,
@@ -68,12 +68,12 @@ impl CollectedKind {
         matches!(self, Self::Text { .. } | Self::List | Self::Best { .. } | Self::MedianDeviation | Self::Histogram)
     }
 
-    /// Of how many values a result grows at most.
+    /// Maximum number of values that a result grows with.
     pub(super) fn rows_max(&self) -> u64 {
         if let Self::Best { rows } = self { *rows } else { u64::MAX }
     }
 
-    /// What a value of a type takes in a result that grows, without the bytes of strings.
+    /// Bytes of a value of a type in a result that grows, without the bytes of strings.
     pub(super) fn value_bytes(&self, physical: PhysicalType) -> u64 {
         match (self, physical) {
             (Self::Text { separator }, _) => separator.len() as u64,
@@ -81,7 +81,7 @@ impl CollectedKind {
         }
     }
 
-    /// Does it take the values from the smallest to the largest, whatever order was asked for?
+    /// Does it take the values from the smallest to the largest, regardless of the order asked for?
     pub(super) fn is_sorted_by_value(&self) -> bool {
         matches!(
             self,
@@ -89,7 +89,7 @@ impl CollectedKind {
         )
     }
 
-    /// Is the result one of the values, in memory as they are?
+    /// Is the result one of the values, unchanged?
     pub(super) fn keeps_type(&self) -> bool {
         match self {
             Self::First | Self::Last | Self::Mode { .. } => true,
@@ -98,7 +98,7 @@ impl CollectedKind {
         }
     }
 
-    /// Must it be known when a value came?
+    /// Does it need the order of arrival of values?
     pub(super) fn needs_arrival(&self) -> bool {
         matches!(self, Self::Mode { by_arrival: true })
     }
@@ -171,7 +171,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// Where the stream of values stands.
+/// The position in the stream of values.
 struct GroupCursor<'a> {
     counts: &'a [u64],
     /// The group of the next value, and its position among the group's values.
@@ -207,7 +207,7 @@ fn present(counts: &[u64]) -> Bitmap {
     Bitmap::from_fn(counts.len(), |group| counts[group] > 0)
 }
 
-/// The same values, with strings in a heap of their own, so that nobody else's stays pinned.
+/// The same values, with strings in a heap of their own, so that no other heap stays pinned.
 fn owned(vector: Vector) -> Vector {
     match vector.to_flat() {
         Flat::Str(strings) => {

@@ -134,7 +134,7 @@ fn interpolate(
         };
         let between = |(slot, way): (usize, f64)| {
             let (lower, upper) = (number(2 * slot), number(2 * slot + 1));
-            // Infinities have no distance.
+            // The distance to an infinity isn't a number.
             if way == 0.0 { lower } else { lower + (upper - lower) * way }
         };
         let values = ways.enumerate().map(between);

@@ -53,7 +53,7 @@ struct Case {
     kind: JoinKind,
     key_types: Vec<PhysicalType>,
     nullable: bool,
-    /// Distinct keys on the build side, about; the probe side has others too.
+    /// Approximate number of distinct keys on the build side; the probe side has others too.
     distinct: u64,
     build_rows: usize,
     probe_rows: usize,
@@ -191,7 +191,7 @@ impl Case {
         self.run_beside(None)
     }
 
-    /// With somebody who asks for memory after so many chunks of the probe side.
+    /// Runs it beside another owner that asks for memory after this many chunks of the probe side.
     fn run_beside(&self, asked_after: Option<usize>) -> (Arc<HashJoin>, Vec<Row>, Result<Vec<Row>>) {
         let mut random = Random(self.seed);
         let build = self.chunks(&mut random, self.build_rows, self.distinct);
@@ -347,7 +347,7 @@ fn agrees_on_disk() {
     }
 }
 
-/// Passes chunks on, and claims all memory when so many have passed, as another query would.
+/// Passes chunks on, and claims all memory after `after` of them, as another query would.
 fn asker(memory: &BufferManager, after: usize) -> Arc<ForEachChunk> {
     let (seen, claim) = (AtomicUsize::new(0), memory.claim());
     ForEachChunk::new(move || {
@@ -366,7 +366,7 @@ fn gives_up_partitions_while_it_probes() {
     for (number, kind) in [JoinKind::Inner, JoinKind::Left].into_iter().enumerate() {
         let (workers, residual) = (1 + number % 3, number % 2 == 1);
         let distinct = if kind == JoinKind::Single { 1 << 40 } else { 250_000 };
-        // A third of it can be granted: enough for all build rows, but not beside somebody else.
+        // A third of it can be granted: enough for all build rows, but not beside another claim.
         let world = World { memory_limit: 48 << 20, force_spill: workers == 2, chunk_rows: 2048, workers };
         let plain = Case { world, residual, nullable: true, ..Case::plain(kind, 200_000, 60_000) };
         for grant_bytes in [u64::MAX, 11 << 20] {

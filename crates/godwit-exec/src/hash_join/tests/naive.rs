@@ -7,7 +7,7 @@ use godwit_vector::Chunk;
 use super::{Case, JoinKind};
 use crate::testing::{Row, Value, rows_of};
 
-/// Both sides as rows, and the case that says what to do with them.
+/// Both sides as rows, and the case that defines the join.
 pub(super) struct NaiveJoin<'a> {
     case: &'a Case,
     build: Vec<Row>,

@@ -57,7 +57,7 @@ impl Lowering {
         let keys: Option<Vec<Key>> =
             conditions.iter().map(|condition| Key::of(condition, &left_columns, &right_columns)).collect();
         match keys {
-            // What is read twice is shared, and the rows of a recursion's round can't be.
+            // What is read twice is shared, which the rows of a recursion's round can't be.
             Some(keys) if !self.reads_working_rows(*right) => self.by_window(&as_of, &keys),
             _ => self.by_pairs(&as_of),
         }
@@ -89,7 +89,7 @@ impl Lowering {
         shared: godwit_plan::SharedId,
         number: ColumnId,
     ) -> (NodeId, ColumnId) {
-        // Of both sides: the keys, the value, the number; then the left columns.
+        // For both sides: the keys, the value, the number; then the left columns.
         let left_columns = self.columns(as_of.left);
         let (right, renamed) = self.use_of(shared);
         let of_right = |expr: &Expr| expr.clone().map_columns(&|column| renamed[&column]);
@@ -133,7 +133,7 @@ impl Lowering {
         let order_by = vec![
             key(self.column(*value), descends, true),
             key(number.clone().is_null(), is_strict, false),
-            // Of equal values the first one is the last here.
+            // Among equal values the first one counts as the last here.
             key(number.clone(), true, false),
         ];
         let frame = Frame {
@@ -182,7 +182,7 @@ impl Lowering {
     }
 }
 
-/// Right rows that may be found: no NULL is equal to, or before, anything.
+/// Right rows that can be found: NULL is equal to nothing, and before nothing.
 fn right_rows_that_count(as_of: &AsOf<'_>, keys: &[Key]) -> Vec<Expr> {
     let compared = keys.iter().filter(|key| !key.null_safe).map(|key| &key.build).chain([as_of.right_value]);
     compared.filter(|value| value.nullable).map(|value| value.clone().is_null().negated()).collect()

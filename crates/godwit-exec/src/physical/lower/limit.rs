@@ -66,7 +66,7 @@ impl Lowering {
     }
 }
 
-/// Is the row so far behind the offset that it comes? NULL rows are all.
+/// Is the row within `rows` after the offset? NULL rows means all.
 fn within(behind: Expr, rows: Expr, one: Expr, limit: &Limit, given: &Expr) -> Expr {
     let mut comes = vec![Expr::compare(Comparison::LessOrEqual, behind, rows.clone())];
     if limit.with_ties {
@@ -97,7 +97,7 @@ fn not_negative(rows: Expr, clause: &str) -> Expr {
     checked(rows, is_wrong, &format!("{clause} must not be negative"))
 }
 
-/// A share of the rows, which must be one.
+/// A share of the rows, checked to be a valid percentage.
 fn percentage(percent: Expr) -> Expr {
     let outside = [
         Expr::compare(Comparison::Less, percent.clone(), number_of(0.0)),
@@ -106,7 +106,7 @@ fn percentage(percent: Expr) -> Expr {
     checked(percent, Expr::or(outside), "a percentage of rows must be between 0 and 100")
 }
 
-/// The value, or an error where something is wrong with it.
+/// The value, or an error if it is wrong.
 fn checked(value: Expr, is_wrong: Expr, message: &str) -> Expr {
     let is_right = match value.as_literal() {
         Some(Value::Integer(rows)) => *rows >= 0,

@@ -28,7 +28,7 @@ impl Lowering {
         self.project(rows, columns.into_iter().chain([(*mark, value)]).collect())
     }
 
-    /// Rows, and whether they have a pair.
+    /// Rows with a mark for whether they have a pair.
     fn marked(
         &mut self,
         left: NodeId,
@@ -42,7 +42,7 @@ impl Lowering {
         (self.add(Node::Join(Join { kind, left, right: *right, conditions })), mark)
     }
 
-    /// The same rows under two sets of fresh columns. They are computed once, unless they are others in each round of a
+    /// The same rows under two sets of fresh columns. They are computed once, unless they differ in each round of a
     /// recursion.
     fn twice(&mut self, node: NodeId) -> [(NodeId, HashMap<ColumnId, ColumnId>); 2] {
         if self.reads_working_rows(node) {
@@ -53,7 +53,7 @@ impl Lowering {
         [(), ()].map(|()| self.use_of(shared))
     }
 
-    /// The rows of a shared plan, and the columns that its columns are there.
+    /// The rows of a shared plan, and the mapping from its columns to those of the use.
     pub(super) fn use_of(&mut self, shared: SharedId) -> (NodeId, HashMap<ColumnId, ColumnId>) {
         let root = self.plan.shared(shared).root;
         let nullable = self.plan.nullable_columns(root);
@@ -70,7 +70,7 @@ impl Lowering {
         (self.plan.add(Node::Use(Use { shared, columns })), renamed)
     }
 
-    /// Are its rows others in each round of a recursion?
+    /// Do its rows differ in each round of a recursion?
     pub(super) fn reads_working_rows(&self, node: NodeId) -> bool {
         let mut open = vec![node];
         while let Some(id) = open.pop() {

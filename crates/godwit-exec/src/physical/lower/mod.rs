@@ -1,4 +1,4 @@
-//! Nodes that no operator is for, as others.
+//! Nodes without an operator, rewritten as others.
 //!
 //! ```text
 //! UNION                       UNION ALL, Aggregate                                           set_operations.rs
@@ -15,7 +15,7 @@
 //! recursion with UNION        the same over distinct first rows                              recursion.rs
 //! ```
 //!
-//! The result has the columns that there were. Nothing depends on how rows are computed, so that each rewrite is tested by
+//! The result has the original columns. Nothing depends on how rows are computed, so each rewrite is tested by
 //! evaluating both sides.
 
 mod as_of;
@@ -40,7 +40,7 @@ use super::join_conditions::is_null_aware;
 pub(super) use order_keys::key_of;
 pub(super) use recursion::unseen_rows;
 
-/// The plan without nodes that no operator is for; itself if it has none.
+/// The plan without nodes that have no operator; itself if it has none of those.
 pub(super) fn lower(plan: &Plan) -> Cow<'_, Plan> {
     let Some(root) = plan.root.filter(|&root| is_to_be_lowered(plan, root)) else { return Cow::Borrowed(plan) };
     let mut lowering = Lowering { plan: plan.clone() };
@@ -73,7 +73,7 @@ fn is_to_be_lowered(plan: &Plan, root: NodeId) -> bool {
 
 type Rewrite = fn(&mut Lowering, &Node) -> NodeId;
 
-/// What makes another node of this one, if it has to be another.
+/// The rewrite for this node, if it needs one.
 fn rewrite_of(plan: &Plan, node: &Node) -> Option<Rewrite> {
     let rewrite: Option<Rewrite> = match node {
         Node::SetOperation(operation) if operation.operator != SetOperator::Union => Some(Lowering::common_rows),
@@ -104,7 +104,7 @@ struct Lowering {
 }
 
 impl Lowering {
-    /// A node with all below it.
+    /// Lowers a node with everything below it.
     fn node(&mut self, id: NodeId) -> NodeId {
         let node = self.plan.node(id).clone();
         let mut is_changed = false;
@@ -128,7 +128,7 @@ impl Lowering {
         if is_changed || rewrite_of(&self.plan, &node).is_some() { self.add(node) } else { id }
     }
 
-    /// Adds a node, or what it has to be.
+    /// Adds a node, or its rewrite.
     fn add(&mut self, node: Node) -> NodeId {
         match rewrite_of(&self.plan, &node) {
             Some(rewrite) => rewrite(self, &node),

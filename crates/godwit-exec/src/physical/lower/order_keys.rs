@@ -23,7 +23,7 @@ use godwit_types::{Interval, SqlType, Value, order_key, order_key_type};
 
 use super::{Lowering, Rewrite};
 
-/// What puts keys in the place of a node's values, if there are such values.
+/// The rewrite that puts keys in the place of a node's values, if it has such values.
 pub(super) fn rewrite_of(node: &Node) -> Option<Rewrite> {
     let any_order_key = |keys: &[SortKey]| keys.iter().any(|key| order_key_type(&key.expr.ty).is_some());
     match node {
@@ -54,7 +54,7 @@ fn has_order_keys<'e>(mut exprs: impl Iterator<Item = &'e Expr>) -> bool {
     exprs.any(|expr| order_key_type(&expr.ty).is_some())
 }
 
-/// All that a join compares.
+/// Everything that a join compares.
 fn compared(join: &Join) -> impl Iterator<Item = &Expr> {
     let marked = match &join.kind {
         JoinKind::Mark { compare, .. } => &compare[..],
@@ -63,7 +63,7 @@ fn compared(join: &Join) -> impl Iterator<Item = &Expr> {
     join.conditions.iter().chain(marked)
 }
 
-/// Is it an equality of values that have keys? Other comparisons are no keys of a join.
+/// Is it an equality of values that have keys? Other comparisons aren't keys of a join.
 fn by_equality_keys(condition: &Expr) -> bool {
     match &condition.kind {
         ExprKind::Compare(Comparison::Equal | Comparison::NotDistinct, a, _) => order_key_type(&a.ty).is_some(),
@@ -106,7 +106,7 @@ impl Lowering {
             let value = self.plan.add_column("value", expr.ty.clone(), true);
             keys.push((key_column, key));
             calls.push((value, any_value(expr.clone())));
-            // Rows of sets without the key are no NULL group's.
+            // Rows of sets without the key don't belong to the NULL group.
             let branches = vec![(self.column(key_column).is_null().negated(), self.column(value))];
             made.push((*column, Expr::new(ExprKind::Case { branches, otherwise: None }, expr.ty.clone(), true)));
         }
@@ -146,7 +146,7 @@ impl Lowering {
         self.with_made(rows, made)
     }
 
-    /// Adds the calls that a call is made of; returns the value that is made of theirs.
+    /// Adds the calls that a call is composed of; returns its value computed from theirs.
     fn add_parts<C>(
         &mut self,
         parts: Parts,
@@ -162,7 +162,7 @@ impl Lowering {
         (parts.value)(values)
     }
 
-    /// Rows with columns that are made of theirs.
+    /// Rows with columns computed from theirs.
     fn with_made(&mut self, rows: NodeId, made: Vec<(ColumnId, Expr)>) -> NodeId {
         if made.is_empty() {
             return rows;
@@ -172,7 +172,7 @@ impl Lowering {
     }
 }
 
-/// The aggregate over keys, where its value is none of them.
+/// The aggregate over keys, where its value isn't one of them.
 fn keyed_aggregate(mut call: AggregateCall) -> AggregateCall {
     let implementation = call.function.implementation.downcast_ref::<AggregateImplementation>();
     let is_distinct = call.distinct || implementation.is_some_and(|known| known.distinct);
@@ -184,7 +184,7 @@ fn keyed_aggregate(mut call: AggregateCall) -> AggregateCall {
     call
 }
 
-/// Likewise, with the window's keys, and the distances that are measured in them.
+/// The same with the window's keys, and the distances that are measured in them.
 fn keyed_window(mut call: WindowCall) -> WindowCall {
     let measures_keys = matches!(&call.order_by[..], [only] if order_key_type(&only.expr.ty).is_some());
     if measures_keys {
@@ -215,11 +215,11 @@ fn args_by_keys(name: &str, is_distinct: bool, mut args: Vec<Expr>) -> Vec<Expr>
     args
 }
 
-/// A call that is made of others.
+/// A call composed of others.
 struct Parts {
     /// (function, argument, type of its value).
     calls: Vec<(AggregateFunction, Expr, SqlType)>,
-    /// The value, made of theirs.
+    /// The value, computed from theirs.
     value: fn(Vec<Expr>) -> Expr,
 }
 
@@ -295,7 +295,7 @@ fn parts_of_interval(interval: &Expr) -> [Expr; 3] {
     ]
 }
 
-/// The interval of such parts, divided by the number behind them, if there is one.
+/// The interval with these parts, divided by the number after them, if there is one.
 fn interval_of(parts: Vec<Expr>) -> Expr {
     let compute = |values: &[Value]| {
         let part = |at: usize| match values.get(at) {
@@ -314,7 +314,7 @@ fn interval_of(parts: Vec<Expr>) -> Expr {
     call("interval_of", ScalarImplementation::Values(Arc::new(compute)), parts, SqlType::Interval, true)
 }
 
-/// A call of a function that no statement can call: NULL where an argument is.
+/// A call of a function that isn't available to statements: NULL where an argument is.
 fn call(name: &str, implementation: ScalarImplementation, args: Vec<Expr>, ty: SqlType, may_fail: bool) -> Expr {
     let function = ScalarFunction {
         name: name.into(),

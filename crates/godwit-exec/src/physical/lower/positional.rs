@@ -1,4 +1,4 @@
-//! POSITIONAL joins: the rows of both sides are numbered, and those of one number meet.
+//! POSITIONAL joins: the rows of both sides are numbered, and rows with equal numbers are joined.
 
 use godwit_plan::{ColumnId, Comparison, Expr, ExprKind, Join, JoinKind, Node, NodeId, SortKey, Window};
 use godwit_types::SqlType;
@@ -26,7 +26,7 @@ impl Lowering {
         both.map(|id| (id, Expr { nullable: true, ..self.column(id) })).collect()
     }
 
-    /// The rows with their numbers in the order in which they come.
+    /// The rows with their numbers in order of arrival.
     pub(super) fn numbered_in_order(&mut self, input: NodeId) -> (NodeId, ColumnId) {
         let number = self.plan.add_column("number", SqlType::BigInt, false);
         let calls = vec![(number, numbering("row_number", Vec::new(), Vec::new()))];

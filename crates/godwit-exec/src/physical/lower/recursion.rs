@@ -5,7 +5,7 @@ use godwit_plan::{Aggregate, ColumnId, Comparison, Expr, Join, JoinKind, Node, N
 
 use super::Lowering;
 
-/// May equal rows be dropped of the first ones?
+/// May equal rows be dropped from the first ones?
 pub(super) fn may_repeat(plan: &Plan, recursive: &Recursive) -> bool {
     let (base, columns) = &recursive.base;
     let is_distinct = match plan.node(*base) {
@@ -18,7 +18,7 @@ pub(super) fn may_repeat(plan: &Plan, recursive: &Recursive) -> bool {
     !recursive.all && !is_distinct
 }
 
-/// Adds a plan for the rows of `rows`, each once, that weren't there before; and how it calls those that were, in
+/// Adds a plan for the rows of `rows`, each once, that weren't there before; and its name for those that were, in
 /// [`Node::WorkingRows`].
 pub(in super::super) fn unseen_rows(
     plan: &mut Plan,
@@ -35,7 +35,7 @@ impl Lowering {
         let Node::Recursive(recursive) = node else { unreachable!("the rewrite of another node") };
         let (base, columns) = &recursive.base;
         let base = self.distinct_of(*base, columns);
-        // Whether these rows may repeat isn't asked again.
+        // Whether these rows may repeat isn't checked again.
         self.plan.add(Node::Recursive(Recursive { base: (base, columns.clone()), ..recursive.clone() }))
     }
 
@@ -49,12 +49,12 @@ impl Lowering {
         };
         let conditions = known.iter().zip(columns).map(equal).collect();
         let left = self.plan.add(Node::WorkingRows { of, columns: known });
-        // New rows are fewer than all others, as a rule: they are the build side.
+        // New rows are usually fewer than all others: they are the build side.
         let join = self.add(Node::Join(Join { kind: JoinKind::RightAnti, left, right: new, conditions }));
         ((join, columns.clone()), of)
     }
 
-    /// Each row once, by some of its columns, which are all that is left.
+    /// Each row once, reduced to some of its columns.
     fn distinct_of(&mut self, input: NodeId, columns: &[ColumnId]) -> NodeId {
         let keys = self.columns(input).into_iter().filter(|(column, _)| columns.contains(column)).collect();
         self.add(Node::Aggregate(Aggregate { input, keys, sets: None, grouping_id: None, aggregates: Vec::new() }))

@@ -1,7 +1,7 @@
 //! UNION, INTERSECT and EXCEPT.
 //!
-//! With ALL it matters how often a row comes: equal rows of each side are numbered, and the n-th of one side meets the n-th
-//! of the other.
+//! With ALL it matters how often a row occurs: equal rows of each side are numbered, and the n-th of one side is
+//! matched with the n-th of the other.
 
 use godwit_plan::{
     ColumnId, Comparison, Expr, Join, JoinKind, Node, NodeId, Plan, SetOperation, SetOperator, Values, Window,
@@ -17,9 +17,9 @@ pub(super) fn has_lists(plan: &Plan, operation: &SetOperation) -> bool {
 
 /// A node that lists constants.
 enum List<'p> {
-    /// Some places of each row.
+    /// Some positions of each row.
     Rows(&'p Values, Vec<usize>),
-    /// A row so many times.
+    /// A row repeated this many times.
     Same(Vec<&'p Expr>, usize),
 }
 
@@ -127,7 +127,7 @@ impl Lowering {
         self.project(rows, columns)
     }
 
-    /// The rows with a number of each among those that are equal to it.
+    /// The rows, each with a number among those that are equal to it.
     fn numbered(&mut self, input: NodeId, columns: &[ColumnId]) -> (NodeId, ColumnId) {
         let number = self.plan.add_column("number", SqlType::BigInt, false);
         let partition_by = columns.iter().map(|&column| self.column(column)).collect();

@@ -1,4 +1,4 @@
-//! Plans say where text is worked on as codes: wherever it is a key, or is kept.
+//! Plans show where text is processed as codes: wherever it is a key, or is kept.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use godwit_types::{SqlType, Value};
 
 use super::{Builder, compressing, explained, int, query, worlds};
 
-/// A table (n INTEGER, s VARCHAR) in which texts come often enough for codes to be translated.
+/// A table (n INTEGER, s VARCHAR) in which texts recur often enough for codes to be translated.
 fn table(name: &str) -> Arc<MemoryTable> {
     let row = |number: i64| vec![int(number), Value::text(["a", "b", "c"][number as usize % 3])];
     let columns = [("n", SqlType::Integer), ("s", SqlType::Varchar)];
     Arc::new(MemoryTable::new(name, &columns, (0..60).map(row).collect()))
 }
 
-/// The plan of what is made of the rows of both tables.
+/// The plan of the node that `make` builds on the rows of both tables.
 fn plan_of(make: impl Fn(&mut Builder, [NodeId; 2]) -> NodeId) -> String {
     let mut builder = Builder::default();
     let scans = ["l", "r"].map(|name| builder.scan(&table(name)));

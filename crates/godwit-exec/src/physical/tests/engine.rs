@@ -5,11 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use arrow_schema::{Field, Schema};
-use datafusion_common::ScalarValue;
 use godwit_catalog::{ScannedTable, TableDefinition, TableStatistics};
 use godwit_common::Result;
 use godwit_expression::{PlanContext, Predicate, TextDomain};
-use godwit_functions::{Registry, arrow_type, scalar_of_value, value_of_scalar};
+use godwit_functions::Registry;
 use godwit_pipeline::scan_filter::{Bounds, refuted};
 use godwit_pipeline::{
     KeyFilter, Operator, OperatorMetrics, QueryContext, ResultCollector, ScanRequest, Source, SourceWorker, Table,
@@ -19,9 +18,8 @@ use godwit_plan::{ArgumentType, Comparison, Expr, ExprKind, FunctionRegistry, No
 use godwit_reference::MemoryTable;
 use godwit_types::Value;
 use godwit_vector::kernels::cast::min_max;
-use godwit_vector::{
-    Bitmap, Chunk, ColumnType, Dictionary, Flat, PhysicalType, RowType, StrColumn, Vector, from_arrow,
-};
+use godwit_vector::sql::{arrow_type, sql_type, value_at, vector_of_values};
+use godwit_vector::{Bitmap, Chunk, ColumnType, Dictionary, Flat, PhysicalType, RowType, StrColumn, Vector};
 
 use crate::operators::ValuesSource;
 use crate::physical::plan_query;
@@ -44,9 +42,7 @@ pub(super) fn engine_rows(plan: &Plan, query: &Arc<QueryContext>) -> Result<Vec<
     for batch in stream {
         let batch = batch?;
         for row in 0..batch.num_rows() {
-            let value = |(column, ty): (&arrow_array::ArrayRef, _)| {
-                value_of_scalar(&ScalarValue::try_from_array(column, row).unwrap(), ty)
-            };
+            let value = |(column, ty): (&arrow_array::ArrayRef, _)| value_at(column, row, ty);
             rows.push(batch.columns().iter().zip(types.clone()).map(value).collect::<Result<_>>()?);
         }
     }
@@ -80,7 +76,7 @@ fn replaced(plan: &mut Plan, id: NodeId, known: &mut HashMap<String, Arc<dyn Rel
         expr.transform(&mut |mut part| {
             match &mut part.kind {
                 ExprKind::Subquery(subquery) => subquery.plan = replaced(plan, subquery.plan, known),
-                // Of the engine's binder it is CASE.
+                // The engine's binder turns it into CASE.
                 ExprKind::Call(function, args) if &*function.name == "nullif" => {
                     let is_equal = Expr::compare(Comparison::Equal, args[0].clone(), args[1].clone());
                     let branches = vec![(is_equal, Expr::null(args[0].ty.clone()))];
@@ -122,12 +118,8 @@ fn engine_table(table: &MemoryTable) -> Arc<dyn Relation> {
     let (mut fields, mut vectors, mut row_type) = (Vec::new(), Vec::new(), RowType::new());
     for (at, column) in table.columns().iter().enumerate() {
         let logical = arrow_type(&column.ty).unwrap();
-        let scalars = table.rows().iter().map(|row| scalar_of_value(&row[at], &column.ty).unwrap());
-        let array = match table.rows().is_empty() {
-            true => arrow_array::new_empty_array(&logical),
-            false => ScalarValue::iter_to_array(scalars).unwrap(),
-        };
-        let vector = with_dictionary(from_arrow(&array).unwrap());
+        let values: Vec<Value> = table.rows().iter().map(|row| row[at].clone()).collect();
+        let vector = with_dictionary(vector_of_values(&values, &column.ty).unwrap());
         let physical = vector.physical();
         let range = if physical.is_integer() { min_max(&vector) } else { None };
         row_type.push(ColumnType { physical, range, ..ColumnType::new(logical.clone(), column.nullable).unwrap() });
@@ -141,7 +133,7 @@ fn engine_table(table: &MemoryTable) -> Arc<dyn Relation> {
     Arc::new(ScannedTable::new(Arc::new(definition)).unwrap())
 }
 
-/// Text as codes of an ordered dictionary, as the database's own tables have it; others as they are.
+/// Text as codes of an ordered dictionary, as in the database's own tables; others as they are.
 fn with_dictionary(values: Vector) -> Vector {
     if values.physical() != PhysicalType::Str {
         return values;
@@ -188,7 +180,7 @@ impl EngineTable {
     fn bounds(&self, column: usize) -> Option<Bounds> {
         let values = self.rows.dense(column);
         let ty = &self.row_type[column];
-        let scalar = |value| godwit_expression::scalar_from_integer(value, &ty.logical);
+        let scalar = |inside| Value::of_integer(inside, &sql_type(&ty.logical).unwrap());
         let range = ty.range.filter(|_| !self.rows.is_empty());
         let nulls = (0..values.len()).filter(|&row| !values.is_valid(row)).count() as u64;
         let (min, max) = (range.and_then(|range| scalar(range.min)), range.and_then(|range| scalar(range.max)));

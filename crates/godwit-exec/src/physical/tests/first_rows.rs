@@ -1,4 +1,4 @@
-//! Window functions of which only small numbers are wanted.
+//! Window functions of which only small numbers are needed.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn rows_behind_the_first_are_dropped_before_the_sort() {
     }
 }
 
-/// Which of equal rows come first is anybody's choice, but how many there are isn't.
+/// Which of equal rows come first is arbitrary, but how many there are isn't.
 #[test]
 fn as_many_rows_as_are_numbered() {
     let (mut builder, root) = filtered(&["row_number"], Comparison::LessOrEqual, 3, false);

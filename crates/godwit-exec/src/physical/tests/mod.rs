@@ -1,6 +1,6 @@
 //! Plans run by the engine give the rows that the reference evaluator gives.
 //!
-//! What is made for nodes that no operator is for is compared with them by the reference evaluator alone, too.
+//! Rewrites of nodes without an operator are compared with the originals by the reference evaluator alone, too.
 
 mod by_order;
 mod codes;

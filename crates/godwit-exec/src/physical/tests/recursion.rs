@@ -53,7 +53,7 @@ fn is_less(value: Expr, limit: i64) -> Option<Expr> {
     Some(Expr::compare(Comparison::Less, value, Expr::literal(int(limit), SqlType::Integer)))
 }
 
-/// Rows (n, s), all of this n, with texts of so many characters.
+/// Rows (n, s), all with this n, with texts of `characters` characters.
 fn table(rows: usize, first: i64, characters: usize) -> Arc<MemoryTable> {
     let columns = [("n", SqlType::Integer), ("s", SqlType::Varchar)];
     let row = |number: usize| vec![int(first), Value::text(format!("{number:>characters$}"))];
@@ -155,7 +155,7 @@ fn what_is_the_same_in_all_rounds_is_kept() {
     check(&plan);
     assert!(explained(&plan, &query()).contains("SharedRows"));
 
-    // The rows of a table are read again; a sample is another one in each round.
+    // The rows of a table are read again; a sample differs in each round.
     let (plan, step, _) = joined(|_, input| input);
     assert_eq!(invariants(&plan, step), HashSet::new());
     check(&plan);

@@ -1,4 +1,4 @@
-//! Files of some hundred bytes that say of themselves what no writer would say: clear errors, and little memory.
+//! Files of some hundred bytes with contents that no writer would produce: clear errors, and little memory.
 
 use super::*;
 
@@ -177,7 +177,7 @@ fn a_run_of_no_truth_value_is_an_error() {
     }
 }
 
-/// Billions of elements that take no bytes, in a field that nobody knows: in the footer, and in a page header.
+/// Billions of elements that take no bytes, in an unknown field: in the footer, and in a page header.
 #[test]
 fn collections_of_nothing_are_errors_at_once() {
     let truths = |count: u64| [vec![0xF1], varint(count)].concat();

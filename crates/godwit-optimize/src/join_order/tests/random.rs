@@ -12,7 +12,7 @@ use godwit_types::{SqlType, Value};
 
 use super::{joins, ordered, tables};
 
-/// A table whose statistics tell a number of rows that has nothing to do with it, so that all orders are tried.
+/// A table whose statistics report an unrelated number of rows, so that all orders are tried.
 #[derive(Debug)]
 struct Pretended {
     table: MemoryTable,
@@ -61,7 +61,7 @@ struct Maker {
     random: Random,
     plan: Plan,
     tables: usize,
-    /// Rows of a table, at most.
+    /// Maximum number of rows of a table.
     rows_max: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What TPC-H's queries must look like.
+//! Expected plans for TPC-H's queries.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What follows from conditions.
+//! Conditions implied by others.
 //!
 //! - *Through equality*: `a = b AND a > 1` implies `b > 1`. Only comparisons with constants, which are the same for all
 //!   values that are equal; `1 / a > 0` isn't, for −0 equals 0.
@@ -51,7 +51,7 @@ fn test_of(condition: &Expr) -> Option<ColumnId> {
     }
 }
 
-/// The same test of another column, of which nobody says that it can't be NULL.
+/// The same test of another column, which may be NULL.
 fn with_column(condition: &Expr, column: ColumnId, other: ColumnId) -> Expr {
     let tested = |part: &Expr| Expr { kind: ExprKind::Column(other), nullable: true, ..part.clone() };
     let test = condition.clone().map_children(&mut |part| match part.as_column() {
@@ -61,7 +61,7 @@ fn with_column(condition: &Expr, column: ColumnId, other: ColumnId) -> Expr {
     Expr { nullable: true, ..test }
 }
 
-/// What a disjunction over both sides says of one.
+/// The part of a disjunction over both sides that restricts one.
 fn side_of_or(condition: &Expr, side: &ColumnSet) -> Option<Expr> {
     let ExprKind::Or(all) = &condition.kind else { return None };
     let columns = condition.columns();

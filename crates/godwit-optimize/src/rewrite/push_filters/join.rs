@@ -8,7 +8,8 @@
 //! | semi | yes | | yes | yes |
 //! | anti, mark | yes | | no | yes |
 //!
-//! What conditions imply goes wherever conditions of that kind may go. A right join is a left join from the other side.
+//! Implied conditions go wherever conditions of that kind may go. A right join is treated as a left join from the other
+//! side.
 
 use std::collections::HashSet;
 
@@ -21,7 +22,7 @@ use super::{Conditions, Pusher, rejected_columns};
 use crate::properties::effects::is_volatile;
 use crate::properties::rejects_nulls;
 
-/// Which conditions a kind of join lets through.
+/// The conditions that a kind of join lets through.
 struct Ways {
     above_to_right: bool,
     own_to_left: bool,
@@ -76,7 +77,7 @@ impl Pusher<'_, '_> {
         Ok(filter(plan, id, stays))
     }
 
-    /// Outer joins are inner ones where the rows that they add are lost.
+    /// Outer joins become inner ones where the rows that they add are lost.
     fn without_needless_nulls(&mut self, plan: &Plan, join: Join, above: &[Expr], rejected: &ColumnSet) -> Join {
         if !matches!(join.kind, JoinKind::Left | JoinKind::Full) {
             return join;
@@ -135,8 +136,7 @@ impl Pusher<'_, '_> {
                 _ => own.push(condition),
             }
         }
-        // Conditions that stay above may use columns that are NULL only behind the join: nothing follows from them
-        // inside.
+        // Conditions that stay above may use columns that are NULL only after the join: they imply nothing inside.
         let staying: HashSet<&Expr> = stays.iter().collect();
         let usable = known.iter().filter(|condition| !staying.contains(condition));
         for condition in derive(usable, &left_columns, &right_columns) {

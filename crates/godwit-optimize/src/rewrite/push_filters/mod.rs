@@ -1,4 +1,4 @@
-//! Conditions, evaluated as far down as they can be.
+//! Conditions are evaluated as far down as possible.
 //!
 //! ```text
 //! Filter a.x = 1 AND b.y > 2             Join a.k = b.k
@@ -12,8 +12,8 @@
 //! place only, so what has one isn't copied. Aggregates without keys have a row even if nothing comes in: nothing goes
 //! below them.
 //!
-//! `rejected` goes down as well: columns in which a row with NULL is lost further up anyway. An outer join that would
-//! make such rows is an inner one. How conditions and joins meet is in `join.rs`, what follows from them in
+//! `rejected` is passed down as well: columns in which a row with NULL is lost further up anyway. An outer join that
+//! would make such rows becomes an inner one. Conditions at joins are handled in `join.rs`, implied conditions in
 //! `derive.rs`.
 //!
 //! Bound: each node is visited once; at each the conjuncts that reached it are looked at a constant number of times.
@@ -38,7 +38,7 @@ pub(crate) fn push_filters(plan: &mut Plan, context: &mut Context<'_>) -> Result
     for_each_root(plan, &mut |plan, root| pusher.push(plan, root, Conditions::default()))
 }
 
-/// What comes from above.
+/// Input from above.
 #[derive(Default)]
 struct Conditions {
     /// Conjuncts that the rows have to pass.
@@ -47,8 +47,8 @@ struct Conditions {
     rejected: ColumnSet,
 }
 
-/// Parts of the largest condition that takes a projection's expressions in: a condition that went through hundreds of
-/// projections would be as long as all of them, and there may be one for each.
+/// Maximum number of parts of a condition that absorbs a projection's expressions: otherwise a condition that passes
+/// hundreds of projections would be as long as all of them, and there may be one for each.
 const PARTS_MAX: usize = 40;
 
 struct Pusher<'c, 'a> {
@@ -236,7 +236,7 @@ struct Passage {
     constants: bool,
     /// Inputs that the conditions go to.
     inputs: usize,
-    /// What the columns are in each of these inputs; themselves if nothing is said.
+    /// The values of the columns in each of these inputs; themselves if missing.
     values: Vec<HashMap<ColumnId, Expr>>,
 }
 

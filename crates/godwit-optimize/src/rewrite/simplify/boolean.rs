@@ -54,7 +54,7 @@ fn negated(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// `a AND (b AND c)` is `a AND b AND c`; OR likewise.
+/// `a AND (b AND c)` is `a AND b AND c`; the same for OR.
 pub(super) fn flatten(expr: &Expr) -> Option<Expr> {
     let (all, is_and) = operands(expr)?;
     let nested = all.iter().any(|part| operands(part).is_some_and(|(_, inner)| inner == is_and));
@@ -71,7 +71,7 @@ pub(super) fn drop_constants(expr: &Expr) -> Option<Expr> {
     neutral.then(|| combine(all.iter().filter(|part| !is_boolean(part, is_and)).cloned(), is_and))
 }
 
-/// `a AND a` is a; OR likewise.
+/// `a AND a` is a; the same for OR.
 pub(super) fn drop_duplicates(expr: &Expr) -> Option<Expr> {
     let (all, is_and) = operands(expr)?;
     let mut seen = HashSet::new();
@@ -156,7 +156,7 @@ pub(super) fn collect_in_list(expr: &Expr) -> Option<Expr> {
     Some(Expr::or(joined.chain(others)))
 }
 
-/// Different values that lists are collected for in one OR.
+/// Maximum number of different values for which lists are collected in one OR.
 const LISTS_MAX: usize = 8;
 
 fn equal_to_one_of(expr: &Expr) -> Option<(&Expr, &[Expr])> {
@@ -169,7 +169,7 @@ fn equal_to_one_of(expr: &Expr) -> Option<(&Expr, &[Expr])> {
     (constant && value.as_literal().is_none() && !value.is_volatile()).then_some((value, items))
 }
 
-/// The expression where only TRUE counts: NULL is as good as FALSE.
+/// The expression where only TRUE counts: NULL is equivalent to FALSE.
 pub(crate) fn as_condition(expr: Expr) -> Expr {
     match expr.kind {
         ExprKind::Literal(Value::Null) => Expr::boolean(false),

@@ -1,4 +1,4 @@
-//! Casts, by what the table of casts promises: nothing is dropped that loses values or changes their order.
+//! Casts, according to the table of casts: nothing is dropped that loses values or changes their order.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ fn input_of(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// What is promised of a cast that loses nothing.
+/// The entry for a cast that loses nothing.
 fn lossless(from: &SqlType, to: &SqlType) -> Option<Cast> {
     cast_kind(from, to).filter(|cast| cast.lossless && !depends_on_time_zone(from, to))
 }

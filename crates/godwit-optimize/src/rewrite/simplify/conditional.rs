@@ -15,7 +15,7 @@ fn branches_of(expr: &Expr) -> Option<(&Branches, Option<&Expr>)> {
     }
 }
 
-/// Branches that are never taken go, and all behind one that always is.
+/// Removes branches that are never taken, and all after one that always is.
 pub(super) fn shorten_case(expr: &Expr) -> Option<Expr> {
     let (branches, otherwise) = branches_of(expr)?;
     let mut kept = Vec::with_capacity(branches.len());

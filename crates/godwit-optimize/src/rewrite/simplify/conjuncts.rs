@@ -29,7 +29,7 @@ pub(crate) fn simplify_conjuncts(conjuncts: Vec<Expr>, ranges: &Ranges) -> Vec<E
     }
 }
 
-/// What becomes of a conjunct.
+/// What happens to a conjunct.
 enum Verdict {
     Keep,
     Drop,
@@ -58,7 +58,7 @@ fn verdicts(conjuncts: &[Expr], ranges: &Ranges) -> Option<Vec<Verdict>> {
     passes.then_some(verdicts)
 }
 
-/// What a conjunct asks of a value.
+/// The test that a conjunct applies to a value.
 enum Test<'e> {
     Compare(Comparison, &'e Value),
     In(Vec<&'e Value>),
@@ -86,7 +86,7 @@ struct Bounds<'e> {
 }
 
 impl Bounds<'_> {
-    /// Takes out what is implied; false if no value passes all tests.
+    /// Removes what is implied; false if no value passes all tests.
     fn apply(&self, value: &Expr, proven: Option<ValueRange>, verdicts: &mut [Verdict]) -> bool {
         match self.candidates(&value.ty) {
             Some((position, candidates)) => self.apply_candidates(value, position, candidates, verdicts),

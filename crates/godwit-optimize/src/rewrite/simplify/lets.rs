@@ -1,11 +1,11 @@
-//! Values that have a name in an expression.
+//! Named values in expressions.
 
 use godwit_plan::{ColumnId, Expr, ExprKind};
 
 /// `LET c := v IN body` is the body with v in place of c, if v costs nothing or is used once; volatile values stay
-/// where they are, unless nobody uses them.
+/// where they are, unless they are unused.
 ///
-/// Inside of lambdas what is used once is evaluated often, and plans of subqueries can't be looked into here.
+/// Inside of lambdas a single use may be evaluated many times, and plans of subqueries can't be examined here.
 pub(super) fn inline_let(expr: &Expr) -> Option<Expr> {
     let ExprKind::Let { column, value, body } = &expr.kind else { return None };
     let (uses, is_hidden) = uses_of(body, *column);
@@ -20,7 +20,8 @@ pub(super) fn inline_let(expr: &Expr) -> Option<Expr> {
     allowed.then(|| (**body).clone().substitute(&|used| (used == *column).then(|| (**value).clone())))
 }
 
-/// How often a column is used, and whether it may be in places that aren't seen or aren't evaluated once.
+/// How often a column is used, and whether it may be used in places that can't be seen or aren't evaluated exactly
+/// once.
 fn uses_of(body: &Expr, column: ColumnId) -> (usize, bool) {
     let (mut uses, mut is_hidden) = (0, false);
     body.for_each(&mut |part| match &part.kind {

@@ -1,16 +1,16 @@
 //! Simplification of expressions: constants folded, and a table of rules.
 //!
-//! An expression is simplified from its leaves up. At each part, what is known of its columns settles whether it may be
-//! NULL; then constants are folded, and rules are tried until none applies. A rule is a function from an expression to
-//! one that has the same value for all rows, or `None`. There is nothing else that it may know, so that a test can
-//! evaluate both sides for all values (`tests.rs` does, for each rule of [`RULES`], and fails for a rule that it has no
+//! An expression is simplified from its leaves up. At each part, what is known about its columns determines whether it
+//! may be NULL; then constants are folded, and rules are tried until none applies. A rule is a function from an
+//! expression to one that has the same value for all rows, or `None`. It has no other input, so a test can evaluate
+//! both sides for all values (`tests.rs` does, for each rule of [`RULES`], and fails for a rule that it has no
 //! expressions for).
 //!
-//! A *condition* counts only if it is TRUE: of it FALSE and NULL are the same, and its conjuncts may be looked at
-//! together (`conjuncts.rs`).
+//! A *condition* counts only if it is TRUE: FALSE and NULL are equivalent, and its conjuncts may be simplified together
+//! (`conjuncts.rs`).
 //!
-//! Bound: each part is visited once, and there takes at most [`ROUNDS_MAX`] rules, each linear in what they look at,
-//! which is the part and two levels below it.
+//! Bound: each part is visited once, and at most [`ROUNDS_MAX`] rules are applied to it, each linear in what it looks
+//! at, which is the part and two levels below it.
 
 mod arithmetic;
 mod boolean;
@@ -42,7 +42,7 @@ pub(crate) use conjuncts::simplify_conjuncts;
 /// A rule: its name, and the simpler expression that it makes of one.
 pub(crate) type Rule = (&'static str, fn(&Expr) -> Option<Expr>);
 
-/// Rules that a part takes at most.
+/// Maximum number of rules applied to a part.
 const ROUNDS_MAX: usize = 16;
 
 macro_rules! rules {
@@ -177,7 +177,7 @@ impl<'a> Simplifier<'a> {
         is_simple
     }
 
-    /// Is it what [`Self::simplify`] makes of it?
+    /// Would [`Self::simplify`] leave it unchanged?
     fn is_simple(&self, expr: &Expr) -> bool {
         !expr.any(|part| match part.kind {
             ExprKind::Literal(_) | ExprKind::Parameter(_) => false,
@@ -225,7 +225,7 @@ impl<'a> Simplifier<'a> {
         Expr { nullable: self.nullability(&expr), ..expr }
     }
 
-    /// May the value be NULL, by what is known of its parts?
+    /// May the value be NULL, given what is known about its parts?
     fn nullability(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Column(column) if self.known.contains(*column) => self.nullable.contains(*column),

@@ -1,4 +1,4 @@
-//! What NULL makes NULL, and what is never NULL.
+//! NULL propagation, and values that are never NULL.
 
 use godwit_plan::{Comparison, Expr, ExprKind};
 use godwit_types::cast_kind;
@@ -45,7 +45,7 @@ pub(super) fn is_null_of_operation(expr: &Expr) -> Option<Expr> {
     Some((**value).clone().is_null())
 }
 
-/// COALESCE without NULLs, without what comes twice, and without what comes behind a value that can't be NULL.
+/// COALESCE without NULLs, without repetitions, and without anything after a value that can't be NULL.
 pub(super) fn shorten_coalesce(expr: &Expr) -> Option<Expr> {
     let ExprKind::Coalesce(all) = &expr.kind else { return None };
     let mut kept: Vec<&Expr> = Vec::new();
@@ -72,5 +72,5 @@ pub(super) fn shorten_coalesce(expr: &Expr) -> Option<Expr> {
     })
 }
 
-/// Values that are compared with each other.
+/// Maximum number of values that are compared with each other.
 const VALUES_MAX: usize = 100;

@@ -7,7 +7,7 @@ use super::comparisons::constant_unless_null;
 
 /// `a LIKE 'abc'` is `a = 'abc'`, `a LIKE '%'` is TRUE, or NULL if a is.
 ///
-/// Patterns with a backslash or an escape character in them are left: what those mean is the matcher's.
+/// Patterns with a backslash or an escape character are skipped: only the matcher knows what those mean.
 pub(super) fn like_without_wildcards(expr: &Expr) -> Option<Expr> {
     let ExprKind::Match { kind: Match::Like, input, pattern, escape } = &expr.kind else { return None };
     let Value::Text(text) = pattern.as_literal()? else { return None };

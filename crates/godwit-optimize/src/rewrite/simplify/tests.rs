@@ -388,7 +388,7 @@ fn for_all_rows(shapes: &Shapes, expr: &Expr, check: &mut dyn FnMut(&Row)) {
     }
 }
 
-/// Both have the same value for all rows; what fails may have any.
+/// Both have the same value for all rows; where one fails, anything goes.
 fn assert_same(shapes: &Shapes, rule: &str, before: &Expr, after: &Expr) {
     assert_eq!(before.ty, after.ty, "{rule}: {before} to {after}");
     for_all_rows(shapes, before, &mut |row| {
@@ -400,7 +400,7 @@ fn assert_same(shapes: &Shapes, rule: &str, before: &Expr, after: &Expr) {
     });
 }
 
-/// A simplifier that takes columns at their word.
+/// A simplifier that trusts the nullability of columns.
 fn simplifier() -> Simplifier<'static> {
     Simplifier {
         functions: &TestFunctions,

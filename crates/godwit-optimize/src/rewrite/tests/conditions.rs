@@ -231,7 +231,8 @@ fn strict_functions_lose_nulls() {
     assert!(after(&plan, &[Pass::PushFilters]).contains("Join Inner"));
 }
 
-/// What each use asks of a column of a shared plan, together, is asked below the plan; what only one asks isn't.
+/// The disjunction of what all uses require of a column of a shared plan is required below the plan; what only one
+/// requires isn't.
 #[test]
 fn shared_plans_have_rows_that_some_use_wants_only() {
     let build = |filtered_uses: usize| {

@@ -422,7 +422,7 @@ fn lists_of_the_outer_row() {
     }
 }
 
-/// The plan of an expression that a rewrite has put in two places.
+/// The plan of an expression that a rewrite has copied to two places.
 #[test]
 fn one_subquery_in_two_expressions_becomes_two_joins() {
     let mut query = Query::default();

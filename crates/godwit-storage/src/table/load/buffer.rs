@@ -1,4 +1,4 @@
-//! The rows of a row group that hasn't ended, column by column.
+//! The rows of an unfinished row group, column by column.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use godwit_vector::{Bitmap, Data, Dictionary, Flat, PhysicalType, StrBuilder, Ve
 use super::LoadColumn;
 use super::interner::Interner;
 
-/// A code that wasn't looked up yet.
+/// A code that hasn't been looked up yet.
 const UNKNOWN: u32 = u32::MAX;
 
 /// One column's rows.
@@ -31,7 +31,7 @@ enum Values {
     Strings(StrBuilder),
 }
 
-/// Codes of the interner for the entries of the dictionary that was met last.
+/// Codes of the interner for the entries of the most recent dictionary.
 #[derive(Default)]
 struct Translation {
     dictionary: u64,
@@ -48,7 +48,7 @@ impl ColumnBuffer {
         Self { values, validity: None, rows: 0, translation: Translation::default() }
     }
 
-    /// Memory that the rows take, about.
+    /// Approximate memory of the rows.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
             Values::Pieces(pieces) => pieces.iter().map(|piece| piece.len() * piece.physical().width_bytes()).sum(),
@@ -143,7 +143,7 @@ impl ColumnBuffer {
                 let given_up = column.interner.as_ref().is_none_or(|interner| interner.0.lock().is_given_up());
                 let values = Vector::from_values(std::mem::take(codes), validity);
                 if given_up {
-                    // The rows that follow come as strings; these are turned into strings at the end.
+                    // Later rows come as strings; these are turned into strings at the end.
                     self.values = Values::Strings(StrBuilder::default());
                 }
                 (values, true)

@@ -14,7 +14,7 @@ use crate::byte_stream::{ByteStream, StreamWriter, finish_streams};
 use crate::table::dictionary::{self, ColumnDictionary, WrittenDictionary};
 use crate::table::{ColumnSummary, Main, MainColumn, RowGroup, Segment, StoredPart};
 
-/// What the end of the load makes of one column.
+/// The result of finishing one column.
 struct FinishedColumn {
     dictionary: NewDictionary,
     summary: ColumnSummary,
@@ -213,7 +213,8 @@ impl ColumnWork<'_> {
         })
     }
 
-    /// Writes what `change` makes of each spooled part to the column's stream; `content` says what that is. Not for columns without an interner.
+    /// Rewrites each spooled part by `change` to the column's stream; `content` says what that represents. Not for
+    /// columns without an interner.
     fn rewrite(
         &self,
         outputs: &mut [WorkerOutput],
@@ -270,7 +271,7 @@ impl ColumnWork<'_> {
     }
 }
 
-/// The same rows with other codes; codes of NULL rows are mapped, too, if they are any.
+/// The same rows with other codes; codes of NULL rows are mapped, too, if they have valid ones.
 fn remapped(values: &Vector, codes: &[u32]) -> Vector {
     let flat = values.to_flat();
     let code = |&old: &u32| codes.get(old as usize).copied().unwrap_or(0);

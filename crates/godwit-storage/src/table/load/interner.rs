@@ -1,7 +1,7 @@
-//! Codes for strings in the order in which they come.
+//! Codes for strings in the order of arrival.
 //!
-//! One interner per text column, shared by the workers of a load. Strings that come as codes of somebody's dictionary, as
-//! from Parquet, are looked up once per entry; the lock is held for a chunk at a time.
+//! One interner per text column, shared by the workers of a load. Strings that arrive as codes of another dictionary,
+//! as from Parquet, are looked up once per entry; the lock is held for a chunk at a time.
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
@@ -10,25 +10,25 @@ use hashbrown::HashTable;
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Rows after which it is decided whether a dictionary is worth it: enough for values that come back to have done so.
+/// Rows after which it is decided whether a dictionary is worth it: enough for recurring values to have recurred.
 const TRIAL_ROWS: u64 = 1 << 19;
 
 /// A dictionary must have this many rows per value: else codes and dictionary take more than compressed strings.
 const ROWS_PER_VALUE_MIN: u64 = 2;
 
-/// Dictionaries of so few values are always worth it.
+/// Dictionaries of up to this many values are always worth it.
 const VALUES_ALWAYS: u64 = 1_024;
 
-/// A dictionary takes at most so much, whatever the limit: queries have to hold it.
+/// Upper bound on the bytes of a dictionary, whatever the limit: queries have to hold it.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What is reserved at once.
+/// Bytes reserved at once.
 const RESERVED_STEP_BYTES: usize = 1 << 20;
 
 /// An interner behind its lock.
 pub(super) struct SharedInterner(pub Mutex<Interner>);
 
-/// What a table had before a load, of a column all of which is codes.
+/// What a table had before a load, for a column that consists of codes only.
 #[derive(Default)]
 pub(super) struct Known {
     pub values: u64,
@@ -85,7 +85,7 @@ impl Interner {
         self.codes.len()
     }
 
-    /// Share of the rows that brought a new value.
+    /// The share of rows that brought a new value.
     pub(super) fn distinct_share(&self) -> f64 {
         self.len() as f64 / self.rows.max(1) as f64
     }
@@ -113,8 +113,8 @@ impl Interner {
         self.is_given_up
     }
 
-    /// Decides for good, when all rows have come: for the whole column, so that a few rows which have nothing twice don't
-    /// end what the table has codes for.
+    /// The final decision, when all rows have come: for the whole column, so that a few rows without repeated values
+    /// don't give up the codes that the table has.
     pub(super) fn is_worth_it(&self, known: &Known) -> bool {
         !self.is_given_up && !self.has_too_many(known)
     }

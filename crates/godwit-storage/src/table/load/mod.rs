@@ -6,10 +6,10 @@
 //! Load::finish ─ dictionaries sorted, merged with the table's ─▶ codes remapped ─▶ streams ─▶ blocks
 //! ```
 //!
-//! An order-preserving dictionary is known only when the last value has come. Until then codes count the values in the
-//! order in which they come ([`interner`]); they are kept, encoded, in pages of the buffer pool, which may go to disk. A
-//! column that turns out to have too many values gives its dictionary up: its strings are stored as they are, or by
-//! symbol tables.
+//! An order-preserving dictionary is complete only when the last value has come. Until then codes count the values in
+//! the order in which they come ([`interner`]); they are kept, encoded, in pages of the buffer pool, which may go to
+//! disk. A column that turns out to have too many values gives its dictionary up: its strings are stored as they are,
+//! or by symbol tables.
 //!
 //! If merging changes codes of rows that the table has already, the segments of that column are rewritten; all other
 //! columns are appended to.
@@ -35,13 +35,14 @@ use crate::byte_stream::StreamWriter;
 use buffer::ColumnBuffer;
 use interner::SharedInterner;
 
-/// Bodies of about this size at most: a scan holds one per column and worker, and one that straddles two blocks is copied.
+/// Approximate maximum size of a body: a scan holds one per column and worker, and one that straddles two blocks is
+/// copied.
 const PART_BYTES: usize = 96 * 1024;
 
 /// A worker's row group may take this share of the memory limit, divided among the workers; then it ends early.
 const GROUP_LIMIT_SHARE: u64 = 8;
 
-/// Row groups aren't cut below this, whatever the limit: they would cost more than they hold.
+/// Row groups aren't ended below this, whatever the limit: they would cost more than they hold.
 const GROUP_BYTES_MIN: u64 = 1 << 20;
 
 /// All dictionaries of a load may take this share of the memory limit.
@@ -50,7 +51,7 @@ const DICTIONARIES_LIMIT_SHARE: u64 = 8;
 /// A load of rows into a table, by several workers.
 pub struct Load {
     columns: Vec<LoadColumn>,
-    /// Where the table is.
+    /// Where the table is stored.
     blocks: Blocks,
     /// Where codes wait for their dictionary.
     spool: Blocks,
@@ -64,7 +65,7 @@ struct LoadColumn {
     field: Field,
     physical: PhysicalType,
     choice: EncodingChoice,
-    /// Where the column is.
+    /// Where the column is stored.
     blocks: Blocks,
     /// For text columns.
     interner: Option<SharedInterner>,
@@ -112,7 +113,7 @@ struct PendingPart {
 }
 
 impl Load {
-    /// A load into a table with these columns. `choices` has the encoding of each, `objects` who it is in memory.
+    /// A load into a table with these columns. `choices` are their encodings, `objects` their objects in memory.
     pub fn new(
         fields: &[Field],
         choices: &[EncodingChoice],
@@ -237,16 +238,16 @@ impl LoadWorker {
 struct PartWriter<'a> {
     stream: &'a mut StreamWriter,
     blocks: &'a Blocks,
-    /// What the values are.
+    /// What the values represent.
     content: PartContent,
     encoder: &'a mut PartEncoder,
 }
 
-/// What the next part of a column gains from the last one.
+/// What the next part of a column learns from the last one.
 #[derive(Default)]
 struct PartEncoder {
     encoder: Encoder,
-    /// What a row took.
+    /// Bytes of a row.
     bytes_per_row: f64,
 }
 

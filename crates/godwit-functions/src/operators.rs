@@ -1,0 +1,70 @@
+//! Operators on bits, which the plan calls as functions.
+
+use std::sync::Arc;
+
+use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
+use godwit_types::{SqlType, common_type};
+
+use crate::arguments::{no_match, settled};
+use crate::implementation::{Operator, ScalarImplementation};
+
+/// Operators on integers.
+const OF_BITS: [(&str, Operator); 6] = [
+    ("&", Operator::BitAnd),
+    ("|", Operator::BitOr),
+    ("#", Operator::BitXor),
+    ("xor", Operator::BitXor),
+    ("<<", Operator::ShiftLeft),
+    (">>", Operator::ShiftRight),
+];
+
+/// The operator that turns all bits.
+const COMPLEMENT: &str = "~";
+
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    OF_BITS.iter().map(|(name, _)| *name).chain([COMPLEMENT])
+}
+
+/// The operator of a name; `None` if that is none.
+pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Option<Result<ScalarMatch, NoFunction>> {
+    if let Some(&(_, op)) = OF_BITS.iter().find(|(known, _)| *known == name) {
+        return Some(on_bits(name, op, arguments));
+    }
+    (name == COMPLEMENT).then(|| complement(arguments))
+}
+
+/// An operator on arguments of one type, which is the result's as well.
+fn operator(name: &str, op: Operator, ty: &SqlType, arguments: &[ArgumentType<'_>]) -> ScalarMatch {
+    let function = ScalarFunction {
+        name: name.into(),
+        volatility: Volatility::Immutable,
+        strict: true,
+        may_fail: matches!(op, Operator::ShiftLeft | Operator::ShiftRight),
+        implementation: Arc::new(ScalarImplementation::Operator(op)),
+    };
+    let nullable = arguments.iter().any(|argument| argument.nullable);
+    ScalarMatch { function, argument_types: vec![ty.clone(); arguments.len()], ty: ty.clone(), nullable }
+}
+
+fn is_narrow(ty: &SqlType) -> bool {
+    ty.integer_bits().is_some_and(|bits| bits <= 64)
+}
+
+fn on_bits(name: &str, op: Operator, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
+    let forms = || no_match(&[format!("BIGINT {name} BIGINT")]);
+    let [left, right] = arguments else { return Err(forms()) };
+    let ty = common_type(left.ty, right.ty).map(settled).filter(is_narrow).ok_or_else(forms)?;
+    Ok(operator(name, op, &ty, arguments))
+}
+
+/// `~`: all bits turned.
+fn complement(arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
+    let [argument] = arguments else { return Err(no_match(&["~ BIGINT"])) };
+    let ty = match argument.ty {
+        SqlType::Unknown => SqlType::BigInt,
+        ty if ty.is_unsigned_integer() => SqlType::BigInt,
+        ty if is_narrow(ty) => ty.clone(),
+        _ => return Err(no_match(&["~ BIGINT"])),
+    };
+    Ok(operator(COMPLEMENT, Operator::BitNot, &ty, arguments))
+}

@@ -1,0 +1,91 @@
+//! Which form of a function takes the arguments of a call.
+//!
+//! The form is taken whose types ask for the least change: none, then a wider type of the same family, then another type
+//! that takes the value by itself (`godwit-types`, casts of the context "implicit"). Quoted text and NULL fit everywhere;
+//! they would rather be text. Of equals the first is taken. A name may stand for several functions, which take arguments of
+//! different kinds: the length of a text, and of a list.
+
+use godwit_plan::{ArgumentType, NoFunction};
+use godwit_types::{Context, SqlType, cast_kind};
+
+use crate::function::{Form, Forms, Function};
+use crate::library::{find, is_known};
+
+/// The function of a name that takes some arguments, and its form with their types in full: one for each argument.
+pub fn choose(name: &str, arguments: &[ArgumentType<'_>]) -> Result<(&'static Function, Form), NoFunction> {
+    if !is_known(name) {
+        return Err(NoFunction::UnknownName);
+    }
+    let mut best: Option<(u32, &'static Function, Form)> = None;
+    for function in find(name) {
+        for forms in &function.forms {
+            match forms {
+                Forms::Typed(form) => {
+                    let Some(change) = change_of(form, arguments) else { continue };
+                    if best.as_ref().is_none_or(|(least, ..)| change < *least) {
+                        best = Some((change, function, form.clone()));
+                    }
+                }
+                Forms::Chosen { choose, .. } if best.as_ref().is_none_or(|(change, ..)| *change > 0) => {
+                    if let Some(found) = choose(arguments) {
+                        return found.map(|form| (function, in_full(form, arguments.len())));
+                    }
+                }
+                Forms::Chosen { .. } => {}
+            }
+        }
+    }
+    match best {
+        Some((_, function, form)) => Ok((function, in_full(form, arguments.len()))),
+        None => {
+            Err(NoFunction::NoMatch { signatures: find(name).flat_map(|function| function.signatures(name)).collect() })
+        }
+    }
+}
+
+fn in_full(form: Form, arguments: usize) -> Form {
+    let types = form.types_of(arguments).map(|types| types.cloned().collect());
+    Form { arguments: types.unwrap_or_default(), ..form }
+}
+
+/// How much arguments have to change for a form; `None` if it doesn't take them.
+pub(crate) fn change_of(form: &Form, arguments: &[ArgumentType<'_>]) -> Option<u32> {
+    let types = form.types_of(arguments.len())?;
+    arguments.iter().zip(types).map(|(argument, ty)| change(argument, ty)).sum()
+}
+
+/// Changes to another family count more than any number within one.
+const OTHER_FAMILY: u32 = 100;
+
+fn change(argument: &ArgumentType<'_>, ty: &SqlType) -> Option<u32> {
+    let from = argument.ty;
+    if argument.lambda_parameters.is_some() {
+        return None;
+    }
+    if from == ty {
+        return Some(0);
+    }
+    if *from == SqlType::Unknown {
+        let is_text = argument.value.is_some_and(|value| !value.is_null());
+        return Some(if is_text && *ty == SqlType::Varchar { 0 } else { 1 });
+    }
+    if !fits(argument, ty) {
+        // Labels are texts, and so are the values of some types, wherever a function takes texts.
+        let is_text = matches!(from, SqlType::Enum(_) | SqlType::Json | SqlType::Bit);
+        return (is_text && *ty == SqlType::Varchar).then_some(2 * OTHER_FAMILY);
+    }
+    let bits = |ty: &SqlType| ty.integer_bits().map(|bits| bits.ilog2());
+    Some(match (bits(from), bits(ty)) {
+        (Some(from), Some(to)) => to.abs_diff(from) + 1,
+        _ if from.is_float() && ty.is_float() || from.is_timestamp() && ty.is_timestamp() => 1,
+        // DECIMAL would rather be DOUBLE than nothing; integers would rather be decimals.
+        _ if from.is_integer() && ty.is_decimal() => OTHER_FAMILY / 2,
+        _ if *ty == SqlType::Double => OTHER_FAMILY,
+        _ => OTHER_FAMILY + 1,
+    })
+}
+
+/// Does an argument become this type by itself?
+pub(crate) fn fits(argument: &ArgumentType<'_>, ty: &SqlType) -> bool {
+    argument.ty == ty || cast_kind(argument.ty, ty).is_some_and(|cast| cast.context == Context::Implicit)
+}

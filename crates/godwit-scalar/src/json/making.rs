@@ -1,0 +1,272 @@
+//! SQL's values as JSON.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_plan::{ArgumentType, NoFunction};
+use godwit_types::{SqlType, Value, format_value};
+use godwit_vector::sql::Reader;
+use godwit_vector::{Flat, Vector};
+
+use crate::function::{Category, Form, Function, function};
+use crate::kernel::{Kernel, Work};
+use crate::rows::{Writer, for_each_row, valid_rows, with_nulls};
+
+pub(super) fn functions() -> Vec<Function> {
+    let json = |names, description| function(Category::Json, names, description);
+    vec![
+        json(&["to_json", "json_quote", "row_to_json", "array_to_json"], "The value as JSON")
+            .example("to_json([1, NULL])", "[1,null]")
+            .chosen("to_json(value)", |arguments| match arguments {
+                [_] => made(arguments, Shape::Value),
+                _ => None,
+            }),
+        json(&["json_array", "json_build_array"], "A JSON array of the values")
+            .example("json_array(1, 'a', NULL)", "[1,\"a\",null]")
+            .chosen("json_array(value, …)", |arguments| made(arguments, Shape::Array)),
+        json(&["json_object", "json_build_object"], "A JSON object of keys and values in turn")
+            .example("json_object('a', 1, 'b', TRUE)", "{\"a\":1,\"b\":true}")
+            .chosen("json_object(key, value, …)", |arguments| match arguments.len() % 2 {
+                0 => made(arguments, Shape::Object),
+                _ => {
+                    let message = "there is a key without a value: arguments are keys and values in turn".to_owned();
+                    Some(Err(NoFunction::BadArgument { argument: Some(arguments.len() - 1), message }))
+                }
+            }),
+    ]
+}
+
+/// What is made of the arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Value,
+    Array,
+    Object,
+}
+
+fn made(arguments: &[ArgumentType<'_>], shape: Shape) -> Option<std::result::Result<Form, NoFunction>> {
+    if arguments.iter().any(|argument| argument.lambda_parameters.is_some()) {
+        return None;
+    }
+    let settled = |ty: &SqlType| if *ty == SqlType::Unknown { SqlType::Varchar } else { ty.clone() };
+    let types: Vec<SqlType> = arguments.iter().map(|argument| settled(argument.ty)).collect();
+    let kernel = MakingKernel { types: types.clone(), shape };
+    let form = Form::strict(types, SqlType::Json, true, false, Arc::new(kernel));
+    Some(Ok(Form { strict: shape == Shape::Value, ..form }))
+}
+
+struct MakingKernel {
+    types: Vec<SqlType>,
+    shape: Shape,
+}
+
+impl Kernel for MakingKernel {
+    fn evaluate(&self, arguments: &[Vector], rows: usize, work: &dyn Work) -> Result<Vector> {
+        let valid = if self.shape == Shape::Value { valid_rows(arguments) } else { None };
+        let readers = arguments.iter().zip(&self.types).map(|(vector, ty)| Reader::new(vector, ty));
+        let readers: Vec<Reader<'_>> = readers.collect::<Result<_>>()?;
+        let mut out = Writer::new(rows, work);
+        let mut written = String::new();
+        for_each_row(rows, valid.as_deref(), work, |row, is_valid| {
+            if is_valid {
+                written.clear();
+                self.write(&readers, row, &mut written)?;
+                out.reserve(written.len())?;
+                out.push_str(&written);
+            }
+            out.end_row()
+        })?;
+        Ok(with_nulls(Flat::Str(out.finish()), valid, &[]))
+    }
+}
+
+impl MakingKernel {
+    fn write(&self, readers: &[Reader<'_>], row: usize, out: &mut String) -> Result<()> {
+        match self.shape {
+            Shape::Value => write_value(&readers[0].value(row)?, &self.types[0], out),
+            Shape::Array => {
+                out.push('[');
+                for (at, (reader, ty)) in readers.iter().zip(&self.types).enumerate() {
+                    out.push_str(if at == 0 { "" } else { "," });
+                    write_value(&reader.value(row)?, ty, out)?;
+                }
+                out.push(']');
+                Ok(())
+            }
+            Shape::Object => {
+                out.push('{');
+                for at in (0..readers.len()).step_by(2) {
+                    out.push_str(if at == 0 { "" } else { "," });
+                    write_key(&readers[at].value(row)?, &self.types[at], out)?;
+                    write_value(&readers[at + 1].value(row)?, &self.types[at + 1], out)?;
+                }
+                out.push('}');
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A key is a text, whatever its type.
+fn write_key(key: &Value, ty: &SqlType, out: &mut String) -> Result<()> {
+    if key.is_null() {
+        return Err(Error::user("a key of a JSON object must not be NULL").with_code(SqlState::INVALID_PARAMETER_VALUE));
+    }
+    write_string(&format_value(key, ty), out);
+    out.push(':');
+    Ok(())
+}
+
+fn write_value(value: &Value, ty: &SqlType, out: &mut String) -> Result<()> {
+    match (value, ty) {
+        (Value::Null, _) => out.push_str("null"),
+        (Value::Text(text), SqlType::Json) => out.push_str(text),
+        (Value::Text(text), _) => write_string(text, out),
+        (Value::Boolean(value), _) => out.push_str(if *value { "true" } else { "false" }),
+        (Value::Float(number), _) if !number.is_finite() => write_string(&format_value(value, ty), out),
+        (Value::Integer(_), SqlType::Enum(_)) => write_string(&format_value(value, ty), out),
+        (Value::Integer(_) | Value::UHuge(_) | Value::Float(_), _) => out.push_str(&format_value(value, ty)),
+        (Value::Timestamp(_), _) => write_string(&moment(&format_value(value, ty)), out),
+        (Value::List(elements), _) => {
+            let element = ty.element().expect("the value is a list");
+            write_all('[', elements.iter(), ']', out, |value, out| write_value(value, element, out))?;
+        }
+        (Value::Struct(values), _) => {
+            let fields = ty.fields().expect("the value is a struct");
+            write_all('{', fields.iter().zip(values.iter()), '}', out, |(field, value), out| {
+                write_string(&field.name, out);
+                out.push(':');
+                write_value(value, &field.ty, out)
+            })?;
+        }
+        (Value::Map(entries), SqlType::Map(types)) => {
+            write_all('{', entries.iter(), '}', out, |(key, value), out| {
+                write_key(key, &types.0, out)?;
+                write_value(value, &types.1, out)
+            })?;
+        }
+        (Value::Blob(_) | Value::Date(_) | Value::Time(_) | Value::Interval(_) | Value::Uuid(_) | Value::Map(_), _) => {
+            write_string(&format_value(value, ty), out);
+        }
+    }
+    Ok(())
+}
+
+/// Parts between brackets.
+fn write_all<P>(
+    open: char,
+    parts: impl Iterator<Item = P>,
+    close: char,
+    out: &mut String,
+    write: impl Fn(P, &mut String) -> Result<()>,
+) -> Result<()> {
+    out.push(open);
+    for (at, part) in parts.enumerate() {
+        out.push_str(if at == 0 { "" } else { "," });
+        write(part, out)?;
+    }
+    out.push(close);
+    Ok(())
+}
+
+/// A moment after ISO 8601, as PostgreSQL has it in JSON: with `T`, and the minutes of the time zone.
+fn moment(text: &str) -> String {
+    match text.strip_suffix("+00") {
+        Some(text) => format!("{}+00:00", text.replacen(' ', "T", 1)),
+        None => text.replacen(' ', "T", 1),
+    }
+}
+
+/// A text in quotes, with escapes where JSON asks for them.
+pub(super) fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut written = 0;
+    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
+        out.push_str(&text[written..at]);
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x08 => out.push_str("\\b"),
+            0x0C => out.push_str("\\f"),
+            byte => write!(out, "\\u{byte:04x}").expect("strings take everything"),
+        }
+        written = at + 1;
+    }
+    out.push_str(&text[written..]);
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use godwit_plan::ArgumentType;
+    use godwit_types::{SqlType, Value};
+    use godwit_vector::sql::vector_of_values;
+
+    use super::super::node::Node;
+    use super::write_string;
+    use crate::kernel::Bounded;
+    use crate::testing::{error_of, shown};
+
+    #[test]
+    fn values_become_json() {
+        let cases = [
+            ("1.50", "1.50"),
+            ("'x\"y\n'", r#""x\"y\n""#),
+            ("NULL", "NULL"),
+            ("TRUE", "true"),
+            ("DATE '2020-01-01'", r#""2020-01-01""#),
+            ("TIMESTAMP '2020-01-01 10:00:00'", r#""2020-01-01T10:00:00""#),
+            ("TIMESTAMPTZ '2020-01-01 10:00:00'", r#""2020-01-01T10:00:00+00:00""#),
+            ("INTERVAL '1 day'", r#""1 day""#),
+            ("DOUBLE 'nan'", r#""NaN""#),
+            ("DOUBLE '1'", "1.0"),
+            ("DOUBLE '1e300'", "1e300"),
+            ("BLOB '\\x61'", r#""\\x61""#),
+            ("JSON '{\"a\": 1}'", r#"{"a": 1}"#),
+            ("HUGEINT '170141183460469231731687303715884105727'", "170141183460469231731687303715884105727"),
+            ("INTEGER[] '[1, NULL]'", "[1,null]"),
+            ("STRUCT(\"a\" INTEGER, \"b c\" VARCHAR[]) '{a: 1, b c: [x]}'", r#"{"a":1,"b c":["x"]}"#),
+            ("MAP(INTEGER, VARCHAR) '{1=x}'", r#"{"1":"x"}"#),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(shown("to_json", &[value]), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn arrays_and_objects_are_built() {
+        assert_eq!(shown("json_array", &["1", "'a'", "NULL"]), r#"[1,"a",null]"#);
+        assert_eq!(shown("json_build_array", &[]), "[]");
+        assert_eq!(shown("json_build_object", &[]), "{}");
+        // Every row needs a key, but the calls of `shown` have NULLs around.
+        assert!(error_of("json_object", &["'a'", "1"]).contains("must not be NULL"));
+        let key = Value::text("a\"b");
+        let types = [SqlType::Varchar, SqlType::Integer];
+        let argument = |ty| ArgumentType { ty, value: None, nullable: true, lambda_parameters: None };
+        let arguments = types.each_ref().map(argument);
+        let (_, form) = crate::choose("json_object", &arguments).unwrap();
+        let vectors = [
+            vector_of_values(&[key.clone(), Value::text("")], &SqlType::Varchar).unwrap(),
+            vector_of_values(&[Value::from(1), Value::Null], &SqlType::Integer).unwrap(),
+        ];
+        let objects = form.kernel.evaluate(&vectors, 2, &Bounded::new(1 << 20)).unwrap().to_flat();
+        let objects: Vec<&[u8]> = objects.strings().iter().collect();
+        assert_eq!(objects, [&br#"{"a\"b":1}"#[..], br#"{"":null}"#]);
+    }
+
+    proptest! {
+        #[test]
+        fn strings_come_back(text in any::<String>()) {
+            let mut written = String::new();
+            write_string(&text, &mut written);
+            prop_assert!(godwit_types::is_json(&written));
+            prop_assert_eq!(Node::new(&written).string().unwrap(), text);
+        }
+    }
+}

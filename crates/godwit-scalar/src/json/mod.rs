@@ -1,0 +1,69 @@
+//! JSON, which lies in vectors as text.
+//!
+//! ```text
+//! node.rs       a value within a JSON text: its kind, members, elements, text without escapes; nothing is built
+//! path.rs       `$.a.b[0]`, `/a/b`, a key or a place ──► the nodes that it leads to
+//! extracting.rs what is at a path
+//! changing.rs   other texts of the same value, and values made of several
+//! comparing.rs  what a value contains, and what types it has
+//! making.rs     SQL's values as JSON
+//! ```
+//!
+//! What is taken out of a text keeps its form there, as in PostgreSQL. Of equal keys the first counts, as in DuckDB.
+//! Arguments may be VARCHAR as well: these are checked row by row.
+
+mod changing;
+mod comparing;
+mod extracting;
+mod making;
+mod node;
+mod path;
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_types::{SqlType, is_json};
+
+use self::node::Node;
+use crate::function::{Form, Function};
+
+pub(crate) fn functions() -> Vec<Function> {
+    [extracting::functions(), changing::functions(), comparing::functions(), making::functions()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Whether a text is known to be JSON, by the type of its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Json,
+    Text,
+}
+
+impl Source {
+    fn node(self, text: &str) -> Result<Node<'_>> {
+        match self {
+            Self::Text if !is_json(text) => Err(not_json(text)),
+            Self::Json | Self::Text => Ok(Node::new(text)),
+        }
+    }
+}
+
+/// The form for JSON and that for VARCHAR of a function whose first arguments (`documents` of them) are JSON values.
+fn of_documents(documents: usize, form: impl Fn(Source) -> Form) -> [Form; 2] {
+    let of_json = form(Source::Json);
+    let mut types = of_json.arguments.clone();
+    types[..documents].fill(SqlType::Json);
+    let result = of_json.result.clone();
+    [of_json.with_types(types, result), form(Source::Text)]
+}
+
+/// Longest part of a text that a message shows, in characters.
+const SHOWN_MAX: usize = 60;
+
+fn not_json(text: &str) -> Error {
+    let shown = match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    Error::user(format!("'{shown}' is not JSON")).with_code(SqlState::INVALID_TEXT_REPRESENTATION)
+}

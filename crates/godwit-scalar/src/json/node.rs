@@ -1,0 +1,244 @@
+//! A value within a JSON text that was checked.
+
+use std::borrow::Cow;
+
+use godwit_common::{Error, Result, SqlState};
+
+/// A value: a part of a valid JSON text, without blanks around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Node<'t> {
+    text: &'t str,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    Boolean,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// Deepest nesting that functions follow which go into all parts of a value.
+pub(super) const DEPTH_MAX: usize = 1_000;
+
+/// An error if a value is nested deeper than functions follow.
+pub(super) fn check_depth(depth: usize) -> Result<()> {
+    if depth <= DEPTH_MAX {
+        return Ok(());
+    }
+    Err(Error::user(format!("the JSON value is nested more than {DEPTH_MAX} levels deep"))
+        .with_code(SqlState::STATEMENT_TOO_COMPLEX))
+}
+
+impl<'t> Node<'t> {
+    /// The value of a text that is JSON.
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text: text.trim_ascii() }
+    }
+
+    pub(super) fn text(self) -> &'t str {
+        self.text
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        match self.text.as_bytes().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// The elements of an array; none of another value.
+    pub(super) fn elements(self) -> impl Iterator<Item = Node<'t>> {
+        let inside = if self.kind() == Kind::Array { &self.text[1..] } else { "]" };
+        Parts { rest: inside }.map(|(_, element)| element)
+    }
+
+    /// The members of an object, with their keys as they are written; none of another value.
+    pub(super) fn members(self) -> impl Iterator<Item = (Node<'t>, Node<'t>)> {
+        let inside = if self.kind() == Kind::Object { &self.text[1..] } else { "}" };
+        Parts { rest: inside }.filter_map(|(key, value)| key.map(|key| (key, value)))
+    }
+
+    /// The value of a key.
+    pub(super) fn member(self, key: &str) -> Result<Option<Node<'t>>> {
+        for (written, value) in self.members() {
+            if written.is_string(key)? {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Is this the string of a text?
+    fn is_string(self, text: &str) -> Result<bool> {
+        let inside = self.inside();
+        // Escapes are longer than what they stand for.
+        let may_have_escapes = inside.len() > text.len() && memchr::memchr(b'\\', inside.as_bytes()).is_some();
+        Ok(inside == text || may_have_escapes && self.string()? == text)
+    }
+
+    /// What is between the quotes of a string.
+    fn inside(self) -> &'t str {
+        &self.text[1..self.text.len() - 1]
+    }
+
+    /// The text of a string, without escapes.
+    pub(super) fn string(self) -> Result<Cow<'t, str>> {
+        let inside = self.inside();
+        let Some(first) = memchr::memchr(b'\\', inside.as_bytes()) else { return Ok(Cow::Borrowed(inside)) };
+        let mut out = inside[..first].to_owned();
+        let mut rest = &inside[first..];
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            out.push_str(&rest[..at]);
+            let (character, length) = escaped(&rest[at + 1..])?;
+            out.push(character);
+            rest = &rest[at + 1 + length..];
+        }
+        out.push_str(rest);
+        Ok(Cow::Owned(out))
+    }
+}
+
+/// The character of an escape behind its backslash, and the bytes that it takes.
+fn escaped(text: &str) -> Result<(char, usize)> {
+    let simple = match text.as_bytes()[0] {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unicode(text),
+        other => char::from(other),
+    };
+    Ok((simple, 1))
+}
+
+/// `u` and four digits, or two of these for a character beyond.
+fn unicode(text: &str) -> Result<(char, usize)> {
+    let unit = |at: usize| text.get(at..at + 4).and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    let units = [unit(1), text[5..].strip_prefix("\\u").and_then(|_| unit(7))];
+    match char::decode_utf16(units.into_iter().flatten()).next() {
+        Some(Ok(character)) => Ok((character, if character.len_utf16() == 2 { 11 } else { 5 })),
+        _ => Err(Error::user(format!("\\{} in a JSON string is half of a character", &text[..5]))
+            .with_code(SqlState::INVALID_TEXT_REPRESENTATION)),
+    }
+}
+
+/// Elements or members, behind the opening bracket.
+struct Parts<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Iterator for Parts<'t> {
+    type Item = (Option<Node<'t>>, Node<'t>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rest = self.rest.trim_ascii_start();
+        self.rest = self.rest.strip_prefix(',').unwrap_or(self.rest).trim_ascii_start();
+        if self.rest.starts_with([']', '}']) || self.rest.is_empty() {
+            return None;
+        }
+        let first = self.take();
+        self.rest = self.rest.trim_ascii_start();
+        match self.rest.strip_prefix(':') {
+            Some(behind) => {
+                self.rest = behind.trim_ascii_start();
+                Some((Some(first), self.take()))
+            }
+            None => Some((None, first)),
+        }
+    }
+}
+
+impl<'t> Parts<'t> {
+    /// The value that comes next.
+    fn take(&mut self) -> Node<'t> {
+        let (text, rest) = self.rest.split_at(value_length(self.rest.as_bytes()));
+        self.rest = rest;
+        Node { text }
+    }
+}
+
+/// The bytes of the value that a valid text begins with.
+fn value_length(text: &[u8]) -> usize {
+    match text.first() {
+        Some(b'"') => string_length(text),
+        Some(b'[' | b'{') => {
+            let (mut depth, mut at) = (0usize, 0);
+            while at < text.len() {
+                match text[at] {
+                    b'"' => at += string_length(&text[at..]) - 1,
+                    b'[' | b'{' => depth += 1,
+                    b']' | b'}' => depth -= 1,
+                    _ => {}
+                }
+                at += 1;
+                if depth == 0 {
+                    break;
+                }
+            }
+            at
+        }
+        _ => {
+            let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':') || byte.is_ascii_whitespace();
+            text.iter().position(ends).unwrap_or(text.len())
+        }
+    }
+}
+
+/// The bytes of a string with its quotes.
+pub(super) fn string_length(text: &[u8]) -> usize {
+    // Most strings are short: their end is found before a search for it would have begun.
+    const SHORT: usize = 16;
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
+    let next = |rest: &[u8]| match rest.iter().take(SHORT).position(is_special) {
+        None if rest.len() > SHORT => memchr::memchr2(b'"', b'\\', &rest[SHORT..]).map(|at| at + SHORT),
+        found => found,
+    };
+    let mut at = 1;
+    while let Some(found) = text.get(at..).and_then(next) {
+        at += found;
+        if text[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        let node = Node::new(r#" { "a" : [1, {"x": "]}"}, "\"]"], "b":2 , "c\u00e9": null } "#);
+        assert_eq!(node.kind(), Kind::Object);
+        let keys: Vec<_> = node.members().map(|(key, _)| key.string().unwrap().into_owned()).collect();
+        assert_eq!(keys, ["a", "b", "cé"]);
+        let array = node.member("a").unwrap().unwrap();
+        let elements: Vec<_> = array.elements().map(Node::text).collect();
+        assert_eq!(elements, ["1", r#"{"x": "]}"}"#, r#""\"]""#]);
+        assert_eq!(node.member("cé").unwrap().unwrap().kind(), Kind::Null);
+        assert_eq!(node.member("x").unwrap(), None);
+        assert_eq!(Node::new("[ ]").elements().count() + Node::new("{}").members().count(), 0);
+        assert_eq!(Node::new("1").elements().count() + Node::new("[1]").members().count(), 0);
+    }
+
+    #[test]
+    fn strings_lose_their_escapes() {
+        let string = |text| Node::new(text).string().map(Cow::into_owned);
+        assert_eq!(string(r#""a\n\"\\\/\u00e9\ud83d\ude00é""#).unwrap(), "a\n\"\\/é😀é");
+        assert!(string(r#""\ud83d""#).unwrap_err().message().contains("half of a character"));
+        assert!(string(r#""\ude00\u0041""#).is_err());
+        assert!(string(r#""\ud83d\u0041""#).is_err());
+        assert_eq!(string(r#""\u0041\ud83d\ude00""#).unwrap(), "A😀");
+    }
+}

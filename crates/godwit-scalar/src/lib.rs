@@ -1,0 +1,41 @@
+//! The scalar functions of SQL: which there are, and what computes them over vectors.
+//!
+//! ```text
+//! library.rs    all functions by their names
+//! function.rs   Function: names, description, examples, forms     Form: types of arguments and result, a kernel
+//! choose.rs     types of arguments ──► the form that takes them
+//! kernel.rs     Kernel: vectors ──► a vector; Work: memory is asked for, and whether to go on
+//! rows/         kernels made of a Rust function of one row: types of arguments and result, NULLs, errors
+//! text/ …       the functions, by subject: each file has a list of them
+//! ```
+//!
+//! Adding a function is one entry in the list of its subject: the signature comes from the Rust types of what computes a
+//! row, binding, messages, documentation and tests from the entry.
+//!
+//! Arguments come in the natural physical types of the form's argument types, and the result is expected likewise. Rows
+//! that are NULL in some argument aren't computed, and give NULL, unless a form says otherwise.
+#![forbid(unsafe_code)]
+
+mod binary;
+mod choose;
+mod function;
+mod json;
+mod kernel;
+mod library;
+mod list;
+mod number;
+mod pattern;
+mod reference;
+mod rows;
+mod shared;
+mod structure;
+#[cfg(test)]
+mod testing;
+mod text;
+mod time;
+
+pub use choose::choose;
+pub use function::{Category, Form, Forms, Function};
+pub use kernel::{Bounded, Kernel, Lease, TEXT_BYTES_MAX, Work};
+pub use library::{functions, is_known};
+pub use reference::reference;

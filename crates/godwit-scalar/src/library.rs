@@ -1,0 +1,52 @@
+//! All functions by their names.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::function::Function;
+use crate::{binary, json, list, number, pattern, shared, structure, text, time};
+
+struct Library {
+    functions: Vec<Function>,
+    /// Places of functions by all of their names.
+    by_name: HashMap<&'static str, Vec<usize>>,
+}
+
+/// Built once per process.
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    let families = [
+        text::functions(),
+        pattern::functions(),
+        binary::functions(),
+        number::functions(),
+        time::functions(),
+        list::functions(),
+        shared::functions(),
+        structure::functions(),
+        json::functions(),
+    ];
+    let functions: Vec<Function> = families.into_iter().flatten().collect();
+    let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+    for (at, function) in functions.iter().enumerate() {
+        for name in function.names {
+            by_name.entry(name).or_default().push(at);
+        }
+    }
+    Library { functions, by_name }
+});
+
+/// All functions.
+pub fn functions() -> &'static [Function] {
+    &LIBRARY.functions
+}
+
+/// The functions of a name, in lower case.
+pub(crate) fn find(name: &str) -> impl Iterator<Item = &'static Function> + Clone {
+    let places = LIBRARY.by_name.get(name).map_or(&[][..], Vec::as_slice);
+    places.iter().map(|&at| &LIBRARY.functions[at])
+}
+
+/// Is there a function of this name, in lower case?
+pub fn is_known(name: &str) -> bool {
+    LIBRARY.by_name.contains_key(name)
+}

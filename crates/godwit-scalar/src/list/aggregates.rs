@@ -1,0 +1,336 @@
+//! Aggregates of a list's elements: counts, bits, and `list_aggregate`, which takes an aggregate's name.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StructArray, UInt32Array, UInt64Array};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::DataType;
+use godwit_common::Result;
+use godwit_plan::ArgumentType;
+use godwit_types::SqlType;
+use godwit_vector::sql::arrow_type;
+use godwit_vector::{Flat, Native, Vector, match_integer_type};
+
+use super::call::{Call, strict};
+use super::keys::Keys;
+use super::lists::{Lists, taken};
+use super::picks::{internal, list_vector, too_many};
+use super::sets::Groups;
+use super::types::{Chosen, bad_argument, constant_text, element_of, list_as, open_element};
+use super::{element, list_function, numbers, text};
+use crate::function::{Chooser, Form, Function};
+use crate::kernel::{Kernel, Work};
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        list_function(
+            &["list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"],
+            "The value that an aggregate has for the list's elements",
+        )
+        .example("list_aggregate([1, 2, NULL], 'sum')", "3")
+        .example("list_aggregate(['a', 'b'], 'string_agg', '-')", "a-b")
+        .chosen("list_aggregate(list, 'name', argument, …)", aggregate),
+        list_function(&["list_count"], "The number of the list's elements that aren't NULL")
+            .example("list_count([1, NULL])", "1")
+            .chosen("list_count(list)", count),
+        list_function(&["list_approx_count_distinct"], "The number of the list's different elements, without NULL")
+            .example("list_approx_count_distinct([1, 1, NULL])", "1")
+            .chosen("list_approx_count_distinct(list)", count_distinct),
+        list_function(&["list_bool_and"], "Whether all elements of the list that aren't NULL are TRUE")
+            .example("list_bool_and([true, NULL])", "true")
+            .chosen("list_bool_and(list)", |list| of_booleans(list, false)),
+        list_function(&["list_bool_or"], "Whether an element of the list is TRUE")
+            .example("list_bool_or([false, NULL])", "false")
+            .chosen("list_bool_or(list)", |list| of_booleans(list, true)),
+        list_function(&["list_bit_and"], "The bits that all elements of the list have")
+            .example("list_bit_and([6, 3])", "2")
+            .chosen("list_bit_and(list)", |list| of_bits(list, |a, b| a & b)),
+        list_function(&["list_bit_or"], "The bits that some element of the list has")
+            .example("list_bit_or([6, 3])", "7")
+            .chosen("list_bit_or(list)", |list| of_bits(list, |a, b| a | b)),
+        list_function(&["list_bit_xor"], "The bits that an odd number of the list's elements have")
+            .example("list_bit_xor([6, 3])", "5")
+            .chosen("list_bit_xor(list)", |list| of_bits(list, |a, b| a ^ b)),
+        list_function(&["list_entropy"], "The entropy of the list's elements, in bits")
+            .example("list_entropy([1, 2])", "1.0")
+            .chosen("list_entropy(list)", entropy),
+        list_function(&["list_histogram"], "A map of the list's different elements to their numbers")
+            .example("list_histogram([2, 1, 2])", "{1=1, 2=2}")
+            .chosen("list_histogram(list)", histogram),
+    ]
+}
+
+/// The aggregates by their names.
+const AGGREGATES: &[(&[&str], Chooser)] = &[
+    (&["sum"], numbers::sum),
+    (&["avg", "mean"], |list| numbers::moment(list, numbers::mean)),
+    (&["product"], |list| numbers::moment(list, numbers::product)),
+    (&["stddev", "stddev_samp"], |list| numbers::moment(list, numbers::deviation)),
+    (&["stddev_pop"], |list| numbers::moment(list, numbers::deviation_of_all)),
+    (&["variance", "var_samp"], |list| numbers::moment(list, numbers::variance)),
+    (&["var_pop"], |list| numbers::moment(list, numbers::variance_of_all)),
+    (&["sem"], |list| numbers::moment(list, numbers::error_of_mean)),
+    (&["skewness"], |list| numbers::moment(list, numbers::skewness)),
+    (&["kurtosis"], |list| numbers::moment(list, numbers::kurtosis)),
+    (&["kurtosis_pop"], |list| numbers::moment(list, numbers::kurtosis_of_all)),
+    (&["mad"], |list| numbers::moment(list, numbers::median_distance)),
+    (&["median"], numbers::median),
+    (&["min"], element::least),
+    (&["max"], element::greatest),
+    (&["first", "arbitrary"], element::first),
+    (&["last"], element::last),
+    (&["any_value"], element::any_value),
+    (&["mode"], element::mode),
+    (&["string_agg", "group_concat", "listagg"], text::string_agg),
+    (&["count"], count),
+    (&["approx_count_distinct"], count_distinct),
+    (&["bool_and"], |list| of_booleans(list, false)),
+    (&["bool_or"], |list| of_booleans(list, true)),
+    (&["bit_and"], |list| of_bits(list, |a, b| a & b)),
+    (&["bit_or"], |list| of_bits(list, |a, b| a | b)),
+    (&["bit_xor"], |list| of_bits(list, |a, b| a ^ b)),
+    (&["entropy"], entropy),
+    (&["histogram"], histogram),
+];
+
+fn aggregate(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let (list, rest) = arguments.split_first()?;
+    let (name, rest) = rest.split_first()?;
+    open_element(list)?;
+    let Some(name) = constant_text(name) else {
+        return Some(Err(bad_argument(1, "the name of an aggregate has to be a constant")));
+    };
+    let name = name.to_lowercase();
+    let Some((_, choose)) = AGGREGATES.iter().find(|(names, _)| names.contains(&name.as_str())) else {
+        let names: Vec<&str> = AGGREGATES.iter().flat_map(|(names, _)| names.iter().copied()).collect();
+        let message = format!("lists have no aggregate {name}, but {}", names.join(", "));
+        return Some(Err(bad_argument(1, message)));
+    };
+    let of_list: Vec<ArgumentType<'_>> = std::iter::once(list).chain(rest).copied().collect();
+    Some(choose(&of_list)?.map(without_second))
+}
+
+/// A kernel that leaves its second argument out.
+struct WithoutSecond(Arc<dyn Kernel>);
+
+impl Kernel for WithoutSecond {
+    fn evaluate(&self, arguments: &[Vector], rows: usize, work: &dyn Work) -> Result<Vector> {
+        let kept: Vec<Vector> = arguments[..1].iter().chain(&arguments[2..]).cloned().collect();
+        self.0.evaluate(&kept, rows, work)
+    }
+}
+
+/// A form with a text behind its first argument, which it leaves out.
+fn without_second(form: Form) -> Form {
+    let mut arguments = form.arguments.clone();
+    arguments.insert(1, SqlType::Varchar);
+    Form { arguments, kernel: Arc::new(WithoutSecond(Arc::clone(&form.kernel))), ..form }
+}
+
+fn count(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        call.fixed::<i64, _>(|row| lists.range(row).filter(|&at| vector.is_valid(at)).count() as i64)
+    };
+    Some(Ok(strict(vec![list_as(list, &element)], SqlType::BigInt, compute).total().never_null()))
+}
+
+/// Whether one of the booleans is the sought one; for FALSE, whether none is.
+fn of_booleans(arguments: &[ArgumentType<'_>], sought: bool) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = match open_element(list)? {
+        SqlType::Boolean | SqlType::Unknown => SqlType::Boolean,
+        _ => return None,
+    };
+    let compute = move |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let flat = vector.to_flat();
+        let bits = flat.bools();
+        call.fixed::<bool, _>(|row| {
+            let mut valid = lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| bits[at] != 0).peekable();
+            valid.peek().is_some().then(|| valid.any(|bit| bit == sought) == sought)
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &element)], SqlType::Boolean, compute).total()))
+}
+
+#[allow(clippy::unnecessary_cast, reason = "one of the types is i128 already")]
+fn of_bits(arguments: &[ArgumentType<'_>], combine: fn(i128, i128) -> i128) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list).filter(SqlType::is_integer)?;
+    let compute = move |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let flat = vector.to_flat();
+        match_integer_type!(flat.physical(), T => combined::<T>(call, &lists, &vector, &flat, |a, b| {
+            combine(a as i128, b as i128) as T
+        }))
+    };
+    Some(Ok(strict(vec![list_as(list, &element)], element, compute).total()))
+}
+
+fn combined<T: Native>(
+    call: &Call<'_>,
+    lists: &Lists,
+    vector: &Vector,
+    flat: &Flat,
+    combine: impl Fn(T, T) -> T,
+) -> Result<Vector> {
+    let values = flat.values::<T>();
+    let mut results = vec![T::default(); call.rows];
+    let mut nulls = Vec::new();
+    for row in (0..call.rows).filter(|&row| call.is_computed(row)) {
+        let valid = lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]);
+        match valid.reduce(&combine) {
+            Some(value) => results[row] = value,
+            None => nulls.push(row),
+        }
+    }
+    Ok(Vector::from_values(results, call.validity_without(&nulls)))
+}
+
+/// Calls with the number of each different element of a row, by their first places; NULLs don't count.
+fn counted<O>(
+    lists: &Lists,
+    keys: &Keys,
+    groups: &mut Groups,
+    call: &Call<'_>,
+    row: usize,
+    then: impl FnOnce(Vec<(usize, u64)>) -> O,
+) -> Result<O> {
+    let range = lists.range(row);
+    let firsts = groups.of_list(keys, range.clone(), call.work)?;
+    let mut counts = vec![0_u64; firsts.len()];
+    let valid = firsts.iter().enumerate().filter(|(at, _)| keys.is_valid(range.start + at));
+    valid.for_each(|(_, &first)| counts[first as usize] += 1);
+    let counts = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+    Ok(then(counts.map(|(at, count)| (range.start + at, count)).collect()))
+}
+
+fn count_distinct(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let keys = call.element_keys(0, &lists)?;
+        let mut groups = Groups::default();
+        call.fixed::<i64, _>(|row| counted(&lists, &keys, &mut groups, call, row, |counts| counts.len() as i64))
+    };
+    Some(Ok(strict(vec![list_as(list, &element)], SqlType::BigInt, compute).total().never_null()))
+}
+
+fn entropy(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let keys = call.element_keys(0, &lists)?;
+        let mut groups = Groups::default();
+        call.fixed::<f64, _>(|row| {
+            counted(&lists, &keys, &mut groups, call, row, |counts| {
+                let all = counts.iter().map(|(_, count)| count).sum::<u64>() as f64;
+                counts.iter().map(|&(_, count)| count as f64 / all).fold(0.0, |sum, part| sum - part * part.log2())
+            })
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &element)], SqlType::Double, compute).total().never_null()))
+}
+
+fn histogram(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    let result = SqlType::Map((element.clone(), SqlType::UBigInt).into());
+    Some(Ok(strict(vec![list_as(list, &element)], result, histograms).total()))
+}
+
+/// Keys are in their order; without values, there is no map.
+fn histograms(call: &Call<'_>) -> Result<Vector> {
+    let lists = call.lists(0)?;
+    let keys = call.element_keys(0, &lists)?;
+    let mut groups = Groups::default();
+    let (mut places, mut numbers, mut offsets, mut nulls) = (Vec::new(), Vec::new(), vec![0_i32], Vec::new());
+    for row in 0..call.rows {
+        if call.is_computed(row) {
+            let counts = counted(&lists, &keys, &mut groups, call, row, |counts| counts)?;
+            if counts.is_empty() {
+                nulls.push(row);
+            }
+            let order = super::sort::of_places(&keys, counts);
+            places.extend(order.iter().map(|&(at, _)| at as u32));
+            numbers.extend(order.iter().map(|&(_, count)| count));
+        }
+        offsets.push(i32::try_from(places.len()).map_err(|_| too_many())?);
+    }
+    let map = arrow_type(call.result)?;
+    let DataType::Map(field, _) = &map else { unreachable!("a histogram is a map") };
+    let DataType::Struct(fields) = field.data_type() else { unreachable!("the entries of a map are structs") };
+    let columns: Vec<ArrayRef> =
+        vec![taken(&lists.elements, &UInt32Array::from(places))?, Arc::new(UInt64Array::from(numbers))];
+    let entries = StructArray::try_new(fields.clone(), columns, None).map_err(internal)?;
+    list_vector(OffsetBuffer::new(offsets.into()), Arc::new(entries), call.result, call.validity_without(&nulls))
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_plan::ArgumentType;
+    use godwit_types::{SqlType, Value};
+
+    use crate::testing::shown;
+
+    #[test]
+    fn aggregates_have_names() {
+        let list = "INTEGER[] '[3, NULL, 1, 1]'";
+        let cases = [
+            ("SUM", "5"),
+            ("count", "3"),
+            ("min", "1"),
+            ("mode", "1"),
+            ("median", "1.0"),
+            ("first", "3"),
+            ("last", "1"),
+            ("product", "3.0"),
+            ("bit_or", "3"),
+            ("approx_count_distinct", "2"),
+            ("histogram", "{1=2, 3=1}"),
+            ("string_agg", "3,1,1"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(shown("list_aggregate", &[list, &format!("'{name}'")]), expected, "{name}");
+        }
+        assert_eq!(shown("list_aggr", &["VARCHAR[] '[a, b]'", "'string_agg'", "'-'"]), "a-b");
+        assert_eq!(shown("list_aggregate", &["NULL", "'count'"]), "NULL");
+        assert_eq!(shown("list_aggregate", &["INTEGER[] '[]'", "'count'"]), "0");
+    }
+
+    #[test]
+    fn unknown_aggregates_are_refused() {
+        let (list, name) = (SqlType::list_of(SqlType::Integer), Value::text("foo"));
+        let argument = |ty, value| ArgumentType { ty, value, nullable: true, lambda_parameters: None };
+        let arguments = [argument(&list, None), argument(&SqlType::Unknown, Some(&name))];
+        let error = crate::choose("list_aggregate", &arguments).err().unwrap();
+        assert!(format!("{error:?}").contains("no aggregate foo"));
+    }
+
+    #[test]
+    fn booleans_and_bits() {
+        assert_eq!(shown("list_bool_and", &["BOOLEAN[] '[true, NULL]'"]), "true");
+        assert_eq!(shown("list_bool_and", &["BOOLEAN[] '[true, false]'"]), "false");
+        assert_eq!(shown("list_bool_or", &["BOOLEAN[] '[NULL]'"]), "NULL");
+        assert_eq!(shown("list_bit_and", &["BIGINT[] '[-1, 5, NULL]'"]), "5");
+        assert_eq!(shown("list_bit_xor", &["UTINYINT[] '[255, 1]'"]), "254");
+        assert_eq!(shown("list_bit_or", &["INTEGER[] '[]'"]), "NULL");
+    }
+
+    #[test]
+    fn elements_are_counted() {
+        assert_eq!(shown("list_histogram", &["VARCHAR[] '[b, a, NULL, b]'"]), "{a=1, b=2}");
+        assert_eq!(shown("list_histogram", &["VARCHAR[] '[]'"]), "NULL");
+        assert_eq!(shown("list_entropy", &["INTEGER[] '[1, 2, 3, 4, NULL]'"]), "2.0");
+        assert_eq!(shown("list_entropy", &["INTEGER[] '[]'"]), "0.0");
+        assert_eq!(shown("list_count", &["INTEGER[] '[1, NULL]'"]), "1");
+    }
+}

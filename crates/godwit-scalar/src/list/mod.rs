@@ -1,0 +1,71 @@
+//! Lists and arrays.
+//!
+//! ```text
+//! types.rs     arguments of any type ──► the types of a form
+//! call.rs      a form's kernel: a chunk's arguments, and results from a function of a row
+//! lists.rs     arguments as lists: where each row's elements lie
+//! keys.rs      elements as keys, to be compared
+//! picks.rs     lists made of elements that are there ─┐
+//! elements.rs  lists made of new elements            ─┴─► a vector
+//! search.rs …  the functions, by subject
+//! ```
+//!
+//! An argument is the list or array that it is, if its elements needn't change; results are lists.
+
+mod aggregates;
+mod build;
+pub(crate) mod call;
+mod element;
+mod elements;
+mod fill;
+pub(crate) mod keys;
+pub(crate) mod lists;
+mod measure;
+mod numbers;
+mod part;
+pub(crate) mod picks;
+pub(crate) mod search;
+mod series;
+pub(crate) mod sets;
+mod sort;
+mod text;
+pub(crate) mod types;
+mod vectors;
+mod zip;
+
+use arrow_array::ArrayRef;
+use lists::{Items, Lists};
+
+pub(crate) use self::build::{element_and_list, list_and_element, lists_together, repeat_list};
+pub(crate) use self::measure::length;
+pub(crate) use self::search::contains as list_contains;
+use crate::function::{Category, Function, function};
+
+pub(crate) fn functions() -> Vec<Function> {
+    let files = [
+        build::functions(),
+        fill::functions(),
+        zip::functions(),
+        measure::functions(),
+        element::functions(),
+        part::functions(),
+        search::functions(),
+        sets::functions(),
+        sort::functions(),
+        numbers::functions(),
+        vectors::functions(),
+        aggregates::functions(),
+        series::functions(),
+        text::functions(),
+    ];
+    files.into_iter().flatten().collect()
+}
+
+fn list_function(names: &'static [&'static str], description: &'static str) -> Function {
+    function(Category::List, names, description)
+}
+
+/// The elements of lists, and behind them the values of an argument, if there is one.
+fn within_lists<'a>(lists: &'a Lists, items: Option<&'a Items>) -> Vec<&'a ArrayRef> {
+    std::iter::once(&lists.elements).chain(items.map(|items| &items.array)).collect()
+}

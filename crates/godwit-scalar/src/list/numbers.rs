@@ -1,0 +1,283 @@
+//! Numbers of all elements of a list: sums, means, moments. NULLs don't count; without a value, they give NULL.
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_plan::ArgumentType;
+use godwit_types::SqlType;
+use godwit_vector::{Flat, Vector, match_integer_type};
+
+use super::call::{Call, strict};
+use super::list_function;
+use super::types::{Chosen, element_of, list_as};
+use crate::function::Function;
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        list_function(&["list_sum", "array_sum"], "The sum of the list's elements; exact for integers and decimals")
+            .example("list_sum([1, 2, NULL])", "3")
+            .chosen("list_sum(list)", sum),
+        list_function(&["list_avg", "array_avg"], "The mean of the list's elements")
+            .example("list_avg([1, 2])", "1.5")
+            .chosen("list_avg(list)", |list| moment(list, mean)),
+        list_function(&["list_product", "array_product"], "The product of the list's elements")
+            .example("list_product([2, 3])", "6.0")
+            .chosen("list_product(list)", |list| moment(list, product)),
+        list_function(&["list_median", "array_median"], "The value in the middle of the list's elements in order")
+            .example("list_median([1, 2, 4])", "2.0")
+            .chosen("list_median(list)", median),
+        list_function(&["list_stddev_samp"], "The standard deviation of the list's elements as a sample")
+            .example("list_stddev_samp([1, 3, 5])", "2.0")
+            .chosen("list_stddev_samp(list)", |list| moment(list, deviation)),
+        list_function(&["list_stddev_pop"], "The standard deviation of the list's elements")
+            .example("list_stddev_pop([1, 3])", "1.0")
+            .chosen("list_stddev_pop(list)", |list| moment(list, deviation_of_all)),
+        list_function(&["list_var_samp"], "The variance of the list's elements as a sample")
+            .example("list_var_samp([1, 3, 5])", "4.0")
+            .chosen("list_var_samp(list)", |list| moment(list, variance)),
+        list_function(&["list_var_pop"], "The variance of the list's elements")
+            .example("list_var_pop([1, 3])", "1.0")
+            .chosen("list_var_pop(list)", |list| moment(list, variance_of_all)),
+        list_function(&["list_sem"], "The standard error of the mean of the list's elements")
+            .example("list_sem([1, 1])", "0.0")
+            .chosen("list_sem(list)", |list| moment(list, error_of_mean)),
+        list_function(&["list_skewness"], "The skewness of the list's elements")
+            .example("list_skewness([1, 2, 3])", "0.0")
+            .chosen("list_skewness(list)", |list| moment(list, skewness)),
+        list_function(&["list_kurtosis"], "The excess kurtosis of the list's elements as a sample")
+            .example("list_kurtosis([1, 1, 1, 1, 6])", "5.0")
+            .chosen("list_kurtosis(list)", |list| moment(list, kurtosis)),
+        list_function(&["list_kurtosis_pop"], "The excess kurtosis of the list's elements")
+            .example("list_kurtosis_pop([1, 3])", "-2.0")
+            .chosen("list_kurtosis_pop(list)", |list| moment(list, kurtosis_of_all)),
+        list_function(&["list_mad"], "The median of the distances of the list's elements from their median")
+            .example("list_mad([1, 2, 9])", "1.0")
+            .chosen("list_mad(list)", |list| moment(list, median_distance)),
+    ]
+}
+
+pub(super) fn sum(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    let types = vec![list_as(list, &element)];
+    let result = match &element {
+        SqlType::HugeInt => SqlType::HugeInt,
+        SqlType::Decimal { scale, .. } => SqlType::decimal(SqlType::DECIMAL_PRECISION_MAX, *scale),
+        ty if ty.is_integer() => SqlType::BigInt,
+        ty if ty.is_float() => return moment(arguments, sum_of_floats),
+        _ => return None,
+    };
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let sums = |row: usize| exact_sum(&vector, lists.range(row), call.result);
+        match call.result {
+            SqlType::BigInt => call.fixed::<i64, _>(|row| {
+                let sum = sums(row)?.map(i64::try_from).transpose();
+                sum.map_err(|_| out_of_range(call.result))
+            }),
+            _ => call.fixed::<i128, _>(sums),
+        }
+    };
+    Some(Ok(strict(types, result, compute)))
+}
+
+fn out_of_range(ty: &SqlType) -> Error {
+    Error::user(format!("the sum of the list is out of range for {ty}")).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
+}
+
+/// Greater than all decimals of 38 digits.
+const DECIMAL_LIMIT: u128 = 10_u128.pow(SqlType::DECIMAL_PRECISION_MAX as u32);
+
+#[allow(clippy::unnecessary_cast, reason = "one of the types is i128 already")]
+fn exact_sum(vector: &Vector, range: std::ops::Range<usize>, ty: &SqlType) -> Result<Option<i128>> {
+    let flat = vector.to_flat();
+    let mut valid = range.filter(|&at| vector.is_valid(at)).peekable();
+    if valid.peek().is_none() {
+        return Ok(None);
+    }
+    let sum = match_integer_type!(flat.physical(), T => {
+        let values = flat.values::<T>();
+        valid.try_fold(0_i128, |sum, at| sum.checked_add(values[at] as i128))
+    });
+    let is_decimal = ty.is_decimal();
+    let sum = sum.filter(|sum| !is_decimal || sum.unsigned_abs() < DECIMAL_LIMIT);
+    sum.map(Some).ok_or_else(|| out_of_range(ty))
+}
+
+/// A number of all values of a list, of which there is at least one.
+type Moment = fn(&mut [f64]) -> Option<f64>;
+
+pub(super) fn moment(arguments: &[ArgumentType<'_>], moment: Moment) -> Chosen {
+    let [list] = arguments else { return None };
+    element_of(list).filter(SqlType::is_numeric)?;
+    let compute = move |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let flat = vector.to_flat();
+        let values = flat.values::<f64>();
+        let mut valid = Vec::new();
+        call.fixed::<f64, _>(|row| {
+            valid.clear();
+            valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]));
+            if valid.is_empty() { None } else { moment(&mut valid) }
+        })
+    };
+    let types = vec![list_as(list, &SqlType::Double)];
+    Some(Ok(strict(types, SqlType::Double, compute).total()))
+}
+
+fn sum_of_floats(values: &mut [f64]) -> Option<f64> {
+    Some(values.iter().sum())
+}
+
+pub(super) fn mean(values: &mut [f64]) -> Option<f64> {
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+pub(super) fn product(values: &mut [f64]) -> Option<f64> {
+    Some(values.iter().product())
+}
+
+/// The mean of a power of the distances from the mean.
+fn central(values: &[f64], power: i32) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count
+}
+
+pub(super) fn variance_of_all(values: &mut [f64]) -> Option<f64> {
+    Some(central(values, 2))
+}
+
+pub(super) fn variance(values: &mut [f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    (count > 1.0).then(|| central(values, 2) * count / (count - 1.0))
+}
+
+pub(super) fn deviation_of_all(values: &mut [f64]) -> Option<f64> {
+    variance_of_all(values).map(f64::sqrt)
+}
+
+pub(super) fn deviation(values: &mut [f64]) -> Option<f64> {
+    variance(values).map(f64::sqrt)
+}
+
+pub(super) fn error_of_mean(values: &mut [f64]) -> Option<f64> {
+    Some((central(values, 2) / values.len() as f64).sqrt())
+}
+
+pub(super) fn skewness(values: &mut [f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let spread = central(values, 2);
+    if count <= 2.0 || spread == 0.0 {
+        return None;
+    }
+    Some((count * (count - 1.0)).sqrt() / (count - 2.0) * central(values, 3) / spread.powf(1.5))
+}
+
+pub(super) fn kurtosis_of_all(values: &mut [f64]) -> Option<f64> {
+    let spread = central(values, 2);
+    (spread != 0.0).then(|| central(values, 4) / (spread * spread) - 3.0)
+}
+
+pub(super) fn kurtosis(values: &mut [f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let of_all = kurtosis_of_all(values).filter(|_| count > 3.0)?;
+    Some((count - 1.0) * ((count + 1.0) * of_all + 6.0) / ((count - 2.0) * (count - 3.0)))
+}
+
+fn middle(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));
+    let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+    Some(if low == high { low } else { low + (high - low) / 2.0 })
+}
+
+pub(super) fn median_distance(values: &mut [f64]) -> Option<f64> {
+    let median = middle(values)?;
+    values.iter_mut().for_each(|value| *value = (*value - median).abs());
+    middle(values)
+}
+
+/// Of numbers and moments, between the two in the middle; of others, the first of these.
+pub(super) fn median(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list] = arguments else { return None };
+    let element = element_of(list)?;
+    if element.is_numeric() {
+        return moment(arguments, middle);
+    }
+    let result = match element {
+        SqlType::Date => SqlType::Timestamp,
+        other => other,
+    };
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let flat = vector.to_flat();
+        if !call.result.is_timestamp() {
+            let keys = call.element_keys(0, &lists)?;
+            return call.element(&lists.elements, |row| super::sort::middle(&keys, lists.range(row)));
+        }
+        let Flat::I64(ticks) = &flat else { unreachable!("timestamps are 64 bits wide") };
+        let mut valid = Vec::new();
+        call.fixed::<i64, _>(|row| {
+            valid.clear();
+            valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| ticks[at]));
+            valid.sort_unstable();
+            let (low, high) = (valid.get(valid.len().checked_sub(1)? / 2)?, valid[valid.len() / 2]);
+            Some(i64::midpoint(*low, high))
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &result)], result, compute).total()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{call, error_of, shown};
+
+    #[test]
+    fn sums_are_exact() {
+        assert_eq!(shown("list_sum", &["BIGINT[] '[9007199254740993, NULL]'"]), "9007199254740993");
+        assert_eq!(shown("list_sum", &["BIGINT[] '[9223372036854775807, 1, -1]'"]), "9223372036854775807");
+        assert!(error_of("list_sum", &["BIGINT[] '[9223372036854775807, 1]'"]).contains("out of range for BIGINT"));
+        assert_eq!(shown("list_sum", &["UTINYINT[] '[255, 255]'"]), "510");
+        assert_eq!(shown("list_sum", &["DECIMAL(3,1)[] '[99.9, 0.2]'"]), "100.1");
+        assert_eq!(call("list_sum", &["DECIMAL(3,1)[] '[]'"]).unwrap().1.to_string(), "DECIMAL(38,1)");
+        assert_eq!(shown("list_sum", &["DOUBLE[] '[1.5, 2]'"]), "3.5");
+        assert_eq!(shown("list_sum", &["INTEGER[] '[]'"]), "NULL");
+        assert_eq!(shown("list_sum", &["INTEGER[] '[NULL]'"]), "NULL");
+        let greatest = "170141183460469231731687303715884105727";
+        assert!(error_of("list_sum", &[&format!("HUGEINT[] '[{greatest}, 1]'")]).contains("HUGEINT"));
+        let nines = "9".repeat(38);
+        assert!(error_of("list_sum", &[&format!("DECIMAL(38,0)[] '[{nines}, 1]'")]).contains("DECIMAL"));
+    }
+
+    #[test]
+    fn moments_are_those_of_the_aggregates() {
+        let list = ["INTEGER[] '[1, 2, NULL, 3, 4, 100]'"];
+        let near = |name: &str, expected: f64| {
+            let value: f64 = shown(name, &list).parse().unwrap();
+            assert!((value - expected).abs() < 1e-12 * expected.abs().max(1.0), "{name}: {value}");
+        };
+        near("list_avg", 22.0);
+        near("list_product", 2400.0);
+        near("list_median", 3.0);
+        near("list_mad", 1.0);
+        near("list_skewness", 2.232395911636458);
+        near("list_stddev_samp", 43.617656975128774);
+        near("list_var_pop", 1522.0);
+        assert_eq!(shown("list_avg", &["INTEGER[] '[]'"]), "NULL");
+        assert_eq!(shown("list_var_samp", &["INTEGER[] '[1]'"]), "NULL");
+        assert_eq!(shown("list_var_pop", &["INTEGER[] '[1]'"]), "0.0");
+        assert_eq!(shown("list_skewness", &["INTEGER[] '[1, 1, 1]'"]), "NULL");
+        assert_eq!(shown("list_avg", &["DECIMAL(2,1)[] '[1.5]'"]), "1.5");
+    }
+
+    #[test]
+    fn medians_lie_in_the_middle() {
+        assert_eq!(shown("list_median", &["INTEGER[] '[2, 1]'"]), "1.5");
+        assert_eq!(shown("list_median", &["VARCHAR[] '[b, a, NULL]'"]), "a");
+        assert_eq!(shown("list_median", &["DATE[] '[2020-01-04, 2020-01-01]'"]), "2020-01-02 12:00:00");
+        assert_eq!(shown("list_median", &["DOUBLE[] '[inf, inf]'"]), "inf");
+        assert_eq!(shown("list_median", &["VARCHAR[] '[]'"]), "NULL");
+        assert_eq!(shown("list_median", &["TIMESTAMP[] '[]'"]), "NULL");
+    }
+}

@@ -1,0 +1,207 @@
+//! Lists as functions make them: from elements that are there already.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, UInt32Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow_schema::DataType;
+use godwit_common::{Error, Result, SqlState};
+use godwit_types::SqlType;
+use godwit_vector::sql::arrow_type;
+use godwit_vector::{Bitmap, Flat, Vector};
+
+use super::lists::taken;
+use crate::kernel::{Lease, Work};
+
+/// Stands for NULL among places.
+const NULL: u32 = u32::MAX;
+/// Elements that aren't asked for: those of a chunk of short lists.
+const FREE_ELEMENTS: usize = 8 << 10;
+/// Elements between two looks at whether the statement is to stop.
+const CHECK_ELEMENTS: usize = 64 << 10;
+/// Bytes of the place of an element and of what it is besides its own bytes.
+const PLACE_BYTES: usize = 8;
+
+/// The elements of lists, row by row, as places in an array.
+pub(crate) struct Picks<'w> {
+    source: ArrayRef,
+    places: Vec<u32>,
+    has_nulls: bool,
+    offsets: Vec<i32>,
+    granted: usize,
+    checked: usize,
+    leases: Vec<Lease>,
+    work: &'w dyn Work,
+}
+
+impl<'w> Picks<'w> {
+    /// Of elements of several arrays, which are counted through.
+    pub(crate) fn new(sources: &[&ArrayRef], rows: usize, work: &'w dyn Work) -> Result<Self> {
+        let source = match sources {
+            [source] => Arc::clone(source),
+            sources => {
+                let length: usize = sources.iter().map(|source| source.len()).sum();
+                if length >= NULL as usize {
+                    return Err(too_many());
+                }
+                let arrays: Vec<&dyn Array> = sources.iter().map(|source| source.as_ref()).collect();
+                arrow_select::concat::concat(&arrays).map_err(|error| Error::internal(error.to_string()))?
+            }
+        };
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        let (places, leases) = (Vec::new(), Vec::new());
+        Ok(Self { source, places, has_nulls: false, offsets, granted: FREE_ELEMENTS, checked: 0, leases, work })
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, place: usize) {
+        self.places.push(place as u32);
+    }
+
+    pub(crate) fn push_null(&mut self) {
+        self.has_nulls = true;
+        self.places.push(NULL);
+    }
+
+    /// An element, or NULL.
+    #[inline]
+    pub(crate) fn push_or_null(&mut self, place: Option<usize>) {
+        match place {
+            Some(place) => self.push(place),
+            None => self.push_null(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn extend(&mut self, places: Range<usize>) {
+        self.places.extend(places.start as u32..places.end as u32);
+    }
+
+    /// The same elements several times; asks for their memory.
+    pub(crate) fn repeat(&mut self, places: Range<usize>, times: usize) -> Result<()> {
+        self.reserve(places.len().saturating_mul(times))?;
+        if places.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..times {
+            self.extend(places.clone());
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// The same element, or NULL, several times; asks for its memory.
+    pub(crate) fn fill(&mut self, place: Option<usize>, times: usize) -> Result<()> {
+        self.reserve(times)?;
+        for start in (0..times).step_by(CHECK_ELEMENTS) {
+            self.work.check()?;
+            let count = CHECK_ELEMENTS.min(times - start);
+            self.places.extend(std::iter::repeat_n(place.map_or(NULL, |place| place as u32), count));
+        }
+        self.has_nulls |= place.is_none() && times > 0;
+        Ok(())
+    }
+
+    /// The elements of this row so far.
+    pub(crate) fn row(&mut self) -> &mut [u32] {
+        let start = self.offsets.last().map_or(0, |&offset| offset as usize);
+        &mut self.places[start..]
+    }
+
+    /// Makes room for more elements, or fails.
+    pub(crate) fn reserve(&mut self, elements: usize) -> Result<()> {
+        let all = self.places.len().saturating_add(elements);
+        if i32::try_from(all).is_err() {
+            return Err(too_many());
+        }
+        if all > self.granted {
+            let missing = all - self.granted;
+            let bytes = missing.saturating_mul(PLACE_BYTES + self.element_bytes());
+            self.leases.push(self.work.reserve(bytes)?);
+            self.granted = all;
+        }
+        self.places.reserve(elements);
+        Ok(())
+    }
+
+    /// Bytes of an element, on average.
+    fn element_bytes(&self) -> usize {
+        let bytes = self.source.to_data().get_slice_memory_size().unwrap_or(0);
+        bytes / self.source.len().max(1)
+    }
+
+    fn check(&mut self) -> Result<()> {
+        if self.places.len() - self.checked >= CHECK_ELEMENTS {
+            self.checked = self.places.len();
+            self.work.check()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn end_row(&mut self) -> Result<()> {
+        self.check()?;
+        if self.places.len() > self.granted {
+            // Half as many again, so that requests are few.
+            self.reserve(self.places.len() / 2)?;
+        }
+        self.offsets.push(i32::try_from(self.places.len()).map_err(|_| too_many())?);
+        Ok(())
+    }
+
+    /// Where the elements of each row end, and the elements of all rows.
+    pub(crate) fn into_parts(self) -> Result<(OffsetBuffer<i32>, ArrayRef)> {
+        let elements = taken(&self.source, &places(self.places, self.has_nulls))?;
+        Ok((OffsetBuffer::new(self.offsets.into()), elements))
+    }
+
+    /// The lists, which are NULL where they aren't valid.
+    pub(crate) fn finish(self, result: &SqlType, valid: Option<Bitmap>) -> Result<Vector> {
+        let (offsets, elements) = self.into_parts()?;
+        list_vector(offsets, elements, result, valid)
+    }
+}
+
+/// Places in an array, where [`NULL`] stands for NULL.
+fn places(places: Vec<u32>, has_nulls: bool) -> UInt32Array {
+    let nulls = has_nulls.then(|| places.iter().map(|&place| place != NULL).collect::<NullBuffer>());
+    UInt32Array::new(places.into(), nulls)
+}
+
+/// Lists or maps of elements that lie one after the other.
+pub(crate) fn list_vector(
+    offsets: OffsetBuffer<i32>,
+    elements: ArrayRef,
+    result: &SqlType,
+    valid: Option<Bitmap>,
+) -> Result<Vector> {
+    let nulls = valid.as_ref().map(nulls_of);
+    let array: ArrayRef = match arrow_type(result)? {
+        DataType::List(field) => Arc::new(ListArray::try_new(field, offsets, elements, nulls).map_err(internal)?),
+        DataType::Map(field, is_sorted) => {
+            use arrow_array::cast::AsArray;
+            let entries = elements.as_struct().clone();
+            Arc::new(MapArray::try_new(field, offsets, entries, nulls, is_sorted).map_err(internal)?)
+        }
+        other => return Err(Error::internal(format!("{other} is no list"))),
+    };
+    Ok(Vector::flat(Flat::Nested(array), valid))
+}
+
+/// The NULLs of an array that a vector's validity tells.
+pub(crate) fn nulls_of(valid: &Bitmap) -> NullBuffer {
+    NullBuffer::new(BooleanBuffer::collect_bool(valid.len(), |row| valid.get(row)))
+}
+
+pub(crate) fn internal(error: arrow_schema::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}
+
+pub(crate) fn too_many() -> Error {
+    Error::user(format!(
+        "the lists have more than {} elements together, which is the most that they may have",
+        i32::MAX
+    ))
+    .with_code(SqlState::PROGRAM_LIMIT_EXCEEDED)
+}

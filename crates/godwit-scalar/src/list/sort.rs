@@ -1,0 +1,201 @@
+//! Lists in order. NULLs are greater than all else, unless it is said where they go.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use godwit_common::{Error, Result, SqlState};
+use godwit_plan::ArgumentType;
+use godwit_types::SqlType;
+
+use super::call::{Call, strict};
+use super::keys::{Keys, Typed, match_keys};
+use super::list_function;
+use super::types::{Chosen, element_of, is_text, list_as};
+use crate::function::Function;
+use crate::rows::Strings;
+
+pub(super) fn functions() -> Vec<Function> {
+    const HOW: &str = "list_sort(list, 'ASC' or 'DESC', 'NULLS FIRST' or 'NULLS LAST')";
+    vec![
+        list_function(&["list_sort", "array_sort"], "The list in order")
+            .example("list_sort([3, NULL, 1])", "[1, 3, NULL]")
+            .example("list_sort([3, NULL, 1], 'DESC', 'NULLS LAST')", "[3, 1, NULL]")
+            .chosen("list_sort(list)", sort)
+            .chosen(HOW, sort),
+        list_function(&["list_reverse_sort", "array_reverse_sort"], "The list in descending order")
+            .example("list_reverse_sort([3, NULL, 1])", "[NULL, 3, 1]")
+            .chosen("list_reverse_sort(list)", reverse_sort)
+            .chosen("list_reverse_sort(list, 'NULLS FIRST' or 'NULLS LAST')", reverse_sort),
+        list_function(&["list_grade_up", "array_grade_up"], "The positions, from 1, of the list's elements in order")
+            .example("list_grade_up([30, 10, 20])", "[2, 3, 1]")
+            .chosen("list_grade_up(list)", grade_up)
+            .chosen(HOW, grade_up),
+    ]
+}
+
+/// Which way elements are ordered.
+#[derive(Clone, Copy)]
+struct Direction {
+    is_descending: bool,
+    nulls_first: bool,
+}
+
+/// Says how each row is ordered.
+struct Directions {
+    is_descending: bool,
+    words: Vec<Strings>,
+}
+
+impl Directions {
+    /// As the arguments behind the list say. The first of them is a direction, if none is given.
+    fn of(call: &Call<'_>, given: Option<bool>) -> Self {
+        let words = (1..call.arguments.len()).map(|at| call.strings(at)).collect();
+        Self { is_descending: given.unwrap_or(false), words }
+    }
+
+    fn in_row(&self, row: usize, has_direction: bool) -> Result<Direction> {
+        let mut words = self.words.iter();
+        let is_descending = match has_direction.then(|| words.next()).flatten() {
+            Some(word) => one_of(word.text(row), "ASC", "DESC")?,
+            None => self.is_descending,
+        };
+        let nulls_first = match words.next() {
+            Some(word) => !one_of(word.text(row), "NULLS FIRST", "NULLS LAST")?,
+            None => is_descending,
+        };
+        Ok(Direction { is_descending, nulls_first })
+    }
+}
+
+/// Is it the second of two words, in any case?
+fn one_of(word: &str, first: &str, second: &str) -> Result<bool> {
+    if word.eq_ignore_ascii_case(first) || word.eq_ignore_ascii_case(second) {
+        return Ok(word.eq_ignore_ascii_case(second));
+    }
+    let error = Error::user(format!("'{word}' is neither {first} nor {second}"));
+    Err(error.with_code(SqlState::INVALID_PARAMETER_VALUE))
+}
+
+/// Calls with the places of some elements in their order; of equal ones, the first comes first.
+fn in_order<O>(keys: &Keys, range: Range<usize>, direction: Direction, then: impl FnOnce(&[u32]) -> O) -> O {
+    match_keys!(keys, typed => then(&ordered(typed, keys, range, direction)))
+}
+
+fn ordered<K: Typed>(typed: &K, keys: &Keys, range: Range<usize>, direction: Direction) -> Vec<u32> {
+    let mut nulls = Vec::new();
+    let mut valid: Vec<(K::Key<'_>, u32)> = Vec::with_capacity(range.len());
+    for place in range {
+        match keys.is_valid(place) {
+            true => valid.push((typed.key(place), place as u32)),
+            false => nulls.push(place as u32),
+        }
+    }
+    valid.sort_unstable_by(|(a, at), (b, other)| {
+        let order = a.cmp(b);
+        let order = if direction.is_descending { order.reverse() } else { order };
+        if order == Ordering::Equal { at.cmp(other) } else { order }
+    });
+    let valid = valid.into_iter().map(|(_, place)| place);
+    match direction.nulls_first {
+        true => nulls.into_iter().chain(valid).collect(),
+        false => valid.chain(nulls).collect(),
+    }
+}
+
+/// The place of the value in the middle, of two the lower one.
+pub(super) fn middle(keys: &Keys, range: Range<usize>) -> Option<usize> {
+    let ascending = Direction { is_descending: false, nulls_first: false };
+    let valid = range.clone().filter(|&at| keys.is_valid(at)).count();
+    let middle = valid.checked_sub(1)? / 2;
+    in_order(keys, range, ascending, |places| Some(places[middle] as usize))
+}
+
+/// What belongs to some places, in the order of their keys.
+pub(super) fn of_places<T>(keys: &Keys, mut places: Vec<(usize, T)>) -> Vec<(usize, T)> {
+    match_keys!(keys, typed => places.sort_by_key(|(at, _)| typed.key(*at)));
+    places
+}
+
+/// The types of a list and of words behind it.
+fn types(arguments: &[ArgumentType<'_>], words: usize) -> Option<(Vec<SqlType>, SqlType)> {
+    let (list, rest) = arguments.split_first()?;
+    let element = element_of(list)?;
+    if rest.len() > words || !rest.iter().all(is_text) {
+        return None;
+    }
+    let mut types = vec![SqlType::Varchar; arguments.len()];
+    types[0] = list_as(list, &element);
+    Some((types, element))
+}
+
+fn sorted(arguments: &[ArgumentType<'_>], given: Option<bool>) -> Chosen {
+    let (types, element) = types(arguments, if given.is_some() { 1 } else { 2 })?;
+    let compute = move |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let keys = call.element_keys(0, &lists)?;
+        let directions = Directions::of(call, given);
+        call.picked(&[&lists.elements], |row, out| {
+            let direction = directions.in_row(row, given.is_none())?;
+            in_order(&keys, lists.range(row), direction, |places| places.iter().for_each(|&at| out.push(at as usize)));
+            Ok(())
+        })
+    };
+    let form = strict(types, SqlType::list_of(element), compute).never_null();
+    Some(Ok(if arguments.len() == 1 { form.total() } else { form }))
+}
+
+fn sort(arguments: &[ArgumentType<'_>]) -> Chosen {
+    sorted(arguments, None)
+}
+
+fn reverse_sort(arguments: &[ArgumentType<'_>]) -> Chosen {
+    sorted(arguments, Some(true))
+}
+
+fn grade_up(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let (types, _) = types(arguments, 2)?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let keys = call.element_keys(0, &lists)?;
+        let directions = Directions::of(call, None);
+        call.made::<i64, _>(|row, out| {
+            let (range, direction) = (lists.range(row), directions.in_row(row, true)?);
+            let position = |place: u32| (place as usize - range.start + 1) as i64;
+            in_order(&keys, range.clone(), direction, |places| places.iter().for_each(|&at| out.push(position(at))));
+            Ok(())
+        })
+    };
+    Some(Ok(strict(types, SqlType::list_of(SqlType::BigInt), compute).never_null()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{error_of, shown};
+
+    #[test]
+    fn lists_are_sorted() {
+        let list = "INTEGER[] '[3, NULL, 1, 2]'";
+        assert_eq!(shown("list_sort", &[list]), "[1, 2, 3, NULL]");
+        assert_eq!(shown("list_sort", &[list, "'desc'"]), "[NULL, 3, 2, 1]");
+        assert_eq!(shown("list_sort", &[list, "'DESC'", "'nulls last'"]), "[3, 2, 1, NULL]");
+        assert_eq!(shown("list_sort", &[list, "'ASC'", "'NULLS FIRST'"]), "[NULL, 1, 2, 3]");
+        assert_eq!(shown("array_reverse_sort", &[list]), "[NULL, 3, 2, 1]");
+        assert_eq!(shown("list_reverse_sort", &[list, "'NULLS LAST'"]), "[3, 2, 1, NULL]");
+        assert_eq!(
+            shown("list_sort", &["VARCHAR[] '[b, '''', ä, a]'".replace("''''", "\"\"").as_str()]),
+            "['', a, b, ä]"
+        );
+        assert_eq!(shown("list_sort", &["DOUBLE[] '[nan, -inf, 0, inf]'"]), "[-inf, 0.0, inf, NaN]");
+        assert_eq!(shown("list_sort", &["INTEGER[][] '[[2], [1, NULL], [1], NULL]'"]), "[[1], [1, NULL], [2], NULL]");
+        assert_eq!(shown("list_sort", &["INTEGER[] '[]'"]), "[]");
+        assert_eq!(shown("list_sort", &["NULL"]), "NULL");
+        assert_eq!(shown("list_sort", &[list, "NULL"]), "NULL");
+        assert_eq!(error_of("list_sort", &[list, "'up'"]), "'up' is neither ASC nor DESC");
+    }
+
+    #[test]
+    fn equal_elements_keep_their_order() {
+        assert_eq!(shown("list_grade_up", &["INTEGER[] '[3, 1, NULL, 3]'"]), "[2, 1, 4, 3]");
+        assert_eq!(shown("list_grade_up", &["INTEGER[] '[3, 1, NULL, 3]'", "'DESC'", "'NULLS LAST'"]), "[1, 4, 2, 3]");
+    }
+}

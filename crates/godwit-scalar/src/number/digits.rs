@@ -1,0 +1,150 @@
+//! The digits of decimals: integers, as wide as the precision of the type asks for.
+
+use godwit_common::Result;
+use godwit_types::SqlType;
+use godwit_vector::{Native, PhysicalType, Vector};
+
+use super::out_of_range;
+use crate::rows::Values;
+
+/// Most digits of a decimal that 64 bits hold.
+const NARROW_DIGITS_MAX: u8 = 18;
+
+/// Integers on which decimals are computed: `i64` as long as all of a computation has 18 digits at most, else `i128`.
+pub(super) trait Digits: Native + Ord {
+    /// 10^exponent, if it fits.
+    fn power_of_ten(exponent: u32) -> Option<Self>;
+
+    /// The quotient that is nearest below.
+    fn floor(self, divisor: Self) -> Self;
+
+    /// The quotient that is nearest above.
+    fn ceil(self, divisor: Self) -> Self;
+
+    /// The quotient that is nearest; of two the one away from zero.
+    fn nearest(self, divisor: Self) -> Self;
+
+    /// The quotient that is nearest towards zero.
+    fn toward_zero(self, divisor: Self) -> Self;
+
+    /// Isn't it between the negative limit and the limit?
+    fn is_beyond(self, limit: Self) -> bool;
+
+    fn wide(self) -> i128;
+
+    fn of_wide(wide: i128) -> Self;
+}
+
+macro_rules! digits {
+    ($($ty:ty),*) => {$(
+        impl Digits for $ty {
+            fn power_of_ten(exponent: u32) -> Option<Self> {
+                (10 as $ty).checked_pow(exponent)
+            }
+
+            #[inline]
+            fn floor(self, divisor: Self) -> Self {
+                self.div_euclid(divisor)
+            }
+
+            #[inline]
+            fn ceil(self, divisor: Self) -> Self {
+                self.div_euclid(divisor) + Self::from(self.rem_euclid(divisor) != 0)
+            }
+
+            #[inline]
+            fn nearest(self, divisor: Self) -> Self {
+                let (quotient, rest) = (self / divisor, self % divisor);
+                let is_half = rest.abs() >= divisor - rest.abs();
+                if is_half { quotient + rest.signum() } else { quotient }
+            }
+
+            #[inline]
+            fn toward_zero(self, divisor: Self) -> Self {
+                self / divisor
+            }
+
+            #[inline]
+            fn is_beyond(self, limit: Self) -> bool {
+                self >= limit || self <= -limit
+            }
+
+            #[inline]
+            fn wide(self) -> i128 {
+                #[allow(clippy::useless_conversion, reason = "one of the types is i128 already")]
+                self.into()
+            }
+
+            #[inline]
+            fn of_wide(wide: i128) -> Self {
+                Self::try_from(wide).expect("the digits fit: the types say so")
+            }
+        }
+    )*};
+}
+
+digits!(i64, i128);
+
+/// Are 64 bits enough for the digits of these decimals?
+pub(super) fn are_narrow<'t>(types: impl IntoIterator<Item = &'t SqlType>) -> bool {
+    let precision = |ty: &SqlType| ty.decimal_digits().map_or(u8::MAX, |(precision, _)| precision);
+    types.into_iter().all(|ty| precision(ty) <= NARROW_DIGITS_MAX)
+}
+
+/// The digits of a vector of integers or decimals: one for each row.
+pub(super) fn digits_of<T: Digits>(vector: &Vector) -> Vec<T> {
+    fn all<V: Native + Into<i128>, T: Digits>(vector: &Vector) -> Vec<T> {
+        let values = Values::<V>::of(vector);
+        // What stands in NULL rows may be anything.
+        let digits = |row| if vector.is_valid(row) { T::of_wide(values.get(row).into()) } else { T::default() };
+        (0..vector.len()).map(digits).collect()
+    }
+    match vector.physical() {
+        PhysicalType::I8 => all::<i8, T>(vector),
+        PhysicalType::I16 => all::<i16, T>(vector),
+        PhysicalType::I32 => all::<i32, T>(vector),
+        PhysicalType::I64 => all::<i64, T>(vector),
+        PhysicalType::I128 => all::<i128, T>(vector),
+        PhysicalType::U8 => all::<u8, T>(vector),
+        PhysicalType::U16 => all::<u16, T>(vector),
+        PhysicalType::U32 => all::<u32, T>(vector),
+        PhysicalType::U64 => all::<u64, T>(vector),
+        PhysicalType::Bool | PhysicalType::F32 | PhysicalType::F64 | PhysicalType::Str | PhysicalType::Nested => {
+            unreachable!("{:?} isn't how decimals lie in vectors", vector.physical())
+        }
+    }
+}
+
+/// Digits as a vector of a decimal type; an error if they are more than it has.
+pub(super) fn vector_of_digits<T: Digits>(digits: Vec<T>, ty: &SqlType) -> Result<Vector> {
+    let SqlType::Decimal { precision, .. } = *ty else { unreachable!("{ty} has no digits") };
+    if let Some(limit) = T::power_of_ten(precision.into())
+        && digits.iter().any(|digits| digits.is_beyond(limit))
+    {
+        return Err(out_of_range(format!("the result is out of range for {ty}")));
+    }
+    Ok(match precision {
+        0..=9 => Vector::from_values(digits.into_iter().map(|digits| digits.wide() as i32).collect(), None),
+        10..=NARROW_DIGITS_MAX => {
+            Vector::from_values(digits.into_iter().map(|digits| digits.wide() as i64).collect(), None)
+        }
+        _ => Vector::from_values(digits.into_iter().map(Digits::wide).collect::<Vec<i128>>(), None),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Digits;
+
+    #[test]
+    fn quotients() {
+        for (digits, floor, ceil, nearest, toward_zero) in
+            [(25, 2, 3, 3, 2), (-25, -3, -2, -3, -2), (24, 2, 3, 2, 2), (-26, -3, -2, -3, -2), (20, 2, 2, 2, 2)]
+        {
+            let found: [i64; 4] =
+                [digits.floor(10), digits.ceil(10), Digits::nearest(digits, 10), digits.toward_zero(10)];
+            assert_eq!(found, [floor, ceil, nearest, toward_zero], "{digits}");
+        }
+        assert_eq!(Digits::nearest(i128::MAX, i128::MAX - 1), 1);
+    }
+}

@@ -1,0 +1,58 @@
+//! Numbers, and what compares values of any type.
+
+mod arithmetic;
+mod bits;
+mod classes;
+mod digits;
+mod extreme;
+mod logarithms;
+mod random;
+mod rounding;
+mod signs;
+mod special;
+mod template;
+mod trigonometry;
+
+use godwit_common::{Error, Result, SqlState};
+
+pub(crate) use self::template::to_char_of_number;
+use crate::function::{Category, Function, function};
+
+pub(crate) fn functions() -> Vec<Function> {
+    [
+        arithmetic::functions(),
+        bits::functions(),
+        classes::functions(),
+        extreme::functions(),
+        logarithms::functions(),
+        random::functions(),
+        rounding::functions(),
+        signs::functions(),
+        special::functions(),
+        trigonometry::functions(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn number_function(names: &'static [&'static str], description: &'static str) -> Function {
+    function(Category::Number, names, description)
+}
+
+/// The error of arguments for which a function isn't defined, or of a result that no value of its type is.
+fn out_of_range(message: impl Into<String>) -> Error {
+    Error::user(message.into()).with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE)
+}
+
+fn division_by_zero() -> Error {
+    Error::user("division by zero").with_code(SqlState::DIVISION_BY_ZERO)
+}
+
+/// A result that is infinite only if some operand is; else it was too large.
+fn bounded(result: f64, operands: &[f64]) -> Result<f64> {
+    match result.is_infinite() && operands.iter().all(|operand| operand.is_finite()) {
+        true => Err(out_of_range("the result is out of range for DOUBLE")),
+        false => Ok(result),
+    }
+}

@@ -1,0 +1,240 @@
+//! What functions of one row give.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, IntervalMonthDayNanoArray};
+use arrow_buffer::{IntervalMonthDayNano, ScalarBuffer};
+use godwit_common::Result;
+use godwit_vector::{Flat, Native, StrColumn};
+
+use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, Timestamp, TimestampTz};
+use crate::kernel::{Lease, TEXT_BYTES_MAX, Work, too_heavy, too_long};
+
+/// A type of results of a fixed width.
+pub(crate) trait Fixed: Argument {
+    /// A value.
+    type Native: Clone + Default;
+
+    fn flat(values: Vec<Self::Native>) -> Flat;
+}
+
+macro_rules! fixed_results {
+    ($($result:ty => $native:ty),*) => {$(
+        impl Fixed for $result {
+            type Native = $native;
+
+            fn flat(values: Vec<$native>) -> Flat {
+                <$native>::into_flat(values.into())
+            }
+        }
+    )*};
+}
+
+fixed_results!(
+    i8 => i8, i16 => i16, i32 => i32, i64 => i64, i128 => i128, u8 => u8, u16 => u16, u32 => u32, u64 => u64,
+    f32 => f32, f64 => f64, Date => i32, Time => i64, Timestamp => i64, TimestampTz => i64
+);
+
+impl Fixed for bool {
+    type Native = bool;
+
+    fn flat(values: Vec<bool>) -> Flat {
+        Flat::Bool(values.into_iter().map(u8::from).collect::<ScalarBuffer<u8>>())
+    }
+}
+
+/// Intervals are given as Arrow's, whose hours count nanoseconds: see [`godwit_vector::sql::arrow_interval`].
+impl Fixed for Intervals {
+    type Native = IntervalMonthDayNano;
+
+    fn flat(values: Vec<IntervalMonthDayNano>) -> Flat {
+        Flat::Nested(Arc::new(IntervalMonthDayNanoArray::from(values)) as ArrayRef)
+    }
+}
+
+/// What a row gives: a value, maybe NULL, maybe an error.
+pub(crate) trait Answer<T> {
+    /// Some row may be an error.
+    const MAY_FAIL: bool;
+    /// Some row may be NULL though no argument is.
+    const MAY_BE_NULL: bool;
+
+    fn answer(self) -> Result<Option<T>>;
+}
+
+impl<T> Answer<T> for T {
+    const MAY_FAIL: bool = false;
+    const MAY_BE_NULL: bool = false;
+
+    #[inline]
+    fn answer(self) -> Result<Option<T>> {
+        Ok(Some(self))
+    }
+}
+
+impl<T> Answer<T> for Option<T> {
+    const MAY_FAIL: bool = false;
+    const MAY_BE_NULL: bool = true;
+
+    #[inline]
+    fn answer(self) -> Result<Option<T>> {
+        Ok(self)
+    }
+}
+
+impl<T> Answer<T> for Result<T> {
+    const MAY_FAIL: bool = true;
+    const MAY_BE_NULL: bool = false;
+
+    #[inline]
+    fn answer(self) -> Result<Option<T>> {
+        self.map(Some)
+    }
+}
+
+impl<T> Answer<T> for Result<Option<T>> {
+    const MAY_FAIL: bool = true;
+    const MAY_BE_NULL: bool = true;
+
+    #[inline]
+    fn answer(self) -> Result<Option<T>> {
+        self
+    }
+}
+
+/// A type of results that are texts, or lie in vectors as these.
+pub(crate) trait TextResult: Argument {}
+
+impl TextResult for Text {}
+impl TextResult for Json {}
+impl TextResult for Blob {}
+
+/// Whether a row was written: always, `Some(())` or NULL, maybe an error.
+pub(crate) trait Written {
+    /// Some row may be an error.
+    const MAY_FAIL: bool;
+    /// Some row may be NULL though no argument is.
+    const MAY_BE_NULL: bool;
+
+    fn written(self) -> Result<bool>;
+}
+
+impl<O: Answer<()>> Written for O {
+    const MAY_FAIL: bool = O::MAY_FAIL;
+    const MAY_BE_NULL: bool = O::MAY_BE_NULL;
+
+    #[inline]
+    fn written(self) -> Result<bool> {
+        self.answer().map(|row| row.is_some())
+    }
+}
+
+/// Bytes of results that aren't asked for: those of a few chunks of short texts.
+const FREE_BYTES: usize = 64 << 10;
+
+/// Where texts are written, one for each row.
+///
+/// What may be much longer than the arguments asks for room first ([`reserve`](Self::reserve)); the rest is counted when its
+/// row ends.
+pub(crate) struct Writer<'w> {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// Bytes that may be there without asking.
+    granted_bytes: usize,
+    leases: Vec<Lease>,
+    rows: usize,
+    work: &'w dyn Work,
+}
+
+impl<'w> Writer<'w> {
+    pub(crate) fn new(rows: usize, work: &'w dyn Work) -> Self {
+        Self {
+            bytes: Vec::new(),
+            ends: Vec::with_capacity(rows),
+            granted_bytes: FREE_BYTES,
+            leases: Vec::new(),
+            rows,
+            work,
+        }
+    }
+
+    /// Makes room for so many more bytes of this row, or fails.
+    pub(crate) fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes > TEXT_BYTES_MAX {
+            return Err(too_long());
+        }
+        self.grant(self.bytes.len() + bytes)?;
+        // As much as was granted, so that the buffer doesn't grow beyond it.
+        if self.bytes.capacity() < self.bytes.len() + bytes {
+            self.bytes.reserve_exact(self.granted_bytes - self.bytes.len());
+        }
+        Ok(())
+    }
+
+    fn grant(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.granted_bytes {
+            if self.rows > 1 && bytes > self.work.rows_bytes_max() {
+                return Err(too_heavy(bytes));
+            }
+            // Half as much again, so that requests are few.
+            let missing = bytes - self.granted_bytes;
+            let (lease, granted) = match self.work.reserve(missing + bytes / 2) {
+                Ok(lease) => (lease, missing + bytes / 2),
+                Err(_) => (self.work.reserve(missing)?, missing),
+            };
+            self.leases.push(lease);
+            self.granted_bytes += granted;
+        }
+        Ok(())
+    }
+
+    /// An error if the statement is to stop: for long loops within a row.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.work.check()
+    }
+
+    pub(crate) fn push(&mut self, character: char) {
+        self.push_str(character.encode_utf8(&mut [0; 4]));
+    }
+
+    pub(crate) fn push_str(&mut self, text: &str) {
+        self.push_bytes(text.as_bytes());
+    }
+
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The bytes of this row.
+    pub(crate) fn row_mut(&mut self) -> &mut [u8] {
+        let start = self.ends.last().copied().unwrap_or(0);
+        &mut self.bytes[start..]
+    }
+
+    /// Forgets what was written of this row.
+    pub(crate) fn clear_row(&mut self) {
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
+    pub(crate) fn end_row(&mut self) -> Result<()> {
+        let start = self.ends.last().copied().unwrap_or(0);
+        if self.bytes.len() - start > TEXT_BYTES_MAX {
+            return Err(too_long());
+        }
+        self.grant(self.bytes.len())?;
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> StrColumn {
+        StrColumn::from_leased_parts(self.bytes, &self.ends, self.leases)
+    }
+}
+
+impl fmt::Write for Writer<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        Ok(())
+    }
+}

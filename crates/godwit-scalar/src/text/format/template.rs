@@ -1,0 +1,224 @@
+//! Formats: texts, and fields between them.
+
+use godwit_common::{Error, Result, SqlState};
+
+use super::field::{Cell, Fields};
+use super::{braces, percent, postgres};
+use crate::rows::Writer;
+
+/// Whose fields a format has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `{:5}`.
+    Braces,
+    /// `%5d`.
+    Percent,
+    /// `%5s`, `%I`, `%L`.
+    Postgres,
+}
+
+impl Style {
+    pub(super) fn of(format: &str, is_printf: bool) -> Self {
+        match is_printf {
+            true => Self::Percent,
+            false if format.contains(['{', '}']) => Self::Braces,
+            false => Self::Postgres,
+        }
+    }
+}
+
+/// A format.
+pub(super) struct Template {
+    pub(super) style: Style,
+    pieces: Vec<Piece>,
+}
+
+pub(super) enum Piece {
+    Text(String),
+    Value { argument: usize, spec: Spec },
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spec {
+    /// What a value is that is shorter than the field is filled up with.
+    pub(super) fill: char,
+    /// Where it stands then; `None` for what is usual for its type.
+    pub(super) align: Option<Align>,
+    pub(super) sign: Sign,
+    /// With `0x` and the like, and with zeros at the end.
+    pub(super) is_alternate: bool,
+    pub(super) width: Option<Size>,
+    pub(super) precision: Option<Size>,
+    /// What stands between thousands.
+    pub(super) separator: Option<char>,
+    /// The letter of the kind of value.
+    pub(super) kind: Option<char>,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            fill: ' ',
+            align: None,
+            sign: Sign::Minus,
+            is_alternate: false,
+            width: None,
+            precision: None,
+            separator: None,
+            kind: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+    Center,
+    /// The filling stands between the sign and the digits.
+    Digits,
+}
+
+/// What stands before numbers that aren't negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Minus,
+    Plus,
+    Space,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    Fixed(usize),
+    /// An argument has it.
+    Argument(usize),
+}
+
+impl Template {
+    pub(super) fn parse(format: &str, arguments: usize, is_printf: bool) -> Result<Self> {
+        let style = Style::of(format, is_printf);
+        let parser = Parser { rest: format, format, style, arguments, next: 0, is_numbered: None };
+        let pieces = match style {
+            Style::Braces => braces::pieces(parser),
+            Style::Percent => percent::pieces(parser),
+            Style::Postgres => postgres::pieces(parser),
+        }?;
+        Ok(Self { style, pieces })
+    }
+
+    pub(super) fn write<'c>(
+        &self,
+        cell: impl Fn(usize) -> Cell<'c>,
+        fields: &mut Fields,
+        out: &mut Writer<'_>,
+    ) -> Result<()> {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Value { argument, spec } => fields.write(cell(*argument), spec, self.style, &cell, out)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a format.
+pub(super) struct Parser<'f> {
+    pub(super) rest: &'f str,
+    format: &'f str,
+    style: Style,
+    arguments: usize,
+    next: usize,
+    /// Whether fields have the numbers of their arguments.
+    is_numbered: Option<bool>,
+}
+
+impl<'f> Parser<'f> {
+    /// Takes a character if it is next.
+    pub(super) fn eat(&mut self, character: char) -> bool {
+        let rest = self.rest.strip_prefix(character);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Takes the next character.
+    pub(super) fn take(&mut self) -> Option<char> {
+        let mut characters = self.rest.chars();
+        let first = characters.next();
+        self.rest = characters.as_str();
+        first
+    }
+
+    /// Takes the text before one of some characters, or all.
+    pub(super) fn take_until(&mut self, ends: &[char]) -> &'f str {
+        let (text, rest) = self.rest.split_at(self.rest.find(ends).unwrap_or(self.rest.len()));
+        self.rest = rest;
+        text
+    }
+
+    /// Takes a number, if there is one.
+    pub(super) fn number(&mut self) -> Result<Option<usize>> {
+        /// Longer fields and digits are a mistake.
+        const NUMBER_MAX: usize = 100_000_000;
+        let digits = self.rest.len() - self.rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+        if digits == 0 {
+            return Ok(None);
+        }
+        let (number, rest) = self.rest.split_at(digits);
+        self.rest = rest;
+        let number = number.parse().ok().filter(|&number: &usize| number <= NUMBER_MAX);
+        number.map(Some).ok_or_else(|| self.wrong("a number in it is too big"))
+    }
+
+    /// Takes `1$`, the number of an argument, as it counts from 0.
+    pub(super) fn argument_number(&mut self) -> Result<Option<usize>> {
+        let start = self.rest;
+        match self.number()? {
+            Some(number) if self.eat('$') => {
+                number.checked_sub(1).map(Some).ok_or_else(|| self.wrong("values are numbered from 1"))
+            }
+            _ => {
+                self.rest = start;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The argument of the next field: that of its number, from 0, else the one behind the last field's.
+    pub(super) fn argument(&mut self, number: Option<usize>) -> Result<usize> {
+        let is_mixed = self.is_numbered.is_some_and(|is_numbered| is_numbered != number.is_some());
+        if is_mixed && self.style != Style::Postgres {
+            return Err(self.wrong("some of its fields have numbers, others don't"));
+        }
+        self.is_numbered = Some(number.is_some());
+        let argument = number.unwrap_or(self.next);
+        self.next = argument + 1;
+        if argument >= self.arguments {
+            let message = format!("it has a field for value {}, but there are {}", argument + 1, self.arguments);
+            return Err(self.wrong(message));
+        }
+        Ok(argument)
+    }
+
+    /// The error of a format.
+    pub(super) fn wrong(&self, message: impl AsRef<str>) -> Error {
+        let hint = match self.style {
+            Style::Braces => "fields are {}, {0}, {:>8.2f}; a brace is written {{ or }}",
+            Style::Percent => "fields are %d, %s, %8.2f; a percent sign is written %%",
+            Style::Postgres => "fields are {} and the like, or %s, %I and %L; a percent sign is then written %%",
+        };
+        Error::user(format!("the format '{}' can't be read: {}", self.format, message.as_ref()))
+            .with_code(SqlState::INVALID_PARAMETER_VALUE)
+            .with_hint(hint)
+    }
+}
+
+/// Adds a text to pieces.
+pub(super) fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        Some(Piece::Text(last)) => last.push_str(text),
+        _ if text.is_empty() => {}
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
+}

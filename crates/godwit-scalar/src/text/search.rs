@@ -1,0 +1,79 @@
+//! Texts in texts.
+
+use godwit_vector::kernels::string::char_count;
+
+use super::characters::number;
+use crate::function::{Category, Function, function};
+use crate::rows::{Needle, Pattern, TextBytes, scalar};
+
+pub(super) fn functions() -> Vec<Function> {
+    let text_function = |names, description| function(Category::Text, names, description);
+    vec![
+        // Lists and maps have their own forms.
+        text_function(&["contains"], "Whether the second text occurs in the first")
+            .example("contains('abc', 'b')", "true")
+            .form(scalar::<(TextBytes, Pattern), bool, _>(|(text, part)| part.find(text).is_some())),
+        text_function(&["starts_with", "prefix"], "Whether the first text starts with the second")
+            .example("starts_with('abc', 'ab')", "true")
+            .form(scalar::<(TextBytes, TextBytes), bool, _>(|(text, start)| text.starts_with(start))),
+        text_function(&["ends_with", "suffix"], "Whether the first text ends with the second")
+            .example("ends_with('abc', 'bc')", "true")
+            .form(scalar::<(TextBytes, TextBytes), bool, _>(|(text, end)| text.ends_with(end))),
+        text_function(
+            &["strpos", "instr", "position"],
+            "The place where the second text occurs first in the first one; 0 if it doesn't",
+        )
+        .example("strpos('banana', 'nan')", "3")
+        .form(scalar::<(TextBytes, Pattern), i32, _>(|(text, part)| place(text, part))),
+        text_function(&["find_in_set"], "The place of a text in a list that commas divide; 0 if it isn't there")
+            .example("find_in_set('b', 'a,b,c')", "2")
+            .form(scalar::<(TextBytes, TextBytes), i32, _>(|(text, set)| place_in_set(text, set))),
+    ]
+}
+
+fn place(text: &[u8], part: Needle<'_>) -> i32 {
+    part.find(text).map_or(0, |at| number(char_count(&text[..at]) + 1))
+}
+
+fn place_in_set(text: &[u8], set: &[u8]) -> i32 {
+    if set.is_empty() {
+        return 0;
+    }
+    set.split(|&byte| byte == b',').position(|member| member == text).map_or(0, |at| number(at + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use godwit_types::SqlType;
+
+    use crate::testing::{call, shown};
+
+    #[test]
+    fn parts_occur() {
+        let long = format!("'{}needle'", "é".repeat(100));
+        for (name, text, part, expected) in [
+            ("contains", "'abc'", "'bc'", "true"),
+            ("contains", "'abc'", "''", "true"),
+            ("contains", "''", "'a'", "false"),
+            ("contains", &long, "'needle'", "true"),
+            ("starts_with", "'abc'", "''", "true"),
+            ("prefix", "'abc'", "'bc'", "false"),
+            ("suffix", "'abc'", "'bc'", "true"),
+            ("ends_with", "'é'", "'é'", "true"),
+            ("starts_with", "'abc'", "NULL", "NULL"),
+            ("strpos", "'añb'", "'b'", "3"),
+            ("strpos", "'abc'", "''", "1"),
+            ("strpos", "''", "''", "1"),
+            ("instr", "'abc'", "'x'", "0"),
+            ("position", &long, "'needle'", "101"),
+            ("strpos", "NULL", "'a'", "NULL"),
+            ("find_in_set", "'b'", "'a,b,c'", "2"),
+            ("find_in_set", "''", "'a,,c'", "2"),
+            ("find_in_set", "''", "''", "0"),
+            ("find_in_set", "'a,b'", "'a,b'", "0"),
+        ] {
+            assert_eq!(shown(name, &[text, part]), expected, "{name}({text}, {part})");
+        }
+        assert_eq!(call("strpos", &["'a'", "'a'"]).unwrap().1, SqlType::Integer);
+    }
+}

@@ -1,0 +1,345 @@
+//! Formats of `strftime`: what they consist of, and times written in them.
+//!
+//! The fields are DuckDB's. `%F`, `%D`, `%R` and `%T` stand for dates and times in full, `%3f`, `%6f` and `%9f` for
+//! fractions of 3, 6 and 9 digits.
+
+use godwit_common::Result;
+use godwit_plan::ArgumentType;
+use godwit_types::SqlType;
+
+use super::moment::{
+    Chosen, Moment, bad_argument, constant_text, invalid, kind_of, time_function, with_constant, zoned,
+};
+use super::names::{SHORT, day_name, month_name};
+use crate::choose::fits;
+use crate::function::Function;
+use crate::rows::{Date, Text, Time, Timestamp, Writer, text};
+
+pub(super) fn functions() -> Vec<Function> {
+    let function = time_function(&["strftime", "date_format"], "A time as text, in a format of fields such as %Y")
+        .example("strftime(DATE '2024-02-29', '%d.%m.%Y')", "29.02.2024")
+        .chosen("strftime(TIMESTAMP, VARCHAR)", |arguments| written(arguments, &parse));
+    vec![function]
+}
+
+/// A part of a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+    Text(String),
+    Field(Field),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    DayShort,
+    DayName,
+    /// From 0, which is Sunday.
+    DayOfWeek,
+    /// From 1, which is Monday.
+    IsoDayOfWeek,
+    MonthShort,
+    MonthName,
+    Year,
+    IsoYear,
+    Number(Number, Pad),
+    HalfDay,
+    Millisecond,
+    Microsecond,
+    Nanosecond,
+    Offset,
+    ZoneName,
+}
+
+/// Numbers of a fixed width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Number {
+    Day,
+    Month,
+    YearOfCentury,
+    Hour24,
+    Hour12,
+    Minute,
+    Second,
+    DayOfYear,
+    /// Weeks that begin on Sundays; the days before the first are in week 0.
+    SundayWeek,
+    MondayWeek,
+    IsoWeek,
+}
+
+/// What stands before a number of few digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pad {
+    Zeros,
+    Nothing,
+}
+
+impl Number {
+    pub(super) fn width(self) -> usize {
+        if self == Self::DayOfYear { 3 } else { 2 }
+    }
+
+    #[inline]
+    fn of(self, moment: Moment) -> i64 {
+        match self {
+            Self::Day => moment.civil().day,
+            Self::Month => moment.civil().month,
+            Self::YearOfCentury => moment.civil().year.abs() % 100,
+            Self::Hour24 => moment.hour(),
+            Self::Hour12 => (moment.hour() + 11) % 12 + 1,
+            Self::Minute => moment.minute(),
+            Self::Second => moment.second(),
+            Self::DayOfYear => moment.day_of_year(),
+            Self::SundayWeek => (moment.day_of_year() + 6 - moment.day_of_week()) / 7,
+            Self::MondayWeek => (moment.day_of_year() + 7 - moment.iso_day_of_week()) / 7,
+            Self::IsoWeek => moment.iso_week().1,
+        }
+    }
+}
+
+/// The parts of a format; an error if it has fields that are none.
+pub(super) fn parse(format: &str) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut rest = format;
+    while !rest.is_empty() {
+        let end = rest.find('%').unwrap_or(rest.len());
+        push_text(&mut items, &rest[..end]);
+        let Some(after) = rest[end..].strip_prefix('%') else { break };
+        let (specifier, behind) = split_specifier(after);
+        let whole = match specifier {
+            "c" => Some("%Y-%m-%d %H:%M:%S"),
+            "x" | "F" => Some("%Y-%m-%d"),
+            "X" | "T" => Some("%H:%M:%S"),
+            "R" => Some("%H:%M"),
+            "D" => Some("%m/%d/%y"),
+            _ => None,
+        };
+        match (whole, field_of(specifier)) {
+            (Some(whole), _) => parse(whole)?.into_iter().for_each(|item| items.push(item)),
+            (None, Some(field)) => items.push(Item::Field(field)),
+            (None, None) if specifier == "%" => push_text(&mut items, "%"),
+            (None, None) => return Err(invalid(format!("there is no field '%{specifier}' in formats of times"))),
+        }
+        rest = behind;
+    }
+    Ok(items)
+}
+
+pub(super) fn push_text(items: &mut Vec<Item>, text: &str) {
+    match items.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Item::Text(before)) => before.push_str(text),
+        _ => items.push(Item::Text(text.to_owned())),
+    }
+}
+
+/// The letter of a field with what stands before it, and what is behind.
+fn split_specifier(text: &str) -> (&str, &str) {
+    let prefix = text.len() - text.trim_start_matches(['-', '3', '6', '9']).len();
+    let prefix = prefix.min(1);
+    let letter = text[prefix..].chars().next().map_or(0, char::len_utf8);
+    text.split_at(prefix + letter)
+}
+
+fn field_of(specifier: &str) -> Option<Field> {
+    let (pad, letter) = match specifier.strip_prefix('-') {
+        Some(letter) => (Pad::Nothing, letter),
+        None => (Pad::Zeros, specifier),
+    };
+    let number = match letter {
+        "d" => Number::Day,
+        "m" => Number::Month,
+        "y" => Number::YearOfCentury,
+        "H" => Number::Hour24,
+        "I" => Number::Hour12,
+        "M" => Number::Minute,
+        "S" => Number::Second,
+        "j" => Number::DayOfYear,
+        "U" if pad == Pad::Zeros => Number::SundayWeek,
+        "W" if pad == Pad::Zeros => Number::MondayWeek,
+        "V" if pad == Pad::Zeros => Number::IsoWeek,
+        _ => {
+            return Some(match specifier {
+                "a" => Field::DayShort,
+                "A" => Field::DayName,
+                "w" => Field::DayOfWeek,
+                "u" => Field::IsoDayOfWeek,
+                "b" | "h" => Field::MonthShort,
+                "B" => Field::MonthName,
+                "Y" => Field::Year,
+                "G" => Field::IsoYear,
+                "p" => Field::HalfDay,
+                "g" | "3f" => Field::Millisecond,
+                "f" | "6f" => Field::Microsecond,
+                "n" | "9f" => Field::Nanosecond,
+                "z" => Field::Offset,
+                "Z" => Field::ZoneName,
+                _ => return None,
+            });
+        }
+    };
+    Some(Field::Number(number, pad))
+}
+
+/// What can be written of a time.
+pub(super) trait Format: Send + Sync + 'static {
+    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>);
+}
+
+impl Format for Vec<Item> {
+    fn write(&self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
+        for item in self {
+            match item {
+                Item::Text(text) => out.push_str(text),
+                Item::Field(field) => field.write(moment, is_zoned, out),
+            }
+        }
+    }
+}
+
+impl Field {
+    fn write(self, moment: Moment, is_zoned: bool, out: &mut Writer<'_>) {
+        let fraction = moment.fraction_micros();
+        match self {
+            Self::DayShort => out.push_str(&day_name(moment)[..SHORT]),
+            Self::DayName => out.push_str(day_name(moment)),
+            Self::DayOfWeek => push_number(out, moment.day_of_week(), 1),
+            Self::IsoDayOfWeek => push_number(out, moment.iso_day_of_week(), 1),
+            Self::MonthShort => out.push_str(&month_name(moment)[..SHORT]),
+            Self::MonthName => out.push_str(month_name(moment)),
+            Self::Year => push_year(out, moment.civil().year),
+            Self::IsoYear => push_year(out, moment.iso_week().0),
+            Self::Number(number, pad) => {
+                push_number(out, number.of(moment), if pad == Pad::Zeros { number.width() } else { 1 });
+            }
+            Self::HalfDay => out.push_str(if moment.hour() < 12 { "AM" } else { "PM" }),
+            Self::Millisecond => push_number(out, fraction / 1_000, 3),
+            Self::Microsecond => push_number(out, fraction, 6),
+            Self::Nanosecond => push_number(out, fraction * 1_000, 9),
+            // Moments come in UTC, or as local times of another zone.
+            Self::Offset => out.push_str("+00"),
+            Self::ZoneName => out.push_str(if is_zoned { "UTC" } else { "" }),
+        }
+    }
+}
+
+/// Years before the first are negative, and not filled up.
+fn push_year(out: &mut Writer<'_>, year: i64) {
+    push_number(out, year, if year < 0 { 1 } else { 4 });
+}
+
+/// A number with zeros before it, up to a width of 20 digits at most.
+pub(super) fn push_number(out: &mut Writer<'_>, number: i64, width: usize) {
+    const DIGITS: usize = 20;
+    let mut digits = [b'0'; DIGITS];
+    let (mut at, mut rest) = (DIGITS, number.unsigned_abs());
+    while rest > 0 {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if number < 0 {
+        out.push_str("-");
+    }
+    out.push_bytes(&digits[at.min(DIGITS - width)..]);
+}
+
+/// The form of a function that writes times in a format.
+pub(super) fn written<F: Format>(
+    arguments: &[ArgumentType<'_>],
+    parse: &'static (impl Fn(&str) -> Result<F> + Send + Sync),
+) -> Chosen {
+    let [value, format] = arguments else { return None };
+    if !fits(format, &SqlType::Varchar) {
+        return None;
+    }
+    let ty = kind_of(value);
+    let Some(constant) = constant_text(format) else {
+        let row = move |format: &str, moment, is_zoned, out: &mut Writer<'_>| -> Result<()> {
+            parse(format)?.write(moment, is_zoned, out);
+            Ok(())
+        };
+        return Some(Ok(match ty {
+            SqlType::Date => {
+                text::<(Date, Text), Text, _>(move |(days, format), out| row(format, Moment::of_date(days), false, out))
+            }
+            SqlType::Time => text::<(Time, Text), Text, _>(move |(micros, format), out| {
+                row(format, Moment::of_timestamp(micros), false, out)
+            }),
+            SqlType::Timestamp | SqlType::TimestampTz => {
+                let is_zoned = ty == SqlType::TimestampTz;
+                let form = text::<(Timestamp, Text), Text, _>(move |(at, format), out| {
+                    row(format, Moment::of_timestamp(at), is_zoned, out)
+                });
+                if is_zoned { zoned(&form) } else { form }
+            }
+            _ => return None,
+        }));
+    };
+    let format = match parse(constant) {
+        Ok(format) => format,
+        Err(error) => return Some(Err(bad_argument(1, &error))),
+    };
+    let form = match ty {
+        SqlType::Date => text::<(Date,), Text, _>(move |(days,), out| format.write(Moment::of_date(days), false, out)),
+        SqlType::Time => {
+            text::<(Time,), Text, _>(move |(micros,), out| format.write(Moment::of_timestamp(micros), false, out))
+        }
+        SqlType::Timestamp => {
+            text::<(Timestamp,), Text, _>(move |(at,), out| format.write(Moment::of_timestamp(at), false, out))
+        }
+        SqlType::TimestampTz => {
+            zoned(&text::<(Timestamp,), Text, _>(move |(at,), out| format.write(Moment::of_timestamp(at), true, out)))
+        }
+        _ => return None,
+    };
+    Some(Ok(with_constant(form, 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use crate::testing::shown;
+
+    #[test]
+    fn fields() {
+        let moment = "TIMESTAMP '2024-02-03 04:05:06.789012'";
+        for (format, expected) in [
+            ("%a|%A|%w|%u", "Sat|Saturday|6|6"),
+            ("%d|%-d|%b|%h|%B|%m|%-m", "03|3|Feb|Feb|February|02|2"),
+            ("%y|%-y|%Y|%G|%V", "24|24|2024|2024|05"),
+            ("%H|%-H|%I|%-I|%p|%M|%-M|%S|%-S", "04|4|04|4|AM|05|5|06|6"),
+            ("%g|%f|%n|%3f|%6f", "789|789012|789012000|789|789012"),
+            ("%j|%-j|%U|%W", "034|34|04|05"),
+            ("%c|%x|%X|%T|%F|%D|%R", "2024-02-03 04:05:06|2024-02-03|04:05:06|04:05:06|2024-02-03|02/03/24|04:05"),
+            ("%z%Z|%%|é", "+00|%|é"),
+            ("no fields", "no fields"),
+        ] {
+            assert_eq!(shown("strftime", &[moment, &format!("'{format}'")]), expected, "{format}");
+        }
+        for (value, format, expected) in [
+            ("DATE '2024-12-30'", "%G-%V %U %W %j", "2025-01 52 53 365"),
+            ("DATE '2023-01-01'", "%G-%V %U %W %j %u %w", "2022-52 01 00 001 7 0"),
+            ("TIMESTAMP '0005-02-03 14:05:06'", "%Y %y %-y %G %x", "0005 05 5 0005 0005-02-03"),
+            ("TIMESTAMP '0044-03-15 14:05:06 BC'", "%Y %y %-y %G %c %j", "-43 43 43 -43 -43-03-15 14:05:06 074"),
+            ("TIMESTAMP '12345-02-03 00:05:06'", "%Y %y %I %p", "12345 45 12 AM"),
+            ("DATE '1582-10-10'", "%A %d", "Sunday 10"),
+            ("DATE '2024-02-29'", "%j", "060"),
+            ("TIME '13:04:05.5'", "%H:%M:%S.%g", "13:04:05.500"),
+            ("TIMESTAMPTZ '2024-02-03 04:05:06+00'", "%z %Z", "+00 UTC"),
+            ("TIMESTAMP '290000-01-01 BC'", "%Y", "-289999"),
+            ("NULL", "%Y", "NULL"),
+        ] {
+            assert_eq!(shown("date_format", &[value, &format!("'{format}'")]), expected, "{value} {format}");
+        }
+        assert_eq!(shown("strftime", &["DATE '2024-02-29'", "NULL"]), "NULL");
+    }
+
+    #[test]
+    fn formats_that_are_none() {
+        for (format, field) in [("%q", "'%q'"), ("abc%", "'%'"), ("%-a", "'%-a'"), ("%é", "'%é'"), ("%-", "'%-'")] {
+            assert!(parse(format).unwrap_err().message().contains(field), "{format}");
+        }
+        assert!(parse("").unwrap().is_empty());
+    }
+}

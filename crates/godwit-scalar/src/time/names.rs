@@ -1,0 +1,72 @@
+//! Names of months and days, in English as everywhere in SQL.
+
+use super::moment::{Moment, time_function};
+use crate::function::Function;
+use crate::rows::{Date, Text, Timestamp, TimestampTz, text};
+
+pub(super) const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+/// From Sunday on.
+pub(super) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/// Letters of the short names.
+pub(super) const SHORT: usize = 3;
+
+pub(super) fn month_name(moment: Moment) -> &'static str {
+    MONTHS[moment.civil().month as usize - 1]
+}
+
+pub(super) fn day_name(moment: Moment) -> &'static str {
+    DAYS[moment.day_of_week() as usize]
+}
+
+/// The place of the name that a text begins with, in any case, and how long the name is. Short names are found last.
+pub(super) fn find(names: &[&str], text: &str) -> Option<(usize, usize)> {
+    let begins = |name: &str| text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    let full = names.iter().position(|name| begins(name)).map(|at| (at, names[at].len()));
+    full.or_else(|| names.iter().position(|name| begins(&name[..SHORT])).map(|at| (at, SHORT)))
+}
+
+pub(super) fn functions() -> Vec<Function> {
+    let function = |names, description, example: (&'static str, &'static str), name: fn(Moment) -> &'static str| {
+        time_function(names, description)
+            .example(example.0, example.1)
+            .form(text::<(Timestamp,), Text, _>(move |(at,), out| out.push_str(name(Moment::of_timestamp(at)))))
+            .form(text::<(Date,), Text, _>(move |(days,), out| out.push_str(name(Moment::of_date(days)))))
+            .form(text::<(TimestampTz,), Text, _>(move |(at,), out| out.push_str(name(Moment::of_timestamp(at)))))
+    };
+    vec![
+        function(&["dayname"], "The name of the day of the week", ("dayname(DATE '2024-05-17')", "Friday"), day_name),
+        function(&["monthname"], "The name of the month", ("monthname(DATE '2024-05-17')", "May"), month_name),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::shown;
+
+    #[test]
+    fn names() {
+        assert_eq!(shown("dayname", &["DATE '2024-05-19'"]), "Sunday");
+        assert_eq!(shown("monthname", &["TIMESTAMP '0044-03-15 BC'"]), "March");
+        assert_eq!(shown("dayname", &["NULL"]), "NULL");
+        assert_eq!(find(&MONTHS, "SEPT 1"), Some((8, 3)));
+        assert_eq!(find(&MONTHS, "september"), Some((8, 9)));
+        assert_eq!(find(&MONTHS, "may"), Some((4, 3)));
+        assert_eq!(find(&DAYS, "é"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! What local times are to moments, and moments to local times: `AT TIME ZONE`, and what casts and operators are where the
+//! session's time zone isn't UTC. The binder gives the zone to each of them as a constant, so plans don't depend on sessions.
+
+use godwit_common::Result;
+use godwit_plan::ArgumentType;
+use godwit_types::{Interval, SqlType, TimeZone, Value};
+
+use super::moment::{Chosen, bad_argument, constant_text, in_range, kind_of, time_function, with_constant};
+use crate::choose::fits;
+use crate::function::{Form, Function};
+use crate::rows::{Answer, Intervals, Text, Timestamp, TimestampTz, Writer, scalar, text};
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        time_function(&["timezone"], "The local time of a moment in a time zone, or the moment of a local time")
+            .example("timezone('Asia/Tokyo', TIMESTAMPTZ '2024-07-01 12:00:00+00')", "2024-07-01 21:00:00")
+            .example("timezone('Asia/Tokyo', TIMESTAMP '2024-07-01 12:00:00')", "2024-07-01 03:00:00+00")
+            .chosen("timezone(VARCHAR, TIMESTAMP or TIMESTAMP WITH TIME ZONE)", at_zone),
+        time_function(&["timezone_text"], "A moment as text, as clocks of a time zone show it")
+            .example("timezone_text('Asia/Tokyo', TIMESTAMPTZ '2024-07-01 12:00:00+00')", "2024-07-01 21:00:00+09")
+            .chosen("timezone_text(VARCHAR, TIMESTAMP WITH TIME ZONE)", |arguments| {
+                of_zone(arguments, &[SqlType::TimestampTz], |zone| match zone {
+                    Some(zone) => text::<(TimestampTz,), Text, _>(move |(moment,), out| write(&zone, moment, out)),
+                    None => text::<(Text, TimestampTz), Text, _>(|(zone, moment), out| {
+                        write(&TimeZone::named(zone)?, moment, out)
+                    }),
+                })
+            }),
+        time_function(&["timezone_moment"], "The moment of a text, in a time zone if it doesn't say otherwise")
+            .example("timezone_moment('Asia/Tokyo', '2024-07-01 12:00')", "2024-07-01 03:00:00+00")
+            .chosen("timezone_moment(VARCHAR, VARCHAR)", |arguments| of_text(arguments, read)),
+        time_function(&["try_timezone_moment"], "The moment of a text in a time zone, or NULL if it isn't one")
+            .example("try_timezone_moment('Asia/Tokyo', 'noon')", "NULL")
+            .chosen("try_timezone_moment(VARCHAR, VARCHAR)", |arguments| {
+                of_text(arguments, |zone, text| Ok::<_, godwit_common::Error>(read(zone, text).ok()))
+            }),
+        time_function(&["timezone_add"], "A moment and an interval after it, by the calendar of a time zone")
+            .example(
+                "timezone_add('Europe/Berlin', TIMESTAMPTZ '2024-03-30 11:00:00+00', INTERVAL '1 day')",
+                "2024-03-31 10:00:00+00",
+            )
+            .chosen("timezone_add(VARCHAR, TIMESTAMP WITH TIME ZONE, INTERVAL)", |arguments| {
+                of_zone(arguments, &[SqlType::TimestampTz, SqlType::Interval], |zone| match zone {
+                    Some(zone) => scalar::<(TimestampTz, Intervals), TimestampTz, _>(move |(moment, interval)| {
+                        sum(&zone, moment, interval)
+                    }),
+                    None => scalar::<(Text, TimestampTz, Intervals), TimestampTz, _>(|(zone, moment, interval)| {
+                        sum(&TimeZone::named(zone)?, moment, interval)
+                    }),
+                })
+            }),
+    ]
+}
+
+/// A form for a zone that is a constant, or for one that each row names.
+fn of_zone(arguments: &[ArgumentType<'_>], types: &[SqlType], form: impl FnOnce(Option<TimeZone>) -> Form) -> Chosen {
+    let (zone, others) = arguments.split_first()?;
+    let all_fit = fits(zone, &SqlType::Varchar)
+        && others.len() == types.len()
+        && others.iter().zip(types).all(|(argument, ty)| fits(argument, ty));
+    if !all_fit {
+        return None;
+    }
+    Some(match constant_text(zone).map(TimeZone::named).transpose() {
+        Ok(Some(zone)) => Ok(with_constant(form(Some(zone)), 0)),
+        Ok(None) => Ok(form(None)),
+        Err(error) => Err(bad_argument(0, &error)),
+    })
+}
+
+fn at_zone(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [_, moment] = arguments else { return None };
+    match kind_of(moment) {
+        SqlType::TimestampTz => of_zone(arguments, &[SqlType::TimestampTz], |zone| match zone {
+            Some(zone) if zone.is_utc() => scalar::<(TimestampTz,), Timestamp, _>(|(moment,)| moment),
+            Some(zone) => scalar::<(TimestampTz,), Timestamp, _>(move |(moment,)| local(&zone, moment)),
+            None => scalar::<(Text, TimestampTz), Timestamp, _>(|(zone, at)| local(&TimeZone::named(zone)?, at)),
+        }),
+        SqlType::Date | SqlType::Timestamp => of_zone(arguments, &[SqlType::Timestamp], |zone| match zone {
+            Some(zone) if zone.is_utc() => scalar::<(Timestamp,), TimestampTz, _>(|(local,)| local),
+            Some(zone) => scalar::<(Timestamp,), TimestampTz, _>(move |(local,)| moment_of(&zone, local)),
+            None => scalar::<(Text, Timestamp), TimestampTz, _>(|(zone, at)| moment_of(&TimeZone::named(zone)?, at)),
+        }),
+        _ => None,
+    }
+}
+
+fn local(zone: &TimeZone, moment: i64) -> Result<i64> {
+    in_range(zone.local(moment), &SqlType::Timestamp)
+}
+
+fn moment_of(zone: &TimeZone, local: i64) -> Result<i64> {
+    in_range(zone.moment(local), &SqlType::TimestampTz)
+}
+
+fn sum(zone: &TimeZone, moment: i64, interval: Interval) -> Result<i64> {
+    in_range(zone.add(moment, interval), &SqlType::TimestampTz)
+}
+
+fn write(zone: &TimeZone, moment: i64, out: &mut Writer<'_>) -> Result<()> {
+    if let Value::Text(text) = zone.cast(&Value::Timestamp(moment), &SqlType::TimestampTz, &SqlType::Varchar)? {
+        out.push_str(&text);
+    }
+    Ok(())
+}
+
+fn read(zone: &TimeZone, text: &str) -> Result<i64> {
+    match zone.cast(&Value::text(text), &SqlType::Varchar, &SqlType::TimestampTz)? {
+        Value::Timestamp(moment) => Ok(moment),
+        other => unreachable!("{other:?} is no moment"),
+    }
+}
+
+fn of_text<O>(arguments: &[ArgumentType<'_>], read: fn(&TimeZone, &str) -> Result<O>) -> Chosen
+where
+    Result<O>: Answer<i64>,
+    O: 'static,
+{
+    of_zone(arguments, &[SqlType::Varchar], move |zone| match zone {
+        Some(zone) => scalar::<(Text,), TimestampTz, _>(move |(text,)| read(&zone, text)),
+        None => scalar::<(Text, Text), TimestampTz, _>(move |(zone, text)| read(&TimeZone::named(zone)?, text)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{error_of, shown};
+
+    #[test]
+    fn zones() {
+        let moment = "TIMESTAMPTZ '2024-07-01 12:00:00+00'";
+        for (name, arguments, expected) in [
+            ("timezone", &["'America/New_York'", moment][..], "2024-07-01 08:00:00"),
+            ("timezone", &["'UTC'", moment], "2024-07-01 12:00:00"),
+            ("timezone", &["'Asia/Kolkata'", "TIMESTAMP '2024-07-01 12:00:00'"], "2024-07-01 06:30:00+00"),
+            ("timezone", &["'Europe/Berlin'", "DATE '2024-07-01'"], "2024-06-30 22:00:00+00"),
+            ("timezone", &["'Europe/Berlin'", "TIMESTAMP '2024-03-31 02:30:00'"], "2024-03-31 01:30:00+00"),
+            ("timezone", &["NULL", moment], "NULL"),
+            ("timezone_text", &["'Europe/Berlin'", moment], "2024-07-01 14:00:00+02"),
+            ("timezone_moment", &["'Europe/Berlin'", "'2024-07-01 12:00'"], "2024-07-01 10:00:00+00"),
+            ("timezone_moment", &["'Europe/Berlin'", "'2024-07-01 12:00+00'"], "2024-07-01 12:00:00+00"),
+            ("try_timezone_moment", &["'Europe/Berlin'", "'noon'"], "NULL"),
+            (
+                "timezone_add",
+                &["'Europe/Berlin'", "TIMESTAMPTZ '2024-03-30 11:00:00+00'", "INTERVAL '24 hours'"],
+                "2024-03-31 11:00:00+00",
+            ),
+        ] {
+            assert_eq!(shown(name, arguments), expected, "{name}{arguments:?}");
+        }
+        assert!(error_of("timezone_moment", &["'Europe/Berlin'", "'noon'"]).contains("'noon' is not a"));
+    }
+}

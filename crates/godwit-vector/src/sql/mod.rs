@@ -1,0 +1,11 @@
+//! SQL's types and values as those of vectors, and the way back.
+
+mod reader;
+#[cfg(test)]
+mod tests;
+mod types;
+mod values;
+
+pub use reader::Reader;
+pub use types::{arrow_type, column_type, field_of, is_same_but_layout, sql_type, type_of_field};
+pub use values::{array_of_values, arrow_interval, sql_interval, value_at, vector_of_values};

@@ -1,0 +1,86 @@
+//! The functions' own examples, in the engine, and the reference that is made of them.
+
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use godwit::{Config, Connection, Database};
+
+fn connection() -> Connection {
+    Database::open(":memory:").unwrap().connect()
+}
+
+/// The value of an expression as text; NULL is `NULL`, an error its message.
+fn shown(connection: &Connection, expression: &str) -> String {
+    let rows = connection.query(&format!("SELECT ({expression})::VARCHAR")).and_then(|mut rows| rows.next().unwrap());
+    match rows {
+        Ok(batch) => {
+            let column = arrow_cast::cast(batch.column(0), &arrow_schema::DataType::Utf8).unwrap();
+            if arrow_array::Array::is_null(&column, 0) {
+                "NULL".to_owned()
+            } else {
+                column.as_string::<i32>().value(0).to_owned()
+            }
+        }
+        Err(error) => format!("error: {}", error.message()),
+    }
+}
+
+#[test]
+fn examples_give_what_they_say() {
+    let connection = connection();
+    let examples = godwit_scalar::functions().iter().flat_map(|function| &function.examples);
+    let wrong: Vec<String> = examples
+        .map(|(call, value)| (call, value, shown(&connection, call)))
+        .filter(|(_, value, found)| *value != found)
+        .map(|(call, value, found)| format!("{call} is {found}, not {value}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `GODWIT_WRITE=1` writes docs/functions.md anew.
+#[test]
+fn the_reference_is_up_to_date() {
+    let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo runs tests");
+    let path = Path::new(&root).join("../../docs/functions.md");
+    let reference = godwit_scalar::reference();
+    if std::env::var_os("GODWIT_WRITE").is_some() {
+        std::fs::write(&path, &reference).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == reference, "docs/functions.md is not what the functions say: run the test with GODWIT_WRITE=1");
+}
+
+#[test]
+fn the_functions_are_a_table() {
+    let connection = connection();
+    let rows = "(SELECT string_agg(signature, '; ' ORDER BY signature) FROM godwit_functions() WHERE name = 'lpad')";
+    assert_eq!(shown(&connection, rows), "lpad(VARCHAR, BIGINT); lpad(VARCHAR, BIGINT, VARCHAR)");
+}
+
+const MIB: u64 = 1 << 20;
+
+/// What functions make is counted, and computed for fewer rows at a time where it would be too much.
+#[test]
+fn what_functions_make_stays_within_the_limit() {
+    let limit = 128 * MIB;
+    let config = Config { memory_limit_bytes: Some(limit), threads: Some(2), ..Config::default() };
+    let database = Database::open_with(":memory:", config).unwrap();
+    let connection = database.connect();
+    connection.execute("CREATE TABLE t AS SELECT 'x' || i AS x FROM range(600) r(i)").unwrap();
+    for (expression, expected) in [
+        // 600 MB of texts, one after the other.
+        ("SELECT sum(length(repeat(x, 300000))) FROM t", "687000000"),
+        ("SELECT count(*) FROM t WHERE length(lpad(x, 1000000, 'é')) = 1000000", "600"),
+        ("SELECT count(DISTINCT md5(lpad(x, 1000000, '-'))) FROM t", "600"),
+        ("SELECT sum(len(string_split(repeat(x || ',', 20000), ','))) FROM t", "12000600"),
+        ("SELECT max(length(upper(y) || lower(y))) FROM (SELECT rpad(x, 500000, 'ab') AS y FROM t)", "1000000"),
+    ] {
+        assert_eq!(shown(&connection, &format!("({expression})")), expected, "{expression}");
+    }
+    let too_long = shown(&connection, "lpad('x', 2147483647, 'y')");
+    assert!(too_long.contains("longer than 1073741824 bytes"), "{too_long}");
+    let too_large = shown(&connection, "(SELECT length(repeat(min(x), 300000000)) FROM t)");
+    assert!(too_large.contains("memory"), "{too_large}");
+    let peak = database.memory_statistics().peak_bytes;
+    assert!(peak <= limit && peak > 16 * MIB, "{peak} bytes");
+}
