@@ -21,6 +21,9 @@ pub(crate) fn compile(
         ("date_part", [field, argument]) => {
             constant_text(field).and_then(|field| temporal::date_part(&field, argument))
         }
+        ("year" | "quarter" | "month" | "day" | "dayofweek" | "dayofyear", [argument]) => {
+            temporal::date_part(name, argument)
+        }
         ("date_trunc", [unit, argument]) => constant_text(unit).and_then(|unit| temporal::date_trunc(&unit, argument)),
         ("abs", [argument]) if argument.output().logical.is_integer() || argument.output().logical.is_decimal() => {
             absolute(argument, shown)?

@@ -17,8 +17,8 @@ pub(crate) fn date_part(field: &str, argument: &Expression) -> Option<Expression
         "quarter" | "qtr" => DateField::Quarter,
         "month" | "months" => DateField::Month,
         "day" | "days" => DateField::Day,
-        "dow" => DateField::DayOfWeek,
-        "doy" => DateField::DayOfYear,
+        "dow" | "dayofweek" => DateField::DayOfWeek,
+        "doy" | "dayofyear" => DateField::DayOfYear,
         _ => return None,
     };
     let ticks_per_day = ticks_per_day(&argument.output().logical)?;

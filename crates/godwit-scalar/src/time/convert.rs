@@ -134,17 +134,18 @@ fn to_time() -> Function {
 fn to_timestamp() -> Function {
     time_function(
         &["to_timestamp"],
-        "The timestamp of a text, which may be in a format or template, or of seconds since 1970",
+        "The moment that is a number of seconds after 1970 began, or the timestamp of a text, which may be in a format or \
+         template",
     )
     .example("to_timestamp('29.02.2024 10:11', 'DD.MM.YYYY HH24:MI')", "2024-02-29 10:11:00")
-    .example("to_timestamp(1.5)", "1970-01-01 00:00:01.5")
+    .example("to_timestamp(1.5)", "1970-01-01 00:00:01.5+00")
     .form(cast::<Timestamp>(ticks_of))
-    .form(scalar::<(i64,), Timestamp, _>(|(seconds,)| {
-        in_range(seconds.checked_mul(MICROS_PER_SECOND), &SqlType::Timestamp)
+    .form(scalar::<(i64,), TimestampTz, _>(|(seconds,)| {
+        in_range(seconds.checked_mul(MICROS_PER_SECOND), &SqlType::TimestampTz)
     }))
-    .form(scalar::<(f64,), Timestamp, _>(|(seconds,)| micros_of_fraction(seconds)))
+    .form(scalar::<(f64,), TimestampTz, _>(|(seconds,)| micros_of_fraction(seconds)))
     .form(scalar::<(Timestamp,), Timestamp, _>(|(timestamp,)| timestamp))
-    .form(scalar::<(TimestampTz,), Timestamp, _>(|(timestamp,)| timestamp))
+    .form(scalar::<(TimestampTz,), TimestampTz, _>(|(timestamp,)| timestamp))
     .chosen("to_timestamp(VARCHAR, VARCHAR, …)", |arguments| of_text::<Timestamp>(arguments, Fields::timestamp))
 }
 
