@@ -29,6 +29,14 @@ pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;
 /// long texts exceed this, the chunk is shorter. Chunks of short texts have some hundred kilobytes.
 pub(crate) const WINDOW_VALUES_BYTES_MAX: usize = 4 << 20;
 
+/// Mean decompressed size of a row's value of a column, in bytes, above which its pages may be much larger than usual: a
+/// page has at least one row, and some writers end one by the number of its rows only.
+pub(crate) const LONG_VALUE_BYTES: u64 = 16 << 10;
+
+/// The pages of long values that all workers of a scan hold at once take the limit divided by this at most: the rest is for
+/// what operators keep. One worker always reads.
+pub(crate) const LARGE_PAGES_PER_LIMIT: u64 = 4;
+
 /// Bytes of a column that are read for a sample: whole pages and batches are read, and some are large.
 pub(crate) const SAMPLED_BYTES_MAX: u64 = 32 << 20;
 

@@ -16,6 +16,7 @@ use arrow_schema::{DataType, Field};
 use godwit_common::{Error, Result};
 use godwit_functions::LambdaForm;
 use godwit_plan::{ColumnId, Expr, ExprKind};
+use godwit_scalar::{Room, Work};
 use godwit_types::SqlType;
 use godwit_vector::sql::{arrow_type, column_type};
 use godwit_vector::{CHUNK_ROWS, Chunk, Data, Flat, Vector, from_arrow, to_arrow};
@@ -53,8 +54,14 @@ impl Compiler<'_> {
         let body = inner.compile(body)?;
         let logical = arrow_type(body_type)?;
         let output = column_type(&expr.ty, arguments[0].output().nullable)?;
-        let kernel =
-            LambdaCall { form, body, body_type: logical, has_position: parameters.len() > 1, output: expr.ty.clone() };
+        let kernel = LambdaCall {
+            form,
+            body,
+            body_type: logical,
+            has_position: parameters.len() > 1,
+            output: expr.ty.clone(),
+            work: Arc::clone(self.context.work()),
+        };
         Ok(Expression::strict(kernel, arguments, output))
     }
 }
@@ -77,6 +84,7 @@ struct LambdaCall {
     body_type: DataType,
     has_position: bool,
     output: SqlType,
+    work: Arc<dyn Work>,
 }
 
 /// The elements of all lists that aren't NULL.
@@ -88,8 +96,22 @@ struct Elements {
     positions: Vec<i64>,
 }
 
+/// What an element takes besides its value: a place, a row, a position.
+const ELEMENT_BYTES: usize = 16;
+
 impl Elements {
-    fn of(lists: &ArrayRef, is_valid: impl Fn(usize) -> bool) -> Self {
+    /// Of so many lists; a constant is one list for all rows.
+    fn of(lists: &Vector, row_count: usize, room: &mut Room<'_>) -> Result<Self> {
+        let is_constant = matches!(lists.data(), Data::Constant(_));
+        let is_valid = |row: usize| lists.is_valid(row);
+        let single;
+        let lists = if is_constant {
+            single = lists.slice(0, 1);
+            &single
+        } else {
+            lists
+        };
+        let Flat::Nested(lists) = lists.to_flat() else { unreachable!("lists are nested") };
         let (values, bounds): (ArrayRef, Box<dyn Fn(usize) -> std::ops::Range<usize>>) = match lists.data_type() {
             DataType::FixedSizeList(_, length) => {
                 let length = *length as usize;
@@ -102,14 +124,16 @@ impl Elements {
             }
         };
         let (mut places, mut rows, mut positions) = (Vec::new(), Vec::new(), Vec::new());
-        for row in (0..lists.len()).filter(|&row| is_valid(row)) {
-            for (place, position) in bounds(row).zip(1..) {
+        for row in (0..row_count).filter(|&row| is_valid(row)) {
+            let list = bounds(if is_constant { 0 } else { row });
+            room.count((places.len() + list.len()) * ELEMENT_BYTES)?;
+            for (place, position) in list.zip(1..) {
                 places.push(place as u32);
                 rows.push(row as u32);
                 positions.push(position);
             }
         }
-        Self { values, places, rows, positions }
+        Ok(Self { values, places, rows, positions })
     }
 
     /// The chunk of elements `from..to`, with what their rows have captured.
@@ -127,10 +151,11 @@ impl Elements {
 
 impl Kernel for LambdaCall {
     fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
-        let Flat::Nested(lists) = arguments[0].to_flat() else { unreachable!("lists are nested") };
-        let elements = Elements::of(&lists, |row| arguments[0].is_valid(row));
-        let (mut lengths, mut parts) = (vec![0; rows], Vec::new());
+        let (mut room, mut room_of_parts) = (Room::new(rows, &*self.work), Room::new(rows, &*self.work));
+        let elements = Elements::of(&arguments[0], rows, &mut room)?;
+        let (mut lengths, mut parts, mut part_bytes) = (vec![0; rows], Vec::new(), 0);
         for from in (0..elements.places.len()).step_by(CHUNK_ROWS) {
+            self.work.check()?;
             let to = elements.places.len().min(from + CHUNK_ROWS);
             let chunk = elements.chunk(from, to, self.has_position, &arguments[1..])?;
             let results = self.body.evaluate(&chunk)?;
@@ -139,13 +164,17 @@ impl Kernel for LambdaCall {
                 LambdaForm::Filter => (from..to).filter(|&at| is_true(&results, at - from)).collect(),
             };
             kept.iter().for_each(|&at| lengths[elements.rows[at] as usize] += 1);
-            parts.push(match self.form {
+            let part = match self.form {
                 LambdaForm::Transform => to_arrow(&results, &self.body_type)?,
                 LambdaForm::Filter => {
                     let places: UInt32Array = kept.iter().map(|&at| Some(elements.places[at])).collect();
                     arrow_select::take::take(&elements.values, &places, None).map_err(|error| internal(&error))?
                 }
-            });
+            };
+            // Twice: the parts become one array.
+            part_bytes += 2 * part.get_array_memory_size();
+            room_of_parts.count(part_bytes)?;
+            parts.push(part);
         }
         let valid: NullBuffer = (0..rows).map(|row| arguments[0].is_valid(row)).collect();
         self.lists(&lengths, &parts, valid)

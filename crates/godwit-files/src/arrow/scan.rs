@@ -58,7 +58,7 @@ impl Readable for ArrowTable {
         let (morsels, rows) = (self.morsels(), self.rows());
         let number = morsels.len();
         let plan = ArrowPlan { morsels, dictionaries: Dictionaries::default() };
-        Ok(Planned { plan, morsels: number, rows, rows_pruned: 0, groups: number, groups_pruned: 0 })
+        Ok(Planned { plan, workers_max: number, rows, rows_pruned: 0, groups: number, groups_pruned: 0 })
     }
 
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<ArrowReader> {

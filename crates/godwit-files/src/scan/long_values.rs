@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::config::WINDOW_VALUES_BYTES_MAX;
+use crate::config::{LONG_VALUE_BYTES, WINDOW_VALUES_BYTES_MAX};
 use crate::footer::{PageSpan, ParquetFile};
 
 /// A column of texts or of nested values in a row group.
@@ -38,6 +38,21 @@ impl LongValues {
             rows: location.rows,
         };
         column.is_long(rows, window_rows).then_some(column)
+    }
+
+    /// Most bytes that a page of the column has when it is decompressed; 0 if its values are of usual lengths.
+    pub(super) fn page_bytes_max(file: &ParquetFile, row_group: usize, column: usize) -> u64 {
+        let decompressed_bytes = file.decompressed_bytes(row_group, column);
+        let rows = file.row_group_rows[row_group] as u64;
+        if !file.is_of_any_length(row_group, column) || decompressed_bytes < LONG_VALUE_BYTES.saturating_mul(rows) {
+            return 0;
+        }
+        let pages = file.chunk(row_group, column).ok().and_then(|location| {
+            let pages = location.pages?;
+            let largest = pages.iter().map(|page| page.bytes).max()? as f64;
+            Some(largest * decompressed_bytes as f64 / (location.end - location.start).max(1) as f64)
+        });
+        pages.map_or(decompressed_bytes, |bytes| (bytes as u64).min(decompressed_bytes))
     }
 
     fn is_long(&self, rows: &Range<usize>, window_rows: usize) -> bool {

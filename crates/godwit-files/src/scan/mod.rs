@@ -45,14 +45,14 @@ impl Readable for ParquetTable {
     }
 
     fn plan(&self, task: &ScanTask, pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<ScanPlan>> {
-        Ok(plan::plan(self, pruning, &task.columns, query.settings.workers))
+        Ok(plan::plan(self, pruning, &task.columns, query))
     }
 
     fn announce(&self, task: &ScanTask, query: &QueryContext) {
         if !self.is_remote() || task.request.limit.is_some() {
             return;
         }
-        let planned = plan::plan(self, &task.request.pruning(), &task.columns, query.settings.workers);
+        let planned = plan::plan(self, &task.request.pruning(), &task.columns, query);
         if let Some(first) = planned.plan.morsels.first() {
             let ranges = plan::bytes_of(self, planned.plan.row_group_of(0), &task.columns);
             self.files()[first.file].file.bytes.announce(&ranges);

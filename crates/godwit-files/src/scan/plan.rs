@@ -8,14 +8,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::ScanPlan;
+use super::long_values::LongValues;
 use super::row_group::RowGroupState;
-use crate::config::{MORSEL_ROWS_MAX, MORSEL_ROWS_MIN, MORSELS_PER_WORKER};
+use crate::config::{LARGE_PAGES_PER_LIMIT, MORSEL_ROWS_MAX, MORSEL_ROWS_MIN, MORSELS_PER_WORKER};
 use crate::footer::{ChunkLocation, ParquetFile};
 use crate::page::PageReader;
 use crate::statistics::page_bounds;
 use crate::table::{ParquetTable, TableFile};
 use godwit_pipeline::scan_filter::{Bounds, Pruning, refuted};
-use godwit_pipeline::{Planned, Table};
+use godwit_pipeline::{Planned, QueryContext, Table};
 
 /// A piece of work: some rows of a row group.
 pub(crate) struct Morsel {
@@ -51,13 +52,14 @@ pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usiz
     chunks.flatten().flat_map(of_chunk).collect()
 }
 
-/// Plans the scan of a table. `columns` are those that are read, the most selective ones first.
+/// Plans the scan of a table for a query. `columns` are those that are read, the most selective ones first.
 pub(crate) fn plan(
     table: &ParquetTable,
     pruning: &Pruning<'_>,
     columns: &[usize],
-    workers: usize,
+    query: &QueryContext,
 ) -> Planned<ScanPlan> {
+    let workers = query.settings.workers;
     let mut morsels = Vec::new();
     let (mut groups_pruned, mut rows_pruned) = (0, 0);
     let rows = table.files().iter().flat_map(|file| &file.file.row_group_rows).sum::<usize>();
@@ -85,9 +87,24 @@ pub(crate) fn plan(
             }));
         }
     }
-    let (rows, rows_pruned, number) = (rows as u64, rows_pruned as u64, morsels.len());
-    let plan = ScanPlan { morsels };
-    Planned { plan, morsels: number, rows, rows_pruned, groups: all_groups, groups_pruned }
+    let (rows, rows_pruned) = (rows as u64, rows_pruned as u64);
+    let fitting = workers_with_large_pages(table, &morsels, columns, query.memory.memory_limit());
+    let workers_max = morsels.len().min(fitting);
+    Planned { plan: ScanPlan { morsels }, workers_max, rows, rows_pruned, groups: all_groups, groups_pruned }
+}
+
+/// How many workers may hold pages of these columns at once, if there are pages that are large for the memory limit: they
+/// are decompressed as a whole.
+fn workers_with_large_pages(table: &ParquetTable, morsels: &[Morsel], columns: &[usize], limit_bytes: u64) -> usize {
+    let page_bytes = |morsel: &Morsel| {
+        let file = &table.files()[morsel.file];
+        let columns = columns.iter().map(|&column| file.column(column));
+        columns.map(|column| LongValues::page_bytes_max(&file.file, morsel.row_group, column)).sum::<u64>()
+    };
+    let first_of_groups = morsels.chunk_by(|a, b| Arc::ptr_eq(&a.state, &b.state)).map(|group| &group[0]);
+    let worker_bytes = first_of_groups.map(page_bytes).max().unwrap_or(0);
+    let share_bytes = limit_bytes / LARGE_PAGES_PER_LIMIT;
+    usize::try_from(share_bytes.checked_div(worker_bytes).unwrap_or(u64::MAX)).unwrap_or(usize::MAX).max(1)
 }
 
 /// The rows of a row group whose pages aren't refuted, as ascending ranges.

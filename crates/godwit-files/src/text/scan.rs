@@ -65,7 +65,7 @@ impl Readable for TextTable {
     fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<TextPlan>> {
         let files = Mutex::new(OpenFiles { cutter: self.cutter(0)?, number: 0 });
         let plan = TextPlan { files, rows_rejected: AtomicU64::new(0) };
-        Ok(Planned { plan, morsels: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
+        Ok(Planned { plan, workers_max: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<TextReader> {

@@ -81,8 +81,8 @@ impl ScanTask {
 pub struct Planned<P> {
     /// The morsels, by their numbers from 0 on.
     pub plan: P,
-    /// How many there are, or at most.
-    pub morsels: usize,
+    /// Most workers that have something to do at once: as many as there are morsels, or fewer if what they hold is large.
+    pub workers_max: usize,
     /// Rows of the table, as far as known.
     pub rows: u64,
     /// Those of them that bounds refute.
@@ -296,7 +296,7 @@ impl<T: Readable> Source for Scan<T> {
     }
 
     fn parallelism(&self) -> usize {
-        self.planned().morsels
+        self.planned().workers_max
     }
 
     fn worker(self: Arc<Self>, query: &Arc<QueryContext>) -> Result<Box<dyn SourceWorker>> {

@@ -8,11 +8,8 @@ use godwit_vector::{Bitmap, Native, Vector, to_arrow};
 
 use super::call::Call;
 use super::picks::{list_vector, too_many};
-use crate::kernel::{Lease, Work};
+use crate::room::Room;
 use crate::rows::{Written, for_each_row};
-
-/// Elements that aren't asked for: those of a chunk of short lists.
-const FREE_ELEMENTS: usize = 8 << 10;
 
 /// The elements of lists, row by row.
 pub(crate) struct Elements<'w, T> {
@@ -20,9 +17,7 @@ pub(crate) struct Elements<'w, T> {
     /// Elements that are NULL.
     nulls: Vec<usize>,
     offsets: Vec<i32>,
-    granted: usize,
-    leases: Vec<Lease>,
-    work: &'w dyn Work,
+    room: Room<'w>,
 }
 
 impl<T: Native> Elements<'_, T> {
@@ -38,23 +33,14 @@ impl<T: Native> Elements<'_, T> {
 
     /// Makes room for more elements, or fails.
     pub(crate) fn reserve(&mut self, elements: usize) -> Result<()> {
-        let all = self.values.len().saturating_add(elements);
-        if i32::try_from(all).is_err() {
+        if i32::try_from(self.values.len().saturating_add(elements)).is_err() {
             return Err(too_many());
         }
-        if all > self.granted {
-            self.leases.push(self.work.reserve((all - self.granted) * size_of::<T>())?);
-            self.granted = all;
-        }
-        self.values.reserve(elements);
-        Ok(())
+        self.room.grow(&mut self.values, elements)
     }
 
     fn end_row(&mut self) -> Result<()> {
-        if self.values.len() > self.granted {
-            // Half as many again, so that requests are few.
-            self.reserve(self.values.len() / 2)?;
-        }
+        self.room.count(self.values.capacity() * size_of::<T>())?;
         self.offsets.push(i32::try_from(self.values.len()).map_err(|_| too_many())?);
         Ok(())
     }
@@ -63,7 +49,8 @@ impl<T: Native> Elements<'_, T> {
         let element = arrow_type(result.element().expect("the result is a list"))?;
         let mut validity = Bitmap::filled(self.values.len(), true);
         self.nulls.iter().for_each(|&at| validity.set(at, false));
-        let elements = to_arrow(&Vector::from_values(self.values, Some(validity)), &element)?;
+        let values = Vector::flat(T::into_flat(self.room.leased(self.values)), Some(validity));
+        let elements = to_arrow(&values, &element)?;
         list_vector(OffsetBuffer::new(self.offsets.into()), elements, result, valid)
     }
 }
@@ -76,9 +63,8 @@ impl Call<'_> {
     ) -> Result<Vector> {
         let mut offsets = Vec::with_capacity(self.rows + 1);
         offsets.push(0);
-        let (values, leases) = (Vec::new(), Vec::new());
-        let mut elements =
-            Elements { values, nulls: Vec::new(), offsets, granted: FREE_ELEMENTS, leases, work: self.work };
+        let room = Room::new(self.rows, self.work);
+        let mut elements = Elements { values: Vec::new(), nulls: Vec::new(), offsets, room };
         let mut nulls = Vec::new();
         for_each_row(self.rows, None, self.work, |row, _| {
             if self.is_computed(row) && !make(row, &mut elements).written()? {

@@ -12,12 +12,11 @@ use godwit_vector::sql::arrow_type;
 use godwit_vector::{Bitmap, Flat, Vector};
 
 use super::lists::taken;
-use crate::kernel::{Lease, Work};
+use crate::kernel::Work;
+use crate::room::Room;
 
 /// Stands for NULL among places.
 const NULL: u32 = u32::MAX;
-/// Elements that aren't asked for: those of a chunk of short lists.
-const FREE_ELEMENTS: usize = 8 << 10;
 /// Elements between two looks at whether the statement is to stop.
 const CHECK_ELEMENTS: usize = 64 << 10;
 /// Bytes of the place of an element and of what it is besides its own bytes.
@@ -29,9 +28,10 @@ pub(crate) struct Picks<'w> {
     places: Vec<u32>,
     has_nulls: bool,
     offsets: Vec<i32>,
-    granted: usize,
     checked: usize,
-    leases: Vec<Lease>,
+    /// Bytes of an element of the source, on average.
+    element_bytes: usize,
+    room: Room<'w>,
     work: &'w dyn Work,
 }
 
@@ -51,8 +51,9 @@ impl<'w> Picks<'w> {
         };
         let mut offsets = Vec::with_capacity(rows + 1);
         offsets.push(0);
-        let (places, leases) = (Vec::new(), Vec::new());
-        Ok(Self { source, places, has_nulls: false, offsets, granted: FREE_ELEMENTS, checked: 0, leases, work })
+        let element_bytes = source.to_data().get_slice_memory_size().unwrap_or(0) / source.len().max(1);
+        let (places, room) = (Vec::new(), Room::new(rows, work));
+        Ok(Self { source, places, has_nulls: false, offsets, checked: 0, element_bytes, room, work })
     }
 
     #[inline]
@@ -116,20 +117,9 @@ impl<'w> Picks<'w> {
         if i32::try_from(all).is_err() {
             return Err(too_many());
         }
-        if all > self.granted {
-            let missing = all - self.granted;
-            let bytes = missing.saturating_mul(PLACE_BYTES + self.element_bytes());
-            self.leases.push(self.work.reserve(bytes)?);
-            self.granted = all;
-        }
+        self.room.count(all.saturating_mul(PLACE_BYTES + self.element_bytes))?;
         self.places.reserve(elements);
         Ok(())
-    }
-
-    /// Bytes of an element, on average.
-    fn element_bytes(&self) -> usize {
-        let bytes = self.source.to_data().get_slice_memory_size().unwrap_or(0);
-        bytes / self.source.len().max(1)
     }
 
     fn check(&mut self) -> Result<()> {
@@ -142,10 +132,7 @@ impl<'w> Picks<'w> {
 
     pub(crate) fn end_row(&mut self) -> Result<()> {
         self.check()?;
-        if self.places.len() > self.granted {
-            // Half as many again, so that requests are few.
-            self.reserve(self.places.len() / 2)?;
-        }
+        self.reserve(0)?;
         self.offsets.push(i32::try_from(self.places.len()).map_err(|_| too_many())?);
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! Whether, where and how often a text matches.
 
 use godwit_common::{Error, Result, SqlState};
+use godwit_plan::{ArgumentType, NoFunction};
 use godwit_vector::kernels::string::char_count;
 
 use super::patterns::{Pattern, Usage, below_one, chosen, fallible, safe, start_byte};
-use crate::function::{Category, Function, function};
+use crate::function::{Category, Form, Function, function};
 use crate::kernel::Work;
 use crate::rows::{Text, scalar, scalar_checked};
 
@@ -16,48 +17,28 @@ fn like() -> Function {
     function(Category::Pattern, &["regexp_like", "regexp_matches"], "Whether a part of the text matches the pattern")
         .example("regexp_like('godwit', 'w.t$')", "true")
         .example("regexp_like('godwit', '^GOD', 'i')", "true")
-        .chosen("regexp_like(text, pattern[, flags])", |arguments| {
-            chosen(
-                arguments,
-                Usage::Search,
-                &[
-                    safe(None, |patterns| {
-                        scalar::<(Text, Text), bool, _>(move |(text, pattern)| {
-                            Ok(patterns.get(pattern, "")?.is_match(text))
-                        })
-                    }),
-                    safe(Some(2), |patterns| {
-                        scalar::<(Text, Text, Text), bool, _>(move |(text, pattern, flags)| {
-                            Ok(patterns.get(pattern, flags)?.is_match(text))
-                        })
-                    }),
-                ],
-            )
-        })
+        .chosen("regexp_like(text, pattern[, flags])", |arguments| is_match(arguments, Usage::Search))
 }
 
 fn full_match() -> Function {
     function(Category::Pattern, &["regexp_full_match"], "Whether all of the text matches the pattern")
         .example("regexp_full_match('godwit', 'god')", "false")
         .example("regexp_full_match('godwit', 'god.*')", "true")
-        .chosen("regexp_full_match(text, pattern[, flags])", |arguments| {
-            chosen(
-                arguments,
-                Usage::Whole,
-                &[
-                    safe(None, |patterns| {
-                        scalar::<(Text, Text), bool, _>(move |(text, pattern)| {
-                            Ok(patterns.get(pattern, "")?.is_match(text))
-                        })
-                    }),
-                    safe(Some(2), |patterns| {
-                        scalar::<(Text, Text, Text), bool, _>(move |(text, pattern, flags)| {
-                            Ok(patterns.get(pattern, flags)?.is_match(text))
-                        })
-                    }),
-                ],
-            )
-        })
+        .chosen("regexp_full_match(text, pattern[, flags])", |arguments| is_match(arguments, Usage::Whole))
+}
+
+fn is_match(arguments: &[ArgumentType<'_>], usage: Usage) -> Option<std::result::Result<Form, NoFunction>> {
+    let forms = [
+        safe(None, |patterns| {
+            scalar::<(Text, Text), bool, _>(move |(text, pattern)| Ok(patterns.get(pattern, "")?.is_match(text)))
+        }),
+        safe(Some(2), |patterns| {
+            scalar::<(Text, Text, Text), bool, _>(move |(text, pattern, flags)| {
+                Ok(patterns.get(pattern, flags)?.is_match(text))
+            })
+        }),
+    ];
+    chosen(arguments, usage, &forms)
 }
 
 fn count() -> Function {

@@ -15,7 +15,8 @@ use godwit_vector::{Flat, Vector, to_arrow};
 use super::patterns::{Pattern, Patterns, Usage, compiled};
 use crate::choose::fits;
 use crate::function::Form;
-use crate::kernel::{Kernel, Lease, Work, too_long};
+use crate::kernel::{Kernel, Work, too_long};
+use crate::room::Room;
 use crate::rows::{CHECK_ELEMENTS, ELEMENT_BYTES, Strings, Writer, for_each_row, valid_rows, with_nulls};
 
 /// Where the names are, and the flags behind them.
@@ -93,7 +94,7 @@ impl Kernel for NamedKernel {
         let flags = arguments.get(FLAGS).map(Strings::of);
         let valid = valid_rows(arguments);
         let fields = (0..self.names).map(|_| Column::new(rows, work)).collect();
-        let mut structs = Structs { fields, count: 0, leases: Vec::new(), work };
+        let mut structs = Structs { fields, count: 0, room: Room::new(rows, work), work };
         let mut ends: Vec<i32> = vec![0];
         for_each_row(rows, valid.as_deref(), work, |row, is_valid| {
             if is_valid {
@@ -140,8 +141,8 @@ impl NamedKernel {
 struct Structs<'w> {
     fields: Vec<Column<'w>>,
     count: usize,
-    /// Room for the fields beside their bytes, until they are Arrow's.
-    leases: Vec<Lease>,
+    /// Room for the fields beside their bytes.
+    room: Room<'w>,
     work: &'w dyn Work,
 }
 
@@ -169,7 +170,7 @@ impl Structs<'_> {
         self.count += 1;
         if self.count.is_multiple_of(CHECK_ELEMENTS) {
             self.work.check()?;
-            self.leases.push(self.work.reserve(CHECK_ELEMENTS * ELEMENT_BYTES * self.fields.len())?);
+            self.room.count(self.count * ELEMENT_BYTES * self.fields.len())?;
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ use godwit_common::Result;
 use godwit_vector::{Flat, Native, StrColumn};
 
 use super::arguments::{Argument, Blob, Date, Intervals, Json, Text, Time, Timestamp, TimestampTz};
-use crate::kernel::{Lease, TEXT_BYTES_MAX, Work, too_heavy, too_long};
+use crate::kernel::{TEXT_BYTES_MAX, Work, too_long};
+use crate::room::Room;
 
 /// A type of results of a fixed width.
 pub(crate) trait Fixed: Argument {
@@ -130,9 +131,6 @@ impl<O: Answer<()>> Written for O {
     }
 }
 
-/// Bytes of results that aren't asked for: those of a few chunks of short texts.
-const FREE_BYTES: usize = 64 << 10;
-
 /// Where texts are written, one for each row.
 ///
 /// What may be much longer than the arguments asks for room first ([`reserve`](Self::reserve)); the rest is counted when its
@@ -140,23 +138,13 @@ const FREE_BYTES: usize = 64 << 10;
 pub(crate) struct Writer<'w> {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Bytes that may be there without asking.
-    granted_bytes: usize,
-    leases: Vec<Lease>,
-    rows: usize,
+    room: Room<'w>,
     work: &'w dyn Work,
 }
 
 impl<'w> Writer<'w> {
     pub(crate) fn new(rows: usize, work: &'w dyn Work) -> Self {
-        Self {
-            bytes: Vec::new(),
-            ends: Vec::with_capacity(rows),
-            granted_bytes: FREE_BYTES,
-            leases: Vec::new(),
-            rows,
-            work,
-        }
+        Self { bytes: Vec::new(), ends: Vec::with_capacity(rows), room: Room::new(rows, work), work }
     }
 
     /// Makes room for so many more bytes of this row, or fails.
@@ -164,29 +152,7 @@ impl<'w> Writer<'w> {
         if bytes > TEXT_BYTES_MAX {
             return Err(too_long());
         }
-        self.grant(self.bytes.len() + bytes)?;
-        // As much as was granted, so that the buffer doesn't grow beyond it.
-        if self.bytes.capacity() < self.bytes.len() + bytes {
-            self.bytes.reserve_exact(self.granted_bytes - self.bytes.len());
-        }
-        Ok(())
-    }
-
-    fn grant(&mut self, bytes: usize) -> Result<()> {
-        if bytes > self.granted_bytes {
-            if self.rows > 1 && bytes > self.work.rows_bytes_max() {
-                return Err(too_heavy(bytes));
-            }
-            // Half as much again, so that requests are few.
-            let missing = bytes - self.granted_bytes;
-            let (lease, granted) = match self.work.reserve(missing + bytes / 2) {
-                Ok(lease) => (lease, missing + bytes / 2),
-                Err(_) => (self.work.reserve(missing)?, missing),
-            };
-            self.leases.push(lease);
-            self.granted_bytes += granted;
-        }
-        Ok(())
+        self.room.grow(&mut self.bytes, bytes)
     }
 
     /// An error if the statement is to stop: for long loops within a row.
@@ -222,13 +188,13 @@ impl<'w> Writer<'w> {
         if self.bytes.len() - start > TEXT_BYTES_MAX {
             return Err(too_long());
         }
-        self.grant(self.bytes.len())?;
+        self.room.count(self.bytes.capacity())?;
         self.ends.push(self.bytes.len());
         Ok(())
     }
 
     pub(crate) fn finish(self) -> StrColumn {
-        StrColumn::from_leased_parts(self.bytes, &self.ends, self.leases)
+        StrColumn::from_leased_parts(self.bytes, &self.ends, self.room.into_lease())
     }
 }
 

@@ -13,7 +13,8 @@ use godwit_vector::{Bitmap, Flat, Vector, to_arrow};
 
 use super::{Arguments, Writer, Written, for_each_row, valid_rows, with_nulls};
 use crate::function::Form;
-use crate::kernel::{Kernel, Lease, Work, too_long};
+use crate::kernel::{Kernel, Work, too_long};
+use crate::room::Room;
 
 /// A form whose value is a list of texts.
 pub(crate) fn texts<A: Arguments, O: Written + 'static>(
@@ -31,8 +32,8 @@ pub(crate) struct ListWriter<'w> {
     null_elements: Vec<usize>,
     /// Where the lists of rows end.
     ends: Vec<i32>,
-    /// Room for the elements beside their bytes, until they are Arrow's.
-    leases: Vec<Lease>,
+    /// Room for the elements beside their bytes.
+    room: Room<'w>,
     work: &'w dyn Work,
 }
 
@@ -47,7 +48,7 @@ impl<'w> ListWriter<'w> {
         let mut ends = Vec::with_capacity(rows + 1);
         ends.push(0);
         let elements = Writer::new(rows, work);
-        Self { elements, element_count: 0, null_elements: Vec::new(), ends, leases: Vec::new(), work }
+        Self { elements, element_count: 0, null_elements: Vec::new(), ends, room: Room::new(rows, work), work }
     }
 
     /// Appends an element to the list of this row.
@@ -74,7 +75,7 @@ impl<'w> ListWriter<'w> {
         self.element_count += 1;
         if self.element_count.is_multiple_of(CHECK_ELEMENTS) {
             self.work.check()?;
-            self.leases.push(self.work.reserve(CHECK_ELEMENTS * ELEMENT_BYTES)?);
+            self.room.count(self.element_count * ELEMENT_BYTES)?;
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ impl Readable for TableVersion {
         let delta = task.stages.iter().map(|stage| packed::delta_codes(stage, row_type, &dictionaries, rows, &memory));
         let delta = delta.collect::<Result<_>>()?;
         Ok(Planned {
-            morsels: plan.morsels.len(),
+            workers_max: plan.morsels.len(),
             rows: plan.rows,
             rows_pruned: plan.rows_pruned,
             groups: self.main().groups.len(),
