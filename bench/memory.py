@@ -24,6 +24,8 @@ from suites import SUITES, Options
 # What a process may have beyond the limit: code, stacks, and what the allocator holds back.
 SLACK_BYTES = 32 * 2**20
 MIB = 2**20
+# What is kept of an answer: this program's size is part of what the system remembers for the next process.
+ANSWER_BYTES_MAX = 2**20
 
 
 @dataclass
@@ -90,7 +92,7 @@ def watch(command: list[str | Path], timeout_seconds: float, standard_input: str
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         output.seek(0)
-        text, answer = errors.read().decode().strip(), output.read().decode()
+        text, answer = errors.read().decode().strip(), output.read(ANSWER_BYTES_MAX).decode(errors="replace")
     error = (text or f"exit status {process.returncode}") if process.returncode else None
     # In kilobytes. It remembers the size at the fork, too, which was this program's: below that, only samples tell.
     if usage.ru_maxrss * 1024 > own_bytes:

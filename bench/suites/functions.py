@@ -67,10 +67,10 @@ def suite(options: Options) -> Suite:
 
 def input_file(folder: Path, rows: int) -> Path:
     """The columns, made of hashes of the row's number, if they aren't there."""
-    file = folder / f"input-{rows}.parquet"
+    file = folder / str(rows) / "input.parquet"
     if not file.exists():
         print(f"making {file}", flush=True)
-        folder.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         syllables = "['ba', 'ro', 'mon', 'sea', 'win', 'to', 'ka', 'lu', 'per', 'ci', 'ra', 'oor', 'bli', 'an', 'de', 'fe']"
         accented = "['é', 'ü', 'ñ', 'å', 'ö', 'ç', 'Ж', 'ł']"
 

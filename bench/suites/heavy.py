@@ -87,10 +87,10 @@ def suite(options: Options) -> Suite:
 
 def input_file(folder: Path, rows: int) -> Path:
     """The texts, of digests that repeat, in row groups of a hundred rows: a page of 100 MB each, 6 MB on disk."""
-    file = folder / f"long-{rows}.parquet"
+    file = folder / str(rows) / "long.parquet"
     if not file.exists():
         print(f"making {file}", flush=True)
-        folder.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         with unfinished(file) as path, duckdb.connect() as connection:
             connection.execute(f"""COPY (
                 SELECT k, k % 10 AS g, (

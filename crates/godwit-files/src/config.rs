@@ -21,6 +21,10 @@ pub(crate) const READ_BYTES_MIN: usize = 64 * 1024;
 /// Buffers of readers have multiples of this, so that they don't change with every page.
 pub(crate) const BUFFER_STEP_BYTES: usize = 64 * 1024;
 
+/// Decompressed pages from this size on are pages of the pool, which the system has back as soon as they are dropped: what
+/// one thread allocates and another one frees, the allocator keeps for a while from 16 MiB on.
+pub(crate) const LARGE_PAGE_BYTES: usize = 8 << 20;
+
 /// A reader keeps its window on the file from page to page unless it is larger than this: usual writers end a page at
 /// 1 MiB.
 pub(crate) const WINDOW_KEPT_BYTES_MAX: usize = 1 << 20;

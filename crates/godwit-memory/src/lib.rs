@@ -77,7 +77,7 @@ pub use manager::BufferManager;
 pub use memory_policy::MemoryPolicy;
 pub use object::{Accesses, Object, ObjectId, ObjectKind};
 pub use owner::OwnerCounters;
-pub use page::{CachedPage, CachedPageRoom, Page, PinnedPage};
+pub use page::{CachedPage, Page, PinnedPage, UnfilledPage};
 pub use process::resident_process_bytes;
 pub use request_faults::RequestFaults;
 pub use reservation::Reservation;

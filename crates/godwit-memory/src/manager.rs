@@ -15,7 +15,7 @@ use crate::grants::{self, MemoryClaim};
 use crate::memory_policy::MemoryPolicy;
 use crate::object::{Object, ObjectKind};
 use crate::owner::{Owner, OwnerCounters, owners};
-use crate::page::{CachedPage, CachedPageRoom, Page, PinnedPage};
+use crate::page::{CachedPage, Page, PinnedPage, UnfilledPage};
 use crate::pool::Pool;
 use crate::reservation::Reservation;
 use crate::statistics::MemoryStatistics;
@@ -91,6 +91,11 @@ impl BufferManager {
         Page::allocate_large(&self.pool, self.owner.as_ref(), bytes, tag)
     }
 
+    /// As [`allocate_large`](Self::allocate_large), for content that is written once and then only read.
+    pub fn unfilled_page(&self, bytes: usize, tag: MemoryTag) -> Result<UnfilledPage> {
+        UnfilledPage::large(&self.pool, self.owner.as_ref(), bytes, tag)
+    }
+
     /// Allocates a page of [`PAGE_BYTES`] that begins with `content`; what follows is arbitrary. It isn't pinned.
     pub fn page_of(&self, content: &[u8], tag: MemoryTag) -> Result<Page> {
         let pinned = self.allocate_page(tag, None)?;
@@ -122,7 +127,7 @@ impl BufferManager {
     }
 
     /// As [`cache`](Self::cache), for callers that fill several at once.
-    pub fn room_to_cache(&self, bytes: usize, tag: MemoryTag) -> Result<Option<CachedPageRoom>> {
+    pub fn room_to_cache(&self, bytes: usize, tag: MemoryTag) -> Result<Option<UnfilledPage>> {
         // Copies outlive the query that makes them: they count for an object or for no owner.
         let owner = self.owner.as_ref().filter(|owner| owner.object().is_some());
         CachedPage::room(&self.pool, owner, bytes, tag)

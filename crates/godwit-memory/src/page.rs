@@ -314,8 +314,8 @@ impl CachedPage {
         owner: Option<&Owner>,
         bytes: usize,
         tag: MemoryTag,
-    ) -> Result<Option<CachedPageRoom>> {
-        Ok(Page::allocate_cached(pool, owner, bytes, tag)?.map(CachedPageRoom))
+    ) -> Result<Option<UnfilledPage>> {
+        Ok(Page::allocate_cached(pool, owner, bytes, tag)?.map(UnfilledPage))
     }
 
     /// Is the page still there? The answer may be outdated when it arrives.
@@ -340,21 +340,31 @@ impl CachedPage {
     }
 }
 
-/// A cached page that is being filled. Dropped before it is finished, it leaves nothing behind.
+/// A page that is being filled. Dropped before it is finished, it leaves nothing behind.
 #[derive(Debug)]
 #[must_use]
-pub struct CachedPageRoom(PinnedPage);
+pub struct UnfilledPage(PinnedPage);
 
-impl CachedPageRoom {
+impl UnfilledPage {
+    /// A page of its own, of a size unlike others'.
+    pub(crate) fn large(pool: &Arc<Pool>, owner: Option<&Owner>, bytes: usize, tag: MemoryTag) -> Result<Self> {
+        Page::allocate_large(pool, owner, bytes, tag).map(Self)
+    }
+
     /// The content to be filled in, arbitrary at first.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: the page has no other user before it is finished, and is pinned for writing.
         unsafe { self.0.as_mut_slice() }
     }
 
-    /// The page as it is now, pinned.
+    /// The page as it is now, pinned: to be cached, if it was [room to cache](crate::BufferManager::room_to_cache).
     pub fn finish(self) -> (CachedPage, PinnedPage) {
         (CachedPage(self.0.page().clone()), self.0)
+    }
+
+    /// The page as it is now. It is gone with the last pin.
+    pub fn pinned(self) -> PinnedPage {
+        self.0
     }
 }
 

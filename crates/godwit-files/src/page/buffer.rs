@@ -11,10 +11,10 @@ use std::sync::Arc;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::{BufferManager, CachedPageRoom, Reservation};
+use godwit_memory::{BufferManager, Reservation, UnfilledPage};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::config::{BUFFER_STEP_BYTES, WINDOW_KEPT_BYTES_MAX};
+use crate::config::{BUFFER_STEP_BYTES, LARGE_PAGE_BYTES, WINDOW_KEPT_BYTES_MAX};
 use crate::file::FileBytes;
 use crate::page::{Codec, PageHeader};
 
@@ -65,7 +65,9 @@ impl SpareBuffers {
 /// The target of decompression.
 pub(super) enum PageRoom {
     /// Kept for later readers.
-    Cached(CachedPageRoom),
+    Cached(UnfilledPage),
+    /// Of its own in the pool, until the last vector is gone.
+    Large(UnfilledPage),
     /// Released when this reader goes on.
     Buffer(PageBuffer),
 }
@@ -84,13 +86,17 @@ impl PageRoom {
         if let Some(room) = file.pages().room(offset, header, codec, cache)? {
             return Ok(PageRoom::Cached(room));
         }
-        let buffer = PageBuffer::take(spare, header.uncompressed_bytes, memory);
-        buffer.map(PageRoom::Buffer).map_err(|error| error.context(file.path().display()))
+        let bytes = header.uncompressed_bytes;
+        let room = match bytes < LARGE_PAGE_BYTES {
+            true => PageBuffer::take(spare, bytes, memory).map(PageRoom::Buffer),
+            false => memory.unfilled_page(bytes, MemoryTag::Reader).map(PageRoom::Large),
+        };
+        room.map_err(|error| error.context(file.path().display()))
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
         match self {
-            PageRoom::Cached(room) => room.as_mut_slice(),
+            PageRoom::Cached(page) | PageRoom::Large(page) => page.as_mut_slice(),
             PageRoom::Buffer(buffer) => buffer.as_mut_slice(),
         }
     }

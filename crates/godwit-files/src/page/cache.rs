@@ -12,13 +12,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::{BufferManager, CachedPage, CachedPageRoom, PinnedPage};
+use godwit_memory::{BufferManager, CachedPage, PinnedPage, UnfilledPage};
 use parking_lot::Mutex;
 
 use super::{Codec, PageHeader};
 
 /// Smaller pages decompress in less time than it takes to map memory for them.
 const PAGE_BYTES_MIN: usize = 32 * 1024;
+
+/// A page that takes more than this share of the limit isn't kept: it would push out all others, and soon be pushed out
+/// itself.
+const PAGE_SHARE_MIN: u64 = 16;
 
 /// Sampling step: one in this many pages of fast codecs is kept on its first reading. TPC-H's queries from Snappy at
 /// scale factor 1, in new processes that run a query twice: keeping all makes the first run 19 % slower and the second
@@ -76,8 +80,9 @@ impl PageCache {
         header: &PageHeader,
         codec: &Codec,
         memory: &BufferManager,
-    ) -> Result<Option<CachedPageRoom>> {
-        if header.uncompressed_bytes < PAGE_BYTES_MIN {
+    ) -> Result<Option<UnfilledPage>> {
+        let is_usual = |bytes: usize| bytes >= PAGE_BYTES_MIN && bytes as u64 <= memory.memory_limit() / PAGE_SHARE_MIN;
+        if !is_usual(header.uncompressed_bytes) {
             return Ok(None);
         }
         let (pages_seen, is_first) = {
@@ -93,7 +98,7 @@ impl PageCache {
     }
 
     /// Keeps the page at `offset` that `room` was filled with.
-    pub(super) fn keep(&self, offset: u64, header: PageHeader, room: CachedPageRoom) -> Found {
+    pub(super) fn keep(&self, offset: u64, header: PageHeader, room: UnfilledPage) -> Found {
         let (cached, page) = room.finish();
         let text_check = TextCheck::default();
         self.0.lock().insert(offset, Entry::Cached(header, cached, text_check.clone()));

@@ -43,15 +43,15 @@ pub(crate) struct Page {
     pub first_row: usize,
     /// Levels and values.
     pub bytes: Buffer,
-    /// The memory of `bytes`, to be given back; `None` if it is in the cache.
+    /// The memory of `bytes`, to be given back; `None` if it is a page of the pool.
     pub buffer: Option<SharedBuffer>,
     /// Whether its texts were checked.
     pub text_check: TextCheck,
 }
 
 impl Page {
-    /// A cached page, which stays pinned as long as vectors share it.
-    fn cached(found: Found, first_row: usize) -> Self {
+    /// A page of the pool, which stays pinned as long as vectors share it.
+    fn pinned(found: Found, first_row: usize) -> Self {
         let Found { header, page, text_check } = found;
         Page { header, first_row, bytes: Buffer::from(Bytes::from_owner(page)), buffer: None, text_check }
     }
@@ -59,7 +59,10 @@ impl Page {
     /// The page at `offset` of `file`, which was decompressed into `room`.
     fn new(file: &FileBytes, offset: u64, header: PageHeader, room: PageRoom, first_row: usize) -> Self {
         match room {
-            PageRoom::Cached(room) => Self::cached(file.pages().keep(offset, header, room), first_row),
+            PageRoom::Cached(room) => Self::pinned(file.pages().keep(offset, header, room), first_row),
+            PageRoom::Large(page) => {
+                Self::pinned(Found { header, page: page.pinned(), text_check: TextCheck::default() }, first_row)
+            }
             PageRoom::Buffer(buffer) => {
                 let buffer = SharedBuffer::new(buffer);
                 let (bytes, text_check) = (buffer.content(), TextCheck::default());
@@ -235,7 +238,7 @@ impl PageReader {
     fn cached(&mut self, offset: u64, first_row: usize) -> Option<Page> {
         let found = self.file.pages().get(offset)?;
         self.reads.pages_cached += 1;
-        Some(Page::cached(found, first_row))
+        Some(Page::pinned(found, first_row))
     }
 
     fn span(&self, index: usize) -> PageSpan {
