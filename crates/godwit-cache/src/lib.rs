@@ -1,0 +1,69 @@
+//! The last-level cache: who uses it how, how to divide it, and what that is worth.
+//!
+//! All cores of a processor share its last-level cache. A scan fills it with data that nobody reads again, and what it
+//! evicts are the hash tables, dictionaries and bit vectors of others. Hardware can confine a thread to some *ways* of
+//! the cache: it still hits everywhere, but what it loads only evicts lines of these ways. So this crate follows
+//! chapter 4 of Stefan Noll, "Resource-Efficient Data Processing" (thesis):
+//!
+//! ```text
+//! operators say     CacheUsage   Polluting    Depends { bytes }         Sensitive
+//!                                   │      ┌──────┴────────┐               │
+//! by cache size     CacheClass   Polluting ◀ else  near ▶ Comparable    Sensitive       usage.rs, machine.rs
+//!                                   │                      │               │
+//! ways                             10 %       disjoint    60 %           100 %          partitioning/
+//! ```
+//!
+//! # How workers use it
+//!
+//! A pipeline's usage is that of its source, transforms and sink together ([`CacheUsage::with`]); operators that say
+//! nothing are [`CacheUsage::Sensitive`], so that nothing gets slower by being forgotten. The scheduler classifies it
+//! when it launches the pipeline, as sizes of tables are known then, and each worker thread enters the class before
+//! each quantum:
+//!
+//! ```
+//! use godwit_cache::{CachePartitioning, CacheSizes, CacheUsage, OffReason};
+//! use std::sync::Arc;
+//!
+//! let partitioning = Arc::new(CachePartitioning::off(OffReason::Setting));
+//! let caches = CacheSizes::of_this_machine();
+//! std::thread::scope(|scope| {
+//!     scope.spawn(|| {
+//!         let mut place = partitioning.thread(); // when a worker thread starts
+//!         let usage = CacheUsage::Polluting.with(CacheUsage::Depends { bytes: 1 << 20 });
+//!         place.enter(caches.class_of(usage)); // before a quantum: a system call only if the class differs
+//!     }); // dropped when the thread ends: it goes home
+//! });
+//! assert_eq!(partitioning.status().to_string(), "off: cache_partitioning is set to off");
+//! ```
+//!
+//! A thread of the user's that runs a small query itself takes no part, and keeps the entire cache. Threads inherit the
+//! class of the thread that starts them: start long-lived ones before the first `enter`.
+//!
+//! # The other half: is it worth it?
+//!
+//! * [`simulator`]: a cache hierarchy with ways that can be masked per access, fed by addresses.
+//! * [`model`]: the operators of the thesis's experiments as streams of addresses, and times from where they hit.
+//! * [`latency`]: a measurement on the user's machine: pointer chasing, alone and beside threads that pollute.
+//!
+//! # Patents
+//!
+//! Published patents exist on cache partitioning for database workloads, such as US 10,891,234. Whether one concerns
+//! you is for you to find out. A build can leave it out: the feature `partitioning` holds everything that moves
+//! threads, and nothing else of this crate needs it; without it [`CachePartitioning`] is always off and says so. The
+//! crate as a whole can be left out by whoever depends on it.
+#![forbid(unsafe_code)]
+
+pub mod latency;
+mod machine;
+pub mod model;
+mod partitioning;
+pub mod simulator;
+mod usage;
+mod ways;
+
+pub use machine::{CacheSizes, Origin};
+pub use partitioning::{CachePartitioning, Mode, OffReason, Status, ThreadPlace};
+#[cfg(feature = "partitioning")]
+pub use partitioning::{OsFiles, Paths, SystemFiles};
+pub use usage::{CacheClass, CacheUsage};
+pub use ways::WayMask;

@@ -1,0 +1,89 @@
+//! The door to the kernel's files, so that tests can stand behind it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where the kernel's files are.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// Mount point of resctrl.
+    pub resctrl: PathBuf,
+    /// Mount point of proc.
+    pub proc: PathBuf,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self { resctrl: "/sys/fs/resctrl".into(), proc: "/proc".into() }
+    }
+}
+
+/// What is done with the kernel's files. All calls may come from several threads at once.
+pub trait SystemFiles: Send + Sync {
+    /// The text of a file.
+    fn read(&self, path: &Path) -> io::Result<String>;
+    /// Hands `text` to an existing file in one call, as the kernel takes each call for a command of its own.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()>;
+    /// Makes a folder; in resctrl that makes a group with its files.
+    fn create_folder(&self, path: &Path) -> io::Result<()>;
+    /// Removes a folder; in resctrl its threads go to the default group, and its files with it.
+    fn remove_folder(&self, path: &Path) -> io::Result<()>;
+    /// Names of the folders in a folder.
+    fn folders(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// The target of a symbolic link.
+    fn link(&self, path: &Path) -> io::Result<PathBuf>;
+    /// The calling thread's number in Linux.
+    fn thread_id(&self) -> u32;
+}
+
+/// The files of the operating system.
+#[derive(Clone, Copy, Debug)]
+pub struct OsFiles;
+
+impl SystemFiles for OsFiles {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        fs::read_to_string(path)
+    }
+
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).truncate(true).open(path)?;
+        match file.write(text.as_bytes())? {
+            written if written == text.len() => Ok(()),
+            _ => Err(io::ErrorKind::WriteZero.into()),
+        }
+    }
+
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn folders(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
+    }
+
+    fn link(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn thread_id(&self) -> u32 {
+        rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn thread_id(&self) -> u32 {
+        0
+    }
+}

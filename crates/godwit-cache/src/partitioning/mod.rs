@@ -1,0 +1,214 @@
+//! Partitioning: whether it is on, and the place of each thread.
+//!
+//! ```text
+//! resctrl/            home: the group that the process was in already (usually this one)    CacheClass::Sensitive
+//!   info/L3/          what masks may look like
+//!   schemata, tasks
+//!   godwit-…-polluting/   schemata  L3:0=3;1=3             tasks ◀─ a thread's number ─┐     CacheClass::Polluting
+//!   godwit-…-comparable/  schemata  L3:0=fff00;1=fff00     tasks ◀─ when it enters ────┘     CacheClass::Comparable
+//! ```
+//!
+//! *Sensitive* needs no group of its own: it means what the process had before. That spares one of the processor's few
+//! classes, leaves threads that nobody moves where they are, and never gives back ways that an administrator took away:
+//! all masks are cut out of home's.
+
+#[cfg(feature = "partitioning")]
+mod files;
+#[cfg(feature = "partitioning")]
+mod groups;
+#[cfg(feature = "partitioning")]
+mod masks;
+mod off;
+#[cfg(feature = "partitioning")]
+mod process;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+#[cfg(feature = "partitioning")]
+pub use files::{OsFiles, Paths, SystemFiles};
+pub use off::OffReason;
+
+use crate::CacheClass;
+#[cfg(feature = "partitioning")]
+use groups::Groups;
+
+/// The setting `cache_partitioning`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// On where it is possible; where it isn't, off, with the reason.
+    #[default]
+    Auto,
+    /// On; an error where it isn't possible.
+    On,
+    /// Off.
+    Off,
+}
+
+impl Mode {
+    /// Reads `auto`, `on` or `off`, in any case of letters.
+    pub fn parse(text: &str) -> Option<Self> {
+        [("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)]
+            .into_iter()
+            .find_map(|(name, mode)| text.eq_ignore_ascii_case(name).then_some(mode))
+    }
+}
+
+/// The partitions of the last-level cache for one process; databases of a process should share one, as processors have
+/// few classes. Made once, then only read: threads keep their own state in a [`ThreadPlace`].
+pub struct CachePartitioning(State);
+
+enum State {
+    Off(OffReason),
+    #[cfg(feature = "partitioning")]
+    On(Groups),
+}
+
+impl CachePartitioning {
+    /// Removes groups of dead processes and makes groups for this one.
+    ///
+    /// Errors: with [`Mode::On`], the reason why it isn't possible. [`Mode::Auto`] is off then.
+    pub fn start(mode: Mode) -> Result<Self, OffReason> {
+        #[cfg(not(feature = "partitioning"))]
+        let impossible = OffReason::NotBuilt;
+        #[cfg(all(feature = "partitioning", not(target_os = "linux")))]
+        let impossible = OffReason::NotLinux;
+        #[cfg(all(feature = "partitioning", target_os = "linux"))]
+        return Self::start_with(mode, Paths::default(), Box::new(OsFiles));
+        #[cfg(not(all(feature = "partitioning", target_os = "linux")))]
+        match mode {
+            Mode::Off => Ok(Self::off(OffReason::Setting)),
+            Mode::Auto => Ok(Self::off(impossible)),
+            Mode::On => Err(impossible),
+        }
+    }
+
+    /// As [`start`](Self::start), with files elsewhere or of another make.
+    #[cfg(feature = "partitioning")]
+    pub fn start_with(mode: Mode, paths: Paths, files: Box<dyn SystemFiles>) -> Result<Self, OffReason> {
+        if mode == Mode::Off {
+            return Ok(Self::off(OffReason::Setting));
+        }
+        match Groups::create(paths, files) {
+            Ok(groups) => Ok(Self(State::On(groups))),
+            Err(reason) if mode == Mode::Auto => Ok(Self::off(reason)),
+            Err(reason) => Err(reason),
+        }
+    }
+
+    /// Partitioning that does nothing.
+    pub fn off(reason: OffReason) -> Self {
+        Self(State::Off(reason))
+    }
+
+    /// How it stands now; it may turn itself off while it runs.
+    pub fn status(&self) -> Status {
+        match &self.0 {
+            State::Off(reason) => Status::Off(reason.clone()),
+            #[cfg(feature = "partitioning")]
+            State::On(groups) => groups.status(),
+        }
+    }
+
+    /// The place of the calling thread, which must be at home: not in another such place.
+    pub fn thread(self: &Arc<Self>) -> ThreadPlace {
+        let thread = match &self.0 {
+            State::Off(_) => 0,
+            #[cfg(feature = "partitioning")]
+            State::On(groups) => groups.thread_id(),
+        };
+        ThreadPlace { partitioning: self.clone(), thread, class: CacheClass::Sensitive, not_send: PhantomData }
+    }
+
+    /// Moves a thread. Returns whether it was moved.
+    #[cfg_attr(not(feature = "partitioning"), expect(unused_variables))]
+    fn move_thread(&self, thread: u32, class: CacheClass) -> bool {
+        match &self.0 {
+            State::Off(_) => false,
+            #[cfg(feature = "partitioning")]
+            State::On(groups) => groups.move_thread(thread, class),
+        }
+    }
+
+    /// The class in which threads should be that want `class`.
+    #[cfg_attr(not(feature = "partitioning"), expect(unused_variables))]
+    fn effective(&self, class: CacheClass) -> CacheClass {
+        match &self.0 {
+            State::Off(_) => CacheClass::Sensitive,
+            #[cfg(feature = "partitioning")]
+            State::On(groups) if groups.has_failed() => CacheClass::Sensitive,
+            #[cfg(feature = "partitioning")]
+            State::On(_) => class,
+        }
+    }
+}
+
+/// Whether the cache is partitioned, for users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It isn't.
+    Off(OffReason),
+    /// It is.
+    On {
+        /// Ways of the polluting class in the first cache of the machine.
+        polluting_ways: u32,
+        /// Ways of the comparable class there.
+        comparable_ways: u32,
+        /// Ways of the sensitive class there: all that the process may fill.
+        sensitive_ways: u32,
+        /// How often a thread was moved.
+        moves: u64,
+    },
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off(reason) => write!(f, "off: {reason}"),
+            Self::On { polluting_ways, comparable_ways, sensitive_ways, moves } => write!(
+                f,
+                "on: of {sensitive_ways} ways scans fill {polluting_ways}, lookups near the size of the cache \
+                 {comparable_ways}; {moves} moves of threads"
+            ),
+        }
+    }
+}
+
+/// A thread's class, and what moves it. Belongs to the thread that made it; when dropped, the thread goes home.
+pub struct ThreadPlace {
+    partitioning: Arc<CachePartitioning>,
+    thread: u32,
+    class: CacheClass,
+    /// The number is that of the thread that made it.
+    not_send: PhantomData<*const ()>,
+}
+
+impl ThreadPlace {
+    /// Confines this thread to the ways of `class` from here on. Costs a comparison if it is there already, else a
+    /// write to a kernel's file (the thesis measured less than 100 µs). Never fails: where the kernel doesn't move the
+    /// thread, it stays where it is, and is moved at the next call or, if that won't help, partitioning turns itself
+    /// off.
+    pub fn enter(&mut self, class: CacheClass) {
+        let class = self.partitioning.effective(class);
+        if class != self.class && self.partitioning.move_thread(self.thread, class) {
+            self.class = class;
+        }
+    }
+
+    /// Where the thread is.
+    pub fn class(&self) -> CacheClass {
+        self.class
+    }
+}
+
+impl Drop for ThreadPlace {
+    fn drop(&mut self) {
+        self.enter(CacheClass::Sensitive);
+    }
+}
+
+#[cfg(all(test, feature = "partitioning"))]
+mod imitation;
+#[cfg(all(test, feature = "partitioning"))]
+mod tests;
