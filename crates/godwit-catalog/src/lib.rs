@@ -39,5 +39,7 @@ pub use scanned_table::ScannedTable;
 pub use sequence::{Sequence, SequenceDefinition, SequenceKeeper, TakenNumbers};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use stored::sequences_in;
-pub use table::{CopyOption, LateHandle, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type};
+pub use table::{
+    CopyOption, LateHandle, OptionValue, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type,
+};
 pub use table_function::{Argument, TableFunction, TableFunctions};

@@ -201,18 +201,66 @@ pub trait TableResolver: Send + Sync {
     }
 }
 
-/// An option of `COPY`: a name, in lower case, and a value unless the name says it all (`HEADER`).
+/// An option of `COPY` or of a function that reads files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyOption {
-    /// The name.
+    /// The name, in lower case.
     pub name: String,
-    /// The value's text, without quotes.
-    pub value: Option<String>,
+    /// The value.
+    pub value: OptionValue,
+}
+
+/// The value of a [`CopyOption`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OptionValue {
+    /// None: the name says it all (`HEADER`).
+    Absent,
+    /// A text without quotes, a number or a flag.
+    Text(String),
+    /// A list of texts.
+    List(Vec<String>),
+    /// Texts by name, such as types by column.
+    Fields(Vec<(String, String)>),
 }
 
 impl CopyOption {
-    /// The value of an option that needs one.
+    /// An option with a text.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), value: OptionValue::Text(text.into()) }
+    }
+
+    /// The value, if it is a single text.
+    pub fn word(&self) -> Option<&str> {
+        if let OptionValue::Text(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The value of an option that needs a single one.
     pub fn text(&self) -> Result<&str> {
-        self.value.as_deref().ok_or_else(|| Error::user(format!("the option {} needs a value", self.name)))
+        self.word().ok_or_else(|| match self.value {
+            OptionValue::Absent => Error::user(format!("the option {} needs a value", self.name)),
+            _ => Error::user(format!("the option {} takes one value, not several", self.name)),
+        })
+    }
+
+    /// One value or several.
+    pub fn texts(&self) -> Result<&[String]> {
+        match &self.value {
+            OptionValue::List(texts) => Ok(texts),
+            OptionValue::Text(text) => Ok(std::slice::from_ref(text)),
+            _ => Err(Error::user(format!("the option {} takes a text or a list of texts", self.name))),
+        }
+    }
+
+    /// True or false; without a value true.
+    pub fn flag(&self) -> Result<bool> {
+        let word = match &self.value {
+            OptionValue::Absent => return Ok(true),
+            _ => self.text()?.to_lowercase(),
+        };
+        match word.as_str() {
+            "true" | "on" | "1" => Ok(true),
+            "false" | "off" | "0" => Ok(false),
+            other => Err(Error::user(format!("{}: '{other}' is neither true nor false", self.name))),
+        }
     }
 }

@@ -22,6 +22,7 @@ mod file;
 mod footer;
 mod footer_shape;
 mod glob;
+mod hive;
 mod local;
 mod page;
 mod resolver;
@@ -36,7 +37,7 @@ mod text;
 mod text_domain;
 mod thrift;
 
-pub use copy::{CopySink, FileFormat, OutputFile};
+pub use copy::{CopySink, FileFormat, OutputFile, SplitOptions};
 pub use local::{check_local, check_reachable};
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;

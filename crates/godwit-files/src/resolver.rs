@@ -125,7 +125,7 @@ impl FileResolver {
         }
         let table = match format {
             None if paths.iter().all(|path| is_text_file(path)) => {
-                TextTable::definition(&view, &self.streams, &paths, &[], None)?
+                TextTable::definition(&view, &self.streams, &paths, &[], None, &self.memory)?
             }
             _ => {
                 let format = format.unwrap_or_else(|| Format::of_file(files, &paths[0]));
@@ -198,7 +198,7 @@ impl TableResolver for FileResolver {
         expected: Option<&Schema>,
     ) -> Result<Arc<TableDefinition>> {
         let files = self.view();
-        TextTable::definition(&files, &self.streams, &Self::paths(&*files, paths)?, options, expected)
+        TextTable::definition(&files, &self.streams, &Self::paths(&*files, paths)?, options, expected, &self.memory)
     }
 }
 

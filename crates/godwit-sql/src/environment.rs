@@ -7,8 +7,8 @@ use godwit_bind::{Binder, Environment, Macro, Named, Rows, TableArgument, TextRo
 use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
-    CatalogEntry, CopyOption, Namespace, ObjectName, Place, ScannedTable, TEMPORARY, TableDefinition, TableFunctions,
-    TableResolver, ViewDefinition, split_name,
+    CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ScannedTable, TEMPORARY, TableDefinition,
+    TableFunctions, TableResolver, ViewDefinition, split_name,
 };
 use godwit_common::{Error, Result, Span};
 use godwit_functions::Registry;
@@ -37,6 +37,9 @@ const TEXT_FUNCTIONS: [(&str, &str); 6] = [
     ("read_ndjson", "json"),
     ("read_ndjson_auto", "json"),
 ];
+
+/// Options of text files whose values are types.
+const TYPE_OPTIONS: [&str; 4] = ["columns", "types", "dtypes", "column_types"];
 
 /// The names that a statement sees, or the query of a view.
 pub(crate) struct StatementNames {
@@ -113,24 +116,45 @@ impl StatementNames {
             error.with_hint(format!("for example: {name}('x.csv', header = true)"))
         };
         let mut paths = None;
-        let mut options = vec![CopyOption { name: "format".to_owned(), value: Some(format.to_owned()) }];
+        let mut options = vec![CopyOption::new("format", format)];
         for argument in arguments {
             match (&argument.name, &argument.value) {
                 (None, value) if paths.is_none() => {
                     paths = Some(paths_of(value).ok_or_else(|| usage().at_span(argument.span))?);
                 }
                 (Some(option), value) => {
-                    let text = match value {
-                        Value::Null => return Err(Error::user(format!("{option} is NULL")).at_span(argument.span)),
-                        Value::Boolean(is_set) => is_set.to_string(),
-                        value => format_value(value, &argument.ty),
-                    };
-                    options.push(CopyOption { name: option.clone(), value: Some(text) });
+                    let value = option_value(option, value, &argument.ty).and_then(|value| match value {
+                        _ if TYPE_OPTIONS.contains(&option.as_str()) => self.type_definitions(value),
+                        value => Ok(value),
+                    });
+                    let value = value.map_err(|error| error.at_span(argument.span))?;
+                    options.push(CopyOption { name: option.clone(), value });
                 }
                 (None, _) => return Err(usage().at_span(argument.span)),
             }
         }
         Self::scanned(self.resolver.text_table(&paths.ok_or_else(usage)?, &options, None)?)
+    }
+
+    /// Types as definitions, which need no names.
+    fn type_definitions(&self, value: OptionValue) -> Result<OptionValue> {
+        let definition = |text: &String| {
+            let ty = Binder::new(Arc::new(self.over(self.namespace.clone())))
+                .data_type(&godwit_syntax::parse_data_type(text).map_err(|_| {
+                    Error::user(format!("'{text}' is not a type")).with_hint("for example: types = {'id': 'BIGINT'}")
+                })?)
+                .map_err(|error| Error::user(error.message()))?;
+            Ok(ty.definition())
+        };
+        Ok(match value {
+            OptionValue::Text(text) => OptionValue::Text(definition(&text)?),
+            OptionValue::List(texts) => OptionValue::List(texts.iter().map(definition).collect::<Result<_>>()?),
+            OptionValue::Fields(fields) => {
+                let fields = fields.into_iter().map(|(name, text)| Ok((name, definition(&text)?)));
+                OptionValue::Fields(fields.collect::<Result<_>>()?)
+            }
+            OptionValue::Absent => OptionValue::Absent,
+        })
     }
 
     /// The rows of self-describing files.
@@ -141,6 +165,29 @@ impl StatementNames {
         };
         let usage = || Error::user(format!("{name} takes a path in quotes or a list of paths"));
         Self::scanned(self.resolver.table_of_format(&paths.ok_or_else(usage)?, format)?)
+    }
+}
+
+/// The value of an option of a function.
+fn option_value(option: &str, value: &Value, ty: &SqlType) -> Result<OptionValue> {
+    let text = |value: &Value, ty: &SqlType| match value {
+        Value::Null => Err(Error::user(format!("{option} is NULL"))),
+        value => Ok(format_value(value, ty)),
+    };
+    match (value, ty) {
+        (Value::List(values), SqlType::List(element) | SqlType::Array(element, _)) => {
+            Ok(OptionValue::List(values.iter().map(|value| text(value, element)).collect::<Result<_>>()?))
+        }
+        (Value::Struct(values), SqlType::Struct(fields)) => {
+            let named = values.iter().zip(fields.iter());
+            let named = named.map(|(value, field)| Ok((field.name.to_string(), text(value, &field.ty)?)));
+            Ok(OptionValue::Fields(named.collect::<Result<_>>()?))
+        }
+        (Value::Map(entries), SqlType::Map(entry)) => {
+            let named = entries.iter().map(|(key, value)| Ok((text(key, &entry.0)?, text(value, &entry.1)?)));
+            Ok(OptionValue::Fields(named.collect::<Result<_>>()?))
+        }
+        (value, ty) => Ok(OptionValue::Text(text(value, ty)?)),
     }
 }
 

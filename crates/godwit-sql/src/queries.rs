@@ -17,6 +17,10 @@ use crate::environment::{Reader, StatementNames};
 use crate::session::copy_options;
 use crate::{ExplainOptions, Interrupt, JoinOrder, Planner, QueryStatement, Statement};
 
+/// The standard streams as files.
+const STANDARD_INPUT: &str = "/dev/stdin";
+const STANDARD_OUTPUT: &str = "/dev/stdout";
+
 /// Levels of the deepest plan. Each of them is an operator, and may hold memory.
 const PLAN_LEVELS_MAX: usize = 2_500;
 
@@ -101,14 +105,17 @@ impl Planner {
 
     /// COPY, in either direction.
     pub(crate) fn copy(&self, copy: &ast::Copy) -> Result<Statement> {
-        let path = match &copy.path {
-            CopyPath::File(path, _) => path.to_string(),
-            CopyPath::Standard(span) => {
-                return Err(Error::unsupported("COPY with a standard stream").at_span(*span));
+        let mut options = copy_options(&copy.options)?;
+        let path = match (&copy.path, copy.direction) {
+            (CopyPath::File(path, _), _) => path.to_string(),
+            (CopyPath::Standard(_), direction) => {
+                if !options.iter().any(|option| option.name == "format") {
+                    options.push(CopyOption::new("format", "csv"));
+                }
+                if direction == CopyDirection::To { STANDARD_OUTPUT } else { STANDARD_INPUT }.to_owned()
             }
         };
-        let options = copy_options(&copy.options)?;
-        let query = match (copy.direction, &copy.source) {
+        let mut query = match (copy.direction, &copy.source) {
             (CopyDirection::From, CopySource::Table { name, columns }) => {
                 return self.copy_from(name, columns, &path, &options);
             }
@@ -118,13 +125,14 @@ impl Planner {
             (CopyDirection::To, CopySource::Query(query)) => (**query).clone(),
             (CopyDirection::To, CopySource::Table { name, columns }) => table_query(name.clone(), columns.clone()),
         };
+        order_by_partition(&mut query, &options);
         Ok(Statement::Query(QueryStatement::Copy { plan: self.copied(&query, &path, &options)?, path, options }))
     }
 }
 
 /// Does the option FORMAT, or else the path, name one of these formats?
 pub(crate) fn is_of_format(path: &str, options: &[CopyOption], formats: &[&str]) -> bool {
-    let named = options.iter().find(|option| option.name == "format").and_then(|option| option.value.as_deref());
+    let named = options.iter().find(|option| option.name == "format").and_then(CopyOption::word);
     let path = path.to_lowercase();
     formats.iter().any(|format| match named {
         Some(named) => named.eq_ignore_ascii_case(format),
@@ -195,6 +203,25 @@ fn table_query(name: ast::ObjectName, columns: Vec<ast::Ident>) -> Query {
     };
     let relation = TableFactor { kind: TableFactorKind::Table(name), alias: None, sample: None, span };
     select_query(columns.into_iter().map(item).collect(), relation, span)
+}
+
+/// Has the rows of a partition come together, so that few files are open at once, unless the query has an order of its own.
+fn order_by_partition(query: &mut Query, options: &[CopyOption]) {
+    let partition_by = options.iter().find(|option| option.name == "partition_by");
+    let Some(columns) = partition_by.filter(|option| option.word() != Some("*")).and_then(|option| option.texts().ok())
+    else {
+        return;
+    };
+    if query.order_by.is_some() || query.limit.is_some() || query.offset.is_some() {
+        return;
+    }
+    let span = query.span;
+    let key = |name: &String| {
+        let column = ast::Ident { text: name.as_str().into(), quoted: false, span };
+        let expr = Expr { kind: ExprKind::Column(vec![column]), span };
+        ast::OrderByExpr { expr, direction: None, nulls: None }
+    };
+    query.order_by = Some(ast::OrderBy::Exprs(columns.iter().map(key).collect()));
 }
 
 /// `SELECT projection FROM relation`.

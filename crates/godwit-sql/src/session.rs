@@ -6,7 +6,7 @@ use godwit_syntax::ast::{
 };
 
 use godwit_catalog::names::{WrittenName, plain};
-use godwit_catalog::{CatalogEntry, CopyOption};
+use godwit_catalog::{CatalogEntry, CopyOption, OptionValue};
 
 use crate::session_values::reset_variable;
 use crate::{AttachPlan, ParsedStatement, Planner, QueryStatement, SessionStatement, Statement, TransactionStep};
@@ -142,14 +142,28 @@ pub(crate) fn reset_setting(reset: &ast::Reset) -> Result<Statement> {
 pub(crate) fn copy_options(options: &[StatementOption]) -> Result<Vec<CopyOption>> {
     let option = |option: &StatementOption| {
         let value = match &option.value {
-            None => None,
-            Some(value) => Some(option_text(value).ok_or_else(|| {
+            None => OptionValue::Absent,
+            Some(value) => option_value(value).ok_or_else(|| {
                 Error::user(format!("the option {} has a value that isn't one", option.name.text)).at_span(value.span)
-            })?),
+            })?,
         };
         Ok(CopyOption { name: option.name.text.to_lowercase(), value })
     };
     options.iter().map(option).collect()
+}
+
+/// The value of an option: a word, several in parentheses or brackets, or words by name in braces; `*` stands for all.
+fn option_value(value: &Expr) -> Option<OptionValue> {
+    let all = |values: &[Expr]| values.iter().map(option_text).collect::<Option<Vec<_>>>().map(OptionValue::List);
+    match &value.kind {
+        ExprKind::Row { items, .. } | ExprKind::List(items) => all(items),
+        ExprKind::Struct(fields) => {
+            let fields = fields.iter().map(|field| Some((field.name.text.to_string(), option_text(&field.value)?)));
+            fields.collect::<Option<Vec<_>>>().map(OptionValue::Fields)
+        }
+        ExprKind::Wildcard(_) => Some(OptionValue::Text("*".to_owned())),
+        _ => option_text(value).map(OptionValue::Text),
+    }
 }
 
 /// The value of an option as text.

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, format_bytes, with_stack};
 use godwit_exec::{Json, PhysicalPlan, plan_query};
-use godwit_files::{CopySink, FileFormat, check_reachable};
+use godwit_files::{CopySink, FileFormat, SplitOptions, check_reachable};
 use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
 use godwit_pipeline::{CancelToken, QueryContext, ResultCollector, Sink};
@@ -38,7 +38,8 @@ impl Inner {
         shared.check_target(Path::new(path))?;
         let rows = result_schema(plan)?;
         let sink = |query: &QueryContext, count| {
-            Ok(CopySink::create(&*shared.files, path, &format, &rows, query, count)? as Arc<dyn Sink>)
+            let split = SplitOptions::of(options, &rows)?;
+            Ok(CopySink::create(&shared.files, path, (&format, split), &rows, query, count)? as Arc<dyn Sink>)
         };
         self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result)
     }

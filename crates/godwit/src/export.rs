@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use godwit_catalog::{CopyOption, literal_text, quoted_text, split_name, sql_of_name};
+use godwit_catalog::{CopyOption, OptionValue, literal_text, quoted_text, split_name, sql_of_name};
 use godwit_common::{Error, Result};
 use godwit_files::{OutputFile, check_reachable};
 use godwit_io::Files;
@@ -115,13 +115,12 @@ impl Inner {
 
 /// The format, and the options of COPY that stand for it.
 fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
-    let option = |name: &str, value: &str| CopyOption { name: name.to_owned(), value: Some(value.to_owned()) };
-    let given = options.iter().find(|option| option.name == "format").and_then(|option| option.value.clone());
-    let format = given.map_or("parquet".to_owned(), |format| format.to_lowercase());
-    let mut all = vec![option("format", &format)];
+    let given = options.iter().find(|option| option.name == "format").and_then(CopyOption::word);
+    let format = given.map_or("parquet".to_owned(), str::to_lowercase);
+    let mut all = vec![CopyOption::new("format", &format)];
     let is_given = |name: &str| options.iter().any(|option| option.name == name);
     if format == "csv" {
-        let defaults = [option("header", "true"), option("null", CSV_NULL)];
+        let defaults = [CopyOption::new("header", "true"), CopyOption::new("null", CSV_NULL)];
         all.extend(defaults.into_iter().filter(|option| !is_given(&option.name)));
     }
     all.extend(options.iter().filter(|option| option.name != "format").cloned());
@@ -130,13 +129,15 @@ fn with_format(options: &[CopyOption]) -> (String, Vec<CopyOption>) {
 
 /// Options in the syntax of COPY.
 fn text_of(options: &[CopyOption]) -> String {
+    let list = |texts: &[String]| texts.iter().map(|text| literal_text(text)).collect::<Vec<_>>().join(", ");
     let one = |option: &CopyOption| match &option.value {
-        Some(value) => format!("{} {}", option.name, literal_text(value)),
-        None => option.name.clone(),
+        OptionValue::Text(value) => format!("{} {}", option.name, literal_text(value)),
+        OptionValue::List(values) => format!("{} ({})", option.name, list(values)),
+        OptionValue::Fields(_) | OptionValue::Absent => option.name.clone(),
     };
     // Self-describing files are read without options.
     let is_format = |option: &CopyOption| option.name == "format";
-    let format = options.iter().find(|option| is_format(option)).and_then(|option| option.value.as_deref());
+    let format = options.iter().find(|option| is_format(option)).and_then(CopyOption::word);
     let takes_options = !matches!(format, Some("parquet" | "arrow" | "arrows" | "feather"));
     let kept = options.iter().filter(|option| takes_options || is_format(option));
     kept.map(one).collect::<Vec<_>>().join(", ")

@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use godwit_common::{Error, Result};
 use godwit_vector::kernels::date::{Civil, civil_from_days};
 use godwit_vector::{Chunk, Flat, StrColumn, Vector, match_integer_type, to_arrow};
@@ -30,6 +30,26 @@ pub struct CsvOptions {
     /// `None`: ISO 8601.
     pub(super) date_format: Option<String>,
     pub(super) timestamp_format: Option<String>,
+    pub(super) force_quote: ForceQuote,
+}
+
+/// Columns whose values have quotes whether they need them or not; NULL never has.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ForceQuote {
+    None,
+    /// By names in lower case.
+    Columns(Vec<String>),
+    All,
+}
+
+impl ForceQuote {
+    fn has(&self, column: &str) -> bool {
+        match self {
+            ForceQuote::None => false,
+            ForceQuote::Columns(names) => names.contains(&column.to_lowercase()),
+            ForceQuote::All => true,
+        }
+    }
 }
 
 impl CsvOptions {
@@ -39,7 +59,7 @@ impl CsvOptions {
             if index > 0 {
                 out.push(self.delimiter);
             }
-            self.write_field(field.name().as_bytes(), out);
+            self.write_field(field.name().as_bytes(), false, out);
         }
         out.push(b'\n');
     }
@@ -47,7 +67,7 @@ impl CsvOptions {
     /// Appends a line for each row.
     pub(super) fn write_rows(&self, chunk: &Chunk, schema: &Schema, out: &mut Vec<u8>) -> Result<()> {
         let columns = schema.fields().iter().enumerate();
-        let columns = columns.map(|(index, field)| Column::of(chunk.dense(index), field.data_type(), self));
+        let columns = columns.map(|(index, field)| Column::of(chunk.dense(index), field, self));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let formats = FormatOptions::new()
             .with_date_format(self.date_format.as_deref())
@@ -69,12 +89,12 @@ impl CsvOptions {
                     (Cells::Decimals(values, scale), _) => write_decimal(values[row], *scale, out),
                     (Cells::Dates(values), _) => write_date(values[row], out),
                     (Cells::Moments(values), _) => write_moment(values[row], out),
-                    (Cells::Texts(texts), _) => self.write_field(texts.get(row), out),
+                    (Cells::Texts(texts), _) => self.write_field(texts.get(row), column.is_forced, out),
                     (Cells::Other(_), formatter) => {
                         let formatter = formatter.as_ref().expect("what isn't written here has a formatter");
                         text.clear();
                         formatter.value(row).write(&mut text).map_err(unwritable)?;
-                        self.write_field(text.as_bytes(), out);
+                        self.write_field(text.as_bytes(), column.is_forced, out);
                     }
                 }
             }
@@ -84,11 +104,11 @@ impl CsvOptions {
     }
 
     /// Appends a value, in quotes if it could be mistaken for something else.
-    fn write_field(&self, value: &[u8], out: &mut Vec<u8>) {
+    fn write_field(&self, value: &[u8], is_forced: bool, out: &mut Vec<u8>) {
         let is_special = |byte: u8| byte == self.delimiter || byte == self.quote || byte == b'\n' || byte == b'\r';
         // Without an early exit from the loop, many bytes are compared at a time.
         let has_special = value.iter().fold(false, |any, &byte| any | is_special(byte));
-        if value != self.null.as_bytes() && !has_special {
+        if value != self.null.as_bytes() && !has_special && !is_forced {
             out.extend_from_slice(value);
             return;
         }
@@ -114,6 +134,8 @@ impl CsvOptions {
 struct Column {
     vector: Vector,
     cells: Cells,
+    /// All values have quotes.
+    is_forced: bool,
 }
 
 /// Values as they are written.
@@ -130,12 +152,14 @@ enum Cells {
 }
 
 impl Column {
-    fn of(vector: Vector, data_type: &DataType, options: &CsvOptions) -> Result<Self> {
-        let cells = match cells_of(&vector, data_type, options) {
+    fn of(vector: Vector, field: &Field, options: &CsvOptions) -> Result<Self> {
+        let (data_type, is_forced) = (field.data_type(), options.force_quote.has(field.name()));
+        let is_text = matches!(data_type, DataType::Utf8View | DataType::Utf8);
+        let cells = match cells_of(&vector, data_type, options).filter(|_| is_text || !is_forced) {
             Some(cells) => cells,
             None => Cells::Other(to_arrow(&vector, data_type)?),
         };
-        Ok(Self { vector, cells })
+        Ok(Self { vector, cells, is_forced })
     }
 
     fn formatter<'a>(&'a self, formats: &FormatOptions<'a>) -> Result<Option<ArrayFormatter<'a>>> {
@@ -283,7 +307,6 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::types::{Decimal128Type, DecimalType};
-    use arrow_schema::Field;
     use chrono::DateTime;
     use proptest::prelude::*;
 
@@ -298,6 +321,7 @@ mod tests {
             null: String::new(),
             date_format: None,
             timestamp_format: None,
+            force_quote: ForceQuote::None,
         }
     }
 

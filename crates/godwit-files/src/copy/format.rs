@@ -6,8 +6,9 @@ use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result, parse_bytes};
 
 use super::arrow::ArrowOptions;
-use super::csv::CsvOptions;
+use super::csv::{CsvOptions, ForceQuote};
 use super::parquet::{Compression, ParquetOptions};
+use super::split::SplitOptions;
 use super::text::{Block, TextFormat};
 
 /// The format of a file to be written.
@@ -29,7 +30,10 @@ impl FileFormat {
             Some(option) => option.text()?.to_lowercase(),
             None => ending_of(path),
         };
-        let options = Options { format: &format, rest: options.iter().filter(|o| o.name != "format").collect() };
+        let options = Options {
+            format: &format,
+            rest: options.iter().filter(|o| o.name != "format" && !SplitOptions::has(o)).collect(),
+        };
         match format.as_str() {
             "parquet" | "parq" => options.parquet(),
             "arrow" | "feather" => options.arrow(false),
@@ -45,6 +49,24 @@ impl FileFormat {
                 })
             }
         }
+    }
+}
+
+impl FileFormat {
+    /// The extension of a file of the format.
+    pub(super) fn ending(&self) -> String {
+        let (name, block) = match self {
+            FileFormat::Parquet(_) => ("parquet", Block::Plain),
+            FileFormat::Arrow(_) => ("arrow", Block::Plain),
+            FileFormat::Text(TextFormat::Csv(_, block)) => ("csv", *block),
+            FileFormat::Text(TextFormat::Json { block, .. }) => ("json", *block),
+        };
+        let compressed = match block {
+            Block::Plain => "",
+            Block::Gzip => ".gz",
+            Block::Zstd => ".zst",
+        };
+        format!("{name}{compressed}")
     }
 }
 
@@ -79,12 +101,7 @@ impl Options<'_> {
     }
 
     fn flag(&mut self, names: &[&str], default: bool) -> Result<bool> {
-        let Some(option) = self.take(names) else { return Ok(default) };
-        match option.value.as_deref().map(str::to_lowercase).as_deref() {
-            None | Some("true" | "on" | "1") => Ok(true),
-            Some("false" | "off" | "0") => Ok(false),
-            Some(other) => Err(Error::user(format!("{}: '{other}' is neither true nor false", option.name))),
-        }
+        self.take(names).map_or(Ok(default), CopyOption::flag)
     }
 
     fn text(&mut self, names: &[&str]) -> Result<Option<String>> {
@@ -157,6 +174,11 @@ impl Options<'_> {
             null: self.text(&["null", "nullstr"])?.unwrap_or_default(),
             date_format: self.text(&["dateformat", "date_format"])?,
             timestamp_format: self.text(&["timestampformat", "timestamp_format"])?,
+            force_quote: match self.take(&["force_quote"]) {
+                None => ForceQuote::None,
+                Some(option) if option.word() == Some("*") => ForceQuote::All,
+                Some(option) => ForceQuote::Columns(option.texts()?.iter().map(|name| name.to_lowercase()).collect()),
+            },
         };
         if options.delimiter == options.quote {
             return Err(Error::user("the delimiter and the quote are the same character"));
@@ -183,7 +205,8 @@ impl Options<'_> {
                     }
                     "arrow" | "arrows" | "feather" => "the option is COMPRESSION",
                     "csv" | "tsv" => {
-                        "options are HEADER, DELIMITER, QUOTE, ESCAPE, NULL, DATEFORMAT, TIMESTAMPFORMAT, COMPRESSION"
+                        "options are HEADER, DELIMITER, QUOTE, ESCAPE, FORCE_QUOTE, NULL, DATEFORMAT, TIMESTAMPFORMAT, \
+                         COMPRESSION"
                     }
                     _ => "options are ARRAY, COMPRESSION",
                 })),

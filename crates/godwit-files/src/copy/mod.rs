@@ -16,6 +16,7 @@ mod distinct;
 mod format;
 mod output_file;
 mod parquet;
+mod split;
 mod text;
 
 use std::sync::Arc;
@@ -30,6 +31,8 @@ use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;
 pub use output_file::OutputFile;
+pub use split::SplitOptions;
+use split::{MakeWriter, SplitWriter};
 
 /// A file in one of the formats, still without its name.
 trait FileWriter: Send + Sync {
@@ -62,11 +65,12 @@ pub struct CopySink {
 }
 
 impl CopySink {
-    /// Creates the file for rows of `schema`; their number goes to `count`, a result of one BIGINT column.
+    /// Creates the file for rows of `schema`, or the folder of files if they are `split`; their number goes to `count`, a
+    /// result of one BIGINT column.
     pub fn create(
-        files: &dyn Files,
+        files: &Arc<dyn Files>,
         path: &str,
-        format: &FileFormat,
+        (format, split): (&FileFormat, Option<SplitOptions>),
         schema: &SchemaRef,
         query: &QueryContext,
         count: Arc<ResultCollector>,
@@ -74,18 +78,29 @@ impl CopySink {
         check_names(schema, path)?;
         let metrics = OperatorMetrics::new(format!("Copy to {}", without_secrets(path)));
         let memory = query.memory.scoped(metrics.memory().clone());
-        let file = OutputFile::create(files, path)?;
         let pool_bytes = usize::try_from(query.memory.memory_limit()).unwrap_or(usize::MAX);
         let piece_bytes_max = pool_bytes / (query.settings.workers * LIMIT_SHARE);
-        let writer: Arc<dyn FileWriter> = match format {
+        let make = maker(format.clone(), piece_bytes_max, memory.clone());
+        let writer: Arc<dyn FileWriter> = match split {
+            Some(split) => SplitWriter::new(files.clone(), path, &format.ending(), split, schema, make, &memory)?,
+            None => make(OutputFile::create(&**files, path)?, schema)?,
+        };
+        Ok(Arc::new(Self { writer, rows: AtomicU64::new(0), count, memory, metrics }))
+    }
+}
+
+/// Makes writers of files of a format.
+fn maker(format: FileFormat, piece_bytes_max: usize, memory: BufferManager) -> MakeWriter {
+    Box::new(move |file, schema| {
+        let writer: Arc<dyn FileWriter> = match &format {
             FileFormat::Parquet(options) => {
                 parquet::ParquetWriter::new(file, options, schema, piece_bytes_max, &memory)?
             }
             FileFormat::Arrow(options) => arrow::ArrowWriter::new(file, options, schema, piece_bytes_max, &memory)?,
             FileFormat::Text(format) => text::TextWriter::new(file, format, schema)?,
         };
-        Ok(Arc::new(Self { writer, rows: AtomicU64::new(0), count, memory, metrics }))
-    }
+        Ok(writer)
+    })
 }
 
 /// Columns are found by their names when the file is read.

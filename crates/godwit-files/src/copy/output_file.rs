@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{Error, Result};
 use godwit_io::{Files, NewFile};
@@ -12,6 +14,8 @@ use crate::local::check_reachable;
 pub struct OutputFile {
     file: Box<dyn NewFile>,
     path: PathBuf,
+    /// Bytes that were written.
+    written: Arc<AtomicU64>,
 }
 
 impl OutputFile {
@@ -20,7 +24,12 @@ impl OutputFile {
         check_reachable(files, path)?;
         let path = PathBuf::from(path);
         let file = files.create(&path).map_err(|error| failure("creating", &path, &error))?;
-        Ok(Self { file, path })
+        Ok(Self { file, path, written: Arc::default() })
+    }
+
+    /// The number of bytes that were written, which goes on counting.
+    pub(super) fn written(&self) -> Arc<AtomicU64> {
+        self.written.clone()
     }
 
     /// Gives the file its name, when all of it is on the disk.
@@ -44,7 +53,9 @@ fn full_disk(doing: impl std::fmt::Display) -> Error {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        let written = self.file.write(bytes)?;
+        self.written.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

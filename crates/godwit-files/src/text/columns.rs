@@ -1,20 +1,118 @@
-//! Columns of fields that Arrow's casts make typed vectors of.
+//! Columns of fields that are spelled unusually, read value by value as SQL's casts do.
 
-use std::sync::Arc;
-
-use arrow_array::{Array, ArrayRef, Date32Array, StringArray, TimestampMicrosecondArray};
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use chrono::{NaiveDate, NaiveDateTime};
 use godwit_common::{Error, Result};
-use godwit_vector::{Bitmap, Flat, StrBuilder, Vector, from_arrow};
+use godwit_types::{SqlType, Value, parse_value};
+use godwit_vector::sql::{sql_type, vector_of_values};
+use godwit_vector::{Bitmap, Flat, StrBuilder, Vector};
 
-/// How dates and timestamps are written; `None`: as in ISO 8601.
+use super::times::{self, DayForm};
+
+/// HUGEINT as columns of files have it.
+const HUGEINT: SqlType = SqlType::Decimal { precision: 38, scale: 0 };
+
+/// How the values of a column are written; by default as SQL writes them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Formats {
-    pub date: Option<String>,
-    pub timestamp: Option<String>,
+pub(super) struct ColumnForm {
+    /// Of dates and of those in timestamps.
+    pub day: Option<DayForm>,
+    /// Formats that the user gave, in strptime's notation.
+    pub date_format: Option<String>,
+    pub timestamp_format: Option<String>,
+    /// Marks in numbers.
+    pub thousands: Option<u8>,
+    pub decimal_separator: Option<u8>,
+}
+
+/// The texts that are NULL.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Nulls<'a> {
+    pub first: Option<&'a [u8]>,
+    pub others: &'a [Vec<u8>],
+}
+
+impl<'a> Nulls<'a> {
+    pub(super) fn of(texts: &'a [Vec<u8>]) -> Self {
+        match texts.split_first() {
+            Some((first, others)) => Self { first: Some(first), others },
+            None => Self::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn has(&self, field: &[u8]) -> bool {
+        Some(field) == self.first || (!self.others.is_empty() && self.others.iter().any(|null| null == field))
+    }
+}
+
+impl ColumnForm {
+    /// True if numbers have other marks than a point.
+    pub(super) fn marks_numbers(&self) -> bool {
+        self.thousands.is_some() || self.decimal_separator.is_some_and(|mark| mark != b'.')
+    }
+
+    /// The value of a field without blanks around; `None` if it isn't one.
+    pub(super) fn value(&self, field: &[u8], ty: &SqlType) -> Option<Value> {
+        let text = std::str::from_utf8(field).ok()?;
+        match (ty, self.day, &self.date_format, &self.timestamp_format) {
+            (SqlType::Date, _, Some(format), _) => {
+                let date = NaiveDate::parse_from_str(text, format).ok()?;
+                Some(Value::Date(date.signed_duration_since(NaiveDate::default()).num_days() as i32))
+            }
+            (SqlType::Date, Some(form), ..) => times::day(field, form).map(Value::Date),
+            (SqlType::Timestamp | SqlType::TimestampTz, _, _, Some(format)) => {
+                let moment = NaiveDateTime::parse_from_str(text, format);
+                // Without a time of day it is midnight.
+                let moment =
+                    moment.or_else(|_| Ok(NaiveDate::parse_from_str(text, format)?.and_time(Default::default())));
+                let moment: NaiveDateTime = moment.map_err(|_: chrono::ParseError| ()).ok()?;
+                Some(Value::Timestamp(moment.and_utc().timestamp_micros()))
+            }
+            (SqlType::Timestamp | SqlType::TimestampTz, Some(form), ..) => {
+                times::moment(field, form).map(|moment| Value::Timestamp(moment.micros))
+            }
+            (ty, ..) if ty.is_numeric() => self.number(text, ty),
+            _ => parse_value(text, ty).ok(),
+        }
+    }
+
+    fn number(&self, text: &str, ty: &SqlType) -> Option<Value> {
+        let plain = if self.marks_numbers() { Some(self.plain_number(text)?) } else { None };
+        let text = plain.as_deref().unwrap_or(text);
+        let of_radix = |digits: &str, radix| {
+            let value = i128::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with(['-', '+']))?;
+            parse_value(&value.to_string(), ty).ok()
+        };
+        let is_whole = ty.is_integer() || *ty == HUGEINT;
+        match text.as_bytes() {
+            [b'0', b'x' | b'X', ..] => of_radix(&text[2..], 16),
+            [b'0', b'b' | b'B', ..] => of_radix(&text[2..], 2),
+            // A cast would round.
+            number if is_whole && !number.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+')) => None,
+            _ => parse_value(text, ty).ok(),
+        }
+    }
+
+    /// The number with a point and without other marks. Groups behind marks have three digits.
+    fn plain_number(&self, text: &str) -> Option<String> {
+        let point = char::from(self.decimal_separator.unwrap_or(b'.'));
+        let (whole, fraction) =
+            text.split_once(point).map_or((text, None), |(whole, fraction)| (whole, Some(fraction)));
+        let mut plain = String::with_capacity(text.len());
+        for (at, group) in whole.split(|c| Some(c) == self.thousands.map(char::from)).enumerate() {
+            if at > 0 && group.len() != 3 {
+                return None;
+            }
+            plain.push_str(group);
+        }
+        if let Some(fraction) = fraction {
+            plain.push('.');
+            plain.push_str(fraction);
+        }
+        let has_other_point = point != '.' && text.contains('.') && self.thousands != Some(b'.');
+        (!has_other_point).then_some(plain)
+    }
 }
 
 /// The fields of a column, in sequence.
@@ -28,15 +126,13 @@ pub(super) struct TextColumn {
 pub(super) struct Values {
     pub vector: Vector,
     pub wrong: Vec<u32>,
-    /// Arrow has cast some of them.
-    pub is_cast: bool,
 }
 
 impl TextColumn {
     /// Appends a field; blanks around values that aren't text are ignored.
-    pub(super) fn push(&mut self, field: &[u8], null: Option<&[u8]>, is_text: bool) {
+    pub(super) fn push(&mut self, field: &[u8], nulls: Nulls<'_>, is_text: bool) {
         let field = if is_text { field } else { field.trim_ascii() };
-        let is_null = Some(field) == null;
+        let is_null = nulls.has(field);
         self.texts.push(if is_null { &[] } else { field });
         self.valid.push(!is_null);
     }
@@ -47,64 +143,44 @@ impl TextColumn {
         self.valid.push(false);
     }
 
-    fn len(&self) -> usize {
-        self.texts.len()
-    }
-
-    fn field(&self, row: usize) -> &[u8] {
-        self.texts.get(row)
-    }
-
-    pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.len()).filter(|&row| self.valid[row]).map(|row| self.field(row))
-    }
-
     /// The values, of UTF-8 text.
-    pub(super) fn values(&self, data_type: &DataType, formats: &Formats) -> Result<Values> {
+    pub(super) fn values(&self, data_type: &DataType, form: &ColumnForm) -> Result<Values> {
+        let rows = self.texts.len();
         if matches!(data_type, DataType::Utf8View | DataType::Utf8) {
-            let validity = self.valid.contains(&false).then(|| Bitmap::from_fn(self.len(), |row| self.valid[row]));
+            let validity = self.valid.contains(&false).then(|| Bitmap::from_fn(rows, |row| self.valid[row]));
             let strings = Flat::Str(self.texts.clone().finish());
-            return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new(), is_cast: false });
+            return Ok(Values { vector: Vector::flat(strings, validity), wrong: Vec::new() });
         }
-        let array = self.typed(data_type, formats)?;
-        let wrong = (0..self.len()).filter(|&row| self.valid[row] && array.is_null(row)).map(|row| row as u32);
-        Ok(Values { wrong: wrong.collect(), vector: from_arrow(&array)?, is_cast: true })
-    }
-
-    /// An array in which fields that aren't values are NULL.
-    fn typed(&self, data_type: &DataType, formats: &Formats) -> Result<ArrayRef> {
-        match (data_type, &formats.date, &formats.timestamp) {
-            (DataType::Date32, Some(format), _) => {
-                let day = |text: &str| Some(days(NaiveDate::parse_from_str(text, format).ok()?));
-                return Ok(Arc::new(self.parsed(day).collect::<Date32Array>()));
+        let ty = sql_type(data_type).map_err(|_| Error::unsupported(format!("reading {data_type} from text")))?;
+        let mut wrong = Vec::new();
+        let mut values = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let value = if self.valid[row] { form.value(self.texts.get(row), &ty) } else { None };
+            if value.is_none() && self.valid[row] {
+                wrong.push(row as u32);
             }
-            (DataType::Timestamp(TimeUnit::Microsecond, None), _, Some(format)) => {
-                let moment =
-                    |text: &str| Some(NaiveDateTime::parse_from_str(text, format).ok()?.and_utc().timestamp_micros());
-                return Ok(Arc::new(self.parsed(moment).collect::<TimestampMicrosecondArray>()));
-            }
-            _ => {}
+            values.push(value.unwrap_or(Value::Null));
         }
-        let starts = std::iter::once(0).chain(self.texts.ends().iter().map(|&end| end as i32)).collect::<Vec<i32>>();
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(starts));
-        let nulls = NullBuffer::from(self.valid.clone());
-        let internal = |error: arrow_schema::ArrowError| Error::internal(error.to_string());
-        let strings =
-            StringArray::try_new(offsets, Buffer::from_slice_ref(self.texts.bytes()), Some(nulls)).map_err(internal)?;
-        let options = CastOptions { safe: true, ..CastOptions::default() };
-        cast_with_options(&strings, data_type, &options)
-            .map_err(|_| Error::unsupported(format!("reading {data_type} from text")))
-    }
-
-    fn parsed<'a, T>(&'a self, parse: impl Fn(&str) -> Option<T> + 'a) -> impl Iterator<Item = Option<T>> + 'a {
-        (0..self.len()).map(move |row| {
-            let text = std::str::from_utf8(self.field(row)).ok()?;
-            if self.valid[row] { parse(text) } else { None }
-        })
+        Ok(Values { wrong, vector: vector_of_values(&values, &ty)? })
     }
 }
 
-/// Days since 1970.
-fn days(date: NaiveDate) -> i32 {
-    date.signed_duration_since(NaiveDate::default()).num_days() as i32
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_marks() {
+        let form = ColumnForm { thousands: Some(b'.'), decimal_separator: Some(b','), ..ColumnForm::default() };
+        let read = |text: &str| form.value(text.as_bytes(), &SqlType::Double);
+        assert_eq!(read("1.234.567,5"), Some(Value::Float(1_234_567.5)));
+        assert_eq!(read("-1,25"), Some(Value::Float(-1.25)));
+        assert_eq!((read("1.23,5"), read("1,2,3"), read("x")), (None, None, None));
+        let form = ColumnForm { decimal_separator: Some(b','), ..ColumnForm::default() };
+        assert_eq!(form.value(b"1.5", &SqlType::Double), None);
+        assert_eq!(ColumnForm::default().value(b"0x1F", &SqlType::BigInt), Some(Value::Integer(31)));
+        assert_eq!(ColumnForm::default().value(b"0x-1", &SqlType::BigInt), None);
+        assert_eq!(ColumnForm::default().value(b"1.5", &SqlType::BigInt), None);
+        assert_eq!(ColumnForm::default().value(b"1.5", &SqlType::Double), Some(Value::Float(1.5)));
+    }
 }

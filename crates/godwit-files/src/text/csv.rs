@@ -1,77 +1,255 @@
-//! Records and fields of CSV.
+//! Records and fields of CSV, read one after the other.
+//!
+//! ```text
+//! field   ─▶ blanks? quote (anything, escaped quotes)* quote blanks? ─┬─▶ delimiter, line break, comment, end
+//!         └▶ anything but those ─────────────────────────────────────┘
+//! ```
+//!
+//! A field that goes on behind its closing quote is taken as it is written, quotes included.
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use memchr::{memchr, memchr2};
 
-/// Which characters separate and quote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dialect {
-    pub delimiter: u8,
-    pub quote: u8,
-    /// The escape character for a quote in a quoted field; `None`: the quote itself.
-    pub escape: Option<u8>,
-}
-
-impl Dialect {
-    /// A quote in a quoted field is written twice.
-    pub(super) fn escapes_by_quote(&self) -> bool {
-        self.escape.is_none_or(|escape| escape == self.quote)
-    }
-}
+use super::dialect::Dialect;
 
 /// Reads the records of some bytes.
 pub(super) struct Records {
-    core: Reader,
+    dialect: Dialect,
     at: usize,
+    /// Line of `at`.
+    line: u64,
     fields: Vec<u8>,
     ends: Vec<usize>,
+    /// Comments on lines of their own.
+    pub comments: u64,
+    /// What was met so far.
+    pub met: Met,
 }
 
-/// Room for the fields of usual records; it grows.
-const FIELD_BYTES: usize = 1 << 10;
-const FIELDS: usize = 64;
+/// What a sniffer has to know of the records so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Met {
+    pub quoted: bool,
+    /// A comment behind fields.
+    pub comment_in_line: bool,
+    /// A field goes on behind its closing quote.
+    pub malformed: bool,
+    /// The text ends within quotes.
+    pub unclosed: bool,
+}
+
+/// What is behind a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Field,
+    /// The next record, or nothing.
+    Record,
+}
+
+/// A field as it is written.
+struct Token {
+    start: usize,
+    end: usize,
+    /// It has escaped characters.
+    is_escaped: bool,
+    behind: Behind,
+    /// Where what is behind begins.
+    next: usize,
+}
 
 impl Records {
     /// Records from the beginning of bytes, the first of which is in a line of this number.
     pub(super) fn new(dialect: &Dialect, first_line: u64) -> Self {
-        let mut builder = ReaderBuilder::new();
-        builder.delimiter(dialect.delimiter).quote(dialect.quote);
-        if let Some(escape) = dialect.escape.filter(|&escape| escape != dialect.quote) {
-            builder.escape(Some(escape)).double_quote(false);
-        }
-        let mut core = builder.build();
-        core.set_line(first_line);
-        Self { core, at: 0, fields: vec![0; FIELD_BYTES], ends: vec![0; FIELDS] }
+        let (fields, ends) = Default::default();
+        Self { dialect: *dialect, at: 0, line: first_line, fields, ends, comments: 0, met: Met::default() }
     }
 
-    /// The approximate line of the next record: empty lines before it don't count.
+    /// The line of the next record, but for comments before it.
     pub(super) fn line(&self) -> u64 {
-        self.core.line()
+        self.line
     }
 
-    /// Where the next record begins, or the rest of the line break before it.
+    /// Where the next record begins.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// The fields of the next record of `bytes`, always the same bytes; `None` at their end. Empty lines aren't
-    /// records.
+    /// The fields of the next record of `bytes`, always the same bytes; `None` at their end. An empty line is a record
+    /// of one empty field.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Option<Fields<'_>> {
-        let (mut written, mut count) = (0, 0);
+        self.fields.clear();
+        self.ends.clear();
+        let begin = self.begin(bytes)?;
+        let mut at = begin;
         loop {
-            let (fields, ends) = (&mut self.fields[written..], &mut self.ends[count..]);
-            let (result, read, bytes_out, ends_out) = self.core.read_record(&bytes[self.at..], fields, ends);
-            self.at += read;
-            written += bytes_out;
-            count += ends_out;
-            match result {
-                // At the end, nothing to read says that nothing follows.
-                ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => self.fields.resize(self.fields.len() * 2, 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
-                ReadRecordResult::Record => return Some(Fields { bytes: &self.fields, ends: &self.ends[..count] }),
-                ReadRecordResult::End => return None,
+            let token = self.token(bytes, at);
+            self.push(bytes, &token);
+            at = token.next;
+            if token.behind == Behind::Record {
+                break;
             }
         }
+        self.line += breaks(&bytes[begin..at]);
+        self.at = at;
+        let is_blank = is_blank(&bytes[begin..at]);
+        Some(Fields { bytes: &self.fields, ends: &self.ends, is_blank, met: &mut self.met })
+    }
+
+    /// True if the next record is an empty line.
+    pub(super) fn at_blank_line(&mut self, bytes: &[u8]) -> bool {
+        self.begin(bytes).is_some_and(|at| matches!(bytes[at], b'\n' | b'\r'))
+    }
+
+    /// Goes past the next record; false at the end.
+    pub(super) fn skip(&mut self, bytes: &[u8]) -> bool {
+        let Some(begin) = self.begin(bytes) else { return false };
+        let mut at = begin;
+        loop {
+            let token = self.token(bytes, at);
+            at = token.next;
+            if token.behind == Behind::Record {
+                self.line += breaks(&bytes[begin..at]);
+                self.at = at;
+                return true;
+            }
+        }
+    }
+
+    /// Where the next record begins, behind comments.
+    fn begin(&mut self, bytes: &[u8]) -> Option<usize> {
+        while let Some(&first) = bytes.get(self.at) {
+            if Some(first) != self.dialect.comment {
+                return Some(self.at);
+            }
+            self.at = behind_line(bytes, self.at);
+            self.comments += 1;
+            self.line += 1;
+        }
+        None
+    }
+
+    fn push(&mut self, bytes: &[u8], token: &Token) {
+        let text = &bytes[token.start..token.end];
+        if token.is_escaped {
+            let escape = self.dialect.escape.or(self.dialect.quote);
+            let mut at = 0;
+            while at < text.len() {
+                let next = text.get(at + 1);
+                if Some(text[at]) == escape && (next.copied() == self.dialect.quote || next.copied() == escape) {
+                    at += 1;
+                }
+                self.fields.push(text[at]);
+                at += 1;
+            }
+        } else {
+            self.fields.extend_from_slice(text);
+        }
+        self.ends.push(self.fields.len());
+    }
+
+    fn token(&mut self, bytes: &[u8], start: usize) -> Token {
+        let Some(quote) = self.dialect.quote else { return self.plain(bytes, start, start) };
+        let mut at = start;
+        if self.dialect.delimiter.bytes() != b" " {
+            at += bytes[start..].iter().take_while(|&&byte| byte == b' ').count();
+        }
+        if bytes.get(at) == Some(&quote) {
+            self.quoted(bytes, start, at + 1, quote)
+        } else {
+            self.plain(bytes, start, start)
+        }
+    }
+
+    /// A field whose quotes begin before `begin`.
+    fn quoted(&mut self, bytes: &[u8], start: usize, begin: usize, quote: u8) -> Token {
+        self.met.quoted = true;
+        let escape = self.dialect.escape.unwrap_or(quote);
+        let (mut at, mut is_escaped) = (begin, false);
+        let end = loop {
+            let Some(next) = memchr2(quote, escape, &bytes[at..]) else {
+                self.met.unclosed = true;
+                return Token { start: begin, end: bytes.len(), is_escaped, behind: Behind::Record, next: bytes.len() };
+            };
+            at += next;
+            let follows = bytes.get(at + 1).copied();
+            match bytes[at] == escape && (follows == Some(quote) || (follows == Some(escape) && escape != quote)) {
+                true => {
+                    is_escaped = true;
+                    at += 2;
+                }
+                false if bytes[at] == quote => break at,
+                false => at += 1,
+            }
+        };
+        let behind = end + 1;
+        let blanks = bytes[behind..].iter().take_while(|&&byte| byte == b' ').count();
+        // A blank may be the delimiter.
+        for at in [behind, behind + blanks] {
+            if let Some((behind, next)) = self.separator(bytes, at) {
+                return Token { start: begin, end, is_escaped, behind, next };
+            }
+        }
+        self.met.malformed = true;
+        self.plain(bytes, start, behind)
+    }
+
+    /// A field without quotes that ends at `at` or behind.
+    fn plain(&mut self, bytes: &[u8], start: usize, at: usize) -> Token {
+        let first = self.dialect.delimiter.bytes()[0];
+        let comment = self.dialect.comment;
+        let may_end = |byte: u8| byte == first || byte == b'\n' || byte == b'\r' || Some(byte) == comment;
+        let mut end = at;
+        loop {
+            match bytes[end..].iter().position(|&byte| may_end(byte)) {
+                None => {
+                    let next = bytes.len();
+                    return Token { start, end: next, is_escaped: false, behind: Behind::Record, next };
+                }
+                Some(distance) => end += distance,
+            }
+            if let Some((behind, next)) = self.separator(bytes, end) {
+                return Token { start, end, is_escaped: false, behind, next };
+            }
+            end += 1;
+        }
+    }
+
+    /// What is behind a field that ends at `at`; `None`: it goes on.
+    #[inline]
+    fn separator(&mut self, bytes: &[u8], at: usize) -> Option<(Behind, usize)> {
+        let rest = &bytes[at..];
+        let delimiter = self.dialect.delimiter.bytes();
+        match rest.first() {
+            None => Some((Behind::Record, at)),
+            Some(b'\n') => Some((Behind::Record, at + 1)),
+            Some(b'\r') => Some((Behind::Record, at + if rest.get(1) == Some(&b'\n') { 2 } else { 1 })),
+            Some(_) if rest.starts_with(delimiter) => Some((Behind::Field, at + delimiter.len())),
+            Some(&first) if Some(first) == self.dialect.comment => {
+                self.met.comment_in_line = true;
+                Some((Behind::Record, behind_line(bytes, at)))
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// Where the line behind the one of `at` begins.
+fn behind_line(bytes: &[u8], at: usize) -> usize {
+    match memchr2(b'\n', b'\r', &bytes[at..]) {
+        None => bytes.len(),
+        Some(length) if bytes[at + length..].starts_with(b"\r\n") => at + length + 2,
+        Some(length) => at + length + 1,
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|&byte| byte == b'\n' || byte == b'\r')
+}
+
+/// Line breaks: line feeds, or else carriage returns.
+pub(super) fn breaks(bytes: &[u8]) -> u64 {
+    match memchr(b'\n', bytes) {
+        Some(_) => memchr::memchr_iter(b'\n', bytes).count() as u64,
+        None => memchr::memchr_iter(b'\r', bytes).count() as u64,
     }
 }
 
@@ -79,6 +257,10 @@ impl Records {
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     ends: &'a [usize],
+    /// It is an empty line.
+    pub is_blank: bool,
+    /// What was met up to its end.
+    pub met: &'a mut Met,
 }
 
 impl<'a> Fields<'a> {
@@ -93,5 +275,48 @@ impl<'a> Fields<'a> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// True if the last field is there only because a delimiter ends the record.
+    pub(super) fn ends_empty(&self) -> bool {
+        self.len() > 1 && self.get(self.len() - 1).is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::dialect::Delimiter;
+
+    fn records(text: &str, dialect: &Dialect) -> (Vec<Vec<String>>, Met) {
+        let mut records = Records::new(dialect, 1);
+        let mut found = Vec::new();
+        while let Some(fields) = records.next(text.as_bytes()) {
+            found.push(fields.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect());
+        }
+        (found, records.met)
+    }
+
+    const USUAL: Dialect =
+        Dialect { delimiter: Delimiter::one(b','), quote: Some(b'"'), escape: None, comment: None, newline: b'\n' };
+
+    #[test]
+    fn records_are_cut_into_fields() {
+        let (found, met) = records("a, \"b\"\"c\" ,\"d\ne\"\r\n\r\n1,,\rx\"y", &USUAL);
+        assert_eq!(found, [vec!["a", "b\"c", "d\ne"], vec![""], vec!["1", "", ""], vec!["x\"y"]]);
+        assert_eq!(met, Met { quoted: true, ..Met::default() });
+        let (found, met) = records("\"x\"y,1\n\"z", &USUAL);
+        assert_eq!(found, [vec!["\"x\"y", "1"], vec!["z"]]);
+        assert!(met.malformed && met.unclosed);
+    }
+
+    #[test]
+    fn escapes_comments_and_long_delimiters_are_known() {
+        let dialect = Dialect { escape: Some(b'\\'), comment: Some(b'#'), ..USUAL };
+        let (found, met) = records("# one\na,\"b\\\"\\\\c\\d\"# two\n#\n", &dialect);
+        assert_eq!((found, met.comment_in_line), (vec![vec!["a".to_owned(), "b\"\\c\\d".to_owned()]], true));
+        let option = godwit_catalog::CopyOption::new("delim", "||");
+        let dialect = Dialect { delimiter: Delimiter::of(&option).unwrap(), ..USUAL };
+        assert_eq!(records("a|b||\"c||d\"||\n", &dialect).0, [vec!["a|b", "c||d", ""]]);
     }
 }

@@ -4,105 +4,85 @@
 //!   file ──▶ Cutter, under a lock: pieces of a mebibyte that end with a record          (cutter)
 //!               ├─▶ worker 0: places of fields, 64 bytes at a time  (separators)
 //!               │             or a parser, for irregular quotes     (csv)               ─▶ vectors    (values, parse)
-//!               └─▶ worker 1: places of flat objects' values        (objects)           ─▶ vectors    (values, parse)
-//!                             or Arrow's JSON decoder               (json)              ─▶ vectors
+//!               └─▶ worker 1: places of flat objects' values        (json)              ─▶ vectors    (values, parse)
+//!                             or nested ones, by a decoder          (json)              ─▶ vectors
 //! ```
 //!
-//! Values in their usual spelling are read where they stand; what is spelled otherwise is cast by Arrow (columns).
+//! Values in their usual spelling are read where they stand; what is spelled otherwise is read as SQL's casts do (columns).
 //!
 //! A file is opened again by each scan. A stream is opened once, and read by one (stream).
 //!
-//! Delimiter, header and types come from options, from the table that is filled, or from the first mebibyte (sniff). Memory
+//! Dialect, header and types come from options, from the table that is filled, or from the first mebibyte (sniff). Memory
 //! holds a piece and some rows per worker, whatever the size of the file. Rows come in the order in which workers finish.
 //! An error names file, line and column; with `ignore_errors`, rows with errors are left out and counted instead.
 
 mod columns;
+mod compression;
 mod csv;
 mod cutter;
+mod dialect;
 mod json;
-mod json_scanner;
-mod objects;
 mod options;
 mod parse;
 mod records;
+mod sample;
 mod scan;
 mod separators;
 mod sniff;
+mod source;
 mod stream;
+mod times;
+mod union;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
 use godwit_common::{Error, Result, without_secrets};
-use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
+use godwit_io::Files;
+use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
+use godwit_types::{SqlType, Value};
+use godwit_vector::sql::field_of;
 use godwit_vector::{ColumnType, RowType};
 
-use columns::Formats;
-use csv::Dialect;
-use cutter::{Cutter, RecordEnds, Sample, open_error};
-use json_scanner::JsonScanner;
+use crate::hive::{FileColumn, partitions};
+use cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds};
+use dialect::Dialect;
+use json::JsonScanner;
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
-use stream::SharedStream;
+use source::{CsvShape, TextSource};
 pub(crate) use stream::Streams;
+
+/// Files whose beginnings tell the types of JSON.
+const SAMPLED_FILES_MAX: usize = 32;
 
 /// CSV or JSON files with all that is known of them before they are read.
 pub(crate) struct TextTable {
     files: Arc<dyn Files>,
     sources: Vec<TextSource>,
-    kind: Kind,
-    /// The types of the columns as they are read.
+    options: TextOptions,
+    /// Texts that are NULL.
+    nulls: Vec<Vec<u8>>,
+    /// The types of the columns as they are read: those of the records, then those that have a value per file.
     schema: SchemaRef,
     row_type: RowType,
-    ignore_errors: bool,
+    file_columns: Vec<FileColumn>,
 }
 
-/// How records are found and read.
-enum Kind {
-    Csv { dialect: Dialect, header: Option<Vec<Vec<u8>>>, null: Vec<u8>, formats: Formats },
-    Json,
-}
-
-/// Where text comes from.
-struct TextSource {
-    path: PathBuf,
-    /// For what is no file.
-    stream: Option<SharedStream>,
-    is_gzip: bool,
-    /// Length as it is stored.
-    bytes: u64,
-}
-
-impl TextSource {
-    fn open(files: &dyn Files, streams: &Streams, path: &Path, options: &[CopyOption], is_alone: bool) -> Result<Self> {
-        let found = files.metadata(path).map_err(|error| open_error(path, &error))?;
-        let stream = match found.kind {
-            FileKind::Stream if !is_alone => {
-                return Err(Error::user(format!("{} is a pipe or a device", path.display()))
-                    .with_hint("a list of files has none of them; read it alone"));
-            }
-            FileKind::Stream => Some(streams.open(files, path, found.identity)?),
-            FileKind::File | FileKind::Folder => None,
-        };
-        let is_gzip = TextOptions::of(path, options)?.is_gzip;
-        Ok(Self { path: path.to_owned(), stream, is_gzip, bytes: found.bytes })
-    }
-
-    /// What it begins with.
-    fn sample(&self, files: &dyn Files) -> Result<Sample> {
-        let sample = match &self.stream {
-            Some(stream) => stream.look(|stream| Sample::of_stream(stream, &self.path, self.is_gzip)),
-            None => Some(opened(files, &self.path).and_then(|file| Sample::of_file(file, &self.path, self.is_gzip))),
-        };
-        sample.expect("no scan knows a stream that is being planned")
-    }
+/// What the records of a table's files are, file by file.
+struct Shapes {
+    /// For CSV.
+    csv: Vec<Arc<CsvShape>>,
+    fields: Vec<Field>,
+    /// Records in all samples, and the size of the files that these are of.
+    records: u64,
 }
 
 impl TextTable {
@@ -114,38 +94,56 @@ impl TextTable {
         paths: &[PathBuf],
         options: &[CopyOption],
         expected: Option<&Schema>,
+        memory: &BufferManager,
     ) -> Result<Arc<TableDefinition>> {
-        let open = |path: &PathBuf| TextSource::open(&**files, streams, path, options, paths.len() == 1);
-        let sources = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let first = sources.first().expect("a table has at least one file");
-        let options = TextOptions::of(&first.path, options)?;
-        let sample = first.sample(&**files)?;
-        let name = without_secrets(&first.path.display().to_string());
-        let (kind, fields, records) = match options.format {
+        let options = TextOptions::of(paths.first().expect("a table has at least one file"), options)?;
+        let open = |path: &PathBuf| TextSource::open(&**files, streams, path, paths.len() == 1);
+        let mut sources = paths.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let name = without_secrets(&paths[0].display().to_string());
+        let first = sources[0].sample(&**files, &options, memory)?;
+        let is_union = options.union_by_name && expected.is_none();
+        let shapes = match options.format {
+            Format::Csv if is_union => union::csv(&**files, &sources, first, &options, memory)?,
             Format::Csv => {
-                let sniffed = sniff::csv(&sample, &options, expected)?;
-                let formats =
-                    Formats { date: options.date_format.clone(), timestamp: options.timestamp_format.clone() };
-                let (dialect, header) = (sniffed.dialect, sniffed.header);
-                let null = options.null.clone().into_bytes();
-                (Kind::Csv { dialect, header, null, formats }, sniffed.fields, sniffed.records)
+                let all = |dialect: &Dialect, skip| {
+                    sources[0].cutter(&**files, &options, (RecordEnds::Csv(*dialect), skip), memory)
+                };
+                let sniffed = sniff::csv(&first, &options, expected, all)?;
+                let (fields, records) = (sniffed.fields.clone(), first.estimated_rows(sniffed.records));
+                let shape = Arc::new(CsvShape::of(sniffed));
+                Shapes { csv: vec![shape; sources.len()], fields, records }
             }
             Format::Json => {
-                let (fields, records) = json::sniff(&sample, &name, expected)?;
-                (Kind::Json, fields, records)
+                let rows_of = |sample: &sample::Sample, records| sample.estimated_rows(records);
+                let mut samples = vec![first];
+                for source in sources[1..].iter().take(SAMPLED_FILES_MAX - 1).filter(|_| expected.is_none()) {
+                    samples.push(source.sample(&**files, &options, memory)?);
+                }
+                let all = |source: usize| {
+                    let ends = RecordEnds::Json(JsonScanner::default());
+                    sources[source].cutter(&**files, &options, (ends, 0), memory)
+                };
+                let (fields, records) = json::sniff(&samples, &name, &options, expected, all)?;
+                Shapes { csv: Vec::new(), fields, records: rows_of(&samples[0], records) }
             }
         };
-        let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
-        let row_type: RowType = types.collect::<Result<_>>()?;
+        sources.iter_mut().zip(shapes.csv).for_each(|(source, shape)| source.shape = Some(shape));
         let all_bytes: u64 = sources.iter().map(|source| source.bytes).sum();
-        let rows = sample.estimated_rows(records).saturating_mul(all_bytes.max(1)) / first.bytes.max(1);
+        let rows = shapes.records.saturating_mul(all_bytes.max(1)) / sources[0].bytes.max(1);
+        let file_columns = if expected.is_some() { Vec::new() } else { file_columns(paths, &options, &shapes.fields)? };
+        let mut fields = shapes.fields;
+        for column in &file_columns {
+            fields.push(field_of(&column.name, &column.ty, true)?);
+        }
+        let types = fields.iter().map(|field| ColumnType::new(field.data_type().clone(), true));
         let table = Self {
             files: files.clone(),
             sources,
-            kind,
+            nulls: options.nulls.iter().map(|null| null.clone().into_bytes()).collect(),
+            options,
+            row_type: types.collect::<Result<_>>()?,
             schema: Arc::new(Schema::new(fields)),
-            row_type,
-            ignore_errors: options.ignore_errors,
+            file_columns,
         };
         let (schema, columns) = (table.schema.clone(), table.row_type.len());
         let statistics = Arc::new(TableStatistics::of_rows(rows, false, columns));
@@ -154,26 +152,40 @@ impl TextTable {
     }
 
     /// Reads the records of a source from the first on.
-    fn cutter(&self, source: usize) -> Result<Cutter> {
-        let TextSource { path, stream, is_gzip, .. } = &self.sources[source];
-        let ends = match &self.kind {
-            Kind::Csv { dialect, .. } => RecordEnds::Csv(*dialect),
-            Kind::Json => RecordEnds::Json(JsonScanner::default()),
+    fn cutter(&self, number: usize, memory: Reservation) -> Result<Cutter> {
+        let source = &self.sources[number];
+        let ends = match &source.shape {
+            Some(shape) => RecordEnds::Csv(shape.dialect),
+            None => RecordEnds::Json(JsonScanner::default()),
         };
-        let stored = match stream {
-            Some(stream) => stream.take(path)?.reader(),
-            None => Box::new(InputReader::new(opened(&*self.files, path)?, 0)),
-        };
-        Ok(Cutter::new(stored, path, *is_gzip, ends))
+        let skip = self.options.skip.unwrap_or(0) + source.shape.as_ref().map_or(0, |shape| shape.skip);
+        let usual = if source.shape.is_some() { RECORD_BYTES_MAX } else { usize::MAX };
+        let record_bytes_max = self.options.record_bytes_max.unwrap_or(usual);
+        let text = source.text(&*self.files, &self.options)?;
+        Ok(Cutter::new(text, &source.path, ends, CutterOptions { source: number, skip, record_bytes_max, memory }))
+    }
+
+    /// Number of columns that records have.
+    fn record_columns(&self) -> usize {
+        self.row_type.len() - self.file_columns.len()
     }
 }
 
-/// Opens a file that can be read more than once.
-fn opened(files: &dyn Files, path: &Path) -> Result<Arc<dyn InputFile>> {
-    match files.open(path).map_err(|error| open_error(path, &error))? {
-        Input::File(file) => Ok(file),
-        Input::Stream(_) => Err(Error::user(format!("{} became a pipe or a device", path.display()))),
+/// The columns that have a value per file: its path, and those of its folders.
+fn file_columns(paths: &[PathBuf], options: &TextOptions, fields: &[Field]) -> Result<Vec<FileColumn>> {
+    let is_known = |name: &str| fields.iter().any(|field| field.name().eq_ignore_ascii_case(name));
+    let mut columns = Vec::new();
+    if let Some(name) = &options.filename {
+        if is_known(name) {
+            return Err(Error::user(format!("the files have a column {name} of their own"))
+                .with_hint("give the column of paths another name: filename = 'path'"));
+        }
+        let values = paths.iter().map(|path| Value::text(path.display().to_string())).collect();
+        columns.push(FileColumn { name: name.clone(), ty: SqlType::Varchar, values });
     }
+    let of_folders = partitions(paths, options.hive_partitioning)?;
+    columns.extend(of_folders.into_iter().filter(|column| !is_known(&column.name)));
+    Ok(columns)
 }
 
 impl Table for TextTable {

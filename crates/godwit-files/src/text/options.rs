@@ -1,10 +1,14 @@
-//! Options of text files: `(FORMAT csv, DELIMITER ';', HEADER)`, `read_csv('x', delim = ';')`.
+//! Options of text files: `(FORMAT csv, DELIMITER ';', HEADER)`, `read_csv('x', delim = ';')`. [`OPTIONS`] is the table of
+//! all of them.
 
 use std::path::Path;
 
-use godwit_catalog::CopyOption;
-use godwit_common::{Error, Result};
+use godwit_catalog::{CopyOption, OptionValue};
+use godwit_common::{Error, Result, parse_bytes};
+use godwit_types::SqlType;
 
+use super::compression::Compression;
+use super::dialect::Delimiter;
 use crate::local::name_of;
 
 /// What the records of a file look like.
@@ -14,23 +18,269 @@ pub(super) enum Format {
     Json,
 }
 
+/// Layouts of JSON, which all are read alike.
+const JSON_LAYOUTS: [&str; 5] = ["auto", "array", "newline_delimited", "nd", "unstructured"];
+
 /// What the user specifies about a file; `None`: determined from the file's beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TextOptions {
     pub format: Format,
-    pub is_gzip: bool,
-    pub delimiter: Option<u8>,
-    pub quote: u8,
-    pub escape: Option<u8>,
+    pub compression: Compression,
+    /// The user names it; otherwise the ending of each file does.
+    pub is_compression_given: bool,
+    pub encoding: String,
+    pub delimiter: Option<Delimiter>,
+    /// `Some(None)`: nothing is quoted.
+    pub quote: Option<Option<u8>>,
+    pub escape: Option<Option<u8>>,
+    pub comment: Option<Option<u8>>,
+    pub newline: Option<u8>,
     pub has_header: Option<bool>,
+    /// Lines before the header or the first row.
+    pub skip: Option<u64>,
     /// Fields that are NULL.
-    pub null: String,
+    pub nulls: Vec<String>,
     pub date_format: Option<String>,
     pub timestamp_format: Option<String>,
+    pub thousands: Option<u8>,
+    pub decimal_separator: Option<u8>,
+    /// Names and types of all columns.
+    pub columns: Option<Vec<(String, SqlType)>>,
+    /// Types of some columns, by name or by place.
+    pub types: Types,
+    pub names: Vec<String>,
     /// All columns are text.
     pub all_varchar: bool,
+    /// Missing fields at the end of a record are NULL.
+    pub null_padding: bool,
     /// Rows with errors are left out.
     pub ignore_errors: bool,
+    /// Types are determined from so many records; `None`: from the first part of the file.
+    pub sample_size: Option<u64>,
+    /// Longest record in bytes.
+    pub record_bytes_max: Option<usize>,
+    /// The name of a column that has the path of a row's file.
+    pub filename: Option<String>,
+    pub hive_partitioning: Option<bool>,
+    pub union_by_name: bool,
+    /// False: each JSON value is a row of one column.
+    pub records: Option<bool>,
+}
+
+/// Types that the user gives some columns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum Types {
+    #[default]
+    None,
+    /// Of the first columns.
+    ByPlace(Vec<SqlType>),
+    ByName(Vec<(String, SqlType)>),
+}
+
+/// An option.
+pub(super) struct OptionEntry {
+    /// The first name is the one that is shown.
+    pub names: &'static [&'static str],
+    /// The formats that have it.
+    pub formats: &'static [Format],
+    /// What it takes.
+    pub takes: &'static str,
+    pub help: &'static str,
+    set: fn(&mut TextOptions, &CopyOption) -> Result<()>,
+}
+
+const CSV: &[Format] = &[Format::Csv];
+const JSON: &[Format] = &[Format::Json];
+const BOTH: &[Format] = &[Format::Csv, Format::Json];
+
+macro_rules! option {
+    ($names:expr, $formats:expr, $takes:literal, $help:literal, $set:expr) => {
+        OptionEntry { names: &$names, formats: $formats, takes: $takes, help: $help, set: $set }
+    };
+}
+
+/// All options, in the order in which they are shown.
+pub(super) const OPTIONS: &[OptionEntry] = &[
+    option!(
+        ["format"],
+        BOTH,
+        "a word",
+        "csv or json; in read_json auto, array, newline_delimited or unstructured",
+        set_format
+    ),
+    option!(["header"], CSV, "a flag", "the first record names the columns", |o, v| put(&mut o.has_header, v.flag())),
+    option!(["delim", "delimiter", "sep"], CSV, "up to four bytes", "what separates fields", |o, v| {
+        o.delimiter = Some(Delimiter::of(v)?);
+        Ok(())
+    }),
+    option!(["quote"], CSV, "a character", "encloses fields; '' for none", |o, v| put(&mut o.quote, character(v))),
+    option!(["escape"], CSV, "a character", "stands before a quote within quotes", |o, v| put(
+        &mut o.escape,
+        character(v)
+    )),
+    option!(["comment"], CSV, "a character", "begins a comment, which ends with the line", |o, v| {
+        put(&mut o.comment, character(v))
+    }),
+    option!(["new_line", "newline"], CSV, "a line break", "'\\n', '\\r\\n' or '\\r'", set_newline),
+    option!(["skip"], CSV, "a number", "lines before the header", |o, v| put(&mut o.skip, number(v))),
+    option!(["nullstr", "null"], CSV, "a text or a list", "fields that are NULL", |o, v| {
+        o.nulls = v.texts()?.to_vec();
+        Ok(())
+    }),
+    option!(["columns"], BOTH, "{name: type}", "names and types of all columns", set_columns),
+    option!(["types", "dtypes", "column_types"], CSV, "{name: type} or [type]", "types of some columns", set_types),
+    option!(["names", "column_names"], CSV, "a list", "names of the first columns", |o, v| {
+        o.names = v.texts()?.to_vec();
+        Ok(())
+    }),
+    option!(["all_varchar"], CSV, "a flag", "all columns are text", |o, v| set(&mut o.all_varchar, v.flag())),
+    option!(["dateformat", "date_format"], BOTH, "a format", "how dates are written, such as '%d.%m.%Y'", |o, v| {
+        put(&mut o.date_format, v.text().map(str::to_owned))
+    }),
+    option!(["timestampformat", "timestamp_format"], BOTH, "a format", "how timestamps are written", |o, v| {
+        put(&mut o.timestamp_format, v.text().map(str::to_owned))
+    }),
+    option!(["decimal_separator"], CSV, "'.' or ','", "what is before a number's fraction", |o, v| {
+        match character(v)? {
+            Some(mark @ (b'.' | b',')) => set(&mut o.decimal_separator, Ok(Some(mark))),
+            _ => Err(Error::user("decimal_separator is '.' or ','")),
+        }
+    }),
+    option!(["thousands"], CSV, "a character", "what groups the digits of a number", |o, v| {
+        set(&mut o.thousands, character(v))
+    }),
+    option!(["null_padding"], CSV, "a flag", "missing fields at the end of a record are NULL", |o, v| {
+        set(&mut o.null_padding, v.flag())
+    }),
+    option!(["ignore_errors"], BOTH, "a flag", "leaves rows with errors out", |o, v| set(
+        &mut o.ignore_errors,
+        v.flag()
+    )),
+    option!(["sample_size"], BOTH, "a number", "records that types are determined from; -1: all", set_sample_size),
+    option!(["max_line_size", "maximum_line_size", "maximum_object_size"], BOTH, "bytes", "longest record", |o, v| {
+        let bytes = parse_bytes(v.text()?)?;
+        o.record_bytes_max = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
+        Ok(())
+    }),
+    option!(["filename"], BOTH, "a flag or a name", "adds a column with the path of the file", set_filename),
+    option!(["hive_partitioning"], BOTH, "a flag", "adds columns for folders named key=value", |o, v| {
+        put(&mut o.hive_partitioning, v.flag())
+    }),
+    option!(["union_by_name"], BOTH, "a flag", "the columns of all files, by their names", |o, v| {
+        set(&mut o.union_by_name, v.flag())
+    }),
+    option!(
+        ["compression"],
+        BOTH,
+        "a word",
+        "auto, none, gzip or zstd",
+        |o, v| match v.text()?.to_lowercase().as_str() {
+            "auto" | "auto_detect" => Ok(()),
+            name => {
+                o.is_compression_given = true;
+                set(&mut o.compression, Compression::of_name(name))
+            }
+        }
+    ),
+    option!(["encoding"], BOTH, "a name", "such as utf-8, utf-16, latin-1 or shift_jis", |o, v| {
+        set(&mut o.encoding, v.text().map(str::to_owned))
+    }),
+    option!(["records"], JSON, "a flag or auto", "false: each value is a row of one column", |o, v| {
+        match v.word().is_some_and(|word| word.eq_ignore_ascii_case("auto")) {
+            true => Ok(()),
+            false => put(&mut o.records, v.flag()),
+        }
+    }),
+    option!(["auto_detect"], BOTH, "a flag", "what isn't given is detected anyway", |_, v| { v.flag().map(drop) }),
+];
+
+fn set<T>(place: &mut T, value: Result<T>) -> Result<()> {
+    *place = value?;
+    Ok(())
+}
+
+fn put<T>(place: &mut Option<T>, value: Result<T>) -> Result<()> {
+    *place = Some(value?);
+    Ok(())
+}
+
+fn set_format(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
+    let name = option.text()?.to_lowercase();
+    if JSON_LAYOUTS.contains(&name.as_str()) {
+        return Ok(());
+    }
+    let known = ENDINGS.iter().find(|(ending, _)| *ending == name);
+    let unknown = || Error::user(format!("there is no text format '{name}'"));
+    options.format = known.ok_or_else(|| unknown().with_hint("formats are parquet, arrow, csv and json"))?.1;
+    Ok(())
+}
+
+fn set_newline(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
+    options.newline = match option.text()? {
+        "\\n" | "\n" | "\\r\\n" | "\r\n" => Some(b'\n'),
+        "\\r" | "\r" => Some(b'\r'),
+        "auto" => None,
+        other => return Err(Error::user(format!("{}: '{other}' is not a line break", option.name))),
+    };
+    Ok(())
+}
+
+fn set_columns(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
+    match &option.value {
+        OptionValue::Fields(fields) if !fields.is_empty() => put(&mut options.columns, typed(fields)),
+        OptionValue::Text(text) if text == "auto" => Ok(()),
+        _ => Err(Error::user("columns takes names with types").with_hint("for example: columns = {'id': 'BIGINT'}")),
+    }
+}
+
+fn set_types(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
+    options.types = match &option.value {
+        OptionValue::Fields(fields) => Types::ByName(typed(fields)?),
+        _ => Types::ByPlace(option.texts()?.iter().map(|text| type_of(text)).collect::<Result<_>>()?),
+    };
+    Ok(())
+}
+
+fn set_sample_size(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
+    options.sample_size = match option.text()? {
+        "-1" => Some(u64::MAX),
+        _ => Some(number(option)?.max(1)),
+    };
+    Ok(())
+}
+
+fn set_filename(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
+    options.filename = match option.flag() {
+        Ok(true) => Some("filename".to_owned()),
+        Ok(false) => None,
+        Err(_) => Some(option.text()?.to_owned()),
+    };
+    Ok(())
+}
+
+fn typed(fields: &[(String, String)]) -> Result<Vec<(String, SqlType)>> {
+    fields.iter().map(|(name, text)| Ok((name.clone(), type_of(text)?))).collect()
+}
+
+/// Types come as definitions, or as names.
+fn type_of(text: &str) -> Result<SqlType> {
+    SqlType::from_definition(text).map_or_else(|| SqlType::from_name(text, &[]), Ok)
+}
+
+/// One ASCII character, or none.
+fn character(option: &CopyOption) -> Result<Option<u8>> {
+    match option.text()? {
+        "" => Ok(None),
+        "\\t" => Ok(Some(b'\t')),
+        text if text.len() == 1 && !matches!(text.as_bytes()[0], b'\n' | b'\r') => Ok(Some(text.as_bytes()[0])),
+        text => Err(Error::user(format!("{}: '{text}' is not a single character", option.name))
+            .with_hint("a quote, an escape or the beginning of a comment is one ASCII character")),
+    }
+}
+
+fn number(option: &CopyOption) -> Result<u64> {
+    let text = option.text()?;
+    text.parse().map_err(|_| Error::user(format!("{}: '{text}' is not a number from 0 on", option.name)))
 }
 
 const ENDINGS: [(&str, Format); 6] = [
@@ -42,14 +292,17 @@ const ENDINGS: [(&str, Format); 6] = [
     ("txt", Format::Csv),
 ];
 
-/// The format given by the extension of a path, and whether it is compressed.
-fn of_ending(path: &Path) -> (Option<Format>, bool) {
+/// The format given by the extension of a path, and how it is compressed.
+fn of_ending(path: &Path) -> (Option<Format>, Compression) {
     let path = name_of(path);
-    let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
-    let inner = if is_gzip { Path::new(path.file_stem().unwrap_or_default()) } else { path };
+    let compression = Compression::of_ending(path);
+    let inner = match compression {
+        Compression::None => path,
+        _ => Path::new(path.file_stem().unwrap_or_default()),
+    };
     let ending = inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let format = ENDINGS.iter().find(|(name, _)| ending.eq_ignore_ascii_case(name)).map(|(_, format)| *format);
-    (format, is_gzip)
+    (format, compression)
 }
 
 /// True if a path has the extension of a text file with rows.
@@ -59,81 +312,104 @@ pub(crate) fn is_text_file(path: &Path) -> bool {
 
 impl TextOptions {
     pub(super) fn of(path: &Path, options: &[CopyOption]) -> Result<Self> {
-        let (format, is_gzip) = of_ending(path);
-        let is_tsv = name_of(path).to_string_lossy().to_lowercase().trim_end_matches(".gz").ends_with(".tsv");
+        let (format, compression) = of_ending(path);
+        let stem = name_of(path).to_string_lossy().to_lowercase();
+        let is_tsv = stem.trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".tsv");
         let mut read = Self {
             format: format.unwrap_or(Format::Csv),
-            is_gzip,
-            delimiter: is_tsv.then_some(b'\t'),
-            quote: b'"',
+            compression,
+            is_compression_given: false,
+            encoding: "utf-8".to_owned(),
+            delimiter: is_tsv.then(|| Delimiter::one(b'\t')),
+            quote: None,
             escape: None,
+            comment: None,
+            newline: None,
             has_header: None,
-            null: String::new(),
+            skip: None,
+            nulls: vec![String::new()],
             date_format: None,
             timestamp_format: None,
+            thousands: None,
+            decimal_separator: None,
+            columns: None,
+            types: Types::None,
+            names: Vec::new(),
             all_varchar: false,
+            null_padding: false,
             ignore_errors: false,
+            sample_size: None,
+            record_bytes_max: None,
+            filename: None,
+            hive_partitioning: None,
+            union_by_name: false,
+            records: None,
         };
-        for option in options {
-            read.set(option)?;
+        // The format first: it decides which options there are.
+        let (formats, others): (Vec<_>, Vec<_>) = options.iter().partition(|option| option.name == "format");
+        for option in formats.into_iter().chain(others) {
+            let known = OPTIONS.iter().find(|entry| entry.names.contains(&option.name.as_str()));
+            let known = known.filter(|entry| entry.formats.contains(&read.format));
+            let entry = known.ok_or_else(|| unknown(&option.name, read.format))?;
+            (entry.set)(&mut read, option).map_err(|error| match error.hint() {
+                Some(_) => error,
+                None => error.with_hint(format!("{} takes {}: {}", option.name, entry.takes, entry.help)),
+            })?;
         }
-        if read.delimiter == Some(read.quote) {
-            return Err(Error::user("the delimiter and the quote are the same character"));
-        }
+        read.check()?;
         Ok(read)
     }
 
-    fn set(&mut self, option: &CopyOption) -> Result<()> {
-        match option.name.as_str() {
-            "format" => {
-                let name = option.text()?.to_lowercase();
-                let known = ENDINGS.iter().find(|(ending, _)| *ending == name);
-                let unknown = || Error::user(format!("there is no text format '{name}'"));
-                self.format = known.ok_or_else(|| unknown().with_hint("formats are parquet, csv and json"))?.1;
-            }
-            "header" => self.has_header = Some(flag(option)?),
-            "delimiter" | "delim" | "sep" => self.delimiter = Some(character(option)?),
-            "quote" => self.quote = character(option)?,
-            "escape" => self.escape = Some(character(option)?),
-            "null" | "nullstr" => self.null = option.value.clone().unwrap_or_default(),
-            "dateformat" | "date_format" => self.date_format = Some(option.text()?.to_owned()),
-            "timestampformat" | "timestamp_format" => self.timestamp_format = Some(option.text()?.to_owned()),
-            "all_varchar" => self.all_varchar = flag(option)?,
-            "ignore_errors" => self.ignore_errors = flag(option)?,
-            // Unspecified options are detected anyway.
-            "auto_detect" => {
-                flag(option)?;
-            }
-            "compression" => match option.text()?.to_lowercase().as_str() {
-                "gzip" | "gz" => self.is_gzip = true,
-                "none" | "uncompressed" => self.is_gzip = false,
-                "auto" | "auto_detect" => {}
-                other => return Err(Error::unsupported(format!("reading text compressed by '{other}'"))),
-            },
-            other => {
-                return Err(Error::user(format!("there is no option {other} for reading text files")).with_hint(
-                    "options are FORMAT, HEADER, DELIMITER, QUOTE, ESCAPE, NULL, DATEFORMAT, TIMESTAMPFORMAT, \
-                     ALL_VARCHAR, IGNORE_ERRORS, COMPRESSION",
-                ));
-            }
+    fn check(&self) -> Result<()> {
+        let (delimiter, quote) = (self.delimiter.as_ref(), self.quote.flatten());
+        if delimiter.is_some() && quote.is_some_and(|quote| delimiter == Some(&Delimiter::one(quote))) {
+            return Err(Error::user("the delimiter and the quote are the same character"));
+        }
+        if self.thousands.is_some() && self.thousands == Some(self.decimal_separator.unwrap_or(b'.')) {
+            return Err(Error::user("thousands and decimal_separator are the same character"));
         }
         Ok(())
     }
 }
 
-fn flag(option: &CopyOption) -> Result<bool> {
-    match option.value.as_deref().map(str::to_lowercase).as_deref() {
-        None | Some("true" | "on" | "1") => Ok(true),
-        Some("false" | "off" | "0") => Ok(false),
-        Some(other) => Err(Error::user(format!("{}: '{other}' is neither true nor false", option.name))),
+/// How alike an option must be to be suggested, from 0 to 1.
+const SIMILARITY_MIN: f64 = 0.8;
+
+fn unknown(name: &str, format: Format) -> Error {
+    let shown = if format == Format::Csv { "CSV" } else { "JSON" };
+    let names = || OPTIONS.iter().filter(|entry| entry.formats.contains(&format)).map(|entry| entry.names);
+    let error = Error::user(format!("there is no option {name} for reading {shown} files"));
+    let near = names().flatten().map(|known| (strsim::jaro_winkler(known, name), known));
+    match near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(similarity, _)| *similarity >= SIMILARITY_MIN) {
+        Some((_, near)) => error.with_hint(format!("did you mean {near}?")),
+        None => {
+            error.with_hint(format!("options are {}", names().map(|names| names[0]).collect::<Vec<_>>().join(", ")))
+        }
     }
 }
 
-fn character(option: &CopyOption) -> Result<u8> {
-    match option.text()? {
-        "\\t" => Ok(b'\t'),
-        text if text.len() == 1 && !matches!(text.as_bytes()[0], b'\n' | b'\r') => Ok(text.as_bytes()[0]),
-        text => Err(Error::user(format!("{}: '{text}' is not a single character", option.name))
-            .with_hint("a delimiter, quote or escape is one ASCII character")),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The documentation has a line for each option, with these words.
+    #[test]
+    fn options_are_documented() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/shell.md")).unwrap();
+        for OptionEntry { names, takes, help, .. } in OPTIONS {
+            let line = format!("| `{}` | {takes} | {help} |", names.join("`, `"));
+            assert!(page.contains(&line), "docs/shell.md lacks the line\n{line}");
+        }
+    }
+
+    #[test]
+    fn options_are_found_by_any_name() {
+        let of = |name: &str, value: &str| TextOptions::of(Path::new("x.csv"), &[CopyOption::new(name, value)]);
+        assert_eq!(of("sep", "||").unwrap(), of("delimiter", "||").unwrap());
+        assert_eq!(of("null", "nil").unwrap().nulls, ["nil"]);
+        assert!(of("delmiter", ";").unwrap_err().to_string().contains("did you mean delimiter?"));
+        assert!(of("records", "true").unwrap_err().to_string().contains("no option records for reading CSV"));
+        assert!(of("quote", "ab").unwrap_err().to_string().contains("not a single character"));
+        assert!(of("delim", "abcde").unwrap_err().to_string().contains("at most four bytes"));
     }
 }

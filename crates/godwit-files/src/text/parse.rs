@@ -1,4 +1,4 @@
-//! Values in their usual spelling. Any other spelling, or a wrong one, is `None`, and left to Arrow's casts.
+//! Values in their usual spelling. Any other spelling, or a wrong one, is `None`, and left to casts.
 
 use std::ops::Range;
 

@@ -2,8 +2,10 @@
 
 use godwit_common::Result;
 
-use super::csv::{Dialect, Records};
+use super::columns::Nulls;
+use super::csv::{Fields as Record, Records};
 use super::cutter::Piece;
+use super::dialect::Dialect;
 use super::separators::{Places, Wanted};
 use super::values::Fields;
 
@@ -27,6 +29,8 @@ pub(super) struct Step {
     pub rejected: u64,
     /// The line and the number of fields of the next record, if it has another width and isn't left out.
     pub wrong_width: Option<(u64, usize)>,
+    /// The line of the next record, if it has a quote that isn't closed.
+    pub unclosed: Option<u64>,
 }
 
 impl CsvRecords {
@@ -37,10 +41,15 @@ impl CsvRecords {
         if header.is_some() || !piece.is_regular {
             let mut parser = Records::new(dialect, piece.first_line);
             if let Some(header) = header
-                && let Some(found) = parser.next(&piece.bytes)
-                && !found.iter().map(<[u8]>::trim_ascii).eq(header.iter().map(|name| name.trim_ascii()))
+                && let Some(found) = next_record(&mut parser, &piece.bytes, header.len())
+                && !found
+                    .iter()
+                    .take(header.len())
+                    .map(<[u8]>::trim_ascii)
+                    .eq(header.iter().map(|name| name.trim_ascii()))
             {
-                let hint = "files that are read together have the same columns in the same order";
+                let hint = "files that are read together have the same columns in the same order, unless union_by_name \
+                            is set";
                 return Err(piece.error_at(1, "the header differs from that of the first file").with_hint(hint));
             }
             self.at = parser.position();
@@ -57,7 +66,7 @@ impl CsvRecords {
         let stop = self.places.find(&piece.bytes, self.at, dialect, wanted);
         self.at = stop.next;
         let wrong_width = stop.wrong_width.map(|fields| (piece.line(self.at), fields));
-        Step { rejected: stop.rejected, wrong_width }
+        Step { rejected: stop.rejected, wrong_width, unclosed: None }
     }
 
     fn parse(&mut self, piece: &Piece, wanted: Wanted) -> Step {
@@ -68,12 +77,16 @@ impl CsvRecords {
         let parser = self.parser.as_mut().expect("the piece has a parser");
         while self.places.records() < wanted.records_max {
             let line = parser.line();
-            let Some(fields) = parser.next(&piece.bytes) else { break };
-            if fields.len() == wanted.width {
-                self.places.push(fields.iter(), &mut self.written);
+            let Some(fields) = next_record(parser, &piece.bytes, wanted.width) else { break };
+            let is_unclosed = std::mem::take(&mut fields.met.unclosed);
+            if wanted.has(fields.len(), fields.ends_empty()) && !is_unclosed {
+                self.places.push(fields.iter(), wanted.width, &mut self.written);
                 self.lines.push(line);
             } else if wanted.ignore_errors {
                 step.rejected += 1;
+            } else if is_unclosed {
+                step.unclosed = Some(line);
+                break;
             } else {
                 step.wrong_width = Some((line, fields.len()));
                 break;
@@ -101,18 +114,26 @@ impl CsvRecords {
         piece: &'a Piece,
         column: usize,
         dialect: &Dialect,
-        null: &'a [u8],
+        nulls: Nulls<'a>,
     ) -> Fields<'a> {
         let (bytes, quote) = match self.parser {
             Some(_) => (&self.written, None),
-            None => (&piece.bytes, Some(dialect.quote)),
+            None => (&piece.bytes, dialect.quote),
         };
         let places = self.places.starts();
-        Fields { bytes, places, places_per_record: places.len() / self.len(), place: column, quote, null: Some(null) }
+        Fields { bytes, places, places_per_record: places.len() / self.len(), place: column, quote, nulls }
     }
 
     /// Memory held.
     pub(super) fn allocated_bytes(&self) -> usize {
         self.written.capacity() + self.places.allocated_bytes() + self.lines.capacity() * size_of::<u64>()
     }
+}
+
+/// The next record that is one: empty lines are records of one column only.
+fn next_record<'r>(parser: &'r mut Records, bytes: &[u8], width: usize) -> Option<Record<'r>> {
+    while width != 1 && parser.at_blank_line(bytes) {
+        parser.skip(bytes);
+    }
+    parser.next(bytes)
 }

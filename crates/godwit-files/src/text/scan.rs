@@ -6,19 +6,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::DataType;
 use godwit_common::{Error, MemoryTag, Result};
-use godwit_memory::Reservation;
+use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::scan_filter::{Pruning, Stage};
 use godwit_pipeline::{
     MorselReader, MorselRows, OperatorMetrics, Planned, QueryContext, Readable, Scan, ScanTask, WindowRows,
 };
+use godwit_vector::sql::{type_of_field, vector_of_values};
 use godwit_vector::{ColumnType, RowType, Vector};
 use parking_lot::Mutex;
 
+use super::TextTable;
+use super::columns::Nulls;
 use super::cutter::{Cutter, Piece};
 use super::json::Objects;
+use super::options::{Format, TextOptions};
 use super::records::CsvRecords;
 use super::separators::Wanted;
-use super::{Kind, TextTable};
+use super::source::CsvShape;
+use crate::hive::FileColumn;
 
 /// Characters of a wrong value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 60;
@@ -34,6 +39,7 @@ struct OpenFiles {
     /// The current one, and its number.
     cutter: Cutter,
     number: usize,
+    memory: BufferManager,
 }
 
 impl OpenFiles {
@@ -45,7 +51,7 @@ impl OpenFiles {
                 return Ok(piece);
             }
             self.number += 1;
-            self.cutter = table.cutter(self.number)?;
+            self.cutter = table.cutter(self.number, self.memory.reserve(0, MemoryTag::Reader)?)?;
         }
     }
 }
@@ -62,17 +68,23 @@ impl Readable for TextTable {
         self.schema.field(column).name()
     }
 
-    fn plan(&self, _task: &ScanTask, _pruning: &Pruning<'_>, _query: &QueryContext) -> Result<Planned<TextPlan>> {
-        let files = Mutex::new(OpenFiles { cutter: self.cutter(0)?, number: 0 });
+    fn plan(&self, task: &ScanTask, _pruning: &Pruning<'_>, query: &QueryContext) -> Result<Planned<TextPlan>> {
+        let memory = task.memory(query).clone();
+        let cutter = self.cutter(0, memory.reserve(0, MemoryTag::Reader)?)?;
+        let files = Mutex::new(OpenFiles { cutter, number: 0, memory });
         let plan = TextPlan { files, rows_rejected: AtomicU64::new(0) };
         Ok(Planned { plan, workers_max: usize::MAX, rows: 0, rows_pruned: 0, groups: 0, groups_pruned: 0 })
     }
 
     fn reader(scan: &Arc<Scan<Self>>, query: &Arc<QueryContext>) -> Result<TextReader> {
         let rows_max = query.settings.chunk_rows;
-        let records = match scan.table.kind {
-            Kind::Csv { .. } => Records::Csv(Box::default()),
-            Kind::Json => Records::Json(Box::new(Objects::new(&scan.table, &scan.task.columns, rows_max)?)),
+        let records = match scan.table.options.format {
+            Format::Csv => Records::Csv(Box::default()),
+            Format::Json => {
+                let record_columns = scan.table.record_columns();
+                let columns = scan.task.columns.iter().copied().filter(|&column| column < record_columns);
+                Records::Json(Box::new(Objects::new(&scan.table, &columns.collect::<Vec<_>>(), rows_max)?))
+            }
         };
         let reservation = scan.task.memory(query).reserve(0, MemoryTag::Reader)?;
         let (scan, piece, window) = (scan.clone(), Piece::default(), Window::default());
@@ -117,16 +129,16 @@ impl MorselReader for TextReader {
         let table = &*self.scan.table;
         let Some(piece) = self.scan.plan().files.lock().next(table, used)? else { return Ok(None) };
         piece.check()?;
-        match (&mut self.records, &table.kind) {
-            (Records::Csv(records), Kind::Csv { dialect, header, .. }) => {
-                records.open(&piece, dialect, header.as_deref().filter(|_| piece.is_first))?;
+        match &mut self.records {
+            Records::Csv(records) => {
+                let shape = table.shape(&piece);
+                records.open(&piece, &shape.dialect, shape.header.as_deref().filter(|_| piece.is_first))?;
                 self.reservation.resize(piece.bytes.capacity() + records.allocated_bytes())?;
             }
-            (Records::Json(objects), _) => {
+            Records::Json(objects) => {
                 objects.open();
-                self.reservation.resize(piece.bytes.capacity())?;
+                self.reservation.resize(piece.bytes.capacity() * objects.bytes_per_byte())?;
             }
-            (Records::Csv(_), Kind::Json) => unreachable!("it is a table of JSON"),
         }
         self.piece = piece;
         Ok(Some(MorselRows { rows: 0, is_refuted: false }))
@@ -139,9 +151,16 @@ impl MorselReader for TextReader {
                 None => return Ok(None),
             },
             Records::Json(objects) => {
-                let Some(chunk) = objects.next(&self.piece)? else { return Ok(None) };
-                let columns = (0..chunk.width()).map(|column| Some(chunk.dense(column))).collect();
-                self.window = Window { rows: chunk.len(), columns };
+                let chunk = objects.next(&self.piece)?;
+                self.scan.plan().rows_rejected.fetch_add(objects.take_rejected(), Ordering::Relaxed);
+                let Some(chunk) = chunk else { return Ok(None) };
+                let (table, rows) = (&*self.scan.table, chunk.len());
+                let mut read = (0..chunk.width()).map(|column| chunk.dense(column));
+                let columns = self.scan.task.columns.iter().map(|&column| match column < table.record_columns() {
+                    true => Ok(Some(read.next().expect("all of them are read"))),
+                    false => table.file_value(column, &self.piece, rows).map(Some),
+                });
+                self.window = Window { rows, columns: columns.collect::<Result<_>>()? };
                 None
             }
         };
@@ -154,10 +173,10 @@ impl MorselReader for TextReader {
             (Some(values), _, Some(selected)) => values.take(selected),
             (Some(values), _, None) => values.clone(),
             (None, Records::Csv(records), selected) => {
-                let Kind::Csv { dialect, null, .. } = &self.scan.table.kind else {
-                    unreachable!("it is a table of CSV")
-                };
-                records.fields(&self.piece, column, dialect, null).strings(selected)
+                let table = &*self.scan.table;
+                let shape = table.shape(&self.piece);
+                let place = shape.columns[column].0.expect("columns that a file lacks are values");
+                records.fields(&self.piece, place, &shape.dialect, Nulls::of(&table.nulls)).strings(selected)
             }
             (None, Records::Json(_), _) => unreachable!("all columns of JSON are values"),
         })
@@ -170,30 +189,37 @@ impl TextReader {
     /// Values that may be wrong are read whether they are needed or not, so that errors don't depend on the order of
     /// filters; texts are read when they are needed.
     fn next_records(&mut self) -> Result<Option<Option<Vec<u32>>>> {
-        let (Records::Csv(records), Kind::Csv { dialect, null, formats, .. }) =
-            (&mut self.records, &self.scan.table.kind)
-        else {
-            unreachable!("it is a table of CSV")
-        };
+        let Records::Csv(records) = &mut self.records else { unreachable!("it is a table of CSV") };
         let table = &*self.scan.table;
-        let (width, ignore_errors) = (table.schema.fields().len(), table.ignore_errors);
-        let step = records.next(&self.piece, dialect, Wanted { records_max: self.rows_max, width, ignore_errors });
+        let shape = table.shape(&self.piece);
+        let TextOptions { ignore_errors, null_padding, .. } = table.options;
+        let (width, records_max) = (shape.width, self.rows_max);
+        let step =
+            records.next(&self.piece, &shape.dialect, Wanted { records_max, width, ignore_errors, null_padding });
         let rejected = &self.scan.plan().rows_rejected;
         rejected.fetch_add(step.rejected, Ordering::Relaxed);
         let rows = records.len();
-        if rows == 0 && step.wrong_width.is_none() {
+        if rows == 0 && step.wrong_width.is_none() && step.unclosed.is_none() {
             return Ok(None);
         }
         self.window = Window { rows, columns: Vec::new() };
         let mut wrong: Vec<u32> = Vec::new();
         for &index in self.scan.task.columns.iter().filter(|_| rows > 0) {
+            if index >= table.record_columns() {
+                self.window.columns.push(Some(table.file_value(index, &self.piece, rows)?));
+                continue;
+            }
             let ColumnType { logical, physical, .. } = &table.row_type[index];
+            let (Some(place), form) = (shape.columns[index].0, &shape.columns[index].1) else {
+                self.window.columns.push(Some(Vector::null(*physical, rows)));
+                continue;
+            };
             if *logical == DataType::Utf8View {
                 self.window.columns.push(None);
                 continue;
             }
-            let fields = records.fields(&self.piece, index, dialect, null);
-            let values = fields.values(logical, *physical, formats)?;
+            let fields = records.fields(&self.piece, place, &shape.dialect, Nulls::of(&table.nulls));
+            let values = fields.values(logical, *physical, form)?;
             if let Some(&row) = values.wrong.first()
                 && !ignore_errors
             {
@@ -203,9 +229,17 @@ impl TextReader {
             wrong.extend(values.wrong);
             self.window.columns.push(Some(values.vector));
         }
+        if let Some(line) = step.unclosed {
+            let hint = "double the quotes within quotes; or name another quote, or none: QUOTE ''";
+            return Err(self.piece.error_at(line, "a quote that begins in this record isn't closed").with_hint(hint));
+        }
         if let Some((line, fields)) = step.wrong_width {
             // Earlier rows may have errors of their own, which are reported first.
-            let hint = "check the delimiter and the quote, or leave such rows out with IGNORE_ERRORS";
+            let hint = if fields < width {
+                "NULL_PADDING makes missing fields NULL, IGNORE_ERRORS leaves such rows out; or is the delimiter another?"
+            } else {
+                "check DELIM and QUOTE, or leave such rows out with IGNORE_ERRORS"
+            };
             return Err(self.piece.error_at(line, &format!("{fields} fields, {width} expected")).with_hint(hint));
         }
         if wrong.is_empty() {
@@ -222,6 +256,33 @@ impl TextReader {
 fn wrong_value(table: &TextTable, piece: &Piece, line: u64, column: usize, field: &[u8]) -> Error {
     let field_type = table.schema.field(column);
     let text: String = String::from_utf8_lossy(field).chars().take(SHOWN_CHARACTERS_MAX).collect();
-    let what = format!("column {}: '{text}' is not a value of type {}", field_type.name(), field_type.data_type());
-    piece.error_at(line, &what).with_hint("read it as text with ALL_VARCHAR, or leave such rows out with IGNORE_ERRORS")
+    let (name, data_type) = (field_type.name(), field_type.data_type());
+    let ty = type_of_field(field_type).map_or_else(|_| data_type.to_string(), |ty| ty.to_string());
+    let form = table.shape(piece).columns[column].1.day.map(|day| format!(", written as {}", day.template()));
+    let what = format!("column {name}: '{text}' is not a value of type {ty}{}", form.unwrap_or_default());
+    let more = match data_type {
+        DataType::Date32 => "DATEFORMAT names the form of dates",
+        DataType::Timestamp(..) => "TIMESTAMPFORMAT names the form of timestamps",
+        _ => "SAMPLE_SIZE -1 looks at all rows first, NULLSTR names texts that are NULL",
+    };
+    piece
+        .error_at(line, &what)
+        .with_hint(format!("{more}; TYPES or ALL_VARCHAR read it as text, IGNORE_ERRORS leaves such rows out"))
+}
+
+impl TextTable {
+    /// What the records of a piece of CSV look like.
+    fn shape(&self, piece: &Piece) -> &CsvShape {
+        self.sources[piece.source].shape.as_ref().expect("it is a table of CSV")
+    }
+
+    /// A column that has one value per file, for rows of a piece.
+    fn file_value(&self, column: usize, piece: &Piece, rows: usize) -> Result<Vector> {
+        let FileColumn { ty, values, .. } = &self.file_columns[column - self.record_columns()];
+        let value = &values[piece.source];
+        if value.is_null() {
+            return Ok(Vector::null(self.row_type[column].physical, rows));
+        }
+        Ok(Vector::constant(vector_of_values(std::slice::from_ref(value), ty)?.to_flat(), rows))
+    }
 }

@@ -6,11 +6,13 @@
 
 use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
-use super::csv::Dialect;
+use super::dialect::Dialect;
 
 /// Goes over text from the beginning of a record on.
 pub(super) struct Separators {
-    dialect: Dialect,
+    delimiter: u8,
+    quote: Option<u8>,
+    escapes_by_quote: bool,
     /// All bits set within quotes.
     quoted: u64,
     /// Bit 0: a field may begin here.
@@ -27,16 +29,18 @@ pub(super) struct Found {
 }
 
 impl Separators {
-    pub(super) fn new(dialect: Dialect) -> Self {
-        Self { dialect, quoted: 0, may_begin: 1, is_closed: 0, is_regular: true }
+    /// For a dialect without comments whose delimiter is `delimiter`.
+    pub(super) fn new(dialect: &Dialect, delimiter: u8) -> Self {
+        let (quote, escapes_by_quote) = (dialect.quote, dialect.escapes_by_quote());
+        Self { delimiter, quote, escapes_by_quote, quoted: 0, may_begin: 1, is_closed: 0, is_regular: true }
     }
 
     /// The separators of the next block, of which the bytes of `there` are in the text. A line break of two characters ends
     /// two records, the second of which is empty.
     #[inline]
     pub(super) fn next(&mut self, block: &Block, there: u64) -> Found {
-        let quotes = block.equal_to(self.dialect.quote) & there;
-        let mut fields = block.equal_to(self.dialect.delimiter) & there;
+        let quotes = self.quote.map_or(0, |quote| block.equal_to(quote) & there);
+        let mut fields = block.equal_to(self.delimiter) & there;
         let mut records = (block.equal_to(b'\n') | block.equal_to(b'\r')) & there;
         if (quotes | self.quoted | self.is_closed) != 0 {
             let quoted = behind_odd(quotes) ^ self.quoted;
@@ -46,7 +50,7 @@ impl Separators {
             let may_begin = (fields | records) << 1 | self.may_begin;
             let behind_closing = closing << 1 | self.is_closed;
             let is_wrong = (opening & !may_begin) | (behind_closing & !(fields | records) & there);
-            self.is_regular &= is_wrong == 0 && (quotes == 0 || self.dialect.escapes_by_quote());
+            self.is_regular &= is_wrong == 0 && (quotes == 0 || self.escapes_by_quote);
             self.quoted = if quoted >> (BLOCK_BYTES - 1) == 1 { u64::MAX } else { 0 };
             self.is_closed = closing >> (BLOCK_BYTES - 1);
         }
@@ -74,16 +78,18 @@ pub(super) struct LastRecord {
     pub is_regular: bool,
 }
 
-/// Where the last record that ends in `bytes` with a line feed ends; `is_all`: nothing follows.
+/// Where the last record that ends in `bytes` with the dialect's line break ends; `is_all`: nothing follows.
 pub(super) fn last_record(bytes: &[u8], dialect: &Dialect, is_all: bool) -> LastRecord {
-    if memchr::memchr(dialect.quote, bytes).is_none() {
-        return LastRecord { end: memchr::memrchr(b'\n', bytes).map(|at| at + 1), is_regular: true };
+    let newline = dialect.newline;
+    let Some(delimiter) = dialect.plain_delimiter() else { return LastRecord { end: None, is_regular: false } };
+    if dialect.quote.is_none_or(|quote| memchr::memchr(quote, bytes).is_none()) {
+        return LastRecord { end: memchr::memrchr(newline, bytes).map(|at| at + 1), is_regular: true };
     }
-    let mut separators = Separators::new(*dialect);
+    let mut separators = Separators::new(dialect, delimiter);
     let mut end = None;
     for at in (0..bytes.len()).step_by(BLOCK_BYTES) {
         let (block, there) = Block::at(bytes, at);
-        let found = separators.next(&block, there).records & block.equal_to(b'\n');
+        let found = separators.next(&block, there).records & block.equal_to(newline);
         if found != 0 {
             end = Some(at + BLOCK_BYTES - found.leading_zeros() as usize);
         }
@@ -120,6 +126,17 @@ pub(super) struct Wanted {
     pub width: usize,
     /// Records of another width are left out.
     pub ignore_errors: bool,
+    /// Missing fields at the end of a record are NULL.
+    pub null_padding: bool,
+}
+
+impl Wanted {
+    /// True if a record of so many fields is one of those that are wanted. A delimiter at the end of a record begins no
+    /// field; an empty line is a record of one column only.
+    #[inline]
+    pub(super) fn has(&self, fields: usize, ends_empty: bool) -> bool {
+        fields == self.width || (fields == self.width + 1 && ends_empty) || (fields < self.width && self.null_padding)
+    }
 }
 
 impl Places {
@@ -142,15 +159,17 @@ impl Places {
         self.starts.capacity() * size_of::<u32>()
     }
 
-    /// Appends a record of a text that is written now: `write` appends its fields to `text`, each followed by a byte.
-    pub(super) fn push<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, text: &mut Vec<u8>) {
+    /// Appends a record of `width` fields to a text that is written now. Those that are missing will be NULL.
+    pub(super) fn push<'a>(&mut self, fields: impl Iterator<Item = &'a [u8]>, width: usize, text: &mut Vec<u8>) {
         self.starts.truncate(self.used);
         self.starts.push(text.len() as u32);
-        for field in fields {
+        let end = self.starts.len() + width;
+        for field in fields.take(width) {
             text.extend_from_slice(field);
             text.push(0);
             self.starts.push(text.len() as u32);
         }
+        self.starts.resize(end, text.len() as u32);
         self.used = self.starts.len();
         self.records += 1;
     }
@@ -158,7 +177,8 @@ impl Places {
     /// Finds the next records of a text whose quotes are regular, from where one begins.
     pub(super) fn find(&mut self, bytes: &[u8], begin: usize, dialect: &Dialect, wanted: Wanted) -> Stop {
         self.clear();
-        let mut separators = Separators::new(*dialect);
+        let delimiter = dialect.plain_delimiter().expect("irregular text is read by the parser");
+        let mut separators = Separators::new(dialect, delimiter);
         let mut record = Record { first: 0, len: 0, begin: begin as u32 };
         let mut stop = Stop { next: begin, rejected: 0, wrong_width: None };
         self.starts.resize(self.starts.len().max(SPARE), 0);
@@ -173,7 +193,7 @@ impl Places {
                 records ^= end;
                 self.push_starts(&mut record, at, of_record);
                 let next = at + end.trailing_zeros() as usize + 1;
-                if self.end_record(&mut record, next, wanted, &mut stop) {
+                if self.end_record(bytes, &mut record, next, wanted, &mut stop) {
                     return self.finish(&record, stop);
                 }
             }
@@ -183,7 +203,7 @@ impl Places {
         if (record.begin as usize) < bytes.len() {
             let end = bytes.len() + 1;
             self.push_starts(&mut record, bytes.len(), 1);
-            self.end_record(&mut record, end, wanted, &mut stop);
+            self.end_record(bytes, &mut record, end, wanted, &mut stop);
             stop.next = stop.next.min(bytes.len());
         }
         self.finish(&record, stop)
@@ -206,28 +226,57 @@ impl Places {
 
     /// Ends a record before `next`; true if no more are needed.
     #[inline]
-    fn end_record(&mut self, record: &mut Record, next: usize, wanted: Wanted, stop: &mut Stop) -> bool {
+    fn end_record(&mut self, bytes: &[u8], record: &mut Record, next: usize, wanted: Wanted, stop: &mut Stop) -> bool {
         let is_empty = next as u32 - record.begin == 1;
-        let is_right = record.len == wanted.width && !is_empty;
-        if is_right {
+        if record.len == wanted.width && (!is_empty || is_line(bytes, record.begin as usize)) {
             self.starts[record.first] = record.begin;
             record.first += wanted.width + 1;
             self.records += 1;
         } else if !is_empty {
-            if !wanted.ignore_errors {
+            let ends_empty = self.starts[record.first + record.len] - self.last_start(record) == 1;
+            if wanted.has(record.len, ends_empty) {
+                self.pad(record, wanted.width);
+            } else if !wanted.ignore_errors {
                 stop.wrong_width = Some(record.len);
                 return true;
+            } else {
+                stop.rejected += 1;
             }
-            stop.rejected += 1;
         }
         (record.len, record.begin, stop.next) = (0, next as u32, next);
         self.records == wanted.records_max
+    }
+
+    /// Where the last field of a record begins.
+    fn last_start(&self, record: &Record) -> u32 {
+        if record.len == 1 { record.begin } else { self.starts[record.first + record.len - 1] }
+    }
+
+    /// Takes a record of another width: missing fields are NULL.
+    #[cold]
+    fn pad(&mut self, record: &mut Record, width: usize) {
+        let end = record.first + width + 1;
+        if end > self.starts.len() {
+            self.starts.resize(2 * end, 0);
+        }
+        self.starts[record.first] = record.begin;
+        if record.len < width {
+            let behind = self.starts[record.first + record.len];
+            self.starts[record.first + record.len + 1..end].fill(behind);
+        }
+        record.first = end;
+        self.records += 1;
     }
 
     fn finish(&mut self, record: &Record, stop: Stop) -> Stop {
         self.used = record.first;
         stop
     }
+}
+
+/// True unless an empty record that begins at `at` is the second half of a line break.
+fn is_line(bytes: &[u8], at: usize) -> bool {
+    at == 0 || !(bytes[at - 1] == b'\r' && bytes.get(at) == Some(&b'\n'))
 }
 
 /// Initial room, which doubles whenever there is none for all fields of a block.

@@ -12,7 +12,8 @@ use godwit_common::{Error, Result};
 use godwit_io::Files;
 use parking_lot::Mutex;
 
-use super::cutter::{SAMPLE_BYTES, open_error, read_up_to};
+use super::cutter::{open_error, read_up_to};
+use super::sample::SAMPLE_BYTES;
 
 /// A stream from its beginning on.
 pub(super) struct Stream {

@@ -1,12 +1,13 @@
 //! The values of a column of records whose fields were found. Usual spellings are read in one pass; fields that are spelled
-//! otherwise are gathered, and cast by Arrow.
+//! otherwise are gathered, and read as SQL's casts do.
 
 use arrow_schema::{DataType, TimeUnit};
 use godwit_common::Result;
 use godwit_vector::{Bitmap, Flat, Native, PhysicalType, StrColumn, Vector};
 
-use super::columns::{Formats, TextColumn, Values};
+use super::columns::{ColumnForm, Nulls, TextColumn, Values};
 use super::parse;
+use super::times::{self, DayForm};
 
 /// The fields of a column, one for each record.
 #[derive(Clone, Copy)]
@@ -21,7 +22,7 @@ pub(super) struct Fields<'a> {
     /// The quote of quoted fields.
     pub quote: Option<u8>,
     /// Fields that are NULL.
-    pub null: Option<&'a [u8]>,
+    pub nulls: Nulls<'a>,
 }
 
 impl<'a> Fields<'a> {
@@ -38,15 +39,19 @@ impl<'a> Fields<'a> {
             [first, inner @ .., last] if Some(*first) == self.quote && first == last => inner,
             field => field,
         };
-        if Some(field) == self.null { None } else { Some(field) }
+        if self.nulls.has(field) { None } else { Some(field) }
     }
 
     /// The values of a column that isn't text, and the records whose field isn't one.
-    pub(super) fn values(&self, data_type: &DataType, physical: PhysicalType, formats: &Formats) -> Result<Values> {
+    pub(super) fn values(&self, data_type: &DataType, physical: PhysicalType, form: &ColumnForm) -> Result<Values> {
         use DataType as D;
+        if form.marks_numbers() && data_type.is_numeric() {
+            return self.cast(data_type, form);
+        }
+        let iso = form.day.is_none_or(|day| day == DayForm::ALL[0]);
         macro_rules! integers {
             ($T:ty) => {
-                self.read(|text| <$T>::try_from(parse::integer(text)?).ok(), data_type, formats)
+                self.read(|text| <$T>::try_from(parse::integer(text)?).ok(), data_type, form)
             };
         }
         match (data_type, physical) {
@@ -58,36 +63,43 @@ impl<'a> Fields<'a> {
             (D::UInt16, _) => integers!(u16),
             (D::UInt32, _) => integers!(u32),
             (D::UInt64, _) => integers!(u64),
-            (D::Float64, _) => self.read(parse::float, data_type, formats),
-            (D::Date32, _) if formats.date.is_none() => self.read(parse::date, data_type, formats),
-            (D::Timestamp(TimeUnit::Microsecond, None), _) if formats.timestamp.is_none() => {
-                self.read(parse::timestamp, data_type, formats)
+            (D::Float64, _) => self.read(parse::float, data_type, form),
+            (D::Date32, _) if form.date_format.is_some() => self.cast(data_type, form),
+            (D::Date32, _) if iso => self.read(parse::date, data_type, form),
+            (D::Date32, _) => self.read(|text| times::day(text, form.day?), data_type, form),
+            (D::Timestamp(TimeUnit::Microsecond, _), _) if form.timestamp_format.is_some() => {
+                self.cast(data_type, form)
             }
+            (D::Timestamp(TimeUnit::Microsecond, None), _) if iso => self.read(parse::timestamp, data_type, form),
+            (D::Timestamp(TimeUnit::Microsecond, _), _) if form.day.is_some() => {
+                self.read(|text| times::moment(text, form.day?).map(|moment| moment.micros), data_type, form)
+            }
+            (D::Time64(TimeUnit::Microsecond), _) => self.read(times::time, data_type, form),
             (&D::Decimal128(precision, scale), PhysicalType::I32) => {
-                self.read(|text| Some(parse::decimal(text, precision, scale)? as i32), data_type, formats)
+                self.read(|text| Some(parse::decimal(text, precision, scale)? as i32), data_type, form)
             }
             (&D::Decimal128(precision, scale), PhysicalType::I64) => {
-                self.read(|text| parse::decimal(text, precision, scale), data_type, formats)
+                self.read(|text| parse::decimal(text, precision, scale), data_type, form)
             }
             (&D::Decimal128(precision, scale), _) => {
-                self.read(|text| Some(i128::from(parse::decimal(text, precision, scale)?)), data_type, formats)
+                self.read(|text| Some(i128::from(parse::decimal(text, precision, scale)?)), data_type, form)
             }
             (D::Boolean, _) => {
-                let read = self.read(parse::boolean, data_type, formats)?;
+                let read = self.read(parse::boolean, data_type, form)?;
                 let (flat, validity) = (read.vector.to_flat(), read.vector.validity().cloned());
                 let vector = Vector::from_bools(flat.values::<u8>().to_vec(), None).with_validity(validity);
                 Ok(Values { vector, ..read })
             }
-            _ => self.cast(data_type, formats),
+            _ => self.cast(data_type, form),
         }
     }
 
-    /// Reads fields by `parse`, and those that it rejects as Arrow does.
+    /// Reads fields by `parse`, and those that it rejects as casts do.
     fn read<T: Native + Default>(
         &self,
         parse: impl Fn(&[u8]) -> Option<T>,
         data_type: &DataType,
-        formats: &Formats,
+        form: &ColumnForm,
     ) -> Result<Values> {
         let records = self.len();
         let mut values: Vec<T> = Vec::with_capacity(records);
@@ -103,7 +115,7 @@ impl<'a> Fields<'a> {
         }
         let mut wrong = Vec::new();
         if !odd.is_empty() {
-            let read = self.texts(&odd).values(data_type, formats)?;
+            let read = self.texts(&odd).values(data_type, form)?;
             let flat = match read.vector.to_flat() {
                 Flat::Bool(values) => Flat::U8(values),
                 flat => flat,
@@ -121,20 +133,20 @@ impl<'a> Fields<'a> {
             nulls.iter().for_each(|&record| validity.set(record as usize, false));
             validity
         });
-        Ok(Values { vector: Vector::from_values(values, validity), wrong, is_cast: !odd.is_empty() })
+        Ok(Values { vector: Vector::from_values(values, validity), wrong })
     }
 
-    /// Reads all fields as Arrow does.
-    fn cast(&self, data_type: &DataType, formats: &Formats) -> Result<Values> {
+    /// Reads all fields as casts do.
+    fn cast(&self, data_type: &DataType, form: &ColumnForm) -> Result<Values> {
         let all: Vec<u32> = (0..self.len() as u32).collect();
-        self.texts(&all).values(data_type, formats)
+        self.texts(&all).values(data_type, form)
     }
 
     fn texts(&self, records: &[u32]) -> TextColumn {
         let mut texts = TextColumn::default();
         for &record in records {
             match self.get(record as usize) {
-                Some(field) => texts.push(field, self.null, false),
+                Some(field) => texts.push(field, self.nulls, false),
                 None => texts.push_null(),
             }
         }

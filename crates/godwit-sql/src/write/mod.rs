@@ -194,7 +194,7 @@ impl Planner {
         options: &[CopyOption],
     ) -> Result<Statement> {
         let target = self.target(table)?;
-        let format = options.iter().find(|option| option.name == "format").and_then(|option| option.value.as_deref());
+        let format = options.iter().find(|option| option.name == "format").and_then(CopyOption::word);
         let format = format.map(str::to_lowercase);
         let is_self_describing = match &format {
             Some(format) => SELF_DESCRIBING.contains(&format.as_str()),
@@ -283,5 +283,5 @@ const SELF_DESCRIBING: [&str; 4] = ["parquet", "arrow", "arrows", "feather"];
 
 fn is_text_file(path: &str) -> bool {
     let path = path.to_lowercase();
-    [".csv", ".json", ".tsv", ".ndjson"].iter().any(|ending| path.contains(ending))
+    [".csv", ".json", ".tsv", ".ndjson", ".txt"].iter().any(|ending| path.contains(ending))
 }

@@ -46,7 +46,7 @@ impl Folder {
 }
 
 /// Text files with what makes reading them difficult.
-const TEXTS: [(&str, &str); 8] = [
+const TEXTS: [(&str, &str); 16] = [
     (
         "people.csv",
         "id,name,height,born,seen,active\n1,\"Anna, \"\"the first\"\"\",1.72,1990-02-28,2024-05-01 10:11:12,true\n\
@@ -62,6 +62,20 @@ const TEXTS: [(&str, &str); 8] = [
     ),
     ("array.json", "[\n  {\"n\": 1, \"s\": \"one\"},\n  {\"n\": 2,\n   \"s\": \"two\"}\n]\n"),
     ("wrong.json", "{\"n\": 1}\n{\"n\": }\n"),
+    (
+        "german.csv",
+        "Nr;PLZ;Tag;Zeitpunkt;Betrag\r\n1;01067;31.12.2020;31.12.2020 23:59:59;1.234,5\r\n2;80331;01.02.2021;01.02.2021 00:00:00;-7,25\r\n",
+    ),
+    ("report.csv", "Report of sales\nmade by hand\n\nname|n\n'a|b'|1\nc|2\n"),
+    ("comments.csv", "# made by a tool\na,b\n1,x\n# a, b, c\n2,y # last\n"),
+    ("ragged.csv", "a,b,c\n1,2,3\n4,5\n6\n"),
+    ("unclosed.csv", "a,b\n1,\"x\n2,y\n"),
+    ("mixed.json", "{\"a\": 1, \"b\": {\"c\": [1, 2]}}\n{\"a\": \"x\", \"b\": {\"c\": [], \"d\": \"2020-01-05\"}}\n"),
+    (
+        "moments.json",
+        "{\"t\": \"2020-01-05T10:00:00\", \"z\": \"2020-01-05 10:00:00+02\", \"n\": 12345678901234567890}\n",
+    ),
+    ("late.json", "{\"n\": 1}\n{\"n\": \"two\"}\n{\"n\": 3}\n"),
 ];
 
 fn fill(folder: &Path) {

@@ -4,7 +4,7 @@ use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
 /// Finds the ends of JSON objects, and what is between them.
 #[derive(Default)]
-pub(super) struct JsonScanner {
+pub(in crate::text) struct JsonScanner {
     /// Braces and brackets that are open, not counting the array around all objects.
     depth: usize,
     in_string: bool,
@@ -21,7 +21,7 @@ const BRACKETS: u8 = 0x7f;
 
 impl JsonScanner {
     /// Where the last object that ends in `bytes` ends. `bytes` may have grown since the last call.
-    pub(super) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
+    pub(in crate::text) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
         while self.seen < bytes.len() {
             let (block, there) = Block::at(bytes, self.seen);
             if self.is_escaped || block.equal_to(b'\\') & there != 0 {
@@ -56,7 +56,7 @@ impl JsonScanner {
     }
 
     /// As [`JsonScanner::last_object_end`], a byte at a time.
-    pub(super) fn step(&mut self, bytes: &mut [u8]) -> Option<usize> {
+    pub(in crate::text) fn step(&mut self, bytes: &mut [u8]) -> Option<usize> {
         for (at, byte) in bytes.iter_mut().enumerate().skip(self.seen) {
             if self.in_string {
                 self.in_string = self.is_escaped || *byte != b'"';
@@ -87,7 +87,7 @@ impl JsonScanner {
     }
 
     /// Notes that `bytes` bytes were handed out.
-    pub(super) fn forget(&mut self, bytes: usize) {
+    pub(in crate::text) fn forget(&mut self, bytes: usize) {
         self.seen -= bytes.min(self.seen);
         self.last = None;
     }

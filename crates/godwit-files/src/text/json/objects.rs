@@ -7,9 +7,12 @@
 use std::collections::HashMap;
 
 use arrow_schema::{DataType, TimeUnit};
+use godwit_types::SqlType;
+use godwit_vector::RowType;
 use memchr::memchr2;
 
-use super::values::Fields;
+use super::super::columns::Nulls;
+use super::super::values::Fields;
 
 /// Keys that are remembered. Files with more have objects as maps.
 const KEYS_MAX: usize = 4096;
@@ -26,14 +29,17 @@ enum Form {
     Moment,
     Number,
     Boolean,
+    /// Any value as it is written.
+    Json,
 }
 
 impl Form {
-    fn of(data_type: &DataType) -> Option<Self> {
+    fn of(ty: &SqlType, data_type: &DataType) -> Option<Self> {
         use DataType as D;
         match data_type {
+            D::Utf8View if *ty == SqlType::Json => Some(Form::Json),
             D::Utf8View => Some(Form::Text),
-            D::Date32 | D::Timestamp(TimeUnit::Microsecond, None) => Some(Form::Moment),
+            D::Date32 | D::Timestamp(TimeUnit::Microsecond, _) | D::Time64(_) => Some(Form::Moment),
             D::Boolean => Some(Form::Boolean),
             D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64 => {
                 Some(Form::Number)
@@ -70,10 +76,10 @@ const NOWHERE: u32 = 1;
 
 impl FlatObjects {
     /// Reads columns of these names and types; `None` if their values aren't flat.
-    pub(super) fn new<'a>(columns: impl Iterator<Item = (&'a str, &'a DataType)>) -> Option<Self> {
+    pub(super) fn new<'a>(columns: impl Iterator<Item = (&'a str, &'a SqlType)>, types: &RowType) -> Option<Self> {
         let (mut forms, mut names) = (Vec::new(), HashMap::new());
-        for (column, (name, data_type)) in columns.enumerate() {
-            forms.push(Form::of(data_type)?);
+        for (column, (name, ty)) in columns.enumerate() {
+            forms.push(Form::of(ty, &types[column].logical)?);
             names.insert(name.as_bytes().to_vec(), column);
         }
         let (keys, known, places) = Default::default();
@@ -88,7 +94,7 @@ impl FlatObjects {
     /// The values of a column.
     pub(super) fn fields<'a>(&'a self, bytes: &'a [u8], column: usize) -> Fields<'a> {
         let (places, places_per_record) = (&self.places, 2 * self.forms.len());
-        Fields { bytes, places, places_per_record, place: 2 * column, quote: None, null: None }
+        Fields { bytes, places, places_per_record, place: 2 * column, quote: None, nulls: Nulls::default() }
     }
 
     /// Finds the next objects from `at` on, and tells where the one behind them begins; `None` if not all of them are flat.
@@ -169,6 +175,8 @@ enum ValueKind {
     Number,
     Boolean,
     Null,
+    /// A list or an object.
+    Nested,
 }
 
 /// A value without anything in it.
@@ -192,6 +200,7 @@ impl Value {
                 let end = 1 + rest[1..].iter().position(|byte| !is_of_number(byte))?;
                 (ValueKind::Number, end)
             }
+            b'{' | b'[' => (ValueKind::Nested, nested_length(rest)?),
             b't' if rest.starts_with(b"true") => (ValueKind::Boolean, 4),
             b'f' if rest.starts_with(b"false") => (ValueKind::Boolean, 5),
             b'n' if rest.starts_with(b"null") => (ValueKind::Null, 4),
@@ -205,6 +214,7 @@ impl Value {
     fn place(&self, form: Form, at: usize) -> Option<(u32, u32)> {
         let is_quoted = match (self.kind, form) {
             (ValueKind::Null, _) => return Some((NOWHERE, NOWHERE)),
+            (_, Form::Json) => 0,
             (ValueKind::Text, Form::Text | Form::Moment) => 1,
             (ValueKind::Number, Form::Number | Form::Text) => 0,
             (ValueKind::Boolean, Form::Boolean | Form::Text) => 0,
@@ -236,6 +246,34 @@ fn text_length(bytes: &[u8]) -> Option<usize> {
     Some(length).filter(|_| bytes[length] == b'"')
 }
 
+/// Bytes of a list or an object up to its end; `None` if there is none.
+fn nested_length(bytes: &[u8]) -> Option<usize> {
+    let (mut depth, mut at) = (0usize, 0);
+    loop {
+        match *bytes.get(at)? {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b'"' => {
+                at += 1;
+                loop {
+                    at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+                    if bytes[at] == b'"' {
+                        break;
+                    }
+                    at += 2;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
 /// As `starts_with`, without a call for keys of usual lengths.
 #[inline]
 fn begins_with(bytes: &[u8], text: &[u8]) -> bool {
@@ -258,14 +296,15 @@ fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::DataType;
+    use godwit_vector::sql::column_type;
 
     use super::*;
 
     /// The values of columns `a` (a number) and `b` (a text) of all objects; `None` if they aren't flat.
     fn found(text: &str) -> Option<Vec<[Option<String>; 2]>> {
-        let columns = [("a", &DataType::Int64), ("b", &DataType::Utf8View)];
-        let mut objects = FlatObjects::new(columns.into_iter()).unwrap();
+        let columns = [("a", &SqlType::BigInt), ("b", &SqlType::Varchar)];
+        let types = columns.iter().map(|(_, ty)| column_type(ty, true).unwrap()).collect();
+        let mut objects = FlatObjects::new(columns.into_iter(), &types).unwrap();
         let (bytes, mut at, mut rows) = (text.as_bytes(), 0, Vec::new());
         while at < bytes.len() {
             at = objects.find(bytes, at, 2)?;
@@ -281,7 +320,7 @@ mod tests {
         let text = r#"{"a": 1, "b": "x"}
             {"b":"a text that is longer than thirty-two bytes","skipped":-1.5e3,"a":null}
             {} {"a":-23,"c":true,"b":true}{"b": 7.0}
-            {"a":1,"b":""}  "#;
+            {"a":1,"b":""} {"c":{"a":["}\"", {}]},"a":2} "#;
         let row = |a: Option<&str>, b: Option<&str>| [a.map(str::to_owned), b.map(str::to_owned)];
         assert_eq!(
             found(text),
@@ -292,6 +331,7 @@ mod tests {
                 row(Some("-23"), Some("true")),
                 row(None, Some("7.0")),
                 row(Some("1"), Some("")),
+                row(Some("2"), None),
             ])
         );
     }
@@ -300,7 +340,8 @@ mod tests {
     fn what_is_not_flat_is_left_to_others() {
         for text in [
             r#"{"a": [1]}"#,
-            r#"{"c": {"a": 1}}"#,
+            r#"{"b": {"a": 1}}"#,
+            r#"{"c": {"a": 1}"#,
             r#"{"b": "x\"y"}"#,
             r#"{"b": "a text of more than thirty-two bytes\n"}"#,
             r#"{"a": "1"}"#,

@@ -1,0 +1,121 @@
+//! Columns whose values are in the names of folders: `sales/year=2024/month=5/x.parquet`.
+
+use std::path::{Component, Path};
+
+use godwit_common::{Error, Result};
+use godwit_types::{SqlType, Value, parse_value};
+
+/// What stands for NULL in the name of a folder.
+const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// A column that has one value per file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FileColumn {
+    pub name: String,
+    pub ty: SqlType,
+    /// By file.
+    pub values: Vec<Value>,
+}
+
+/// Types that values of folders may have, the narrowest first.
+const TYPES: [SqlType; 3] = [SqlType::BigInt, SqlType::Date, SqlType::Timestamp];
+
+/// The columns of the folders of some files. `wanted`: whether the user asks for them; without an answer there are some
+/// if all files have the same.
+pub(crate) fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<FileColumn>> {
+    if wanted == Some(false) {
+        return Ok(Vec::new());
+    }
+    let of_files: Vec<Vec<(String, String)>> = paths.iter().map(|path| folders(path.as_ref())).collect();
+    let names = |folders: &[(String, String)]| folders.iter().map(|(name, _)| name.to_lowercase()).collect::<Vec<_>>();
+    let first = of_files.first().map(|folders| names(folders)).unwrap_or_default();
+    if let Some(other) = of_files.iter().position(|folders| names(folders) != first) {
+        return match wanted {
+            Some(true) => Err(Error::user(format!(
+                "{} and {} are in folders of different keys",
+                paths[0].as_ref().display(),
+                paths[other].as_ref().display()
+            ))
+            .with_hint(
+                "the folders of all files have the same keys, as in year=2024/month=5; or hive_partitioning = false",
+            )),
+            _ => Ok(Vec::new()),
+        };
+    }
+    let columns = (0..first.len()).map(|place| {
+        let texts: Vec<&str> = of_files.iter().map(|folders| folders[place].1.as_str()).collect();
+        let value = |text: &str, ty: &SqlType| match text {
+            NULL_FOLDER => Some(Value::Null),
+            text => parse_value(text, ty).ok(),
+        };
+        let fits = |ty: &&SqlType| texts.iter().all(|text| !begins_with_zero(text) && value(text, ty).is_some());
+        let ty = TYPES.iter().find(fits).cloned().unwrap_or(SqlType::Varchar);
+        let values = texts.iter().map(|text| value(text, &ty).unwrap_or(Value::Null)).collect();
+        FileColumn { name: of_files[0][place].0.clone(), ty, values }
+    });
+    Ok(columns.collect())
+}
+
+/// Numbers with leading zeros are names.
+fn begins_with_zero(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Keys and values of the folders that a file is in.
+fn folders(path: &Path) -> Vec<(String, String)> {
+    let folders = path.parent().into_iter().flat_map(Path::components).filter_map(|component| match component {
+        Component::Normal(name) => name.to_str()?.split_once('='),
+        _ => None,
+    });
+    folders.filter(|(key, _)| !key.is_empty()).map(|(key, value)| (unescaped(key), unescaped(value))).collect()
+}
+
+/// Text with `%41` for some characters.
+fn unescaped(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((&first, behind)) = rest.split_first() {
+        let code = behind.get(..2).and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        let (byte, length) = if let (b'%', Some(code)) = (first, code) { (code, 3) } else { (first, 1) };
+        bytes.push(byte);
+        rest = &rest[length..];
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The name of a folder for a value; characters that paths can't have are escaped.
+pub(crate) fn folder(name: &str, value: Option<&str>) -> String {
+    let escaped = |text: &str| {
+        let mut escaped = String::with_capacity(text.len());
+        for byte in text.chars() {
+            match byte {
+                '/' | '\\' | '=' | '%' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '#' | '[' | ']' | '\0'..='\x1f' => {
+                    escaped.push_str(&format!("%{:02X}", u32::from(byte)));
+                }
+                plain => escaped.push(plain),
+            }
+        }
+        escaped
+    };
+    format!("{}={}", escaped(name), value.map_or_else(|| NULL_FOLDER.to_owned(), escaped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_columns() {
+        let paths = ["t/y=2024/m=05/city=New%20York/a.csv", "t/y=2025/m=11/city=__HIVE_DEFAULT_PARTITION__/b.csv"];
+        let columns = partitions(&paths, None).unwrap();
+        let types: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.ty.clone())).collect();
+        assert_eq!(types, [("y", SqlType::BigInt), ("m", SqlType::Varchar), ("city", SqlType::Varchar)]);
+        assert_eq!(columns[2].values, [Value::text("New York"), Value::Null]);
+        let mixed = ["t/y=1/a.csv", "t/b.csv"];
+        assert_eq!(partitions(&mixed, None).unwrap(), []);
+        assert!(partitions(&mixed, Some(true)).unwrap_err().to_string().contains("different keys"));
+        assert_eq!(partitions(&paths, Some(false)).unwrap(), []);
+        let name = folder("a b", Some("x/y=é%"));
+        assert_eq!(name, "a b=x%2Fy%3Dé%25");
+        assert_eq!(folders(Path::new(&name).join("f").as_path()), [("a b".to_owned(), "x/y=é%".to_owned())]);
+    }
+}

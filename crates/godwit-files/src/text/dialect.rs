@@ -1,0 +1,64 @@
+//! Which characters separate, quote and comment.
+
+use godwit_catalog::CopyOption;
+use godwit_common::{Error, Result};
+
+/// What separates fields: one to four bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Delimiter {
+    bytes: [u8; 4],
+    length: u8,
+}
+
+impl Delimiter {
+    pub(super) const fn one(byte: u8) -> Self {
+        Self { bytes: [byte, 0, 0, 0], length: 1 }
+    }
+
+    pub(super) fn of(option: &CopyOption) -> Result<Self> {
+        let text = option.text()?.replace("\\t", "\t");
+        let mut bytes = [0; 4];
+        match text.len() {
+            1..=4 if !text.contains(['\n', '\r']) => bytes[..text.len()].copy_from_slice(text.as_bytes()),
+            _ => {
+                return Err(Error::user(format!("{}: '{text}' can't separate fields", option.name))
+                    .with_hint("a delimiter has at most four bytes, and no line break"));
+            }
+        }
+        Ok(Self { bytes, length: text.len() as u8 })
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+/// Which characters separate, quote and comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub delimiter: Delimiter,
+    pub quote: Option<u8>,
+    /// What stands before a quote in a quoted field; `None`: the quote itself.
+    pub escape: Option<u8>,
+    /// Begins a comment, which ends with the line.
+    pub comment: Option<u8>,
+    /// What ends lines: a line feed, perhaps with a carriage return before, or a carriage return.
+    pub newline: u8,
+}
+
+impl Dialect {
+    /// A quote in a quoted field is written twice.
+    pub(super) fn escapes_by_quote(&self) -> bool {
+        self.escape.is_none_or(|escape| Some(escape) == self.quote)
+    }
+
+    /// The delimiter, if records can be found by single characters outside of quotes.
+    #[inline]
+    pub(super) fn plain_delimiter(&self) -> Option<u8> {
+        match (self.delimiter.bytes(), self.comment) {
+            ([single], None) => Some(*single),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! JSON objects as rows: lines of them, a sequence, or an array.
+//!
+//! ```text
+//! objects ─┬─▶ places of values, if all of them are scalars in their usual spelling   (objects)
+//!          ├─▶ Arrow's decoder, for lists and structs of such                          ─▶ vectors
+//!          └─▶ trees, for everything else, and to say what is wrong                    (tree, values)
+//! ```
+
+mod infer;
+mod objects;
+mod scanner;
+mod tree;
+mod values;
+
+use arrow_json::ReaderBuilder;
+use arrow_json::reader::Decoder;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use godwit_common::{Error, Result};
+use godwit_io::check_interrupt;
+use godwit_types::{SqlType, Value, is_json};
+use godwit_vector::sql::{field_of, type_of_field, vector_of_values};
+use godwit_vector::{Chunk, ColumnType, RowType, from_arrow};
+
+use super::TextTable;
+use super::columns::ColumnForm;
+use super::cutter::{Cutter, Piece};
+use super::field;
+use super::options::TextOptions;
+use super::sample::Sample;
+use infer::Inferred;
+use objects::FlatObjects;
+pub(super) use scanner::JsonScanner;
+use tree::{Flaw, Node, NodeKind};
+
+/// Objects that the types of columns are judged by, unless an option says otherwise.
+const SAMPLED_OBJECTS: u64 = 20_480;
+
+/// Characters of a wrong value that an error shows.
+const SHOWN_CHARACTERS_MAX: usize = 60;
+
+/// The column of values that aren't taken apart.
+const WHOLE_COLUMN: &str = "json";
+
+/// The columns of a file, and objects in its sample. `expected` are the columns to read it as. `all` cuts the whole of a
+/// file, for samples that are longer, if it can be read twice.
+pub(super) fn sniff(
+    samples: &[Sample],
+    name: &str,
+    options: &TextOptions,
+    expected: Option<&Schema>,
+    all: impl Fn(usize) -> Result<Option<Cutter>>,
+) -> Result<(Vec<Field>, u64)> {
+    let mut inferred = Inferred::Nothing;
+    let mut records = 0;
+    let given = expected.is_some() || options.columns.is_some();
+    for (source, sample) in samples.iter().enumerate() {
+        let seen = look(sample, options, &mut inferred, given)?;
+        records += seen;
+        if options.sample_size.is_some_and(|wanted| seen < wanted)
+            && !(sample.is_all || given)
+            && let Some(cutter) = all(source)?
+        {
+            look_at_all(cutter, options, &mut inferred)?;
+        }
+    }
+    if let Some(schema) = expected {
+        let fields = schema.fields().iter().map(|given| field(given.name(), given.data_type()));
+        return Ok((fields.collect(), records));
+    }
+    let columns: Vec<(String, SqlType)> = match (&options.columns, options.records, inferred) {
+        (Some(columns), ..) => columns.clone(),
+        (None, Some(false), _) | (None, _, Inferred::Nothing) => vec![(WHOLE_COLUMN.to_owned(), SqlType::Json)],
+        (None, _, Inferred::Object(fields)) if !fields.is_empty() => {
+            fields.into_iter().map(|(name, ty)| (name, ty.sql_type())).collect()
+        }
+        _ => return Err(Error::user(format!("{name} has no columns: its objects are empty"))),
+    };
+    check_distinct(&columns, name)?;
+    let fields = columns.into_iter().map(|(name, ty)| {
+        let ty = ty.with_text_for_labels().unwrap_or(ty);
+        field_of(name, &ty, true)
+    });
+    Ok((fields.collect::<Result<_>>()?, records))
+}
+
+/// Fails if the names of two columns differ only in case.
+fn check_distinct(columns: &[(String, SqlType)], file: &str) -> Result<()> {
+    for (at, (name, _)) in columns.iter().enumerate() {
+        if let Some((other, _)) = columns[..at].iter().find(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return Err(Error::user(format!("{file}: the keys {other} and {name} differ only in case"))
+                .with_hint("read objects as a whole with RECORDS false, and take json ->> 'key'"));
+        }
+    }
+    Ok(())
+}
+
+/// Takes the objects of a sample into account; returns their number.
+fn look(sample: &Sample, options: &TextOptions, inferred: &mut Inferred, only_count: bool) -> Result<u64> {
+    let limit = options.sample_size.unwrap_or(SAMPLED_OBJECTS);
+    let mut bytes = sample.bytes.clone();
+    let end = JsonScanner::default().last_object_end(&mut bytes);
+    // Whatever is left of a file that was read as a whole is wrong, unless it is blank.
+    let end = if sample.is_all { bytes.len() } else { end.unwrap_or(bytes.len()) };
+    let wrong = |at: usize, what: &str| {
+        let line = sample.first_line + super::csv::breaks(&bytes[..at]);
+        Error::user(format!("{}, line {line}: {what}", sample.name)).with_hint(NOT_JSON_HINT)
+    };
+    let text =
+        std::str::from_utf8(&bytes[..end]).map_err(|error| wrong(error.valid_up_to(), "the text is not UTF-8"))?;
+    match see(text, limit, inferred) {
+        (records, None) => Ok(records),
+        // What is read as given columns is checked when it is read.
+        (records, Some(_)) if options.ignore_errors || only_count => Ok(records),
+        (_, Some(Flaw { at, what })) => Err(wrong(at, what)),
+    }
+}
+
+/// Takes the objects of a whole file into account.
+fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferred) -> Result<()> {
+    let limit = options.sample_size.unwrap_or(SAMPLED_OBJECTS);
+    let (mut piece, mut records) = (Piece::default(), 0);
+    while records < limit
+        && let Some(next) = cutter.next(piece)?
+    {
+        check_interrupt().map_err(|_| Error::cancelled())?;
+        next.check()?;
+        let text = std::str::from_utf8(&next.bytes).map_err(|_| Error::internal("the piece was checked"))?;
+        records += match see(text, limit - records, inferred) {
+            (_, Some(Flaw { at, what })) if !options.ignore_errors => {
+                return Err(next.error_at(next.line(at), what).with_hint(NOT_JSON_HINT));
+            }
+            (seen, _) => seen,
+        };
+        piece = next;
+    }
+    Ok(())
+}
+
+/// Takes objects of a text into account, up to the first that isn't one; returns their number.
+fn see(text: &str, limit: u64, inferred: &mut Inferred) -> (u64, Option<Flaw>) {
+    let (mut at, mut records) = (0, 0);
+    while records < limit && !text[at..].trim_ascii_start().is_empty() {
+        match tree::read(text, at) {
+            Ok((node @ Node { kind: NodeKind::Object(_), .. }, behind)) => {
+                *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node));
+                at = behind;
+            }
+            Ok(_) => return (records, Some(Flaw { at, what: "a value that is no object" })),
+            Err(flaw) => return (records, Some(flaw)),
+        }
+        records += 1;
+    }
+    (records, None)
+}
+
+/// Reads the objects of pieces in turn.
+pub(super) struct Objects {
+    /// For columns of flat values.
+    flat: Option<FlatObjects>,
+    /// For nested ones without JSON in them, until a value isn't what it expects.
+    decoder: Option<Decoder>,
+    /// Where the next object of the piece begins.
+    at: usize,
+    rows_max: usize,
+    columns: Vec<(String, SqlType)>,
+    types: RowType,
+    form: ColumnForm,
+    ignore_errors: bool,
+    /// The only column is the whole object.
+    is_whole: bool,
+    /// Objects that were left out since they were asked for.
+    rejected: u64,
+}
+
+impl Objects {
+    /// Reads `columns` of the table.
+    pub(super) fn new(table: &TextTable, columns: &[usize], rows_max: usize) -> Result<Self> {
+        let options = &table.options;
+        let form = ColumnForm {
+            date_format: options.date_format.clone(),
+            timestamp_format: options.timestamp_format.clone(),
+            ..ColumnForm::default()
+        };
+        let named = columns.iter().map(|&column| {
+            let field = table.schema.field(column);
+            Ok((field.name().clone(), type_of_field(field)?))
+        });
+        let named = named.collect::<Result<Vec<_>>>()?;
+        let types: RowType = columns.iter().map(|&column| table.row_type[column].clone()).collect();
+        let is_whole = options.records == Some(false);
+        let is_plain = form == ColumnForm::default() && !options.ignore_errors && !is_whole;
+        let flat = match form == ColumnForm::default() && !is_whole {
+            true => FlatObjects::new(named.iter().map(|(name, ty)| (name.as_str(), ty)), &types),
+            false => None,
+        };
+        let decoder = match is_plain && !named.is_empty() && !named.iter().any(|(_, ty)| has_json(ty)) {
+            true => decoder(columns.iter().map(|&column| table.schema.field(column).clone()).collect(), rows_max),
+            false => None,
+        };
+        let ignore_errors = options.ignore_errors;
+        Ok(Self { flat, decoder, at: 0, rows_max, columns: named, types, form, ignore_errors, is_whole, rejected: 0 })
+    }
+
+    /// Goes to the beginning of a piece.
+    pub(super) fn open(&mut self) {
+        self.at = 0;
+    }
+
+    /// Memory for each byte of a piece: trees and their values are about as large as the text.
+    pub(super) fn bytes_per_byte(&self) -> usize {
+        if self.flat.is_some() { 1 } else { 3 }
+    }
+
+    /// Objects that were left out since the last call.
+    pub(super) fn take_rejected(&mut self) -> u64 {
+        std::mem::take(&mut self.rejected)
+    }
+
+    /// The next rows; `None` at the end of the piece.
+    pub(super) fn next(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
+        if let Some(chunk) = self.next_flat(piece)? {
+            return Ok(Some(chunk).filter(|chunk| !chunk.is_empty()));
+        }
+        if let Some(decoder) = &mut self.decoder {
+            let decoded = decoder.decode(&piece.bytes[self.at..]);
+            if let Ok(read) = decoded
+                && let Ok(batch) = decoder.flush()
+            {
+                self.at += read;
+                let Some(batch) = batch else { return Ok(None) };
+                let vectors = batch.columns().iter().map(from_arrow).collect::<Result<Vec<_>>>()?;
+                return Ok(Some(Chunk::new(vectors, batch.num_rows())));
+            }
+            // It can't go on behind an error.
+            self.decoder = None;
+        }
+        self.next_trees(piece)
+    }
+
+    /// The next rows, none at the end of the piece; `None` if they aren't flat.
+    fn next_flat(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
+        let Some(flat) = &mut self.flat else { return Ok(None) };
+        let Some(next) = flat.find(&piece.bytes, self.at, self.rows_max) else { return Ok(None) };
+        let mut vectors = Vec::with_capacity(self.types.len());
+        for (column, ColumnType { logical, physical, .. }) in self.types.iter().enumerate() {
+            let fields = flat.fields(&piece.bytes, column);
+            if *logical == DataType::Utf8View {
+                let is_right = |text: &[u8]| std::str::from_utf8(text).is_ok_and(is_json);
+                let is_json_column = self.columns[column].1 == SqlType::Json;
+                if is_json_column && !(0..flat.len()).filter_map(|row| fields.get(row)).all(is_right) {
+                    return Ok(None);
+                }
+                vectors.push(fields.strings(None));
+                continue;
+            }
+            let values = fields.values(logical, *physical, &ColumnForm::default())?;
+            if !values.wrong.is_empty() {
+                return Ok(None);
+            }
+            vectors.push(values.vector);
+        }
+        self.at = next;
+        Ok(Some(Chunk::new(vectors, flat.len())))
+    }
+
+    /// The next rows by trees; `None` at the end of the piece.
+    fn next_trees(&mut self, piece: &Piece) -> Result<Option<Chunk>> {
+        let text = std::str::from_utf8(&piece.bytes).map_err(|_| Error::internal("the piece was checked"))?;
+        let mut columns: Vec<Vec<Value>> = self.columns.iter().map(|_| Vec::new()).collect();
+        let mut rows = 0;
+        while rows < self.rows_max && !text[self.at..].trim_ascii_start().is_empty() {
+            let begin = self.at + (text.len() - self.at - text[self.at..].trim_ascii_start().len());
+            let (node, next) = match tree::read(text, begin) {
+                Ok(found) => found,
+                Err(_) if self.ignore_errors => {
+                    self.rejected += 1;
+                    self.at = next_object(text, begin);
+                    continue;
+                }
+                Err(Flaw { at, what }) => return Err(piece.error_at(piece.line(at), what).with_hint(NOT_JSON_HINT)),
+            };
+            self.at = next;
+            match self.row(&node) {
+                Ok(row) => {
+                    columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+                    rows += 1;
+                }
+                Err(_) if self.ignore_errors => self.rejected += 1,
+                Err(what) => {
+                    return Err(piece.error_at(piece.line(begin), &what).with_hint(
+                        "SAMPLE_SIZE -1 looks at all rows first, COLUMNS gives types, IGNORE_ERRORS leaves such rows out",
+                    ));
+                }
+            }
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        let vectors = columns.iter().zip(&self.columns).map(|(values, (_, ty))| vector_of_values(values, ty));
+        Ok(Some(Chunk::new(vectors.collect::<Result<Vec<_>>>()?, rows)))
+    }
+
+    /// The values of an object; an error says what is wrong.
+    fn row(&self, node: &Node<'_>) -> std::result::Result<Vec<Value>, String> {
+        if self.is_whole {
+            return Ok(self.columns.iter().map(|_| Value::text(node.raw)).collect());
+        }
+        let NodeKind::Object(keys) = &node.kind else { return Err(format!("'{}' is no object", shortened(node.raw))) };
+        let value = |(name, ty): &(String, SqlType)| match values::find(keys, name) {
+            None => Ok(Value::Null),
+            Some(node) => values::value(node, ty, &self.form)
+                .map_err(|text| format!("column {name}: '{}' is not a value of type {ty}", shortened(&text))),
+        };
+        self.columns.iter().map(value).collect()
+    }
+}
+
+const NOT_JSON_HINT: &str = "a JSON file holds objects, or an array of them; IGNORE_ERRORS leaves others out";
+
+/// Where an object begins behind a flaw: on the next line that begins with a brace.
+fn next_object(text: &str, at: usize) -> usize {
+    text[at..].find("\n{").map_or(text.len(), |length| at + length + 1)
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(SHOWN_CHARACTERS_MAX).collect()
+}
+
+/// True if JSON is in a type: it keeps its spelling, which Arrow doesn't.
+fn has_json(ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Json => true,
+        SqlType::List(element) | SqlType::Array(element, _) => has_json(element),
+        SqlType::Struct(fields) => fields.iter().any(|field| has_json(&field.ty)),
+        SqlType::Map(entry) => has_json(&entry.0) || has_json(&entry.1),
+        _ => false,
+    }
+}
+
+/// Arrow's decoder; `None` if it doesn't know a type.
+fn decoder(fields: Vec<Field>, rows_max: usize) -> Option<Decoder> {
+    let schema: SchemaRef = Schema::new(fields).into();
+    ReaderBuilder::new(schema).with_batch_size(rows_max).with_coerce_primitive(true).build_decoder().ok()
+}

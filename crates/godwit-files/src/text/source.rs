@@ -1,0 +1,125 @@
+//! Where text comes from, and what its records look like.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_io::{FileKind, Files, Input, InputFile, InputReader};
+use godwit_memory::BufferManager;
+
+use super::columns::ColumnForm;
+use super::compression::{Compression, text_of};
+use super::cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds, open_error};
+use super::dialect::Dialect;
+use super::options::TextOptions;
+use super::sample::Sample;
+use super::sniff::Sniffed;
+use super::stream::{SharedStream, Streams};
+
+/// A file or stream of a table.
+pub(super) struct TextSource {
+    pub path: PathBuf,
+    /// For what is no file.
+    stream: Option<SharedStream>,
+    /// Length as it is stored.
+    pub bytes: u64,
+    /// What the records of CSV look like; `None`: JSON.
+    pub shape: Option<Arc<CsvShape>>,
+}
+
+/// What the records of a CSV file look like.
+pub(super) struct CsvShape {
+    pub dialect: Dialect,
+    /// Lines before the header or the first row, besides those that an option leaves out.
+    pub skip: u64,
+    pub header: Option<Vec<Vec<u8>>>,
+    /// Fields of a record.
+    pub width: usize,
+    /// For each column of the table the field that it is, if there is one, and how its values are written.
+    pub columns: Vec<(Option<usize>, ColumnForm)>,
+}
+
+impl CsvShape {
+    /// A file whose fields are the columns of the table.
+    pub(super) fn of(sniffed: Sniffed) -> Self {
+        let Sniffed { dialect, skip, header, forms, fields, .. } = sniffed;
+        let columns = forms.into_iter().enumerate().map(|(at, form)| (Some(at), form)).collect();
+        Self { dialect, skip, header, width: fields.len(), columns }
+    }
+}
+
+impl TextSource {
+    pub(super) fn open(files: &dyn Files, streams: &Streams, path: &Path, is_alone: bool) -> Result<Self> {
+        let found = files.metadata(path).map_err(|error| open_error(path, &error))?;
+        let stream = match found.kind {
+            FileKind::Stream if !is_alone => {
+                return Err(Error::user(format!("{} is a pipe or a device", path.display()))
+                    .with_hint("a list of files has none of them; read it alone"));
+            }
+            FileKind::Stream => Some(streams.open(files, path, found.identity)?),
+            FileKind::File | FileKind::Folder => None,
+        };
+        Ok(Self { path: path.to_owned(), stream, bytes: found.bytes, shape: None })
+    }
+
+    /// What it begins with.
+    pub(super) fn sample(&self, files: &dyn Files, options: &TextOptions, memory: &BufferManager) -> Result<Sample> {
+        let options = &self.options(options);
+        match &self.stream {
+            Some(stream) => {
+                let sample = stream.look(|stream| Sample::of_stream(stream, &self.path, options, memory));
+                let sample = sample.expect("no scan knows a stream that is being planned")?;
+                // Whoever wrote to it is gone.
+                if sample.is_all && sample.bytes.is_empty() {
+                    return Err(Error::user(format!("{} is empty: it has no columns", self.path.display())));
+                }
+                Ok(sample)
+            }
+            None => Sample::of_file(opened(files, &self.path)?, &self.path, options, memory),
+        }
+    }
+
+    /// All of its text.
+    pub(super) fn text(&self, files: &dyn Files, options: &TextOptions) -> Result<Box<dyn Read + Send>> {
+        let options = self.options(options);
+        let stored: Box<dyn Read + Send> = match &self.stream {
+            Some(stream) => stream.take(&self.path)?.reader(),
+            None => Box::new(InputReader::new(opened(files, &self.path)?, 0)),
+        };
+        text_of(stored, options.compression, &options.encoding)
+    }
+
+    /// Cuts a file to look at all of it while it is planned; `None`: it can be read only once.
+    pub(super) fn cutter(
+        &self,
+        files: &dyn Files,
+        options: &TextOptions,
+        (ends, skip): (RecordEnds, u64),
+        memory: &BufferManager,
+    ) -> Result<Option<Cutter>> {
+        if self.stream.is_some() {
+            return Ok(None);
+        }
+        let usual = if matches!(ends, RecordEnds::Csv(_)) { RECORD_BYTES_MAX } else { usize::MAX };
+        let record_bytes_max = options.record_bytes_max.unwrap_or(usual);
+        let (skip, memory) = (options.skip.unwrap_or(0) + skip, memory.reserve(0, MemoryTag::Reader)?);
+        let cut = CutterOptions { source: 0, skip, record_bytes_max, memory };
+        Ok(Some(Cutter::new(self.text(files, options)?, &self.path, ends, cut)))
+    }
+
+    /// The options, with the compression that its ending names.
+    fn options(&self, options: &TextOptions) -> TextOptions {
+        let of_ending = Compression::of_ending(crate::local::name_of(&self.path));
+        let compression = if options.is_compression_given { options.compression } else { of_ending };
+        TextOptions { compression, ..options.clone() }
+    }
+}
+
+/// Opens a file that can be read more than once.
+fn opened(files: &dyn Files, path: &Path) -> Result<Arc<dyn InputFile>> {
+    match files.open(path).map_err(|error| open_error(path, &error))? {
+        Input::File(file) => Ok(file),
+        Input::Stream(_) => Err(Error::user(format!("{} became a pipe or a device", path.display()))),
+    }
+}

@@ -1,0 +1,69 @@
+//! CSV files of different columns as one table: `union_by_name`.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field};
+use godwit_common::Result;
+use godwit_io::Files;
+use godwit_memory::BufferManager;
+
+use super::columns::ColumnForm;
+use super::cutter::RecordEnds;
+use super::options::TextOptions;
+use super::sample::Sample;
+use super::sniff::{self, Sniffed};
+use super::source::{CsvShape, TextSource};
+use super::{Shapes, field};
+
+/// The columns of all files in the order in which they are met first, and where each file has them.
+pub(super) fn csv(
+    files: &dyn Files,
+    sources: &[TextSource],
+    first: Sample,
+    options: &TextOptions,
+    memory: &BufferManager,
+) -> Result<Shapes> {
+    let sniffed = |source: &TextSource, sample: &Sample| {
+        sniff::csv(sample, options, None, |dialect, skip| {
+            source.cutter(files, options, (RecordEnds::Csv(*dialect), skip), memory)
+        })
+    };
+    let mut all: Vec<Sniffed> = vec![sniffed(&sources[0], &first)?];
+    let records = first.estimated_rows(all[0].records);
+    for source in &sources[1..] {
+        all.push(sniffed(source, &source.sample(files, options, memory)?)?);
+    }
+    let mut fields: Vec<Field> = Vec::new();
+    for found in all.iter().flat_map(|sniffed| &sniffed.fields) {
+        match fields.iter_mut().find(|known| is_same(known, found)) {
+            None => fields.push(found.clone()),
+            Some(known) if known.data_type() == found.data_type() => {}
+            Some(known) => *known = field(known.name(), &widened(known.data_type(), found.data_type())),
+        }
+    }
+    let shape = |sniffed: Sniffed| {
+        let columns =
+            fields.iter().map(|column| match sniffed.fields.iter().position(|field| is_same(field, column)) {
+                Some(place) => (Some(place), sniffed.forms[place].clone()),
+                None => (None, ColumnForm::default()),
+            });
+        let columns = columns.collect();
+        Arc::new(CsvShape { columns, ..CsvShape::of(sniffed) })
+    };
+    let csv = all.into_iter().map(shape).collect();
+    Ok(Shapes { csv, fields, records })
+}
+
+fn is_same(a: &Field, b: &Field) -> bool {
+    a.name().eq_ignore_ascii_case(b.name())
+}
+
+/// The type of a column that has two in two files.
+fn widened(a: &DataType, b: &DataType) -> DataType {
+    let is_number = |ty: &DataType| matches!(ty, DataType::Int64 | DataType::Float64 | DataType::Decimal128(..));
+    match is_number(a) && is_number(b) {
+        true if [a, b].contains(&&DataType::Float64) => DataType::Float64,
+        true => DataType::Decimal128(38, 0),
+        false => DataType::Utf8View,
+    }
+}
