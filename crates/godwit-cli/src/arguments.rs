@@ -27,6 +27,9 @@ pub struct Arguments {
     /// How results are written
     #[arg(long, value_enum, default_value = "box")]
     pub format: Format,
+    /// Don't run the user's init.sql before an interactive session
+    #[arg(long)]
+    pub no_init: bool,
     #[command(flatten)]
     pub limits: Limits,
     /// Print the version
@@ -75,7 +78,7 @@ pub struct Demo {
 }
 
 /// What the process may use.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Clone)]
 pub struct Limits {
     /// Most memory of the whole process, such as 2GB [default: 80 % of what it may use]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]

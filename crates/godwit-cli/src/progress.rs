@@ -1,12 +1,12 @@
 //! A progress bar for queries that take long, on a terminal's standard error.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use godwit::QueryProgress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressStyle;
 
 /// Queries that are done by then show no bar.
 const SHOW_AFTER: Duration = Duration::from_secs(2);
@@ -14,10 +14,17 @@ const SHOW_AFTER: Duration = Duration::from_secs(2);
 /// Pause between two looks at the query.
 const REDRAW_AFTER: Duration = Duration::from_millis(100);
 
-/// Steps of the bar.
-const STEPS: u64 = 1000;
+/// A fraction below this tells nothing of the time that is left.
+const FRACTION_MIN: f64 = 0.02;
 
-/// Watches a query from a thread of its own until it is dropped, which clears the bar.
+/// If a query gets no further for so long, nobody knows how long it will take.
+const STANDING_AFTER: Duration = Duration::from_secs(5);
+
+/// Of the window.
+const BAR_COLUMNS_MAX: usize = 40;
+const SPARE_COLUMNS: usize = 6;
+
+/// Watches a query from a thread of its own until it is dropped, which clears the line.
 pub struct ProgressWatch {
     /// Dropped to end the thread.
     stop: Option<Sender<()>>,
@@ -32,18 +39,71 @@ impl ProgressWatch {
         }
         let (stop, stopped) = channel();
         let thread = std::thread::Builder::new().name("progress".into()).spawn(move || {
+            let started = Instant::now();
             if stopped.recv_timeout(SHOW_AFTER) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::new(STEPS)
-                .with_style(style("{bar:40} {percent:>3} %  {elapsed}"))
-                .with_elapsed(SHOW_AFTER);
+            let mut left = TimeLeft::default();
             while stopped.recv_timeout(REDRAW_AFTER) == Err(RecvTimeoutError::Timeout) {
-                bar.set_position((query.fraction() * STEPS as f64) as u64);
+                let (elapsed, fraction) = (started.elapsed(), query.fraction());
+                let columns = console::Term::stderr().size_checked().map_or(0, |(_, columns)| usize::from(columns));
+                let line = line(columns, fraction, elapsed, left.observe(elapsed, fraction));
+                // A terminal that isn't there any more is no reason to stop the query.
+                let _ = write!(stderr(), "\r{line}\x1b[K");
             }
-            bar.finish_and_clear();
+            // With the ^C that the terminal may have put behind the bar.
+            let _ = write!(stderr(), "\r\x1b[K");
         });
         thread.ok().map(|thread| Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+/// How long a query may still take: as long for the rest as for what is done.
+#[derive(Debug, Default)]
+struct TimeLeft {
+    fraction: f64,
+    /// When the fraction was seen to grow.
+    grown: Duration,
+}
+
+impl TimeLeft {
+    /// The time that is left after so much time, with such a fraction done; `None` if that can't be told: there is little
+    /// to go by, or nothing has moved for long.
+    fn observe(&mut self, elapsed: Duration, fraction: f64) -> Option<Duration> {
+        if fraction > self.fraction {
+            (self.fraction, self.grown) = (fraction, elapsed);
+        }
+        let is_standing = elapsed - self.grown > STANDING_AFTER;
+        if is_standing || self.fraction < FRACTION_MIN || self.fraction >= 1.0 {
+            return None;
+        }
+        Some(elapsed.mul_f64((1.0 - self.fraction) / self.fraction))
+    }
+}
+
+/// A line for a window of so many columns, which it doesn't fill: what the terminal puts behind it, it can take back.
+fn line(columns: usize, fraction: f64, elapsed: Duration, left: Option<Duration>) -> String {
+    let left = left.map(|left| format!(", {} left", rounded(left))).unwrap_or_default();
+    let text = format!(" {:>3} %  {}{left}", (fraction * 100.0) as u64, exact(elapsed));
+    let bar_columns = BAR_COLUMNS_MAX.min(columns.saturating_sub(text.len() + SPARE_COLUMNS));
+    let done = ((fraction * bar_columns as f64) as usize).min(bar_columns);
+    format!("{}{}{text}", "━".repeat(done), "╌".repeat(bar_columns - done))
+}
+
+/// A time to the second.
+fn exact(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => format!("{}:{:02} min", seconds / 60, seconds % 60),
+    }
+}
+
+/// A time as people say it.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{} s", seconds.max(1)),
+        seconds @ 60..3600 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
     }
 }
 
@@ -51,7 +111,7 @@ impl Drop for ProgressWatch {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // The bar may have panicked, which is no reason to lose the query's result.
+            // It may have panicked, which is no reason to lose the query's result.
             let _ = thread.join();
         }
     }
@@ -60,4 +120,27 @@ impl Drop for ProgressWatch {
 /// A style from a template that is part of the program.
 pub fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the template is valid").progress_chars("━━╌")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_is_done() {
+        let seconds = Duration::from_secs;
+        let mut left = TimeLeft::default();
+        assert_eq!(left.observe(seconds(2), 0.0), None);
+        assert_eq!(left.observe(seconds(3), 0.25), Some(seconds(9)));
+        assert_eq!(left.observe(seconds(4), 0.5), Some(seconds(4)));
+        assert_eq!(left.observe(seconds(10), 0.5), None, "it stands still");
+        assert_eq!(left.observe(seconds(12), 0.75), Some(seconds(4)));
+        assert_eq!(left.observe(seconds(13), 1.0), None);
+        let shown = line(80, 0.25, seconds(3), Some(seconds(9)));
+        assert_eq!(shown, format!("{}{}  25 %  3 s, 9 s left", "━".repeat(10), "╌".repeat(30)));
+        assert_eq!(line(20, 0.5, seconds(3), None), "━╌╌  50 %  3 s");
+        assert_eq!(line(0, 0.0, seconds(3), None), "   0 %  3 s");
+        assert_eq!(exact(seconds(61)), "1:01 min");
+        assert_eq!([rounded(seconds(0)), rounded(seconds(61)), rounded(seconds(5400))], ["1 s", "2 min", "1.5 h"]);
+    }
 }

@@ -19,6 +19,8 @@ struct Run {
     peak_bytes: u64,
     samples: usize,
     output: String,
+    /// What it said besides.
+    remarks: String,
 }
 
 /// Runs a script and samples the size of the process until it ends. The output is read slowly if `slow`.
@@ -35,7 +37,7 @@ fn run(limit_mib: u64, script: &str, slow: bool) -> Run {
     let status = format!("/proc/{}/status", child.id());
     let mut stdout = child.stdout.take().expect("standard output is a pipe");
     let reader = std::thread::spawn(move || read_output(&mut stdout, slow));
-    let mut run = Run { peak_bytes: 0, samples: 0, output: String::new() };
+    let mut run = Run { peak_bytes: 0, samples: 0, output: String::new(), remarks: String::new() };
     while child.try_wait().expect("the child is ours").is_none() {
         // The high-water mark of the kernel sees what falls between two samples, too.
         let text = std::fs::read_to_string(&status).unwrap_or_default();
@@ -49,6 +51,7 @@ fn run(limit_mib: u64, script: &str, slow: bool) -> Run {
     }
     let output = child.wait_with_output().expect("the shell has ended");
     assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    run.remarks = String::from_utf8_lossy(&output.stderr).into_owned();
     run.output = reader.join().expect("the reader doesn't panic");
     run
 }
@@ -142,7 +145,7 @@ fn files_are_written_within_the_limit() {
     let rows = rows(3_000_000);
     for (limit_mib, name) in [(128, "a.parquet"), (256, "b.csv"), (128, "c.json"), (128, "d.csv.gz")] {
         let run = check(limit_mib, &format!("COPY ({rows}) TO '{}'", path(name)), false);
-        assert!(run.output.contains("3000000"), "{}", run.output);
+        assert!(run.remarks.contains("3,000,000 rows written"), "{}", run.remarks);
     }
     let sorted = format!("COPY (SELECT * FROM ({rows}) r ORDER BY k) TO '{}'", path("e.parquet"));
     check(128, &sorted, false);
@@ -153,6 +156,9 @@ fn files_are_written_within_the_limit() {
 #[test]
 fn large_results_are_fetched_within_the_limit() {
     check(128, &rows(2_000_000), false);
+    // Rows that are held back for the widths of a box.
+    let boxed = check(128, &format!(".mode box\n.maxrows all\n{}", rows(2_000_000)), false);
+    assert!(boxed.output.contains("2,000,000 rows ("), "{}", boxed.output);
     // A client that is slower than the query.
     check(128, &rows(500_000), true);
     check(128, &format!("SELECT * FROM ({}) r ORDER BY k", rows(1_000_000)), true);

@@ -50,10 +50,23 @@ fn each_format_writes_the_result() {
         ("csv", "n,s,x\n1,\"a,b\",\n"),
         ("json", "[{\"n\":1,\"s\":\"a,b\",\"x\":null}]\n"),
         ("jsonlines", "{\"n\":1,\"s\":\"a,b\",\"x\":null}\n"),
+        ("line", "n = 1\ns = a,b\nx = NULL\n"),
+        ("list", "n|s|x\n1|a,b|NULL\n"),
+        ("tabs", "n\ts\tx\n1\ta,b\t\n"),
+        ("insert", "INSERT INTO \"result\" (\"n\", \"s\", \"x\") VALUES (1, 'a,b', NULL);\n"),
+        (
+            "html",
+            "<table>\n<tr><th>n</th><th>s</th><th>x</th></tr>\n<tr><td>1</td><td>a,b</td><td>NULL</td></tr>\n</table>\n",
+        ),
+        (
+            "latex",
+            "\\begin{tabular}{rlr}\n\\hline\nn & s & x \\\\\n\\hline\n1 & a,b & NULL \\\\\n\\hline\n\\end{tabular}\n",
+        ),
         ("markdown", "| n | s | x |\n|---:|---|---:|\n| 1 | a,b | NULL |\n"),
         (
             "box",
-            "┌───┬─────┬──────┐\n│ n │ s   │    x │\n├───┼─────┼──────┤\n│ 1 │ a,b │ NULL │\n└───┴─────┴──────┘\n1 row\n",
+            "┌─────────┬─────────┬─────────┐\n│       n │ s       │       x │\n│ integer │ varchar │ integer │\n\
+             ├─────────┼─────────┼─────────┤\n│       1 │ a,b     │    NULL │\n└─────────┴─────────┴─────────┘\n1 row\n",
         ),
     ];
     for (format, expected) in formats {

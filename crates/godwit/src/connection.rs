@@ -8,7 +8,7 @@ use godwit_catalog::{Catalog, Namespace, TEMPORARY, TakenNumbers};
 use godwit_common::{Error, Result};
 use godwit_memory::{BufferManager, ObjectKind, OwnerCounters};
 use godwit_pipeline::CancelToken;
-use godwit_sql::{Access, Planner, QueryStatement, Statement};
+use godwit_sql::{Access, ExportScript, Planner, QueryStatement, Statement};
 use godwit_tables::Store;
 use parking_lot::Mutex;
 
@@ -116,6 +116,18 @@ impl Connection {
             self.0.transaction.abort();
             Err(Error::internal("planning the statement panicked"))
         })
+    }
+
+    /// The current database as the statements that make it, without rows.
+    pub fn definitions(&self) -> Result<ExportScript> {
+        self.0.begin_statement();
+        let scope = self.0.transaction.scope(&self.0.stores(), Access::Read)?;
+        self.0.planner(&scope).export_script()
+    }
+
+    /// True if there is a transaction, from `BEGIN` to `COMMIT` or `ROLLBACK`.
+    pub fn is_in_transaction(&self) -> bool {
+        self.0.transaction.is_open()
     }
 
     /// Stops the statement that was started last, from any thread. Reading its result ends with an error.
@@ -243,6 +255,7 @@ impl Inner {
             QueryStatement::Rows { plan } => {
                 let schema = in_zone(result_schema(&plan)?, &planner.session().time_zone);
                 let (result, _) = self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?;
+                let result = result.with_types_of(&plan);
                 Ok(match scope.is_open() {
                     true => result.ending_with(StatementEnd::of_read(self.clone())),
                     false => result,

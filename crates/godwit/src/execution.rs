@@ -19,7 +19,7 @@ use godwit_vector::sql::arrow_type;
 use crate::connection::Inner;
 use crate::database::Shared;
 use crate::prepared::ParameterValues;
-use crate::result::{AwaitedCompletion, Completion, QueryResult, RunningQuery};
+use crate::result::{AwaitedCompletion, Change, Completion, QueryResult, RunningQuery};
 use crate::transactions::NamedStore;
 
 impl Inner {
@@ -41,7 +41,7 @@ impl Inner {
             let split = SplitOptions::of(options, &rows)?;
             Ok(CopySink::create(&shared.files, path, (&format, split), &rows, query, count)? as Arc<dyn Sink>)
         };
-        self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result)
+        self.start(sql, plan, values, count_schema(), false, sink).map(|(result, _)| result.counting(Change::Copy))
     }
 
     /// Plans a query and starts it as soon as the memory that it can't do without is free. Its rows end in the sink that

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod attach;
+mod columns;
 mod commands;
 mod config;
 mod connection;
@@ -40,6 +41,7 @@ mod transactions;
 mod values;
 mod writes;
 
+pub use columns::ColumnReader;
 pub use config::{Config, DebugOptions};
 pub use connection::{Connection, ParsedStatement};
 pub use database::Database;
@@ -50,8 +52,9 @@ pub use godwit_io::{DiskFault, Fault, Files, ReadFault, ReadFaults, SimulatedDis
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
 pub use godwit_pipeline::CancelToken;
 pub use godwit_plan::ParameterInfo;
+pub use godwit_sql::{ExportScript, ExportedTable};
 pub use godwit_tables::CheckReport;
 pub use godwit_types::{SqlType, Value};
 pub use prepared::PreparedStatement;
 pub use queries::{QueryInfo, QueryRegistry, QueryState};
-pub use result::{QueryMemory, QueryProgress, QueryResult};
+pub use result::{Change, QueryMemory, QueryProgress, QueryResult};

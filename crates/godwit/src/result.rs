@@ -10,6 +10,9 @@ use godwit_common::{Error, Result};
 use godwit_exec::WorkerPool;
 use godwit_memory::OwnerCounters;
 use godwit_pipeline::{QueryContext, ResultStream};
+use godwit_plan::Plan;
+use godwit_types::SqlType;
+use godwit_vector::sql::type_of_field;
 use parking_lot::{Condvar, Mutex};
 
 use crate::transactions::StatementEnd;
@@ -24,6 +27,26 @@ pub struct QueryResult {
     end: Option<StatementEnd>,
     /// Rows that were held back until the statement succeeded.
     held: VecDeque<RecordBatch>,
+    /// SQL's types of the columns, if Arrow's don't tell them.
+    types: Option<Vec<SqlType>>,
+    change: Option<Change>,
+}
+
+/// What a statement does whose result is a number of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// `INSERT`, `COPY … FROM`, `CREATE TABLE … AS`.
+    Insert,
+    /// `UPDATE`.
+    Update,
+    /// `DELETE`, `TRUNCATE`.
+    Delete,
+    /// `INSERT … ON CONFLICT DO UPDATE`.
+    Upsert,
+    /// `MERGE`.
+    Merge,
+    /// `COPY … TO`: the rows went to a file.
+    Copy,
 }
 
 enum Rows {
@@ -89,7 +112,19 @@ impl QueryResult {
     }
 
     fn of_rows(schema: SchemaRef, rows: Rows) -> Self {
-        Self { schema, rows, end: None, held: VecDeque::new() }
+        Self { schema, rows, end: None, held: VecDeque::new(), types: None, change: None }
+    }
+
+    /// The same result, with the types of a plan's last columns.
+    pub(crate) fn with_types_of(self, plan: &Plan) -> Self {
+        let first = plan.output.len().saturating_sub(self.schema.fields().len());
+        let types = plan.output[first..].iter().map(|output| plan.column(output.column).ty.clone()).collect();
+        Self { types: Some(types), ..self }
+    }
+
+    /// The same result, which is a number of rows.
+    pub(crate) fn counting(self, change: Change) -> Self {
+        Self { change: Some(change), ..self }
     }
 
     /// The same result, with something to be done when its query has ended.
@@ -174,6 +209,19 @@ impl QueryResult {
     /// Names and types of the columns; no columns for statements that aren't queries.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// SQL's types of the columns, of which Arrow's schema knows only the forms. An error if a column has none.
+    pub fn types(&self) -> Result<Vec<SqlType>> {
+        match &self.types {
+            Some(types) => Ok(types.clone()),
+            None => self.schema.fields().iter().map(|field| type_of_field(field)).collect(),
+        }
+    }
+
+    /// What the statement does, if its result is the number of rows to which it does it, in one row and column.
+    pub fn change(&self) -> Option<Change> {
+        self.change
     }
 
     /// Memory and temporary space of the query so far.

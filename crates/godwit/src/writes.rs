@@ -15,7 +15,7 @@ use godwit_tables::{NewTable, TableVersion, Transaction, WriteSink, WriteTask};
 use crate::connection::Inner;
 use crate::execution::{count_schema, in_zone, result_schema};
 use crate::prepared::ParameterValues;
-use crate::result::QueryResult;
+use crate::result::{Change, QueryResult};
 use crate::transactions::{Scope, StatementEnd, WriteEnd};
 
 impl Inner {
@@ -58,7 +58,8 @@ impl Inner {
                 transaction.insert(&table, &columns.0, rows)?;
                 let count = Arc::new(Int64Array::from(vec![rows as i64]));
                 let batch = RecordBatch::try_new(count_schema(), vec![count]);
-                Ok(QueryResult::of_batch(batch.map_err(|error| Error::internal(error.to_string()))?))
+                let batch = batch.map_err(|error| Error::internal(error.to_string()))?;
+                Ok(QueryResult::of_batch(batch).counting(Change::Insert))
             }
             WriteStatement::Parts { writes, last } => {
                 for WritePart { write, rows } in writes {
@@ -72,7 +73,8 @@ impl Inner {
                     Statement::Write(write) => self.start_write(sql, write, values, scope, changed),
                     Statement::Query(QueryStatement::Rows { plan }) => {
                         let schema = shown(result_schema(&plan)?);
-                        Ok(self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?.0)
+                        let (result, _) = self.start(sql, &plan, values, schema, false, |_, rows| Ok(rows))?;
+                        Ok(result.with_types_of(&plan))
                     }
                     _ => Err(Error::internal("a statement with WITH is a query or a write")),
                 }
@@ -114,8 +116,10 @@ impl Inner {
         schema: SchemaRef,
         task: WriteTask,
     ) -> Result<QueryResult> {
+        let (kind, returns_rows) = (task.kind, task.returns_rows);
         let sink = |query: &QueryContext, result| Ok(WriteSink::new(task, query, result)? as Arc<dyn Sink>);
-        Ok(self.start(sql, rows, values, schema, false, sink)?.0)
+        let (result, _) = self.start(sql, rows, values, schema, false, sink)?;
+        Ok(if returns_rows { result.with_types_of(rows) } else { result.counting(change_of(kind)) })
     }
 
     /// Gives a table other names and rules, which its rows must satisfy.
@@ -136,6 +140,16 @@ impl Inner {
         change(&scope)?;
         scope.finish(&self.verifier())?;
         Ok(QueryResult::empty())
+    }
+}
+
+fn change_of(kind: WriteKind) -> Change {
+    match kind {
+        WriteKind::Insert => Change::Insert,
+        WriteKind::Update => Change::Update,
+        WriteKind::Delete => Change::Delete,
+        WriteKind::Upsert => Change::Upsert,
+        WriteKind::Merge => Change::Merge,
     }
 }
 

@@ -1,126 +1,226 @@
-//! A table drawn with lines, for people: of many rows it keeps and shows the first and the last.
+//! A table drawn with lines, for people: of many rows it keeps and shows the first and the last; of columns that don't
+//! fit, the outer ones.
 //!
 //! ```text
-//! ┌───┬───────┐
-//! │ n │ name  │
-//! ├───┼───────┤
-//! │ 1 │ one   │
-//! │ · │ ·     │   rows that aren't shown
-//! │ 9 │ nine  │
-//! └───┴───────┘
-//! 9 rows (2 shown)
+//! ┌─────────┬───┬─────────┐
+//! │       n │ … │ name    │
+//! │ integer │   │ varchar │
+//! ├─────────┼───┼─────────┤
+//! │       1 │ … │ one     │
+//! │       · │ · │ ·       │   rows that aren't shown
+//! │       9 │ … │ nine    │
+//! └─────────┴───┴─────────┘
+//! 9 rows (2 shown), 5 columns (2 shown; .mode line shows all)
 //! ```
+//!
+//! Rows are held back until all are known, because they determine the widths: up to [`Options::rows_max`] of them, and
+//! up to [`HELD_BYTES_MAX`] of text.
+
+mod layout;
 
 use std::collections::VecDeque;
 use std::iter::repeat_n;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use godwit::Result;
+use godwit::{Result, SqlType};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Renderer, formatters, is_number};
+use super::cells::Cells;
+use super::{Columns, Options, Renderer};
+use layout::Layout;
 
-/// Rows shown from either end of a result that has more than twice as many.
-const END_ROWS: usize = 20;
+/// Text of rows that are held back, half of it for each end of the result. Beyond that, fewer rows are shown.
+const HELD_BYTES_MAX: usize = 8 << 20;
 
-/// No column is cut below this width, even if the table gets wider than the terminal.
-const COLUMN_WIDTH_MIN: usize = 8;
+/// A type's name makes its column no wider than this.
+const TYPE_WIDTH_MAX: usize = 20;
 
-type Row = Vec<String>;
+const BOLD: &str = "\x1b[1m";
+const FAINT: &str = "\x1b[2m";
+const PLAIN: &str = "\x1b[0m";
+
+#[derive(Debug, Clone)]
+struct Cell {
+    text: String,
+    style: &'static str,
+}
+
+type Row = Vec<Cell>;
+
+fn bytes_of(row: &Row) -> usize {
+    row.iter().map(|cell| cell.text.len() + size_of::<Cell>()).sum()
+}
 
 pub(super) struct BoxRenderer {
-    names: Row,
-    /// Per column.
+    columns: Columns,
+    options: Options,
     right_aligned: Vec<bool>,
-    width_max: Option<usize>,
+    null: String,
     /// The first rows.
     head: Vec<Row>,
+    head_bytes: usize,
+    /// No more rows come to the head.
+    is_head_full: bool,
     /// The last rows, as far as they aren't in `head`.
     tail: VecDeque<Row>,
+    tail_bytes: usize,
     rows: usize,
 }
 
 impl BoxRenderer {
-    pub(super) fn new(schema: &SchemaRef, width_max: Option<usize>) -> Self {
-        let fields = schema.fields();
+    pub(super) fn new(columns: Columns, options: &Options) -> Self {
         Self {
-            names: fields.iter().map(|field| one_line(field.name())).collect(),
-            right_aligned: fields.iter().map(|field| is_number(field.data_type())).collect(),
-            width_max,
+            right_aligned: columns.numbers(),
+            null: one_line(&options.null_or_word()),
+            columns,
+            options: options.clone(),
             head: Vec::new(),
+            head_bytes: 0,
+            is_head_full: false,
             tail: VecDeque::new(),
+            tail_bytes: 0,
             rows: 0,
         }
     }
 
-    /// Widths of the columns, cut as far as the table has to be narrower.
-    fn widths(&self) -> Vec<usize> {
-        let rows = || std::iter::once(&self.names).chain(&self.head).chain(&self.tail);
-        let mut widths: Vec<usize> =
-            (0..self.names.len()).map(|column| rows().map(|row| row[column].width()).max().unwrap_or(0)).collect();
-        const BORDERS_PER_COLUMN: usize = 3;
-        if let Some(width_max) = self.width_max {
-            let room = width_max.saturating_sub(BORDERS_PER_COLUMN * widths.len() + 1);
-            let cut = column_width_max(&widths, room);
-            widths.iter_mut().for_each(|width| *width = (*width).min(cut));
-        }
-        widths
+    fn row(&self, cells: &Cells, row: usize) -> Result<Row> {
+        let cell = |column| {
+            Ok(match cells.text(column, row)? {
+                Some(text) => Cell { text: one_line(&text), style: "" },
+                None => Cell { text: self.null.clone(), style: FAINT },
+            })
+        };
+        (0..self.columns.names.len()).map(cell).collect()
     }
 
-    fn line(&self, row: &Row, widths: &[usize]) -> String {
-        let cells = row.iter().zip(widths).zip(&self.right_aligned);
-        let cells: Vec<String> = cells.map(|((cell, &width), &right)| pad(cell, width, right)).collect();
-        format!("│ {} │\n", cells.join(" │ "))
+    fn head_rows_max(&self) -> usize {
+        self.options.rows_max.div_ceil(2)
+    }
+
+    fn tail_rows_max(&self) -> usize {
+        self.options.rows_max / 2
+    }
+
+    fn push_head(&mut self, row: Row) {
+        self.head_bytes += bytes_of(&row);
+        self.head.push(row);
+        self.is_head_full = self.head.len() >= self.head_rows_max() || self.head_bytes > HELD_BYTES_MAX / 2;
+    }
+
+    fn push_tail(&mut self, row: Row) {
+        self.tail_bytes += bytes_of(&row);
+        self.tail.push_back(row);
+        while self.tail.len() > self.tail_rows_max() || (self.tail.len() > 1 && self.tail_bytes > HELD_BYTES_MAX / 2) {
+            self.tail_bytes -= self.tail.pop_front().as_ref().map_or(0, bytes_of);
+        }
+    }
+
+    fn names(&self) -> Row {
+        self.columns.names.iter().map(|name| Cell { text: one_line(name), style: BOLD }).collect()
+    }
+
+    fn types(&self) -> Row {
+        self.columns.types.iter().map(|ty| Cell { text: type_name(ty), style: FAINT }).collect()
+    }
+
+    /// Widths of the columns if nothing is cut.
+    fn widths(&self, header: &[Row]) -> Vec<usize> {
+        let rows = || header.iter().take(1).chain(&self.head).chain(&self.tail);
+        let width = |column: usize| {
+            let values = rows().map(|row| row[column].text.width()).max().unwrap_or(0);
+            let of_type = header.get(1).map_or(0, |types| types[column].text.width().min(TYPE_WIDTH_MAX));
+            values.max(of_type).max(1)
+        };
+        (0..self.columns.names.len()).map(width).collect()
+    }
+
+    fn line(&self, row: &Row, layout: &Layout, gap: &str) -> String {
+        let part = |&(column, width): &(usize, usize)| {
+            let Cell { text, style } = &row[column];
+            let text = pad(text, width, self.right_aligned[column]);
+            match self.options.colours && !style.is_empty() {
+                true => format!("{style}{text}{PLAIN}"),
+                false => text,
+            }
+        };
+        let mut parts: Vec<String> = layout.shown.iter().map(part).collect();
+        if let Some(place) = layout.gap {
+            parts.insert(place, gap.to_owned());
+        }
+        format!("│ {} │\n", parts.join(" │ "))
+    }
+
+    fn footer(&self, layout: &Layout) -> String {
+        let shown = self.head.len() + self.tail.len();
+        let mut text = counted(self.rows, "row");
+        if shown < self.rows {
+            text += &format!(" ({} shown)", with_separators(shown));
+        }
+        if layout.gap.is_some() {
+            let columns = counted(self.columns.names.len(), "column");
+            text += &format!(", {columns} ({} shown; .mode line shows all)", layout.shown.len());
+        }
+        text + "\n"
     }
 }
 
 impl Renderer for BoxRenderer {
     fn batch(&mut self, batch: &RecordBatch, _: &mut Vec<u8>) -> Result<()> {
-        let formatters = formatters(batch)?;
-        let row = |index: usize| -> Row { formatters.iter().map(|f| one_line(&f.value(index).to_string())).collect() };
+        let columns = self.columns.clone();
+        let cells = Cells::of(batch, &columns)?;
         let rows = batch.num_rows();
-        let head_rows = rows.min(END_ROWS - self.head.len());
-        self.head.extend((0..head_rows).map(row));
-        for index in head_rows.max(rows.saturating_sub(END_ROWS))..rows {
-            if self.tail.len() == END_ROWS {
-                self.tail.pop_front();
-            }
-            self.tail.push_back(row(index));
+        let mut row = 0;
+        while row < rows && !self.is_head_full {
+            let first = self.row(&cells, row)?;
+            self.push_head(first);
+            row += 1;
+        }
+        for row in row.max(rows.saturating_sub(self.tail_rows_max()))..rows {
+            let last = self.row(&cells, row)?;
+            self.push_tail(last);
         }
         self.rows += rows;
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        let widths = self.widths();
+        let header = if self.options.headers { vec![self.names(), self.types()] } else { Vec::new() };
+        let layout = Layout::new(&self.widths(&header), self.options.width_max);
+        let widths: Vec<usize> = layout.widths_with_gap();
         let rule = |left: &str, middle: &str, right: &str| {
             let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
             format!("{left}{}{right}\n", dashes.join(middle))
         };
-        let mut text = rule("┌", "┬", "┐") + &self.line(&self.names, &widths) + &rule("├", "┼", "┤");
-        self.head.iter().for_each(|row| text += &self.line(row, &widths));
-        let shown = self.head.len() + self.tail.len();
-        if shown < self.rows {
-            text += &self.line(&vec!["·".to_owned(); self.names.len()], &widths);
+        let mut write = |text: String| out.extend_from_slice(text.as_bytes());
+        write(rule("┌", "┬", "┐"));
+        for (at, row) in header.iter().enumerate() {
+            write(self.line(row, &layout, if at == 0 { "…" } else { " " }));
         }
-        self.tail.iter().for_each(|row| text += &self.line(row, &widths));
-        text += &rule("└", "┴", "┘");
-        let noun = if self.rows == 1 { "row" } else { "rows" };
-        text += &match shown == self.rows {
-            true => format!("{} {noun}\n", with_separators(self.rows)),
-            false => format!("{} {noun} ({shown} shown)\n", with_separators(self.rows)),
-        };
-        out.extend_from_slice(text.as_bytes());
+        if !header.is_empty() {
+            write(rule("├", "┼", "┤"));
+        }
+        self.head.iter().for_each(|row| write(self.line(row, &layout, "…")));
+        if self.head.len() + self.tail.len() < self.rows {
+            let dots = vec![Cell { text: "·".into(), style: FAINT }; self.columns.names.len()];
+            write(self.line(&dots, &layout, "·"));
+        }
+        self.tail.iter().for_each(|row| write(self.line(row, &layout, "…")));
+        write(rule("└", "┴", "┘"));
+        write(self.footer(&layout));
         Ok(())
     }
 }
 
-/// The largest width to which columns can be cut so that all fit into `room`; wide columns give way first.
-fn column_width_max(widths: &[usize], room: usize) -> usize {
-    let widest = widths.iter().copied().max().unwrap_or(0);
-    let fits = |cut: usize| widths.iter().map(|&width| width.min(cut)).sum::<usize>() <= room;
-    (COLUMN_WIDTH_MIN..=widest).rev().find(|&cut| fits(cut)).unwrap_or(COLUMN_WIDTH_MIN)
+/// The type in lower case; of an enumeration, without its labels.
+fn type_name(ty: &SqlType) -> String {
+    match ty {
+        SqlType::Enum(_) => "enum".into(),
+        ty => one_line(&ty.to_string().to_lowercase()),
+    }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", with_separators(number), if number == 1 { "" } else { "s" })
 }
 
 /// A cell of exactly `width` columns; text that is longer ends with an ellipsis.
@@ -145,12 +245,18 @@ fn pad(text: &str, width: usize, right_aligned: bool) -> String {
     cut
 }
 
-/// Control characters would break the lines of the box, or drive the terminal: they are written as escapes.
-fn one_line(text: &str) -> String {
-    if !text.contains(char::is_control) {
+/// Control characters would break the lines of the box, or drive the terminal, and marks of writing direction would
+/// change places of what is around them: they are written as escapes.
+pub(super) fn one_line(text: &str) -> String {
+    if !text.contains(is_unsafe) {
         return text.to_owned();
     }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars().flat_map(|c| if is_unsafe(c) { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// 1234567 as "1,234,567".
@@ -167,53 +273,4 @@ pub fn with_separators(number: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, Int64Array, StringArray};
-
-    use super::*;
-    use crate::output::Format;
-    use crate::output::tests::{batches, render};
-
-    #[test]
-    fn numbers_stand_right_and_line_breaks_are_escaped() {
-        assert_eq!(
-            render(Format::Box, &batches(), None),
-            "┌──────┬────────┬───────┬─────────────────────┐\n\
-             │    n │ text   │     d │ t                   │\n\
-             ├──────┼────────┼───────┼─────────────────────┤\n\
-             │    1 │ a,\"b\"  │ 12.50 │ 1970-01-02 00:00:00 │\n\
-             │ NULL │ x|y\\nz │ 12.50 │ 1970-01-02 00:00:00 │\n\
-             │  300 │ NULL   │ 12.50 │ 1970-01-02 00:00:00 │\n\
-             └──────┴────────┴───────┴─────────────────────┘\n\
-             3 rows\n"
-        );
-    }
-
-    fn numbered(range: std::ops::Range<i64>) -> RecordBatch {
-        RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(range)) as ArrayRef)]).unwrap()
-    }
-
-    #[test]
-    fn many_rows_show_both_ends_however_they_are_cut_into_batches() {
-        let whole = render(Format::Box, &[numbered(0..5000)], None);
-        assert!(whole.ends_with("5,000 rows (40 shown)\n"));
-        assert!(whole.contains("│   19 │\n│    · │\n│ 4980 │"), "{whole}");
-        let pieces = [numbered(0..7), numbered(7..30), numbered(30..4999), numbered(4999..5000)];
-        assert_eq!(render(Format::Box, &pieces, None), whole);
-        let forty = render(Format::Box, &[numbered(0..13), numbered(13..40)], None);
-        assert!(forty.ends_with("\n40 rows\n") && !forty.contains('·'), "{forty}");
-    }
-
-    #[test]
-    fn wide_characters_keep_the_lines_straight_and_wide_columns_give_way() {
-        let texts = StringArray::from(vec!["東京", "a very long text that doesn't fit", "é"]);
-        let shorts = StringArray::from(vec!["x"; 3]);
-        let columns = [("city", Arc::new(texts) as ArrayRef), ("s", Arc::new(shorts) as ArrayRef)];
-        let text = render(Format::Box, &[RecordBatch::try_from_iter(columns).unwrap()], Some(24));
-        let table: Vec<&str> = text.lines().take_while(|line| !line.contains("rows")).collect();
-        assert!(table.iter().all(|line| line.width() == 24), "{text}");
-        assert!(text.contains("a very long tex…") && text.contains("東京"), "{text}");
-    }
-}
+mod tests;

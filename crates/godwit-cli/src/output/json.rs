@@ -1,13 +1,17 @@
 //! JSON, batch by batch: one array, or one object per line. NULLs are written out, so that all objects have all keys.
 
-use arrow_array::RecordBatch;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_json::WriterBuilder;
 use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited, Writer};
-use godwit::Result;
+use arrow_schema::{DataType, Field, Schema};
+use godwit::{ColumnReader, Error, Result, SqlType};
 
-use super::{Renderer, unsupported};
+use super::{Columns, Renderer, unsupported};
 
 pub(super) struct JsonRenderer<F: JsonFormat> {
+    columns: Columns,
     /// Writes into a vector of its own, which is emptied after each batch.
     writer: Writer<Vec<u8>, F>,
     /// What follows the last row.
@@ -15,14 +19,14 @@ pub(super) struct JsonRenderer<F: JsonFormat> {
 }
 
 impl JsonRenderer<JsonArray> {
-    pub(super) fn array() -> Self {
-        Self { writer: builder().build(Vec::new()), end: "\n" }
+    pub(super) fn array(columns: Columns) -> Self {
+        Self { columns, writer: builder().build(Vec::new()), end: "\n" }
     }
 }
 
 impl JsonRenderer<LineDelimited> {
-    pub(super) fn lines() -> Self {
-        Self { writer: builder().build(Vec::new()), end: "" }
+    pub(super) fn lines(columns: Columns) -> Self {
+        Self { columns, writer: builder().build(Vec::new()), end: "" }
     }
 }
 
@@ -32,7 +36,8 @@ fn builder() -> WriterBuilder {
 
 impl<F: JsonFormat> Renderer for JsonRenderer<F> {
     fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.writer.write(batch).map_err(unsupported)?;
+        let batch = with_texts(batch, &self.columns.types)?;
+        self.writer.write(&batch).map_err(unsupported)?;
         out.append(self.writer.get_mut());
         Ok(())
     }
@@ -43,4 +48,24 @@ impl<F: JsonFormat> Renderer for JsonRenderer<F> {
         out.extend_from_slice(self.end.as_bytes());
         Ok(())
     }
+}
+
+/// The batch with text in place of intervals: Arrow's text for them isn't SQL's.
+fn with_texts(batch: &RecordBatch, types: &[SqlType]) -> Result<RecordBatch> {
+    if !types.contains(&SqlType::Interval) {
+        return Ok(batch.clone());
+    }
+    let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = Default::default();
+    for ((field, array), ty) in batch.schema().fields().iter().zip(batch.columns()).zip(types) {
+        if *ty != SqlType::Interval {
+            fields.push(field.as_ref().clone());
+            arrays.push(array.clone());
+            continue;
+        }
+        let reader = ColumnReader::new(array, ty)?;
+        let texts = (0..array.len()).map(|row| reader.text(row)).collect::<Result<StringArray>>()?;
+        fields.push(Field::new(field.name(), DataType::Utf8, true));
+        arrays.push(Arc::new(texts));
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| Error::internal(error.to_string()))
 }

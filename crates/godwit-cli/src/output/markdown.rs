@@ -3,58 +3,57 @@
 use std::fmt::Write;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 use godwit::Result;
 
-use super::{Renderer, formatters, is_number};
+use super::cells::Cells;
+use super::{Columns, Options, Renderer};
 
 pub(super) struct MarkdownRenderer {
-    /// Taken when the header is written.
-    header: Option<SchemaRef>,
-    /// Lines of one batch.
-    text: String,
+    columns: Columns,
+    null: String,
+    has_header: bool,
 }
 
 impl MarkdownRenderer {
-    pub(super) fn new(schema: &SchemaRef) -> Self {
-        Self { header: Some(schema.clone()), text: String::new() }
+    pub(super) fn new(columns: Columns, options: &Options) -> Self {
+        Self { columns, null: escape(&options.null_or_word()), has_header: true }
     }
 
-    fn write_header(&mut self) {
-        let Some(schema) = self.header.take() else { return };
-        for field in schema.fields() {
-            let _ = write!(self.text, "| {} ", escape(field.name()));
+    /// A table without a header isn't one in Markdown.
+    fn write_header(&mut self, out: &mut Vec<u8>) {
+        if !std::mem::take(&mut self.has_header) {
+            return;
         }
-        self.text.push_str("|\n");
-        for field in schema.fields() {
-            self.text.push_str(if is_number(field.data_type()) { "|---:" } else { "|---" });
+        let mut text = String::new();
+        for name in &self.columns.names {
+            let _ = write!(text, "| {} ", escape(name));
         }
-        self.text.push_str("|\n");
-    }
-
-    fn flush(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.text.as_bytes());
-        self.text.clear();
+        text.push_str("|\n");
+        for is_number in self.columns.numbers() {
+            text.push_str(if is_number { "|---:" } else { "|---" });
+        }
+        text.push_str("|\n");
+        out.extend_from_slice(text.as_bytes());
     }
 }
 
 impl Renderer for MarkdownRenderer {
     fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.write_header();
-        let formatters = formatters(batch)?;
+        self.write_header(out);
+        let cells = Cells::of(batch, &self.columns)?;
         for row in 0..batch.num_rows() {
-            for formatter in &formatters {
-                let _ = write!(self.text, "| {} ", escape(&formatter.value(row).to_string()));
+            for column in 0..batch.num_columns() {
+                let value = cells.text(column, row)?;
+                let value = value.map_or_else(|| self.null.clone(), |value| escape(&value));
+                out.extend_from_slice(format!("| {value} ").as_bytes());
             }
-            self.text.push_str("|\n");
+            out.extend_from_slice(b"|\n");
         }
-        self.flush(out);
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        self.write_header();
-        self.flush(out);
+        self.write_header(out);
         Ok(())
     }
 }

@@ -1,49 +1,41 @@
 //! The shell on a terminal: line editing, history, statements over several lines.
 
-use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 use godwit::{Error, Result};
-use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Config, Editor, Helper};
+use rustyline::{ColorMode, CompletionType, Config, Editor};
 
-use super::splitter::Splitter;
-use super::{Shell, Stop, complain};
+use super::editor::history::{ENTRIES_MAX, HistoryFile, user_folder};
+use super::editor::keys::{PROMPT, TAB_COLUMNS, bind};
+use super::editor::{BareCommand, ShellHelper, with_marks, without_marks};
+use super::settings::colours;
+use super::splitter::{Item, Splitter};
+use super::{Shell, Stop, complain, dot, script};
 use crate::version;
 
+type LineEditor = Editor<ShellHelper, FileHistory>;
+
 /// Reads and runs statements until `.quit` or the end of the input.
-pub(super) fn run(shell: &mut Shell) -> Result<ControlFlow<Stop>> {
+pub(super) fn run(shell: &mut Shell, with_init: bool) -> Result<ControlFlow<Stop>> {
     let (limit, reason) = version::setting(&shell.connection, "memory_limit")?;
     println!("Godwit {}, memory limit {limit} ({reason}). Type .help for help.", env!("CARGO_PKG_VERSION"));
-    let config = Config::builder().auto_add_history(true).build();
-    let mut editor: Editor<Statements, FileHistory> = Editor::with_config(config).map_err(terminal_error)?;
-    editor.set_helper(Some(Statements));
-    let history = history_file();
-    if let Some(path) = &history {
-        // There is none the first time.
-        let _ = editor.load_history(path);
+    if with_init && let ControlFlow::Break(stop @ (Stop::Quit | Stop::OutputClosed)) = run_init(shell) {
+        return Ok(ControlFlow::Break(stop));
     }
-    let flow = read_and_run(shell, &mut editor);
-    if let Some(path) = &history {
-        let saved = path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| error.to_string());
-        let saved = saved.and_then(|()| editor.save_history(path).map_err(|error| error.to_string()));
-        if let Err(error) = saved {
-            complain(format_args!("the history was not saved to {}: {error}\n", path.display()));
-        }
-    }
-    flow
-}
-
-fn read_and_run(shell: &mut Shell, editor: &mut Editor<Statements, FileHistory>) -> Result<ControlFlow<Stop>> {
+    let mut editor = line_editor().map_err(terminal_error)?;
+    let mut history = HistoryFile::of_user();
+    history.load(&mut editor);
     loop {
-        match editor.readline("godwit> ") {
+        refresh_names(shell, &mut editor);
+        let line = match shell.draft.take() {
+            Some(draft) => editor.readline_with_initial(PROMPT, (&with_marks(&draft), "")),
+            None => editor.readline(PROMPT),
+        };
+        match line {
             Ok(text) => {
+                history.add(&mut editor, &text);
                 if let ControlFlow::Break(stop @ (Stop::Quit | Stop::OutputClosed)) = run_text(shell, &text) {
                     return Ok(ControlFlow::Break(stop));
                 }
@@ -58,65 +50,72 @@ fn read_and_run(shell: &mut Shell, editor: &mut Editor<Statements, FileHistory>)
     }
 }
 
-/// Runs what was typed, up to the first error.
-fn run_text(shell: &mut Shell, text: &str) -> ControlFlow<Stop> {
-    let mut splitter = Splitter::default();
-    for line in text.split_inclusive('\n') {
-        splitter.push_line(line).iter().try_for_each(|item| shell.run_item(item, None))?;
-    }
-    splitter.finish().iter().try_for_each(|item| shell.run_item(item, None))
+fn line_editor() -> rustyline::Result<LineEditor> {
+    // Without colours, the editor is still to draw prompts of further lines.
+    let config = Config::builder()
+        .max_history_size(ENTRIES_MAX)?
+        .history_ignore_dups(true)?
+        .history_ignore_space(true)
+        .tab_stop(TAB_COLUMNS)
+        .color_mode(ColorMode::Enabled)
+        .completion_type(CompletionType::List)
+        .build();
+    let mut editor = Editor::with_config(config)?;
+    editor.set_helper(Some(ShellHelper::new(colours())));
+    bind(&mut editor);
+    Ok(editor)
 }
 
-/// Enter ends the input when its last statement has its semicolon.
-fn is_complete(text: &str) -> bool {
+/// Has the editor learn new names. A failed query would spoil an open transaction, so that one goes on without.
+fn refresh_names(shell: &mut Shell, editor: &mut LineEditor) {
+    let Some(helper) = editor.helper_mut() else { return };
+    if shell.names_are_stale && !shell.connection.is_in_transaction() {
+        shell.names_are_stale = false;
+        // The names that were known are better than none.
+        let mut names = helper.names.clone();
+        if names.refresh(shell).is_ok() {
+            helper.names = names;
+        }
+    }
+}
+
+/// Runs `godwit/init.sql` in the user's folder for settings, if it is there. Its errors don't end the shell.
+fn run_init(shell: &mut Shell) -> ControlFlow<Stop> {
+    let path = user_folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("godwit/init.sql"));
+    let Some(path) = path.filter(|path| path.exists()) else { return ControlFlow::Continue(()) };
+    script::run_file(shell, &path).unwrap_or_else(|error| {
+        complain(format_args!("{error}\n"));
+        ControlFlow::Continue(())
+    })
+}
+
+/// Runs what was typed or pasted, up to the first error unless `.bail off`.
+fn run_text(shell: &mut Shell, text: &str) -> ControlFlow<Stop> {
+    match BareCommand::of(text) {
+        Some(BareCommand::Quit) => return ControlFlow::Break(Stop::Quit),
+        Some(BareCommand::Help) => {
+            let help = Item { kind: super::ItemKind::DotCommand, line: 1, column: 0, text: dot::HELP.into() };
+            return shell.run_item(&help, None);
+        }
+        None => {}
+    }
+    let text = without_marks(text);
     let mut splitter = Splitter::default();
-    text.split_inclusive('\n').for_each(|line| drop(splitter.push_line(line)));
-    splitter.is_blank()
+    let mut items: Vec<Item> = text.split_inclusive('\n').flat_map(|line| splitter.push_line(line)).collect();
+    items.extend(splitter.finish());
+    let (count, mut run) = (items.len(), 0);
+    let counted = items.into_iter().inspect(|_| run += 1);
+    let flow = script::run_items(shell, counted, None);
+    if let (ControlFlow::Break(Stop::Failed | Stop::Cancelled), left @ 1..) = (flow, count - run) {
+        let statements = if left == 1 { "statement was" } else { "statements were" };
+        complain(format_args!("{left} more {statements} not run\n"));
+    }
+    flow
 }
 
 fn terminal_error(error: ReadlineError) -> Error {
     match error {
         ReadlineError::Io(error) => Error::io("reading from the terminal", &error),
         other => Error::internal(format!("reading from the terminal: {other}")),
-    }
-}
-
-/// `godwit/history` in the user's folder for state.
-fn history_file() -> Option<PathBuf> {
-    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("godwit/history"))
-}
-
-/// Tells the line editor where statements end.
-struct Statements;
-
-impl Helper for Statements {}
-impl Highlighter for Statements {}
-impl Hinter for Statements {
-    type Hint = String;
-}
-impl Completer for Statements {
-    type Candidate = String;
-}
-impl Validator for Statements {
-    fn validate(&self, context: &mut ValidationContext) -> rustyline::Result<ValidationResult> {
-        let complete = is_complete(context.input());
-        Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_complete;
-
-    #[test]
-    fn enter_goes_on_within_a_statement() {
-        for text in ["", ".help", "SELECT 1;", "SELECT 1; -- done", "SELECT\n1;\n"] {
-            assert!(is_complete(text), "{text}");
-        }
-        for text in ["SELECT 1", "SELECT ';", "SELECT 1; SELECT 2", "SELECT 1; /* open"] {
-            assert!(!is_complete(text), "{text}");
-        }
     }
 }

@@ -1,24 +1,36 @@
 //! The shell: runs statements and dot commands, from whichever source they come, and writes results and errors.
+//!
+//! ```text
+//! script.rs       -c, -f, pipes, .read ──┐                             ┌─▶ dot/         what begins with a dot
+//! interactive.rs  a terminal ────────────┴─▶ splitter.rs ─▶ run_item ──┴─▶ statement.rs SQL ─▶ sink.rs: screen, pager, file
+//!   editor/       colours, completion, hints, keys                          report.rs: errors
+//! ```
 
 mod dot;
+mod editor;
 mod interactive;
+mod pager;
 mod report;
 mod script;
+mod settings;
+mod sink;
 mod splitter;
+mod statement;
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use godwit::{Connection, Database, Error, ErrorKind, QueryResult, Result};
+use godwit::{Connection, Database, Error, ErrorKind, Result};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Limits};
 use crate::interrupt::Interrupt;
-use crate::output::Format;
-use crate::progress::ProgressWatch;
 use crate::timer::Stopwatch;
+use settings::Settings;
+use sink::Sink;
 use splitter::{Item, ItemKind};
 
 /// Runs the shell that the command line asks for.
@@ -28,21 +40,29 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let database = Database::open_with(&arguments.database, arguments.limits.config())?;
     let mut shell = Shell {
         connection: Arc::new(database.connect()),
+        path: arguments.database.clone(),
+        limits: arguments.limits.clone(),
         interrupt,
-        format: arguments.format,
-        timer: false,
-        progress: true,
+        settings: Settings::new(arguments.format, interactive),
+        sink: Sink::default(),
         read_depth: 0,
+        has_failed: false,
+        draft: None,
+        last_statement: String::new(),
+        names_are_stale: true,
     };
     let end = if interactive {
         shell.interrupt.set_interactive();
-        interactive::run(&mut shell)?
+        interactive::run(&mut shell, !arguments.no_init)?
     } else if arguments.scripts.is_empty() {
         script::run_reader(&mut shell, stdin().lock(), None)
     } else {
         arguments.scripts.iter().try_for_each(|script| script::run_argument(&mut shell, script))
     };
     Ok(match end {
+        ControlFlow::Continue(()) | ControlFlow::Break(Stop::Quit) if shell.has_failed && !interactive => {
+            ExitCode::FAILURE
+        }
         ControlFlow::Continue(()) | ControlFlow::Break(Stop::Quit | Stop::OutputClosed) => ExitCode::SUCCESS,
         ControlFlow::Break(Stop::Failed) => ExitCode::FAILURE,
         ControlFlow::Break(Stop::Cancelled) => shell.interrupt.exit_status().into(),
@@ -50,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Why a script ends before its text does. The user has already been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// `.quit`.
     Quit,
@@ -61,10 +82,14 @@ enum Stop {
     OutputClosed,
 }
 
-/// Why a statement didn't write its whole result.
+/// Why a statement or a command didn't do all that it should.
+#[derive(Debug)]
 enum Failure {
     Statement(Error),
+    /// Standard output is no longer read.
     OutputClosed,
+    /// The user left the pager before the end.
+    PagerClosed,
 }
 
 impl From<Error> for Failure {
@@ -73,124 +98,76 @@ impl From<Error> for Failure {
     }
 }
 
+type Outcome<T = ()> = std::result::Result<T, Failure>;
+
 struct Shell {
     connection: Arc<Connection>,
+    /// The database that is open.
+    path: PathBuf,
+    limits: Limits,
     interrupt: Interrupt,
-    format: Format,
-    /// Print the times after each statement.
-    timer: bool,
-    /// Show a bar for long queries.
-    progress: bool,
+    settings: Settings,
+    /// Where results go.
+    sink: Sink,
     /// `.read` commands that are being carried out.
     read_depth: usize,
+    /// A statement of a script failed, and the script went on.
+    has_failed: bool,
+    /// What the line editor begins with next time, from `.edit`.
+    draft: Option<String>,
+    /// The statement that ran last, for `.edit`.
+    last_statement: String,
+    /// Tables, columns or functions may have changed since the line editor learned their names.
+    names_are_stale: bool,
 }
 
 impl Shell {
     /// Runs an item of the script called `script`, and reports what goes wrong.
     fn run_item(&mut self, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
-        match item.kind {
+        if self.settings.echo {
+            let printed = self.sink.print(&self.settings, item.text.trim());
+            self.report(printed, item, script)?;
+        }
+        let flow = match item.kind {
             ItemKind::DotCommand => match dot::run(self, &item.text) {
                 Ok(flow) => flow,
-                Err(error) => report_outcome(Err(error.into()), item, script),
+                Err(failure) => self.report(Err(failure), item, script),
             },
             ItemKind::Statement => {
                 let stopwatch = Stopwatch::start();
-                let flow = report_outcome(self.run_statements(&item.text), item, script);
-                if self.timer {
+                let outcome = self.run_statements(&item.text);
+                self.last_statement.clone_from(&item.text);
+                let flow = self.report(outcome, item, script);
+                if self.settings.timer {
                     // The last output for a statement: a program that reads it knows that no error message will follow.
                     complain(format_args!("{stopwatch}\n"));
                 }
                 flow
             }
-        }
+        };
+        let closed = self.sink.end_item();
+        flow?;
+        self.report(closed, item, script)
     }
 
-    /// Runs the statements in a text and writes their results. Ctrl-C cancels meanwhile.
-    fn run_statements(&self, sql: &str) -> std::result::Result<(), Failure> {
-        let running = self.interrupt.running(&self.connection);
-        for statement in self.connection.parse(sql)? {
-            if running.is_pressed() {
-                return Err(Error::cancelled().into());
+    /// Reports an error to the user, if there was one; returns whether to go on.
+    fn report(&self, outcome: Outcome, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
+        match outcome {
+            Ok(()) | Err(Failure::PagerClosed) => ControlFlow::Continue(()),
+            Err(Failure::OutputClosed) => ControlFlow::Break(Stop::OutputClosed),
+            Err(Failure::Statement(error)) if error.kind() == ErrorKind::Cancelled => {
+                complain("cancelled\n");
+                ControlFlow::Break(Stop::Cancelled)
             }
-            let result = self.connection.run(&statement)?;
-            self.write_result(result, || running.is_pressed())?;
-        }
-        Ok(())
-    }
-
-    fn write_result(&self, mut result: QueryResult, cancelled: impl Fn() -> bool) -> std::result::Result<(), Failure> {
-        let schema = result.schema().clone();
-        let mut progress = if self.progress { ProgressWatch::start(result.progress()) } else { None };
-        let mut renderer = self.format.renderer(&schema, terminal_width());
-        let mut text = Vec::new();
-        let mut output = stdout().lock();
-        for batch in &mut result {
-            if cancelled() {
-                return Err(Error::cancelled().into());
-            }
-            renderer.batch(&batch?, &mut text)?;
-            if !text.is_empty() {
-                progress = None;
-                write_out(&mut output, &text)?;
-                text.clear();
+            Err(Failure::Statement(error)) => {
+                complain(report::render(&error, item, script));
+                ControlFlow::Break(Stop::Failed)
             }
         }
-        drop(progress);
-        if schema.fields().is_empty() {
-            return Ok(());
-        }
-        renderer.finish(&mut text)?;
-        write_out(&mut output, &text)?;
-        output.flush().map_err(output_failure)
     }
-}
-
-fn write_out(output: &mut impl Write, text: &[u8]) -> std::result::Result<(), Failure> {
-    output.write_all(text).map_err(output_failure)
-}
-
-fn output_failure(error: io::Error) -> Failure {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::OutputClosed,
-        _ => Failure::Statement(Error::io("writing to standard output", &error)),
-    }
-}
-
-/// Reports an error to the user, if there was one; returns whether to go on.
-fn report_outcome(outcome: std::result::Result<(), Failure>, item: &Item, script: Option<&str>) -> ControlFlow<Stop> {
-    match outcome {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(Failure::OutputClosed) => ControlFlow::Break(Stop::OutputClosed),
-        Err(Failure::Statement(error)) if error.kind() == ErrorKind::Cancelled => {
-            complain("cancelled\n");
-            ControlFlow::Break(Stop::Cancelled)
-        }
-        Err(Failure::Statement(error)) => {
-            complain(report::render(&error, item, script));
-            ControlFlow::Break(Stop::Failed)
-        }
-    }
-}
-
-/// Columns of the terminal that standard output goes to, if it does.
-fn terminal_width() -> Option<usize> {
-    let (_, columns) = console::Term::stdout().size_checked()?;
-    stdout().is_terminal().then_some(columns.into())
 }
 
 /// Reports an error to the user. If that fails, only the exit status can still tell.
 pub(crate) fn complain(text: impl Display) {
     let _ = write!(stderr(), "{text}");
-}
-
-/// Prints what isn't a result, where results go.
-fn say(text: &str) -> ControlFlow<Stop> {
-    match writeln!(stdout(), "{text}") {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ControlFlow::Break(Stop::OutputClosed),
-        Err(error) => {
-            complain(format_args!("error: writing to standard output: {error}\n"));
-            ControlFlow::Break(Stop::Failed)
-        }
-    }
 }

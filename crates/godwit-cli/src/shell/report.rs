@@ -19,7 +19,10 @@ const EXCERPT_CHARACTERS: usize = 100;
 pub(super) fn render(error: &Error, item: &Item, script: Option<&str>) -> String {
     let mut text = script.map(|name| format!("{name}: ")).unwrap_or_default();
     let located = match error.position() {
-        Some(Position { line, column }) => error.clone().at(Position { line: line + item.line - 1, column }),
+        Some(Position { line, column }) => {
+            let column = if line == 1 { column + item.column } else { column };
+            error.clone().at(Position { line: line + item.line - 1, column })
+        }
         None => error.clone(),
     };
     let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
@@ -54,7 +57,7 @@ mod tests {
     use crate::shell::splitter::ItemKind;
 
     fn item(text: &str) -> Item {
-        Item { kind: ItemKind::Statement, line: 3, text: text.into() }
+        Item { kind: ItemKind::Statement, line: 3, column: 0, text: text.into() }
     }
 
     #[test]
@@ -64,6 +67,11 @@ mod tests {
         assert_eq!(
             render(&error, &item("SELECT 1\nFROM x;"), Some("a.sql")),
             "a.sql: error: there is no table named 'x' (line 4, column 6)\n  FROM x;\n       ^\nhint: did you mean 'y'?\n"
+        );
+        let second = Item { column: 10, ..item("SELECT x;") };
+        assert_eq!(
+            render(&Error::user("no").at(Position { line: 1, column: 8 }), &second, None),
+            "error: no (line 3, column 18)\n  SELECT x;\n         ^\n"
         );
         let wide = Error::user("no").at(Position { line: 1, column: 13 });
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Scripts: `-c`, `-f`, standard input and `.read`. A script stops at its first error.
+//! Scripts: `-c`, `-f`, standard input and `.read`. A script stops at its first error, unless `.bail off`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -49,6 +49,17 @@ pub(super) fn run_reader(shell: &mut Shell, mut reader: impl BufRead, name: Opti
     run_items(shell, splitter.finish(), name)
 }
 
-fn run_items(shell: &mut Shell, items: impl IntoIterator<Item = Item>, name: Option<&str>) -> ControlFlow<Stop> {
-    items.into_iter().try_for_each(|item| shell.run_item(&item, name))
+/// Runs items, up to the first that fails unless the user wants the others nevertheless.
+pub(super) fn run_items(
+    shell: &mut Shell,
+    items: impl IntoIterator<Item = Item>,
+    name: Option<&str>,
+) -> ControlFlow<Stop> {
+    items.into_iter().try_for_each(|item| match shell.run_item(&item, name) {
+        ControlFlow::Break(Stop::Failed) if !shell.settings.bail => {
+            shell.has_failed = true;
+            ControlFlow::Continue(())
+        }
+        flow => flow,
+    })
 }

@@ -1,7 +1,8 @@
 //! Cuts text into statements, line by line as it comes, so that each runs before the next one is read.
 //!
 //! A statement ends at a semicolon outside quotes and comments; a line that begins with a dot where a statement could
-//! begin is a dot command. Lexing follows DuckDB's dialect: '' and "" quotes, $tag$ quotes, `--` and `/* */` comments.
+//! begin is a dot command. Lexing follows the engine's: '' and "" quotes, E'' with backslashes, $tag$ quotes, `--` and
+//! nested `/* */` comments.
 
 /// A piece of a script that runs by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,7 +10,8 @@ pub struct Item {
     pub kind: ItemKind,
     /// Line of the script at which `text` starts, from 1.
     pub line: u32,
-    /// A statement starts in its original column: what came before it in the line is blanked out.
+    /// Characters before `text` in that line.
+    pub column: u32,
     pub text: String,
 }
 
@@ -26,17 +28,21 @@ enum Place {
     Plain,
     /// Inside '…' or "…".
     Quoted(char),
+    /// Inside E'…'; true behind a backslash.
+    EscapeQuoted(bool),
     /// Inside $tag$…$tag$; holds the whole delimiter.
     DollarQuoted(String),
-    BlockComment,
+    /// Inside so many levels of /*…*/.
+    BlockComment(u32),
 }
 
 #[derive(Debug, Default)]
 pub struct Splitter {
     /// Text since the last semicolon.
     pending: String,
-    /// Line at which `pending` starts.
+    /// Where `pending` starts.
     pending_line: u32,
+    pending_column: u32,
     /// `pending` has more than white space and comments.
     has_text: bool,
     place: Place,
@@ -47,23 +53,26 @@ impl Splitter {
     /// Takes the next line, with or without its line break, and returns what is complete with it.
     pub fn push_line(&mut self, line: &str) -> Vec<Item> {
         self.lines += 1;
+        // Some editors put a mark before the first character of a file.
+        let line = if self.lines == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
         if !self.has_text && self.place == Place::Plain {
             self.pending.clear();
-            self.pending_line = self.lines;
+            (self.pending_line, self.pending_column) = (self.lines, 0);
             if line.trim_start().starts_with('.') {
-                return vec![Item { kind: ItemKind::DotCommand, line: self.lines, text: line.trim().to_owned() }];
+                let text = line.trim().to_owned();
+                return vec![Item { kind: ItemKind::DotCommand, line: self.lines, column: 0, text }];
             }
         }
         let mut items = Vec::new();
-        let mut at = 0;
+        let (mut at, mut column) = (0, 0);
         while let Some(character) = line[at..].chars().next() {
             let bytes = self.token_bytes(&line[at..], character);
             self.pending.push_str(&line[at..at + bytes]);
+            column += line[at..at + bytes].chars().count() as u32;
             at += bytes;
             if character == ';' && self.place == Place::Plain {
                 items.extend(self.take_statement());
-                self.pending.extend(line[..at].chars().map(|_| ' '));
-                self.pending_line = self.lines;
+                (self.pending_line, self.pending_column) = (self.lines, column);
             }
         }
         if !line.ends_with('\n') {
@@ -82,46 +91,73 @@ impl Splitter {
         !self.has_text && self.place == Place::Plain
     }
 
+    /// Whether the text ends inside quotes.
+    pub fn is_in_quotes(&self) -> bool {
+        matches!(self.place, Place::Quoted(_) | Place::EscapeQuoted(_) | Place::DollarQuoted(_))
+    }
+
     fn take_statement(&mut self) -> Option<Item> {
         let text = std::mem::take(&mut self.pending);
-        let has_text = std::mem::take(&mut self.has_text) || self.place == Place::BlockComment;
-        has_text.then_some(Item { kind: ItemKind::Statement, line: self.pending_line, text })
+        let has_text = std::mem::take(&mut self.has_text) || matches!(self.place, Place::BlockComment(_));
+        let (line, column) = (self.pending_line, self.pending_column);
+        has_text.then_some(Item { kind: ItemKind::Statement, line, column, text })
     }
 
     /// Bytes of the token at the start of `rest`, after which `place` is up to date.
     fn token_bytes(&mut self, rest: &str, first: char) -> usize {
-        match &self.place {
+        match &mut self.place {
             Place::Quoted(quote) if first == *quote => self.place = Place::Plain,
+            Place::EscapeQuoted(escaped @ true) => *escaped = false,
+            Place::EscapeQuoted(escaped) if first == '\\' => *escaped = true,
+            Place::EscapeQuoted(_) if first == '\'' => self.place = Place::Plain,
             Place::DollarQuoted(delimiter) if rest.starts_with(delimiter.as_str()) => {
                 let bytes = delimiter.len();
                 self.place = Place::Plain;
                 return bytes;
             }
-            Place::BlockComment if rest.starts_with("*/") => {
-                self.place = Place::Plain;
+            Place::BlockComment(levels) if rest.starts_with("/*") => {
+                *levels += 1;
                 return 2;
             }
-            Place::Quoted(_) | Place::DollarQuoted(_) | Place::BlockComment => {}
-            Place::Plain if rest.starts_with("--") => return rest.find('\n').unwrap_or(rest.len()),
-            Place::Plain if rest.starts_with("/*") => {
-                self.place = Place::BlockComment;
-                return 2;
-            }
-            Place::Plain => {
-                self.has_text |= !first.is_whitespace() && first != ';';
-                match first {
-                    '\'' | '"' => self.place = Place::Quoted(first),
-                    '$' if !self.pending.ends_with(is_word) => {
-                        if let Some(delimiter) = dollar_delimiter(rest) {
-                            self.place = Place::DollarQuoted(delimiter.to_owned());
-                            return delimiter.len();
-                        }
-                    }
-                    _ => {}
+            Place::BlockComment(levels) if rest.starts_with("*/") => {
+                *levels -= 1;
+                if *levels == 0 {
+                    self.place = Place::Plain;
                 }
+                return 2;
             }
+            Place::Quoted(_) | Place::EscapeQuoted(_) | Place::DollarQuoted(_) | Place::BlockComment(_) => {}
+            Place::Plain => return self.plain_token_bytes(rest, first),
         }
         first.len_utf8()
+    }
+
+    fn plain_token_bytes(&mut self, rest: &str, first: char) -> usize {
+        if rest.starts_with("--") {
+            return rest.find('\n').unwrap_or(rest.len());
+        }
+        if rest.starts_with("/*") {
+            self.place = Place::BlockComment(1);
+            return 2;
+        }
+        self.has_text |= !first.is_whitespace() && first != ';';
+        match first {
+            '\'' if self.is_behind_e() => self.place = Place::EscapeQuoted(false),
+            '\'' | '"' => self.place = Place::Quoted(first),
+            '$' if !self.pending.ends_with(is_word) => {
+                if let Some(delimiter) = dollar_delimiter(rest) {
+                    self.place = Place::DollarQuoted(delimiter.to_owned());
+                    return delimiter.len();
+                }
+            }
+            _ => {}
+        }
+        first.len_utf8()
+    }
+
+    /// Whether the word E has just been read.
+    fn is_behind_e(&self) -> bool {
+        self.pending.strip_suffix(['e', 'E']).is_some_and(|before| !before.ends_with(is_word))
     }
 }
 
@@ -130,7 +166,7 @@ fn is_word(character: char) -> bool {
 }
 
 /// `$tag$` at the start of the text.
-fn dollar_delimiter(text: &str) -> Option<&str> {
+pub(super) fn dollar_delimiter(text: &str) -> Option<&str> {
     let tag_bytes = text[1..].find(|character: char| !(character.is_alphanumeric() || character == '_'))?;
     text[1 + tag_bytes..].starts_with('$').then(|| &text[..tag_bytes + 2])
 }
@@ -158,6 +194,9 @@ mod tests {
         assert_eq!(texts("SELECT $$;$$; SELECT $a$ ; $$ $a$;"), ["SELECT $$;$$;", "SELECT $a$ ; $$ $a$;"]);
         assert_eq!(texts("SELECT a$b$ ; SELECT $1;"), ["SELECT a$b$ ;", "SELECT $1;"]);
         assert_eq!(texts("SELECT '\n;\n.tables\n';"), ["SELECT '\n;\n.tables\n';"]);
+        assert_eq!(texts(r"SELECT E'it\'s; \\'; SELECT e';'"), [r"SELECT E'it\'s; \\';", "SELECT e';'"]);
+        assert_eq!(texts(r"SELECT 'a\'; SELECT nice'\';"), [r"SELECT 'a\';", r"SELECT nice'\';"]);
+        assert_eq!(texts("SELECT /* /* ; */ ; */ 1; SELECT 2;"), ["SELECT /* /* ; */ ; */ 1;", "SELECT 2;"]);
     }
 
     #[test]
@@ -180,10 +219,24 @@ mod tests {
         assert_eq!(splitter.push_line("\n"), []);
         let items = splitter.push_line("SELECT 1; SELECT é; SELECT\n");
         assert_eq!(items[0].text, "SELECT 1;");
-        assert_eq!((items[1].line, items[1].text.as_str()), (2, "          SELECT é;"));
+        assert_eq!((items[1].line, items[1].column, items[1].text.as_str()), (2, 9, " SELECT é;"));
         assert!(!splitter.is_blank());
         let items = splitter.push_line("3;\n");
-        assert_eq!((items[0].line, items[0].text.as_str()), (2, "                    SELECT\n3;"));
+        assert_eq!((items[0].line, items[0].column, items[0].text.as_str()), (2, 19, " SELECT\n3;"));
         assert!(splitter.is_blank());
+    }
+
+    #[test]
+    fn a_line_of_many_statements_takes_linear_time() {
+        let started = std::time::Instant::now();
+        let line = "SELECT 1; ".repeat(200_000);
+        assert_eq!(Splitter::default().push_line(&line).len(), 200_000);
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn a_byte_order_mark_isnt_part_of_the_script() {
+        assert_eq!(texts("\u{feff}SELECT 1;\n"), ["SELECT 1;"]);
+        assert_eq!(split("\u{feff}.quit\n"), [(1, ".quit".into())]);
     }
 }

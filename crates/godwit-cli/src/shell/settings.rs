@@ -1,0 +1,74 @@
+//! What dot commands change.
+
+use std::io::{IsTerminal, stdout};
+
+use super::pager::Pager;
+use crate::output::{Format, Options};
+
+pub(super) struct Settings {
+    pub format: Format,
+    pub options: Options,
+    /// Most columns of a box; `None`: those of the window.
+    pub width_max: Option<usize>,
+    /// Print the times after each statement.
+    pub timer: bool,
+    /// Show a bar for long queries.
+    pub progress: bool,
+    /// Print statements before they run.
+    pub echo: bool,
+    /// A script ends with its first error.
+    pub bail: bool,
+    /// Tell how many rows a statement changed.
+    pub changes: bool,
+    pub pager: Pager,
+    /// A line editor waits for statements.
+    pub interactive: bool,
+}
+
+impl Settings {
+    pub(super) fn new(format: Format, interactive: bool) -> Self {
+        Self {
+            format,
+            options: Options::default(),
+            width_max: None,
+            timer: false,
+            progress: true,
+            echo: false,
+            bail: true,
+            changes: true,
+            pager: Pager::from_environment(),
+            interactive,
+        }
+    }
+
+    /// What renderers are told. `on_screen`: the result goes to the terminal; `paged`: perhaps through a pager.
+    pub(super) fn options(&self, on_screen: bool, paged: bool) -> Options {
+        let window = on_screen.then(terminal_width).flatten();
+        Options {
+            width_max: self.width_max.or(window),
+            colours: on_screen && !paged && colours(),
+            ..self.options.clone()
+        }
+    }
+}
+
+/// Columns of the terminal that standard output goes to, if it does.
+fn terminal_width() -> Option<usize> {
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    // A terminal that doesn't know its size says that it has none.
+    (stdout().is_terminal() && columns > 0).then_some(columns.into())
+}
+
+/// Rows of the terminal.
+pub(super) fn terminal_rows() -> usize {
+    const ROWS_UNLESS_KNOWN: usize = 24;
+    let rows = console::Term::stdout().size_checked().map_or(0, |(rows, _)| usize::from(rows));
+    if rows == 0 { ROWS_UNLESS_KNOWN } else { rows }
+}
+
+/// Whether the terminal is to show colours: not if NO_COLOR is set (no-color.org), and not if it can't.
+pub(super) fn colours() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let can = std::env::var_os("TERM").is_some_and(|terminal| !terminal.is_empty() && terminal != "dumb");
+    can && !is_set("NO_COLOR")
+}
