@@ -41,6 +41,8 @@ class Godwit(Engine):
         )
         self._send(".progress off")
         self._send(".timer on")
+        # Else what writes did is on standard error, too, where everything but the timer counts as an error.
+        self._send(".changes off")
         for setting in self.settings:
             self._send(f"SET {setting};")
             self._await_timer()

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries and the benchmark suites' queries against
+//! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries, functions and the benchmark suites' queries against
 //! DuckDB; damaged files; an S3 of another make; the benchmark driver on tiny data.
 //!
 //! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
@@ -17,6 +17,9 @@ const COMPARE_BUDGETS: &str = "tests/duckdb/compare_budgets.py";
 const FUZZ_QUERIES: &str = "tests/duckdb/fuzz_queries.py";
 /// Enough to cover every form of query; always the same, so that only changes to the code can make a run fail.
 const FUZZED_QUERIES: &str = "1000";
+const COMPARE_FUNCTIONS: &str = "tests/duckdb/compare_functions.py";
+/// Of each form of a function; the script's default takes minutes.
+const FUNCTION_CALLS: &str = "2";
 const OBJECT_STORES: &str = "tests/objects/s3_round_trip.py";
 const DAMAGED_FILES: &str = "tests/damage/damaged_files.py";
 /// Of each kind; enough to cover every form of damage, always the same.
@@ -37,10 +40,11 @@ type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let build = build_folder();
-    let steps: [(&str, &dyn Fn() -> Outcome); 7] = [
+    let steps: [(&str, &dyn Fn() -> Outcome); 8] = [
         ("Rust tests", &|| rust_tests(root)),
         ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build)),
         ("random queries", &|| fuzz_queries(root, &build)),
+        ("functions", &|| compare_functions(root, &build)),
         ("damaged files", &|| damaged_files(root, &build)),
         ("object stores", &|| object_stores(root, &build)),
         ("suites under budgets", &|| compare_budgets(root, &build)),
@@ -115,6 +119,11 @@ fn compare_with_duckdb(root: &Path, build: &Path) -> Outcome {
 fn fuzz_queries(root: &Path, build: &Path) -> Outcome {
     let mut fuzz = python(root, build)?;
     run_script(fuzz.arg(root.join(FUZZ_QUERIES)).arg(shell(build)).args(["--queries", FUZZED_QUERIES]))
+}
+
+fn compare_functions(root: &Path, build: &Path) -> Outcome {
+    let mut compare = python(root, build)?;
+    run_script(compare.arg(root.join(COMPARE_FUNCTIONS)).arg(shell(build)).args(["--calls", FUNCTION_CALLS]))
 }
 
 fn damaged_files(root: &Path, build: &Path) -> Outcome {

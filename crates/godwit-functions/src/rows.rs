@@ -63,8 +63,11 @@ pub(crate) fn resolve(
         .ok_or_else(|| NoFunction::NoMatch { signatures: forms.iter().map(|form| signature(form)).collect() })?;
     if let Some(check) = &form.check {
         let constants: Vec<Option<&Value>> = arguments.iter().map(|argument| argument.value).collect();
-        check(&constants)
-            .map_err(|error| NoFunction::BadArgument { argument: Some(0), message: error.message().to_owned() })?;
+        check(&constants).map_err(|error| NoFunction::BadArgument {
+            argument: Some(0),
+            message: error.message().to_owned(),
+            code: error.code(),
+        })?;
     }
     let function = ScalarFunction {
         name: form.name.into(),

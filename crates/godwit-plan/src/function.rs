@@ -8,6 +8,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use godwit_common::SqlState;
 use godwit_types::{SqlType, Value};
 
 /// The implementation of a function: its concrete type is known to the maker of the registry.
@@ -170,6 +171,8 @@ pub enum NoFunction {
         argument: Option<usize>,
         /// In a sentence.
         message: String,
+        /// The kind of the error, as clients see it.
+        code: SqlState,
     },
 }
 

@@ -16,6 +16,39 @@ pub fn choose(name: &str, arguments: &[ArgumentType<'_>]) -> Result<(&'static Fu
     if !is_known(name) {
         return Err(NoFunction::UnknownName);
     }
+    match best_form(name, arguments) {
+        Err(NoFunction::NoMatch { signatures }) => {
+            with_typed_null(name, arguments).ok_or(NoFunction::NoMatch { signatures })
+        }
+        found => found,
+    }
+}
+
+/// The same for a NULL without a type that is a list, a map or a struct here, or an element like another argument.
+fn with_typed_null(name: &str, arguments: &[ArgumentType<'_>]) -> Option<(&'static Function, Form)> {
+    let is_null = |argument: &ArgumentType<'_>| {
+        *argument.ty == SqlType::Unknown && argument.value.is_some_and(godwit_types::Value::is_null)
+    };
+    let at = arguments.iter().position(is_null)?;
+    let of_others = arguments.iter().filter(|argument| !is_null(argument)).map(|argument| match argument.ty {
+        SqlType::Unknown => &SqlType::Varchar,
+        ty => ty,
+    });
+    let map_of = |key: &SqlType| SqlType::Map((key.clone(), SqlType::Integer).into());
+    let nested_in = |ty: &SqlType| [SqlType::list_of(ty.clone()), map_of(ty)];
+    let like_others =
+        of_others.flat_map(|ty| ty.element().cloned().into_iter().chain([ty.clone()]).chain(nested_in(ty)));
+    let of_none = nested_in(&SqlType::Integer).into_iter().chain([SqlType::struct_of([("v1", SqlType::Integer)])]);
+    like_others.chain([SqlType::decimal(18, 3)]).chain(of_none).find_map(|ty| {
+        let mut typed = arguments.to_vec();
+        typed[at].ty = &ty;
+        let found = best_form(name, &typed).ok().or_else(|| with_typed_null(name, &typed));
+        // The type that was put in shows in a value, unless that is NULL.
+        found.filter(|(_, form)| form.strict || !matches!(ty, SqlType::Struct(_)))
+    })
+}
+
+fn best_form(name: &str, arguments: &[ArgumentType<'_>]) -> Result<(&'static Function, Form), NoFunction> {
     let mut best: Option<(u32, &'static Function, Form)> = None;
     for function in find(name) {
         for forms in &function.forms {

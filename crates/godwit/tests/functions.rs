@@ -84,3 +84,13 @@ fn what_functions_make_stays_within_the_limit() {
     let peak = database.memory_statistics().peak_bytes;
     assert!(peak <= limit && peak > 16 * MIB, "{peak} bytes");
 }
+
+/// A pattern that is none is found while the statement is planned, with the code of its kind.
+#[test]
+fn bad_patterns_have_a_code() {
+    let connection = connection();
+    for call in ["regexp_extract('a', '(')", "regexp_replace('a', '[', 'b')", "regexp_like('a', '(')"] {
+        let error = connection.query(&format!("SELECT {call}")).err().unwrap();
+        assert_eq!(error.code().to_string(), "2201B", "{call}: {error}");
+    }
+}

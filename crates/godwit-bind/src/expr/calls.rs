@@ -129,7 +129,11 @@ impl Binder {
     }
 
     /// A call of the scalar function that takes these arguments.
-    pub(crate) fn call_scalar(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
+    pub(crate) fn call_scalar(&mut self, name: &str, mut args: Vec<Expr>, span: Span) -> Result<Expr> {
+        if name == "age" && args.len() == 1 {
+            // The age at the midnight that today begins with (PostgreSQL).
+            args.insert(0, self.call_scalar("current_date", Vec::new(), span)?);
+        }
         if let Some(zone) = self.zone_of_call(name, &args) {
             return self.call_in_zone(&zone, name, args, span);
         }
@@ -200,9 +204,9 @@ impl Binder {
                     several => error.with_hint(format!("there are {}", several.join(", "))),
                 }
             }
-            NoFunction::BadArgument { argument, message } => {
+            NoFunction::BadArgument { argument, message, code } => {
                 let place = argument.and_then(|at| args.get(at)).map_or(span, |arg| arg.span);
-                Error::user(message).with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(place).at_span(span)
+                Error::user(message).with_code(*code).at_span(place).at_span(span)
             }
         }
     }

@@ -45,6 +45,10 @@ impl Binder {
         if expr.ty == *ty {
             return Ok(expr);
         }
+        if context == CastContext::Explicit && is_read_from_json(&expr.ty, ty) {
+            let text = self.text_of_json(expr)?;
+            return self.coerce(text, ty, context);
+        }
         let span = expr.span;
         if expr.ty == SqlType::Unknown
             && let ExprKind::Literal(value) = &expr.kind
@@ -77,9 +81,13 @@ impl Binder {
         let ty = self.data_type(data_type)?;
         let value = self.expr(operand, cx)?;
         if !lenient {
+            if value.ty == ty && *open_type(&value) != ty {
+                return self.cast_to(value, &ty, false);
+            }
             return self.coerce(value, &ty, CastContext::Explicit);
         }
         let value = self.with_parameter_type(value, &ty);
+        let value = if is_read_from_json(&value.ty, &ty) { self.text_of_json(value)? } else { value };
         let value = if value.ty == SqlType::Unknown { self.settle(value) } else { value };
         let from = open_type(&value);
         match value.ty == ty || cast_kind(&from, &ty).is_some() {
@@ -94,6 +102,14 @@ impl Binder {
             Some(zone) => self.cast_in_zone(&zone, expr, ty, lenient),
             None => Ok(plain_cast(expr, ty, lenient)),
         }
+    }
+
+    /// The text that a JSON value stands for, by which it becomes a number, a date and so on: of a string without quotes
+    /// and escapes; NULL for null.
+    fn text_of_json(&mut self, expr: Expr) -> Result<Expr> {
+        let span = expr.span;
+        let whole = Expr::literal(Value::text("$"), SqlType::Varchar).at(span);
+        self.call_scalar("json_extract_string", vec![expr, whole], span)
     }
 
     /// Values as their common type. If there is none, the error mentions `what` they belong to.
@@ -168,6 +184,12 @@ fn plain_cast(expr: Expr, ty: &SqlType, lenient: bool) -> Expr {
         && !mentions_zone(ty)
     {
         match cast_value(value, &from, ty) {
+            // As a literal, a list or map without values would be open again: a cast keeps its type.
+            Ok(value) if opened(&value, ty) != *ty => {
+                let input = Box::new(Expr::literal(value, ty.clone()).at(span));
+                let nullable = input.nullable;
+                return Expr::new(ExprKind::Cast { input, lenient }, ty.clone(), nullable).at(span);
+            }
             Ok(value) => return Expr::literal(value, ty.clone()).at(span),
             Err(_) if lenient => return Expr::null(ty.clone()).at(span),
             Err(_) => {}
@@ -219,6 +241,11 @@ fn mentions_zone(ty: &SqlType) -> bool {
         SqlType::Map(entry) => mentions_zone(&entry.0) || mentions_zone(&entry.1),
         _ => false,
     }
+}
+
+/// Is a JSON value read as the type? Lists and structs aren't read.
+fn is_read_from_json(from: &SqlType, to: &SqlType) -> bool {
+    *from == SqlType::Json && *to != SqlType::Json && *to != SqlType::Varchar && !to.is_nested()
 }
 
 fn no_cast(from: &SqlType, to: &SqlType) -> Error {

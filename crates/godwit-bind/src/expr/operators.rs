@@ -65,6 +65,8 @@ pub(super) fn infix(op: Op) -> (Infix, &'static str) {
         Op::Contains => (Infix::Function("list_has_all"), "@>"),
         Op::ContainedBy => (Infix::Swapped("list_has_all"), "<@"),
         Op::Overlaps => (Infix::Function("list_has_any"), "&&"),
+        Op::Distance => function("<->"),
+        Op::CosineDistance => function("<=>"),
     }
 }
 

@@ -24,7 +24,11 @@ pub(crate) struct FramedAggregates {
 impl FramedAggregates {
     /// Fails if one of them has no state of a fixed size.
     pub(crate) fn new(calls: Vec<AggregateCall>) -> Result<Self> {
-        let names: Vec<String> = calls.iter().map(|call| format!("{:?}", call.kind)).collect();
+        let name_of = |call: &AggregateCall| {
+            let told = format!("{:?}", call.kind).to_lowercase();
+            told.split(|letter: char| !letter.is_alphanumeric()).next().map(str::to_owned).unwrap_or_default()
+        };
+        let names: Vec<String> = calls.iter().map(name_of).collect();
         let spec = HashAggregateSpec { aggregates: calls, ..HashAggregateSpec::default() };
         let plan = Plan::new(&spec)?;
         if !plan.distinct.is_empty() {
@@ -34,7 +38,7 @@ impl FramedAggregates {
         let has_no_state =
             |output: &Output| matches!(output, Output::Payload(_) | Output::Ordered(_) | Output::Collected(_));
         if let Some(call) = plan.outputs.iter().position(|(output, _)| has_no_state(output)) {
-            return Err(Error::unsupported(format!("{} as a window function", names[call])));
+            return Err(Error::unsupported(format!("{} of such values as a window function", names[call])));
         }
         Ok(Self { plan })
     }

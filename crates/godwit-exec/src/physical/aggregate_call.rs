@@ -60,7 +60,15 @@ impl<'a> AggregateCompiler<'a> {
             _ => args.len(),
         };
         let arguments = args[..taken].iter().map(|argument| self.expression(argument)).collect::<Result<Vec<_>>>()?;
+        let of_intervals = args.first().is_some_and(|argument| argument.ty == SqlType::Interval);
+        if call.distinct && of_intervals && matches!(kind, AggregateKind::Sum | AggregateKind::Avg) {
+            return Err(Error::unsupported(format!("{}(DISTINCT …) of INTERVAL", call.function.name)));
+        }
         if let AggregateKind::Quantile { interpolated, .. } = &mut kind {
+            if *interpolated && arguments[0].output().physical == PhysicalType::Nested {
+                let what = format!("{} of {}", call.function.name, args[0].ty);
+                return Err(Error::unsupported(what).with_hint("use quantile_disc"));
+            }
             // There is nothing between two texts or truth values.
             *interpolated &= !matches!(arguments[0].output().physical, PhysicalType::Str | PhysicalType::Bool);
         }

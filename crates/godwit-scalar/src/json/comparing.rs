@@ -1,5 +1,6 @@
 //! What a value contains, and what types it has.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use godwit_common::Result;
@@ -139,10 +140,18 @@ fn shape_of(node: Node<'_>, depth: usize, check: &dyn Fn() -> Result<()>) -> Res
             Shape::Array(Box::new(merged))
         }
         Kind::Object => {
-            let member = |(key, value): (Node<'_>, Node<'_>)| {
-                Ok((key.string()?.into_owned(), shape_of(value, depth + 1, check)?))
-            };
-            Shape::Object(node.members().map(member).collect::<Result<_>>()?)
+            let mut members: Vec<(String, Shape)> = Vec::new();
+            let mut places = HashMap::new();
+            for (key, value) in node.members() {
+                let (key, shape) = (key.string()?.into_owned(), shape_of(value, depth + 1, check)?);
+                let place = *places.entry(key.clone()).or_insert(members.len());
+                match members.get_mut(place) {
+                    // A key that comes twice has the type of both values.
+                    Some((_, known)) => *known = merged(std::mem::replace(known, Shape::Null), shape),
+                    None => members.push((key, shape)),
+                }
+            }
+            Shape::Object(members)
         }
     })
 }
@@ -227,6 +236,7 @@ mod tests {
         );
         assert_eq!(structure(r#"[1, "a"]"#), r#"["JSON"]"#);
         assert_eq!(structure("{}"), r#""JSON""#);
+        assert_eq!(structure(r#"{"a": null, "b": true, "a": 2, "a": 1.5}"#), r#"{"a":"DOUBLE","b":"BOOLEAN"}"#);
         assert_eq!(shown("json_valid", &["'{'"]), "false");
         assert_eq!(shown("json_valid", &["NULL"]), "NULL");
         assert_eq!(shown("json_valid", &["JSON '1'"]), "true");

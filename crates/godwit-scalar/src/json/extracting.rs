@@ -12,6 +12,7 @@ use super::path::Path;
 use super::{Source, of_documents};
 use crate::choose::fits;
 use crate::function::{Category, Form, Function, function};
+use crate::list::types::bad_argument;
 use crate::rows::{ListWriter, Text, Writer, scalar, text, texts};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -198,7 +199,7 @@ fn source(arguments: &[ArgumentType<'_>]) -> Option<Source> {
 fn constant(path: &str, argument: usize) -> std::result::Result<Path, NoFunction> {
     Path::parse(path).map_err(|error| {
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        NoFunction::BadArgument { argument: Some(argument), message: format!("{}{hint}", error.message()) }
+        bad_argument(argument, format!("{}{hint}", error.message()))
     })
 }
 
@@ -210,15 +211,12 @@ fn selection(behind: &[ArgumentType<'_>]) -> Option<std::result::Result<(Selecti
         (SqlType::List(_), Some(Value::List(paths))) => {
             let parse = |path: &Value| match path {
                 Value::Text(path) => constant(path, 1),
-                _ => Err(NoFunction::BadArgument { argument: Some(1), message: "a path has to be a text".to_owned() }),
+                _ => Err(bad_argument(1, "a path has to be a text")),
             };
             let paths: std::result::Result<Vec<Path>, NoFunction> = paths.iter().map(parse).collect();
             paths.map(|paths| (Selection::List(paths), SqlType::list_of(SqlType::Varchar)))
         }
-        (SqlType::List(_), _) => {
-            let message = "a list of paths has to be a constant".to_owned();
-            Err(NoFunction::BadArgument { argument: Some(1), message })
-        }
+        (SqlType::List(_), _) => Err(bad_argument(1, "a list of paths has to be a constant")),
         (ty, Some(Value::Integer(at))) if ty.is_integer() && fits(second, &SqlType::BigInt) => {
             let path = i64::try_from(*at).map(Path::element).expect("the constant is a BIGINT");
             Ok((Selection::Constant(path), SqlType::BigInt))

@@ -11,6 +11,7 @@ use godwit_vector::{Flat, Vector};
 
 use crate::function::{Category, Form, Function, function};
 use crate::kernel::{Kernel, Work};
+use crate::list::types::bad_argument;
 use crate::rows::{Writer, for_each_row, valid_rows, with_nulls};
 
 pub(super) fn functions() -> Vec<Function> {
@@ -31,7 +32,7 @@ pub(super) fn functions() -> Vec<Function> {
                 0 => made(arguments, Shape::Object),
                 _ => {
                     let message = "there is a key without a value: arguments are keys and values in turn".to_owned();
-                    Some(Err(NoFunction::BadArgument { argument: Some(arguments.len() - 1), message }))
+                    Some(Err(bad_argument(arguments.len() - 1, message)))
                 }
             }),
     ]

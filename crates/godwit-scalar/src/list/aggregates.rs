@@ -63,28 +63,30 @@ pub(super) fn functions() -> Vec<Function> {
 /// The aggregates by their names.
 const AGGREGATES: &[(&[&str], Chooser)] = &[
     (&["sum"], numbers::sum),
-    (&["avg", "mean"], |list| numbers::moment(list, numbers::mean)),
+    (&["fsum", "sumkahan", "kahan_sum"], |list| numbers::moment(list, numbers::sum_of_floats)),
+    (&["avg", "mean", "favg"], |list| numbers::moment(list, numbers::mean)),
     (&["product"], |list| numbers::moment(list, numbers::product)),
     (&["stddev", "stddev_samp"], |list| numbers::moment(list, numbers::deviation)),
     (&["stddev_pop"], |list| numbers::moment(list, numbers::deviation_of_all)),
-    (&["variance", "var_samp"], |list| numbers::moment(list, numbers::variance)),
-    (&["var_pop"], |list| numbers::moment(list, numbers::variance_of_all)),
+    (&["variance", "var", "var_samp", "var_sample"], |list| numbers::moment(list, numbers::variance)),
+    (&["var_pop", "var_population"], |list| numbers::moment(list, numbers::variance_of_all)),
     (&["sem"], |list| numbers::moment(list, numbers::error_of_mean)),
     (&["skewness"], |list| numbers::moment(list, numbers::skewness)),
     (&["kurtosis"], |list| numbers::moment(list, numbers::kurtosis)),
     (&["kurtosis_pop"], |list| numbers::moment(list, numbers::kurtosis_of_all)),
     (&["mad"], |list| numbers::moment(list, numbers::median_distance)),
     (&["median"], numbers::median),
+    (&["quantile_cont", "percentile_cont"], numbers::quantile),
     (&["min"], element::least),
     (&["max"], element::greatest),
-    (&["first", "arbitrary"], element::first),
-    (&["last"], element::last),
+    (&["first", "first_value", "arbitrary"], element::first),
+    (&["last", "last_value"], element::last),
     (&["any_value"], element::any_value),
     (&["mode"], element::mode),
     (&["string_agg", "group_concat", "listagg"], text::string_agg),
     (&["count"], count),
-    (&["approx_count_distinct"], count_distinct),
-    (&["bool_and"], |list| of_booleans(list, false)),
+    (&["approx_count_distinct", "approx_distinct"], count_distinct),
+    (&["bool_and", "every"], |list| of_booleans(list, false)),
     (&["bool_or"], |list| of_booleans(list, true)),
     (&["bit_and"], |list| of_bits(list, |a, b| a & b)),
     (&["bit_or"], |list| of_bits(list, |a, b| a | b)),
@@ -279,7 +281,7 @@ mod tests {
     use godwit_plan::ArgumentType;
     use godwit_types::{SqlType, Value};
 
-    use crate::testing::shown;
+    use crate::testing::{error_of, shown};
 
     #[test]
     fn aggregates_have_names() {
@@ -302,6 +304,12 @@ mod tests {
             assert_eq!(shown("list_aggregate", &[list, &format!("'{name}'")]), expected, "{name}");
         }
         assert_eq!(shown("list_aggr", &["VARCHAR[] '[a, b]'", "'string_agg'", "'-'"]), "a-b");
+        let quantile = |list: &str, fraction: &str| shown("list_aggr", &[list, "'quantile_cont'", fraction]);
+        assert_eq!(quantile("INTEGER[] '[4, 1, NULL, 2]'", "0.25"), "1.5");
+        assert_eq!(quantile("INTEGER[] '[4, 1, 2]'", "1"), "4.0");
+        assert_eq!(quantile("DOUBLE[] '[]'", "0.5"), "NULL");
+        assert_eq!(quantile("DOUBLE[] '[1]'", "NULL"), "NULL");
+        assert!(error_of("list_aggr", &["INTEGER[] '[1]'", "'quantile_cont'", "1.5"]).contains("between 0 and 1"));
         assert_eq!(shown("list_aggregate", &["NULL", "'count'"]), "NULL");
         assert_eq!(shown("list_aggregate", &["INTEGER[] '[]'", "'count'"]), "0");
     }

@@ -8,6 +8,7 @@ use godwit_vector::{Flat, Vector, match_integer_type};
 use super::call::{Call, strict};
 use super::list_function;
 use super::types::{Chosen, element_of, list_as};
+use crate::choose::fits;
 use crate::function::Function;
 
 pub(super) fn functions() -> Vec<Function> {
@@ -56,7 +57,8 @@ pub(super) fn functions() -> Vec<Function> {
 
 pub(super) fn sum(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [list] = arguments else { return None };
-    let element = element_of(list)?;
+    // TRUE counts as 1.
+    let element = element_of(list).map(|ty| if ty == SqlType::Boolean { SqlType::BigInt } else { ty })?;
     let types = vec![list_as(list, &element)];
     let result = match &element {
         SqlType::HugeInt => SqlType::HugeInt,
@@ -125,7 +127,7 @@ pub(super) fn moment(arguments: &[ArgumentType<'_>], moment: Moment) -> Chosen {
     Some(Ok(strict(types, SqlType::Double, compute).total()))
 }
 
-fn sum_of_floats(values: &mut [f64]) -> Option<f64> {
+pub(super) fn sum_of_floats(values: &mut [f64]) -> Option<f64> {
     Some(values.iter().sum())
 }
 
@@ -197,6 +199,34 @@ pub(super) fn median_distance(values: &mut [f64]) -> Option<f64> {
     middle(values)
 }
 
+/// The value at a fraction of the way through the numbers in order, between two of them if it must be.
+pub(super) fn quantile(arguments: &[ArgumentType<'_>]) -> Chosen {
+    let [list, fraction] = arguments else { return None };
+    element_of(list).filter(SqlType::is_numeric)?;
+    fits(fraction, &SqlType::Double).then_some(())?;
+    let compute = |call: &Call<'_>| {
+        let lists = call.lists(0)?;
+        let vector = lists.vector()?;
+        let (flat, fractions) = (vector.to_flat(), call.arguments[1].to_flat());
+        let (values, fractions) = (flat.values::<f64>(), fractions.values::<f64>());
+        let mut valid = Vec::new();
+        call.fixed::<f64, Result<Option<f64>>>(|row| {
+            let fraction = fractions[row];
+            if !(0.0..=1.0).contains(&fraction) {
+                return Err(Error::user(format!("a quantile lies between 0 and 1, not at {fraction}"))
+                    .with_code(SqlState::NUMERIC_VALUE_OUT_OF_RANGE));
+            }
+            valid.clear();
+            valid.extend(lists.range(row).filter(|&at| vector.is_valid(at)).map(|at| values[at]));
+            valid.sort_unstable_by(|a, b| godwit_types::compare_floats(*a, *b));
+            let place = fraction * valid.len().saturating_sub(1) as f64;
+            let (low, high) = (valid.get(place.floor() as usize), valid.get(place.ceil() as usize));
+            Ok(low.zip(high).map(|(low, high)| if low == high { *low } else { low + (high - low) * place.fract() }))
+        })
+    };
+    Some(Ok(strict(vec![list_as(list, &SqlType::Double), SqlType::Double], SqlType::Double, compute)))
+}
+
 /// Of numbers and moments, between the two in the middle; of others, the first of these.
 pub(super) fn median(arguments: &[ArgumentType<'_>]) -> Chosen {
     let [list] = arguments else { return None };
@@ -242,6 +272,7 @@ mod tests {
         assert_eq!(shown("list_sum", &["DECIMAL(3,1)[] '[99.9, 0.2]'"]), "100.1");
         assert_eq!(call("list_sum", &["DECIMAL(3,1)[] '[]'"]).unwrap().1.to_string(), "DECIMAL(38,1)");
         assert_eq!(shown("list_sum", &["DOUBLE[] '[1.5, 2]'"]), "3.5");
+        assert_eq!(shown("list_sum", &["BOOLEAN[] '[true, NULL, true, false]'"]), "2");
         assert_eq!(shown("list_sum", &["INTEGER[] '[]'"]), "NULL");
         assert_eq!(shown("list_sum", &["INTEGER[] '[NULL]'"]), "NULL");
         let greatest = "170141183460469231731687303715884105727";

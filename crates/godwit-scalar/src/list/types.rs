@@ -1,5 +1,6 @@
 //! The types of arguments that may have any.
 
+use godwit_common::SqlState;
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{SqlType, Value, common_type};
 
@@ -92,7 +93,8 @@ pub(crate) fn constant_text<'v>(argument: &ArgumentType<'v>) -> Option<&'v str> 
 
 /// An argument has a value that the function doesn't take.
 pub(crate) fn bad_argument(argument: usize, message: impl Into<String>) -> NoFunction {
-    NoFunction::BadArgument { argument: Some(argument), message: message.into() }
+    let code = SqlState::INVALID_PARAMETER_VALUE;
+    NoFunction::BadArgument { argument: Some(argument), message: message.into(), code }
 }
 
 /// The type of an argument whose elements become those of a type: an array stays one if they are of it.

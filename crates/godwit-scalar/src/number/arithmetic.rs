@@ -121,15 +121,20 @@ fn bucket(number: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     if low == high {
         return wrong("the bounds of buckets must not be equal");
     }
-    // Halved, so that none of them is too large.
-    let (number, low, high) = (number / 2.0, low / 2.0, high / 2.0);
-    let (from_start, width) = if low < high { (number - low, high - low) } else { (low - number, low - high) };
-    if from_start < 0.0 {
+    let is_rising = low < high;
+    let (is_before, is_behind) = match is_rising {
+        true => (number < low, number >= high),
+        false => (number > low, number <= high),
+    };
+    if is_before {
         return Ok(0);
     }
-    if from_start >= width {
+    if is_behind {
         return count.checked_add(1).ok_or_else(|| overflow(&SqlType::Integer));
     }
+    // Halved, so that none of them is too large.
+    let (number, low, high) = (number / 2.0, low / 2.0, high / 2.0);
+    let (from_start, width) = if is_rising { (number - low, high - low) } else { (low - number, low - high) };
     Ok(((from_start / width * f64::from(count)) as i32).min(count - 1) + 1)
 }
 
@@ -331,6 +336,7 @@ mod tests {
             (["2", "10", "0", "5"], "5"),
             (["DOUBLE 'inf'", "0", "10", "5"], "6"),
             (["0", "-1e308", "1e308", "2"], "2"),
+            (["0", "5e-324", "1", "5"], "0"),
         ] {
             assert_eq!(shown("width_bucket", &arguments), expected, "{arguments:?}");
         }

@@ -16,17 +16,21 @@ use crate::rows::{Argument, scalar};
 pub(super) fn functions() -> Vec<Function> {
     vec![
         absolute(),
-        number_function(&["signum", "sign"], "The sign: -1, 0 or 1")
+        number_function(&["signum", "sign"], "The sign: -1, 0 or 1; that of NaN is 0")
             .example("sign(-3)", "-1.0")
             .form(scalar::<(f64,), f64, _>(
-                |(number,)| if number == 0.0 || number.is_nan() { number } else { number.signum() },
+                |(number,)| if number == 0.0 || number.is_nan() { 0.0 } else { number.signum() },
             ))
             .form(scalar::<(f32,), f32, _>(
-                |(number,)| if number == 0.0 || number.is_nan() { number } else { number.signum() },
+                |(number,)| if number == 0.0 || number.is_nan() { 0.0 } else { number.signum() },
             )),
         number_function(&["even"], "The even number that is nearest away from zero, or the number itself")
             .example("even(2.5)", "4.0")
-            .form(scalar::<(f64,), f64, _>(|(number,)| ((number.abs() / 2.0).ceil() * 2.0).copysign(number))),
+            .form(scalar::<(f64,), f64, _>(|(number,)| {
+                let whole = number.abs().ceil();
+                let even = if whole % 2.0 == 1.0 { whole + 1.0 } else { whole };
+                even.copysign(number)
+            })),
     ]
 }
 
@@ -120,11 +124,12 @@ mod tests {
             ("sign", "-3", "-1.0"),
             ("sign", "0", "0.0"),
             ("signum", "2.5", "1.0"),
-            ("sign", "DOUBLE 'nan'", "NaN"),
+            ("sign", "DOUBLE 'nan'", "0.0"),
             ("sign", "REAL '-inf'", "-1.0"),
             ("even", "2.5", "4.0"),
             ("even", "-3.1", "-4.0"),
             ("even", "4", "4.0"),
+            ("even", "5e-324", "2.0"),
             ("even", "0", "0.0"),
             ("even", "DOUBLE 'inf'", "inf"),
             ("even", "NULL", "NULL"),

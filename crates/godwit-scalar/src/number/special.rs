@@ -118,7 +118,13 @@ fn bounded_log_gamma(x: f64) -> Result<f64> {
     bounded(log_gamma(x), &[x])
 }
 
+/// Nearer to 0 than this, gamma is the reciprocal in all digits, and may be too large for a DOUBLE.
+const RECIPROCAL_MAX: f64 = 1e-300;
+
 fn log_gamma(x: f64) -> f64 {
+    if x.abs() < RECIPROCAL_MAX {
+        return -x.abs().ln();
+    }
     if x < 0.5 {
         return (PI / sine_of_turns(x).abs()).ln() - log_gamma(1.0 - x);
     }
@@ -222,6 +228,8 @@ mod tests {
             (0.5, 0.5723649429247001),
             (1e10, 220258509288.81058),
             (-1.5, 0.8600470153764809),
+            (5e-324, 744.4400719213812),
+            (-1e-310, 713.8013788281542),
             (16.5, 29.27775451504082),
         ] {
             close("lgamma", x, expected);

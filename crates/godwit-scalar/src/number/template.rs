@@ -24,6 +24,7 @@ use super::digits::{Digits, digits_of};
 use crate::choose::fits;
 use crate::function::Form;
 use crate::kernel::{Kernel, Work};
+use crate::list::types::bad_argument;
 use crate::rows::{Text, Writer, text};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -374,7 +375,7 @@ pub(crate) fn to_char_of_number(arguments: &[ArgumentType<'_>]) -> Chosen {
             Ok(template) => Some(template),
             Err(error) => {
                 let message = error.message().to_owned();
-                return Some(Err(NoFunction::BadArgument { argument: Some(1), message }));
+                return Some(Err(bad_argument(1, message)));
             }
         },
         _ => None,

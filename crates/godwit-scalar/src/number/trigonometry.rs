@@ -72,10 +72,24 @@ fn hyperbolic() -> Vec<Function> {
         total(&["sinh"], "The hyperbolic sine", ("sinh(0)", "0.0"), f64::sinh),
         total(&["cosh"], "The hyperbolic cosine", ("cosh(0)", "1.0"), f64::cosh),
         total(&["tanh"], "The hyperbolic tangent", ("tanh(0)", "0.0"), f64::tanh),
-        total(&["asinh"], "The inverse of the hyperbolic sine", ("asinh(0)", "0.0"), f64::asinh),
-        partial(&["acosh"], "The inverse of the hyperbolic cosine", ("acosh(1)", "0.0"), |x| x >= 1.0, f64::acosh),
+        total(&["asinh"], "The inverse of the hyperbolic sine", ("asinh(0)", "0.0"), inverse_sine),
+        partial(&["acosh"], "The inverse of the hyperbolic cosine", ("acosh(1)", "0.0"), |x| x >= 1.0, inverse_cosine),
         partial(&["atanh"], "The inverse of the hyperbolic tangent", ("atanh(0)", "0.0"), is_sine, f64::atanh),
     ]
+}
+
+/// From here on, the square of a number may be too large, and the 1 that is added to it doesn't count.
+const HYPERBOLIC_LARGE: f64 = 1e150;
+
+fn inverse_sine(number: f64) -> f64 {
+    match number.abs() {
+        large if large > HYPERBOLIC_LARGE => (large.ln() + std::f64::consts::LN_2).copysign(number),
+        _ => number.asinh(),
+    }
+}
+
+fn inverse_cosine(number: f64) -> f64 {
+    if number > HYPERBOLIC_LARGE { number.ln() + std::f64::consts::LN_2 } else { number.acosh() }
 }
 
 fn degrees() -> Vec<Function> {
@@ -152,6 +166,11 @@ mod tests {
             ("tanh", "1", "0.7615941559557649"),
             ("asinh", "0.5", "0.48121182505960347"),
             ("acosh", "2", "1.3169578969248166"),
+            ("asinh", "1e308", "709.889355822726"),
+            ("asinh", "-1e308", "-709.889355822726"),
+            ("acosh", "1e308", "709.889355822726"),
+            ("acosh", "DOUBLE 'inf'", "inf"),
+            ("asinh", "DOUBLE '-inf'", "-inf"),
             ("atanh", "1", "inf"),
             ("degrees", "1", "57.29577951308232"),
             ("radians", "180", "3.141592653589793"),

@@ -16,6 +16,7 @@ use super::patterns::{Pattern, Patterns, Usage, compiled};
 use crate::choose::fits;
 use crate::function::Form;
 use crate::kernel::{Kernel, Work, too_long};
+use crate::list::types::bad_argument;
 use crate::room::Room;
 use crate::rows::{CHECK_ELEMENTS, ELEMENT_BYTES, Strings, Writer, for_each_row, valid_rows, with_nulls};
 
@@ -34,12 +35,11 @@ pub(super) fn named(arguments: &[ArgumentType<'_>], all: bool) -> Option<std::re
 }
 
 fn form(arguments: &[ArgumentType<'_>], names: &ArgumentType<'_>, all: bool) -> std::result::Result<Form, NoFunction> {
-    let names = names_of(names).map_err(|message| NoFunction::BadArgument { argument: Some(NAMES), message })?;
+    let names = names_of(names).map_err(|message| bad_argument(NAMES, message))?;
     let flags = (arguments.len() > FLAGS).then_some(FLAGS);
     let constant = compiled(arguments, Usage::Search, flags)?;
     if let Some(pattern) = &constant {
-        check_groups(pattern, names.len())
-            .map_err(|error| NoFunction::BadArgument { argument: Some(NAMES), message: error.message().to_owned() })?;
+        check_groups(pattern, names.len()).map_err(|error| bad_argument(NAMES, error.message()))?;
     }
     let fields: Vec<(&str, SqlType)> = names.iter().map(|name| (*name, SqlType::Varchar)).collect();
     let group = SqlType::struct_of(fields);

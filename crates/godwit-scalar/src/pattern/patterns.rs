@@ -338,7 +338,8 @@ pub(super) fn compiled(
     let (Some(pattern), Some(flags)) = (text(PATTERN), flags.map_or(Some(""), text)) else { return Ok(None) };
     let bad = |error: Error| {
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        NoFunction::BadArgument { argument: Some(PATTERN), message: format!("{}{hint}", error.message()) }
+        let message = format!("{}{hint}", error.message());
+        NoFunction::BadArgument { argument: Some(PATTERN), message, code: error.code() }
     };
     Pattern::new(pattern, flags, usage).map(Some).map_err(bad)
 }

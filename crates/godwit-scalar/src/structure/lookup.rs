@@ -179,6 +179,7 @@ fn contains_entry(arguments: &[ArgumentType<'_>]) -> Chosen {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::testing::{call, shown};
 
     const MAP: &str = "MAP(VARCHAR, INTEGER) '{a=1, ä=NULL}'";
@@ -214,5 +215,25 @@ mod tests {
         assert_eq!(shown("map_contains_value", &[MAP, "2"]), "false");
         assert_eq!(shown("map_contains_entry", &[MAP, "'a'", "1"]), "true");
         assert_eq!(shown("map_contains_entry", &[MAP, "'ä'", "1"]), "false");
+    }
+
+    #[test]
+    fn null_without_a_type_is_a_map() {
+        for name in ["map_keys", "map_values", "map_entries"] {
+            assert_eq!(shown(name, &["NULL"]), "NULL");
+        }
+        assert_eq!(shown("map_contains", &["NULL", "'a'"]), "NULL");
+        assert_eq!(shown("map_extract_value", &["NULL", "DATE '2024-01-01'"]), "NULL");
+        assert_eq!(shown("map_contains_entry", &["NULL", "2", "NULL"]), "NULL");
+        assert_eq!(shown("list_replace_n", &["DATE[] '[]'", "NULL", "DATE '2024-01-01'", "3"]), "[]");
+        assert_eq!(shown("contains", &["NULL", "2"]), "NULL");
+        assert_eq!(shown("struct_keys", &["NULL"]), "NULL");
+        let null = ArgumentType {
+            ty: &SqlType::Unknown,
+            value: Some(&godwit_types::Value::Null),
+            nullable: true,
+            lambda_parameters: None,
+        };
+        assert!(crate::choose("struct_concat", &[null]).is_err());
     }
 }

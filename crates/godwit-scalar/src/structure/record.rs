@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StringViewArray, StructArray};
 use arrow_schema::DataType;
-use godwit_common::Result;
+use godwit_common::{Result, SqlState};
 use godwit_plan::{ArgumentType, NoFunction};
 use godwit_types::{SqlType, StructField, Value, common_type};
 use godwit_vector::sql::arrow_type;
@@ -80,7 +80,7 @@ fn struct_of(fields: Vec<(String, SqlType)>) -> std::result::Result<SqlType, NoF
     for (at, (name, _)) in fields.iter().enumerate() {
         if fields[..at].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
             let message = format!("the struct would have two fields named {name}");
-            return Err(NoFunction::BadArgument { argument: None, message });
+            return Err(NoFunction::BadArgument { argument: None, message, code: SqlState::INVALID_PARAMETER_VALUE });
         }
     }
     Ok(SqlType::struct_of(fields.iter().map(|(name, ty)| (name.as_str(), ty.clone()))))

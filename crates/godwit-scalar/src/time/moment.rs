@@ -153,7 +153,7 @@ pub(super) fn kind_of(argument: &ArgumentType<'_>) -> SqlType {
 
 /// The refusal of a constant.
 pub(super) fn bad_argument(argument: usize, error: &Error) -> NoFunction {
-    NoFunction::BadArgument { argument: Some(argument), message: error.message().to_owned() }
+    NoFunction::BadArgument { argument: Some(argument), message: error.message().to_owned(), code: error.code() }
 }
 
 /// A form with one more argument, a text that the kernel doesn't look at: it was a constant when the form was made. NULL

@@ -435,7 +435,7 @@ mod tests {
         let argument = |ty, value| ArgumentType { ty, value, nullable: true, lambda_parameters: None };
         let arguments = [argument(&SqlType::Varchar, Some(&field)), argument(&ty, None)];
         match crate::choose("date_part", &arguments) {
-            Err(NoFunction::BadArgument { argument: Some(0), message }) => message,
+            Err(NoFunction::BadArgument { argument: Some(0), message, .. }) => message,
             other => panic!("{:?}", other.map(|(_, form)| form.arguments)),
         }
     }

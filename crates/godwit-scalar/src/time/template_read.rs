@@ -59,9 +59,10 @@ fn completed(year: i64) -> i64 {
 const YEAR_DIGITS_MAX: usize = 7;
 
 impl Field {
-    /// What is behind the field. A year that is bounded by something else than digits may be longer.
+    /// What is behind the field. A number that is bounded by something else than digits may be longer: it is read as a
+    /// whole, and then out of its range, rather than cut in two.
     fn read<'t>(self, text: &'t str, is_bounded: bool, fields: &mut Fields) -> Option<&'t str> {
-        let number = |most: usize| digits(text, most);
+        let number = |most: usize| digits(text, if is_bounded { most.max(YEAR_DIGITS_MAX) } else { most });
         let year_digits = |count: u32| if count == 4 && is_bounded { YEAR_DIGITS_MAX } else { count as usize };
         let year = |count: u32| {
             let (year, rest) = number(year_digits(count))?;

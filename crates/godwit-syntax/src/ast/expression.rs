@@ -427,6 +427,10 @@ pub enum BinaryOperator {
     ContainedBy,
     /// `&&`
     Overlaps,
+    /// `<->`
+    Distance,
+    /// `<=>`
+    CosineDistance,
 }
 
 /// What IS tests for.

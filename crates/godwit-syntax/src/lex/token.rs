@@ -78,7 +78,7 @@ symbols! {
     "||/" CubeRoot "||" Concat "|/" SquareRoot "|" Pipe
     "::" DoubleColon ":=" ColonEqual ":" Colon
     "=>" FatArrow "==" DoubleEqual "=" Equal
-    "<=" LessOrEqual "<>" NotEqualClassic "<<" ShiftLeft "<@" ContainedBy "<" Less
+    "<=>" CosineDistance "<->" Distance "<=" LessOrEqual "<>" NotEqualClassic "<<" ShiftLeft "<@" ContainedBy "<" Less
     ">=" GreaterOrEqual ">>" ShiftRight ">" Greater
     "**" DoubleStar "*" Star "//" DoubleSlash "/" Slash
     "^@" StartsWith "^" Caret "@>" Contains "@" At "&&" DoubleAmpersand "&" Ampersand

@@ -51,6 +51,8 @@ pub(crate) fn infix(symbol: Symbol) -> Option<(BinaryOperator, u8)> {
         Symbol::Contains => (BinaryOperator::Contains, OTHER),
         Symbol::ContainedBy => (BinaryOperator::ContainedBy, OTHER),
         Symbol::DoubleAmpersand => (BinaryOperator::Overlaps, OTHER),
+        Symbol::Distance => (BinaryOperator::Distance, OTHER),
+        Symbol::CosineDistance => (BinaryOperator::CosineDistance, OTHER),
         _ => return None,
     })
 }

@@ -380,6 +380,7 @@ print_as! {
         BitwiseXor "#", ShiftLeft "<<", ShiftRight ">>", Arrow "->", LongArrow "->>", Matches "~",
         MatchesInsensitive "~*", NotMatches "!~", NotMatchesInsensitive "!~*", Like "~~", NotLike "!~~", ILike "~~*",
         NotILike "!~~*", Glob "~~~", StartsWith "^@", Contains "@>", ContainedBy "<@", Overlaps "&&",
+        Distance "<->", CosineDistance "<=>",
     }
     IsTest { Null "NULL", True "TRUE", False "FALSE", Unknown "UNKNOWN", }
     LikeKind { Like "LIKE", ILike "ILIKE", SimilarTo "SIMILAR TO", Glob "GLOB", }

@@ -102,7 +102,9 @@ fn only_in(values: Vector, groups: &Bitmap) -> Vector {
 /// Lists of `len` values each.
 fn lists(values: &Vector, len: usize, groups: &Bitmap, ty: &ColumnType) -> Result<Vector> {
     let item = item_of(ty)?;
-    let items = items_of(values, item.data_type())?;
+    // Groups without values have nothing in their places, not even the bytes of a nested value.
+    let picked = Bitmap::from_fn(values.len(), |slot| groups.get(slot / len));
+    let items = items_of(&only_in(values.clone(), &picked), item.data_type())?;
     let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(len, groups.len()));
     let nulls = NullBuffer::from_iter((0..groups.len()).map(|group| groups.get(group)));
     let array = ListArray::try_new(item.clone(), offsets, items, Some(nulls));
