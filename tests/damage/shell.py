@@ -71,7 +71,9 @@ class Shell:
     def ask(self, database: Path | str, statements: list[str], is_read_only: bool = False) -> Run:
         """One process that runs statements up to the first that fails."""
         options = ["--read-only"] * is_read_only
-        return self.run([str(database), *options, "--format", "jsonlines", *(f"--command={sql}" for sql in statements)])
+        # What changed is said on standard error, where nothing but errors is expected.
+        commands = [f"--command={command}" for command in [".changes off", *statements]]
+        return self.run([str(database), *options, "--format", "jsonlines", *commands])
 
     def close(self) -> None:
         self.runner.stdin.close()

@@ -12,6 +12,9 @@ Row = tuple[Any, ...]
 # A query of these tests takes seconds; one that takes this long hangs.
 TIMEOUT_SECONDS = 120
 
+# What statements changed is said on standard error, where these tests look for errors.
+QUIET = ".changes off"
+
 MARK = "godwit_mark"
 
 
@@ -40,7 +43,7 @@ class Godwit:
     def output(self, sql: str, output_format: str) -> str:
         command = [self.program, self.database, *self.options, "--format", output_format]
         # In one word, as a statement that begins with a comment looks like an option.
-        command += [f"--command={statement}" for statement in [*self.setup, sql]]
+        command += [f"--command={statement}" for statement in [QUIET, *self.setup, sql]]
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -53,7 +56,7 @@ class Godwit:
         """Rows of queries that one process runs after `setup`, up to the first that fails, whose error is the last."""
         # What stands between two queries' rows; no query has a column of this name.
         marked = [f"{sql};\nSELECT 1 AS {MARK}" for sql in queries]
-        script.write_text(";\n".join([*setup, f"SELECT 1 AS {MARK}", *marked]) + ";\n")
+        script.write_text(f"{QUIET}\n" + ";\n".join([*setup, f"SELECT 1 AS {MARK}", *marked]) + ";\n")
         command = [self.program, self.database, *self.options, "--format", "jsonlines", "--file", script]
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)

@@ -80,18 +80,20 @@ impl Records {
         self.ends.clear();
         let begin = self.begin(bytes)?;
         let mut at = begin;
-        loop {
+        let has_nothing_last = loop {
             let token = self.token(bytes, at);
             self.push(bytes, &token);
+            let has_nothing = token.start == at && token.end == at;
             at = token.next;
             if token.behind == Behind::Record {
-                break;
+                break has_nothing;
             }
-        }
+        };
         self.line += breaks(&bytes[begin..at]);
         self.at = at;
         let is_blank = is_blank(&bytes[begin..at]);
-        Some(Fields { bytes: &self.fields, ends: &self.ends, is_blank, met: &mut self.met })
+        let ends_empty = has_nothing_last && self.ends.len() > 1;
+        Some(Fields { bytes: &self.fields, ends: &self.ends, is_blank, ends_empty, met: &mut self.met })
     }
 
     /// True if the next record is an empty line.
@@ -259,6 +261,8 @@ pub(super) struct Fields<'a> {
     ends: &'a [usize],
     /// It is an empty line.
     pub is_blank: bool,
+    /// The last field is there only because a delimiter ends the record: it has no quotes either.
+    pub ends_empty: bool,
     /// What was met up to its end.
     pub met: &'a mut Met,
 }
@@ -275,11 +279,6 @@ impl<'a> Fields<'a> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         (0..self.len()).map(|index| self.get(index))
-    }
-
-    /// True if the last field is there only because a delimiter ends the record.
-    pub(super) fn ends_empty(&self) -> bool {
-        self.len() > 1 && self.get(self.len() - 1).is_empty()
     }
 }
 

@@ -79,7 +79,7 @@ impl CsvRecords {
             let line = parser.line();
             let Some(fields) = next_record(parser, &piece.bytes, wanted.width) else { break };
             let is_unclosed = std::mem::take(&mut fields.met.unclosed);
-            if wanted.has(fields.len(), fields.ends_empty()) && !is_unclosed {
+            if wanted.has(fields.len(), fields.ends_empty) && !is_unclosed {
                 self.places.push(fields.iter(), wanted.width, &mut self.written);
                 self.lines.push(line);
             } else if wanted.ignore_errors {

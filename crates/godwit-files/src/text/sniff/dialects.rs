@@ -141,7 +141,7 @@ fn explain(sample: &Sample, dialect: Dialect, options: &TextOptions, wanted: Opt
         }
         lines.push(Line {
             fields: fields.len(),
-            ends_empty: fields.ends_empty(),
+            ends_empty: fields.ends_empty,
             is_blank: fields.is_blank,
             begin,
             line,
