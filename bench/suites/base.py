@@ -3,6 +3,21 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from engines.base import unfinished
+
+
+def parquet_of(query: str, file: Path, options: str = "") -> Path:
+    """A Parquet file of the rows of a query, which DuckDB writes if the file isn't there."""
+    if not file.exists():
+        # Only here: the driver's process shouldn't have an engine loaded while it measures others.
+        import duckdb
+
+        print(f"making {file}", flush=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with unfinished(file) as path, duckdb.connect() as connection:
+            connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet{options})")
+    return file
+
 
 @dataclass(frozen=True)
 class Options:

@@ -7,10 +7,7 @@ have one per row; a tenth of the values is NULL.
 
 from pathlib import Path
 
-import duckdb
-
-from engines.base import unfinished
-from suites.base import Options, Suite
+from suites.base import Options, Suite, parquet_of
 
 ROWS = 10_000_000
 SMOKE_ROWS = 10_000
@@ -67,35 +64,29 @@ def suite(options: Options) -> Suite:
 
 def input_file(folder: Path, rows: int) -> Path:
     """The columns, made of hashes of the row's number, if they aren't there."""
-    file = folder / str(rows) / "input.parquet"
-    if not file.exists():
-        print(f"making {file}", flush=True)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        syllables = "['ba', 'ro', 'mon', 'sea', 'win', 'to', 'ka', 'lu', 'per', 'ci', 'ra', 'oor', 'bli', 'an', 'de', 'fe']"
-        accented = "['é', 'ü', 'ñ', 'å', 'ö', 'ç', 'Ж', 'ł']"
+    syllables = "['ba', 'ro', 'mon', 'sea', 'win', 'to', 'ka', 'lu', 'per', 'ci', 'ra', 'oor', 'bli', 'an', 'de', 'fe']"
+    accented = "['é', 'ü', 'ñ', 'å', 'ö', 'ç', 'Ж', 'ł']"
 
-        def syllable(source: str, shift: int) -> str:
-            return f"{syllables}[1 + ({source} >> {shift}) % 16]"
+    def syllable(source: str, shift: int) -> str:
+        return f"{syllables}[1 + ({source} >> {shift}) % 16]"
 
-        def word(source: str, *shifts: int) -> str:
-            return " || ".join(syllable(source, shift) for shift in shifts)
+    def word(source: str, *shifts: int) -> str:
+        return " || ".join(syllable(source, shift) for shift in shifts)
 
-        with unfinished(file) as path, duckdb.connect() as connection:
-            connection.execute(f"""COPY (
-                WITH keys AS (SELECT range AS row, (hash(range) >> 1)::BIGINT AS k, (hash(range % 1000) >> 1)::BIGINT AS few FROM range({rows})),
-                columns AS (
-                    SELECT k % 10 = 0 AS gap,
-                        (k % 10000000)::INTEGER AS i, (k % 1000000000)::BIGINT AS n, (k % 1000000) / 1000.0::DOUBLE AS d,
-                        ((k % 100000000) / 100.0)::DECIMAL(15, 2) AS p,
-                        {word("k", 4, 8, 12)} || '-' || {word("k", 16, 20, 24)} || '-' || {word("k", 28, 32)} AS s,
-                        {word("few", 4, 8, 12)} AS w, {accented}[1 + k % 8] || {word("k", 7, 11)} || {accented}[1 + (k >> 3) % 8] AS u,
-                        TIMESTAMP '1992-01-01' + to_microseconds((k % 1000000000000000)::BIGINT) AS t,
-                        DATE '1992-01-01' + (few % 10000)::INTEGER AS e,
-                        [(k % 10)::BIGINT, ((k >> 8) % 100)::BIGINT, ((k >> 16) % 1000)::BIGINT, 7][1:1 + ((k >> 24) % 4)::INTEGER] AS l,
-                        '{{"a": ' || (k % 1000) || ', "b": [1, 2, ' || (k % 7) || '], "c": "' || {word("few", 4, 8)} || '"}}' AS j
-                    FROM keys
-                )
-                SELECT {", ".join(f"CASE WHEN gap THEN NULL ELSE {name} END AS {name}" for name in "indpswutelj")}
-                FROM columns
-            ) TO '{path}' (FORMAT parquet)""")
-    return file
+    query = f"""
+        WITH keys AS (SELECT range AS row, (hash(range) >> 1)::BIGINT AS k, (hash(range % 1000) >> 1)::BIGINT AS few FROM range({rows})),
+        columns AS (
+            SELECT k % 10 = 0 AS gap,
+                (k % 10000000)::INTEGER AS i, (k % 1000000000)::BIGINT AS n, (k % 1000000) / 1000.0::DOUBLE AS d,
+                ((k % 100000000) / 100.0)::DECIMAL(15, 2) AS p,
+                {word("k", 4, 8, 12)} || '-' || {word("k", 16, 20, 24)} || '-' || {word("k", 28, 32)} AS s,
+                {word("few", 4, 8, 12)} AS w, {accented}[1 + k % 8] || {word("k", 7, 11)} || {accented}[1 + (k >> 3) % 8] AS u,
+                TIMESTAMP '1992-01-01' + to_microseconds((k % 1000000000000000)::BIGINT) AS t,
+                DATE '1992-01-01' + (few % 10000)::INTEGER AS e,
+                [(k % 10)::BIGINT, ((k >> 8) % 100)::BIGINT, ((k >> 16) % 1000)::BIGINT, 7][1:1 + ((k >> 24) % 4)::INTEGER] AS l,
+                '{{"a": ' || (k % 1000) || ', "b": [1, 2, ' || (k % 7) || '], "c": "' || {word("few", 4, 8)} || '"}}' AS j
+            FROM keys
+        )
+        SELECT {", ".join(f"CASE WHEN gap THEN NULL ELSE {name} END AS {name}" for name in "indpswutelj")}
+        FROM columns"""
+    return parquet_of(query, folder / str(rows) / "input.parquet")

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import duckdb
-
-from engines.base import unfinished
-from suites.base import Options, Suite
+from suites.base import Options, Suite, parquet_of
 
 ROWS = 1_500
 SMOKE_ROWS = 20
@@ -87,15 +84,9 @@ def suite(options: Options) -> Suite:
 
 def input_file(folder: Path, rows: int) -> Path:
     """The texts, of digests that repeat, in row groups of a hundred rows: a page of 100 MB each, 6 MB on disk."""
-    file = folder / str(rows) / "long.parquet"
-    if not file.exists():
-        print(f"making {file}", flush=True)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished(file) as path, duckdb.connect() as connection:
-            connection.execute(f"""COPY (
-                SELECT k, k % 10 AS g, (
-                    SELECT string_agg(repeat(md5((k * 1000 + i)::VARCHAR), 63), '') FROM range(500) AS parts(i)
-                ) AS t
-                FROM range({rows}) AS numbers(k)
-            ) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 100)""")
-    return file
+    query = f"""
+        SELECT k, k % 10 AS g, (
+            SELECT string_agg(repeat(md5((k * 1000 + i)::VARCHAR), 63), '') FROM range(500) AS parts(i)
+        ) AS t
+        FROM range({rows}) AS numbers(k)"""
+    return parquet_of(query, folder / str(rows) / "long.parquet", ", ROW_GROUP_SIZE 100")

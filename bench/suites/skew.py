@@ -6,11 +6,8 @@ pair, that is the square of the number of lines. The other queries have one such
 
 from pathlib import Path
 
-import duckdb
-
-from engines.base import unfinished
 from suites import tpch
-from suites.base import Options, Suite
+from suites.base import Options, Suite, parquet_of
 
 HOT_ORDERS = 5
 TABLES = ["nation", "supplier", "orders"]
@@ -43,18 +40,13 @@ def suite(options: Options) -> Suite:
 
 def skewed_lineitem(files: dict[str, Path]) -> Path:
     """A quarter of the lines belong to the first orders that are finished; made if it isn't there."""
-    file = files["lineitem"].with_name("lineitem-skewed.parquet")
-    if not file.exists():
-        print(f"making {file}", flush=True)
-        with unfinished(file) as path, duckdb.connect() as connection:
-            connection.execute(f"""COPY (
-                WITH hot AS (
-                    SELECT list(o_orderkey ORDER BY o_orderkey)[:{HOT_ORDERS}] AS orders
-                    FROM '{files["orders"]}' WHERE o_orderstatus = 'F'
-                )
-                SELECT lineitem.* REPLACE (CASE
-                    WHEN (l_partkey + l_suppkey) % 4 = 0 THEN orders[l_partkey % {HOT_ORDERS} + 1] ELSE l_orderkey
-                END AS l_orderkey)
-                FROM '{files["lineitem"]}' AS lineitem, hot
-            ) TO '{path}' (FORMAT parquet)""")
-    return file
+    query = f"""
+        WITH hot AS (
+            SELECT list(o_orderkey ORDER BY o_orderkey)[:{HOT_ORDERS}] AS orders
+            FROM '{files["orders"]}' WHERE o_orderstatus = 'F'
+        )
+        SELECT lineitem.* REPLACE (CASE
+            WHEN (l_partkey + l_suppkey) % 4 = 0 THEN orders[l_partkey % {HOT_ORDERS} + 1] ELSE l_orderkey
+        END AS l_orderkey)
+        FROM '{files["lineitem"]}' AS lineitem, hot"""
+    return parquet_of(query, files["lineitem"].with_name("lineitem-skewed.parquet"))

@@ -1,6 +1,6 @@
 //! The last-level cache: who uses it how, how to divide it, and what that is worth.
 //!
-//! All cores of a processor share its last-level cache. A scan fills it with data that nobody reads again, and what it
+//! All cores of a processor share its last-level cache. A scan fills it with data that won't be read again, and what it
 //! evicts are the hash tables, dictionaries and bit vectors of others. Hardware can confine a thread to some *ways* of
 //! the cache: it still hits everywhere, but what it loads only evicts lines of these ways. So this crate follows
 //! chapter 4 of Stefan Noll, "Resource-Efficient Data Processing" (thesis):
@@ -49,8 +49,8 @@
 //!
 //! Published patents exist on cache partitioning for database workloads, such as US 10,891,234. Whether one concerns
 //! you is for you to find out. A build can leave it out: the feature `partitioning` holds everything that moves
-//! threads, and nothing else of this crate needs it; without it [`CachePartitioning`] is always off and says so. The
-//! crate as a whole can be left out by whoever depends on it.
+//! threads, and nothing else of this crate needs it; without it [`CachePartitioning`] is always off and says so.
+//! Dependants can also leave out the whole crate.
 #![forbid(unsafe_code)]
 
 pub mod latency;

@@ -27,7 +27,7 @@ pub struct Outcome {
     pub stretch: f64,
 }
 
-/// A run is cut into rounds, after each of which speeds are estimated anew; the second half is counted.
+/// A run is split into rounds. Speeds are estimated again after each; only the second half counts.
 const ROUNDS: u32 = 16;
 /// Most accesses of a worker before it is another one's turn.
 const TURN_ACCESSES: f64 = 64.0;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! *Sensitive* needs no group of its own: it means what the process had before. That spares one of the processor's few
-//! classes, leaves threads that nobody moves where they are, and never gives back ways that an administrator took away:
+//! classes, leaves other threads where they are, and never gives back ways that an administrator took away:
 //! all masks are cut out of home's.
 
 #[cfg(feature = "partitioning")]

@@ -13,7 +13,7 @@ pub enum OffReason {
     NotBuilt,
     /// The operating system isn't Linux.
     NotLinux,
-    /// Kernel and processor could, but nobody has mounted the file system.
+    /// Kernel and processor support it, but the file system isn't mounted.
     NotMounted {
         /// Where it belongs.
         root: PathBuf,
@@ -80,7 +80,7 @@ impl fmt::Display for OffReason {
             }
             Self::NoFreeClass { classes } => write!(
                 f,
-                "all {classes} classes of the processor are in use; remove groups that nobody needs from the resctrl \
+                "all {classes} classes of the processor are in use; remove unused groups from the resctrl \
                  file system"
             ),
             Self::Unreadable { path, found } => write!(f, "can't make sense of {}: {found}", path.display()),

@@ -1,55 +1,17 @@
-//! An HTML table with all rows, batch by batch.
+//! An HTML table.
 
-use arrow_array::RecordBatch;
-use godwit::Result;
+use super::markup::{Markup, MarkupRenderer};
+use super::{Columns, Options};
 
-use super::cells::Cells;
-use super::{Columns, Options, Renderer};
+const MARKUP: Markup = Markup { row: ["<tr><td>", "</td><td>", "</td></tr>\n"], closing: "</table>\n", escape };
 
-pub(super) struct HtmlRenderer {
-    columns: Columns,
-    null: String,
-    has_header: bool,
-    is_open: bool,
-}
-
-impl HtmlRenderer {
-    pub(super) fn new(columns: Columns, options: &Options) -> Self {
-        Self { columns, null: escape(&options.null_or_word()), has_header: options.headers, is_open: false }
+pub(super) fn renderer(columns: Columns, options: &Options) -> MarkupRenderer {
+    let mut opening = String::from("<table>\n");
+    if options.headers {
+        let names: String = columns.names.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
+        opening += &format!("<tr>{names}</tr>\n");
     }
-
-    fn open(&mut self, out: &mut Vec<u8>) {
-        if std::mem::replace(&mut self.is_open, true) {
-            return;
-        }
-        out.extend_from_slice(b"<table>\n");
-        if self.has_header {
-            let names: String = self.columns.names.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
-            out.extend_from_slice(format!("<tr>{names}</tr>\n").as_bytes());
-        }
-    }
-}
-
-impl Renderer for HtmlRenderer {
-    fn batch(&mut self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
-        self.open(out);
-        let cells = Cells::of(batch, &self.columns)?;
-        for row in 0..batch.num_rows() {
-            out.extend_from_slice(b"<tr>");
-            for column in 0..batch.num_columns() {
-                let value = cells.text(column, row)?.map_or_else(|| self.null.clone(), |value| escape(&value));
-                out.extend_from_slice(format!("<td>{value}</td>").as_bytes());
-            }
-            out.extend_from_slice(b"</tr>\n");
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        self.open(out);
-        out.extend_from_slice(b"</table>\n");
-        Ok(())
-    }
+    MarkupRenderer::new(columns, options, opening, &MARKUP)
 }
 
 /// Text as HTML has it. Control characters that no document may have are replaced.

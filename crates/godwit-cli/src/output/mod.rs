@@ -13,6 +13,7 @@ mod json;
 mod latex;
 mod line;
 mod markdown;
+mod markup;
 #[cfg(test)]
 mod tests;
 
@@ -108,9 +109,9 @@ impl Format {
             Format::Csv => Box::new(delimited::DelimitedRenderer::new(columns, options, Dialect::Csv)),
             Format::Json => Box::new(json::JsonRenderer::array(columns)),
             Format::JsonLines => Box::new(json::JsonRenderer::lines(columns)),
-            Format::Markdown => Box::new(markdown::MarkdownRenderer::new(columns, options)),
-            Format::Html => Box::new(html::HtmlRenderer::new(columns, options)),
-            Format::Latex => Box::new(latex::LatexRenderer::new(columns, options)),
+            Format::Markdown => Box::new(markdown::renderer(columns, options)),
+            Format::Html => Box::new(html::renderer(columns, options)),
+            Format::Latex => Box::new(latex::renderer(columns, options)),
             Format::Insert => Box::new(insert::InsertRenderer::row_by_row(columns, &options.table)),
         }
     }
