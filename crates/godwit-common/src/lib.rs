@@ -5,6 +5,7 @@
 
 mod error;
 mod foreign;
+mod json;
 mod memory_tag;
 mod named;
 mod secrets;
@@ -14,6 +15,7 @@ mod stack;
 
 pub use error::{Error, ErrorKind, Position, Result, Span};
 pub use foreign::{call_foreign, is_in_foreign_call};
+pub use json::Json;
 pub use memory_tag::MemoryTag;
 pub use named::Named;
 pub use secrets::without_secrets;

@@ -50,9 +50,10 @@ impl MemoryTag {
     ];
 }
 
-impl fmt::Display for MemoryTag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl MemoryTag {
+    /// As users read it.
+    pub fn name(self) -> &'static str {
+        match self {
             MemoryTag::RowPage => "row page",
             MemoryTag::HeapPage => "heap page",
             MemoryTag::HashTable => "hash table",
@@ -64,6 +65,12 @@ impl fmt::Display for MemoryTag {
             MemoryTag::SpillBuffer => "spill buffer",
             MemoryTag::Table => "table",
             MemoryTag::Other => "other",
-        })
+        }
+    }
+}
+
+impl fmt::Display for MemoryTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use godwit_common::Result;
+use godwit_trace::{Loads, VECTOR_BYTES};
 use godwit_vector::{Bitmap, SharedBytes, ValueRange, Vector};
 
 use crate::BLOCK_ROWS;
@@ -78,6 +79,7 @@ impl<'a> Part<'a> {
         if let Some(vector) = self.uniform(rows.len())? {
             return Ok(vector);
         }
+        godwit_trace::loads(|loads| self.note_run(loads, &rows));
         let flat = self.header.encoding.scheme().decode(self.values(), rows.clone())?;
         Ok(Vector::flat(flat, self.validity(&rows)))
     }
@@ -89,6 +91,7 @@ impl<'a> Part<'a> {
         if let Some(vector) = self.uniform(rows.len())? {
             return Ok(vector);
         }
+        godwit_trace::loads(|loads| loads.each(rows.len(), |i| self.byte_of(start + rows[i] as usize)));
         let flat = self.header.encoding.scheme().take(self.values(), start, rows)?;
         let validity =
             (self.header.nulls > 0).then(|| Bitmap::from_fn(rows.len(), |i| self.is_valid(start + rows[i] as usize)));
@@ -107,6 +110,7 @@ impl<'a> Part<'a> {
     /// `rows.start + i`, and bits past `rows` are clear. `rows` start at a multiple of [`BLOCK_ROWS`].
     pub fn retain_range(&self, rows: Range<usize>, wanted: ValueRange, mask: &mut [u64]) -> Result<()> {
         assert_eq!(mask.len(), rows.len().div_ceil(64), "a bit per row");
+        godwit_trace::loads(|loads| self.note_run(loads, &rows));
         self.header.encoding.scheme().retain_range(self.values(), rows.clone(), wanted, mask)?;
         self.clear_nulls(&rows, mask);
         Ok(())
@@ -115,9 +119,22 @@ impl<'a> Part<'a> {
     /// As [`retain_range`](Self::retain_range), for rows whose dictionary code has its bit set.
     pub fn retain_codes(&self, rows: Range<usize>, wanted: &CodeFilter, mask: &mut [u64]) -> Result<()> {
         assert_eq!(mask.len(), rows.len().div_ceil(64), "a bit per row");
+        godwit_trace::loads(|loads| self.note_run(loads, &rows));
         self.header.encoding.scheme().retain_codes(self.values(), rows.clone(), wanted, mask)?;
         self.clear_nulls(&rows, mask);
         Ok(())
+    }
+
+    /// About where a row's value lies.
+    fn byte_of(&self, row: usize) -> *const u8 {
+        let values = self.values().bytes;
+        values.as_ptr().wrapping_add(values.len() * row / self.rows().max(1))
+    }
+
+    /// Tells a memory trace of the loads of reading rows in order.
+    fn note_run(&self, loads: &mut Loads, rows: &Range<usize>) {
+        let (first, end) = (self.byte_of(rows.start), self.byte_of(rows.end));
+        loads.run(first, end as usize - first as usize, VECTOR_BYTES);
     }
 
     fn clear_nulls(&self, rows: &Range<usize>, mask: &mut [u64]) {

@@ -3,10 +3,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use godwit_common::format_bytes;
+use godwit_common::{Json, format_bytes};
 use godwit_pipeline::{ColumnCounts, CompactionCounts, FlowCounts, OperatorMetrics, ScannedColumn, Transform};
-
-use crate::json::Json;
 
 /// An operator with its inputs.
 pub struct ExplainNode {

@@ -11,7 +11,6 @@ mod compaction;
 pub mod explain;
 pub mod hash_aggregate;
 pub mod hash_join;
-pub mod json;
 pub mod nested_loop_join;
 pub mod operators;
 mod physical;
@@ -25,7 +24,6 @@ mod testing;
 pub mod window;
 
 pub use explain::ExplainNode;
-pub use json::Json;
 pub use operators::NothingSink;
 pub use physical::{PhysicalPlan, plan_query};
 pub use scheduler::WorkerPool;

@@ -36,8 +36,10 @@ mod test_scan;
 mod text;
 mod text_domain;
 mod thrift;
+mod trace_file;
 
 pub use copy::{CopySink, FileFormat, OutputFile, SplitOptions};
 pub use local::{check_local, check_reachable};
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;
+pub use trace_file::{SAMPLE_BYTES_MAX, TRACE_KEY, TraceFile, TracedStatements};

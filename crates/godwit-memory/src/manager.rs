@@ -56,6 +56,12 @@ impl BufferManager {
         self.owner.as_ref().and_then(Owner::object)
     }
 
+    /// The object that memory with a tag counts for when this manager allocates it: what outlives queries, or what an
+    /// operator holds under the tag; `None` if the owner has no name.
+    pub fn object_of(&self, tag: MemoryTag) -> Option<Arc<Object>> {
+        self.owner.as_ref()?.object_of(tag, &self.pool.objects)
+    }
+
     /// An object without a parent.
     pub fn root_object(&self, kind: ObjectKind, name: &str) -> Arc<Object> {
         self.pool.objects.root(kind, name)

@@ -1,15 +1,17 @@
-//! What memory is for: everything large that outlives queries, as a tree of named objects.
+//! What memory is for: everything large, as a tree of named objects.
 //!
 //! ```text
 //!   database ── table ─┬─ column ─┬─ segment        a column of a row group
 //!                      │          └─ dictionary
 //!                      └─ delta                     rows that aren't in segments yet
 //!   file ── file column                             decompressed pages of a file
+//!   query ── operator ── hash table, row page, …    what an operator holds, by tag
 //! ```
 //!
 //! The maker of an object keeps it; the pool knows it as long as it lives. Pages and reservations that are made [for an
-//! object](crate::BufferManager::for_object) count for it. Readers tell the object what they read of it; a sample of
-//! the accesses is noted and stands for all of them, so that counting costs next to nothing.
+//! object](crate::BufferManager::for_object) count for it. Those of queries count for [owners](crate::OwnerCounters), which
+//! have objects only once somebody asks for them: most queries are over before anybody does. Readers tell the object what
+//! they read of it; a sample of the accesses is noted and stands for all of them, so that counting costs next to nothing.
 //!
 //! Source: Windheuser et al., "Adaptive Compression For Databases", 2024, 3.2, whose hash table of accesses is here a
 //! counter in each object.
@@ -20,6 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use godwit_common::MemoryTag;
+use godwit_trace::{ObjectKey, TracedObject};
 use parking_lot::Mutex;
 
 /// Sampling step: one in this many scans of a morsel is noted. Noting one takes about 30 ns, reading a morsel of a
@@ -52,6 +56,12 @@ pub enum ObjectKind {
     File,
     /// Pages of a column of such a file.
     FileColumn,
+    /// A query that runs.
+    Query,
+    /// An operator of it.
+    Operator,
+    /// What an operator, or a query, holds under a tag.
+    Structure(MemoryTag),
 }
 
 impl ObjectKind {
@@ -66,6 +76,9 @@ impl ObjectKind {
             ObjectKind::Delta => "delta",
             ObjectKind::File => "file",
             ObjectKind::FileColumn => "file column",
+            ObjectKind::Query => "query",
+            ObjectKind::Operator => "operator",
+            ObjectKind::Structure(tag) => tag.name(),
         }
     }
 }
@@ -79,6 +92,8 @@ pub struct Object {
     parent: Option<Arc<Object>>,
     /// Of loaded pages and reservations that were made for this object, not for those below it.
     bytes: AtomicU64,
+    /// Where the next of its pages begins that a memory trace meets, counted from the object's beginning.
+    traced_bytes: AtomicU64,
     heat: Heat,
     registry: Arc<Registry>,
 }
@@ -129,8 +144,9 @@ impl Default for Registry {
 impl Registry {
     fn register(self: &Arc<Self>, kind: ObjectKind, name: Name, parent: Option<Arc<Object>>) -> Arc<Object> {
         let id = ObjectId(self.next_id.fetch_add(1, Relaxed));
-        let (bytes, heat, registry) = (AtomicU64::new(0), Heat::default(), self.clone());
-        let object = Arc::new(Object { id, kind, name, parent, bytes, heat, registry });
+        let (bytes, traced_bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (heat, registry) = (Heat::default(), self.clone());
+        let object = Arc::new(Object { id, kind, name, parent, bytes, traced_bytes, heat, registry });
         self.known.lock().insert(id, Arc::downgrade(&object));
         object
     }
@@ -176,14 +192,48 @@ impl Object {
 
     /// Names from the root down to this, with dots between them.
     pub fn path(&self) -> String {
-        let own = match &self.name {
+        match &self.parent {
+            Some(parent) => format!("{}.{}", parent.path(), self.own_name()),
+            None => self.own_name(),
+        }
+    }
+
+    /// Itself and what it is part of, from there up.
+    fn ancestry(&self) -> impl Iterator<Item = &Object> {
+        std::iter::successors(Some(self), |object| object.parent.as_deref())
+    }
+
+    fn own_name(&self) -> String {
+        match &self.name {
             Name::Number(number) => number.to_string(),
             Name::Text(text) => text.lock().to_string(),
-        };
-        match &self.parent {
-            Some(parent) => format!("{}.{own}", parent.path()),
-            None => own,
         }
+    }
+
+    /// The object in memory traces.
+    pub fn trace_key(&self) -> ObjectKey {
+        ObjectKey { pool: Arc::as_ptr(&self.registry) as u64, object: self.id.0 }
+    }
+
+    /// What traces tell of the object.
+    pub fn traced(&self) -> TracedObject {
+        let of_kinds = |kinds: &[ObjectKind]| self.ancestry().find(|object| kinds.contains(&object.kind));
+        let table = of_kinds(&[ObjectKind::Table, ObjectKind::File]);
+        let column = of_kinds(&[ObjectKind::Column, ObjectKind::FileColumn]);
+        let query = of_kinds(&[ObjectKind::Query]).map(Object::own_name);
+        TracedObject {
+            path: self.path(),
+            kind: self.kind.name().to_owned(),
+            table: table.map(Object::path),
+            column: column.map(Object::own_name),
+            query: query.and_then(|name| name.rsplit(' ').next()?.parse().ok()),
+            ..TracedObject::default()
+        }
+    }
+
+    /// Takes `bytes` bytes behind what was taken before, for a page that a trace meets for the first time.
+    pub(crate) fn take_traced_bytes(&self, bytes: u64) -> u64 {
+        self.traced_bytes.fetch_add(bytes, Relaxed)
     }
 
     /// Renames the object, if it has another name. Numbered ones keep theirs.

@@ -1,15 +1,15 @@
 //! Who holds memory: counters of a query or an operator, nested.
 
 use std::array;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use godwit_common::MemoryTag;
 use parking_lot::Mutex;
 
 use crate::config::working_bytes;
-use crate::object::Object;
+use crate::object::{Object, ObjectKind, Registry};
 
 /// Memory use of one owner (a query, an operator). Made by the owner, kept up to date by the buffer manager that
 /// [`scoped`](crate::BufferManager::scoped) returned for it; may be read by any thread at any time.
@@ -26,6 +26,15 @@ pub struct OwnerCounters {
     grant_limit_bytes: AtomicU64,
     /// Since when the query has waited for the reader of its result, if it does.
     stalled_since: Mutex<Option<Instant>>,
+    name: OnceLock<(ObjectKind, Arc<str>)>,
+    objects: Mutex<OwnerObjects>,
+}
+
+/// The objects of an owner, made when they are first asked for.
+#[derive(Debug, Default)]
+struct OwnerObjects {
+    own: Option<Arc<Object>>,
+    by_tag: [Option<Arc<Object>>; MemoryTag::COUNT],
 }
 
 const NO_LIMIT: u64 = u64::MAX;
@@ -41,6 +50,8 @@ impl Default for OwnerCounters {
             memory_limit_bytes: AtomicU64::new(NO_LIMIT),
             grant_limit_bytes: AtomicU64::new(NO_LIMIT),
             stalled_since: Mutex::new(None),
+            name: OnceLock::new(),
+            objects: Mutex::default(),
         }
     }
 }
@@ -49,6 +60,11 @@ impl OwnerCounters {
     /// Counters at zero, ready to be shared.
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// Names the owner, unless it has a name already: a query or an operator, which then has an object.
+    pub fn identify(&self, kind: ObjectKind, name: impl Into<Arc<str>>) {
+        self.name.get_or_init(|| (kind, name.into()));
     }
 
     /// Bytes in memory now: reservations and loaded pages.
@@ -136,12 +152,48 @@ impl Owner {
         Owner::Query(Arc::new(QueryOwner { counters, parent }))
     }
 
+    /// The object for which memory with a tag is allocated; `None` if no owner has a name.
+    pub(crate) fn object_of(&self, tag: MemoryTag, registry: &Arc<Registry>) -> Option<Arc<Object>> {
+        match self {
+            Owner::Object(object) => Some(object.clone()),
+            Owner::Query(owner) => owner.structure(tag, registry),
+        }
+    }
+
     /// The object, if it is one.
     pub(crate) fn object(&self) -> Option<&Arc<Object>> {
         match self {
             Owner::Object(object) => Some(object),
             Owner::Query(_) => None,
         }
+    }
+}
+
+impl QueryOwner {
+    /// The object of the innermost owner with a name.
+    fn object(&self, registry: &Arc<Registry>) -> Option<Arc<Object>> {
+        let around = || self.parent.as_ref().and_then(|parent| parent.object(registry));
+        let Some((kind, name)) = self.counters.name.get() else { return around() };
+        let mut objects = self.counters.objects.lock();
+        let make = || match around() {
+            Some(parent) => parent.child(*kind, name),
+            None => registry.root(*kind, name),
+        };
+        Some(objects.own.get_or_insert_with(make).clone())
+    }
+
+    /// What that owner holds under a tag.
+    fn structure(&self, tag: MemoryTag, registry: &Arc<Registry>) -> Option<Arc<Object>> {
+        if self.counters.name.get().is_none() {
+            return self.parent.as_ref()?.structure(tag, registry);
+        }
+        if let Some(known) = &self.counters.objects.lock().by_tag[tag as usize] {
+            return Some(known.clone());
+        }
+        let owner = self.object(registry)?;
+        let mut objects = self.counters.objects.lock();
+        let make = || owner.child(ObjectKind::Structure(tag), tag.name());
+        Some(objects.by_tag[tag as usize].get_or_insert_with(make).clone())
     }
 }
 

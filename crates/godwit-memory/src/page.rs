@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 
 use godwit_common::{MemoryTag, Result, bail};
 use godwit_io::ALIGNMENT_BYTES;
+use godwit_trace::Place;
 use parking_lot::Mutex;
 
 use crate::config::PAGE_BYTES;
@@ -71,7 +72,21 @@ pub(crate) struct PageInner {
     /// The latch of the page, and its copy on disk. An evicted page has one, and a loaded page may have; it is valid if
     /// the page is clean.
     pub(crate) disk: Mutex<Option<DiskCopy>>,
+    traced: TracedPage,
 }
+
+/// What memory traces were told of a page.
+struct TracedPage {
+    /// Number of the trace and address of the page, as they were; 0: nothing.
+    declared: AtomicU64,
+    /// Where the page begins within its object; [`UNPLACED`] before the first trace.
+    offset: AtomicU64,
+}
+
+const UNPLACED: u64 = u64::MAX;
+
+/// Bits of an address in user space: what x86-64 and AArch64 use.
+const ADDRESS_BITS: u32 = 48;
 
 impl Page {
     pub(crate) fn allocate(
@@ -140,14 +155,15 @@ impl Page {
             partition: AtomicU32::new(partition.unwrap_or(NO_PARTITION)),
             last_use: AtomicU64::new(0),
             disk: Mutex::new(None),
+            traced: TracedPage { declared: AtomicU64::new(0), offset: AtomicU64::new(UNPLACED) },
         }));
-        Ok(PinnedPage { page, memory })
+        Ok(PinnedPage::new(page, memory))
     }
 
     /// Pins the page; `writes` is false if the caller promises not to change it.
     pub(crate) fn pin(&self, writes: bool) -> Result<PinnedPage> {
         let memory = self.0.pool.pin(&self.0, writes)?;
-        Ok(PinnedPage { page: self.clone(), memory })
+        Ok(PinnedPage::new(self.clone(), memory))
     }
 
     /// Size of the content.
@@ -202,6 +218,35 @@ impl PageInner {
     }
 }
 
+impl PageInner {
+    /// Tells the running memory trace that the page is about to lose its memory, if the trace knows it.
+    pub(crate) fn forget_traced(&self, memory: NonNull<u8>) {
+        if godwit_trace::is_on() && self.traced.declared.swap(0, Relaxed) != 0 {
+            godwit_trace::forget(memory.as_ptr(), self.bytes);
+        }
+    }
+
+    /// Tells the running memory trace what the page belongs to, once for each place that it has.
+    #[cold]
+    fn declare(&self, memory: NonNull<u8>) {
+        let address = memory.as_ptr() as u64;
+        let declared = godwit_trace::running_trace() << ADDRESS_BITS | address;
+        if self.traced.declared.swap(declared, Relaxed) == declared {
+            return;
+        }
+        let object = self.owner.as_ref().and_then(|owner| owner.object_of(self.tag, &self.pool.objects));
+        let Some(object) = object else { return };
+        let mut offset = self.traced.offset.load(Relaxed);
+        if offset == UNPLACED {
+            let taken = object.take_traced_bytes(self.bytes as u64);
+            let placed = self.traced.offset.compare_exchange(UNPLACED, taken, Relaxed, Relaxed);
+            offset = placed.map_or_else(|by_another| by_another, |_| taken);
+        }
+        let place = Place::of_bytes(memory.as_ptr(), self.bytes, offset);
+        godwit_trace::declare(place, object.trace_key(), || object.traced());
+    }
+}
+
 impl Drop for PageInner {
     fn drop(&mut self) {
         if self.state.is_queued() {
@@ -214,6 +259,7 @@ impl Drop for PageInner {
         if self.state.is_evictable() {
             self.pool.remove_evictable(charged);
         }
+        self.forget_traced(self.memory());
         // SAFETY: the page is loaded, so its memory came from `allocate_memory` of this pool with the same size and
         // kind; no pin is left, because a pin holds a handle of the page.
         unsafe { self.pool.free_memory(self.memory(), charged, self.is_mapped()) };
@@ -237,6 +283,14 @@ unsafe impl Send for PinnedPage {}
 unsafe impl Sync for PinnedPage {}
 
 impl PinnedPage {
+    /// Takes over a pin of the page, whose memory this is.
+    fn new(page: Page, memory: NonNull<u8>) -> Self {
+        if godwit_trace::is_on() {
+            page.0.declare(memory);
+        }
+        Self { page, memory }
+    }
+
     /// The handle, for keeping the page without the pin.
     pub fn page(&self) -> &Page {
         &self.page
@@ -336,7 +390,7 @@ impl CachedPage {
     /// Pins the page if it is still there. Its content never changes.
     pub fn pin(&self) -> Option<PinnedPage> {
         let memory = self.0.0.pool.pin_loaded(&self.0.0, false)?;
-        Some(PinnedPage { page: self.0.clone(), memory })
+        Some(PinnedPage::new(self.0.clone(), memory))
     }
 }
 

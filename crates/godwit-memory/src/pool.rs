@@ -323,6 +323,7 @@ impl Pool {
             self.note_written(page, bytes);
         }
         let memory = page.memory();
+        page.forget_traced(memory);
         page.set_memory(None);
         // SAFETY: the memory is that of this page, which is claimed, unpinned, and has its copy on disk or needs none.
         unsafe { self.free_memory(memory, bytes, page.is_mapped()) };

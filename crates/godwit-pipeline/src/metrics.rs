@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use godwit_memory::OwnerCounters;
+use godwit_memory::{ObjectKind, OwnerCounters};
 use parking_lot::Mutex;
 
 use crate::scan::ScannedColumn;
@@ -101,7 +101,7 @@ pub struct CompactionAccount(usize);
 
 /// What an operator did in one query. Tasks count for themselves and add up at their end.
 pub struct OperatorMetrics {
-    name: String,
+    name: Arc<str>,
     /// Time inside this operator, all workers added, in nanoseconds. Zero unless the query is profiled.
     own_ns: AtomicU64,
     input: Flow,
@@ -119,13 +119,16 @@ pub struct OperatorMetrics {
 impl OperatorMetrics {
     /// Counters of an operator that `EXPLAIN` shows as `name` ("HashJoin inner on l_orderkey = o_orderkey").
     pub fn new(name: impl Into<String>) -> Arc<Self> {
+        let name: Arc<str> = name.into().into();
+        let memory = OwnerCounters::new();
+        memory.identify(ObjectKind::Operator, name.clone());
         Arc::new(Self {
-            name: name.into(),
+            name,
             own_ns: AtomicU64::new(0),
             input: Flow::default(),
             output: Flow::default(),
             compaction: Mutex::default(),
-            memory: Arc::default(),
+            memory,
             notes: Mutex::default(),
             columns: Mutex::default(),
         })

@@ -58,6 +58,10 @@ impl DirectTable {
         let entries = self.entries.as_slice();
         let keys = self.rows.of_list(rows).gather(0).to_flat();
         let mut duplicates = false;
+        match_integers!(&keys, values => godwit_trace::loads(|loads| {
+            let slot = |i: usize| values[i].offset_from(self.min) as usize;
+            loads.each(rows.len(), |i| entries.as_ptr().wrapping_add(slot(i)).cast());
+        }));
         match_integers!(&keys, values => for (&row, &key) in rows.iter().zip(values) {
             let slot = key.offset_from(self.min) as usize;
             let before = entries[slot].swap(address(row), Ordering::AcqRel);
@@ -77,6 +81,10 @@ impl DirectTable {
         heads.reserve(rows.len());
         let (found_room, heads_room) = (found.spare_capacity_mut(), heads.spare_capacity_mut());
         let mut count = 0;
+        match_integers!(keys, values => godwit_trace::loads(|loads| {
+            let slot = |i: usize| values[rows[i] as usize].offset_from(self.min) as usize;
+            loads.each(rows.len(), |i| entries.as_ptr().wrapping_add(slot(i).min(entries.len())).cast());
+        }));
         match_integers!(keys, values => for &row in rows {
             let offset = values[row as usize].offset_from(self.min);
             let entry = entries.get(offset as usize).map_or(0, |entry| entry.load(Ordering::Relaxed));

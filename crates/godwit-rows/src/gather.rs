@@ -42,6 +42,9 @@ impl Rows<'_> {
 
     fn gather_validity(self, column: usize) -> Option<Bitmap> {
         let (layout, rows) = (self.layout(), self.pointers());
+        if layout.has_nulls(column) {
+            self.note_loads(layout.validity_bit(column).0);
+        }
         // SAFETY: the rows are pinned.
         let is_valid = |row: usize| unsafe { layout.is_valid(rows[row], column) };
         layout.has_nulls(column).then(|| Bitmap::from_fn(rows.len(), is_valid))
@@ -50,6 +53,7 @@ impl Rows<'_> {
     /// The field at `offset` of all rows.
     #[inline]
     fn read_all<T: Copy>(self, offset: usize) -> Vec<T> {
+        self.note_loads(offset);
         // SAFETY of both reads: the rows are pinned, and the field lies inside them.
         let rows = self.pointers();
         let mut values = Vec::with_capacity(rows.len());

@@ -20,7 +20,8 @@
 use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::{BufferManager, Reservation};
+use godwit_memory::{BufferManager, Object, Reservation};
+use godwit_trace::Place;
 use godwit_vector::Vector;
 
 use crate::radix::SALT_SHIFT;
@@ -49,6 +50,8 @@ pub struct GroupTable {
     /// The rows may be gone.
     is_released: bool,
     reservation: Reservation,
+    /// What memory traces call the entries.
+    object: Option<Arc<Object>>,
     scratch: Option<Scratch>,
 }
 
@@ -84,6 +87,7 @@ impl GroupTable {
             pins: Pins::default(),
             is_released: false,
             reservation: manager.reserve(0, MemoryTag::HashTable)?,
+            object: manager.object_of(MemoryTag::HashTable),
             scratch: Some(scratch),
         };
         table.reset(entries)?;
@@ -127,11 +131,29 @@ impl GroupTable {
             self.is_released = false;
             return self.reservation.resize(entries * size_of::<u64>());
         }
+        self.forget_traced();
         self.entries = Vec::new();
         self.is_released = false;
         self.reservation.resize(entries * size_of::<u64>())?;
         self.entries = vec![0; entries];
+        self.declare_traced();
         Ok(())
+    }
+
+    /// Tells a memory trace where the entries are.
+    fn declare_traced(&self) {
+        if let Some(object) = self.object.as_ref().filter(|_| godwit_trace::is_on()) {
+            let place = Place::of_bytes(self.entries.as_ptr().cast(), size_of_val(&self.entries[..]), 0);
+            let place = place.with_entries(0, self.entries.len() as u64);
+            godwit_trace::declare(place, object.trace_key(), || object.traced());
+        }
+    }
+
+    /// Tells a memory trace that the entries are about to be freed.
+    fn forget_traced(&self) {
+        if godwit_trace::is_on() {
+            godwit_trace::forget(self.entries.as_ptr().cast(), size_of_val(&self.entries[..]));
+        }
     }
 
     /// Makes room for `entries`, rounded up to a power of two and not fewer than the current number; keeps the groups.
@@ -139,7 +161,9 @@ impl GroupTable {
         let entries = entries.next_power_of_two();
         assert!(!self.is_released && (self.entries.len()..=1 << 32).contains(&entries));
         self.reservation.resize((self.entries.len() + entries) * size_of::<u64>())?;
+        self.forget_traced();
         let old = std::mem::replace(&mut self.entries, vec![0; entries]);
+        self.declare_traced();
         let mask = entries - 1;
         let hash_offset = self.layout.hash_offset();
         for entry in old.into_iter().filter(|&entry| entry != 0) {
@@ -325,12 +349,21 @@ impl GroupTable {
     /// Round, step 1: from its slot on, each row takes the first entry that is empty or has its salt. Empty entries are
     /// claimed if `CLAIMS`; in any case a row that finds one is a founder.
     #[inline(always)]
-    fn probe<const CLAIMS: bool>(&mut self, hashes: &[u64], rows: impl Iterator<Item = u32>, scratch: &mut Scratch) {
+    fn probe<const CLAIMS: bool>(
+        &mut self,
+        hashes: &[u64],
+        rows: impl Iterator<Item = u32> + Clone,
+        scratch: &mut Scratch,
+    ) {
         let Scratch { slots, founders, candidates, .. } = scratch;
         founders.clear();
         candidates.clear();
         let entries = &mut self.entries[..];
         let mask = entries.len() - 1;
+        godwit_trace::loads(|loads| {
+            let rows: Vec<u32> = rows.clone().collect();
+            loads.each(rows.len(), |i| (&raw const entries[slots[rows[i] as usize] as usize]).cast());
+        });
         let prefetches = size_of_val(entries) >= PREFETCH_BYTES_MIN;
         for i in rows {
             let row = i as usize;
@@ -381,6 +414,12 @@ impl GroupTable {
         }
         self.groups += founders.len();
         Ok(())
+    }
+}
+
+impl Drop for GroupTable {
+    fn drop(&mut self) {
+        self.forget_traced();
     }
 }
 

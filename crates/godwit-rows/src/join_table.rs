@@ -108,6 +108,10 @@ impl JoinHashTable {
         self.rows.of_list(rows).hashes(hashes);
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
+        godwit_trace::loads(|loads| {
+            let entry = |i: usize| (&raw const entries[(hashes[i] & self.mask) as usize]).cast();
+            loads.each(rows.len(), entry);
+        });
         let mut duplicates = false;
         for (i, &row) in rows.iter().enumerate() {
             if let Some(hash) = hashes.get(i.saturating_add(ahead)) {
@@ -195,6 +199,10 @@ impl JoinHashTable {
     ) {
         let entries = self.entries.as_slice();
         let ahead = if self.bytes() >= PREFETCH_BYTES_MIN { PREFETCH_ROWS } else { usize::MAX };
+        godwit_trace::loads(|loads| {
+            let entry = |i: usize| (&raw const entries[slots[active[i] as usize] as usize]).cast();
+            loads.each(active.len(), entry);
+        });
         candidates.clear();
         candidates.resize(active.len(), 0);
         let mut count = 0;

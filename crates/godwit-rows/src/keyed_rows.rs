@@ -9,6 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicU64};
 
+use godwit_memory::Object;
+use godwit_trace::{Place, TracedObject};
+
 use crate::row_list::Pins;
 use crate::row_ptr::RowPtr;
 use crate::{RowLayout, RowList, RowOrder, Rows};
@@ -34,10 +37,17 @@ fn next_pins_id() -> u64 {
     NEXT.fetch_add(1, atomic::Ordering::Relaxed)
 }
 
-impl<K: Copy> KeyedRows<K> {
+impl<K> KeyedRows<K> {
     /// Bytes of an entry.
     pub const ENTRY_BYTES: usize = size_of::<Entry<K>>();
 
+    /// Tells a memory trace that the entries are about to be freed, or to move.
+    pub fn forget_traced(&self) {
+        godwit_trace::forget(self.entries.as_ptr().cast(), self.entries.capacity() * Self::ENTRY_BYTES);
+    }
+}
+
+impl<K: Copy> KeyedRows<K> {
     /// An empty list.
     pub fn new(layout: &Arc<RowLayout>) -> Self {
         Self { layout: layout.clone(), entries: Vec::new(), pins: Pins::default(), pins_id: next_pins_id() }
@@ -52,6 +62,15 @@ impl<K: Copy> KeyedRows<K> {
     /// True without entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Tells a memory trace that the entries are part of `object`.
+    pub fn declare_traced(&self, object: &Object) {
+        let place = Place::of_bytes(self.entries.as_ptr().cast(), self.entries.capacity() * Self::ENTRY_BYTES, 0);
+        godwit_trace::declare(place, object.trace_key(), || TracedObject {
+            entry_bytes: Some(Self::ENTRY_BYTES as u32),
+            ..object.traced()
+        });
     }
 
     /// Number of entries that fit without growing.
@@ -167,7 +186,19 @@ impl<K: Copy> KeyedRows<K> {
 impl<K: Copy + Ord> KeyedRows<K> {
     /// Sorts entries by their keys.
     pub fn sort_by_key(&mut self, range: Range<usize>) {
+        self.note_passes(&range);
         self.entries[range].sort_unstable_by_key(|entry| entry.key);
+    }
+
+    /// Tells a memory trace of the loads of a sort: about as many passes as halvings, each of which reads an entry twice,
+    /// to compare it and to move it.
+    fn note_passes(&self, range: &Range<usize>) {
+        let entries = &self.entries[range.clone()];
+        godwit_trace::loads(|loads| {
+            for _ in 0..2 * entries.len().max(1).ilog2() {
+                loads.run(entries.as_ptr().cast(), size_of_val(entries), Self::ENTRY_BYTES);
+            }
+        });
     }
 
     /// How many entries from `begin` on, and before `end`, have the same key as the first of them.

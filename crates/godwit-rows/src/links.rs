@@ -200,6 +200,7 @@ impl Chains {
     pub fn advance(&mut self) {
         let Self { tags, rows } = self;
         let offset = link_offset(rows.all().layout());
+        rows.all().note_loads(offset);
         // SAFETY: the rows were inserted into the table that they come from, so that their links are those of other such
         // rows, or of none; the last of these is overwritten or cut off.
         let (rows, _) = unsafe { rows.parts_mut() };

@@ -124,6 +124,7 @@ impl Pair<'_> {
             Data::Dictionary(codes, dictionary) => {
                 // An empty dictionary has NULLs only, whose values aren't looked at.
                 let values = values(dictionary.values());
+                dictionary.note_loads(codes);
                 self.retain_values(candidates, |i| values[codes[i] as usize]);
             }
         }
@@ -133,6 +134,10 @@ impl Pair<'_> {
     fn retain_values<T: KeyValue>(&self, candidates: &mut Candidates<'_>, value: impl Fn(usize) -> T) {
         let offset = self.layout.column_offset(self.column);
         let rows = self.rows;
+        godwit_trace::loads(|loads| {
+            let compared = &candidates.equal;
+            loads.each(compared.len(), |i| rows[compared[i] as usize].as_ptr().wrapping_add(offset));
+        });
         let equal = |i: usize| {
             // SAFETY: candidates were checked to lie inside `rows`, and their rows are pinned.
             let stored = unsafe { rows.get_unchecked(i).read::<T>(offset) };

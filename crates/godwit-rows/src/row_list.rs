@@ -4,8 +4,8 @@
 //! RowList   | address | address | address | …       pins: those of the pages, and of the pages of the strings
 //!    └ all, slice ─▶ Rows<'_>: some of them, borrowed ─▶ gather, hashes, append to another list or collection
 //! ```
-//! Rows come into a list from a place that pins them, and bring their pins along, so the holder of a list can't be too
-//! late. Pins are shared: one reference per list and source, whatever the number of rows.
+//!
+//! Rows come into a list from a place that pins them, and bring their pins along, so the holder of a list can't
 //! come too late. Pins are shared: one reference per list and source, whatever the number of rows.
 
 use std::ops::Range;
@@ -125,6 +125,12 @@ impl<'a> Rows<'a> {
     #[inline]
     pub(crate) fn pointers(self) -> &'a [RowPtr] {
         self.rows
+    }
+
+    /// Tells a memory trace that the field at `offset` was read of all rows, one after the other.
+    #[inline(always)]
+    pub(crate) fn note_loads(self, offset: usize) {
+        godwit_trace::loads(|loads| loads.each(self.rows.len(), |i| self.rows[i].as_ptr().wrapping_add(offset)));
     }
 
     pub(crate) fn pins(self) -> &'a Pins {

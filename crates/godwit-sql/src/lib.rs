@@ -39,6 +39,7 @@ mod statement_files;
 mod test_tables;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod types;
 mod views;
 mod write;
@@ -54,4 +55,5 @@ pub use statement::{
     Argument, AttachPlan, Definition, ListedRows, QueryStatement, SessionStatement, Statement, TransactionStep,
     WritePart, WriteStatement,
 };
+pub use trace::TracedQuery;
 pub use write::WritePlan;

@@ -64,6 +64,7 @@ impl ParsedStatement {
             | Statement::ImportDatabase(_) => Access::Control,
             Statement::Query(_)
             | Statement::Explain(_)
+            | Statement::Trace(_)
             | Statement::Describe(_)
             | Statement::Summarize(_)
             | Statement::Show(_)

@@ -190,6 +190,7 @@ impl Planner {
             }
             Tree::Show(show) => self.show(show),
             Tree::Explain(explain) => self.explain(explain),
+            Tree::Trace(trace) => self.trace(trace),
             Tree::Copy(copy) => self.copy(copy),
             Tree::ExportDatabase(export) => export_plan(export),
             Tree::ImportDatabase(import) => Ok(Statement::Import { folder: import.folder.to_string() }),

@@ -12,7 +12,7 @@ use godwit_plan::{ParameterInfo, Plan};
 use godwit_types::{SqlType, Value};
 use godwit_vector::Vector;
 
-use crate::{ExplainOptions, ParsedStatement, WritePlan};
+use crate::{ExplainOptions, ParsedStatement, TracedQuery, WritePlan};
 
 /// A database to be attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +92,8 @@ impl Statement {
             Statement::Query(
                 QueryStatement::Rows { plan }
                 | QueryStatement::Copy { plan, .. }
-                | QueryStatement::Explain { plan, .. },
+                | QueryStatement::Explain { plan, .. }
+                | QueryStatement::Trace { plan, .. },
             ) => Some(plan),
             Statement::Query(QueryStatement::Export { .. }) => None,
             Statement::Write(WriteStatement::Planned(write)) => Some(&write.rows),
@@ -139,6 +140,13 @@ pub enum QueryStatement {
         path: String,
         /// Options for the file.
         options: Vec<CopyOption>,
+    },
+    /// `TRACE (options) query`: what the query loads from memory is wanted.
+    Trace {
+        /// How.
+        options: TracedQuery,
+        /// The optimized plan.
+        plan: Arc<Plan>,
     },
     /// The plan is wanted.
     Explain {

@@ -22,6 +22,7 @@ impl StatementFiles {
         let mut urls: Vec<&str> = Vec::new();
         match statement {
             Statement::Query(query) => urls_in(Child::Query(query), &mut urls),
+            Statement::Trace(trace) => urls_in(Child::Query(&trace.query), &mut urls),
             Statement::Explain(explain) => {
                 if let Statement::Query(query) = &explain.statement {
                     urls_in(Child::Query(query), &mut urls);

@@ -72,7 +72,7 @@ keywords! {
         Of Ordinality Others Overlay Owned Partition Percent Position Pragma Preceding Precision Prepare Range Read
         Recursive Release Rename Repeatable Replace Reset Respect Restart Restrict Rollback Rollup Row Rows Sample
         Savepoint Schema Schemas Sequence Serializable Session SessionUser Set Sets Share Show Skip Source Start
-        Stdin Stdout Stored Struct Substring Summarize Tables Target Temp Temporary Ties Time Timestamp Transaction Trim
+        Stdin Stdout Stored Struct Substring Summarize Tables Target Temp Temporary Ties Time Timestamp Trace Transaction Trim
         Truncate TryCast Type Unbounded Uncommitted Unknown Unlogged Unsigned Update Use Vacuum Value Values Varying Verbose
         Variable View Virtual Without Work Write Zone
     }

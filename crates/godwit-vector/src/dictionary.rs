@@ -25,6 +25,14 @@ impl Dictionary {
         &self.values
     }
 
+    /// Tells a memory trace that the values of these codes were read, one after the other.
+    pub fn note_loads(&self, codes: &[u32]) {
+        godwit_trace::loads(|loads| {
+            let (first, width) = self.values.memory();
+            loads.each(codes.len(), |i| first.wrapping_add(codes[i] as usize * width));
+        });
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -181,6 +181,20 @@ impl Flat {
         }
     }
 
+    /// Where the values begin, and the bytes of each; those of nested values are elsewhere.
+    pub(crate) fn memory(&self) -> (*const u8, usize) {
+        fn of<T>(values: &[T]) -> (*const u8, usize) {
+            (values.as_ptr().cast(), size_of::<T>())
+        }
+        match self {
+            Flat::Str(strings) => of(strings.views()),
+            Flat::Nested(_) => (std::ptr::null(), 0),
+            flat => {
+                match_flat!(flat, values => of(&values[..]), _s => unreachable!("above"), _n => unreachable!("above"))
+            }
+        }
+    }
+
     /// Values `offset .. offset + len`; buffers are shared.
     pub fn slice(&self, offset: usize, len: usize) -> Flat {
         match self {
@@ -349,6 +363,7 @@ impl Vector {
                 if dictionary.is_empty() {
                     return Flat::zeros(self.physical(), self.len);
                 }
+                dictionary.note_loads(codes);
                 dictionary.values().take(codes)
             }
         }

@@ -265,6 +265,7 @@ impl Inner {
             QueryStatement::Explain { options, plan } if options.analyze => {
                 self.analyze(sql, &plan, values, options.json)
             }
+            QueryStatement::Trace { options, plan } => self.trace(sql, &plan, values, &options),
             QueryStatement::Explain { options, plan } => self.explain(&plan, values, options.json),
             QueryStatement::Export { folder, options } => self.export(sql, planner, &folder, &options),
         }

@@ -22,6 +22,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::config::{check_threads, default_threads};
 use crate::objects::Objects;
 use crate::queries::{QueryInfo, QueryRegistry};
+use crate::tracing::Tracing;
 use crate::transactions::NamedStore;
 use crate::{Config, Connection, system_tables};
 
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     limit: Mutex<MemoryLimit>,
     compressed_materialization: Mutex<CompressedMaterialization>,
     pub(crate) adaptation: Arc<Adaptation>,
+    pub(crate) tracing: Tracing,
 }
 
 /// When rows are compressed before an operator keeps them.
@@ -163,6 +165,7 @@ impl Database {
             limit: Mutex::new(limit),
             compressed_materialization: Mutex::default(),
             adaptation,
+            tracing: Tracing::default(),
         }));
         database.0.store.allow_maintenance();
         if path.is_dir() {
@@ -216,6 +219,8 @@ pub(crate) fn name_of(path: &Path) -> String {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // Nobody is left to hear of an error.
+        _ = self.tracing.end();
         self.adaptation.stop();
         self.store.stop_maintenance();
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::CopyOption;
-use godwit_common::{Error, Result, format_bytes, with_stack};
-use godwit_exec::{Json, PhysicalPlan, plan_query};
+use godwit_common::{Error, Json, Result, format_bytes, with_stack};
+use godwit_exec::{PhysicalPlan, plan_query};
 use godwit_files::{CopySink, FileFormat, SplitOptions, check_reachable};
 use godwit_io::url_scheme;
 use godwit_memory::{Admission, AdmissionRequest, OwnerCounters, minimum_memory_limit, minimum_query_bytes};
@@ -58,6 +58,7 @@ impl Inner {
         let plan = &*values.bound(plan);
         let shared = &self.database.0;
         shared.adaptation.start();
+        shared.tracing.note_statement(sql);
         let pool = shared.pool();
         let cancel = self.current.lock().clone();
         let owner = OwnerCounters::new();
@@ -220,7 +221,7 @@ fn plan_text(text: &str) -> Result<QueryResult> {
 
 /// A result of one value.
 fn json_result(json: Json) -> Result<QueryResult> {
-    text_result(&["plan"], vec![vec![json.to_string()]])
+    text_result(&["plan"], vec![vec![format!("{json:#}")]])
 }
 
 /// A result of text columns.

@@ -37,6 +37,7 @@ mod result;
 mod session;
 mod settings;
 mod system_tables;
+mod tracing;
 mod transactions;
 mod values;
 mod writes;

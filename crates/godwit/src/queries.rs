@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use godwit_memory::OwnerCounters;
+use godwit_memory::{ObjectKind, OwnerCounters};
 use godwit_pipeline::{OperatorMetrics, QueryContext};
 use parking_lot::Mutex;
 
@@ -112,6 +112,7 @@ impl QueryRegistry {
         owner: Arc<OwnerCounters>,
     ) -> RegisteredQuery {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        owner.identify(ObjectKind::Query, format!("query {id}"));
         let (started, is_running, operators) = (Instant::now(), AtomicBool::new(false), OnceLock::new());
         let entry = Arc::new(Entry { connection, sql: sql.to_owned(), started, is_running, query, owner, operators });
         self.entries.lock().insert(id, entry.clone());

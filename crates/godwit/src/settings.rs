@@ -15,8 +15,8 @@ use godwit_vector::CHUNK_ROWS;
 
 use crate::config::default_threads;
 use crate::database::CompressedMaterialization;
-use crate::objects;
 use crate::session::{OwnSettings, Session};
+use crate::{objects, tracing};
 
 /// A setting: its name, what it means, and how it is read and changed. Most are the database's; some are the
 /// connection's own.
@@ -492,7 +492,7 @@ fn parse_limit(session: &Session, value: &str) -> Result<Option<u64>> {
 }
 
 fn all() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().chain(objects::SETTINGS)
+    SETTINGS.iter().chain(objects::SETTINGS).chain(tracing::SETTINGS)
 }
 
 fn find(name: &str) -> Result<&'static Setting> {

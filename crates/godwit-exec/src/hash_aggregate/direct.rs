@@ -16,11 +16,13 @@
 #![allow(clippy::unnecessary_cast, reason = "loops are compiled for every integer type")]
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use godwit_common::{ErrorKind, MemoryTag, Result};
-use godwit_memory::Reservation;
+use godwit_memory::{Object, Reservation};
 use godwit_rows::aggregate_state::{StateArea, StateKind};
 use godwit_rows::{RowList, match_integers};
+use godwit_trace::Place;
 use godwit_vector::kernels::grouped::{FEW_GROUPS_MAX, add_by_group};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{Bitmap, CHUNK_ROWS, ColumnType, Data, Flat, PhysicalType, StrColumn, Vector};
@@ -57,6 +59,8 @@ pub(super) struct DirectGroups {
     /// The rows of the current chunk that were the first of their groups.
     founders: Vec<u32>,
     reservation: Reservation,
+    /// What memory traces call the map and the lanes.
+    object: Option<Arc<Object>>,
 }
 
 /// A key as a small number.
@@ -134,6 +138,7 @@ impl DirectGroups {
             groups: Vec::new(),
             founders: Vec::new(),
             reservation: memory.reserve(0, MemoryTag::HashTable)?,
+            object: memory.object_of(MemoryTag::HashTable),
         }))
     }
 
@@ -175,6 +180,11 @@ impl DirectGroups {
                 return Ok(false);
             }
         }
+        godwit_trace::loads(|loads| {
+            let of_row = |row: usize| (&raw const self.map[self.groups[row % self.groups.len()] as usize]).cast();
+            // Once to see which are new, and once for their numbers.
+            loads.each(2 * self.groups.len(), of_row);
+        });
         let mut all_known = true;
         for group in &self.groups {
             all_known &= self.map[*group as usize] != 0;
@@ -223,6 +233,7 @@ impl DirectGroups {
         }
         let groups = self.group_slots.len();
         self.area.grow(groups);
+        self.forget_traced();
         if groups > LANES_GROUPS_MAX && self.lanes_per_group > 1 {
             self.add_lanes(plan);
             self.lanes_per_group = 1;
@@ -230,7 +241,34 @@ impl DirectGroups {
         for lanes in self.lanes.iter_mut().flatten() {
             lanes.totals.resize(groups * self.lanes_per_group, 0);
         }
+        if godwit_trace::is_on() {
+            self.declare_traced();
+        }
         Ok(true)
+    }
+
+    /// Tells a memory trace where the map and the lanes are, one behind the other.
+    #[cold]
+    fn declare_traced(&self) {
+        let Some(object) = &self.object else { return };
+        let map = Place::of_bytes(self.map.as_ptr().cast(), size_of_val(&self.map[..]), 0);
+        let mut offset = map.bytes;
+        godwit_trace::declare(map.with_entries(0, self.map.len() as u64), object.trace_key(), || object.traced());
+        for Lanes { totals } in self.lanes.iter().flatten() {
+            let lanes = Place::of_bytes(totals.as_ptr().cast(), size_of_val(&totals[..]), offset);
+            offset += lanes.bytes;
+            godwit_trace::declare(lanes, object.trace_key(), || object.traced());
+        }
+    }
+
+    /// Tells a memory trace that the map and the lanes are about to be freed.
+    fn forget_traced(&self) {
+        if godwit_trace::is_on() {
+            godwit_trace::forget(self.map.as_ptr().cast(), size_of_val(&self.map[..]));
+            for Lanes { totals } in self.lanes.iter().flatten() {
+                godwit_trace::forget(totals.as_ptr().cast(), size_of_val(&totals[..]));
+            }
+        }
     }
 
     /// Updates state `state` of the groups of the current chunk's rows, or of some of them: `arguments` have a value for
@@ -251,6 +289,14 @@ impl DirectGroups {
                 }
                 None => &self.groups,
             };
+            let lanes_per_group = self.lanes_per_group;
+            // Sums of few groups are in registers.
+            let are_loaded = self.group_slots.len() > FEW_GROUPS_MAX;
+            godwit_trace::loads(|loads| {
+                let groups: &[u32] = if are_loaded { groups } else { &[] };
+                let first = |row: usize| groups[row] as usize * lanes_per_group + row % lanes_per_group;
+                loads.each(groups.len(), |row| (&raw const lanes.totals[first(row)]).cast());
+            });
             match plan.layout.kind(state) {
                 StateKind::Count => lanes.count(groups, self.lanes_per_group, arguments.first()),
                 _ => lanes.sum(groups, self.lanes_per_group, &arguments[0]),
@@ -326,12 +372,19 @@ impl DirectGroups {
             self.area.list(groups, &mut rows);
             local.add_rows(&keys, &plan.no_payload(groups.len()), &hashes, rows.all())?;
         }
+        self.forget_traced();
         self.map = Vec::new();
         self.group_slots.clear();
         self.payload_rows.clear();
         self.area.clear();
         self.lanes.iter_mut().flatten().for_each(|lanes| lanes.totals.clear());
         self.reservation.resize(0)
+    }
+}
+
+impl Drop for DirectGroups {
+    fn drop(&mut self) {
+        self.forget_traced();
     }
 }
 

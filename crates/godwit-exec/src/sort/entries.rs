@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::Reservation;
+use godwit_memory::{Object, Reservation};
 use godwit_rows::{KeyedRows, Rows};
 
 use super::Shared;
@@ -14,12 +15,15 @@ use super::key::KeyWord;
 pub(super) struct Entries<K> {
     list: KeyedRows<K>,
     reservation: Reservation,
+    /// What memory traces call the list.
+    object: Option<Arc<Object>>,
 }
 
 impl<K: KeyWord> Entries<K> {
     pub(super) fn new(shared: &Shared<K>) -> Result<Self> {
         let reservation = shared.memory.reserve(0, MemoryTag::Sort)?;
-        Ok(Self { list: KeyedRows::new(&shared.layout), reservation })
+        let object = shared.memory.object_of(MemoryTag::Sort);
+        Ok(Self { list: KeyedRows::new(&shared.layout), reservation, object })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -32,7 +36,11 @@ impl<K: KeyWord> Entries<K> {
         if needed > self.list.capacity() {
             let capacity = needed.max(self.list.capacity() * 2);
             self.reservation.resize(capacity * KeyedRows::<K>::ENTRY_BYTES)?;
+            self.list.forget_traced();
             self.list.reserve_exact(capacity - self.list.len());
+            if let Some(object) = self.object.as_ref().filter(|_| godwit_trace::is_on()) {
+                self.list.declare_traced(object);
+            }
         }
         Ok(())
     }
@@ -41,6 +49,12 @@ impl<K: KeyWord> Entries<K> {
     pub(super) fn extend(&mut self, keys: &[K], rows: Rows<'_>) {
         debug_assert!(self.list.capacity() - self.list.len() >= keys.len());
         self.list.extend(keys, rows);
+    }
+}
+
+impl<K> Drop for Entries<K> {
+    fn drop(&mut self) {
+        self.list.forget_traced();
     }
 }
 

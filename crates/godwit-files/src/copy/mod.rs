@@ -31,6 +31,7 @@ use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;
 pub use output_file::OutputFile;
+pub(crate) use parquet::write_error as parquet_write_error;
 pub use split::SplitOptions;
 use split::{MakeWriter, SplitWriter};
 

@@ -306,7 +306,8 @@ impl RowGroupEncoder {
 }
 
 /// Disk errors come wrapped.
-fn write_error(error: ParquetError) -> Error {
+/// The error of a failed write.
+pub(crate) fn write_error(error: ParquetError) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {
             Some(error) => super::output_file::write_error(error),

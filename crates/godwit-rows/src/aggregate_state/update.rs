@@ -104,6 +104,7 @@ fn typed<T: Typed>(flat: &Flat) -> &[T] {
 /// Calls `f` with the number of each valid row and the address of its state.
 #[inline(always)]
 fn for_each_valid(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, *mut u8)) {
+    rows.note_loads(at);
     match validity {
         None => for_each_state(rows, at, f),
         Some(validity) => for_each_state(rows, at, |i, state| {

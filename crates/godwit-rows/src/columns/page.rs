@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, PAGE_BYTES, Page, PinnedPage};
+use godwit_trace::VECTOR_BYTES;
 use godwit_vector::{Bitmap, Data, Flat, Heaps, PhysicalType, StrColumn, StrView, Vector};
 
 use super::layout::{Areas, ColumnLayout};
@@ -201,7 +202,9 @@ fn slots_mut<T: Copy>(area: &mut [u8]) -> &mut [T] {
 }
 
 fn read<T: ArrowNativeType>(area: &[u8], rows: &Range<usize>) -> ScalarBuffer<T> {
-    slots::<T>(area)[rows.clone()].to_vec().into()
+    let slots = &slots::<T>(area)[rows.clone()];
+    godwit_trace::loads(|loads| loads.run(slots.as_ptr().cast(), size_of_val(slots), VECTOR_BYTES));
+    slots.to_vec().into()
 }
 
 fn write<T: Copy + Default>(vector: &Vector, positions: &[u32], slots: &mut [T]) {

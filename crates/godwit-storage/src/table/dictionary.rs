@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use godwit_common::{MemoryTag, Result};
 use godwit_encoding::{Encoder, EncodingChoice, OrderedDictionary};
 use godwit_memory::{BufferManager, Object, Reservation};
-use godwit_vector::{Flat, StrColumn, Vector};
+use godwit_trace::{EntryValues, Place, TracedObject};
+use godwit_vector::{Flat, StrColumn, StrView, Vector};
 use parking_lot::Mutex;
 
 use super::{StoredPart, corrupt};
@@ -56,8 +57,30 @@ impl ColumnDictionary {
         self.object.get()
     }
 
+    /// Tells a memory trace where the views of the strings are.
+    #[cold]
+    fn declare(self: &Arc<Self>, dictionary: &OrderedDictionary) {
+        let Some(object) = self.object() else { return };
+        let views = dictionary.shared().values().strings().views();
+        let place = Place::of_bytes(views.as_ptr().cast(), size_of_val(views), 0).with_entries(0, views.len() as u64);
+        let values: Arc<dyn EntryValues> = self.clone();
+        godwit_trace::declare(place, object.trace_key(), || TracedObject {
+            entry_bytes: Some(size_of::<StrView>() as u32),
+            values: Some(Arc::downgrade(&values)),
+            ..object.traced()
+        });
+    }
+
     /// The dictionary in memory, read when it is first asked for; it stays as long as this lives.
-    pub fn load(&self, memory: &BufferManager) -> Result<OrderedDictionary> {
+    pub fn load(self: &Arc<Self>, memory: &BufferManager) -> Result<OrderedDictionary> {
+        let dictionary = self.loaded(memory)?;
+        if godwit_trace::is_on() {
+            self.declare(&dictionary);
+        }
+        Ok(dictionary)
+    }
+
+    fn loaded(&self, memory: &BufferManager) -> Result<OrderedDictionary> {
         let memory = &self.object().map_or_else(|| memory.clone(), |object| memory.for_object(object));
         if let Some(object) = self.object() {
             object.note_scan(self.strings as usize, self.bytes());
@@ -85,6 +108,15 @@ impl ColumnDictionary {
         reservation.resize(reservation.bytes() / 2)?;
         *loaded = Some((dictionary.clone(), reservation));
         Ok(dictionary)
+    }
+}
+
+impl EntryValues for ColumnDictionary {
+    fn value(&self, entry: u64) -> Option<String> {
+        let loaded = self.loaded.lock();
+        let (dictionary, _) = loaded.as_ref()?;
+        let code = u32::try_from(entry).ok().filter(|&code| (code as usize) < dictionary.len())?;
+        Some(String::from_utf8_lossy(dictionary.get(code)).into_owned())
     }
 }
 

@@ -50,7 +50,7 @@ pub use query::{
 pub use session::{
     Attach, Deallocate, Detach, Execute, Pragma, PragmaValue, Prepare, Reset, Set, SetVariable, SettingScope, Use,
 };
-pub use statement::{CallStatement, Describe, DescribeTarget, Explain, Show, Statement, StatementOption};
+pub use statement::{CallStatement, Describe, DescribeTarget, Explain, Show, Statement, StatementOption, Trace};
 pub use transaction::{Begin, Checkpoint, Maintenance, MergeDelta, TransactionMode};
 pub use write::{
     Assignment, AssignmentTarget, ConflictAction, ConflictTarget, Copy, CopyDirection, CopyPath, CopySource, Delete,

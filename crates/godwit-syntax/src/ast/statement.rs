@@ -18,6 +18,7 @@ pub enum Statement {
     // Queries.
     Query(Box<Query>),
     Explain(Box<Explain>),
+    Trace(Box<Trace>),
     Describe(Box<Describe>),
     Summarize(Box<Describe>),
     Show(Box<Show>),
@@ -76,6 +77,15 @@ pub struct Explain {
     pub options: Vec<StatementOption>,
     /// What is explained.
     pub statement: Statement,
+}
+
+/// `TRACE [(options)] query`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// Options in parentheses.
+    pub options: Vec<StatementOption>,
+    /// The query whose loads are traced.
+    pub query: Box<Query>,
 }
 
 /// `DESCRIBE` or `SUMMARIZE` of a table or a query.

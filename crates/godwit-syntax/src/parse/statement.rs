@@ -4,7 +4,8 @@ use godwit_common::{Error, Result, Span};
 
 use super::Parser;
 use crate::ast::{
-    CallStatement, Describe, DescribeTarget, Explain, Expr, ExprKind, Ident, Show, Statement, StatementOption, Wildcard,
+    CallStatement, Describe, DescribeTarget, Explain, Expr, ExprKind, Ident, Show, Statement, StatementOption, Trace,
+    Wildcard,
 };
 use crate::keyword::Keyword as K;
 use crate::lex::{Symbol, TokenKind};
@@ -19,6 +20,7 @@ impl Parser<'_> {
         let start = self.peek().span;
         match keyword {
             Some(K::Explain) => self.explain(),
+            Some(K::Trace) => self.trace(),
             Some(K::Describe | K::Desc) => self.boxed(Self::describe, Statement::Describe),
             Some(K::Summarize) => self.boxed(Self::describe, Statement::Summarize),
             Some(K::Show) => self.boxed(Self::show, Statement::Show),
@@ -81,11 +83,7 @@ impl Parser<'_> {
     fn explain(&mut self) -> Result<Statement> {
         self.expect(K::Explain)?;
         let mut analyze = self.eat(K::Analyze);
-        let has_options = self.is_symbol(Symbol::LeftParen) && matches!(self.kind_at(1), TokenKind::Word(_)) && {
-            let is_query = matches!(self.keyword_at(1), Some(K::Select | K::With | K::From | K::Values | K::Table));
-            !is_query
-        };
-        let mut options = if has_options { self.in_parens(Self::explain_option)? } else { Vec::new() };
+        let mut options = self.leading_options()?;
         options.retain(|option| {
             let is_analyze = option.name.is("analyze");
             analyze |= is_analyze && is_on(option);
@@ -94,6 +92,23 @@ impl Parser<'_> {
         self.eat(K::Verbose);
         let statement = self.nested(Self::statement)?;
         Ok(Statement::Explain(Box::new(Explain { analyze, options, statement })))
+    }
+
+    /// `TRACE [(options)] query`.
+    fn trace(&mut self) -> Result<Statement> {
+        self.expect(K::Trace)?;
+        let options = self.leading_options()?;
+        let query = Box::new(self.query()?);
+        Ok(Statement::Trace(Box::new(Trace { options, query })))
+    }
+
+    /// Options in parentheses before a statement, which may begin with a parenthesis itself.
+    fn leading_options(&mut self) -> Result<Vec<StatementOption>> {
+        let has_options = self.is_symbol(Symbol::LeftParen) && matches!(self.kind_at(1), TokenKind::Word(_)) && {
+            let is_query = matches!(self.keyword_at(1), Some(K::Select | K::With | K::From | K::Values | K::Table));
+            !is_query
+        };
+        if has_options { self.in_parens(Self::explain_option) } else { Ok(Vec::new()) }
     }
 
     fn explain_option(&mut self) -> Result<StatementOption> {

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use super::{Commas, Text, list, list_in_parens, optional, when};
 use crate::ast::{
     Attach, Begin, Describe, DescribeTarget, Execute, Explain, Maintenance, Pragma, PragmaValue, Prepare, Reset, Set,
-    SettingScope, Show, Statement, StatementOption, TransactionMode,
+    SettingScope, Show, Statement, StatementOption, Trace, TransactionMode,
 };
 
 impl Display for Statement {
@@ -13,6 +13,7 @@ impl Display for Statement {
         match self {
             Statement::Query(query) => query.fmt(f),
             Statement::Explain(explain) => explain.fmt(f),
+            Statement::Trace(trace) => trace.fmt(f),
             Statement::Describe(describe) => write!(f, "DESCRIBE {describe}"),
             Statement::Summarize(describe) => write!(f, "SUMMARIZE {describe}"),
             Statement::Show(show) => show.fmt(f),
@@ -85,6 +86,16 @@ impl Display for Explain {
             write!(f, "({}) ", Commas(&self.options))?;
         }
         self.statement.fmt(f)
+    }
+}
+
+impl Display for Trace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str("TRACE ")?;
+        if !self.options.is_empty() {
+            write!(f, "({}) ", Commas(&self.options))?;
+        }
+        self.query.fmt(f)
     }
 }
 

@@ -84,6 +84,7 @@ impl Texts {
 
 /// Rows of a row group that are read together.
 pub(super) struct GroupWindow<'a> {
+    version: &'a TableVersion,
     group: &'a Arc<RowGroup>,
     rows: Range<usize>,
     /// Where the rows of the morsel end in the row group.
@@ -91,9 +92,20 @@ pub(super) struct GroupWindow<'a> {
 }
 
 impl<'a> GroupWindow<'a> {
-    /// The window `rows` of a morsel of a row group.
-    pub(super) fn new(group: &'a Arc<RowGroup>, rows: &Range<usize>, morsel: &Range<usize>) -> Self {
-        Self { group, rows: rows.clone(), morsel_end: morsel.end }
+    /// The window `rows` of a morsel of a row group of `version`.
+    pub(super) fn new(
+        version: &'a TableVersion,
+        group: &'a Arc<RowGroup>,
+        rows: &Range<usize>,
+        morsel: &Range<usize>,
+    ) -> Self {
+        Self { version, group, rows: rows.clone(), morsel_end: morsel.end }
+    }
+
+    /// Rows of the table before the row group.
+    fn first_row(&self) -> u64 {
+        let groups = self.version.main().groups.iter();
+        groups.take_while(|group| !Arc::ptr_eq(group, self.group)).map(|group| u64::from(group.rows)).sum()
     }
 }
 
@@ -128,6 +140,9 @@ impl ColumnReader {
             self.open = None;
             let segment = &group.segments[self.column];
             let opened = segment.open_rows(&(rows.start..window.morsel_end), memory)?;
+            if godwit_trace::is_on() {
+                opened.declare(segment, || window.first_row());
+            }
             let bytes = opened.header().body_bytes.into();
             if let Some(object) = segment.object() {
                 let wanted = window.morsel_end.min(opened.rows().end) - rows.start;

@@ -27,7 +27,7 @@ pub(crate) fn read(version: &TableVersion, column: usize, memory: &BufferManager
         match sampled.part.checked_sub(groups.len()) {
             None => {
                 let rows = live_rows(version, sampled.part as Place, 0, &sampled);
-                read_group(&mut reader, &groups[sampled.part], &rows, memory, &mut pieces)?;
+                read_group(version, &mut reader, &groups[sampled.part], &rows, memory, &mut pieces)?;
             }
             Some(at) => {
                 let first = delta[..at].iter().map(|chunk| chunk.len()).sum();
@@ -49,6 +49,7 @@ fn live_rows(version: &TableVersion, place: Place, first: usize, sampled: &Sampl
 
 /// The values of some rows of a row group, ascending, window by window.
 fn read_group(
+    version: &TableVersion,
     reader: &mut ColumnReader,
     group: &Arc<RowGroup>,
     rows: &[u32],
@@ -59,7 +60,7 @@ fn read_group(
     for rows in rows.chunk_by(|&a, &b| window_of(a) == window_of(b)) {
         let start = window_of(rows[0]);
         let end = (start + WINDOW_ROWS).min(group.rows as usize);
-        let window = GroupWindow::new(group, &(start..end), &(start..end));
+        let window = GroupWindow::new(version, group, &(start..end), &(start..end));
         let selected: Vec<u32> = rows.iter().map(|&row| row - start as u32).collect();
         let values = reader.read(&window, Some(&selected), memory)?;
         // Immediately, so that blocks may be released.

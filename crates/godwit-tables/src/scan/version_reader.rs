@@ -99,7 +99,7 @@ impl MorselReader for VersionReader {
         let reader = reader.as_mut().expect("it is one of the columns that are read");
         match &self.scan.plan().morsels[self.morsel] {
             Morsel::Main(group, _, rows) => {
-                reader.read(&GroupWindow::new(group, &self.window, rows), selected, &self.memory)
+                reader.read(&GroupWindow::new(&self.scan.table, group, &self.window, rows), selected, &self.memory)
             }
             Morsel::Delta(chunk, _) => {
                 let kept = chunk.dense(column).slice(self.window.start, self.window.len());
@@ -117,7 +117,7 @@ impl MorselReader for VersionReader {
         let Some(Some(reader)) = self.columns.get(column) else { return false };
         match &plan.morsels[self.morsel] {
             Morsel::Main(group, _, rows) => {
-                let window = GroupWindow::new(group, &self.window, rows);
+                let window = GroupWindow::new(&self.scan.table, group, &self.window, rows);
                 plan.packed[stage.number].is_some() && reader.is_packed(&window)
             }
             Morsel::Delta(chunk, _) => {
@@ -137,7 +137,7 @@ impl MorselReader for VersionReader {
         let column = stage.columns[0];
         match (&plan.morsels[self.morsel], &plan.packed[stage.number], &plan.delta[stage.number]) {
             (Morsel::Main(group, _, rows), Some(filter), _) => {
-                let window = GroupWindow::new(group, &self.window, rows);
+                let window = GroupWindow::new(&self.scan.table, group, &self.window, rows);
                 let reader = self.columns[column].as_mut().expect("filters' columns are read");
                 reader.retain(&window, filter, mask, &self.memory)?;
             }

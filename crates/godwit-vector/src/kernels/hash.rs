@@ -199,6 +199,7 @@ fn combine_column(column: ColumnView<'_>, hashes: &mut [u64]) {
                 Some(selection) => selection.iter().map(|&position| codes[position as usize]).collect(),
                 None => codes.to_vec(),
             };
+            dictionary.note_loads(&dense);
             let raws = raws_of(&values.take(&dense));
             for (row, hash) in hashes.iter_mut().enumerate() {
                 let position = selection.map_or(row, |selection| selection[row] as usize);

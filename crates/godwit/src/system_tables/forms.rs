@@ -16,7 +16,9 @@ pub(super) fn heat_rows(shared: &Shared) -> Result<RecordBatch> {
     let mut objects = shared.memory.objects();
     objects.retain(|object| match object.kind() {
         ObjectKind::Segment | ObjectKind::Dictionary | ObjectKind::Delta | ObjectKind::FileColumn => true,
+        ObjectKind::Structure(_) => object.accesses().reads > 0,
         ObjectKind::Database | ObjectKind::Table | ObjectKind::Column | ObjectKind::File => false,
+        ObjectKind::Query | ObjectKind::Operator => false,
     });
     let now = SystemTime::now();
     let accesses: Vec<_> = objects.iter().map(|object| object.accesses()).collect();

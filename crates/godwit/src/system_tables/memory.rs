@@ -62,6 +62,8 @@ pub(super) fn rows(shared: &Shared) -> Result<RecordBatch> {
     for object in shared.memory.objects() {
         let (bytes, evictable) = (object.memory_bytes(), evictable.of_object(&object));
         let tag = match object.kind() {
+            // Their holders were asked above.
+            ObjectKind::Query | ObjectKind::Operator | ObjectKind::Structure(_) => continue,
             ObjectKind::File | ObjectKind::FileColumn => MemoryTag::Reader,
             ObjectKind::Database
             | ObjectKind::Table

@@ -1,10 +1,12 @@
-//! JSON, as far as a plan needs it.
+//! JSON, as far as plans and traces need it.
 
 use std::fmt::{self, Write};
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
+    /// Nothing.
+    Null,
     /// Finite.
     Number(f64),
     /// Any text.
@@ -21,8 +23,34 @@ impl Json {
         Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
+    /// On one line, without spaces.
+    fn write_compact(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Json::Array(items) => {
+                f.write_char('[')?;
+                for (index, item) in items.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { "," })?;
+                    item.write_compact(f)?;
+                }
+                f.write_char(']')
+            }
+            Json::Object(members) => {
+                f.write_char('{')?;
+                for (index, (name, value)) in members.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { "," })?;
+                    write_text(f, name)?;
+                    f.write_char(':')?;
+                    value.write_compact(f)?;
+                }
+                f.write_char('}')
+            }
+            Json::Null | Json::Number(_) | Json::Text(_) => self.write(f, 0),
+        }
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
         match self {
+            Json::Null => f.write_str("null"),
             Json::Number(number) => write!(f, "{number}"),
             Json::Text(text) => write_text(f, text),
             Json::Array(items) if items.is_empty() => f.write_str("[]"),
@@ -67,10 +95,16 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Indented by two spaces.
+/// On one line; with `{:#}` on many, indented by two spaces.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f, 0)
+        if f.alternate() { self.write(f, 0) } else { self.write_compact(f) }
+    }
+}
+
+impl<T: Into<Json>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Json::Null, Into::into)
     }
 }
 
@@ -105,6 +139,8 @@ mod tests {
     "x"
   ]
 }"#;
-        assert_eq!(json.to_string(), expected);
+        assert_eq!(format!("{json:#}"), expected);
+        let compact = r#"{"rows":1000000007,"list":[{"a \"b\" \\ \n \u0001 ü":0.5,"none":[]},"x"]}"#;
+        assert_eq!(json.to_string(), compact);
     }
 }
