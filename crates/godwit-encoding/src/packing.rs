@@ -22,7 +22,7 @@ pub(crate) const WIDTH_MAX: u8 = 64;
 
 /// Up to this many rows of a block are unpacked one by one, at three to four nanoseconds each; unpacking all takes
 /// about a hundred.
-const SINGLE_ROWS_MAX: usize = 32;
+pub(crate) const SINGLE_ROWS_MAX: usize = 32;
 
 /// The base and the bits of the distances from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

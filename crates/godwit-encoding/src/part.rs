@@ -8,6 +8,7 @@ use godwit_vector::{Bitmap, SharedBytes, ValueRange, Vector};
 
 use crate::BLOCK_ROWS;
 use crate::header::{PartContent, PartHeader, corrupt};
+use crate::packing::SINGLE_ROWS_MAX;
 use crate::scheme::Body;
 
 /// What [`encode`](crate::encode) makes.
@@ -91,7 +92,7 @@ impl<'a> Part<'a> {
         if let Some(vector) = self.uniform(rows.len())? {
             return Ok(vector);
         }
-        godwit_trace::loads(|loads| loads.each(rows.len(), |i| self.byte_of(start + rows[i] as usize)));
+        godwit_trace::loads(|loads| self.note_taken(loads, start, rows));
         let flat = self.header.encoding.scheme().take(self.values(), start, rows)?;
         let validity =
             (self.header.nulls > 0).then(|| Bitmap::from_fn(rows.len(), |i| self.is_valid(start + rows[i] as usize)));
@@ -135,6 +136,17 @@ impl<'a> Part<'a> {
     fn note_run(&self, loads: &mut Loads, rows: &Range<usize>) {
         let (first, end) = (self.byte_of(rows.start), self.byte_of(rows.end));
         loads.run(first, end as usize - first as usize, VECTOR_BYTES);
+    }
+
+    /// Tells a memory trace of the loads of reading single rows: of whole blocks if there are many, else of two words for
+    /// each.
+    fn note_taken(&self, loads: &mut Loads, start: usize, rows: &[u32]) {
+        let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
+        let span = start + first as usize..start + last as usize + 1;
+        if rows.len() * BLOCK_ROWS > SINGLE_ROWS_MAX * span.len() {
+            return self.note_run(loads, &span);
+        }
+        loads.each(2 * rows.len(), |load| self.byte_of(start + rows[load / 2] as usize));
     }
 
     fn clear_nulls(&self, rows: &Range<usize>, mask: &mut [u64]) {

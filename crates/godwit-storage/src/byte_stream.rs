@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Reservation};
+use godwit_trace::VECTOR_BYTES;
 
 use crate::block::{Block, BlockBytes, Blocks};
 use crate::file::BLOCK_BYTES;
@@ -98,10 +99,13 @@ impl ByteStream {
             let skipped = (range.start + copied as u64 - start_of(index)) as usize;
             let taken = (extent.bytes as usize - skipped).min(length - copied);
             let from = extent.offset as usize + skipped;
-            copy[copied..copied + taken].copy_from_slice(&extent.block.read(memory)?[from..from + taken]);
+            let block = extent.block.read(memory)?;
+            let piece = &block[from..from + taken];
+            godwit_trace::loads(|loads| loads.run(piece.as_ptr(), piece.len(), VECTOR_BYTES));
+            copy[copied..copied + taken].copy_from_slice(piece);
             copied += taken;
         }
-        Ok(StreamBytes::Copied { words, length, _reservation: reservation })
+        Ok(StreamBytes::Copied(CopiedBytes { words, length, _reservation: reservation }))
     }
 }
 
@@ -112,14 +116,24 @@ pub enum StreamBytes {
     /// In one block.
     InPlace(BlockBytes, Range<usize>),
     /// From several blocks.
-    Copied {
-        /// The bytes, padded.
-        words: Vec<u64>,
-        /// Number of bytes.
-        length: usize,
-        /// For the copy.
-        _reservation: Reservation,
-    },
+    Copied(CopiedBytes),
+}
+
+/// A copy of bytes.
+pub struct CopiedBytes {
+    /// The bytes, padded.
+    words: Vec<u64>,
+    /// Number of bytes.
+    length: usize,
+    /// For the copy.
+    _reservation: Reservation,
+}
+
+impl Drop for CopiedBytes {
+    fn drop(&mut self) {
+        // A memory trace may have been told what is here.
+        godwit_trace::forget(self.words.as_ptr().cast(), self.length);
+    }
 }
 
 impl AsRef<[u8]> for StreamBytes {
@@ -127,7 +141,7 @@ impl AsRef<[u8]> for StreamBytes {
         match self {
             StreamBytes::Empty => &[],
             StreamBytes::InPlace(block, range) => &block[range.clone()],
-            StreamBytes::Copied { words, length, .. } => &bytemuck::cast_slice(words)[..*length],
+            StreamBytes::Copied(copy) => &bytemuck::cast_slice(&copy.words)[..copy.length],
         }
     }
 }

@@ -1,0 +1,252 @@
+"""Memory traces beside the truth, and what they cost.
+
+    cargo build --release -p godwit-cli
+    python bench/tracing.py truth        # needs valgrind
+    python bench/tracing.py overhead
+
+    truth      five queries under `valgrind --tool=lackey --trace-mem=yes`, which sees every load of the process: the share of
+               each object's loads, beside those of the software source at one in 1, 100 and 1,000 loads
+    overhead   table 3.1 of Stefan Noll's thesis "Resource-Efficient Data Processing": TPC-H with the skew of JCC-H, with
+               and without a trace, and the size of its file, by threshold
+
+Everything runs with one thread in `truth`: with several, one run of a query differs from the next.
+"""
+
+import argparse
+import bisect
+import json
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "target/release/godwit"
+
+LOAD = re.compile(rb"^ L ([0-9a-f]+),", re.MULTILINE)
+IDLE_SECONDS = 1.0
+ANSWER_SECONDS = 900
+
+# Tables of ordinary columns: integers that are packed, a text with a dictionary.
+SETUP = """
+CREATE TABLE item AS
+    SELECT i AS id, i * 7919 % {keys} AS key, i % 3000 AS price, 'name ' || (i * 31 % 20000) AS name
+    FROM range({rows}) AS r(i);
+CREATE TABLE customer AS SELECT i AS key, i % 7 AS region FROM range({keys}) AS r(i);
+CHECKPOINT;
+"""
+ROWS = 200_000
+KEYS = 50_000
+
+QUERIES = {
+    "scan": "SELECT sum(price) FROM item WHERE key < 40000",
+    "group by": "SELECT key, sum(price), count(*) FROM item GROUP BY key",
+    "join": "SELECT sum(price) FROM item JOIN customer USING (key) WHERE region < 4",
+    "sort": "SELECT id, price FROM item ORDER BY price, id",
+    "dictionary decoding": "SELECT max(name || id) FROM item",
+}
+# Settings that leave one way to run each query.
+SETTINGS = "SET threads = 1; SET adaptive_compression = 'off'; SET join_filters = false;"
+
+
+class Shell:
+    """The shell under lackey, statement by statement. Its trace comes through a pipe."""
+
+    def __init__(self, program: Path, folder: Path, database: Path):
+        self.pipe = folder / "loads"
+        os.mkfifo(self.pipe)
+        self.loads: Counter[int] = Counter()
+        self.counts = False
+        self.last_seen = time.monotonic()
+        threading.Thread(target=self.read, daemon=True).start()
+        command = ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={self.pipe}", program, database]
+        command += ["--format", "csv", "--threads", "1", "--memory-limit", "1GB"]
+        # Valgrind counts each byte of the instruction that glibc copies large pieces with as a load.
+        environment = os.environ | {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1073741824"}
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+        )
+
+    def read(self) -> None:
+        with open(self.pipe, "rb", buffering=0) as pipe:
+            rest = b""
+            while block := pipe.read(1 << 20):
+                self.last_seen = time.monotonic()
+                if self.counts:
+                    lines, _, rest = (rest + block).rpartition(b"\n")
+                    self.loads.update(LOAD.findall(lines))
+                else:
+                    rest = b""
+
+    def run(self, script: str, counts: bool = False) -> None:
+        """Runs statements, and returns when the process has nothing more to do."""
+        self.wait_until_idle()
+        self.counts = counts
+        mark = f"done-{time.monotonic_ns()}"
+        self.process.stdin.write(f"{script}\nSELECT '{mark}';\n")
+        self.process.stdin.flush()
+        deadline = time.monotonic() + ANSWER_SECONDS
+        for line in self.process.stdout:
+            if "error" in line:
+                raise SystemExit(f"{script}\n{line}")
+            if line.strip() == mark:
+                break
+            if time.monotonic() > deadline:
+                raise SystemExit(f"no answer to {script}")
+        self.wait_until_idle()
+        self.counts = False
+
+    def wait_until_idle(self) -> None:
+        while time.monotonic() - self.last_seen < IDLE_SECONDS:
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.stdout.read()
+        self.process.wait(ANSWER_SECONDS)
+
+
+@dataclass
+class Place:
+    address: int
+    end: int
+    object: str
+
+
+def footer(path: Path) -> dict:
+    """What a trace says of its objects."""
+    content = path.read_bytes()
+    start = content.index(b'{"version":1,"source":')
+    return json.JSONDecoder().raw_decode(content[start:].decode("utf-8", "replace"))[0]
+
+
+def name_of(known: dict) -> str:
+    """Objects as they are compared: columns and structures, not single segments."""
+    if known["kind"] == "segment":
+        return known["path"].rpartition(".")[0]
+    return known["path"].rpartition(".")[2] if known["query"] is not None else known["path"]
+
+
+def true_shares(trace: dict, loads: Counter) -> dict[str, float]:
+    """The share of each object in the loads of the memory that objects have."""
+    # The last range of an address counts: structures of the query are gone before anything takes their place.
+    ranges = sorted((r["from"], r["address"], r["bytes"], name_of(o)) for o in trace["objects"] for r in o["ranges"])
+    places: dict[int, Place] = {}
+    for _, address, size, name in ranges:
+        places[address] = Place(address, address + size, name)
+    ordered = sorted(places.values(), key=lambda place: place.address)
+    starts = [place.address for place in ordered]
+    totals: Counter[str] = Counter()
+    for written, count in loads.items():
+        address = int(written, 16)
+        at = bisect.bisect_right(starts, address) - 1
+        if at >= 0 and address < ordered[at].end:
+            totals[ordered[at].object] += count
+    whole = sum(totals.values())
+    return {name: count / whole for name, count in totals.items()}
+
+
+def sampled_shares(program: Path, trace: Path) -> dict[str, float]:
+    sql = f"SELECT object, count(*) AS samples FROM '{trace}' GROUP BY object"
+    rows = subprocess.run([program, "--format", "jsonlines", "-c", sql], capture_output=True, text=True, check=True)
+    objects = {known["id"]: name_of(known) for known in footer(trace)["objects"]}
+    totals: Counter[str] = Counter()
+    for line in rows.stdout.splitlines():
+        row = json.loads(line)
+        totals[objects[int(row["object"])]] += int(row["samples"])
+    whole = sum(totals.values())
+    return {name: count / whole for name, count in totals.items()}
+
+
+def truth(options: argparse.Namespace) -> None:
+    print("| query | object | all loads | 1 in 1 | 1 in 100 | 1 in 1,000 |\n|---|---|---:|---:|---:|---:|")
+    worst: dict[int, float] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        database = folder / "truth.godwit"
+        script = SETUP.format(rows=options.rows, keys=KEYS)
+        subprocess.run([options.godwit, database], input=script, text=True, check=True, capture_output=True)
+        for query in options.queries:
+            shell = Shell(options.godwit, Path(tempfile.mkdtemp(dir=folder)), database)
+            path = folder / "trace.parquet"
+            traced = {}
+            # Blocks and dictionaries are read, and pages of the pool mapped, before anything counts.
+            shell.run(f"{SETTINGS}\n{QUERIES[query]};")
+            shell.run(f"SET trace_threshold = 1; SET trace = '{path}';")
+            shell.run(f"{QUERIES[query]};", counts=True)
+            shell.run("RESET trace;")
+            loads, described = shell.loads, footer(path)
+            traced[1] = sampled_shares(options.godwit, path)
+            shell.close()
+            for threshold in (100, 1_000):
+                script = f"{SETTINGS} SET trace_threshold = {threshold}; {QUERIES[query]}; SET trace = '{path}';"
+                # As often as it takes to have samples enough to tell a percentage point.
+                script += f"{QUERIES[query]};" * (threshold // 20) + "RESET trace;"
+                command = [options.godwit, database, "--threads", "1", "--memory-limit", "1GB", "--format", "csv"]
+                subprocess.run(command, input=script, text=True, check=True, capture_output=True)
+                traced[threshold] = sampled_shares(options.godwit, path)
+            true = true_shares(described, loads)
+            for name in sorted(set(true) | set(traced[1]), key=lambda name: -true.get(name, 0.0)):
+                shares = [true.get(name, 0.0), *(traced[n].get(name, 0.0) for n in (1, 100, 1_000))]
+                if max(shares) >= 0.005:
+                    cells = " | ".join(f"{share:.1%}" for share in shares)
+                    print(f"| {query} | {name} | {cells} |", flush=True)
+                for threshold, share, other in ((1, shares[1], shares[0]), (100, shares[2], shares[1]), (1_000, shares[3], shares[1])):
+                    worst[threshold] = max(worst.get(threshold, 0.0), abs(share - other))
+    print(f"\nLargest difference, in percentage points: 1 in 1 from all loads {100 * worst[1]:.1f}, "
+          f"1 in 100 from 1 in 1 {100 * worst[100]:.1f}, 1 in 1,000 from 1 in 1 {100 * worst[1_000]:.1f}")
+
+
+def overhead(options: argparse.Namespace) -> None:
+    queries = [(ROOT / f"tests/tpch/q{number:02}.sql").read_text() for number in range(1, 23)]
+    workload = "\n".join(query.strip().rstrip(";") + ";" for query in queries)
+    thresholds = [None, 200, 400, 600, 800, 1_000, 2_000, 4_000]
+    times: dict[int | None, list[float]] = {threshold: [] for threshold in thresholds}
+    sizes: dict[int | None, int] = {}
+    with tempfile.TemporaryDirectory() as name:
+        trace = Path(name) / "trace.parquet"
+        for _ in range(options.runs):
+            # In turns, so that all meet the same noise.
+            for threshold in thresholds:
+                script = f"{workload}\n"
+                if threshold is not None:
+                    script += f"SET trace_threshold = {threshold}; SET trace = '{trace}';"
+                script += ".timer on\n" + workload + "\n"
+                began = time.monotonic()
+                command = [options.godwit, options.database, "--threads", str(options.threads), "--format", "csv"]
+                run = subprocess.run(
+                    command, input=script + "\nRESET trace;", text=True, check=True, capture_output=True
+                )
+                spent = [float(found) for found in re.findall(r"Time: ([0-9.]+) ms", run.stderr + run.stdout)]
+                times[threshold].append(sum(spent) / 1e3 if spent else time.monotonic() - began)
+                if threshold is not None:
+                    sizes[threshold] = trace.stat().st_size
+    plain = times[None]
+    print(f"without a trace: {statistics.median(plain):.3f} s, median of {options.runs}")
+    print("| threshold | slowdown | MB |\n|---:|---:|---:|")
+    for threshold in thresholds[1:]:
+        ratio = statistics.median(traced / base for traced, base in zip(times[threshold], plain, strict=True))
+        print(f"| {threshold:,} | {ratio:.3f} | {sizes[threshold] / 1e6:.1f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["truth", "overhead"])
+    parser.add_argument("--godwit", type=Path, default=PROGRAM, help="the shell")
+    parser.add_argument("--rows", type=int, default=ROWS, help="truth: rows of the larger table")
+    parser.add_argument("--queries", nargs="+", choices=list(QUERIES), default=list(QUERIES), help="truth: which queries")
+    parser.add_argument("--database", type=Path, help="overhead: a database with the tables of TPC-H")
+    parser.add_argument("--threads", type=int, default=2, help="overhead: workers")
+    parser.add_argument("--runs", type=int, default=5, help="overhead: how often")
+    options = parser.parse_args()
+    {"truth": truth, "overhead": overhead}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()
