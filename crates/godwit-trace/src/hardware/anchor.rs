@@ -8,16 +8,15 @@
 use super::event::Event;
 use super::mapping::Mapping;
 use super::processor::SampledEvent;
-use super::records::{Layout, Tallies, parse};
+use super::records::{Layout, RawSample, Tallies, parse};
 use super::unavailable::{Facts, Unavailable};
 use crate::clock::monotonic_nanos;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Two readings further apart than this had an interruption between them: measure again.
-const GOOD_NANOS: u64 = 20_000;
-const TRIES: usize = 5;
+/// Page faults that the first measurement takes.
+const FIRST_TRIES: usize = 5;
 
 /// Page faults of one thread, whose times are known by both clocks. Must be used by the thread that made it.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(super) struct Anchor {
     page: NonNull<c_void>,
     page_bytes: usize,
     /// What to add to the kernel's time.
-    difference: u64,
+    difference: i64,
 }
 
 impl Anchor {
@@ -49,29 +48,22 @@ impl Anchor {
         let page = page.map_err(|error| facts.why_not_mapped(page_bytes, error))?;
         let page = NonNull::new(page).expect("a mapping isn't at address 0");
         let mut anchor = Anchor { event, mapping, page, page_bytes, difference: 0 };
-        if anchor.measure() { Ok(anchor) } else { Err(Unavailable::NoTimes) }
+        let bounds = (0..FIRST_TRIES).filter_map(|_| anchor.bounds());
+        let (low, high) =
+            bounds.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1))).ok_or(Unavailable::NoTimes)?;
+        anchor.difference = low.midpoint(high);
+        Ok(anchor)
     }
 
-    /// Measures the difference anew, as clocks drift; whether that worked. If not, the old one stays.
-    pub(super) fn measure(&mut self) -> bool {
-        let mut best = None;
-        for _ in 0..TRIES {
-            let Some((width, difference)) = self.try_once() else { continue };
-            if best.is_none_or(|(least, _)| width < least) {
-                best = Some((width, difference));
-            }
-            if width <= GOOD_NANOS {
-                break;
-            }
+    /// Measures the difference anew, as clocks drift: it changes only as far as it must.
+    pub(super) fn measure(&mut self) {
+        if let Some((low, high)) = self.bounds() {
+            self.difference = self.difference.max(low).min(high);
         }
-        if let Some((_, difference)) = best {
-            self.difference = difference;
-        }
-        best.is_some()
     }
 
-    /// One page fault: how far the readings around it are apart, and the difference.
-    fn try_once(&mut self) -> Option<(u64, u64)> {
+    /// One page fault: the difference lies between those to the readings around it.
+    fn bounds(&mut self) -> Option<(i64, i64)> {
         // SAFETY: the page is ours, nobody has a reference into it, and what it holds means nothing.
         unsafe { madvise(self.page.as_ptr(), self.page_bytes, Advice::LinuxDontNeed) }.ok()?;
         let before = monotonic_nanos();
@@ -81,7 +73,7 @@ impl Anchor {
         let address = self.page.as_ptr().addr() as u64;
         let mut time = None;
         self.mapping.consume(|bytes| {
-            let mut note = |sample: super::records::RawSample| {
+            let mut note = |sample: RawSample| {
                 if sample.address == address {
                     time = Some(sample.time);
                 }
@@ -90,13 +82,13 @@ impl Anchor {
                 parse(bytes, Layout::Address, &mut Tallies::default(), &mut note);
             }
         });
-        let middle = before + (after - before) / 2;
-        Some((after - before, middle.wrapping_sub(time?)))
+        let difference = |reading: u64, time: u64| reading.wrapping_sub(time).cast_signed();
+        time.map(|time| (difference(before, time), difference(after, time)))
     }
 
     /// The monotonic time of a sample.
     pub(super) fn monotonic(&self, time: u64) -> u64 {
-        time.wrapping_add(self.difference)
+        time.wrapping_add_signed(self.difference)
     }
 }
 

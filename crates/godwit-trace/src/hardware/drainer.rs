@@ -49,6 +49,8 @@ pub(super) struct Ring {
     event: Arc<Event>,
     mapping: Mapping,
     has_ended: bool,
+    /// The time of the last sample: measuring the clocks anew doesn't turn it back.
+    last_nanos: u64,
 }
 
 impl Shared {
@@ -75,7 +77,7 @@ impl Shared {
         let Some((event, mapping)) = open()? else { return Ok(()) };
         let event = Arc::new(event);
         threads.attached.push(Arc::clone(&event));
-        threads.arriving.push(Ring { event, mapping, has_ended: false });
+        threads.arriving.push(Ring { event, mapping, has_ended: false, last_nanos: 0 });
         drop(threads);
         self.wake();
         Ok(())
@@ -221,11 +223,11 @@ impl Drainer {
         self.accept();
         self.anchor.measure();
         let Drainer { rings, outbox, anchor, clock, tallies, layout, .. } = self;
-        for ring in rings.iter_mut() {
-            ring.mapping.consume(|bytes| match bytes {
+        for Ring { mapping, last_nanos, .. } in rings.iter_mut() {
+            mapping.consume(|bytes| match bytes {
                 Some(bytes) => parse(bytes, *layout, tallies, &mut |sample| {
-                    let time_nanos = clock.at(anchor.monotonic(sample.time));
-                    outbox.push(Sample { time_nanos, thread: sample.thread, address: sample.address });
+                    *last_nanos = clock.at(anchor.monotonic(sample.time)).max(*last_nanos);
+                    outbox.push(Sample { time_nanos: *last_nanos, thread: sample.thread, address: sample.address });
                 }),
                 None => tallies.damaged += 1,
             });

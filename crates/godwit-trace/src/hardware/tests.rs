@@ -8,6 +8,7 @@ use super::processor::{Places, SampledEvent};
 use super::records::{Layout, Tallies, parse};
 use super::unavailable::Facts;
 use super::{HardwareCounts, HardwareOptions, HardwareTracer};
+use crate::clock::monotonic_nanos;
 use crate::{Clock, Sample};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use rustix::thread::gettid;
@@ -282,11 +283,28 @@ fn the_clocks_are_compared_closely() {
     let facts = Facts::read(&Places::of_this_machine());
     let anchor = Anchor::new(&facts).inspect_err(|unavailable| eprintln!("skipped: {unavailable}"));
     let Ok(mut anchor) = anchor else { return };
-    let difference = anchor.monotonic(0);
+    let pages = Pages::new(1);
+    let event = Event::open(&SampledEvent::page_faults(), 1, 1, gettid()).unwrap();
+    let mut mapping = Mapping::new(&event, pages.page_bytes).unwrap();
+    event.enable().unwrap();
     for _ in 0..20 {
-        assert!(anchor.measure());
-        // As far as a busy machine lets readings stand apart, and clocks drift in that time.
-        assert!(anchor.monotonic(0).abs_diff(difference) < 5_000_000);
+        anchor.measure();
+        // SAFETY: nobody has a reference into the page.
+        unsafe { madvise(pages.base.cast(), pages.page_bytes, Advice::LinuxDontNeed).unwrap() };
+        let before = monotonic_nanos();
+        pages.touch_all();
+        let after = monotonic_nanos();
+        let mut times = Vec::new();
+        mapping.consume(|bytes| {
+            parse(bytes.unwrap(), Layout::Address, &mut Tallies::default(), &mut |sample| {
+                if sample.address == pages.addresses()[0] {
+                    times.push(anchor.monotonic(sample.time));
+                }
+            });
+        });
+        // As far as a busy machine lets the readings around the measured page fault stand apart.
+        const SLACK: u64 = 5_000_000;
+        assert!(times.len() == 1 && (before - SLACK..after + SLACK).contains(&times[0]), "{before} {times:?} {after}");
     }
 }
 
