@@ -6,8 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates that may contain `unsafe`; all others forbid it.
-const UNSAFE_CRATES: [&str; 6] =
-    ["godwit-allocator", "godwit-io", "godwit-memory", "godwit-vector", "godwit-encoding", "godwit-rows"];
+const UNSAFE_CRATES: [&str; 7] = [
+    "godwit-allocator",
+    "godwit-trace",
+    "godwit-io",
+    "godwit-memory",
+    "godwit-vector",
+    "godwit-encoding",
+    "godwit-rows",
+];
 
 /// Crates side by side: none depends on another.
 const SIBLINGS: [&str; 3] = ["godwit-exec", "godwit-tables", "godwit-files"];

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use godwit_common::{Error, Json, MemoryTag, Result};
+use godwit_common::{Error, Json, MemoryTag, Named, Result};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_trace::{Sample, TraceDescription, TraceSink, TracedObject, TracedRange};
@@ -112,7 +112,8 @@ fn description_json(description: &TraceDescription, statements: &[String]) -> Js
     });
     Json::object([
         ("version", 1u64.into()),
-        ("source", description.source.into()),
+        ("source", description.source.name().into()),
+        ("hardware_unavailable", description.hardware_unavailable.as_deref().into()),
         ("one_in", u64::from(description.one_in).into()),
         ("duration_nanos", (description.duration.as_nanos() as u64).into()),
         ("samples", description.samples.into()),

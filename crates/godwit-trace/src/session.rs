@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use godwit_common::{Error, Result};
+use godwit_common::{Error, Named, Result};
 use parking_lot::{Mutex, RwLock};
 
+use crate::clock::Clock;
+use crate::hardware::{HardwareOptions, HardwareTracer, Unavailable};
 use crate::ranges::{EntryValues, ObjectKey, Place, Ranges, TracedObject, TracedRange};
 
 /// Samples that a thread collects before it hands them on: 160 KiB.
@@ -42,9 +44,28 @@ pub struct Sample {
     pub entry: Option<u64>,
 }
 
+/// Who samples loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TraceSource {
+    /// The processor if it can and may, else the kernels.
+    #[default]
+    Auto,
+    /// The kernels.
+    Software,
+    /// The processor.
+    Hardware,
+}
+
+impl Named for TraceSource {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("software", Self::Software), ("hardware", Self::Hardware)];
+}
+
 /// How a trace is taken.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceOptions {
+    /// Who samples.
+    pub source: TraceSource,
     /// One in so many loads is sampled.
     pub one_in: u32,
     /// Samples that are kept; later ones are counted as lost.
@@ -63,8 +84,10 @@ pub trait TraceSink: Send {
 /// What is known of a trace at its end.
 #[derive(Clone, Default)]
 pub struct TraceDescription {
-    /// "software", or what the processor calls its samples.
-    pub source: &'static str,
+    /// Who sampled; never `Auto`.
+    pub source: TraceSource,
+    /// Why the processor didn't, if it was asked.
+    pub hardware_unavailable: Option<String>,
     /// One in so many loads was sampled.
     pub one_in: u32,
     /// How long it took.
@@ -112,14 +135,25 @@ pub struct HotEntry {
 pub struct Trace {
     session: Arc<Session>,
     writer: Option<JoinHandle<Writer>>,
+    hardware: Option<Hardware>,
+    hardware_unavailable: Option<String>,
+}
+
+/// The processor's samples, and the thread that takes them over.
+struct Hardware {
+    tracer: HardwareTracer,
+    taker: Option<JoinHandle<()>>,
 }
 
 /// What is on, for the test that is made all the time.
 static STATE: AtomicU8 = AtomicU8::new(OFF);
 /// Number of the trace that runs; 0: none.
 static RUNNING: AtomicU64 = AtomicU64::new(0);
-pub(crate) const OFF: u8 = 0;
-pub(crate) const SOFTWARE: u8 = 2;
+const OFF: u8 = 0;
+/// The processor samples; owners tell what is where.
+const HARDWARE: u8 = 1;
+/// Kernels sample, too.
+const SOFTWARE: u8 = 2;
 
 static SESSION: RwLock<Option<Arc<Session>>> = RwLock::new(None);
 
@@ -127,7 +161,7 @@ pub(crate) struct Session {
     /// Never used twice in a process, and never 0.
     pub(crate) id: u64,
     pub(crate) options: TraceOptions,
-    began: Instant,
+    clock: Clock,
     pub(crate) ranges: RwLock<Ranges>,
     threads: Mutex<Vec<Arc<ThreadSamples>>>,
     /// Ends with the trace, so that the writer does.
@@ -204,7 +238,7 @@ impl Trace {
         let session = Arc::new(Session {
             id: NEXT_ID.fetch_add(1, Relaxed),
             options,
-            began: Instant::now(),
+            clock: Clock::start(),
             ranges: RwLock::default(),
             threads: Mutex::default(),
             batches: Mutex::new(Some(batches)),
@@ -219,9 +253,45 @@ impl Trace {
             .spawn(move || writer.run(&of_values, received))
             .map_err(|error| Error::io("starting a thread for the trace", &error))?;
         *current = Some(session.clone());
-        RUNNING.store(session.id, Relaxed);
-        STATE.store(SOFTWARE, Relaxed);
-        Ok(Self { session, writer: Some(writer) })
+        drop(current);
+        let mut trace = Self { session, writer: Some(writer), hardware: None, hardware_unavailable: None };
+        match (options.source, trace.start_hardware()) {
+            (TraceSource::Software, _) | (_, Ok(())) => {}
+            (TraceSource::Auto, Err(unavailable)) => trace.hardware_unavailable = Some(unavailable.to_string()),
+            (TraceSource::Hardware, Err(unavailable)) => {
+                return Err(Error::user(format!("the processor can't sample loads: {unavailable}"))
+                    .with_hint("SET trace_source = 'software' samples them in software"));
+            }
+        }
+        RUNNING.store(trace.session.id, Relaxed);
+        STATE.store(if trace.hardware.is_some() { HARDWARE } else { SOFTWARE }, Relaxed);
+        Ok(trace)
+    }
+
+    /// Has the processor sample all threads that there are, unless it isn't to.
+    fn start_hardware(&mut self) -> std::result::Result<(), Unavailable> {
+        let TraceOptions { source, one_in, .. } = self.session.options;
+        if source == TraceSource::Software {
+            return Ok(());
+        }
+        let options = HardwareOptions { period: one_in.into(), ..HardwareOptions::default() };
+        let (tracer, batches) = HardwareTracer::start(options, self.session.clock)?;
+        tracer.attach_all_threads()?;
+        let session = self.session.clone();
+        let take = move || {
+            let mut threads: HashMap<u32, Arc<ThreadSamples>> = HashMap::new();
+            for load in batches.iter().flatten() {
+                let thread = threads.entry(load.thread).or_insert_with(|| session.attach());
+                session.take(thread, load.time_nanos, load.address);
+            }
+        };
+        let taker = std::thread::Builder::new().name("godwit-samples".to_owned()).spawn(take);
+        let system = |error: std::io::Error| Unavailable::System {
+            action: "start a thread",
+            error: error.raw_os_error().unwrap_or_default(),
+        };
+        self.hardware = Some(Hardware { tracer, taker: Some(taker.map_err(system)?) });
+        Ok(())
     }
 
     /// Ends the trace. Its file is whole when this returns.
@@ -235,9 +305,10 @@ impl Trace {
         let ranges = std::mem::take(&mut *session.ranges.write());
         let (objects, ranges) = ranges.into_parts();
         let description = TraceDescription {
-            source: "software",
+            source: if self.hardware.is_some() { TraceSource::Hardware } else { TraceSource::Software },
+            hardware_unavailable: self.hardware_unavailable.clone(),
             one_in: session.options.one_in,
-            duration: session.began.elapsed(),
+            duration: Duration::from_nanos(session.now_nanos()),
             samples: session.taken.load(Relaxed) - session.lost.load(Relaxed),
             lost: session.lost.load(Relaxed),
             elsewhere: session.elsewhere.load(Relaxed),
@@ -253,6 +324,13 @@ impl Trace {
     fn end(&mut self) -> Option<Writer> {
         let writer = self.writer.take()?;
         STATE.store(OFF, Relaxed);
+        if let Some(Hardware { tracer, taker }) = &mut self.hardware {
+            let lost = tracer.stop().lost();
+            // They are lost beside those that were taken.
+            self.session.taken.fetch_add(lost, Relaxed);
+            self.session.lost.fetch_add(lost, Relaxed);
+            taker.take().expect("a trace ends once").join().expect("it panics for nothing");
+        }
         RUNNING.store(0, Relaxed);
         *SESSION.write() = None;
         let batches = self.session.batches.lock().take();
@@ -276,7 +354,7 @@ impl Drop for Trace {
 
 impl Session {
     pub(crate) fn now_nanos(&self) -> u64 {
-        self.began.elapsed().as_nanos() as u64
+        self.clock.nanos()
     }
 
     /// A new thread.

@@ -27,7 +27,9 @@ impl TraceSink for Kept {
 fn start(one_in: u32, samples_max: u64) -> (MutexGuard<'static, ()>, Kept, Trace) {
     let guard = ONE_TRACE.lock();
     let kept = Kept::default();
-    let trace = Trace::start(TraceOptions { one_in, samples_max }, Box::new(kept.clone())).unwrap();
+    let trace =
+        Trace::start(TraceOptions { source: TraceSource::Software, one_in, samples_max }, Box::new(kept.clone()))
+            .unwrap();
     (guard, kept, trace)
 }
 
@@ -167,7 +169,7 @@ fn there_is_one_trace_at_a_time_and_its_errors_come_at_its_end() {
         }
     }
     let _guard = ONE_TRACE.lock();
-    let options = TraceOptions { one_in: 1, samples_max: u64::MAX };
+    let options = TraceOptions { source: TraceSource::Software, one_in: 1, samples_max: u64::MAX };
     let trace = Trace::start(options, Box::new(Full)).unwrap();
     assert!(Trace::start(options, Box::new(Full)).is_err());
     let memory = [0u8; 8];

@@ -418,7 +418,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// The value of this name.
-fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
+pub(crate) fn named<T: Named>(setting: &str, name: &str) -> Result<T> {
     T::from_name(name).ok_or_else(|| {
         let known: Vec<String> = T::NAMES.iter().map(|(known, _)| format!("'{known}'")).collect();
         Error::user(format!("{setting}: there is no '{name}'")).with_hint(format!("it is one of {}", known.join(", ")))

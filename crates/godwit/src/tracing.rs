@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-use godwit_common::{Error, Result, format_bytes, parse_bytes};
+use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_files::{SAMPLE_BYTES_MAX, TraceFile, TracedStatements};
 use godwit_plan::Plan;
 use godwit_sql::TracedQuery;
-use godwit_trace::{Sample, Trace, TraceDescription, TraceOptions, TraceSink};
+use godwit_trace::{Sample, Trace, TraceDescription, TraceOptions, TraceSink, TraceSource};
 use parking_lot::Mutex;
 
 use crate::connection::Inner;
@@ -16,7 +16,7 @@ use crate::database::Shared;
 use crate::execution::result_schema;
 use crate::prepared::ParameterValues;
 use crate::result::QueryResult;
-use crate::settings::Setting;
+use crate::settings::{Setting, named};
 
 /// Default of the setting `trace_threshold`. Table 3.1 of the thesis goes from 200 to 4,000; with this, a trace of
 /// TPC-H takes a few percent of the time, and has enough samples to tell objects apart (bench/insight.py).
@@ -32,6 +32,7 @@ const STATEMENTS_MAX: usize = 1_000;
 pub(crate) struct Tracing {
     running: Mutex<Option<Running>>,
     threshold: AtomicU32,
+    source: Mutex<TraceSource>,
     file_bytes_max: AtomicU64,
 }
 
@@ -46,6 +47,7 @@ impl Default for Tracing {
         Self {
             running: Mutex::default(),
             threshold: AtomicU32::new(THRESHOLD),
+            source: Mutex::default(),
             file_bytes_max: AtomicU64::new(FILE_BYTES_MAX),
         }
     }
@@ -54,6 +56,7 @@ impl Default for Tracing {
 impl Tracing {
     fn options(&self, threshold: Option<u32>) -> TraceOptions {
         TraceOptions {
+            source: *self.source.lock(),
             one_in: threshold.unwrap_or_else(|| self.threshold.load(Ordering::Relaxed)),
             samples_max: self.file_bytes_max.load(Ordering::Relaxed) / SAMPLE_BYTES_MAX,
         }
@@ -191,6 +194,21 @@ pub(crate) const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.shared.tracing.file_bytes_max.store(FILE_BYTES_MAX, Ordering::Relaxed);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "trace_source",
+        description: "Who samples the loads of traces: 'hardware', the processor (Intel PEBS, AMD IBS); 'software', the \
+                      kernels; 'auto', the processor if it can and may",
+        default: || TraceSource::default().name().into(),
+        get: |session| session.shared.tracing.source.lock().name().into(),
+        set: |session, value| {
+            *session.shared.tracing.source.lock() = named("trace_source", value)?;
+            Ok(())
+        },
+        reset: |session| {
+            *session.shared.tracing.source.lock() = TraceSource::default();
             Ok(())
         },
     },

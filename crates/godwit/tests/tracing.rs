@@ -18,6 +18,7 @@ fn open() -> Connection {
                     CASE WHEN i % 4 = 0 THEN 'often' ELSE 'name ' || (i % 5000)::VARCHAR END AS name
              FROM range(600000) AS r(i);
              CHECKPOINT;
+             SET trace_source = 'software';
              SET adaptive_compression = 'off'",
         )
         .unwrap();
@@ -147,6 +148,16 @@ fn mistakes_are_told(connection: &Connection) {
     assert!(error(connection, "TRACE DELETE FROM t").contains("expected a query"));
     assert!(error(connection, "SET trace = 'no/such/folder/t.parquet'").contains("no folder"));
     assert!(error(connection, "TRACE SELECT 1 / 0 FROM t").contains("division"));
+    // The processor samples, or it is said what is missing, and where.
+    connection.execute("SET trace_source = 'hardware'").unwrap();
+    if let Err(unavailable) = connection.execute("TRACE SELECT sum(id) FROM t") {
+        let text = unavailable.to_string();
+        assert!(text.contains("can't sample loads") && text.contains("trace_source = 'software'"), "{text}");
+    }
+    assert!(error(connection, "SET trace_source = 'both'").contains("'hardware'"));
+    connection
+        .execute("SET trace_source = 'auto'; TRACE SELECT sum(id) FROM t; SET trace_source = 'software'")
+        .unwrap();
     // A failed one leaves nothing running.
     connection.execute("TRACE SELECT 1").unwrap();
 }
