@@ -39,6 +39,11 @@ pub fn run(trace: &Trace) -> Result<ExitCode> {
 }
 
 fn report(arguments: &TraceReport) -> Result<ExitCode> {
+    let output = arguments.output.clone().unwrap_or_else(|| arguments.file.with_extension("html"));
+    if output == arguments.file {
+        let error = Error::user(format!("the page would replace the trace {}", output.display()));
+        return Err(error.with_hint("--output says where else it goes"));
+    }
     let interrupt = Interrupt::install()?;
     let connection = Arc::new(Database::open_with(Path::new(":memory:"), arguments.limits.config())?.connect());
     let running = interrupt.running(&connection);
@@ -49,14 +54,22 @@ fn report(arguments: &TraceReport) -> Result<ExitCode> {
             complain("cancelled\n");
             return Ok(interrupt.exit_status().into());
         }
-        data => data?,
+        data => data.map_err(|error| unplaced(&error))?,
     };
-    let output = arguments.output.clone().unwrap_or_else(|| arguments.file.with_extension("html"));
     let page = page(&data);
     fs::write(&output, &page)
         .map_err(|error| Error::user(format!("{} can't be written: {error}", output.display())))?;
     println!("wrote {} ({})", output.display(), format_bytes(page.len() as u64));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The error without its place: the text of these queries means nothing to who asks for a page.
+fn unplaced(error: &Error) -> Error {
+    let told = Error::new(error.kind(), error.message()).with_code(error.code());
+    match error.hint() {
+        Some(hint) => told.with_hint(hint),
+        None => told,
+    }
 }
 
 /// The parts of the page's data: a name and a JSON text for each.

@@ -1,6 +1,13 @@
 -- What the page of a trace shows, as JSON: each query's column is one part of the data. All of it is bounded: pictures get
 -- bins, and a sample of the points. The variable `trace` is the file.
 
+SELECT to_json({
+    'source': source, 'one_in': one_in, 'nanos': duration_nanos, 'samples': samples, 'lost': lost,
+    'statements': statements[:200], 'statement_count': len(statements)
+}) AS header FROM godwit_trace_header(getvariable('trace'));
+
+SELECT to_json(getvariable('trace')) AS file;
+
 -- What the pictures stack and colour: a structure is one object, or the segments of one column, in the order of rows.
 CREATE TEMP TABLE known AS
 SELECT *, CASE WHEN kind = 'segment' THEN "table" || '.' || "column" ELSE object END AS structure
@@ -38,13 +45,10 @@ SELECT
     taken.entry
 FROM read_parquet(getvariable('trace')) AS taken JOIN object ON object.id = taken.object;
 
-SELECT to_json(getvariable('trace')) AS file;
-
 SELECT to_json({
-    'source': source, 'one_in': one_in, 'nanos': duration_nanos, 'samples': samples, 'lost': lost, 'statements': statements[:200],
-    'statement_count': len(statements), 'owned': (SELECT count(*) FROM sample), 'objects': (SELECT count(*) FROM known),
-    'structures': (SELECT count(DISTINCT structure) FROM known WHERE samples > 0)
-}) AS header FROM godwit_trace_header(getvariable('trace'));
+    'structures': (SELECT count(DISTINCT structure) FROM known WHERE samples > 0), 'shown': (SELECT count(*) FROM sample),
+    'unowned': (SELECT count(*) FROM read_parquet(getvariable('trace')) WHERE object IS NULL)
+}) AS counts;
 
 SELECT to_json({
     'name': list(structure ORDER BY number), 'table': list("table" ORDER BY number), 'kind': list(kind ORDER BY number), 'objects': list(objects ORDER BY number),

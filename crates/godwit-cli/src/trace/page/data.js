@@ -1,7 +1,11 @@
 // The trace's data, and helpers to make elements of it.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { header, structures, objects } = data;
+// Lists of nothing are NULL.
+for (const columns of Object.values(data)) {
+  for (const name of Object.keys(Object(columns))) columns[name] ??= [];
+}
+const { header, counts, structures, objects } = data;
 const micros = header.nanos / 1000;
 const HUES = 8;
 
@@ -93,8 +97,8 @@ function rowsOf(columns) {
     ["one sample in", `${count(header.one_in)} accesses`],
     ["noted by", sources[header.source] ?? String(header.source)],
     ["time", duration(micros)],
-    ["structures read", count(header.structures)],
-    ["samples of no known object", count(header.samples - header.owned)],
+    ["structures read", count(counts.structures)],
+    ["samples of no known object", count(counts.unowned)],
     ["lost samples", count(header.lost)],
     ...(commonPrefix ? [["tables of", commonPrefix.slice(0, -1)]] : []),
   ];
@@ -103,4 +107,7 @@ function rowsOf(columns) {
   byId("statements").querySelector("summary").textContent = many === 1 ? "The statement" : `The ${count(many)} statements`;
   byId("statements").querySelector("pre").textContent = (header.statements ?? []).join(";\n\n");
   byId("statements").hidden = !many;
+  if (structures.name.length) return;
+  for (const section of ["over-time", "accesses", "skew"]) byId(section).hidden = true;
+  byId("facts").after(element("p", {}, "No sample belongs to a known object, so there is nothing to show."));
 })();

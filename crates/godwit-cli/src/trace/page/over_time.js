@@ -172,9 +172,9 @@
     return button;
   }));
   const drawn = points.micros.length;
-  const hidden = header.structures - structures.name.length;
+  const hidden = counts.structures - structures.name.length;
   byId("time-note").textContent =
-    (drawn < header.owned ? `${count(drawn)} of ${count(header.owned)} samples are drawn, chosen by chance. ` : "") +
+    (drawn < counts.shown ? `${count(drawn)} of ${count(counts.shown)} samples are drawn, chosen by chance. ` : "") +
     (hidden > 0 ? `The ${structures.name.length} most read structures are shown, ${count(hidden)} others aren't. ` : "") +
     "Click the picture, then turn the wheel to zoom, with Shift in time only; drag to move. " +
     "With the keyboard: arrows, +, −, 0. Buttons above it hide and show structures.";

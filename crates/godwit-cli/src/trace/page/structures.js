@@ -91,8 +91,8 @@
     const size = structures.entry_bytes[chosen] ?? 64;
     const even = Math.min(1, (few.length * size) / structures.bytes[chosen]);
     const named = rows[0].value === null ? "" : `, whose value is ${rows[0].value}`;
-    return `The most read entry is ${entryName(rows[0])}${named}: ${percent(rows[0].samples / all)} of the structure's accesses. ` +
-      `The ${few.length} most read entries get ${percent(share)}; if all were read alike, they would get ${percent(even)}.`;
+    const first = `The most read entry is ${entryName(rows[0])}${named}: ${percent(rows[0].samples / all)} of the structure's accesses.`;
+    return few.length === 1 ? first : `${first} The ${few.length} most read entries get ${percent(share)}; if all were read alike, they would get ${percent(even)}.`;
   }
 
   function fill() {
