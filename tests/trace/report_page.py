@@ -153,8 +153,8 @@ def busiest(browser: Browser) -> list[float]:
     return browser.evaluate("""(() => {
         const plot = plots[0];
         const frame = plot.canvas.getBoundingClientRect();
-        const at = data.points.object.findIndex((object) => objects.name[object].endsWith('dictionary'));
-        const band = objects.structure[data.points.object[at]];
+        const at = data.points.structure.findIndex((structure) => structures.name[structure].endsWith('dictionary'));
+        const band = data.points.structure[at];
         return [frame.x + plot.x(data.points.micros[at] + micros / 20), frame.y + plot.y(band + 0.5)];
     })()""")
 

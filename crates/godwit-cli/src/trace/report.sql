@@ -3,7 +3,7 @@
 
 SELECT to_json({
     'source': source, 'one_in': one_in, 'nanos': duration_nanos, 'samples': samples, 'lost': lost,
-    'statements': statements[:200], 'statement_count': len(statements)
+    'statements': list_transform(statements[:200], sql -> left(sql, 4000)), 'statement_count': len(statements)
 }) AS header FROM godwit_trace_header(getvariable('trace'));
 
 SELECT to_json(getvariable('trace')) AS file;
@@ -30,19 +30,17 @@ SELECT
     ) - 1 AS number
 FROM shown;
 
+-- Where each object begins in its structure.
 CREATE TEMP TABLE object AS
 SELECT
-    known.*, structure.number,
+    known.id, structure.number,
     CAST(sum(known.bytes) OVER (
         PARTITION BY structure.number ORDER BY known.first_row, known.id ROWS UNBOUNDED PRECEDING
-    ) - known.bytes AS BIGINT) AS base,
-    row_number() OVER (ORDER BY structure.number, known.first_row, known.id) - 1 AS place
+    ) - known.bytes AS BIGINT) AS base
 FROM known JOIN structure ON structure.structure = known.structure;
 
 CREATE TEMP TABLE sample AS
-SELECT
-    taken.time, taken.thread, object.place, object.number, taken."offset", object.base + taken."offset" AS position,
-    taken.entry
+SELECT taken.time, taken.thread, object.number, object.id, object.base + taken."offset" AS position, taken.entry
 FROM read_parquet(getvariable('trace')) AS taken JOIN object ON object.id = taken.object;
 
 SELECT to_json({
@@ -56,20 +54,15 @@ SELECT to_json({
     'samples': list(CAST(samples AS BIGINT) ORDER BY number)
 }) AS structures FROM structure;
 
-SELECT to_json({
-    'name': list(object ORDER BY place), 'structure': list(number ORDER BY place), 'base': list(base ORDER BY place),
-    'bytes': list(bytes ORDER BY place), 'entry_bytes': list(entry_bytes ORDER BY place),
-    'first_row': list(first_row ORDER BY place), 'rows': list(rows ORDER BY place)
-}) AS objects FROM object;
-
 -- At most some 60,000 points, drawn by chance that is the same each time.
 WITH drawn AS (
-    SELECT time // 1000 AS micros, thread, place, "offset", entry FROM sample
+    SELECT time // 1000 AS micros, thread, number, position, entry FROM sample
     WHERE hash(time, thread, position) % greatest(1, (SELECT count(*) FROM sample) // 60000) = 0
 )
 SELECT to_json({
-    'micros': list(micros ORDER BY micros), 'thread': list(thread ORDER BY micros), 'object': list(place ORDER BY micros),
-    'offset': list("offset" ORDER BY micros), 'entry': list(entry ORDER BY micros)
+    'micros': list(micros ORDER BY micros), 'thread': list(thread ORDER BY micros),
+    'structure': list(number ORDER BY micros), 'position': list(position ORDER BY micros),
+    'entry': list(entry ORDER BY micros)
 }) AS points FROM drawn;
 
 -- Samples of each structure in 200 intervals.
@@ -90,26 +83,24 @@ SELECT to_json({'structure': list(number), 'part': list(part), 'samples': list(s
 -- aren't known.
 WITH read AS (
     SELECT
-        number, place, entry, CASE WHEN entry IS NULL THEN "offset" // 64 * 64 END AS line, min("offset") AS first_offset,
+        number, id, entry, CASE WHEN entry IS NULL THEN position // 64 * 64 END AS line, min(position) AS first_position,
         count(*) AS samples
     FROM sample GROUP BY ALL
 ), hottest AS (
-    FROM read QUALIFY row_number() OVER (PARTITION BY number ORDER BY samples DESC, place, first_offset) <= 20
+    FROM read QUALIFY row_number() OVER (PARTITION BY number ORDER BY samples DESC, id, first_position) <= 20
 ), named AS (
     SELECT id, pair['entry'] AS entry, pair['value'] AS value
     FROM (SELECT id, unnest(entries) AS pair FROM godwit_trace_registry(getvariable('trace')))
 ), ranked AS (
-    SELECT hottest.*, coalesce(line, first_offset) AS "offset", named.value
-    FROM hottest JOIN object ON object.place = hottest.place
-    LEFT JOIN named ON named.id = object.id AND named.entry = hottest.entry
+    SELECT hottest.*, coalesce(line, first_position) AS position, left(named.value, 200) AS value
+    FROM hottest LEFT JOIN named ON named.id = hottest.id AND named.entry = hottest.entry
 )
 SELECT to_json({
-    'structure': list(number ORDER BY number, samples DESC, place, "offset"),
-    'object': list(place ORDER BY number, samples DESC, place, "offset"),
-    'entry': list(entry ORDER BY number, samples DESC, place, "offset"),
-    'offset': list("offset" ORDER BY number, samples DESC, place, "offset"),
-    'value': list(value ORDER BY number, samples DESC, place, "offset"),
-    'samples': list(samples ORDER BY number, samples DESC, place, "offset")
+    'structure': list(number ORDER BY number, samples DESC, id, position),
+    'entry': list(entry ORDER BY number, samples DESC, id, position),
+    'position': list(position ORDER BY number, samples DESC, id, position),
+    'value': list(value ORDER BY number, samples DESC, id, position),
+    'samples': list(samples ORDER BY number, samples DESC, id, position)
 }) AS hottest FROM ranked;
 
 -- The curve, thinned to 400 points.

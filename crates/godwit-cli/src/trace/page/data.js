@@ -5,7 +5,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 for (const columns of Object.values(data)) {
   for (const name of Object.keys(Object(columns))) columns[name] ??= [];
 }
-const { header, counts, structures, objects } = data;
+const { header, counts, structures } = data;
 const micros = header.nanos / 1000;
 const HUES = 8;
 

@@ -30,15 +30,14 @@
   }
 
   function placeOf(index) {
-    const object = points.object[index];
-    const structure = objects.structure[object];
+    const structure = points.structure[index];
     const band = bands[structure];
-    const share = (objects.base[object] + points.offset[index]) / structures.bytes[structure];
+    const share = points.position[index] / structures.bytes[structure];
     return band.from + Math.min(share, 1) * band.height;
   }
 
   function isSeen(index) {
-    return (thread === "all" || points.thread[index] === thread) && shown[objects.structure[points.object[index]]];
+    return (thread === "all" || points.thread[index] === thread) && shown[points.structure[index]];
   }
 
   function draw(plot, context) {
@@ -52,7 +51,7 @@
       if (time < from || time > to || !isSeen(index)) continue;
       const y = plot.y(placeOf(index));
       if (y < top || y > top + height) continue;
-      context.fillStyle = colors[objects.structure[points.object[index]]];
+      context.fillStyle = colors[points.structure[index]];
       context.fillRect(plot.x(time) - size / 2, y - size / 2, size, size);
     }
     context.globalAlpha = 1;
@@ -134,10 +133,10 @@
       if (away < distance) [nearest, distance] = [index, away];
     }
     if (nearest < 0) return null;
-    const object = points.object[nearest];
+    const structure = points.structure[nearest];
     const entry = points.entry[nearest];
-    const of = entry === null ? "" : `\nentry ${count(entry)}`;
-    return `${short(objects.name[object])}\n${bytes(points.offset[nearest])} from its beginning${of}\n${duration(points.micros[nearest])}, thread ${points.thread[nearest]}`;
+    const of = entry === null ? "" : `\n${structures.kind[structure] === "segment" ? "row" : "entry"} ${count(entry)}`;
+    return `${names[structure]}\n${bytes(points.position[nearest])} from its beginning${of}\n${duration(points.micros[nearest])}, thread ${points.thread[nearest]}`;
   }
 
   const host = byId("time-plot");

@@ -80,7 +80,7 @@
       ["Pages that get", "", (row) => (row.point === "suggested buffer" ? `suggested: ${percent(row.share)}` : row.point)],
       ["take", "number", (row) => bytes(row.bytes)],
       ["of what was read", "number", (row) => percent(row.bytes / whole())],
-      ["the last is read", "number optional", (row) => `${shortCount(row.accesses)} times`],
+      ["the last of them is read", "number optional", (row) => `${shortCount(row.accesses)} times`],
       ["", "bar optional", (row) => bar(row.bytes / whole())],
     ], rows, (row) => row.point === "suggested buffer");
     plot.setAxes(axes());

@@ -80,7 +80,7 @@
   );
 
   function entryName(row) {
-    return row.entry === null ? `bytes ${count(row.offset)} on` : count(row.entry);
+    return row.entry === null ? `byte ${count(row.position)}` : count(row.entry);
   }
 
   function says(rows) {
@@ -103,7 +103,7 @@
     fillTable(byId("hottest-table"), [
       ["Entry", "number", entryName],
       ...(hasValues ? [["Value", "name", (row) => row.value ?? ""]] : []),
-      ["In", "name optional", (row) => breakable(short(objects.name[row.object]))],
+      ["From the beginning", "number optional", (row) => bytes(row.position)],
       ["Accesses", "number", (row) => shortCount(row.samples * header.one_in)],
       ["Share", "number", (row) => percent(row.samples / structures.samples[chosen])],
       ["", "bar", (row) => bar(row.samples / most, `var(--hue-${hueOf[chosen]})`)],
