@@ -166,7 +166,7 @@ SELECT
         * any_value(header.one_in) AS BIGINT) AS volume_bytes,
     CAST(sum(known.samples) * any_value(header.one_in) AS BIGINT) AS accesses
 FROM godwit_trace_objects(file) AS known LEFT JOIN pages ON pages.id = known.id, godwit_trace_header(file) AS header
-WHERE known."table" IS NOT NULL AND known."column" IS NOT NULL
+WHERE known."column" IS NOT NULL
 GROUP BY known."table", known."column", known.kind
 ORDER BY accesses DESC, known."table", known."column", known.kind;
 
@@ -189,7 +189,9 @@ CREATE MACRO godwit_trace_row_ranges(file, parts := 8) AS TABLE
 WITH stored AS (
     SELECT * FROM godwit_trace_stored_columns(file) WHERE samples > 0
 ), touched AS (
-    SELECT DISTINCT stored."table", stored."column", sampled.row_number * parts // stored.rows AS part
+    SELECT DISTINCT
+        stored."table", stored."column",
+        least(sampled.row_number * parts // greatest(stored.rows, 1), parts - 1) AS part
     FROM godwit_trace_rows(file) AS sampled
     JOIN stored ON stored."table" = sampled."table" AND stored."column" = sampled."column"
 )

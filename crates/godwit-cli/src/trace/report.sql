@@ -18,7 +18,7 @@ CREATE TEMP TABLE structure AS
 WITH grouped AS (
     SELECT
         structure, any_value(kind) AS kind, any_value("table") AS "table", any_value("column") AS "column",
-        count(*) AS objects, sum(bytes) AS bytes, max(entry_bytes) AS entry_bytes, sum(samples) AS samples,
+        sum(bytes) AS bytes, max(entry_bytes) AS entry_bytes, sum(samples) AS samples,
         min(first_time) AS first_time
     FROM known GROUP BY structure HAVING sum(samples) > 0
 ), shown AS (
@@ -49,7 +49,7 @@ SELECT to_json({
 }) AS counts;
 
 SELECT to_json({
-    'name': list(structure ORDER BY number), 'table': list("table" ORDER BY number), 'kind': list(kind ORDER BY number), 'objects': list(objects ORDER BY number),
+    'name': list(structure ORDER BY number), 'table': list("table" ORDER BY number), 'kind': list(kind ORDER BY number),
     'bytes': list(CAST(bytes AS BIGINT) ORDER BY number), 'entry_bytes': list(entry_bytes ORDER BY number),
     'samples': list(CAST(samples AS BIGINT) ORDER BY number)
 }) AS structures FROM structure;
@@ -67,14 +67,14 @@ SELECT to_json({
 
 -- Samples of each structure in 200 intervals.
 WITH step AS (
-    SELECT number, least(time * 200 // greatest((SELECT duration_nanos FROM godwit_trace_header(getvariable('trace'))), 1), 199) AS step, count(*) AS samples
-    FROM sample GROUP BY ALL
+    SELECT number, least(time * 200 // greatest(header.duration_nanos, 1), 199) AS step, count(*) AS samples
+    FROM sample, godwit_trace_header(getvariable('trace')) AS header GROUP BY ALL
 )
 SELECT to_json({'structure': list(number), 'step': list(step), 'samples': list(samples)}) AS steps FROM step;
 
 -- Samples of each structure by place, in 1,024 parts.
 WITH part AS (
-    SELECT sample.number, least(position * 1024 // structure.bytes, 1023) AS part, count(*) AS samples
+    SELECT sample.number, least(position * 1024 // greatest(structure.bytes, 1), 1023) AS part, count(*) AS samples
     FROM sample JOIN structure ON structure.number = sample.number GROUP BY ALL
 )
 SELECT to_json({'structure': list(number), 'part': list(part), 'samples': list(samples)}) AS parts FROM part;
@@ -128,11 +128,12 @@ WITH stored AS (
     FROM godwit_trace_stored_columns(getvariable('trace')) WHERE samples > 0 ORDER BY samples DESC, "table", "column" LIMIT 100
 ), ranged AS (
     SELECT stored."table", stored."column", any_value(stored.rows) AS rows, CAST(any_value(stored.bytes) AS BIGINT) AS bytes,
-        taken.row_number * 64 // stored.rows AS part, count(*) AS samples
+        least(taken.row_number * 64 // greatest(stored.rows, 1), 63) AS part, count(*) AS samples
     FROM godwit_trace_rows(getvariable('trace')) AS taken
     JOIN stored ON stored."table" = taken."table" AND stored."column" = taken."column"
     GROUP BY stored."table", stored."column", part
 )
 SELECT to_json({
-    'table': list("table"), 'column': list("column"), 'rows': list(rows), 'bytes': list(bytes), 'part': list(part), 'samples': list(samples)
+    'table': list("table"), 'column': list("column"), 'rows': list(rows), 'bytes': list(bytes),
+    'part': list(part), 'samples': list(samples)
 }) AS ranges FROM ranged;

@@ -71,19 +71,19 @@ pub(super) enum Part {
 }
 
 impl Part {
-    fn columns(self) -> &'static Fields {
-        match self {
-            Part::Header => &HEADER,
-            Part::Objects => &OBJECT,
-        }
+    fn schema(self) -> SchemaRef {
+        Arc::new(match self {
+            Part::Header => Schema::new(HEADER.clone()),
+            Part::Objects => Schema::new(OBJECT.clone()),
+        })
     }
 
     /// The JSON's fields that it needs.
     fn decoded(self) -> SchemaRef {
-        Arc::new(match self {
-            Part::Header => Schema::new(self.columns().clone()),
-            Part::Objects => Schema::new(vec![field("objects", list_of(DataType::Struct(self.columns().clone())))]),
-        })
+        match self {
+            Part::Header => self.schema(),
+            Part::Objects => Arc::new(Schema::new(vec![field("objects", list_of(DataType::Struct(OBJECT.clone())))])),
+        }
     }
 
     fn rows(self, shared: &Shared, path: &str) -> Result<RecordBatch> {
@@ -96,7 +96,7 @@ impl Part {
             Part::Header => Ok(row),
             Part::Objects => {
                 let objects = row.column(0).as_list::<i32>();
-                let schema = Arc::new(Schema::new(self.columns().clone()));
+                let schema = self.schema();
                 if objects.is_null(0) {
                     return Ok(RecordBatch::new_empty(schema));
                 }
@@ -130,7 +130,7 @@ impl TableFunction for TraceTable {
             let shared = shared.upgrade().ok_or_else(|| Error::internal("a statement outlives its database"))?;
             part.rows(&shared, &path)
         };
-        let schema = rows()?.schema();
-        ComputedTable::definition(name, &schema, rows)
+        // The file is read when the rows are: registries are long.
+        ComputedTable::definition(name, &part.schema(), rows)
     }
 }

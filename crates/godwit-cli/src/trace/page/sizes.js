@@ -98,7 +98,7 @@
   }
   const most = Math.max(...rows.map((row) => row.volume), 1);
   fillTable(byId("columns-table"), [
-    ["Column", "name", (row) => breakable(short(`${row.table}.${row.column}`))],
+    ["Column", "name", (row) => breakable(short(row.table === null ? row.column : `${row.table}.${row.column}`))],
     ["Kind", "", (row) => row.kind],
     ["Accesses", "number optional", (row) => shortCount(row.accesses)],
     ["Volume", "number", (row) => bytes(row.volume)],
