@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from suites import aggregation, cliff, concurrency, functions, heavy, job_like, join, pipeline, skew, tpcds, tpch
+from suites import aggregation, cliff, concurrency, functions, heavy, jcch, job_like, join, pipeline, skew, tpcds, tpch
 from suites.base import Options, Panel, Suite
 
 SUITES: dict[str, Callable[[Options], Suite]] = {
@@ -14,6 +14,7 @@ SUITES: dict[str, Callable[[Options], Suite]] = {
     "cliff": cliff.suite,
     "concurrency": concurrency.suite,
     "skew": skew.suite,
+    "jcch": jcch.suite,
     "functions": functions.suite,
     "heavy": heavy.suite,
     "tpcds": tpcds.suite,

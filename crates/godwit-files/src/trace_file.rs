@@ -7,7 +7,7 @@
 //! address UBIGINT   what was loaded
 //! object INTEGER    its "id" in the footer's "objects"
 //! offset BIGINT     bytes from the object's beginning, which stays the same while its pages move
-//! entry BIGINT      row of a segment's row group, code of a dictionary, slot of a table; NULL: unknown
+//! entry BIGINT      row of a segment's table, code of a dictionary, slot of a table; NULL: unknown
 //! ```
 
 use std::sync::Arc;

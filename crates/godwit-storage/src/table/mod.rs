@@ -289,15 +289,15 @@ impl OpenPart {
         self.first_row as usize..(self.first_row + self.header.rows) as usize
     }
 
-    /// Tells a memory trace that the body is a part of `segment`, whose first row in the table `first_row` gives.
-    pub fn declare(&self, segment: &Segment, first_row: impl FnOnce() -> u64) {
+    /// Tells a memory trace that the body is a part of `segment`, whose first row is row `first_row` of its table.
+    pub fn declare(&self, segment: &Segment, first_row: u64) {
         let Some(object) = segment.object() else { return };
         let before = segment.parts.iter().take_while(|part| part.first_row < self.first_row);
         let offset = before.map(|part| u64::from(part.header.body_bytes)).sum();
         let place = Place::of_bytes(self.body.as_ptr(), self.body.len(), offset)
-            .with_entries(self.first_row.into(), self.header.rows.into());
+            .with_entries(first_row + u64::from(self.first_row), self.header.rows.into());
         godwit_trace::declare(place, object.trace_key(), || TracedObject {
-            rows: Some((first_row(), segment.parts.iter().map(|part| u64::from(part.header.rows)).sum())),
+            rows: Some((first_row, segment.parts.iter().map(|part| u64::from(part.header.rows)).sum())),
             ..object.traced()
         });
     }

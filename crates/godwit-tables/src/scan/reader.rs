@@ -141,7 +141,7 @@ impl ColumnReader {
             let segment = &group.segments[self.column];
             let opened = segment.open_rows(&(rows.start..window.morsel_end), memory)?;
             if godwit_trace::is_on() {
-                opened.declare(segment, || window.first_row());
+                opened.declare(segment, window.first_row());
             }
             let bytes = opened.header().body_bytes.into();
             if let Some(object) = segment.object() {
