@@ -7,10 +7,11 @@
 //! As in the hash table (join_table.rs), rows are inserted by all workers at once, and looked up afterwards.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::BufferManager;
+use godwit_memory::{BufferManager, Object};
 use godwit_vector::{Flat, ValueRange};
 
 use crate::links::{FOUND, LinkedRows, address, link_of, row_at};
@@ -22,6 +23,8 @@ pub struct DirectTable {
     rows: LinkedRows,
     min: i64,
     entries: AtomicWords,
+    /// What the entries are to heat and memory traces.
+    object: Option<Arc<Object>>,
 }
 
 impl DirectTable {
@@ -33,7 +36,8 @@ impl DirectTable {
         let min = i64::try_from(range.min).expect("the range was checked");
         let slots = usize::try_from(range.count()).expect("the range was checked");
         let entries = AtomicWords::zeroed(slots, manager, MemoryTag::HashTable)?;
-        Ok(Self { rows: LinkedRows::new(rows), min, entries })
+        let object = manager.object_of(MemoryTag::HashTable);
+        Ok(Self { rows: LinkedRows::new(rows), min, entries, object })
     }
 
     /// Memory held.
@@ -75,6 +79,9 @@ impl DirectTable {
 
     /// As [`JoinHashTable::look_up`](crate::JoinHashTable::look_up); `rows` stay in order.
     pub fn look_up(&self, keys: &Flat, rows: &[u32], found: &mut Chains) {
+        if let Some(object) = &self.object {
+            object.note_lookup(rows.len(), (rows.len() * size_of::<u64>()) as u64);
+        }
         let (found, heads) = self.rows.begin(found);
         let entries = self.entries.as_slice();
         found.reserve(rows.len());

@@ -50,7 +50,7 @@ pub struct GroupTable {
     /// The rows may be gone.
     is_released: bool,
     reservation: Reservation,
-    /// What memory traces call the entries.
+    /// What the entries are to heat and memory traces.
     object: Option<Arc<Object>>,
     scratch: Option<Scratch>,
 }
@@ -231,6 +231,9 @@ impl GroupTable {
     ) -> Result<()> {
         assert!(!self.is_released, "the table was cleared after its pins were let go");
         assert!(Arc::ptr_eq(rows.all().layout(), &self.layout), "a list of rows of this layout");
+        if let Some(object) = &self.object {
+            object.note_lookup(hashes.len(), (hashes.len() * size_of::<u64>()) as u64);
+        }
         let mut scratch = self.scratch.take().expect("lookups don't call each other");
         let mask = self.entries.len() - 1;
         scratch.slots.clear();

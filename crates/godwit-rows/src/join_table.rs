@@ -15,10 +15,11 @@
 //! A row that was in another table before keeps its *found* bit.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::{MemoryTag, Result};
-use godwit_memory::BufferManager;
+use godwit_memory::{BufferManager, Object};
 use godwit_vector::{PhysicalType, StrView, Vector};
 
 use crate::chain_insert::insert;
@@ -57,6 +58,8 @@ pub struct JoinHashTable {
     nulls_equal: bool,
     entries: AtomicWords,
     mask: u64,
+    /// What the entries are to heat and memory traces.
+    object: Option<Arc<Object>>,
 }
 
 impl JoinHashTable {
@@ -87,6 +90,7 @@ impl JoinHashTable {
             nulls_equal,
             entries: AtomicWords::zeroed(entries as usize, manager, MemoryTag::HashTable)?,
             mask: entries - 1,
+            object: manager.object_of(MemoryTag::HashTable),
             rows: LinkedRows::new(rows),
         })
     }
@@ -164,6 +168,9 @@ impl JoinHashTable {
         scratch: &mut LookupScratch,
         found: &mut Chains,
     ) {
+        if let Some(object) = &self.object {
+            object.note_lookup(rows.len(), (rows.len() * size_of::<u64>()) as u64);
+        }
         let (tags, found) = self.rows.begin(found);
         let LookupScratch { slots, heads: pointers, active, candidates, unequal } = scratch;
         slots.clear();

@@ -97,6 +97,8 @@ pub(crate) struct Ranges {
     current: BTreeMap<u64, TracedRange>,
     past: Vec<TracedRange>,
     objects: Vec<(TracedObject, u64)>,
+    /// For each object: it was described by who knows its entries, not only by the owner of a page.
+    is_detailed: Vec<bool>,
     indices: HashMap<ObjectKey, u32>,
 }
 
@@ -119,10 +121,22 @@ impl Ranges {
             return;
         }
         self.cut_out(now_nanos, place);
-        let object = *self.indices.entry(key).or_insert_with(|| {
-            self.objects.push((describe(), 0));
-            (self.objects.len() - 1) as u32
-        });
+        let knows_entries = place.entries > 0;
+        let object = match self.indices.get(&key) {
+            Some(&known) => {
+                if knows_entries && !std::mem::replace(&mut self.is_detailed[known as usize], true) {
+                    self.objects[known as usize].0 = describe();
+                }
+                known
+            }
+            None => {
+                self.objects.push((describe(), 0));
+                self.is_detailed.push(knows_entries);
+                let new = (self.objects.len() - 1) as u32;
+                self.indices.insert(key, new);
+                new
+            }
+        };
         let bytes = &mut self.objects[object as usize].1;
         *bytes = (*bytes).max(place.offset + place.bytes);
         self.current.insert(place.address, TracedRange { object, place, from_nanos: now_nanos, until_nanos: None });

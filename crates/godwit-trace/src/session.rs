@@ -199,7 +199,7 @@ pub(crate) fn current() -> Option<Arc<Session>> {
 }
 
 /// Tells what memory belongs to, if there is a trace: from now on, until something else is told of the same memory.
-/// `describe` is called if the object is new to the trace.
+/// `describe` is called if the object is new to the trace, and once more when its entries are first known.
 pub fn declare(place: Place, key: ObjectKey, describe: impl FnOnce() -> TracedObject) {
     if !is_on() {
         return;
