@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the Rust tests; the TPC-H queries, random queries, functions and the benchmark suites' queries against
-//! DuckDB; damaged files; an S3 of another make; the benchmark driver on tiny data.
+//! DuckDB; damaged files; an S3 of another make; pages of memory traces in a browser, if there is one; the benchmark driver on
+//! tiny data.
 //!
 //! All but the first need Python and, the first time, a connection to fetch the pinned packages. They go into a virtual
 //! environment next to the build, and so does the data.
@@ -21,6 +22,7 @@ const COMPARE_FUNCTIONS: &str = "tests/duckdb/compare_functions.py";
 /// Of each form of a function; the script's default takes minutes.
 const FUNCTION_CALLS: &str = "2";
 const OBJECT_STORES: &str = "tests/objects/s3_round_trip.py";
+const TRACE_PAGES: &str = "tests/trace/report_page.py";
 const DAMAGED_FILES: &str = "tests/damage/damaged_files.py";
 /// Of each kind; enough to cover every form of damage, always the same.
 const DAMAGED_FILES_EACH: &str = "150";
@@ -40,13 +42,14 @@ type Outcome = Result<String, String>;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let build = build_folder();
-    let steps: [(&str, &dyn Fn() -> Outcome); 8] = [
+    let steps: [(&str, &dyn Fn() -> Outcome); 9] = [
         ("Rust tests", &|| rust_tests(root)),
         ("TPC-H against DuckDB", &|| compare_with_duckdb(root, &build)),
         ("random queries", &|| fuzz_queries(root, &build)),
         ("functions", &|| compare_functions(root, &build)),
         ("damaged files", &|| damaged_files(root, &build)),
         ("object stores", &|| object_stores(root, &build)),
+        ("pages of traces", &|| trace_pages(root, &build)),
         ("suites under budgets", &|| compare_budgets(root, &build)),
         ("suites, smoke", &|| smoke_suites(root, &build)),
     ];
@@ -133,6 +136,10 @@ fn damaged_files(root: &Path, build: &Path) -> Outcome {
 
 fn object_stores(root: &Path, build: &Path) -> Outcome {
     run_script(python(root, build)?.arg(root.join(OBJECT_STORES)).arg(shell(build)))
+}
+
+fn trace_pages(root: &Path, build: &Path) -> Outcome {
+    run_script(python(root, build)?.arg(root.join(TRACE_PAGES)).arg(shell(build)))
 }
 
 fn compare_budgets(root: &Path, build: &Path) -> Outcome {

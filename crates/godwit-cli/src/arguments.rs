@@ -55,6 +55,31 @@ pub enum Subcommand {
     Demo(Demo),
     /// Read a whole database file and say what is damaged
     Check(Check),
+    /// Show what a trace of memory tells
+    Trace(Trace),
+}
+
+#[derive(Args, Debug)]
+pub struct Trace {
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+#[derive(clap::Subcommand, Debug)]
+pub enum TraceCommand {
+    /// Write a page of HTML with pictures of a trace, which needs no network
+    Report(TraceReport),
+}
+
+#[derive(Args, Debug)]
+pub struct TraceReport {
+    /// The trace, as TRACE or SET trace wrote it
+    pub file: PathBuf,
+    /// The page [default: the trace's name with .html]
+    #[arg(long, value_name = "PAGE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: Limits,
 }
 
 #[derive(Args, Debug)]

@@ -10,6 +10,7 @@ mod progress;
 mod shell;
 mod timer;
 mod tpch;
+mod trace;
 mod version;
 
 use std::panic;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.subcommand {
         Some(Subcommand::Demo(demo)) => demo::run(demo),
         Some(Subcommand::Check(check)) => check::run(check),
+        Some(Subcommand::Trace(trace)) => trace::run(trace),
         None if arguments.version => version::print(arguments.verbose, &arguments.limits),
         None => shell::run(&arguments),
     };

@@ -248,3 +248,21 @@ fn many_statements_on_one_line_take_linear_time() {
     assert_eq!(ok(&script).lines().count(), 6_000);
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_page_is_made_of_a_trace_only() {
+    let folder = tempfile::tempdir().unwrap();
+    both(folder.path(), "COPY (SELECT 1 AS time) TO 'rows.parquet'");
+    for (arguments, complaint) in [
+        (vec!["nothing.parquet"], "there is no file nothing.parquet"),
+        (vec!["rows.parquet"], "rows.parquet is a Parquet file, but not a trace"),
+        (vec!["rows.parquet", "--output", "rows.parquet"], "the page would replace the trace"),
+    ] {
+        let output = run(folder.path(), &[&["trace", "report"], &arguments[..]].concat(), "");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        // Queries that the user didn't write aren't shown.
+        assert!(told.contains(complaint) && !told.contains("line"), "{told}");
+    }
+    assert!(!folder.path().join("rows.html").exists());
+}

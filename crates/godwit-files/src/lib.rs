@@ -24,6 +24,7 @@ mod footer_shape;
 mod glob;
 mod hive;
 mod local;
+mod metadata;
 mod page;
 mod resolver;
 mod same_columns;
@@ -39,5 +40,6 @@ mod thrift;
 
 pub use copy::{CopySink, FileFormat, OutputFile, SplitOptions};
 pub use local::{check_local, check_reachable};
+pub use metadata::metadata_json;
 pub use resolver::{FileResolver, tables_in};
 pub use table::ParquetTable;

@@ -16,7 +16,7 @@ use godwit_plan::{FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
 use godwit_types::{SqlType, TimeZone, Value, format_value};
 
-use crate::built_in_macros::built_in_macro;
+use crate::built_in_macros::{built_in_macro, built_in_table_macros};
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::bound_macro;
 use crate::queries::Optimizer;
@@ -338,7 +338,7 @@ impl Environment for StatementNames {
 
     fn table_function_names(&self) -> Vec<String> {
         let files = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS).map(|(function, _)| function);
-        files.chain(self.table_functions.names()).map(str::to_owned).collect()
+        files.chain(self.table_functions.names()).chain(built_in_table_macros()).map(str::to_owned).collect()
     }
 }
 

@@ -79,7 +79,7 @@ impl Binder {
     }
 
     /// Binds something where a macro was defined.
-    fn inside_macro<T>(&mut self, found: &Macro, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(crate) fn inside_macro<T>(&mut self, found: &Macro, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.open_definitions.push(found.name.clone());
         let around = std::mem::replace(&mut self.environment, found.environment.clone());
         let tables = std::mem::take(&mut self.common_tables);
@@ -190,7 +190,7 @@ fn shown(name: &str, form: &MacroOverload) -> String {
 }
 
 /// An error inside a macro, told where the macro is called.
-fn in_macro(error: &Error, name: &str) -> Error {
+pub(crate) fn in_macro(error: &Error, name: &str) -> Error {
     let told = Error::new(error.kind(), error.message()).with_code(error.code());
     let told = match error.kind() {
         ErrorKind::Cancelled => told,

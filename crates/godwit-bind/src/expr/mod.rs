@@ -45,6 +45,7 @@ use godwit_plan::{Expr, SortKey};
 use godwit_syntax::ast::{self, ExprKind};
 
 pub(crate) use godwit_types::Context as CastContext;
+pub(crate) use macros::in_macro;
 pub(crate) use near::nearest;
 
 use crate::Binder;

@@ -12,6 +12,7 @@ use godwit_types::SqlType;
 
 use super::source::{Source, visible};
 use crate::binder::{Clause, Collected, ExprContext};
+use crate::expr::in_macro;
 use crate::scope::{Scope, VisibleColumn};
 use crate::{Binder, Macro, TableArgument};
 
@@ -37,8 +38,10 @@ impl Binder {
             self.unnest_table(vec![list], with_ordinality, &name, call.name.span)?
         } else if let Some(found) = self.table_macro(call) {
             self.macro_table(&found, call, outer)?
+        } else if name == "query_table" {
+            self.table_of_text(call, outer)?
         } else {
-            let arguments = self.table_arguments(call)?;
+            let arguments = self.table_arguments(call, outer)?;
             let relation = match self.environment.table_function(&name, &arguments) {
                 Some(relation) => relation.map_err(|error| error.at_span(call.name.span))?,
                 None => return Err(self.unknown_table_function(call, &name)),
@@ -74,7 +77,7 @@ impl Binder {
     }
 
     /// The constants of a call; `name = value` is a named one, as `name := value` is.
-    fn table_arguments(&mut self, call: &ast::Call) -> Result<Vec<TableArgument>> {
+    fn table_arguments(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Vec<TableArgument>> {
         let mut arguments = Vec::new();
         for argument in &call.args {
             let (name, value) = match (&argument.name, &argument.value.kind) {
@@ -88,7 +91,7 @@ impl Binder {
             let (constant, ty) = match value.as_word().filter(|_| name.is_some()) {
                 // The value of an option may be a bare word.
                 Some(word) => (godwit_types::Value::Text(word), SqlType::Varchar),
-                None => self.constant(value, Clause::From)?,
+                None => self.constant_in(value, outer, Clause::From)?,
             };
             arguments.push(TableArgument { name, value: constant, ty, span: value.span });
         }
@@ -175,17 +178,29 @@ impl Binder {
             return Err(error.with_code(SqlState::UNDEFINED_TABLE).at_span(call.name.span));
         };
         let scope = Scope { aliases: parameters, ..Scope::default() };
-        self.open_definitions.push(found.name.clone());
-        let around = std::mem::replace(&mut self.environment, found.environment.clone());
-        let tables = std::mem::take(&mut self.common_tables);
-        let bound = self.nested(call.name.span, |binder| binder.subquery(query, &scope));
-        self.common_tables = tables;
-        self.environment = around;
-        self.open_definitions.pop();
-        let bound = bound?;
+        let bound =
+            self.nested(call.name.span, |binder| binder.inside_macro(found, |binder| binder.subquery(query, &scope)));
+        // Places in the macro's text mean nothing to the reader of the statement.
+        let bound = bound.map_err(|error| in_macro(&error, &found.name).at_span(call.name.span))?;
         let own: Arc<str> = call.name.last().text.clone();
         let columns = bound.columns.into_iter().map(|(name, column)| visible(name, column, &own)).collect();
         Ok(Source::of_relation(bound.node, vec![own], columns))
+    }
+
+    /// The rows of the table or view whose name, as SQL writes it, is a text: `query_table('main.t')`.
+    fn table_of_text(&mut self, call: &ast::Call, outer: &Scope<'_>) -> Result<Source> {
+        let arguments = self.table_arguments(call, outer)?;
+        let name = match &arguments[..] {
+            [TableArgument { name: None, value: godwit_types::Value::Text(text), .. }] => {
+                table_name(text, call.name.span)
+            }
+            _ => None,
+        };
+        let name = name.ok_or_else(|| {
+            let error = Error::user("query_table takes the name of a table in quotes").at_span(call.name.span);
+            error.with_hint("for example: query_table('main.t')")
+        })?;
+        self.named_table(&name)
     }
 
     fn unknown_table_function(&self, call: &ast::Call, name: &str) -> Error {
@@ -200,4 +215,11 @@ impl Binder {
             None => error,
         }
     }
+}
+
+/// The name that a text has, told at a place of the statement.
+fn table_name(text: &str, span: Span) -> Option<ast::ObjectName> {
+    let ast::ExprKind::Column(parts) = godwit_syntax::parse_expression(text).ok()?.kind else { return None };
+    let parts = parts.into_iter().map(|part| ast::Ident { span, ..part }).collect();
+    Some(ast::ObjectName { parts, span })
 }

@@ -14,6 +14,8 @@
 //! | `godwit_tables()` | table of the database's own |
 //! | `godwit_segments()` | column of a row group of such a table |
 //! | `godwit_dictionaries()` | dictionary of a text column of such a table |
+//! | `godwit_trace_header('file')` | trace, in all one: where its samples are from, how many they are |
+//! | `godwit_trace_registry('file')` | object that had addresses while a trace was made |
 //!
 //! Rows show the state at the start of the scan.
 
@@ -21,6 +23,7 @@ mod forms;
 mod functions;
 mod memory;
 mod tables;
+mod trace;
 
 use std::sync::{Arc, Weak};
 
@@ -34,10 +37,12 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::session::{OwnSettings, Session};
 use crate::settings;
+use trace::{Part, TraceTable};
 
 /// The table functions of a database.
 pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
     let system = |rows: Rows| Arc::new(SystemTable { shared: shared.clone(), rows });
+    let trace = |part| Arc::new(TraceTable { shared: shared.clone(), part });
     TableFunctions::default()
         .with("range", Arc::new(Series::RANGE))
         .with("generate_series", Arc::new(Series::GENERATE_SERIES))
@@ -51,6 +56,8 @@ pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
         .with("godwit_tables", system(tables::rows))
         .with("godwit_segments", system(tables::segment_rows))
         .with("godwit_dictionaries", system(tables::dictionary_rows))
+        .with("godwit_trace_header", trace(Part::Header))
+        .with("godwit_trace_registry", trace(Part::Objects))
 }
 
 type Rows = fn(&Shared) -> Result<RecordBatch>;

@@ -1,0 +1,45 @@
+//! What a Parquet file says of itself beside its rows: texts under keys, in its footer.
+
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_json::ReaderBuilder;
+use arrow_schema::{ArrowError, SchemaRef};
+use godwit_common::{Error, MemoryTag, Result};
+use godwit_io::Files;
+use godwit_memory::BufferManager;
+
+use crate::footer::{ParquetFile, guard};
+use crate::local::check_reachable;
+
+/// Memory for a text of JSON and what is made of it, in lengths of the text.
+const DECODED_LENGTHS: usize = 4;
+
+/// The JSON object under a key of a file, as a row with these columns; `None` if the file has nothing under that key.
+/// Fields that no column names are left out; columns without a field are NULL.
+pub fn metadata_json(
+    files: &dyn Files,
+    path: &str,
+    key: &str,
+    schema: SchemaRef,
+    memory: &BufferManager,
+) -> Result<Option<RecordBatch>> {
+    check_reachable(files, path)?;
+    let file = ParquetFile::open(files, Path::new(path), memory)?;
+    let entries = file.metadata().file_metadata().key_value_metadata();
+    let entry = entries.into_iter().flatten().find(|entry| entry.key == key);
+    let Some(text) = entry.and_then(|entry| entry.value.as_deref()) else { return Ok(None) };
+    let context = |error: Error| error.context(format!("{key} of {path}"));
+    let _memory = memory.reserve(DECODED_LENGTHS * text.len(), MemoryTag::Reader).map_err(context)?;
+    let wrong = |what: String| Error::corrupt(format!("{path}: what it has under {key} is wrong: {what}"));
+    let row = guard(&file.bytes, || {
+        let decode = || {
+            let mut decoder = ReaderBuilder::new(schema).with_coerce_primitive(true).build_decoder()?;
+            let used = decoder.decode(text.as_bytes())?;
+            let row = if used == text.len() { decoder.flush()? } else { None };
+            Ok(row)
+        };
+        Ok(decode().map_err(|error: ArrowError| error.to_string()))
+    })?;
+    row.map_err(wrong)?.map(Some).ok_or_else(|| wrong("it is not a JSON object".to_owned()))
+}
