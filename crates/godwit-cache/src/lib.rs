@@ -63,6 +63,8 @@ mod ways;
 
 pub use machine::{CacheSizes, Origin};
 pub use partitioning::{CachePartitioning, Mode, OffReason, Status, ThreadPlace};
+#[cfg(all(unix, feature = "partitioning"))]
+pub use partitioning::{Call, Imitation};
 #[cfg(feature = "partitioning")]
 pub use partitioning::{OsFiles, Paths, SystemFiles};
 pub use usage::{CacheClass, CacheUsage};

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use godwit_cache::CachePartitioning;
 use godwit_common::{Error, ErrorKind, MemoryTag, Named, Result};
 use godwit_io::{INTERRUPTED, Interrupt, interruptible};
 use godwit_memory::BufferManager;
 use godwit_scalar::{Lease, Work};
 use parking_lot::Mutex;
+
+use crate::CacheDecision;
 
 /// Stops a query from any thread. Cheap to clone.
 #[derive(Clone, Default)]
@@ -107,6 +110,8 @@ pub struct QuerySettings {
     pub compaction: Compaction,
     /// Whether joins pass on what they know about their keys to the scans of their probe sides.
     pub join_filters: bool,
+    /// Partitions of the last-level cache, of which workers enter one by class of pipeline; `None`: they stay at home.
+    pub cache: Option<Arc<CachePartitioning>>,
     /// Rows per entry of a join's hash table, at most; below 1.
     pub join_load_factor: f64,
 }
@@ -174,6 +179,8 @@ pub struct QueryContext {
     pub rows_done: AtomicU64,
     /// Rows that all scans started so far will read.
     pub rows_known: AtomicU64,
+    /// Of a profiled query: the classes of its pipelines, in the order of their launch.
+    pub cache_decisions: Mutex<Vec<CacheDecision>>,
 }
 
 /// The texts that a function makes of the rows of a chunk take at most this part of the memory limit, ...
@@ -205,7 +212,8 @@ impl QueryContext {
     /// A query about to run.
     pub fn new(memory: BufferManager, settings: QuerySettings, cancel: CancelToken) -> Arc<Self> {
         assert!(settings.chunk_rows > 0 && settings.workers > 0);
-        Arc::new(Self { memory, settings, cancel, rows_done: AtomicU64::new(0), rows_known: AtomicU64::new(0) })
+        let (rows_done, rows_known) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Self { memory, settings, cancel, rows_done, rows_known, cache_decisions: Mutex::default() })
     }
 
     /// Share of the scans' input that is consumed, 0 to 1.

@@ -1,12 +1,11 @@
-//! A folder that behaves as resctrl and proc do, with faults on demand.
+//! A folder that behaves as resctrl and proc do, with faults on demand: for tests, and for measurements where there is no
+//! resctrl. What would be an error of the folder itself is a panic.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-
-use tempfile::TempDir;
 
 use super::files::{OsFiles, Paths, SystemFiles};
 use super::masks::parse_schemata;
@@ -25,24 +24,32 @@ pub(super) const START: u64 = 4_242;
 
 /// What a call did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
+pub enum Call {
+    /// Read a file or a link.
     Read,
+    /// Wrote to a file.
     Write,
+    /// Made a folder.
     Create,
+    /// Removed one.
     Remove,
+    /// Listed one.
     List,
 }
 
-/// Shared, so that a test can look at it while partitioning uses it.
-#[derive(Clone)]
-pub(super) struct Imitation(Arc<Inner>);
+/// A machine whose caches can be partitioned. Shared, so that a test can look at it while partitioning uses it.
+#[derive(Clone, Debug)]
+pub struct Imitation(Arc<Inner>);
 
+#[derive(Debug)]
 struct Inner {
-    folder: TempDir,
+    folder: PathBuf,
     state: Mutex<State>,
+    /// Held while a thread moves: it is in one group at any time.
+    moving: Mutex<()>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     /// Calls that fail: what, with which end of the path, with which error, how often.
     faults: Vec<(Call, &'static str, i32, u32)>,
@@ -53,14 +60,14 @@ struct State {
 }
 
 impl Imitation {
-    /// A machine with two caches of `ways` ways and `classes` classes, mounted.
-    pub(super) fn new(ways: u32, classes: u32) -> Self {
-        Self::with_resource("L3", ways, classes)
+    /// A machine with two caches of `ways` ways and `classes` classes, mounted in a folder of this imitation's own.
+    pub fn new(folder: &Path, ways: u32, classes: u32) -> Self {
+        Self::with_resource(folder, "L3", ways, classes)
     }
 
-    pub(super) fn with_resource(resource: &'static str, ways: u32, classes: u32) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let this = Self(Arc::new(Inner { folder, state: Mutex::new(State { resource, ways, ..State::default() }) }));
+    pub(super) fn with_resource(folder: &Path, resource: &'static str, ways: u32, classes: u32) -> Self {
+        let state = Mutex::new(State { resource, ways, ..State::default() });
+        let this = Self(Arc::new(Inner { folder: folder.to_owned(), state, moving: Mutex::default() }));
         let info = this.root().join("info").join(resource);
         fs::create_dir_all(&info).unwrap();
         fs::create_dir_all(this.root().join("info/MB")).unwrap();
@@ -78,15 +85,17 @@ impl Imitation {
         this
     }
 
-    pub(super) fn root(&self) -> PathBuf {
-        self.0.folder.path().join("resctrl")
+    /// Where resctrl is mounted.
+    pub fn root(&self) -> PathBuf {
+        self.0.folder.join("resctrl")
     }
 
     pub(super) fn proc(&self) -> PathBuf {
-        self.0.folder.path().join("proc")
+        self.0.folder.join("proc")
     }
 
-    pub(super) fn paths(&self) -> Paths {
+    /// Where partitioning finds it.
+    pub fn paths(&self) -> Paths {
         Paths { resctrl: self.root(), proc: self.proc() }
     }
 
@@ -112,25 +121,32 @@ impl Imitation {
     }
 
     /// The next `times` calls of this kind on paths with this end fail.
-    pub(super) fn fail(&self, call: Call, path_end: &'static str, errno: i32, times: u32) {
+    pub fn fail(&self, call: Call, path_end: &'static str, errno: i32, times: u32) {
         self.0.state.lock().unwrap().faults.push((call, path_end, errno, times));
     }
 
-    pub(super) fn heal(&self) {
+    /// Nothing fails from now on.
+    pub fn heal(&self) {
         self.0.state.lock().unwrap().faults.clear();
     }
 
     /// How often a thread was told to move, successfully or not.
-    pub(super) fn moves(&self) -> u32 {
+    pub fn moves(&self) -> u32 {
         self.0.state.lock().unwrap().moves
     }
 
     /// Groups other than the default one.
-    pub(super) fn groups(&self) -> Vec<String> {
+    pub fn groups(&self) -> Vec<String> {
         let mut names = OsFiles.folders(&self.root()).unwrap();
         names.retain(|name| !["info", "mon_groups"].contains(&name.as_str()));
         names.sort();
         names
+    }
+
+    /// Threads that were moved into a group last.
+    pub fn threads_in(&self, group: &str) -> Vec<String> {
+        let _moving = self.0.moving.lock().unwrap();
+        tasks(&self.root().join(group))
     }
 
     /// The folders of groups in which `thread` is; the default group is "".
@@ -172,6 +188,7 @@ impl Imitation {
     }
 
     fn write_task(&self, path: &Path, thread: &str) -> io::Result<()> {
+        let _moving = self.0.moving.lock().unwrap();
         for group in self.groups().into_iter().chain([String::new()]) {
             let folder = self.root().join(group);
             let mut left = tasks(&folder);
