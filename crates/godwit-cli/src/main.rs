@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bench;
 mod check;
 mod demo;
 mod interrupt;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match &arguments.subcommand {
         Some(Subcommand::Demo(demo)) => demo::run(demo),
         Some(Subcommand::Check(check)) => check::run(check),
+        Some(Subcommand::Bench(bench)) => bench::run(bench),
         None if arguments.version => version::print(arguments.verbose, &arguments.limits),
         None => shell::run(&arguments),
     };

@@ -167,6 +167,9 @@ pub const JOIN_LOAD_FACTOR: f64 = 0.5;
 /// it.
 pub const COMPRESS_FROM_BYTES: u64 = 32 << 20;
 
+/// Pipelines whose classes are remembered.
+const CACHE_DECISIONS_MAX: usize = 1000;
+
 /// A running query.
 pub struct QueryContext {
     /// The pool, with this query as owner of what it allocates.
@@ -179,8 +182,7 @@ pub struct QueryContext {
     pub rows_done: AtomicU64,
     /// Rows that all scans started so far will read.
     pub rows_known: AtomicU64,
-    /// Of a profiled query: the classes of its pipelines, in the order of their launch.
-    pub cache_decisions: Mutex<Vec<CacheDecision>>,
+    cache_decisions: Mutex<Vec<CacheDecision>>,
 }
 
 /// The texts that a function makes of the rows of a chunk take at most this part of the memory limit, ...
@@ -214,6 +216,19 @@ impl QueryContext {
         assert!(settings.chunk_rows > 0 && settings.workers > 0);
         let (rows_done, rows_known) = (AtomicU64::new(0), AtomicU64::new(0));
         Arc::new(Self { memory, settings, cancel, rows_done, rows_known, cache_decisions: Mutex::default() })
+    }
+
+    /// Remembers the class of a pipeline that is launched. Of very many, as rounds of a recursion have, only the first.
+    pub fn note_cache(&self, decision: CacheDecision) {
+        let mut decisions = self.cache_decisions.lock();
+        if decisions.len() < CACHE_DECISIONS_MAX {
+            decisions.push(decision);
+        }
+    }
+
+    /// The classes of a profiled query's pipelines, in the order of their launch.
+    pub fn cache_decisions(&self) -> Vec<CacheDecision> {
+        self.cache_decisions.lock().clone()
     }
 
     /// Share of the scans' input that is consumed, 0 to 1.

@@ -14,7 +14,6 @@ use parking_lot::Mutex;
 use crate::DebugOptions;
 
 /// The setting, and what was made for it.
-#[derive(Default)]
 pub(crate) struct CacheControl {
     state: Mutex<State>,
     /// Stands for the machine's resctrl.
@@ -98,7 +97,7 @@ pub(crate) fn explain(decisions: &[CacheDecision], status: Option<Status>) -> St
 pub(crate) fn to_json(decisions: &[CacheDecision]) -> Json {
     let operator = |(name, used): &(String, CacheUse)| {
         Json::object([
-            ("operator", name.as_str().into()),
+            ("name", name.as_str().into()),
             ("usage", used.usage.to_string().as_str().into()),
             ("bytes", used.usage.bytes().into()),
             ("why", used.why.into()),

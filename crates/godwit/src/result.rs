@@ -239,7 +239,7 @@ impl QueryResult {
     /// The classes of the last-level cache that pipelines of a profiled query were given so far.
     pub(crate) fn cache_decisions(&self) -> Vec<CacheDecision> {
         match &self.rows {
-            Rows::Running { query: running, .. } => running.query.cache_decisions.lock().clone(),
+            Rows::Running { query: running, .. } => running.query.cache_decisions(),
             Rows::Batch(_) => Vec::new(),
         }
     }

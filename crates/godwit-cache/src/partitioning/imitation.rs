@@ -11,10 +11,7 @@ use super::files::{OsFiles, Paths, SystemFiles};
 use super::masks::parse_schemata;
 use crate::WayMask;
 
-pub(super) const EPERM: i32 = 1;
 pub(super) const ENOENT: i32 = 2;
-pub(super) const ESRCH: i32 = 3;
-pub(super) const EBUSY: i32 = 16;
 pub(super) const EINVAL: i32 = 22;
 pub(super) const ENOSPC: i32 = 28;
 
@@ -53,8 +50,8 @@ struct Inner {
 struct State {
     /// Calls that fail: what, with which end of the path, with which error, how often.
     faults: Vec<(Call, &'static str, i32, u32)>,
-    /// Writes to files called `tasks`.
-    moves: u32,
+    /// Writes to files called `tasks`: the group, and the thread.
+    moves: Vec<(String, String)>,
     resource: &'static str,
     ways: u32,
 }
@@ -107,8 +104,8 @@ impl Imitation {
         fs::write(folder.join("stat"), format!("{pid} (a) b (c) {}\n", fields.join(" "))).unwrap();
     }
 
-    /// Makes a group beside ours.
-    pub(super) fn group(&self, name: &str, mask: &str) {
+    /// Makes a group, as somebody else does.
+    pub fn group(&self, name: &str, mask: &str) {
         let folder = self.root().join(name);
         fs::create_dir_all(&folder).unwrap();
         self.populate(&folder, mask);
@@ -131,8 +128,13 @@ impl Imitation {
     }
 
     /// How often a thread was told to move, successfully or not.
-    pub fn moves(&self) -> u32 {
-        self.0.state.lock().unwrap().moves
+    pub fn moves(&self) -> usize {
+        self.0.state.lock().unwrap().moves.len()
+    }
+
+    /// Which threads were told to move to which groups, in order; the default group is "". Later calls begin there.
+    pub fn take_moves(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.0.state.lock().unwrap().moves)
     }
 
     /// Groups other than the default one.
@@ -143,14 +145,8 @@ impl Imitation {
         names
     }
 
-    /// Threads that were moved into a group last.
-    pub fn threads_in(&self, group: &str) -> Vec<String> {
-        let _moving = self.0.moving.lock().unwrap();
-        tasks(&self.root().join(group))
-    }
-
-    /// The folders of groups in which `thread` is; the default group is "".
-    pub(super) fn groups_of(&self, thread: u32) -> Vec<String> {
+    /// The folders of groups in which `thread` is, once it was moved; the default group is "".
+    pub fn groups_of(&self, thread: u32) -> Vec<String> {
         let mut groups = self.groups();
         groups.push(String::new());
         groups.retain(|group| tasks(&self.root().join(group)).contains(&thread.to_string()));
@@ -159,7 +155,6 @@ impl Imitation {
 
     fn fault(&self, call: Call, path: &Path) -> io::Result<()> {
         let mut state = self.0.state.lock().unwrap();
-        state.moves += u32::from(call == Call::Write && path.ends_with("tasks"));
         let hit = |fault: &&mut (Call, &'static str, i32, u32)| {
             fault.0 == call && path.to_str().unwrap().ends_with(fault.1) && fault.3 > 0
         };
@@ -212,6 +207,11 @@ impl SystemFiles for Imitation {
     }
 
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        if path.ends_with("tasks") {
+            let group = path.parent().unwrap().strip_prefix(self.root()).unwrap();
+            let entry = (group.to_string_lossy().into_owned(), text.trim().to_owned());
+            self.0.state.lock().unwrap().moves.push(entry);
+        }
         self.fault(Call::Write, path)?;
         match path.file_name().unwrap().to_str().unwrap() {
             "schemata" => self.write_schemata(path, text),

@@ -8,9 +8,13 @@ use godwit_common::Named;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::imitation::{Call, EBUSY, EINVAL, ENOENT, ENOSPC, EPERM, ESRCH, Imitation, NAMESPACE, START};
+use super::imitation::{Call, EINVAL, ENOENT, ENOSPC, Imitation, NAMESPACE, START};
 use super::{CachePartitioning, Mode, OffReason, OsFiles, Status, SystemFiles};
 use crate::CacheClass::{self, Comparable, Polluting, Sensitive};
+
+const EPERM: i32 = 1;
+const ESRCH: i32 = 3;
+const EBUSY: i32 = 16;
 
 /// An imitated machine, and its folder.
 struct Machine {
@@ -26,11 +30,11 @@ impl Deref for Machine {
     }
 }
 
-fn machine(ways: u32, classes: u32) -> Machine {
-    machine_with("L3", ways, classes)
+fn imitated(ways: u32, classes: u32) -> Machine {
+    imitated_with("L3", ways, classes)
 }
 
-fn machine_with(resource: &'static str, ways: u32, classes: u32) -> Machine {
+fn imitated_with(resource: &'static str, ways: u32, classes: u32) -> Machine {
     let folder = tempfile::tempdir().unwrap();
     Machine { imitation: Imitation::with_resource(folder.path(), resource, ways, classes), _folder: folder }
 }
@@ -56,7 +60,7 @@ fn group_of(machine: &Imitation) -> String {
 
 #[test]
 fn groups_are_made_used_and_removed() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let [comparable, polluting] = machine.groups().try_into().unwrap();
     let (pid, named) = (std::process::id(), |name: &str| name.split('-').map(str::to_owned).collect::<Vec<_>>());
@@ -90,7 +94,7 @@ fn groups_are_made_used_and_removed() {
 
 #[test]
 fn threads_have_places_of_their_own() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let mut place = partitioning.thread();
     place.enter(Polluting);
@@ -110,7 +114,7 @@ fn modes() {
         ["AUTO", "on", "Off", "maybe"].map(Mode::from_name),
         [Some(Mode::Auto), Some(Mode::On), Some(Mode::Off), None]
     );
-    let machine = machine(3, 16);
+    let machine = imitated(3, 16);
     let started = |mode| CachePartitioning::start_with(mode, machine.paths(), Box::new(machine.clone()));
     let few = OffReason::TooFewWays { ways: 3, needed: 4 };
     assert_eq!(started(Mode::Auto).unwrap().status(), Status::Off(few.clone()));
@@ -129,27 +133,27 @@ fn modes() {
 
 #[test]
 fn reasons_that_the_machine_gives() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     fs::remove_dir_all(machine.root().join("info")).unwrap();
     assert_eq!(reason(&machine), OffReason::NotMounted { root: machine.root() });
     fs::remove_dir_all(machine.root()).unwrap();
     assert_eq!(reason(&machine), OffReason::NoCacheAllocation { root: machine.root() });
 
-    let machine = machine_with("L2", 20, 16);
+    let machine = imitated_with("L2", 20, 16);
     assert_eq!(reason(&machine), OffReason::NoCacheAllocation { root: machine.root() });
 
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     for call in [Call::List, Call::Read] {
         machine.fail(call, if call == Call::List { "resctrl" } else { "cbm_mask" }, EPERM, 1);
         assert!(matches!(reason(&machine), OffReason::NotPermitted { .. }));
     }
     for (file, text) in [("info/L3/cbm_mask", "many"), ("info/L3/num_closids", ""), ("schemata", "L3:0=zz\n")] {
-        let machine = machine(20, 16);
+        let machine = imitated(20, 16);
         fs::write(machine.root().join(file), text).unwrap();
         let expected = OffReason::Unreadable { path: machine.root().join(file), found: text.trim().into() };
         assert_eq!(reason(&machine), expected);
     }
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     fs::remove_file(machine.proc().join("self/ns/pid")).unwrap();
     assert!(matches!(reason(&machine), OffReason::Unreadable { .. }));
 }
@@ -158,17 +162,17 @@ fn reasons_that_the_machine_gives() {
 fn no_free_class_leaves_no_group_behind() {
     // The default group takes one class, others' groups the next.
     for (classes, others) in [(1, 0), (2, 0), (4, 2)] {
-        let machine = machine(20, classes);
+        let machine = imitated(20, classes);
         (0..others).for_each(|other| machine.group(&format!("other{other}"), "fffff"));
         assert_eq!(reason(&machine), OffReason::NoFreeClass { classes });
         assert_eq!(machine.groups().len(), others);
     }
-    assert!(start(&machine(20, 3)).is_ok());
+    assert!(start(&imitated(20, 3)).is_ok());
 }
 
 #[test]
 fn refusals_at_the_start() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     machine.fail(Call::Create, "polluting", EPERM, 1);
     assert!(matches!(reason(&machine), OffReason::NotPermitted { .. }));
 
@@ -192,7 +196,7 @@ fn refusals_at_the_start() {
 
 #[test]
 fn stale_groups_are_removed_and_others_stay() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let pid = std::process::id();
     machine.process(pid + 1, 77);
     let stay = [
@@ -234,7 +238,7 @@ fn stale_groups_are_removed_and_others_stay() {
 
 #[test]
 fn side_by_side() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let (first, second) = (start(&machine).unwrap(), start(&machine).unwrap());
     assert_eq!(machine.groups().len(), 4);
     let mut place = second.thread();
@@ -248,7 +252,7 @@ fn side_by_side() {
 
 #[test]
 fn a_process_that_an_administrator_confined_stays_confined() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     machine.group("tenant", "0ff00");
     fs::write(machine.proc().join("self/cpu_resctrl_groups"), "res:/tenant\nmon:/\n").unwrap();
     let partitioning = start(&machine).unwrap();
@@ -266,7 +270,7 @@ fn a_process_that_an_administrator_confined_stays_confined() {
 
 #[test]
 fn code_and_data_divided_apart() {
-    let machine = machine_with("L3DATA", 20, 8);
+    let machine = imitated_with("L3DATA", 20, 8);
     let _partitioning = start(&machine).unwrap();
     let schemata = fs::read_to_string(machine.root().join(&machine.groups()[1]).join("schemata")).unwrap();
     assert_eq!(schemata, "L3DATA:0=3;1=3\n");
@@ -274,7 +278,7 @@ fn code_and_data_divided_apart() {
 
 #[test]
 fn passing_failures_of_moves() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let mut place = partitioning.thread();
     // Busy: the thread stays, and is moved next time.
@@ -304,7 +308,7 @@ fn passing_failures_of_moves() {
 #[test]
 fn lasting_failures_turn_it_off() {
     for errno in [EPERM, ENOENT, EINVAL] {
-        let machine = machine(20, 16);
+        let machine = imitated(20, 16);
         let partitioning = start(&machine).unwrap();
         let mut place = partitioning.thread();
         place.enter(Comparable);
@@ -327,7 +331,7 @@ fn lasting_failures_turn_it_off() {
 
 #[test]
 fn groups_that_somebody_removed() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     for group in machine.groups() {
         machine.remove_folder(&machine.root().join(group)).unwrap();
@@ -343,7 +347,7 @@ fn groups_that_somebody_removed() {
 
 #[test]
 fn an_ordinary_folder_isnt_resctrl() {
-    let machine = machine(20, 16);
+    let machine = imitated(20, 16);
     let started = CachePartitioning::start_with(Mode::On, machine.paths(), Box::new(OsFiles));
     // The folder was made, but no files came with it.
     let Err(OffReason::Refused { path, .. }) = started else { panic!("nothing answers") };
@@ -382,7 +386,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn whatever_fails_no_group_is_left(steps in prop::collection::vec(step(), 0..40)) {
-        let machine = machine(20, 16);
+        let machine = imitated(20, 16);
         let partitioning = start(&machine).unwrap();
         let mut place = partitioning.thread();
         for step in steps {

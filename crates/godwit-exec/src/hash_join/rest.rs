@@ -47,7 +47,7 @@ impl Operator for RestSource {
     }
 
     fn cache_use(&self) -> CacheUse {
-        CacheUse::sensitive("joins what was spilled, partition by partition")
+        CacheUse::sensitive("joins the partitions that are left, one by one")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -36,7 +36,7 @@ pub(super) fn class_of(pipeline: &Pipeline, query: &Arc<QueryContext>) -> CacheC
         (true, _) => {
             let decision = CacheDecision::of(pipeline, &caches);
             let class = decision.class;
-            query.cache_decisions.lock().push(decision);
+            query.note_cache(decision);
             class
         }
         (false, Some(_)) => pipeline.cache_class(&caches),

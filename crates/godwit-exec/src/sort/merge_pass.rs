@@ -45,7 +45,7 @@ impl<K: KeyWord> Operator for MergePassSource<K> {
     }
 
     fn cache_use(&self) -> CacheUse {
-        CacheUse::polluting("reads spilled runs and writes a longer one")
+        CacheUse::polluting("reads runs in order, and writes a longer one")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {
