@@ -2,6 +2,10 @@
 
     cargo build --release -p godwit-cache --example partitioning_model
     python bench/insight.py
+    cargo build --release -p godwit-cli && cargo build --release -p godwit --example cache_switching
+    python bench/insight.py --parts classes,switching
+
+The last two are about Godwit itself, over TPC-H: cache_classes.py.
 
 The example simulates the thesis's last-level cache (55 MiB in 20 ways, 22 cores) and operators at their full sizes;
 crates/godwit-cache/src/model/mod.rs says how, and what is left out.
@@ -25,6 +29,11 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+
+from cache_classes import print_classes, print_switching
+from options import DATA, SHELL, list_of
+from suites import tpch
+from suites.base import Options, Suite
 
 ROOT = Path(__file__).resolve().parent.parent
 MIB_PER_WAY = 55 / 20
@@ -101,7 +110,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="tables of an earlier run of the example, instead of a new one")
     parser.add_argument("--policy", choices=["rrip", "lru", "plru"], default="rrip", help="replacement of the cache")
     parser.add_argument("--output", type=Path, default=ROOT / "bench/results")
+    parser.add_argument("--parts", type=list_of(PARTS, "part"), default=["model"], help=f"of {', '.join(PARTS)} [model]")
+    parser.add_argument("--scale", type=float, help="of TPC-H [1]")
+    parser.add_argument("--tables", type=Path, default=DATA, help=f"folder where TPC-H is kept between runs [{DATA}]")
+    parser.add_argument("--godwit", type=Path, default=SHELL, help="the shell")
+    parser.add_argument("--example", type=Path, default=ROOT / "target/release/examples/cache_switching")
+    parser.add_argument("--turns", type=int, default=40, help="of switching")
     arguments = parser.parse_args()
+    for part in arguments.parts:
+        PARTS[part](arguments)
+
+
+def model(arguments: argparse.Namespace) -> None:
+    """The thesis's experiments."""
     data = arguments.data or arguments.output / f"insight-{arguments.policy}"
     if not arguments.data:
         policy = [] if arguments.policy == "rrip" else [arguments.policy]
@@ -112,6 +133,25 @@ def main() -> None:
     print_beside(beside)
     plot_alone(alone, arguments.output / "cache_sizes.png")
     plot_beside(beside, arguments.output / "side_by_side.png")
+
+
+def tpch_of(arguments: argparse.Namespace) -> Suite:
+    return tpch.suite(Options(scale=arguments.scale, data=arguments.tables, godwit=arguments.godwit))
+
+
+def classes(arguments: argparse.Namespace) -> None:
+    """What operators say, and the classes of pipelines."""
+    suite = tpch_of(arguments)
+    print_classes(arguments.godwit, suite.tables, suite.queries)
+
+
+def switching(arguments: argparse.Namespace) -> None:
+    """What moving threads costs."""
+    suite = tpch_of(arguments)
+    print_switching(arguments.example, suite.tables["lineitem"].parent, suite.queries, arguments.turns)
+
+
+PARTS = {"model": model, "classes": classes, "switching": switching}
 
 
 def read(file: Path) -> list[Row]:

@@ -6,7 +6,7 @@
 //! chapter 4 of Stefan Noll, "Resource-Efficient Data Processing" (thesis):
 //!
 //! ```text
-//! operators say     CacheUsage   Polluting    Depends { bytes }         Sensitive
+//! operators say     CacheUsage   Polluting    Depends { bytes }         Sensitive, Table { bytes }
 //!                                   │      ┌──────┴────────┐               │
 //! by cache size     CacheClass   Polluting ◀ else  near ▶ Comparable    Sensitive       usage.rs, machine.rs
 //!                                   │                      │               │
@@ -15,10 +15,9 @@
 //!
 //! # How workers use it
 //!
-//! A pipeline's usage is that of its source, transforms and sink together ([`CacheUsage::with`]); operators that say
-//! nothing are [`CacheUsage::Sensitive`], so that nothing gets slower by being forgotten. The scheduler classifies it
-//! when it launches the pipeline, as sizes of tables are known then, and each worker thread enters the class before
-//! each quantum:
+//! A pipeline's class is that of its neediest operator ([`CacheSizes::class_of_all`]); those that say nothing are
+//! [`CacheUsage::Sensitive`], so that nothing gets slower by being forgotten. The scheduler classifies it when it launches
+//! the pipeline, as sizes of tables are known then, and each worker thread enters the class before each quantum:
 //!
 //! ```
 //! use godwit_cache::{CachePartitioning, CacheSizes, CacheUsage, OffReason};
@@ -29,15 +28,15 @@
 //! std::thread::scope(|scope| {
 //!     scope.spawn(|| {
 //!         let mut place = partitioning.thread(); // when a worker thread starts
-//!         let usage = CacheUsage::Polluting.with(CacheUsage::Depends { bytes: 1 << 20 });
-//!         place.enter(caches.class_of(usage)); // before a quantum: a system call only if the class differs
+//!         let usages = [CacheUsage::Polluting, CacheUsage::Depends { bytes: 1 << 20 }];
+//!         place.enter(caches.class_of_all(&usages)); // before a quantum: a system call only if the class differs
 //!     }); // dropped when the thread ends: it goes home
 //! });
 //! assert_eq!(partitioning.status().to_string(), "off: cache_partitioning is set to off");
 //! ```
 //!
 //! A thread of the user's that runs a small query itself takes no part, and keeps the entire cache. Threads inherit the
-//! class of the thread that starts them: start long-lived ones before the first `enter`.
+//! class of the thread that starts them, so a place doesn't take its thread for one at home.
 //!
 //! # The other half: is it worth it?
 //!
@@ -63,6 +62,8 @@ mod ways;
 
 pub use machine::{CacheSizes, Origin};
 pub use partitioning::{CachePartitioning, Mode, OffReason, Status, ThreadPlace};
+#[cfg(all(unix, feature = "partitioning"))]
+pub use partitioning::{Call, Imitation};
 #[cfg(feature = "partitioning")]
 pub use partitioning::{OsFiles, Paths, SystemFiles};
 pub use usage::{CacheClass, CacheUsage};

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Where Linux describes the caches of the first processor. Others have the same sizes on all machines that can divide
 /// their cache.
@@ -36,9 +37,10 @@ impl CacheSizes {
     pub const ASSUMED: Self =
         Self { last_level_bytes: 32 << 20, ways: 16, line_bytes: 64, core_bytes: 1 << 20, origin: Origin::Assumed };
 
-    /// Sizes of this machine, or [`CacheSizes::ASSUMED`].
+    /// Sizes of this machine, or [`CacheSizes::ASSUMED`]. Read once.
     pub fn of_this_machine() -> Self {
-        Self::read(Path::new(CACHES)).unwrap_or(Self::ASSUMED)
+        static SIZES: OnceLock<CacheSizes> = OnceLock::new();
+        *SIZES.get_or_init(|| Self::read(Path::new(CACHES)).unwrap_or(Self::ASSUMED))
     }
 
     /// Reads the folder that describes a processor's caches (`index0`, `index1` and so on). `None` if it has no data

@@ -1,5 +1,7 @@
 //! How work uses the last-level cache, and the class that follows from it.
 
+use std::fmt;
+
 use crate::machine::CacheSizes;
 
 /// What an operator, a pipeline or a job says about its use of the last-level cache.
@@ -16,23 +18,51 @@ pub enum CacheUsage {
         /// Size of the structure (all of it, whoever shares it).
         bytes: u64,
     },
+    /// Streams, and reads rows of a hash table or entries of a dictionary at random places, each of them a line or more:
+    /// sensitive, unless its size is known to be so small or so large that the share of the cache hardly matters.
+    Table {
+        /// Size of the table with its rows, or of the dictionary.
+        bytes: u64,
+    },
 }
 
 impl CacheUsage {
-    /// The usage of two operators that run in turn on the same thread, as those of a pipeline: the needier one counts,
-    /// and sizes add up.
-    pub fn with(self, other: Self) -> Self {
-        use CacheUsage::{Depends, Polluting, Sensitive};
+    /// Size of what is looked up at random places, if that matters.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Polluting | Self::Sensitive => 0,
+            Self::Depends { bytes } | Self::Table { bytes } => bytes,
+        }
+    }
+
+    /// The usage of two operators that run in turn on the same thread: the needier one counts, and sizes add up.
+    fn with(self, other: Self) -> Self {
+        use CacheUsage::{Depends, Polluting, Sensitive, Table};
+        let bytes = self.bytes().saturating_add(other.bytes());
         match (self, other) {
             (Sensitive, _) | (_, Sensitive) => Sensitive,
-            (Depends { bytes: a }, Depends { bytes: b }) => Depends { bytes: a.saturating_add(b) },
-            (depends @ Depends { .. }, Polluting) | (Polluting, depends) => depends,
+            (Table { .. }, _) | (_, Table { .. }) => Table { bytes },
+            (Depends { .. }, _) | (_, Depends { .. }) => Depends { bytes },
+            (Polluting, Polluting) => Polluting,
         }
     }
 }
 
+impl fmt::Display for CacheUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Polluting => "polluting",
+            Self::Sensitive => "sensitive",
+            Self::Depends { .. } => "depends",
+            Self::Table { .. } => "table",
+        })
+    }
+}
+
 /// The share of the last-level cache that a thread may fill. It may *hit* in all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+///
+/// In the order of need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CacheClass {
     /// 10 % of the ways, at least two.
     Polluting,
@@ -43,33 +73,53 @@ pub enum CacheClass {
     Sensitive,
 }
 
+impl CacheClass {
+    /// "polluting", "comparable", "sensitive".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Polluting => "polluting",
+            Self::Comparable => "comparable",
+            Self::Sensitive => "sensitive",
+        }
+    }
+}
+
 /// A structure up to this part of the cache stays in the ways of the polluting class (10 %), although a stream passes
 /// through the same ways: half of them.
 const UNDISTURBED_PART: u64 = 20;
+/// Of a table of this many caches, at most an eighth of the lookups hit, whoever has the whole cache.
+const TABLE_CACHES_MAX: u64 = 8;
 
 impl CacheSizes {
     /// The class of a usage on this machine. What depends on a size is *comparable* if it neither fits a core's own
-    /// cache or half of the polluting ways, nor exceeds the last-level cache; then more ways would hardly help.
+    /// cache or half of the polluting ways, nor exceeds the last-level cache; then more ways would hardly help. A table
+    /// keeps all ways until it exceeds the cache many times: its rows are seldom used equally often.
     pub fn class_of(&self, usage: CacheUsage) -> CacheClass {
+        let small = self.core_bytes.max(self.last_level_bytes / UNDISTURBED_PART);
+        let is_between = |bytes, most| bytes > small && bytes <= most;
         match usage {
-            CacheUsage::Polluting => CacheClass::Polluting,
             CacheUsage::Sensitive => CacheClass::Sensitive,
-            CacheUsage::Depends { bytes } => {
-                let small = self.core_bytes.max(self.last_level_bytes / UNDISTURBED_PART);
-                if bytes > small && bytes <= self.last_level_bytes {
-                    CacheClass::Comparable
-                } else {
-                    CacheClass::Polluting
-                }
+            CacheUsage::Depends { bytes } if is_between(bytes, self.last_level_bytes) => CacheClass::Comparable,
+            CacheUsage::Table { bytes } if is_between(bytes, TABLE_CACHES_MAX * self.last_level_bytes) => {
+                CacheClass::Sensitive
             }
+            CacheUsage::Polluting | CacheUsage::Depends { .. } | CacheUsage::Table { .. } => CacheClass::Polluting,
         }
+    }
+
+    /// The class of operators that run in turn on the same thread, as those of a pipeline: that of the neediest. What is
+    /// small each may need more together; what exceeds the cache is counted alone, as it is hardly kept there.
+    pub fn class_of_all(&self, usages: &[CacheUsage]) -> CacheClass {
+        let alone = usages.iter().map(|&usage| self.class_of(usage)).max().unwrap_or_default();
+        let kept = usages.iter().filter(|usage| usage.bytes() <= self.last_level_bytes);
+        alone.max(self.class_of(kept.fold(CacheUsage::Polluting, |all, &usage| all.with(usage))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use CacheUsage::{Depends, Polluting, Sensitive};
+    use CacheUsage::{Depends, Polluting, Sensitive, Table};
 
     /// The thesis's machine: 55 MiB, 256 KiB per core.
     const XEON: CacheSizes = CacheSizes { last_level_bytes: 55 << 20, core_bytes: 256 << 10, ..CacheSizes::ASSUMED };
@@ -105,18 +155,31 @@ mod tests {
     }
 
     #[test]
-    fn the_needier_operator_of_a_pipeline_counts() {
-        let depends = |bytes| Depends { bytes };
-        for (a, b, expected) in [
-            (Polluting, Polluting, Polluting),
-            (Polluting, Sensitive, Sensitive),
-            (depends(7), Sensitive, Sensitive),
-            (depends(7), Polluting, depends(7)),
-            (depends(7), depends(8), depends(15)),
-            (depends(u64::MAX), depends(8), depends(u64::MAX)),
+    fn tables_need_all_ways_unless_tiny_or_huge() {
+        let class = |bytes| XEON.class_of(Table { bytes });
+        let lower = (55 << 20) / 20;
+        assert_eq!([lower, lower + 1].map(class), [CacheClass::Polluting, CacheClass::Sensitive]);
+        assert_eq!([8 * (55 << 20), 8 * (55 << 20) + 1].map(class), [CacheClass::Sensitive, CacheClass::Polluting]);
+    }
+
+    #[test]
+    fn the_neediest_operator_of_a_pipeline_counts() {
+        let (depends, table) = (|mib: u64| Depends { bytes: mib << 20 }, |mib: u64| Table { bytes: mib << 20 });
+        for (usages, expected) in [
+            (vec![Polluting, Polluting], CacheClass::Polluting),
+            (vec![Polluting, Sensitive], CacheClass::Sensitive),
+            (vec![depends(30), Sensitive], CacheClass::Sensitive),
+            (vec![depends(30), Polluting], CacheClass::Comparable),
+            // Small each, and not so together.
+            (vec![depends(2), depends(2)], CacheClass::Comparable),
+            (vec![table(2), depends(2)], CacheClass::Sensitive),
+            // One that can't be kept doesn't hide one that can.
+            (vec![depends(30), depends(1 << 20)], CacheClass::Comparable),
+            (vec![depends(30), depends(30)], CacheClass::Comparable),
+            (vec![table(1 << 20), table(30)], CacheClass::Sensitive),
+            (vec![depends(u64::MAX >> 20), depends(u64::MAX >> 20)], CacheClass::Polluting),
         ] {
-            assert_eq!(a.with(b), expected);
-            assert_eq!(b.with(a), expected);
+            assert_eq!(XEON.class_of_all(&usages), expected, "{usages:?}");
         }
         assert_eq!(CacheUsage::default(), Sensitive);
     }

@@ -57,6 +57,9 @@ pub enum Subcommand {
     Check(Check),
     /// Show what a trace of memory tells
     Trace(Trace),
+    /// Measure this machine
+    #[command(subcommand)]
+    Bench(Bench),
 }
 
 #[derive(Args, Debug)]
@@ -80,6 +83,22 @@ pub struct TraceReport {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub limits: Limits,
+}
+
+#[derive(clap::Subcommand, Debug)]
+pub enum Bench {
+    /// How long memory takes to answer, by how much of it is in use, alone and beside threads that fill the shared cache
+    Cache(BenchCache),
+}
+
+#[derive(Args, Debug)]
+pub struct BenchCache {
+    /// Most memory to measure with; below eight times the cache, larger working sets are left out
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = parse_size)]
+    pub memory: u64,
+    /// How long to measure
+    #[arg(long, value_name = "N", default_value_t = 20.0, value_parser = parse_seconds)]
+    pub seconds: f64,
 }
 
 #[derive(Args, Debug)]
@@ -168,6 +187,13 @@ fn parse_size(text: &str) -> Result<u64, String> {
     parse_bytes(text).map_err(|error| format!("{}; {}", error.message(), error.hint().unwrap_or_default()))
 }
 
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.0..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a number from 0 to 3600".to_owned()),
+    }
+}
+
 /// Largest scale factor that the generator's 32-bit keys allow with room to spare.
 const SCALE_MAX: f64 = 1000.0;
 
@@ -199,9 +225,13 @@ mod tests {
     #[test]
     fn sizes_and_scales_are_checked() {
         assert!(Arguments::parse_from_iterator(["godwit", "--memory-limit", "2GB"]).is_ok());
-        for wrong in
-            [["godwit", "--memory-limit=much", ""], ["godwit", "demo", "--scale=0"], ["godwit", "demo", "--scale=x"]]
-        {
+        for wrong in [
+            ["godwit", "--memory-limit=much", ""],
+            ["godwit", "demo", "--scale=0"],
+            ["godwit", "demo", "--scale=x"],
+            ["godwit", "bench", ""],
+            ["godwit", "bench", "nothing"],
+        ] {
             assert!(Arguments::parse_from_iterator(wrong).is_err(), "{wrong:?}");
         }
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bench;
 mod check;
 mod demo;
 mod interrupt;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Some(Subcommand::Demo(demo)) => demo::run(demo),
         Some(Subcommand::Check(check)) => check::run(check),
         Some(Subcommand::Trace(trace)) => trace::run(trace),
+        Some(Subcommand::Bench(bench)) => bench::run(bench),
         None if arguments.version => version::print(arguments.verbose, &arguments.limits),
         None => shell::run(&arguments),
     };

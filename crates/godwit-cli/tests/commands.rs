@@ -47,6 +47,18 @@ fn complaint(script: &str) -> String {
 }
 
 #[test]
+fn the_cache_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["bench", "cache", "--memory", "1MiB", "--seconds", "0.1"], "");
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for part in ["Last-level cache of ", "Cache partitioning is o", " working set ", "16.0 KiB", "512.0 KiB"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!said.contains("1.0 MiB   "), "half of the memory is the polluters': {said}");
+}
+
+#[test]
 fn writes_say_what_they_did_beside_the_results() {
     let folder = tempfile::tempdir().unwrap();
     let script = "CREATE TABLE t (a INT PRIMARY KEY, b INT);\nINSERT INTO t VALUES (1, 1), (2, 2), (3, 3);\n\

@@ -52,6 +52,7 @@ fn measure(
             compress_from_bytes: None,
             compaction: Default::default(),
             join_filters: true,
+            cache: None,
             join_load_factor: JOIN_LOAD_FACTOR,
         };
         let query = QueryContext::new(memory, settings, CancelToken::default());

@@ -9,7 +9,12 @@
 //! back, so that queries share the pool fairly; a blocked task is parked in its signal and costs nothing. The first
 //! error (or caught panic) cancels the query; its other tasks end at their next chunk, and the run is over when the
 //! last of them has ended, so that nothing of a failed query survives it.
+//!
+//! Before each quantum a worker's thread enters the pipeline's class of the last-level cache (place.rs). What begins on the
+//! thread that launched it, as pipelines with work for one task do, begins where that is: most of it ends within a quantum,
+//! for which moving isn't worth it.
 
+mod place;
 mod task;
 
 use std::collections::VecDeque;
@@ -22,6 +27,7 @@ use godwit_memory::running_pipelines_max;
 use godwit_pipeline::{Pipeline, QueryContext, Sink};
 use parking_lot::{Condvar, Mutex};
 
+use place::{WorkerPlace, class_of};
 use task::{PipelineTask, Step};
 
 /// A fixed set of worker threads, one pool per database. Dropping it waits for the threads.
@@ -114,6 +120,7 @@ impl PoolShared {
     }
 
     fn work(self: &Arc<Self>) {
+        let mut place = WorkerPlace::default();
         loop {
             let job = {
                 let mut queue = self.queue.lock();
@@ -129,7 +136,11 @@ impl PoolShared {
             };
             match job {
                 Job::Launch(run, index) => run.query.clone().cancel.interrupting(|| run.launch(index)),
-                Job::Task(task) => task.query().cancel.interrupting(|| self.step(task)),
+                Job::Task(task) => {
+                    let query = task.query();
+                    place.enter(&query, task.cache_class());
+                    query.cancel.interrupting(|| self.step(task));
+                }
             }
         }
     }
@@ -238,13 +249,14 @@ impl QueryRun {
         let started = catch_unwind(AssertUnwindSafe(|| {
             self.query.cancel.check()?;
             pipeline.source.start(&self.query)?;
-            Ok(pipeline.source.parallelism().clamp(1, self.query.settings.workers))
+            let tasks = pipeline.source.parallelism().clamp(1, self.query.settings.workers);
+            Ok((tasks, class_of(pipeline, &self.query)))
         }))
         .unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))));
         match started {
-            Ok(tasks) => {
+            Ok((tasks, class)) => {
                 self.progress.lock().states[index] = State::Running { tasks_left: tasks };
-                let made = PipelineTask::for_pipeline(&self, index, tasks).map(Box::new);
+                let made = PipelineTask::for_pipeline(&self, index, tasks, class).map(Box::new);
                 match tasks {
                     1 => made.for_each(|task| self.pool.step(task)),
                     _ => made.for_each(|task| self.pool.push(Job::Task(task))),

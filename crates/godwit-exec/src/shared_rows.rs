@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use godwit_common::Result;
 use godwit_memory::{BufferManager, PAGE_BYTES};
 use godwit_pipeline::{
-    Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker, Source, SourceVerdict, SourceWorker,
+    CacheUse, Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker, Source, SourceVerdict,
+    SourceWorker,
 };
 use godwit_rows::{RowBlock, RowCollection, RowLayout, RowLayoutOptions, RowPages, RowScan};
 use godwit_vector::{Chunk, PhysicalType};
@@ -110,6 +111,10 @@ impl Operator for SharedRows {
         &self.metrics
     }
 
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::APPENDS
+    }
+
     fn is_reusable(&self) -> bool {
         self.is_kept
     }
@@ -189,6 +194,10 @@ impl Reader {
 impl Operator for Reader {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::READS
     }
 
     fn is_reusable(&self) -> bool {

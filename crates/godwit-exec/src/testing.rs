@@ -49,6 +49,7 @@ impl World {
             compress_from_bytes: None,
             compaction: Default::default(),
             join_filters: true,
+            cache: None,
             join_load_factor: JOIN_LOAD_FACTOR,
         };
         QueryContext::new(BufferManager::new(config).unwrap(), settings, CancelToken::default())

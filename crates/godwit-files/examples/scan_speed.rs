@@ -134,6 +134,7 @@ fn scan(
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,
+        cache: None,
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     let query = QueryContext::new(memory.clone(), settings, CancelToken::default());

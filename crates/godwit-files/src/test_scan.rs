@@ -27,6 +27,7 @@ pub(crate) fn query(chunk_rows: usize, workers: usize) -> Arc<QueryContext> {
         compress_from_bytes: None,
         compaction: Default::default(),
         join_filters: true,
+        cache: None,
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     QueryContext::new(memory(), settings, CancelToken::default())

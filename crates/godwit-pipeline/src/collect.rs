@@ -25,7 +25,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::metrics::OperatorMetrics;
 use crate::pipeline::{Operator, Signal, Sink, SinkVerdict, SinkWorker};
-use crate::{CancelToken, QueryContext};
+use crate::{CacheUse, CancelToken, QueryContext};
 
 /// Size of the queue, in bytes of batches, at which workers wait. Enough for some 50 chunks of ten columns, so that
 /// reader and workers don't take turns.
@@ -143,6 +143,10 @@ pub fn to_batch(chunk: &Chunk, schema: &SchemaRef) -> Result<RecordBatch> {
 impl Operator for ResultCollector {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("copies rows for the client")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

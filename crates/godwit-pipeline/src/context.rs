@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use godwit_cache::CachePartitioning;
 use godwit_common::{Error, ErrorKind, MemoryTag, Named, Result};
 use godwit_io::{INTERRUPTED, Interrupt, interruptible};
 use godwit_memory::BufferManager;
 use godwit_scalar::{Lease, Work};
 use parking_lot::Mutex;
+
+use crate::CacheDecision;
 
 /// Stops a query from any thread. Cheap to clone.
 #[derive(Clone, Default)]
@@ -107,6 +110,8 @@ pub struct QuerySettings {
     pub compaction: Compaction,
     /// Whether joins pass on what they know about their keys to the scans of their probe sides.
     pub join_filters: bool,
+    /// Partitions of the last-level cache, of which workers enter one by class of pipeline; `None`: they stay at home.
+    pub cache: Option<Arc<CachePartitioning>>,
     /// Rows per entry of a join's hash table, at most; below 1.
     pub join_load_factor: f64,
 }
@@ -162,6 +167,9 @@ pub const JOIN_LOAD_FACTOR: f64 = 0.5;
 /// it.
 pub const COMPRESS_FROM_BYTES: u64 = 32 << 20;
 
+/// Pipelines whose classes are remembered.
+const CACHE_DECISIONS_MAX: usize = 1000;
+
 /// A running query.
 pub struct QueryContext {
     /// The pool, with this query as owner of what it allocates.
@@ -174,6 +182,7 @@ pub struct QueryContext {
     pub rows_done: AtomicU64,
     /// Rows that all scans started so far will read.
     pub rows_known: AtomicU64,
+    cache_decisions: Mutex<Vec<CacheDecision>>,
 }
 
 /// The texts that a function makes of the rows of a chunk take at most this part of the memory limit, ...
@@ -205,7 +214,21 @@ impl QueryContext {
     /// A query about to run.
     pub fn new(memory: BufferManager, settings: QuerySettings, cancel: CancelToken) -> Arc<Self> {
         assert!(settings.chunk_rows > 0 && settings.workers > 0);
-        Arc::new(Self { memory, settings, cancel, rows_done: AtomicU64::new(0), rows_known: AtomicU64::new(0) })
+        let (rows_done, rows_known) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Self { memory, settings, cancel, rows_done, rows_known, cache_decisions: Mutex::default() })
+    }
+
+    /// Remembers the class of a pipeline that is launched. Of very many, as rounds of a recursion have, only the first.
+    pub fn note_cache(&self, decision: CacheDecision) {
+        let mut decisions = self.cache_decisions.lock();
+        if decisions.len() < CACHE_DECISIONS_MAX {
+            decisions.push(decision);
+        }
+    }
+
+    /// The classes of a profiled query's pipelines, in the order of their launch.
+    pub fn cache_decisions(&self) -> Vec<CacheDecision> {
+        self.cache_decisions.lock().clone()
     }
 
     /// Share of the scans' input that is consumed, 0 to 1.

@@ -75,6 +75,11 @@ impl KeyFilter {
         self.set.as_ref().is_some_and(|set| set.is_exact())
     }
 
+    /// Bytes that are looked up at random places.
+    pub fn set_bytes(&self) -> u64 {
+        self.set.as_ref().map_or(0, |set| set.bytes())
+    }
+
     /// An estimate of the share of rows that pass, if the scanned column's values are spread evenly over `column`; a
     /// filter that passes nearly all isn't worth its time. The scan knows better once it has measured.
     pub fn selectivity(&self, column: Option<ValueRange>) -> f64 {
@@ -327,12 +332,19 @@ impl KeySet {
         retain_bits(keys, *min, words.as_slice(), found);
     }
 
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        let (KeySet::Bits { words, .. } | KeySet::Bloom { words }) = self;
+        words.bytes() as u64
+    }
+
     /// What it is, for `EXPLAIN`.
     pub fn describe(&self) -> String {
-        match self {
-            KeySet::Bits { words, .. } => format!("bit vector, {}", godwit_common::format_bytes(words.bytes() as u64)),
-            KeySet::Bloom { words } => format!("Bloom filter, {}", godwit_common::format_bytes(words.bytes() as u64)),
-        }
+        let kind = match self {
+            KeySet::Bits { .. } => "bit vector",
+            KeySet::Bloom { .. } => "Bloom filter",
+        };
+        format!("{kind}, {}", godwit_common::format_bytes(self.bytes()))
     }
 }
 

@@ -13,6 +13,7 @@
 //! and in one *worker* object per role and task (`&mut self`), so that signatures show what is shared.
 #![forbid(unsafe_code)]
 
+mod cache;
 mod collect;
 mod context;
 pub mod key_filter;
@@ -23,6 +24,7 @@ pub mod scan_filter;
 mod table_sample;
 mod top_bound;
 
+pub use cache::{CacheDecision, CacheUse};
 pub use collect::{ResultCollector, ResultStream, to_batch};
 pub use context::{COMPRESS_FROM_BYTES, CancelToken, Compaction, JOIN_LOAD_FACTOR, QueryContext, QuerySettings};
 pub use key_filter::KeyFilter;

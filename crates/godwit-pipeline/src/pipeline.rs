@@ -18,6 +18,7 @@ use godwit_vector::Chunk;
 use parking_lot::Mutex;
 
 use crate::QueryContext;
+use crate::cache::CacheUse;
 use crate::metrics::OperatorMetrics;
 
 /// What the three roles have in common.
@@ -29,6 +30,11 @@ pub trait Operator: Send + Sync {
     /// tables, buffers of readers. Pages that may be evicted don't count.
     fn pinned_bytes(&self, _workers: usize) -> u64 {
         0
+    }
+
+    /// How it uses the last-level cache. Asked when its pipeline is launched, after the source has started.
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::UNKNOWN
     }
 
     /// True if a run leaves no state behind for the next one, other than what was learned about speed: the same object
@@ -182,6 +188,13 @@ impl Pipeline {
     pub fn is_reusable(&self) -> bool {
         let transforms = self.transforms.iter().all(|transform| transform.is_reusable());
         self.depends_on.is_empty() && self.source.is_reusable() && transforms && self.sink.is_reusable()
+    }
+
+    /// What its operators show and say of the cache, from the source to the sink.
+    pub(crate) fn operators(&self) -> impl Iterator<Item = (&OperatorMetrics, CacheUse)> {
+        let source = std::iter::once((&**self.source.metrics(), self.source.cache_use()));
+        let transforms = self.transforms.iter().map(|transform| (&**transform.metrics(), transform.cache_use()));
+        source.chain(transforms).chain([(&**self.sink.metrics(), self.sink.cache_use())])
     }
 
     /// The maximum bytes that the pipeline pins at once where memory is short.

@@ -2,7 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::str_view::StrView;
 use crate::vector::Flat;
+
+/// Entries at which [`Dictionary::bytes`] looks, at most.
+const ENTRIES_SAMPLED: usize = 256;
 
 /// The distinct values that the codes of a dictionary vector stand for. Never holds NULL: NULL is in the vector.
 ///
@@ -43,6 +47,19 @@ impl Dictionary {
         self.len() == 0
     }
 
+    /// About how many bytes its entries take: of strings, the lengths of some.
+    pub fn bytes(&self) -> u64 {
+        let Flat::Str(strings) = &self.values else {
+            return (self.len() * self.values.physical().width_bytes()) as u64;
+        };
+        let sampled = strings.views().iter().step_by(self.len() / ENTRIES_SAMPLED + 1);
+        let (entries, long_bytes) = sampled.fold((0, 0), |(entries, bytes), view| {
+            let elsewhere = if view.is_inline() { 0 } else { view.len() };
+            (entries + 1, bytes + elsewhere)
+        });
+        (self.len() * size_of::<StrView>() + self.len() * long_bytes / entries.max(1)) as u64
+    }
+
     /// Unique in the process: caches of work done per entry are keyed by it.
     pub fn id(&self) -> u64 {
         self.id
@@ -51,5 +68,20 @@ impl Dictionary {
     /// True if values are sorted and distinct, so that codes compare as values.
     pub fn is_ordered(&self) -> bool {
         self.ordered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StrColumn;
+
+    #[test]
+    fn bytes_are_those_of_views_and_long_strings() {
+        let dictionary = |strings: &[String]| Dictionary::new(Flat::Str(StrColumn::from_strings(strings)), true);
+        let strings: Vec<String> = (0..10_000).map(|i| format!("{i:0>20}")).collect();
+        assert_eq!(dictionary(&strings).bytes(), 10_000 * 36);
+        assert_eq!(dictionary(&["short".to_owned()]).bytes(), 16);
+        assert_eq!(dictionary(&[]).bytes(), 0);
     }
 }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+#[cfg(all(unix, feature = "cache-partitioning"))]
+use godwit_cache::Imitation;
 use godwit_common::{Error, Result, parse_bytes};
 use godwit_io::{Files, SimulatedFiles};
 use godwit_memory::RequestFaults;
@@ -40,6 +42,9 @@ pub struct DebugOptions {
     pub spill_files: Option<SimulatedFiles>,
     /// Requests for memory that fail.
     pub request_faults: Option<RequestFaults>,
+    /// Stands for the machine's partitions of the last-level cache; `None`: those that Linux offers.
+    #[cfg(all(unix, feature = "cache-partitioning"))]
+    pub resctrl: Option<Imitation>,
     /// The files that statements name by path; `None`: those on the real disk.
     pub files: Option<Arc<dyn Files>>,
 }

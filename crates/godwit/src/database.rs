@@ -19,6 +19,7 @@ use godwit_tables::adaptation::Adaptation;
 use godwit_tables::{CheckReport, Store};
 use parking_lot::{Mutex, RwLock};
 
+use crate::cache::CacheControl;
 use crate::config::{check_threads, default_threads};
 use crate::objects::Objects;
 use crate::queries::{QueryInfo, QueryRegistry};
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     compressed_materialization: Mutex<CompressedMaterialization>,
     pub(crate) adaptation: Arc<Adaptation>,
     pub(crate) tracing: Tracing,
+    pub(crate) cache: CacheControl,
 }
 
 /// When rows are compressed before an operator keeps them.
@@ -156,6 +158,7 @@ impl Database {
             files,
             objects,
             memory,
+            cache: CacheControl::new(&config.debug),
             debug: config.debug,
             queries: Arc::default(),
             query_limits: QueryLimits::default(),

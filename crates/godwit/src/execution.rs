@@ -16,6 +16,7 @@ use godwit_plan::{OutputColumn, Plan};
 use godwit_types::TimeZone;
 use godwit_vector::sql::arrow_type;
 
+use crate::cache;
 use crate::connection::Inner;
 use crate::database::Shared;
 use crate::prepared::ParameterValues;
@@ -151,6 +152,7 @@ impl Inner {
             rows += batch?.num_rows();
         }
         let total = started.elapsed().as_secs_f64() * 1e3;
+        let decisions = result.cache_decisions();
         if json {
             let memory = result.memory();
             return json_result(Json::object([
@@ -160,9 +162,14 @@ impl Inner {
                 ("spilled_bytes", memory.spilled_bytes.into()),
                 ("reread_bytes", memory.reread_bytes.into()),
                 ("plan", explain.to_json(true)),
+                ("cache_classes", cache::to_json(&decisions)),
             ]));
         }
-        plan_text(&format!("Total {total:.2} ms, {rows} rows; times add up over all workers\n{}", explain.render(true)))
+        let classes = cache::explain(&decisions, self.database.0.cache.status());
+        plan_text(&format!(
+            "Total {total:.2} ms, {rows} rows; times add up over all workers\n{}{classes}",
+            explain.render(true),
+        ))
     }
 }
 

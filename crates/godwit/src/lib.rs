@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod attach;
+mod cache;
 mod columns;
 mod commands;
 mod config;
@@ -46,6 +47,8 @@ pub use columns::ColumnReader;
 pub use config::{Config, DebugOptions};
 pub use connection::{Connection, ParsedStatement};
 pub use database::Database;
+#[cfg(all(unix, feature = "cache-partitioning"))]
+pub use godwit_cache::{Call, Imitation};
 pub use godwit_common::{
     Error, ErrorKind, Position, Result, format_bytes, is_in_foreign_call, parse_bytes, without_secrets,
 };

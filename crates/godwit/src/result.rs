@@ -9,7 +9,7 @@ use arrow_schema::{Schema, SchemaRef};
 use godwit_common::{Error, Result};
 use godwit_exec::WorkerPool;
 use godwit_memory::OwnerCounters;
-use godwit_pipeline::{QueryContext, ResultStream};
+use godwit_pipeline::{CacheDecision, QueryContext, ResultStream};
 use godwit_plan::Plan;
 use godwit_types::SqlType;
 use godwit_vector::sql::type_of_field;
@@ -233,6 +233,14 @@ impl QueryResult {
                 reread_bytes: running.owner.reread_bytes(),
             },
             Rows::Batch(_) => QueryMemory::default(),
+        }
+    }
+
+    /// The classes of the last-level cache that pipelines of a profiled query were given so far.
+    pub(crate) fn cache_decisions(&self) -> Vec<CacheDecision> {
+        match &self.rows {
+            Rows::Running { query: running, .. } => running.query.cache_decisions(),
+            Rows::Batch(_) => Vec::new(),
         }
     }
 

@@ -61,6 +61,15 @@ impl Session<'_> {
     pub(crate) fn query_settings(&self, workers: usize, profile: bool) -> QuerySettings {
         let OwnSettings { chunk_rows, compaction, join_filters, join_load_factor, .. } = self.own();
         let compress_from_bytes = self.shared.compress_from_bytes();
-        QuerySettings { chunk_rows, workers, profile, compress_from_bytes, compaction, join_filters, join_load_factor }
+        QuerySettings {
+            chunk_rows,
+            workers,
+            profile,
+            compress_from_bytes,
+            compaction,
+            join_filters,
+            join_load_factor,
+            cache: self.shared.cache.for_query(),
+        }
     }
 }

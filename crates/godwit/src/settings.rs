@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use godwit_cache::Mode;
 use godwit_catalog::{Place, SCHEMA};
 use godwit_common::{Error, Named, Result, format_bytes, parse_bytes};
 use godwit_memory::{EvictionPolicy, IoMethod, MemoryPolicy, SpillCompression, minimum_query_bytes};
@@ -68,6 +69,21 @@ const SETTINGS: &[Setting] = &[
         },
         reset: |session| {
             session.shared.adaptation.set_mode(AdaptiveCompression::default());
+            Ok(())
+        },
+    },
+    Setting {
+        name: "cache_partitioning",
+        description: "Workers that scan fill a part of the last-level cache only: 'auto' and 'on' (where Linux's resctrl \
+                      allows it; 'on' tries at once, 'auto' with the next query), 'off'",
+        default: || Mode::default().name().into(),
+        get: |session| session.shared.cache.mode().name().into(),
+        set: |session, value| {
+            session.shared.cache.set_mode(named("cache_partitioning", value)?);
+            Ok(())
+        },
+        reset: |session| {
+            session.shared.cache.set_mode(Mode::default());
             Ok(())
         },
     },
@@ -522,6 +538,10 @@ pub(crate) fn show(session: &Session, name: Option<&str>) -> Result<Vec<[String;
         let (value, default) = ((setting.get)(session), (setting.default)());
         let reason = match setting.name {
             "memory_limit" => session.shared.limit().reason,
+            "cache_partitioning" => match session.shared.cache.status() {
+                Some(status) => status.to_string(),
+                None => "the default; no query has run yet".into(),
+            },
             // The current choice of 'auto' is shown after it.
             _ if value.split(" (now ").next() == Some(&default) => "the default".into(),
             _ => "set by the user".into(),

@@ -1,4 +1,5 @@
-//! A folder that behaves as resctrl and proc do, with faults on demand.
+//! A folder that behaves as resctrl and proc do, with faults on demand: for tests, and for measurements where there is no
+//! resctrl. What would be an error of the folder itself is a panic.
 
 use std::fs;
 use std::io;
@@ -6,16 +7,11 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tempfile::TempDir;
-
 use super::files::{OsFiles, Paths, SystemFiles};
 use super::masks::parse_schemata;
 use crate::WayMask;
 
-pub(super) const EPERM: i32 = 1;
 pub(super) const ENOENT: i32 = 2;
-pub(super) const ESRCH: i32 = 3;
-pub(super) const EBUSY: i32 = 16;
 pub(super) const EINVAL: i32 = 22;
 pub(super) const ENOSPC: i32 = 28;
 
@@ -25,42 +21,50 @@ pub(super) const START: u64 = 4_242;
 
 /// What a call did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
+pub enum Call {
+    /// Read a file or a link.
     Read,
+    /// Wrote to a file.
     Write,
+    /// Made a folder.
     Create,
+    /// Removed one.
     Remove,
+    /// Listed one.
     List,
 }
 
-/// Shared, so that a test can look at it while partitioning uses it.
-#[derive(Clone)]
-pub(super) struct Imitation(Arc<Inner>);
+/// A machine whose caches can be partitioned. Shared, so that a test can look at it while partitioning uses it.
+#[derive(Clone, Debug)]
+pub struct Imitation(Arc<Inner>);
 
+#[derive(Debug)]
 struct Inner {
-    folder: TempDir,
+    folder: PathBuf,
     state: Mutex<State>,
+    /// Held while a thread moves: it is in one group at any time.
+    moving: Mutex<()>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     /// Calls that fail: what, with which end of the path, with which error, how often.
     faults: Vec<(Call, &'static str, i32, u32)>,
-    /// Writes to files called `tasks`.
-    moves: u32,
+    /// Writes to files called `tasks`: the group, and the thread.
+    moves: Vec<(String, String)>,
     resource: &'static str,
     ways: u32,
 }
 
 impl Imitation {
-    /// A machine with two caches of `ways` ways and `classes` classes, mounted.
-    pub(super) fn new(ways: u32, classes: u32) -> Self {
-        Self::with_resource("L3", ways, classes)
+    /// A machine with two caches of `ways` ways and `classes` classes, mounted in a folder of this imitation's own.
+    pub fn new(folder: &Path, ways: u32, classes: u32) -> Self {
+        Self::with_resource(folder, "L3", ways, classes)
     }
 
-    pub(super) fn with_resource(resource: &'static str, ways: u32, classes: u32) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let this = Self(Arc::new(Inner { folder, state: Mutex::new(State { resource, ways, ..State::default() }) }));
+    pub(super) fn with_resource(folder: &Path, resource: &'static str, ways: u32, classes: u32) -> Self {
+        let state = Mutex::new(State { resource, ways, ..State::default() });
+        let this = Self(Arc::new(Inner { folder: folder.to_owned(), state, moving: Mutex::default() }));
         let info = this.root().join("info").join(resource);
         fs::create_dir_all(&info).unwrap();
         fs::create_dir_all(this.root().join("info/MB")).unwrap();
@@ -78,15 +82,17 @@ impl Imitation {
         this
     }
 
-    pub(super) fn root(&self) -> PathBuf {
-        self.0.folder.path().join("resctrl")
+    /// Where resctrl is mounted.
+    pub fn root(&self) -> PathBuf {
+        self.0.folder.join("resctrl")
     }
 
     pub(super) fn proc(&self) -> PathBuf {
-        self.0.folder.path().join("proc")
+        self.0.folder.join("proc")
     }
 
-    pub(super) fn paths(&self) -> Paths {
+    /// Where partitioning finds it.
+    pub fn paths(&self) -> Paths {
         Paths { resctrl: self.root(), proc: self.proc() }
     }
 
@@ -98,8 +104,8 @@ impl Imitation {
         fs::write(folder.join("stat"), format!("{pid} (a) b (c) {}\n", fields.join(" "))).unwrap();
     }
 
-    /// Makes a group beside ours.
-    pub(super) fn group(&self, name: &str, mask: &str) {
+    /// Makes a group, as somebody else does.
+    pub fn group(&self, name: &str, mask: &str) {
         let folder = self.root().join(name);
         fs::create_dir_all(&folder).unwrap();
         self.populate(&folder, mask);
@@ -112,29 +118,35 @@ impl Imitation {
     }
 
     /// The next `times` calls of this kind on paths with this end fail.
-    pub(super) fn fail(&self, call: Call, path_end: &'static str, errno: i32, times: u32) {
+    pub fn fail(&self, call: Call, path_end: &'static str, errno: i32, times: u32) {
         self.0.state.lock().unwrap().faults.push((call, path_end, errno, times));
     }
 
-    pub(super) fn heal(&self) {
+    /// Nothing fails from now on.
+    pub fn heal(&self) {
         self.0.state.lock().unwrap().faults.clear();
     }
 
     /// How often a thread was told to move, successfully or not.
-    pub(super) fn moves(&self) -> u32 {
-        self.0.state.lock().unwrap().moves
+    pub fn moves(&self) -> usize {
+        self.0.state.lock().unwrap().moves.len()
+    }
+
+    /// Which threads were told to move to which groups, in order; the default group is "". Later calls begin there.
+    pub fn take_moves(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.0.state.lock().unwrap().moves)
     }
 
     /// Groups other than the default one.
-    pub(super) fn groups(&self) -> Vec<String> {
+    pub fn groups(&self) -> Vec<String> {
         let mut names = OsFiles.folders(&self.root()).unwrap();
         names.retain(|name| !["info", "mon_groups"].contains(&name.as_str()));
         names.sort();
         names
     }
 
-    /// The folders of groups in which `thread` is; the default group is "".
-    pub(super) fn groups_of(&self, thread: u32) -> Vec<String> {
+    /// The folders of groups in which `thread` is, once it was moved; the default group is "".
+    pub fn groups_of(&self, thread: u32) -> Vec<String> {
         let mut groups = self.groups();
         groups.push(String::new());
         groups.retain(|group| tasks(&self.root().join(group)).contains(&thread.to_string()));
@@ -143,7 +155,6 @@ impl Imitation {
 
     fn fault(&self, call: Call, path: &Path) -> io::Result<()> {
         let mut state = self.0.state.lock().unwrap();
-        state.moves += u32::from(call == Call::Write && path.ends_with("tasks"));
         let hit = |fault: &&mut (Call, &'static str, i32, u32)| {
             fault.0 == call && path.to_str().unwrap().ends_with(fault.1) && fault.3 > 0
         };
@@ -172,6 +183,7 @@ impl Imitation {
     }
 
     fn write_task(&self, path: &Path, thread: &str) -> io::Result<()> {
+        let _moving = self.0.moving.lock().unwrap();
         for group in self.groups().into_iter().chain([String::new()]) {
             let folder = self.root().join(group);
             let mut left = tasks(&folder);
@@ -195,6 +207,11 @@ impl SystemFiles for Imitation {
     }
 
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        if path.ends_with("tasks") {
+            let group = path.parent().unwrap().strip_prefix(self.root()).unwrap();
+            let entry = (group.to_string_lossy().into_owned(), text.trim().to_owned());
+            self.0.state.lock().unwrap().moves.push(entry);
+        }
         self.fault(Call::Write, path)?;
         match path.file_name().unwrap().to_str().unwrap() {
             "schemata" => self.write_schemata(path, text),

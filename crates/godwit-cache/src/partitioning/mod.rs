@@ -16,6 +16,8 @@
 mod files;
 #[cfg(feature = "partitioning")]
 mod groups;
+#[cfg(all(unix, feature = "partitioning"))]
+mod imitation;
 #[cfg(feature = "partitioning")]
 mod masks;
 mod off;
@@ -24,10 +26,14 @@ mod process;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use godwit_common::Named;
 
 #[cfg(feature = "partitioning")]
 pub use files::{OsFiles, Paths, SystemFiles};
+#[cfg(all(unix, feature = "partitioning"))]
+pub use imitation::{Call, Imitation};
 pub use off::OffReason;
 
 use crate::CacheClass;
@@ -46,13 +52,8 @@ pub enum Mode {
     Off,
 }
 
-impl Mode {
-    /// Reads `auto`, `on` or `off`, in any case of letters.
-    pub fn parse(text: &str) -> Option<Self> {
-        [("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)]
-            .into_iter()
-            .find_map(|(name, mode)| text.eq_ignore_ascii_case(name).then_some(mode))
-    }
+impl Named for Mode {
+    const NAMES: &'static [(&'static str, Self)] = &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
 }
 
 /// The partitions of the last-level cache for one process; databases of a process should share one, as processors have
@@ -97,6 +98,19 @@ impl CachePartitioning {
         }
     }
 
+    /// The partitions that the databases of this process share; made if there are none. Off, with the reason, where it
+    /// isn't possible.
+    pub fn of_process() -> Arc<Self> {
+        static OF_PROCESS: Mutex<Weak<CachePartitioning>> = Mutex::new(Weak::new());
+        let mut of_process = OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(partitioning) = of_process.upgrade().filter(|partitioning| partitioning.is_on()) {
+            return partitioning;
+        }
+        let partitioning = Arc::new(Self::start(Mode::Auto).unwrap_or_else(Self::off));
+        *of_process = Arc::downgrade(&partitioning);
+        partitioning
+    }
+
     /// Partitioning that does nothing.
     pub fn off(reason: OffReason) -> Self {
         Self(State::Off(reason))
@@ -111,14 +125,24 @@ impl CachePartitioning {
         }
     }
 
-    /// The place of the calling thread, which must be at home: not in another such place.
+    /// True if threads are moved.
+    pub fn is_on(&self) -> bool {
+        match &self.0 {
+            State::Off(_) => false,
+            #[cfg(feature = "partitioning")]
+            State::On(groups) => !groups.has_failed(),
+        }
+    }
+
+    /// The place of the calling thread, which must not have another one. Where it is isn't known until it enters a
+    /// class: threads inherit that of the thread that started them.
     pub fn thread(self: &Arc<Self>) -> ThreadPlace {
         let thread = match &self.0 {
             State::Off(_) => 0,
             #[cfg(feature = "partitioning")]
             State::On(groups) => groups.thread_id(),
         };
-        ThreadPlace { partitioning: self.clone(), thread, class: CacheClass::Sensitive, not_send: PhantomData }
+        ThreadPlace { partitioning: self.clone(), thread, class: None, not_send: PhantomData }
     }
 
     /// Moves a thread. Returns whether it was moved.
@@ -135,11 +159,9 @@ impl CachePartitioning {
     #[cfg_attr(not(feature = "partitioning"), expect(unused_variables))]
     fn effective(&self, class: CacheClass) -> CacheClass {
         match &self.0 {
-            State::Off(_) => CacheClass::Sensitive,
             #[cfg(feature = "partitioning")]
-            State::On(groups) if groups.has_failed() => CacheClass::Sensitive,
-            #[cfg(feature = "partitioning")]
-            State::On(_) => class,
+            State::On(_) if self.is_on() => class,
+            _ => CacheClass::Sensitive,
         }
     }
 }
@@ -162,6 +184,12 @@ pub enum Status {
     },
 }
 
+impl fmt::Debug for CachePartitioning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CachePartitioning({})", self.status())
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -179,7 +207,8 @@ impl fmt::Display for Status {
 pub struct ThreadPlace {
     partitioning: Arc<CachePartitioning>,
     thread: u32,
-    class: CacheClass,
+    /// `None`: not known.
+    class: Option<CacheClass>,
     /// The number is that of the thread that made it.
     not_send: PhantomData<*const ()>,
 }
@@ -191,24 +220,29 @@ impl ThreadPlace {
     /// off.
     pub fn enter(&mut self, class: CacheClass) {
         let class = self.partitioning.effective(class);
-        if class != self.class && self.partitioning.move_thread(self.thread, class) {
-            self.class = class;
+        if self.class != Some(class) && self.partitioning.move_thread(self.thread, class) {
+            self.class = Some(class);
         }
     }
 
-    /// Where the thread is.
-    pub fn class(&self) -> CacheClass {
+    /// Where the thread is; `None` if it wasn't moved yet.
+    pub fn class(&self) -> Option<CacheClass> {
         self.class
+    }
+
+    /// True if it is a place in these partitions.
+    pub fn belongs_to(&self, partitioning: &Arc<CachePartitioning>) -> bool {
+        Arc::ptr_eq(&self.partitioning, partitioning)
     }
 }
 
 impl Drop for ThreadPlace {
     fn drop(&mut self) {
-        self.enter(CacheClass::Sensitive);
+        if self.class.is_some() {
+            self.enter(CacheClass::Sensitive);
+        }
     }
 }
 
-#[cfg(all(test, feature = "partitioning"))]
-mod imitation;
 #[cfg(all(test, feature = "partitioning"))]
 mod tests;

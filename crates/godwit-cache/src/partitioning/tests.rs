@@ -1,13 +1,43 @@
 //! The life of groups in an imitated resctrl, and everything that can go wrong with them.
 
 use std::fs;
+use std::ops::Deref;
 use std::sync::Arc;
 
+use godwit_common::Named;
 use proptest::prelude::*;
+use tempfile::TempDir;
 
-use super::imitation::{Call, EBUSY, EINVAL, ENOENT, ENOSPC, EPERM, ESRCH, Imitation, NAMESPACE, START};
+use super::imitation::{Call, EINVAL, ENOENT, ENOSPC, Imitation, NAMESPACE, START};
 use super::{CachePartitioning, Mode, OffReason, OsFiles, Status, SystemFiles};
 use crate::CacheClass::{self, Comparable, Polluting, Sensitive};
+
+const EPERM: i32 = 1;
+const ESRCH: i32 = 3;
+const EBUSY: i32 = 16;
+
+/// An imitated machine, and its folder.
+struct Machine {
+    imitation: Imitation,
+    _folder: TempDir,
+}
+
+impl Deref for Machine {
+    type Target = Imitation;
+
+    fn deref(&self) -> &Imitation {
+        &self.imitation
+    }
+}
+
+fn imitated(ways: u32, classes: u32) -> Machine {
+    imitated_with("L3", ways, classes)
+}
+
+fn imitated_with(resource: &'static str, ways: u32, classes: u32) -> Machine {
+    let folder = tempfile::tempdir().unwrap();
+    Machine { imitation: Imitation::with_resource(folder.path(), resource, ways, classes), _folder: folder }
+}
 
 fn start(machine: &Imitation) -> Result<Arc<CachePartitioning>, OffReason> {
     CachePartitioning::start_with(Mode::On, machine.paths(), Box::new(machine.clone())).map(Arc::new)
@@ -30,7 +60,7 @@ fn group_of(machine: &Imitation) -> String {
 
 #[test]
 fn groups_are_made_used_and_removed() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let [comparable, polluting] = machine.groups().try_into().unwrap();
     let (pid, named) = (std::process::id(), |name: &str| name.split('-').map(str::to_owned).collect::<Vec<_>>());
@@ -41,29 +71,30 @@ fn groups_are_made_used_and_removed() {
 
     let mut place = partitioning.thread();
     for (class, group, moves) in [
-        (Sensitive, "", 0),
-        (Polluting, "polluting", 1),
-        (Polluting, "polluting", 1),
-        (Comparable, "comparable", 2),
-        (Sensitive, "", 3),
-        (Sensitive, "", 3),
-        (Polluting, "polluting", 4),
+        // Where it was isn't known.
+        (Sensitive, "", 1),
+        (Polluting, "polluting", 2),
+        (Polluting, "polluting", 2),
+        (Comparable, "comparable", 3),
+        (Sensitive, "", 4),
+        (Sensitive, "", 4),
+        (Polluting, "polluting", 5),
     ] {
         place.enter(class);
-        assert_eq!((place.class(), group_of(&machine).as_str(), machine.moves()), (class, group, moves));
+        assert_eq!((place.class(), group_of(&machine).as_str(), machine.moves()), (Some(class), group, moves));
     }
-    let on = Status::On { polluting_ways: 2, comparable_ways: 12, sensitive_ways: 20, moves: 4 };
+    let on = Status::On { polluting_ways: 2, comparable_ways: 12, sensitive_ways: 20, moves: 5 };
     assert_eq!(partitioning.status(), on);
     assert!(on.to_string().starts_with("on: of 20 ways scans fill 2"));
     drop(place);
-    assert_eq!((group_of(&machine).as_str(), machine.moves()), ("", 5), "a dropped place goes home");
+    assert_eq!((group_of(&machine).as_str(), machine.moves()), ("", 6), "a dropped place goes home");
     drop(partitioning);
     assert_eq!(machine.groups(), [""; 0]);
 }
 
 #[test]
 fn threads_have_places_of_their_own() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let mut place = partitioning.thread();
     place.enter(Polluting);
@@ -80,10 +111,10 @@ fn threads_have_places_of_their_own() {
 #[test]
 fn modes() {
     assert_eq!(
-        ["AUTO", "on", "Off", "maybe"].map(Mode::parse),
+        ["AUTO", "on", "Off", "maybe"].map(Mode::from_name),
         [Some(Mode::Auto), Some(Mode::On), Some(Mode::Off), None]
     );
-    let machine = Imitation::new(3, 16);
+    let machine = imitated(3, 16);
     let started = |mode| CachePartitioning::start_with(mode, machine.paths(), Box::new(machine.clone()));
     let few = OffReason::TooFewWays { ways: 3, needed: 4 };
     assert_eq!(started(Mode::Auto).unwrap().status(), Status::Off(few.clone()));
@@ -93,34 +124,36 @@ fn modes() {
     let off = Arc::new(started(Mode::Auto).unwrap());
     let mut place = off.thread();
     place.enter(Polluting);
-    assert_eq!((place.class(), machine.moves()), (Sensitive, 0));
+    assert_eq!((place.class(), machine.moves()), (None, 0));
     // On the machine that runs this test, whatever it has, nothing panics.
-    _ = CachePartitioning::start(Mode::Auto).unwrap().status().to_string();
+    let shared = CachePartitioning::of_process();
+    assert_eq!(shared.is_on(), matches!(shared.status(), Status::On { .. }));
+    assert_eq!(Arc::ptr_eq(&shared, &CachePartitioning::of_process()), shared.is_on());
 }
 
 #[test]
 fn reasons_that_the_machine_gives() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     fs::remove_dir_all(machine.root().join("info")).unwrap();
     assert_eq!(reason(&machine), OffReason::NotMounted { root: machine.root() });
     fs::remove_dir_all(machine.root()).unwrap();
     assert_eq!(reason(&machine), OffReason::NoCacheAllocation { root: machine.root() });
 
-    let machine = Imitation::with_resource("L2", 20, 16);
+    let machine = imitated_with("L2", 20, 16);
     assert_eq!(reason(&machine), OffReason::NoCacheAllocation { root: machine.root() });
 
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     for call in [Call::List, Call::Read] {
         machine.fail(call, if call == Call::List { "resctrl" } else { "cbm_mask" }, EPERM, 1);
         assert!(matches!(reason(&machine), OffReason::NotPermitted { .. }));
     }
     for (file, text) in [("info/L3/cbm_mask", "many"), ("info/L3/num_closids", ""), ("schemata", "L3:0=zz\n")] {
-        let machine = Imitation::new(20, 16);
+        let machine = imitated(20, 16);
         fs::write(machine.root().join(file), text).unwrap();
         let expected = OffReason::Unreadable { path: machine.root().join(file), found: text.trim().into() };
         assert_eq!(reason(&machine), expected);
     }
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     fs::remove_file(machine.proc().join("self/ns/pid")).unwrap();
     assert!(matches!(reason(&machine), OffReason::Unreadable { .. }));
 }
@@ -129,17 +162,17 @@ fn reasons_that_the_machine_gives() {
 fn no_free_class_leaves_no_group_behind() {
     // The default group takes one class, others' groups the next.
     for (classes, others) in [(1, 0), (2, 0), (4, 2)] {
-        let machine = Imitation::new(20, classes);
+        let machine = imitated(20, classes);
         (0..others).for_each(|other| machine.group(&format!("other{other}"), "fffff"));
         assert_eq!(reason(&machine), OffReason::NoFreeClass { classes });
         assert_eq!(machine.groups().len(), others);
     }
-    assert!(start(&Imitation::new(20, 3)).is_ok());
+    assert!(start(&imitated(20, 3)).is_ok());
 }
 
 #[test]
 fn refusals_at_the_start() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     machine.fail(Call::Create, "polluting", EPERM, 1);
     assert!(matches!(reason(&machine), OffReason::NotPermitted { .. }));
 
@@ -163,7 +196,7 @@ fn refusals_at_the_start() {
 
 #[test]
 fn stale_groups_are_removed_and_others_stay() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let pid = std::process::id();
     machine.process(pid + 1, 77);
     let stay = [
@@ -205,7 +238,7 @@ fn stale_groups_are_removed_and_others_stay() {
 
 #[test]
 fn side_by_side() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let (first, second) = (start(&machine).unwrap(), start(&machine).unwrap());
     assert_eq!(machine.groups().len(), 4);
     let mut place = second.thread();
@@ -219,7 +252,7 @@ fn side_by_side() {
 
 #[test]
 fn a_process_that_an_administrator_confined_stays_confined() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     machine.group("tenant", "0ff00");
     fs::write(machine.proc().join("self/cpu_resctrl_groups"), "res:/tenant\nmon:/\n").unwrap();
     let partitioning = start(&machine).unwrap();
@@ -237,7 +270,7 @@ fn a_process_that_an_administrator_confined_stays_confined() {
 
 #[test]
 fn code_and_data_divided_apart() {
-    let machine = Imitation::with_resource("L3DATA", 20, 8);
+    let machine = imitated_with("L3DATA", 20, 8);
     let _partitioning = start(&machine).unwrap();
     let schemata = fs::read_to_string(machine.root().join(&machine.groups()[1]).join("schemata")).unwrap();
     assert_eq!(schemata, "L3DATA:0=3;1=3\n");
@@ -245,15 +278,15 @@ fn code_and_data_divided_apart() {
 
 #[test]
 fn passing_failures_of_moves() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     let mut place = partitioning.thread();
     // Busy: the thread stays, and is moved next time.
     machine.fail(Call::Write, "polluting/tasks", EBUSY, 1);
     place.enter(Polluting);
-    assert_eq!(place.class(), Sensitive);
+    assert_eq!(place.class(), None);
     place.enter(Polluting);
-    assert_eq!((place.class(), group_of(&machine).as_str()), (Polluting, "polluting"));
+    assert_eq!((place.class(), group_of(&machine).as_str()), (Some(Polluting), "polluting"));
     // A thread that has ended isn't tried again.
     machine.fail(Call::Write, "tasks", ESRCH, 1);
     place.enter(Comparable);
@@ -275,18 +308,18 @@ fn passing_failures_of_moves() {
 #[test]
 fn lasting_failures_turn_it_off() {
     for errno in [EPERM, ENOENT, EINVAL] {
-        let machine = Imitation::new(20, 16);
+        let machine = imitated(20, 16);
         let partitioning = start(&machine).unwrap();
         let mut place = partitioning.thread();
         place.enter(Comparable);
         machine.fail(Call::Write, "polluting/tasks", errno, u32::MAX);
         place.enter(Polluting);
-        assert_eq!((place.class(), group_of(&machine).as_str()), (Comparable, "comparable"));
+        assert_eq!((place.class(), group_of(&machine).as_str()), (Some(Comparable), "comparable"));
         let Status::Off(reason) = partitioning.status() else { panic!("it is off") };
         assert_eq!(matches!(reason, OffReason::NotPermitted { .. }), errno == EPERM);
         // From now on threads go home, whatever they want.
         place.enter(Polluting);
-        assert_eq!((place.class(), group_of(&machine).as_str()), (Sensitive, ""));
+        assert_eq!((place.class(), group_of(&machine).as_str()), (Some(Sensitive), ""));
         let moves = machine.moves();
         place.enter(Comparable);
         assert_eq!(machine.moves(), moves);
@@ -298,7 +331,7 @@ fn lasting_failures_turn_it_off() {
 
 #[test]
 fn groups_that_somebody_removed() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let partitioning = start(&machine).unwrap();
     for group in machine.groups() {
         machine.remove_folder(&machine.root().join(group)).unwrap();
@@ -309,12 +342,12 @@ fn groups_that_somebody_removed() {
     // Even home may be lost; then nothing helps, and nothing is tried forever.
     fs::remove_file(machine.root().join("tasks")).unwrap();
     place.enter(Comparable);
-    assert_eq!(place.class(), Sensitive);
+    assert_eq!(place.class(), Some(Sensitive));
 }
 
 #[test]
 fn an_ordinary_folder_isnt_resctrl() {
-    let machine = Imitation::new(20, 16);
+    let machine = imitated(20, 16);
     let started = CachePartitioning::start_with(Mode::On, machine.paths(), Box::new(OsFiles));
     // The folder was made, but no files came with it.
     let Err(OffReason::Refused { path, .. }) = started else { panic!("nothing answers") };
@@ -353,7 +386,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn whatever_fails_no_group_is_left(steps in prop::collection::vec(step(), 0..40)) {
-        let machine = Imitation::new(20, 16);
+        let machine = imitated(20, 16);
         let partitioning = start(&machine).unwrap();
         let mut place = partitioning.thread();
         for step in steps {

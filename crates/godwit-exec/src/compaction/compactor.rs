@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use godwit_common::Result;
 use godwit_pipeline::{
-    ChunkEffect, CompactionAccount, CompactionCounts, FlowCounts, Operator, OperatorMetrics, QueryContext, Transform,
-    TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, CompactionAccount, CompactionCounts, FlowCounts, Operator, OperatorMetrics, QueryContext,
+    Transform, TransformVerdict, TransformWorker,
 };
 use godwit_vector::{Chunk, ChunkBuilder};
 use parking_lot::Mutex;
@@ -60,6 +60,10 @@ impl Compactor {
 impl Operator for Compactor {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::CHUNKS
     }
 
     fn is_reusable(&self) -> bool {

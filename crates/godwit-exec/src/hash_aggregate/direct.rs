@@ -388,6 +388,11 @@ impl Drop for DirectGroups {
     }
 }
 
+/// The number of slots that a direct array of these keys has, if all have small domains.
+pub(super) fn direct_slots(types: &[ColumnType]) -> Option<usize> {
+    direct_keys(types).map(|(_, slots)| slots)
+}
+
 /// The keys and the number of slots, if all keys have small domains.
 fn direct_keys(types: &[ColumnType]) -> Option<(Vec<DirectKey>, usize)> {
     let is_string = |ty: &ColumnType| ty.physical == PhysicalType::Str;

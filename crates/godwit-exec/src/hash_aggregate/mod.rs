@@ -42,11 +42,12 @@ mod source;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::Result;
 use godwit_expression::Expression;
 use godwit_memory::{BufferManager, PAGE_BYTES};
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkWorker, Source, SourceWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Sink, SinkWorker, Source, SourceWorker};
 use godwit_rows::aggregate_state::StateLayout;
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::{PhysicalType, RowType, Vector};
@@ -58,6 +59,7 @@ pub use call::{AggregateCall, AggregateKind, AggregateOrder, PairKind};
 
 use collected::SharedCollected;
 use config::*;
+use direct::direct_slots;
 use grouping_sets::GroupingSets;
 use groups::{Grouping, LocalGroups, SharedGroups};
 use partition::GroupMorsel;
@@ -104,6 +106,8 @@ pub struct HashAggregate {
     distinct: Vec<SharedGroups>,
     collected: Vec<SharedCollected>,
     phase: SharedPhase,
+    /// Bytes of the groups' rows when the input is complete.
+    grouped_bytes: AtomicU64,
     /// Number of groups that are wanted of the input.
     groups_enough: u64,
     metrics: Arc<OperatorMetrics>,
@@ -136,7 +140,19 @@ impl HashAggregate {
         let phase = SharedPhase::default();
         let is_distinct = spec.aggregates.is_empty() && spec.grouping_sets.is_none();
         let groups_enough = spec.groups_enough.filter(|_| is_distinct).unwrap_or(u64::MAX);
-        Ok(Arc::new(Self { plan, memory, workers, groups, distinct, collected, phase, groups_enough, metrics }))
+        let grouped_bytes = AtomicU64::new(0);
+        Ok(Arc::new(Self {
+            plan,
+            memory,
+            workers,
+            groups,
+            distinct,
+            collected,
+            phase,
+            grouped_bytes,
+            groups_enough,
+            metrics,
+        }))
     }
 
     /// Takes the input.
@@ -155,6 +171,23 @@ impl HashAggregate {
         let kinds = 1 + self.distinct.len() + self.collected.len();
         let entries_bytes = LOCAL_ENTRIES_MIN * 2 * size_of::<u64>();
         (workers * kinds * (10 * PAGE_BYTES + entries_bytes)) as u64
+    }
+
+    /// How feeding the input uses the cache. Strings may turn out to be too many for an array.
+    fn cache_use_of_input(&self) -> CacheUse {
+        let plan = &self.plan;
+        if !plan.distinct.is_empty() || !plan.collected.is_empty() {
+            return CacheUse::sensitive("looks up unique values, or collects values by group");
+        }
+        let keys = &plan.key_types_from_input;
+        match direct_slots(keys) {
+            _ if keys.is_empty() => CacheUse::polluting("has one group"),
+            Some(slots) if keys.iter().all(|key| key.physical != PhysicalType::Str) => {
+                let slot_bytes = size_of::<u32>() + plan.layout.bytes();
+                CacheUse::depends((slots * slot_bytes * self.workers) as u64, "looks up groups in arrays by key")
+            }
+            _ => CacheUse::sensitive("looks up groups in hash tables"),
+        }
     }
 
     /// The columns of the source: the group keys, the grouping id if there are grouping sets, the aggregates.
@@ -265,6 +298,10 @@ impl Operator for AggregateSink {
         &self.0.metrics
     }
 
+    fn cache_use(&self) -> CacheUse {
+        self.0.cache_use_of_input()
+    }
+
     fn pinned_bytes(&self, workers: usize) -> u64 {
         self.0.pinned_bytes(workers)
     }
@@ -276,7 +313,10 @@ impl Sink for AggregateSink {
     }
 
     fn finalize(&self, _query: &Arc<QueryContext>) -> Result<()> {
-        self.0.add_global_groups()
+        self.0.add_global_groups()?;
+        let groups = self.0.groups();
+        self.0.grouped_bytes.store(groups.rows() * groups.grouping.layout.row_bytes() as u64, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -285,6 +325,13 @@ struct AggregateSource(Arc<HashAggregate>);
 impl Operator for AggregateSource {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        match self.0.distinct.is_empty() && self.0.collected.is_empty() {
+            true => CacheUse::table(self.0.grouped_bytes.load(Ordering::Relaxed), "combines groups in tables"),
+            false => CacheUse::sensitive("groups unique values, or collects values by group"),
+        }
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

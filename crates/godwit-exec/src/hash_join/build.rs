@@ -6,7 +6,7 @@ use std::time::Instant;
 use godwit_common::Result;
 use godwit_memory::BufferManager;
 use godwit_pipeline::key_filter::range_of;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_rows::{PartitionedRows, RowCollection};
 use godwit_vector::kernels::hash::hash_vectors;
 use godwit_vector::kernels::select::select_bits;
@@ -80,6 +80,18 @@ pub(super) struct BuildSink(pub Arc<HashJoin>);
 impl Operator for BuildSink {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        let join = &self.0;
+        match &join.existence {
+            Some(set) => CacheUse::depends(set.bytes(), "sets bits of a vector"),
+            None if join.early_sets.iter().all(Option::is_none) => CacheUse::APPENDS,
+            None => {
+                let bytes = join.early_sets.iter().flatten().map(|set| set.bytes()).sum();
+                CacheUse::depends(bytes, "appends rows to pages, and sets bits of filters")
+            }
+        }
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use godwit_common::Result;
 use godwit_pipeline::{
-    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
 use godwit_rows::{PartitionedColumns, radix};
 use godwit_vector::kernels::hash::hash_vectors;
@@ -22,6 +22,10 @@ pub(super) struct Probe(pub Arc<HashJoin>);
 impl Operator for Probe {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        self.0.ready().residencies.current().table.cache_use_of_probe(&self.0)
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::new_null_array;
 use godwit_common::Result;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use godwit_rows::{ColumnBlock, InsertScratch, RowList, Rows};
 use godwit_vector::{Bitmap, Chunk, ColumnType, Flat, PhysicalType, Vector};
 use parking_lot::Mutex;
@@ -44,6 +44,10 @@ impl RestSource {
 impl Operator for RestSource {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.join.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::sensitive("joins the partitions that are left, one by one")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use godwit_common::{Result, format_bytes};
+use godwit_pipeline::CacheUse;
 use godwit_pipeline::key_filter::KeySet;
 use godwit_rows::{DirectTable, InsertScratch, JoinHashTable, PinnedRows, RowCollection, RowList};
 use godwit_vector::{CHUNK_ROWS, ValueRange};
@@ -206,6 +207,26 @@ impl JoinTable {
             Lookup::Direct(table) => table.bytes(),
         };
         self.rows.lock().collections.iter().map(RowCollection::bytes).sum::<u64>() + lookup as u64
+    }
+
+    /// How inserting the rows, which come in their order, uses the cache.
+    pub(super) fn cache_use_of_build(&self) -> CacheUse {
+        let set_bytes: u64 = self.sets.iter().flatten().map(|set| set.bytes()).sum();
+        match &self.lookup {
+            Lookup::Empty | Lookup::Existence => CacheUse::depends(set_bytes, "sets bits of sets of keys"),
+            Lookup::Direct(table) => CacheUse::depends(table.bytes() as u64 + set_bytes, "fills an array by key"),
+            Lookup::Hash(table) => CacheUse::table(table.bytes() as u64 + set_bytes, "fills a hash table"),
+        }
+    }
+
+    /// How looking up rows in the finished table uses the cache.
+    pub(super) fn cache_use_of_probe(&self, join: &HashJoin) -> CacheUse {
+        match (&self.lookup, self.existence(join)) {
+            (_, Some(set)) => CacheUse::depends(set.bytes(), "looks up bits of a vector"),
+            (Lookup::Empty | Lookup::Existence, None) => CacheUse::CHUNKS,
+            (Lookup::Direct(_), None) => CacheUse::depends(self.bytes(), "looks up rows by an array"),
+            (Lookup::Hash(_), None) => CacheUse::table(self.bytes(), "looks up rows in a hash table"),
+        }
     }
 
     /// The rows, collection by collection, unpinned.

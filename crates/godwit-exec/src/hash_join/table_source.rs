@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::{ErrorKind, Result};
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 use godwit_rows::{InsertScratch, PartitionedRows, RowCollection};
 use godwit_vector::ValueRange;
 use parking_lot::Mutex;
@@ -20,6 +20,10 @@ pub(super) struct TableSource(pub Arc<HashJoin>);
 impl Operator for TableSource {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        self.table().cache_use_of_build()
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

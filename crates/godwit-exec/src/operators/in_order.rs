@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_pipeline::{ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceWorker};
+use godwit_pipeline::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceWorker};
 
 /// A source that is read by one worker: it hands out its pieces in sequence.
 pub struct InOrderSource(Arc<dyn Source>);
@@ -18,6 +18,10 @@ impl InOrderSource {
 impl Operator for InOrderSource {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         self.0.metrics()
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        self.0.cache_use()
     }
 
     fn pinned_bytes(&self, _workers: usize) -> u64 {

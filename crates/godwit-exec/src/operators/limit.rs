@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::Expression;
 use godwit_pipeline::{
-    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
 use godwit_vector::{Chunk, PhysicalType};
 
@@ -75,6 +75,10 @@ impl LimitTransform {
 impl Operator for LimitTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::CHUNKS
     }
 }
 

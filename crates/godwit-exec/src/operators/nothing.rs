@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use godwit_common::Result;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_vector::Chunk;
 
 /// Drops its input.
@@ -21,6 +21,10 @@ impl NothingSink {
 impl Operator for NothingSink {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("keeps a row at most")
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use godwit_common::Result;
 use godwit_pipeline::{
-    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
 use godwit_vector::{Chunk, Vector};
 
@@ -26,6 +26,10 @@ impl NumberTransform {
 impl Operator for NumberTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::CHUNKS
     }
 }
 

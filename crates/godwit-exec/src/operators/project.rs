@@ -5,7 +5,7 @@ use std::sync::Arc;
 use godwit_common::{ErrorKind, Result};
 use godwit_expression::{Expression, Projection};
 use godwit_pipeline::{
-    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
 use godwit_vector::Chunk;
 
@@ -27,6 +27,10 @@ impl ProjectTransform {
 impl Operator for ProjectTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::CHUNKS
     }
 
     fn is_reusable(&self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use godwit_common::Result;
 use godwit_pipeline::{
-    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
 use godwit_vector::{Chunk, Vector};
 
@@ -51,6 +51,10 @@ impl SampleTransform {
 impl Operator for SampleTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::CHUNKS
     }
 }
 

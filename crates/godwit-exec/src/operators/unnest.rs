@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_schema::DataType;
 use godwit_common::{Error, Result};
 use godwit_pipeline::{
-    ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
+    CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Transform, TransformVerdict, TransformWorker,
 };
 use godwit_vector::{Bitmap, Chunk, Flat, Vector, from_arrow};
 
@@ -58,6 +58,10 @@ impl UnnestTransform {
 impl Operator for UnnestTransform {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::CHUNKS
     }
 
     fn is_reusable(&self) -> bool {

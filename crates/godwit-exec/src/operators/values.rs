@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use godwit_common::Result;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 use godwit_vector::Chunk;
 
 /// Emits given chunks, in order if there is one worker.
@@ -30,6 +30,10 @@ impl ValuesSource {
 impl Operator for ValuesSource {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("makes each row once")
     }
 }
 

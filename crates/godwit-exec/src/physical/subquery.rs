@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_expression::{Parameter, PlanSubquery};
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_types::Value;
 use godwit_vector::sql::value_at;
 use godwit_vector::{Chunk, ColumnType, to_arrow};
@@ -60,6 +60,10 @@ impl ScalarSink {
 impl Operator for ScalarSink {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("keeps a row at most")
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use godwit_cache::CacheClass;
 use godwit_common::Result;
 use godwit_pipeline::{
     FlowCounts, Pipeline, QueryContext, Signal, SinkVerdict, SinkWorker, SourceVerdict, SourceWorker, TransformVerdict,
@@ -34,6 +35,8 @@ pub(super) enum Step {
 pub(super) struct PipelineTask {
     run: Arc<QueryRun>,
     index: usize,
+    /// Of the last-level cache, for the thread that works on it.
+    cache_class: CacheClass,
     /// Set when no more rows are needed (a limit was reached); shared by the tasks of the pipeline.
     stop: Arc<AtomicBool>,
     /// Made in the first quantum, so that worker state is made in parallel.
@@ -69,9 +72,19 @@ struct Counter {
 }
 
 impl PipelineTask {
-    pub(super) fn for_pipeline(run: &Arc<QueryRun>, index: usize, tasks: usize) -> impl Iterator<Item = Self> {
+    pub(super) fn for_pipeline(
+        run: &Arc<QueryRun>,
+        index: usize,
+        tasks: usize,
+        cache_class: CacheClass,
+    ) -> impl Iterator<Item = Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        (0..tasks).map(move |_| Self { run: run.clone(), index, stop: stop.clone(), workers: None })
+        (0..tasks).map(move |_| Self { run: run.clone(), index, cache_class, stop: stop.clone(), workers: None })
+    }
+
+    /// The class of its pipeline.
+    pub(super) fn cache_class(&self) -> CacheClass {
+        self.cache_class
     }
 
     /// The query that it is a task of.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use godwit_common::Result;
 use godwit_memory::PAGE_BYTES;
 use godwit_pipeline::key_filter::range_of;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Sink, SinkVerdict, SinkWorker};
 use godwit_rows::{RowCollection, RowList};
 use godwit_vector::kernels::select::select_true;
 use godwit_vector::{Chunk, Vector};
@@ -23,6 +23,10 @@ pub(super) struct SortSink<K>(pub(super) Arc<Shared<K>>);
 impl<K: KeyWord> Operator for SortSink<K> {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.0.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::sensitive("sorts entries, and reads rows in their order")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use godwit_common::Result;
 use godwit_memory::PAGE_BYTES;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use parking_lot::Mutex;
 
 use super::Shared;
@@ -42,6 +42,10 @@ impl<K: KeyWord> MergePassSource<K> {
 impl<K: KeyWord> Operator for MergePassSource<K> {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.shared.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("reads runs in order, and writes a longer one")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use godwit_common::{MemoryTag, Result};
 use godwit_memory::{PAGE_BYTES, Reservation};
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
+use godwit_pipeline::{CacheUse, Operator, OperatorMetrics, QueryContext, Signal, Source, SourceVerdict, SourceWorker};
 use godwit_vector::Chunk;
 use parking_lot::{Mutex, MutexGuard};
 
@@ -87,6 +87,10 @@ impl<K: KeyWord> SortedSource<K> {
 impl<K: KeyWord> Operator for SortedSource<K> {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.shared.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::sensitive("merges runs whose rows lie in no order")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -12,7 +12,8 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use godwit_catalog::{Argument, ColumnStatistics, TableDefinition, TableFunction, TableStatistics};
 use godwit_common::{Error, Result};
 use godwit_pipeline::{
-    Operator, OperatorMetrics, QueryContext, ScanRequest, Source, SourceVerdict, SourceWorker, Table, TableHandle,
+    CacheUse, Operator, OperatorMetrics, QueryContext, ScanRequest, Source, SourceVerdict, SourceWorker, Table,
+    TableHandle,
 };
 use godwit_types::{SqlType, Value, cast_value, format_value};
 use godwit_vector::sql::arrow_interval;
@@ -201,6 +202,10 @@ struct SeriesSource {
 impl Operator for SeriesSource {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("makes each row once")
     }
 }
 

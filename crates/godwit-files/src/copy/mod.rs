@@ -26,7 +26,9 @@ use arrow_schema::SchemaRef;
 use godwit_common::{Error, MemoryTag, Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::BufferManager;
-use godwit_pipeline::{Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker};
+use godwit_pipeline::{
+    CacheUse, Operator, OperatorMetrics, QueryContext, ResultCollector, Sink, SinkVerdict, SinkWorker,
+};
 use godwit_vector::{Chunk, Vector};
 
 pub use format::FileFormat;
@@ -118,6 +120,10 @@ fn check_names(schema: &SchemaRef, path: &str) -> Result<()> {
 impl Operator for CopySink {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        CacheUse::polluting("writes each row once")
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

@@ -33,6 +33,7 @@ fn query() -> Arc<QueryContext> {
         compress_from_bytes: None,
         compaction: Compaction::None,
         join_filters: true,
+        cache: None,
         join_load_factor: JOIN_LOAD_FACTOR,
     };
     QueryContext::new(BufferManager::new(BufferConfig::new(96 << 20)).unwrap(), settings, CancelToken::default())

@@ -25,7 +25,7 @@ use super::ScanRequest;
 use super::columns::{ColumnCounts, ColumnReads, ScannedColumn};
 use super::window::Window;
 use crate::scan_filter::{self, Pruning, Stage, StagePlan, reorder};
-use crate::{ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
+use crate::{CacheUse, ChunkEffect, Operator, OperatorMetrics, QueryContext, Source, SourceVerdict, SourceWorker};
 
 /// A kind of table that the driver scans.
 pub trait Readable: Send + Sync + Sized + 'static {
@@ -51,6 +51,11 @@ pub trait Readable: Send + Sync + Sized + 'static {
 
     /// Most bytes that a reader of these columns pins.
     fn reader_bytes(&self, _columns: &[usize]) -> u64 {
+        0
+    }
+
+    /// Bytes of the dictionaries that texts of a scan are looked up in by the operators after it.
+    fn dictionary_bytes(_plan: &Self::Plan) -> u64 {
         0
     }
 
@@ -270,6 +275,16 @@ impl<T: Readable> Scan<T> {
 impl<T: Readable> Operator for Scan<T> {
     fn metrics(&self) -> &Arc<OperatorMetrics> {
         &self.task.metrics
+    }
+
+    fn cache_use(&self) -> CacheUse {
+        let filters = self.task.request.join_filters.iter().filter_map(|filter| filter.filter.get());
+        let filter_bytes: u64 = filters.map(|filter| filter.set_bytes()).sum();
+        match T::dictionary_bytes(self.plan()) {
+            0 if filter_bytes == 0 => CacheUse::polluting("reads each value once"),
+            0 => CacheUse::depends(filter_bytes, "looks up keys in filters of joins"),
+            bytes => CacheUse::table(bytes + filter_bytes, "has texts looked up in dictionaries"),
+        }
     }
 
     fn pinned_bytes(&self, workers: usize) -> u64 {

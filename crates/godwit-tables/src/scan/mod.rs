@@ -89,6 +89,10 @@ impl Readable for TableVersion {
         Ok(VersionReader::new(scan.clone(), query))
     }
 
+    fn dictionary_bytes(plan: &VersionPlan) -> u64 {
+        plan.dictionaries.bytes()
+    }
+
     fn note(plan: &VersionPlan, metrics: &OperatorMetrics) {
         let packed = plan.packed.iter().flatten().count();
         if packed > 0 {

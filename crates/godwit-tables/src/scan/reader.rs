@@ -48,6 +48,13 @@ impl Dictionaries {
         self.0[column].main.as_ref()
     }
 
+    /// Bytes of all of them.
+    pub(super) fn bytes(&self) -> u64 {
+        let main = self.0.iter().filter_map(|texts| texts.main.as_ref()).map(|main| main.shared().bytes());
+        let delta = self.0.iter().filter_map(|texts| texts.delta.as_ref()).map(|delta| delta.bytes());
+        main.sum::<u64>() + delta.sum::<u64>()
+    }
+
     pub(super) fn texts(&self, column: usize) -> &Texts {
         &self.0[column]
     }
