@@ -141,7 +141,7 @@ impl Compression {
         match self {
             Self::Offset { base, .. } => {
                 let kernel = Subtract { base: *base, physical: self.physical() };
-                Expression::strict(kernel, vec![expression.clone()], output).per_entry()
+                Expression::strict(kernel, vec![expression.clone()], output).per_entry(None)
             }
             Self::Codes { domain, .. } => {
                 let (domain, compression) = (domain.clone(), self.clone());

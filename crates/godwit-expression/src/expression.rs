@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 use godwit_common::{ErrorKind, Result, Span};
+use godwit_scalar::Work;
 use godwit_types::{SqlType, Value};
 use godwit_vector::kernels::compare::Comparison;
 use godwit_vector::kernels::concatenate::concatenated;
-use godwit_vector::kernels::scatter::Scatter;
-use godwit_vector::kernels::select::select_bits;
 use godwit_vector::sql::{arrow_type, column_type, vector_of_values};
 use godwit_vector::{Chunk, ColumnType, Data, Flat, PhysicalType, ValueRange, Vector};
 
 use crate::batch::Batch;
+use crate::entries::EntryCache;
 use crate::literal::{Literal, constant_of};
 use crate::{Parameter, conditional};
 
@@ -64,8 +64,8 @@ pub(crate) enum Operation {
     Case,
     /// The first argument that isn't NULL.
     Coalesce,
-    /// The argument, over one column and without failures, once per dictionary entry if the column is a dictionary.
-    PerEntry,
+    /// The argument, over one column, once per dictionary entry if the column is a dictionary.
+    PerEntry(Arc<EntryCache>),
 }
 
 /// A function of vectors.
@@ -189,17 +189,17 @@ impl Expression {
         self.rebuilt(operation.clone(), arguments.clone(), output, *span)
     }
 
-    /// Wraps the largest subtrees that can be evaluated per dictionary entry.
-    pub(crate) fn per_entry(self) -> Expression {
+    /// Wraps the largest subtrees that can be evaluated per dictionary entry; results are kept in memory that `work` grants.
+    pub(crate) fn per_entry(self, work: Option<&Arc<dyn Work>>) -> Expression {
         let node = &*self.0;
-        if node.arguments.is_empty() || matches!(node.operation, Operation::PerEntry) {
+        if node.arguments.is_empty() || matches!(node.operation, Operation::PerEntry(_)) {
             return self;
         }
-        if node.columns.len() == 1 && node.locals.is_empty() && !node.can_fail && !node.volatile {
+        if node.columns.len() == 1 && node.locals.is_empty() && !node.volatile {
             let output = node.output.clone();
-            return Self::new(Operation::PerEntry, vec![self], output);
+            return Self::new(Operation::PerEntry(EntryCache::new(work.cloned())), vec![self], output);
         }
-        let arguments = node.arguments.iter().map(|argument| argument.clone().per_entry()).collect();
+        let arguments = node.arguments.iter().map(|argument| argument.clone().per_entry(work)).collect();
         self.rebuilt(node.operation.clone(), arguments, node.output.clone(), node.span)
     }
 
@@ -237,6 +237,10 @@ impl Expression {
         self.0.columns.clone()
     }
 
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.0.columns
+    }
+
     /// The literal's value as a flat vector of length 1 and whether it is NULL, if it is a literal.
     pub fn as_literal(&self) -> Option<(&Flat, bool)> {
         match &self.0.operation {
@@ -257,13 +261,18 @@ impl Expression {
             return column(index, &node.output);
         }
         let arguments = node.arguments.iter().map(|argument| argument.with_columns(column)).collect();
-        self.rebuilt(node.operation.clone(), arguments, node.output.clone(), node.span)
+        let operation = match &node.operation {
+            // Its results are those of another expression.
+            Operation::PerEntry(cache) => Operation::PerEntry(cache.renewed()),
+            operation => operation.clone(),
+        };
+        self.rebuilt(operation, arguments, node.output.clone(), node.span)
     }
 
     /// The same values in another integer type: what both sides of a join key, or the inputs of a union, agree on.
     /// Values that don't fit are an error; none if the proven range fits.
     pub fn with_physical(&self, physical: PhysicalType) -> Expression {
-        crate::cast::to_physical(self, physical).per_entry()
+        crate::cast::to_physical(self, physical).per_entry(None)
     }
 
     pub(crate) fn operation(&self) -> &Operation {
@@ -325,7 +334,7 @@ impl Expression {
             Operation::Or => conditional::evaluate_or(&self.0.arguments, batch),
             Operation::Case => conditional::evaluate_case(&self.0.arguments, batch, self.0.output.physical),
             Operation::Coalesce => conditional::evaluate_coalesce(&self.0.arguments, batch, self.0.output.physical),
-            Operation::PerEntry => evaluate_per_entry(&self.0.arguments[0], batch),
+            Operation::PerEntry(cache) => cache.evaluate(&self.0.arguments[0], batch),
         }
     }
 }
@@ -346,7 +355,7 @@ impl std::fmt::Debug for Expression {
             Operation::Or => "or",
             Operation::Case => "case",
             Operation::Coalesce => "coalesce",
-            Operation::PerEntry => "per_entry",
+            Operation::PerEntry(_) => "per_entry",
         };
         f.debug_tuple(name).field(&self.0.arguments).finish()
     }
@@ -356,7 +365,7 @@ impl std::fmt::Debug for Expression {
 const TOGETHER_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of the strings of a vector.
-fn text_bytes(vector: &Vector) -> usize {
+pub(crate) fn text_bytes(vector: &Vector) -> usize {
     match vector.data() {
         Data::Flat(Flat::Str(strings)) => strings.views().iter().map(|view| view.len()).sum(),
         _ => 0,
@@ -393,51 +402,4 @@ fn evaluate_strict(kernel: &dyn Kernel, arguments: &[Expression], batch: &Batch<
         return Ok(Literal::of_vector(&kernel.evaluate(&single, 1)?).vector(rows));
     }
     kernel.evaluate(&values, rows)
-}
-
-fn evaluate_per_entry(inner: &Expression, batch: &Batch<'_>) -> Result<Vector> {
-    let rows = batch.rows();
-    let index = inner.0.columns[0];
-    let vector = batch.column(index);
-    if constant_of(&vector).is_some() {
-        let result = inner.evaluate_batch(&Batch::of_column(index, vector.slice(0, 1)))?;
-        return Ok(Literal::of_vector(&result).vector(rows));
-    }
-    match vector.data() {
-        Data::Dictionary(_, dictionary) if dictionary.len() <= rows && !dictionary.is_empty() => {
-            match evaluate_entries(inner, index, dictionary.values()) {
-                Ok(entries) => look_up(&vector, &entries),
-                Err(_) => inner.evaluate_batch(batch),
-            }
-        }
-        _ => inner.evaluate_batch(batch),
-    }
-}
-
-/// Results for each entry of a dictionary, and for NULL.
-pub(crate) struct EntryResults {
-    entries: Vector,
-    null: Vector,
-}
-
-/// Evaluates `inner`, whose only column is `index`, on the entries of a dictionary (at least one) and on NULL. Entries
-/// that no row refers to may lie outside the column's proven range, and fail although no row does.
-pub(crate) fn evaluate_entries(inner: &Expression, index: usize, values: &Flat) -> Result<EntryResults> {
-    let entries = inner.evaluate_batch(&Batch::of_column(index, Vector::flat(values.clone(), None)))?.flattened();
-    let null_value = Literal { value: values.slice(0, 1), is_null: true }.vector(1);
-    let null = inner.evaluate_batch(&Batch::of_column(index, null_value))?;
-    Ok(EntryResults { entries, null })
-}
-
-/// The results of a dictionary vector's rows.
-pub(crate) fn look_up(vector: &Vector, results: &EntryResults) -> Result<Vector> {
-    let (codes, _) = vector.as_dictionary().expect("results belong to a dictionary vector");
-    let valid = results.entries.take(codes);
-    let Some(validity) = vector.validity() else { return Ok(valid) };
-    let mut null_rows = Vec::new();
-    select_bits(validity, false, &mut null_rows);
-    let mut scatter = Scatter::new(valid.physical(), vector.len());
-    scatter.put_all(&valid);
-    scatter.put(&null_rows, &Literal::of_vector(&results.null).vector(null_rows.len()));
-    Ok(scatter.finish())
 }

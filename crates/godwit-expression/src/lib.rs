@@ -8,7 +8,7 @@
 //!
 //! - *Types.* An expression's logical type is the plan's; its physical type follows from proven ranges
 //!   ([`range`]): a DECIMAL(38,4) product is computed in `i64`, unchecked, where the ranges of its operands allow it.
-//! - *Dictionaries.* A subtree over one column that can't fail is evaluated once per dictionary entry.
+//! - *Dictionaries.* A subtree over one column is evaluated once per dictionary entry (`entries.rs`), unless an entry fails.
 //! - *Errors* come only from rows that SQL would evaluate: branches of CASE, COALESCE, AND and OR that can fail see only
 //!   the rows that reach them.
 //! - *Long tail.* Functions without a kernel here have one in `godwit-scalar`, or run row by row.
@@ -24,6 +24,7 @@ mod compare;
 mod compile;
 mod compress;
 mod conditional;
+mod entries;
 mod expression;
 mod key_codes;
 mod like;

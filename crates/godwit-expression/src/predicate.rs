@@ -3,21 +3,19 @@
 //! A conjunct that takes `c` nanoseconds per row and keeps a share `s` of the rows has the rank c / (1 - s): the price of
 //! removing a row. Evaluating in ascending rank is optimal for independent conjuncts. Conjuncts that can fail keep their
 //! place behind all that can't, so that no reordering brings an error that the query didn't have.
-//!
-//! A conjunct over a single dictionary column is evaluated once per entry as soon as the rows seen under that dictionary
-//! outnumber its entries; its results are kept while the dictionary stays.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use godwit_common::Result;
+use godwit_scalar::Work;
 use godwit_vector::kernels::select::{select_bits, select_true};
 use godwit_vector::{Chunk, ColumnType, Data, Vector};
 
 use crate::Expression;
 use crate::batch::Batch;
 use crate::compare::fuse_ranges;
-use crate::expression::{EntryResults, Operation, evaluate_entries, look_up};
+use crate::expression::Operation;
 use crate::literal::constant_of;
 
 /// Weight of the newest chunk in the moving averages of cost and selectivity.
@@ -42,10 +40,10 @@ impl Predicate {
     }
 
     /// The conjunction of what was compiled: bounds of one column are joined.
-    pub(crate) fn of_compiled(conjuncts: &[Expression]) -> Self {
+    pub(crate) fn of_compiled(conjuncts: &[Expression], work: &Arc<dyn Work>) -> Self {
         let mut flat = Vec::new();
         conjuncts.iter().for_each(|conjunct| split(conjunct, &mut flat));
-        Self::new(fuse_ranges(flat).into_iter().map(Expression::per_entry).collect())
+        Self::new(fuse_ranges(flat).into_iter().map(|conjunct| conjunct.per_entry(Some(work))).collect())
     }
 
     /// The conjuncts in their initial order.
@@ -99,21 +97,11 @@ struct Conjunct {
     /// Share of the rows that it keeps, of those that reach it.
     selectivity: f64,
     measured: bool,
-    cache: EntryCache,
-}
-
-/// Results per entry of the last dictionary met.
-#[derive(Default)]
-struct EntryCache {
-    dictionary_id: u64,
-    rows_seen: usize,
-    /// `None` as long as the entries weren't evaluated, `Some(None)` if one of them failed.
-    results: Option<Option<EntryResults>>,
 }
 
 impl Conjunct {
     fn new(expression: Expression) -> Self {
-        Self { expression, nanoseconds_per_row: 0.0, selectivity: 0.5, measured: false, cache: EntryCache::default() }
+        Self { expression, nanoseconds_per_row: 0.0, selectivity: 0.5, measured: false }
     }
 
     fn rank(&self) -> f64 {
@@ -126,33 +114,6 @@ impl Conjunct {
         self.nanoseconds_per_row += weight * (cost - self.nanoseconds_per_row);
         self.selectivity += weight * (kept - self.selectivity);
         self.measured = true;
-    }
-
-    fn evaluate(&mut self, batch: &Batch<'_>) -> Result<Vector> {
-        let Operation::PerEntry = self.expression.operation() else {
-            return self.expression.evaluate_in_parts(batch);
-        };
-        let inner = &self.expression.arguments()[0];
-        let index = inner.columns_used()[0];
-        let column = batch.column(index);
-        let Data::Dictionary(_, dictionary) = column.data() else {
-            return self.expression.evaluate_in_parts(batch);
-        };
-        if dictionary.is_empty() {
-            return inner.evaluate_in_parts(batch);
-        }
-        let cache = &mut self.cache;
-        if cache.dictionary_id != dictionary.id() {
-            *cache = EntryCache { dictionary_id: dictionary.id(), ..EntryCache::default() };
-        }
-        cache.rows_seen = cache.rows_seen.saturating_add(batch.rows());
-        if cache.results.is_none() && cache.rows_seen >= dictionary.len() {
-            cache.results = Some(evaluate_entries(inner, index, dictionary.values()).ok());
-        }
-        match &cache.results {
-            Some(Some(results)) => look_up(&column, results),
-            _ => inner.evaluate_in_parts(batch),
-        }
     }
 }
 
@@ -185,8 +146,8 @@ impl PredicateWorker {
             }
             let start = Instant::now();
             let all = match &selected {
-                None => true_rows(&conjunct.evaluate(&batch)?, &mut self.rows),
-                Some(rows) => true_rows(&conjunct.evaluate(&batch.select(rows))?, &mut self.rows),
+                None => true_rows(&conjunct.expression.evaluate_in_parts(&batch)?, &mut self.rows),
+                Some(rows) => true_rows(&conjunct.expression.evaluate_in_parts(&batch.select(rows))?, &mut self.rows),
             };
             let rows_out = if all { rows_in } else { self.rows.len() };
             if rows_in >= MEASURED_ROWS_MIN {

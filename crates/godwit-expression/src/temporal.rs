@@ -63,10 +63,17 @@ struct Part {
 
 impl Kernel for Part {
     fn evaluate(&self, arguments: &[Vector], _rows: usize) -> Result<Vector> {
-        let days = match self.ticks_per_day {
-            1 => arguments[0].clone(),
-            ticks => unary(&arguments[0], |value: i64| value.div_euclid(ticks)),
-        };
+        macro_rules! days {
+            ($($ticks:literal),*) => {
+                // Constants are divided by without a division.
+                match self.ticks_per_day {
+                    1 => arguments[0].clone(),
+                    $($ticks => unary(&arguments[0], |value: i64| value.div_euclid($ticks)),)*
+                    ticks => unary(&arguments[0], |value: i64| value.div_euclid(ticks)),
+                }
+            };
+        }
+        let days = days!(86_400, 86_400_000, 86_400_000_000, 86_400_000_000_000);
         macro_rules! each {
             ($($field:ident),*) => {
                 // One loop per field, so that none chooses within its loop.

@@ -6,6 +6,9 @@
 //!       └──────────────────── fired when it is half empty ◀────────────────┘
 //! ```
 //!
+//! A chunk of heavy texts waits as it is, and becomes small batches as they are taken: its texts are mostly those of pages that
+//! are counted, a batch has copies of them.
+//!
 //! A query whose result isn't read stops at a full queue, and reports that: others needn't wait in line for it
 //! ([`BufferManager::admit_past_stalled`]). Rows keep their order if one worker feeds the sink. The stream ends when
 //! the sink is finalized, or with the error given to [`ResultCollector::fail`]; dropping it cancels the query.
@@ -20,7 +23,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{DataType, SchemaRef};
 use godwit_common::{Error, MemoryTag, Result};
 use godwit_memory::{BufferManager, PAGE_BYTES, Reservation};
-use godwit_vector::{Chunk, to_arrow};
+use godwit_vector::{Chunk, Data, Flat, StrColumn, to_arrow};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::metrics::OperatorMetrics;
@@ -30,6 +33,9 @@ use crate::{CacheUse, CancelToken, QueryContext};
 /// Size of the queue, in bytes of batches, at which workers wait. Enough for some 50 chunks of ten columns, so that
 /// reader and workers don't take turns.
 const QUEUE_BYTES_MAX: usize = 4 << 20;
+
+/// Texts of a chunk that become one batch, unless those of a single row are more.
+const BATCH_TEXT_BYTES: usize = 1 << 20;
 
 /// How often a reader that waits for a batch checks whether the query is in line behind others whose results aren't
 /// read.
@@ -58,9 +64,20 @@ struct Shared {
     changed: Condvar,
 }
 
+/// Rows that wait.
+enum Waiting {
+    Batch(RecordBatch, Reservation),
+    /// A chunk of heavy texts, of which so many rows were taken.
+    Heavy {
+        chunk: Chunk,
+        taken: usize,
+        bytes_per_row: usize,
+    },
+}
+
 #[derive(Default)]
 struct Queue {
-    batches: VecDeque<(RecordBatch, Reservation)>,
+    waiting: VecDeque<Waiting>,
     bytes: usize,
     /// Fired when the queue is half empty, or no longer read.
     writers: Option<Signal>,
@@ -70,8 +87,16 @@ struct Queue {
     reader: Option<Waker>,
     /// A thread checks whether the query is in line behind others whose results aren't read.
     is_watched: bool,
-    /// The stream was dropped.
+    /// Nobody wants more rows.
     abandoned: bool,
+}
+
+impl Queue {
+    fn give_up(&mut self) {
+        self.abandoned = true;
+        self.waiting.clear();
+        self.bytes = 0;
+    }
 }
 
 impl ResultCollector {
@@ -103,18 +128,46 @@ impl Shared {
 
     /// The next batch, or the end; `None` if neither is there yet.
     fn take(&self, queue: &mut Queue) -> Option<Taken> {
-        let Some((batch, reservation)) = queue.batches.pop_front() else {
+        let Some(waiting) = queue.waiting.pop_front() else {
             let end = queue.end.as_mut()?;
             let batch = std::mem::replace(end, Ok(())).err().map(Err);
             return Some(Taken { batch, reservation: None, writers: None });
         };
-        queue.bytes -= reservation.bytes();
+        let (batch, bytes) = match waiting {
+            Waiting::Batch(batch, reservation) => {
+                let bytes = reservation.bytes();
+                (Ok((batch, reservation)), bytes)
+            }
+            Waiting::Heavy { chunk, taken, bytes_per_row } => {
+                let rows = (BATCH_TEXT_BYTES / bytes_per_row).clamp(1, chunk.len() - taken);
+                let batch = self.reserved_batch(&chunk.slice(taken, rows));
+                if taken + rows < chunk.len() {
+                    queue.waiting.push_front(Waiting::Heavy { chunk, taken: taken + rows, bytes_per_row });
+                }
+                (batch, rows * bytes_per_row)
+            }
+        };
+        queue.bytes -= bytes;
+        if batch.is_err() {
+            // The rows behind are of no use.
+            queue.give_up();
+        }
         let is_half_empty = queue.bytes <= QUEUE_BYTES_MAX / 2;
         let writers = queue.writers.take_if(|_| is_half_empty);
         if writers.is_some() {
             self.memory.set_stalled(false);
         }
-        Some(Taken { batch: Some(Ok(batch)), reservation: Some(reservation), writers })
+        let (batch, reservation) = match batch {
+            Ok((batch, reservation)) => (Ok(batch), Some(reservation)),
+            Err(error) => (Err(error), None),
+        };
+        Some(Taken { batch: Some(batch), reservation, writers })
+    }
+
+    fn reserved_batch(&self, chunk: &Chunk) -> Result<(RecordBatch, Reservation)> {
+        let batch = to_batch(chunk, &self.schema)?;
+        let reservation = self.memory.reserve(bytes_of(&batch), MemoryTag::Result)?;
+        Ok((batch, reservation))
     }
 }
 
@@ -165,6 +218,26 @@ impl Sink for ResultCollector {
     }
 }
 
+/// Bytes of the texts of a chunk.
+fn text_bytes(chunk: &Chunk) -> usize {
+    let of_column = |index: usize| -> usize {
+        let column = chunk.dense(index);
+        let len = |strings: &StrColumn, row: usize| strings.views()[row].len();
+        match column.data() {
+            Data::Flat(Flat::Str(strings)) => (0..column.len()).map(|row| len(strings, row)).sum(),
+            Data::Constant(Flat::Str(strings)) => len(strings, 0) * column.len(),
+            Data::Dictionary(codes, dictionary) => match dictionary.values() {
+                Flat::Str(strings) if !strings.is_empty() => {
+                    codes.iter().map(|&code| len(strings, code as usize)).sum()
+                }
+                _ => 0,
+            },
+            Data::Flat(_) | Data::Constant(_) => 0,
+        }
+    };
+    (0..chunk.width()).map(of_column).sum()
+}
+
 /// Memory of a batch. Buffers that are shared with other batches count in proportion to the rows that this one uses.
 fn bytes_of(batch: &RecordBatch) -> usize {
     let column_bytes = |column: &ArrayRef| {
@@ -181,14 +254,20 @@ struct CollectWorker(Arc<Shared>);
 impl SinkWorker for CollectWorker {
     fn sink(&mut self, chunk: Chunk) -> Result<SinkVerdict> {
         let shared = &*self.0;
-        let batch = to_batch(&chunk, &shared.schema)?;
-        let bytes = bytes_of(&batch);
-        let reservation = shared.memory.reserve(bytes, MemoryTag::Result)?;
+        let bytes_per_row = text_bytes(&chunk).div_ceil(chunk.len());
+        let (waiting, bytes) = match bytes_per_row * chunk.len() > QUEUE_BYTES_MAX {
+            true => (Waiting::Heavy { taken: 0, bytes_per_row, chunk: chunk.clone() }, bytes_per_row * chunk.len()),
+            false => {
+                let (batch, reservation) = shared.reserved_batch(&chunk)?;
+                let bytes = reservation.bytes();
+                (Waiting::Batch(batch, reservation), bytes)
+            }
+        };
         let mut queue = shared.queue.lock();
         if queue.abandoned {
             return Ok(SinkVerdict::Done);
         }
-        queue.batches.push_back((batch, reservation));
+        queue.waiting.push_back(waiting);
         queue.bytes += bytes;
         let full = queue.bytes >= QUEUE_BYTES_MAX;
         if full {
@@ -289,9 +368,7 @@ impl Iterator for ResultStream {
 impl Drop for ResultStream {
     fn drop(&mut self) {
         let mut queue = self.shared.queue.lock();
-        queue.abandoned = true;
-        queue.batches.clear();
-        queue.bytes = 0;
+        queue.give_up();
         queue.reader = None;
         self.shared.memory.set_stalled(false);
         let is_unfinished = queue.end.is_none();

@@ -1,7 +1,8 @@
 //! Results as text, in the format that the user chose.
 //!
 //! A renderer turns batches into bytes and does no input or output itself: the shell writes the content of the buffer
-//! after each call, so errors of output are handled by the shell alone, and memory holds one batch's text at a time.
+//! after each call, so errors of output are handled by the shell alone, and memory holds the text of some rows at a time
+//! ([`light_parts`]).
 
 mod boxed;
 mod cells;
@@ -14,11 +15,13 @@ mod latex;
 mod line;
 mod markdown;
 mod markup;
+mod parts;
 #[cfg(test)]
 mod tests;
 
 pub use boxed::with_separators;
 pub use columns::Columns;
+pub use parts::light_parts;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;

@@ -4,7 +4,7 @@ use godwit::{Change, Error, QueryResult};
 
 use super::{Outcome, Shell, complain};
 use crate::interrupt::Running;
-use crate::output::{Columns, Renderer, with_separators};
+use crate::output::{Columns, Renderer, light_parts, with_separators};
 use crate::progress::ProgressWatch;
 
 impl Shell {
@@ -77,11 +77,13 @@ impl Shell {
             if running.is_pressed() {
                 return Err(Error::cancelled().into());
             }
-            renderer.batch(&batch?, &mut text)?;
-            if !text.is_empty() {
-                progress = None;
-                writer.write(&text)?;
-                text.clear();
+            for part in light_parts(&batch?) {
+                renderer.batch(&part, &mut text)?;
+                if !text.is_empty() {
+                    progress = None;
+                    writer.write(&text)?;
+                    text.clear();
+                }
             }
         }
         drop(progress);

@@ -6,7 +6,7 @@
 
 use godwit_common::{Error, Result, SqlState};
 use godwit_types::calendar::{MICROS_PER_DAY, SECONDS_PER_DAY, date_of, ticks_per_second};
-use godwit_types::{SqlType, Value, cast_kind, cast_value, format_value, parse_value};
+use godwit_types::{SqlType, Value, cast_kind, cast_value, parse_value, write_value};
 use godwit_vector::kernels::arithmetic::Arithmetic as Operator;
 use godwit_vector::sql::{Reader, arrow_type, column_type, vector_of_values};
 use godwit_vector::{ColumnType, Native, PhysicalType, StrColumn, ValueRange, Vector};
@@ -260,12 +260,15 @@ struct Write {
 impl Kernel for Write {
     fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
         let reader = Reader::new(&arguments[0], &self.from)?;
-        let text = |row| match reader.value(row)? {
-            Value::Null => Ok(String::new()),
-            value => Ok(format_value(&value, &self.from)),
-        };
-        let texts = (0..rows).map(text).collect::<Result<Vec<_>>>()?;
-        let flat = godwit_vector::Flat::Str(StrColumn::from_strings(texts));
+        let (mut texts, mut ends) = (String::new(), Vec::with_capacity(rows));
+        for row in 0..rows {
+            match reader.value(row)? {
+                Value::Null => {}
+                value => write_value(&mut texts, &value, &self.from),
+            }
+            ends.push(texts.len());
+        }
+        let flat = godwit_vector::Flat::Str(StrColumn::from_parts(texts.into_bytes(), &ends));
         Ok(Vector::flat(flat, None).with_validity(arguments[0].validity().cloned()))
     }
 }

@@ -62,14 +62,14 @@ pub struct Layout<'a> {
 impl Expression {
     /// Compiles an expression over columns that lie in chunks as `layout` tells.
     pub fn compile(expr: &Expr, layout: Layout<'_>, context: &PlanContext) -> Result<Expression> {
-        Ok(Compiler::new(layout, context).compile(expr)?.per_entry())
+        Ok(Compiler::new(layout, context).compile(expr)?.per_entry(Some(context.work())))
     }
 }
 
 impl Predicate {
     /// Compiles and joins conditions, split at their ANDs.
     pub fn compile(conditions: &[Expr], layout: Layout<'_>, context: &PlanContext) -> Result<Predicate> {
-        Ok(Predicate::of_compiled(&Compiler::new(layout, context).compile_all(conditions)?))
+        Ok(Predicate::of_compiled(&Compiler::new(layout, context).compile_all(conditions)?, context.work()))
     }
 }
 

@@ -91,6 +91,31 @@ fn a_slow_reader_gets_all_rows_in_order_from_a_bounded_queue() {
 }
 
 #[test]
+fn heavy_texts_are_copied_one_batch_at_a_time() {
+    const ROWS: usize = 40;
+    let query = query();
+    let schema = Arc::new(Schema::new(vec![Field::new("t", DataType::Utf8View, true)]));
+    let (sink, stream) = ResultCollector::new(schema, &query, "Result");
+    let text = |row: usize| row.to_string().repeat(700_000);
+    let texts = StrColumn::from_strings((0..ROWS).map(text));
+    let mut worker = sink.clone().worker(&query).unwrap();
+    let verdict = worker.sink(Chunk::new(vec![Vector::flat(Flat::Str(texts), None)], ROWS)).unwrap();
+    assert!(matches!(verdict, SinkVerdict::Blocked(_)), "more than the queue holds");
+    worker.combine().unwrap();
+    sink.finalize(&query).unwrap();
+    let mut rows = 0;
+    for batch in stream {
+        for value in batch.unwrap().column(0).as_string_view() {
+            assert_eq!(value.unwrap(), text(rows));
+            rows += 1;
+        }
+    }
+    assert_eq!(rows, ROWS);
+    assert!(query.memory.statistics().peak_bytes < 2 << 20, "{}", query.memory.statistics().peak_bytes);
+    assert_eq!(query.memory.used_bytes(), 0);
+}
+
+#[test]
 fn dropping_the_stream_cancels_the_query() {
     let query = query();
     let (mut stream, worker) = start(&query, 4_000_000);

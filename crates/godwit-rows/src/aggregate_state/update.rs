@@ -118,8 +118,26 @@ fn for_each_valid(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: i
 /// Replaces the `T` of each valid row's state by `f(row number, old)`.
 #[inline(always)]
 fn modify<T: Copy>(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>, mut f: impl FnMut(usize, T) -> T) {
-    // SAFETY: callers pass the type of the state; states of the caller's rows are initialized.
+    if let Some(state) = only_state(rows, at) {
+        // SAFETY: callers pass the type of the state; states of the caller's rows are initialized.
+        let mut value = unsafe { load::<T>(state) };
+        for i in 0..rows.len() {
+            if validity.is_none_or(|validity| validity.get(i)) {
+                value = f(i, value);
+            }
+        }
+        // SAFETY: as above.
+        return unsafe { store(state, value) };
+    }
+    // SAFETY: as above.
     for_each_valid(rows, at, validity, |i, state| unsafe { store(state, f(i, load::<T>(state))) });
+}
+
+/// The state of all rows if they have the same: what one register holds from row to row isn't written and read by each.
+fn only_state(rows: Rows<'_>, at: usize) -> Option<*mut u8> {
+    let [first, others @ .., last] = rows.pointers() else { return None };
+    let is_only = first == last && others.iter().all(|row| row == first);
+    is_only.then(|| first.as_ptr().wrapping_add(at))
 }
 
 fn count(rows: Rows<'_>, at: usize, validity: Option<&Bitmap>) {
@@ -165,8 +183,14 @@ pub(super) fn sum_overflow() -> Error {
 
 fn sum_f64(rows: Rows<'_>, at: usize, flat: &Flat, validity: Option<&Bitmap>) {
     match flat {
-        Flat::F64(values) => modify::<f64>(rows, at, validity, |i, old| old + values[i]),
-        Flat::F32(values) => modify::<f64>(rows, at, validity, |i, old| old + values[i] as f64),
+        Flat::F64(values) => {
+            let values = &values[..rows.len()];
+            modify::<f64>(rows, at, validity, |i, old| old + values[i]);
+        }
+        Flat::F32(values) => {
+            let values = &values[..rows.len()];
+            modify::<f64>(rows, at, validity, |i, old| old + values[i] as f64);
+        }
         other => unreachable!("{:?} is summed as integers", other.physical()),
     }
 }

@@ -2,25 +2,25 @@
 
 use super::number_function;
 use crate::function::Function;
-use crate::rows::{Date, Timestamp, TimestampTz, scalar};
+use crate::rows::{Date, Timestamp, TimestampTz, mapped, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
         number_function(&["isnan"], "Whether it is NaN")
             .example("isnan(1)", "false")
-            .form(scalar::<(f64,), bool, _>(|(number,)| number.is_nan()))
-            .form(scalar::<(f32,), bool, _>(|(number,)| number.is_nan())),
+            .form(mapped::<f64, bool>(f64::is_nan))
+            .form(mapped::<f32, bool>(f32::is_nan)),
         number_function(&["isinf"], "Whether it is infinite")
             .example("isinf(1)", "false")
-            .form(scalar::<(f64,), bool, _>(|(number,)| number.is_infinite()))
-            .form(scalar::<(f32,), bool, _>(|(number,)| number.is_infinite()))
+            .form(mapped::<f64, bool>(f64::is_infinite))
+            .form(mapped::<f32, bool>(f32::is_infinite))
             .form(scalar::<(Date,), bool, _>(|_| false))
             .form(scalar::<(Timestamp,), bool, _>(|_| false))
             .form(scalar::<(TimestampTz,), bool, _>(|_| false)),
         number_function(&["isfinite"], "Whether it is neither infinite nor NaN; all dates and timestamps are finite")
             .example("isfinite(1)", "true")
-            .form(scalar::<(f64,), bool, _>(|(number,)| number.is_finite()))
-            .form(scalar::<(f32,), bool, _>(|(number,)| number.is_finite()))
+            .form(mapped::<f64, bool>(f64::is_finite))
+            .form(mapped::<f32, bool>(f32::is_finite))
             .form(scalar::<(Date,), bool, _>(|_| true))
             .form(scalar::<(Timestamp,), bool, _>(|_| true))
             .form(scalar::<(TimestampTz,), bool, _>(|_| true)),

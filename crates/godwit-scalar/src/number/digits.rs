@@ -2,10 +2,10 @@
 
 use godwit_common::Result;
 use godwit_types::SqlType;
-use godwit_vector::{Native, PhysicalType, Vector};
+use godwit_vector::kernels::select::select_bits;
+use godwit_vector::{Flat, Native, Vector, match_flat};
 
 use super::out_of_range;
-use crate::rows::Values;
 
 /// Most digits of a decimal that 64 bits hold.
 const NARROW_DIGITS_MAX: u8 = 18;
@@ -32,7 +32,8 @@ pub(super) trait Digits: Native + Ord {
 
     fn wide(self) -> i128;
 
-    fn of_wide(wide: i128) -> Self;
+    /// The integers of a vector in this width.
+    fn all_of(flat: &Flat) -> Vec<Self>;
 }
 
 macro_rules! digits {
@@ -75,9 +76,14 @@ macro_rules! digits {
                 self.into()
             }
 
-            #[inline]
-            fn of_wide(wide: i128) -> Self {
-                Self::try_from(wide).expect("the digits fit: the types say so")
+            #[allow(clippy::unnecessary_cast, reason = "one of the types is this one")]
+            fn all_of(flat: &Flat) -> Vec<Self> {
+                match_flat!(
+                    flat,
+                    values => values.iter().map(|&value| value as $ty).collect(),
+                    _texts => unreachable!("texts are no digits"),
+                    _lists => unreachable!("nor are lists")
+                )
             }
         }
     )*};
@@ -91,28 +97,17 @@ pub(super) fn are_narrow<'t>(types: impl IntoIterator<Item = &'t SqlType>) -> bo
     types.into_iter().all(|ty| precision(ty) <= NARROW_DIGITS_MAX)
 }
 
-/// The digits of a vector of integers or decimals: one for each row.
+/// The digits of a vector of integers or decimals, whose type says that they fit: one for each row, 0 for NULL.
 pub(super) fn digits_of<T: Digits>(vector: &Vector) -> Vec<T> {
-    fn all<V: Native + Into<i128>, T: Digits>(vector: &Vector) -> Vec<T> {
-        let values = Values::<V>::of(vector);
+    let flat = vector.to_flat();
+    let mut digits = T::all_of(&flat);
+    if let Some(validity) = vector.validity() {
         // What stands in NULL rows may be anything.
-        let digits = |row| if vector.is_valid(row) { T::of_wide(values.get(row).into()) } else { T::default() };
-        (0..vector.len()).map(digits).collect()
+        let mut nulls = Vec::new();
+        select_bits(validity, false, &mut nulls);
+        nulls.into_iter().for_each(|row| digits[row as usize] = T::default());
     }
-    match vector.physical() {
-        PhysicalType::I8 => all::<i8, T>(vector),
-        PhysicalType::I16 => all::<i16, T>(vector),
-        PhysicalType::I32 => all::<i32, T>(vector),
-        PhysicalType::I64 => all::<i64, T>(vector),
-        PhysicalType::I128 => all::<i128, T>(vector),
-        PhysicalType::U8 => all::<u8, T>(vector),
-        PhysicalType::U16 => all::<u16, T>(vector),
-        PhysicalType::U32 => all::<u32, T>(vector),
-        PhysicalType::U64 => all::<u64, T>(vector),
-        PhysicalType::Bool | PhysicalType::F32 | PhysicalType::F64 | PhysicalType::Str | PhysicalType::Nested => {
-            unreachable!("{:?} isn't how decimals lie in vectors", vector.physical())
-        }
-    }
+    digits
 }
 
 /// Digits as a vector of a decimal type; an error if they are more than it has.

@@ -4,7 +4,7 @@ use godwit_common::Result;
 
 use super::{bounded, number_function, out_of_range};
 use crate::function::Function;
-use crate::rows::scalar;
+use crate::rows::{mapped_where, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -14,9 +14,10 @@ pub(super) fn functions() -> Vec<Function> {
         number_function(&["power", "pow"], "A base to the power of an exponent")
             .example("power(2, 10)", "1024.0")
             .form(scalar::<(f64, f64), f64, _>(|(base, exponent)| power(base, exponent))),
-        number_function(&["sqrt"], "The square root")
-            .example("sqrt(16)", "4.0")
-            .form(scalar::<(f64,), f64, _>(|(number,)| square_root(number))),
+        number_function(&["sqrt"], "The square root").example("sqrt(16)", "4.0").form(mapped_where::<f64, f64>(
+            |number| (number.sqrt(), (number >= 0.0) | number.is_nan()),
+            |_| out_of_range("cannot take square root of a negative number"),
+        )),
         number_function(&["cbrt"], "The cube root")
             .example("cbrt(27)", "3.0")
             .form(scalar::<(f64,), f64, _>(|(number,)| number.cbrt())),
@@ -55,14 +56,6 @@ fn power(base: f64, exponent: f64) -> Result<f64> {
         return Err(out_of_range(message));
     }
     bounded(result, &[base, exponent])
-}
-
-#[inline]
-fn square_root(number: f64) -> Result<f64> {
-    match number < 0.0 {
-        true => Err(out_of_range("cannot take square root of a negative number")),
-        false => Ok(number.sqrt()),
-    }
 }
 
 #[inline]

@@ -16,7 +16,8 @@ mod trigonometry;
 use godwit_common::{Error, Result, SqlState};
 
 pub(crate) use self::template::to_char_of_number;
-use crate::function::{Category, Function, function};
+use crate::function::{Category, Form, Function, function};
+use crate::rows::mapped_where;
 
 pub(crate) fn functions() -> Vec<Function> {
     [
@@ -50,9 +51,24 @@ fn division_by_zero() -> Error {
 }
 
 /// A result that is infinite only if some operand is; else it was too large.
+#[inline]
 fn bounded(result: f64, operands: &[f64]) -> Result<f64> {
     match result.is_infinite() && operands.iter().all(|operand| operand.is_finite()) {
-        true => Err(out_of_range("the result is out of range for DOUBLE")),
+        true => Err(too_large()),
         false => Ok(result),
     }
+}
+
+#[cold]
+fn too_large() -> Error {
+    out_of_range("the result is out of range for DOUBLE")
+}
+
+/// A form whose result is infinite only if its number is; else it was too large.
+fn mapped_bounded(compute: impl Fn(f64) -> f64 + Send + Sync + 'static) -> Form {
+    let compute = move |number: f64| {
+        let result = compute(number);
+        (result, !result.is_infinite() | number.is_infinite())
+    };
+    mapped_where::<f64, f64>(compute, |_| too_large())
 }

@@ -21,32 +21,32 @@ use super::{number_function, out_of_range};
 use crate::choose::fits;
 use crate::function::{Form, Function};
 use crate::kernel::{Kernel, Work};
-use crate::rows::{Argument, Values, scalar, valid_rows};
+use crate::rows::{Argument, Values, mapped, scalar, valid_rows};
 
 pub(super) fn functions() -> Vec<Function> {
     let ceil = number_function(&["ceil", "ceiling"], "The least whole number that isn't less")
         .example("ceil(2.1)", "3")
-        .form(scalar::<(f64,), f64, _>(|(number,)| number.ceil()))
-        .form(scalar::<(f32,), f32, _>(|(number,)| number.ceil()))
+        .form(mapped::<f64, f64>(f64::ceil))
+        .form(mapped::<f32, f32>(f32::ceil))
         .chosen("ceil(DECIMAL)", |arguments| of_decimal(arguments, Cut::Ceil).map(Ok));
     let floor = number_function(&["floor"], "The greatest whole number that isn't greater")
         .example("floor(-2.1)", "-3")
-        .form(scalar::<(f64,), f64, _>(|(number,)| number.floor()))
-        .form(scalar::<(f32,), f32, _>(|(number,)| number.floor()))
+        .form(mapped::<f64, f64>(f64::floor))
+        .form(mapped::<f32, f32>(f32::floor))
         .chosen("floor(DECIMAL)", |arguments| of_decimal(arguments, Cut::Floor).map(Ok));
     let round = number_function(&["round"], "The nearest whole number, or the nearest with some places")
         .example("round(2.567, 2)", "2.57")
         .example("round(1250, -2)", "1300")
-        .form(scalar::<(f64,), f64, _>(|(number,)| number.round()))
-        .form(scalar::<(f32,), f32, _>(|(number,)| number.round()))
+        .form(mapped::<f64, f64>(f64::round))
+        .form(mapped::<f32, f32>(f32::round))
         .form(scalar::<(f64, i64), f64, _>(|(number, places)| at_places(number, places, f64::round)))
         .form(scalar::<(f32, i64), f32, _>(|(number, places)| at_places(number.into(), places, f64::round) as f32))
         .chosen("round(DECIMAL)", |arguments| of_decimal(arguments, Cut::Nearest).map(Ok));
     let trunc = number_function(&["trunc"], "The number without what is behind the point, or behind some places")
         .example("trunc(-2.567)", "-2")
         .example("trunc(2.567, 2)", "2.56")
-        .form(scalar::<(f64,), f64, _>(|(number,)| number.trunc()))
-        .form(scalar::<(f32,), f32, _>(|(number,)| number.trunc()))
+        .form(mapped::<f64, f64>(f64::trunc))
+        .form(mapped::<f32, f32>(f32::trunc))
         .form(scalar::<(f64, i64), f64, _>(|(number, places)| at_places(number, places, f64::trunc)))
         .form(scalar::<(f32, i64), f32, _>(|(number, places)| at_places(number.into(), places, f64::trunc) as f32))
         .chosen("trunc(DECIMAL)", |arguments| of_decimal(arguments, Cut::TowardZero).map(Ok));

@@ -11,19 +11,15 @@ use super::digits::{are_narrow, digits_of, vector_of_digits};
 use super::{number_function, out_of_range};
 use crate::function::{Form, Function};
 use crate::kernel::{Kernel, Work};
-use crate::rows::{Argument, scalar};
+use crate::rows::{Argument, mapped, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
         absolute(),
         number_function(&["signum", "sign"], "The sign: -1, 0 or 1; that of NaN is 0")
             .example("sign(-3)", "-1.0")
-            .form(scalar::<(f64,), f64, _>(
-                |(number,)| if number == 0.0 || number.is_nan() { 0.0 } else { number.signum() },
-            ))
-            .form(scalar::<(f32,), f32, _>(
-                |(number,)| if number == 0.0 || number.is_nan() { 0.0 } else { number.signum() },
-            )),
+            .form(mapped::<f64, f64>(|number| if number == 0.0 || number.is_nan() { 0.0 } else { number.signum() }))
+            .form(mapped::<f32, f32>(|number| if number == 0.0 || number.is_nan() { 0.0 } else { number.signum() })),
         number_function(&["even"], "The even number that is nearest away from zero, or the number itself")
             .example("even(2.5)", "4.0")
             .form(scalar::<(f64,), f64, _>(|(number,)| {
@@ -51,8 +47,8 @@ macro_rules! unsigned {
 fn absolute() -> Function {
     let function = number_function(&["abs"], "The number without its sign")
         .example("abs(-5)", "5")
-        .form(scalar::<(f64,), f64, _>(|(number,)| number.abs()))
-        .form(scalar::<(f32,), f32, _>(|(number,)| number.abs()));
+        .form(mapped::<f64, f64>(f64::abs))
+        .form(mapped::<f32, f32>(f32::abs));
     let function = checked!(function, i8, i16, i32, i64, i128);
     let function = unsigned!(function, u8, u16, u32, u64);
     function.chosen("abs(DECIMAL)", |arguments| match arguments {

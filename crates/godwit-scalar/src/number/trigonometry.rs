@@ -1,8 +1,8 @@
 //! Angles, in radians and in degrees, and hyperbolic functions.
 
-use super::{bounded, number_function, out_of_range};
+use super::{mapped_bounded, number_function, out_of_range};
 use crate::function::Function;
-use crate::rows::scalar;
+use crate::rows::{mapped, scalar};
 
 pub(super) fn functions() -> Vec<Function> {
     [radians(), hyperbolic(), degrees()].into_iter().flatten().collect()
@@ -62,8 +62,10 @@ fn radians() -> Vec<Function> {
             .form(scalar::<(), f64, _>(|()| std::f64::consts::PI)),
         number_function(&["degrees"], "An angle in radians as one in degrees")
             .example("degrees(pi())", "180.0")
-            .form(scalar::<(f64,), f64, _>(|(angle,)| bounded(angle.to_degrees(), &[angle]))),
-        total(&["radians"], "An angle in degrees as one in radians", ("radians(0)", "0.0"), f64::to_radians),
+            .form(mapped_bounded(f64::to_degrees)),
+        number_function(&["radians"], "An angle in degrees as one in radians")
+            .example("radians(0)", "0.0")
+            .form(mapped::<f64, f64>(f64::to_radians)),
     ]
 }
 

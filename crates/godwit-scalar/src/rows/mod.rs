@@ -5,16 +5,21 @@
 //! text::<(Text, i64), Text, _>(|(text, at), out| …)     a text, written to `out`
 //! part::<(Text, i64)>(|(text, at)| …)                   a part of the first argument, whose bytes are shared
 //! checked_part::<(i64,)>(|(at,)| …, |text, (at,)| …)    the same, where the other arguments may be refused
+//! label::<(Date,)>(&["Sunday", …], |(days,)| …)         a text of few, by its place among them
 //! any_texts(types, repeats, |texts, out| …)             a text of any number of texts and NULLs
 //! lists(types, |texts, out| …)                          VARCHAR[] of any number of texts and NULLs
 //! texts::<(Text, i64), _>(|(text, at), out| …)          a list of texts, written to `out`
 //! scalar_checked(|(text, at), work| …)                  as `scalar`, for loops within one row: `work` says whether to stop
+//! mapped::<f64, f64>(|number| …)                        of one number, without branches: a loop that is vectorized
+//! mapped_where::<f64, f64>(|number| …, |number| …)      the same, where some numbers are refused
 //! ```
 //!
 //! The loop over rows is compiled for each of them. Constants are read in place, dictionaries were looked up before.
 
 mod any_texts;
 mod arguments;
+mod labels;
+mod mapped;
 mod results;
 mod text_lists;
 
@@ -30,6 +35,8 @@ pub(crate) use self::arguments::{
     Argument, Arguments, Blob, Date, Intervals, Json, Needle, Pattern, Text, TextBytes, Time, Timestamp, TimestampTz,
     Values, strided,
 };
+pub(crate) use self::labels::label;
+pub(crate) use self::mapped::{mapped, mapped_where};
 pub(crate) use self::results::{Answer, Fixed, TextResult, Writer, Written};
 pub(crate) use self::text_lists::{CHECK_ELEMENTS, ELEMENT_BYTES, ListWriter, texts};
 use crate::function::Form;

@@ -2,7 +2,7 @@
 
 use super::moment::{Moment, time_function};
 use crate::function::Function;
-use crate::rows::{Date, Text, Timestamp, TimestampTz, text};
+use crate::rows::{Date, Timestamp, TimestampTz, label};
 
 pub(super) const MONTHS: [&str; 12] = [
     "January",
@@ -26,11 +26,21 @@ pub(super) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", 
 pub(super) const SHORT: usize = 3;
 
 pub(super) fn month_name(moment: Moment) -> &'static str {
-    MONTHS[moment.civil().month as usize - 1]
+    MONTHS[month(moment)]
 }
 
 pub(super) fn day_name(moment: Moment) -> &'static str {
-    DAYS[moment.day_of_week() as usize]
+    DAYS[day(moment)]
+}
+
+/// The place of the moment's month among all.
+fn month(moment: Moment) -> usize {
+    moment.civil().month as usize - 1
+}
+
+/// The place of the moment's day in a week.
+fn day(moment: Moment) -> usize {
+    moment.day_of_week() as usize
 }
 
 /// The place of the name that a text begins with, in any case, and how long the name is. Short names are found last.
@@ -41,17 +51,20 @@ pub(super) fn find(names: &[&str], text: &str) -> Option<(usize, usize)> {
 }
 
 pub(super) fn functions() -> Vec<Function> {
-    let function = |names, description, example: (&'static str, &'static str), name: fn(Moment) -> &'static str| {
-        time_function(names, description)
-            .example(example.0, example.1)
-            .form(text::<(Timestamp,), Text, _>(move |(at,), out| out.push_str(name(Moment::of_timestamp(at)))))
-            .form(text::<(Date,), Text, _>(move |(days,), out| out.push_str(name(Moment::of_date(days)))))
-            .form(text::<(TimestampTz,), Text, _>(move |(at,), out| out.push_str(name(Moment::of_timestamp(at)))))
-    };
+    let day_name = time_function(&["dayname"], "The name of the day of the week");
+    let month_name = time_function(&["monthname"], "The name of the month");
     vec![
-        function(&["dayname"], "The name of the day of the week", ("dayname(DATE '2024-05-17')", "Friday"), day_name),
-        function(&["monthname"], "The name of the month", ("monthname(DATE '2024-05-17')", "May"), month_name),
+        with_names(day_name.example("dayname(DATE '2024-05-17')", "Friday"), &DAYS, day),
+        with_names(month_name.example("monthname(DATE '2024-05-17')", "May"), &MONTHS, month),
     ]
+}
+
+/// The forms that give the name at the place of a moment.
+fn with_names(function: Function, names: &[&str], place: fn(Moment) -> usize) -> Function {
+    function
+        .form(label::<(Timestamp,)>(names, move |(at,)| place(Moment::of_timestamp(at))))
+        .form(label::<(Date,)>(names, move |(days,)| place(Moment::of_date(days))))
+        .form(label::<(TimestampTz,)>(names, move |(at,)| place(Moment::of_timestamp(at))))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! | nested | `[1, NULL]`, `{'a': 1}`, `{k=v}` | quotes around any part |
 
 mod bytes;
+mod digits;
 pub(crate) mod intervals;
 mod json;
 mod nested;
@@ -70,13 +71,14 @@ pub fn format_value(value: &Value, ty: &SqlType) -> String {
     out
 }
 
-fn write_value(out: &mut String, value: &Value, ty: &SqlType) {
+/// Writes [`format_value`] behind what is there.
+pub fn write_value(out: &mut String, value: &Value, ty: &SqlType) {
     match (value, ty) {
         (Value::Null, _) => out.push_str("NULL"),
         (Value::Boolean(value), _) => out.push_str(if *value { "true" } else { "false" }),
         (Value::Integer(position), SqlType::Enum(labels)) => out.push_str(label(*position, labels)),
         (Value::Integer(unscaled), SqlType::Decimal { scale, .. }) => numbers::write_decimal(out, *unscaled, *scale),
-        (Value::Integer(value), _) => write!(out, "{value}").expect("strings take everything"),
+        (Value::Integer(value), _) => digits::write_integer(out, *value),
         (Value::UHuge(value), _) => write!(out, "{value}").expect("strings take everything"),
         (Value::Float(value), _) => numbers::write_float(out, *value, *ty == SqlType::Real),
         (Value::Text(text), _) => out.push_str(text),

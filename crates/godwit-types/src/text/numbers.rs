@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use godwit_common::Result;
 
+use super::digits::{write_padded, write_shortest};
 use super::{not_a, out_of_range};
 use crate::exact::Exact;
 use crate::{SqlType, Value};
@@ -164,11 +165,22 @@ pub(crate) fn read_float(text: &str, ty: &SqlType) -> Option<f64> {
 }
 
 pub(super) fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
-    let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = usize::from(scale) + 1);
+    if unscaled < 0 {
+        out.push('-');
+    }
+    let magnitude = unscaled.unsigned_abs();
+    if let (Ok(magnitude), Some(power)) = (u64::try_from(magnitude), 10u64.checked_pow(scale.into())) {
+        write_padded(out, magnitude / power, 1);
+        if scale > 0 {
+            out.push('.');
+            write_padded(out, magnitude % power, scale.into());
+        }
+        return;
+    }
+    let digits = format!("{magnitude:0>width$}", width = usize::from(scale) + 1);
     let (whole, fraction) = digits.split_at(digits.len() - usize::from(scale));
-    let sign = if unscaled < 0 { "-" } else { "" };
     let point = if scale == 0 { "" } else { "." };
-    write!(out, "{sign}{whole}{point}{fraction}").expect("strings take everything");
+    write!(out, "{whole}{point}{fraction}").expect("strings take everything");
 }
 
 /// The shortest digits that are read as the same number; with an exponent beyond 16 digits before and 5 after the
@@ -183,17 +195,10 @@ pub(super) fn write_float(out: &mut String, value: f64, is_real: bool) {
             "-inf"
         });
     }
-    let scientific = shortest(value, is_real);
-    let exponent: i32 =
-        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).expect("it is written with one");
-    if !(-5..16).contains(&exponent) {
-        return out.push_str(&scientific);
+    if value.is_sign_negative() {
+        out.push('-');
     }
-    let plain = if is_real { (value as f32).to_string() } else { value.to_string() };
-    out.push_str(&plain);
-    if !plain.contains('.') {
-        out.push_str(".0");
-    }
+    write_shortest(out, &shortest(value.abs(), is_real));
 }
 
 /// The shortest digits that are read as the same number: `1.5e3`.

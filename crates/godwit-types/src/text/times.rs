@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use godwit_common::{Error, Result, SqlState};
 
+use super::digits::write_padded;
 use super::scan::{Scan, number, rounded_fraction};
 use super::{not_a, out_of_range, quoted};
 use crate::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_SECOND, SECONDS_PER_DAY};
@@ -241,7 +242,11 @@ pub(super) fn write_date(out: &mut String, days: i64) {
 
 fn write_civil(out: &mut String, date: Civil) {
     let year = if date.year <= 0 { 1 - date.year } else { date.year };
-    write!(out, "{year:04}-{:02}-{:02}", date.month, date.day).expect("strings take everything");
+    write_padded(out, year.unsigned_abs(), 4);
+    out.push('-');
+    write_padded(out, date.month.into(), 2);
+    out.push('-');
+    write_padded(out, date.day.into(), 2);
 }
 
 fn era(date: Civil) -> &'static str {
@@ -256,11 +261,15 @@ pub(super) fn write_time(out: &mut String, micros: i64) {
 /// `HH:MM:SS` and the fraction, without trailing zeros. Intervals may have more hours than a day.
 pub(super) fn write_clock(out: &mut String, seconds: i64, fraction: i64, places: usize) {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    write!(out, "{hours:02}:{minutes:02}:{seconds:02}").expect("strings take everything");
+    write_padded(out, hours.unsigned_abs(), 2);
+    out.push(':');
+    write_padded(out, minutes.unsigned_abs(), 2);
+    out.push(':');
+    write_padded(out, seconds.unsigned_abs(), 2);
     if fraction != 0 {
-        let digits = format!("{fraction:0places$}");
         out.push('.');
-        out.push_str(digits.trim_end_matches('0'));
+        write_padded(out, fraction.unsigned_abs(), places);
+        out.truncate(out.trim_end_matches('0').len());
     }
 }
 

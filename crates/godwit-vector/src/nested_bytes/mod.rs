@@ -10,16 +10,19 @@
 //!
 //! Equal values have equal bytes. Intervals compare by months, then days, then the rest.
 
+mod words;
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{IntervalDayTimeType, IntervalMonthDayNanoType};
 use arrow_array::*;
-use arrow_buffer::{Buffer, IntervalDayTime, IntervalMonthDayNano, NullBuffer, OffsetBuffer};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, IntervalDayTime, IntervalMonthDayNano, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, IntervalUnit};
 use godwit_common::{Error, Result};
 
+use self::words::{Word, Words, ordered};
 use crate::kernels::string::build;
 use crate::{Bitmap, Flat, Vector};
 
@@ -77,13 +80,6 @@ enum Values<'a> {
     /// Where the items of each row begin and end.
     Lists(Vec<usize>, Box<Reader<'a>>),
     Struct(Vec<Reader<'a>>),
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Word {
-    Unsigned,
-    Signed,
-    Float,
 }
 
 /// Size and kind of the words of a fixed-width type.
@@ -216,46 +212,45 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Makes big-endian words compare as their values do.
-fn ordered(word: &mut [u8], kind: Word) {
-    match (kind, &mut *word) {
-        (Word::Unsigned, _) => {}
-        (Word::Signed, word) => word[0] ^= 0x80,
-        (Word::Float, word @ [_, _, _, _]) => {
-            let value = f32::from_be_bytes(word.try_into().expect("four bytes"));
-            let bits = if value.is_nan() { f32::NAN } else { value + 0.0 }.to_bits();
-            word.copy_from_slice(&(bits ^ ((bits as i32 >> 31) as u32 | 1 << 31)).to_be_bytes());
-        }
-        (Word::Float, word) => {
-            let value = f64::from_be_bytes((&*word).try_into().expect("eight bytes"));
-            let bits = if value.is_nan() { f64::NAN } else { value + 0.0 }.to_bits();
-            word.copy_from_slice(&(bits ^ ((bits as i64 >> 63) as u64 | 1 << 63)).to_be_bytes());
-        }
-    }
+/// Which items are no NULLs.
+#[derive(Default)]
+struct Validity {
+    items: usize,
+    nulls: Vec<usize>,
 }
 
-/// Takes back what [`ordered`] did.
-fn unordered(word: &mut [u8], kind: Word) {
-    match kind {
-        Word::Unsigned => {}
-        Word::Signed => word[0] ^= 0x80,
-        // The sign bit of a number that isn't negative was set.
-        Word::Float if word[0] & 0x80 != 0 => word[0] ^= 0x80,
-        Word::Float => word.iter_mut().for_each(|byte| *byte = !*byte),
+impl Validity {
+    #[inline]
+    fn push(&mut self, is_valid: bool) {
+        if !is_valid {
+            self.nulls.push(self.items);
+        }
+        self.items += 1;
+    }
+
+    /// As Arrow has it: nothing without NULLs.
+    fn finish(self) -> Option<NullBuffer> {
+        if self.nulls.is_empty() {
+            return None;
+        }
+        let mut valid = BooleanBufferBuilder::new(self.items);
+        valid.append_n(self.items, true);
+        self.nulls.iter().for_each(|&item| valid.set_bit(item, false));
+        Some(NullBuffer::new(valid.finish()))
     }
 }
 
 /// An array under construction.
 struct Builder<'t> {
     ty: &'t DataType,
-    valid: Vec<bool>,
+    valid: Validity,
     content: Content<'t>,
 }
 
 enum Content<'t> {
     Null,
     Bool(Vec<bool>),
-    Words(Vec<u8>, usize, Word),
+    Words(Words),
     Intervals(Vec<IntervalMonthDayNano>),
     DayTimes(Vec<IntervalDayTime>),
     Texts(Vec<Vec<u8>>),
@@ -269,7 +264,7 @@ impl<'t> Builder<'t> {
         let content = match ty {
             ty if word_of(ty).is_some() => {
                 let (width, kind) = word_of(ty).expect("just seen");
-                Content::Words(Vec::new(), width, kind)
+                Content::Words(Words::new(width, kind))
             }
             Null => Content::Null,
             Boolean => Content::Bool(Vec::new()),
@@ -287,7 +282,7 @@ impl<'t> Builder<'t> {
             }
             other => return Err(unsupported(other)),
         };
-        Ok(Self { ty, valid: Vec::new(), content })
+        Ok(Self { ty, valid: Validity::default(), content })
     }
 
     fn push_null(&mut self) {
@@ -295,7 +290,7 @@ impl<'t> Builder<'t> {
         match &mut self.content {
             Content::Null => {}
             Content::Bool(values) => values.push(false),
-            Content::Words(bytes, width, _) => bytes.resize(bytes.len() + *width, 0),
+            Content::Words(words) => words.push_zero(),
             Content::Intervals(values) => values.push(IntervalMonthDayNano::ZERO),
             Content::DayTimes(values) => values.push(IntervalDayTime::ZERO),
             Content::Texts(texts) => {
@@ -326,12 +321,7 @@ impl<'t> Builder<'t> {
         match &mut self.content {
             Content::Null => {}
             Content::Bool(values) => values.push(take(bytes, 1)?[0] != 0),
-            Content::Words(words, width, kind) => {
-                let begin = words.len();
-                words.extend_from_slice(take(bytes, *width)?);
-                unordered(&mut words[begin..], *kind);
-                words[begin..].reverse();
-            }
+            Content::Words(words) => words.take(bytes)?,
             Content::Intervals(values) => {
                 let (months, days) = (take_i32(bytes)?, take_i32(bytes)?);
                 let nanoseconds = i64::from_be_bytes(take(bytes, 8)?.try_into().expect("eight bytes")) ^ i64::MIN;
@@ -353,6 +343,10 @@ impl<'t> Builder<'t> {
                 texts.push(text);
             }
             Content::Lists(lens, items) => {
+                if let Content::Words(words) = &mut items.content {
+                    lens.push(words.take_list(&mut items.valid, bytes)?);
+                    return Ok(());
+                }
                 let mut len = 0;
                 while *bytes.first().ok_or_else(cut_off)? != END {
                     items.take_item(bytes)?;
@@ -368,12 +362,12 @@ impl<'t> Builder<'t> {
 
     fn finish(self) -> Result<ArrayRef> {
         let Self { ty, valid, content } = self;
-        let rows = valid.len();
-        let nulls = Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0);
+        let rows = valid.items;
+        let nulls = valid.finish();
         let array: ArrayRef = match content {
             Content::Null => Arc::new(NullArray::new(rows)),
             Content::Bool(values) => Arc::new(BooleanArray::new(values.into(), nulls)),
-            Content::Words(bytes, ..) => {
+            Content::Words(Words { bytes, .. }) => {
                 let data = ArrayData::builder(ty.clone()).len(rows).add_buffer(Buffer::from_vec(bytes)).nulls(nulls);
                 make_array(data.align_buffers(true).build().map_err(internal)?)
             }

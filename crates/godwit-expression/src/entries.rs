@@ -1,0 +1,159 @@
+//! What an expression over one column gives for the entries of a dictionary, instead of for rows.
+//!
+//! The entries are evaluated once the rows seen under a dictionary are as many: so at most twice as much is computed as
+//! without. The results serve all rows that follow, of whatever worker.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
+
+use godwit_common::{Error, Result};
+use godwit_scalar::{Lease, Work};
+use godwit_vector::kernels::scatter::Scatter;
+use godwit_vector::kernels::select::select_bits;
+use godwit_vector::{Data, Dictionary, Flat, Vector};
+use parking_lot::Mutex;
+
+use crate::Expression;
+use crate::batch::Batch;
+use crate::expression::text_bytes;
+use crate::literal::{Literal, constant_of};
+
+/// Larger dictionaries aren't evaluated: looking up their results would miss the caches as often as computing them takes.
+const ENTRIES_MAX: usize = 1 << 16;
+
+/// Dictionaries that are remembered: as many as workers read at a time, those of row groups of files.
+const DICTIONARIES_MAX: usize = 64;
+
+/// Bytes of results that are kept.
+const KEPT_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of results that aren't reserved: those of a dictionary as small as a chunk.
+const FREE_BYTES: usize = 64 << 10;
+
+/// Results of an expression for the dictionaries that its workers met last.
+pub(crate) struct EntryCache {
+    /// Whom to ask for memory. Without, only small dictionaries are evaluated.
+    work: Option<Arc<dyn Work>>,
+    /// The newest at the end.
+    met: Mutex<VecDeque<Arc<Met>>>,
+}
+
+/// A dictionary that was met.
+struct Met {
+    dictionary: u64,
+    rows: AtomicUsize,
+    /// Set when the entries were evaluated; to `None` if one of them failed, or if there is no room.
+    results: OnceLock<Option<EntryResults>>,
+}
+
+/// Results for each entry of a dictionary, and for NULL.
+struct EntryResults {
+    entries: Vector,
+    null: Vector,
+    bytes: usize,
+    _lease: Option<Lease>,
+}
+
+impl EntryCache {
+    pub(crate) fn new(work: Option<Arc<dyn Work>>) -> Arc<Self> {
+        Arc::new(Self { work, met: Mutex::default() })
+    }
+
+    /// An empty cache for another expression.
+    pub(crate) fn renewed(&self) -> Arc<Self> {
+        Self::new(self.work.clone())
+    }
+
+    /// The values of `inner`, always the same expression over one column.
+    pub(crate) fn evaluate(&self, inner: &Expression, batch: &Batch<'_>) -> Result<Vector> {
+        let rows = batch.rows();
+        let index = inner.columns()[0];
+        let vector = batch.column(index);
+        if constant_of(&vector).is_some() {
+            let result = inner.evaluate_batch(&Batch::of_column(index, vector.slice(0, 1)))?;
+            return Ok(Literal::of_vector(&result).vector(rows));
+        }
+        let Data::Dictionary(_, dictionary) = vector.data() else { return inner.evaluate_batch(batch) };
+        let entries = dictionary.len();
+        if entries == 0 || entries > ENTRIES_MAX {
+            return inner.evaluate_batch(batch);
+        }
+        let met = self.met(dictionary.id());
+        let before = met.rows.fetch_add(rows, Relaxed);
+        if before < entries && entries <= before + rows {
+            // One worker comes here; the others go on row by row meanwhile.
+            let _ = met.results.set(self.evaluated(inner, index, dictionary).ok());
+        }
+        match met.results.get() {
+            Some(Some(results)) => Ok(results.of_rows(&vector)),
+            _ => inner.evaluate_batch(batch),
+        }
+    }
+
+    fn met(&self, dictionary: u64) -> Arc<Met> {
+        let mut all = self.met.lock();
+        if let Some(met) = all.iter().rev().find(|met| met.dictionary == dictionary) {
+            return Arc::clone(met);
+        }
+        if all.len() == DICTIONARIES_MAX {
+            all.pop_front();
+        }
+        let met = Arc::new(Met { dictionary, rows: AtomicUsize::new(0), results: OnceLock::new() });
+        all.push_back(Arc::clone(&met));
+        met
+    }
+
+    /// Evaluates `inner` on all entries and on NULL. Entries that no row refers to may lie outside the column's proven range,
+    /// and fail although no row does.
+    fn evaluated(&self, inner: &Expression, index: usize, dictionary: &Dictionary) -> Result<EntryResults> {
+        let values = dictionary.values();
+        let entries = inner.evaluate_batch(&Batch::of_column(index, Vector::flat(values.clone(), None)))?.flattened();
+        let bytes = match entries.data() {
+            Data::Flat(Flat::Nested(array)) => array.get_array_memory_size(),
+            _ => entries.len() * entries.physical().width_bytes() + text_bytes(&entries),
+        };
+        let lease = self.room(bytes)?;
+        let null_value = Literal { value: values.slice(0, 1), is_null: true }.vector(1);
+        let null = inner.evaluate_batch(&Batch::of_column(index, null_value))?;
+        Ok(EntryResults { entries, null, bytes, _lease: lease })
+    }
+
+    /// Room for results, for which older ones go.
+    fn room(&self, bytes: usize) -> Result<Option<Lease>> {
+        let mut all = self.met.lock();
+        let kept = |met: &Arc<Met>| met.results.get().and_then(Option::as_ref).map_or(0, |results| results.bytes);
+        while bytes + all.iter().map(kept).sum::<usize>() > KEPT_BYTES_MAX {
+            let oldest = all.iter().position(|met| kept(met) > 0);
+            let oldest =
+                oldest.ok_or_else(|| Error::resource("the results of a dictionary's entries are too heavy"))?;
+            all.remove(oldest);
+        }
+        drop(all);
+        match &self.work {
+            _ if bytes <= FREE_BYTES => Ok(None),
+            Some(work) => work.reserve(bytes).map(Some),
+            None => Err(Error::resource("the results of a dictionary's entries can't be reserved")),
+        }
+    }
+}
+
+impl EntryResults {
+    /// The results of a dictionary vector's rows.
+    fn of_rows(&self, vector: &Vector) -> Vector {
+        let (codes, _) = vector.as_dictionary().expect("results belong to a dictionary vector");
+        let valid = self.entries.take(codes);
+        let Some(validity) = vector.validity() else { return valid };
+        let null_is_null = !self.null.is_valid(0);
+        if null_is_null && !valid.has_nulls() {
+            return valid.with_validity(Some(Arc::clone(validity)));
+        }
+        let mut null_rows = Vec::new();
+        select_bits(validity, false, &mut null_rows);
+        let mut scatter = Scatter::new(valid.physical(), vector.len());
+        scatter.put_all(&valid);
+        scatter.put(&null_rows, &Literal::of_vector(&self.null).vector(null_rows.len()));
+        scatter.finish()
+    }
+}

@@ -1,0 +1,47 @@
+//! Kernels whose value is one of few texts: they give the places of these in a dictionary.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use godwit_common::Result;
+use godwit_vector::{Dictionary, Flat, StrColumn, Vector};
+
+use super::{Argument, Arguments, Text, for_each_row, valid_rows};
+use crate::function::Form;
+use crate::kernel::{Kernel, Work};
+
+/// A form whose value is the label, of different ones, at a place.
+pub(crate) fn label<A: Arguments>(
+    labels: &[&str],
+    place: impl for<'a> Fn(A::Items<'a>) -> usize + Send + Sync + 'static,
+) -> Form {
+    let dictionary = Arc::new(Dictionary::new(Flat::Str(StrColumn::from_strings(labels)), false));
+    let kernel = LabelKernel { place, dictionary, types: PhantomData::<fn(A)> };
+    Form::strict(A::types(), Text::TYPE, false, false, Arc::new(kernel))
+}
+
+struct LabelKernel<F, T> {
+    place: F,
+    dictionary: Arc<Dictionary>,
+    types: PhantomData<T>,
+}
+
+impl<A, F> Kernel for LabelKernel<F, fn(A)>
+where
+    A: Arguments,
+    F: for<'a> Fn(A::Items<'a>) -> usize + Send + Sync,
+{
+    fn evaluate(&self, arguments: &[Vector], rows: usize, work: &dyn Work) -> Result<Vector> {
+        let columns = A::columns(arguments);
+        let valid = valid_rows(arguments);
+        let mut places = vec![0u32; rows];
+        for_each_row(rows, valid.as_deref(), work, |row, is_valid| {
+            if is_valid {
+                places[row] = (self.place)(A::items(&columns, row)) as u32;
+                assert!((places[row] as usize) < self.dictionary.len());
+            }
+            Ok(())
+        })?;
+        Ok(Vector::dictionary(places.into(), Arc::clone(&self.dictionary), None).with_validity(valid))
+    }
+}

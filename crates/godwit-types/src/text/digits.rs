@@ -1,0 +1,92 @@
+//! Digits of numbers, without the detour through formats.
+
+use std::fmt::Write;
+
+/// Most digits that are written at once.
+const DIGITS_MAX: usize = 40;
+
+pub(super) fn write_integer(out: &mut String, value: i128) {
+    match u64::try_from(value.unsigned_abs()) {
+        Ok(magnitude) => {
+            if value < 0 {
+                out.push('-');
+            }
+            write_padded(out, magnitude, 1);
+        }
+        Err(_) => write!(out, "{value}").expect("strings take everything"),
+    }
+}
+
+/// The number with zeros before it, until it has so many places.
+pub(super) fn write_padded(out: &mut String, number: u64, places: usize) {
+    assert!(places <= DIGITS_MAX);
+    let mut digits = [b'0'; DIGITS_MAX];
+    let (mut at, mut rest) = (DIGITS_MAX, number);
+    while rest > 0 {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let written = &digits[at.min(DIGITS_MAX - places)..];
+    out.push_str(std::str::from_utf8(written).expect("digits are ASCII"));
+}
+
+/// A number without its sign as `digits · 10^exponent`, of which the point stands behind the first: with an exponent beyond 16
+/// digits before and 5 after the point.
+pub(super) fn write_shortest(out: &mut String, scientific: &str) {
+    let (mantissa, exponent) = scientific.split_once('e').expect("it is written with an exponent");
+    let exponent: i32 = exponent.parse().expect("exponents are numbers");
+    if !(-5..16).contains(&exponent) {
+        return out.push_str(scientific);
+    }
+    let (first, others) = mantissa.split_at(1);
+    let others = others.strip_prefix('.').unwrap_or(others);
+    let places = exponent.unsigned_abs() as usize;
+    if exponent < 0 {
+        out.push_str("0.");
+        out.extend(std::iter::repeat_n('0', places - 1));
+        out.push_str(first);
+        return out.push_str(others);
+    }
+    out.push_str(first);
+    let (whole, fraction) = others.split_at(places.min(others.len()));
+    out.push_str(whole);
+    out.extend(std::iter::repeat_n('0', places - whole.len()));
+    out.push('.');
+    out.push_str(if fraction.is_empty() { "0" } else { fraction });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut String)) -> String {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    }
+
+    #[test]
+    fn integers() {
+        for value in [0, 7, -10, 99, 100, 12_345, u64::MAX.into(), i128::from(u64::MAX) + 1, i128::MAX, i128::MIN] {
+            assert_eq!(written(|out| write_integer(out, value)), value.to_string());
+        }
+        assert_eq!(written(|out| write_padded(out, 7, 2)), "07");
+        assert_eq!(written(|out| write_padded(out, 0, 6)), "000000");
+        assert_eq!(written(|out| write_padded(out, 123, 2)), "123");
+    }
+
+    #[test]
+    fn floats() {
+        for value in [0.0, 1.0, 0.1, 1.5, 12_345.678, 1e15, 1.234_567_890_123_456_7e15, 1e-5, 1.25e-5, 100.0, 5e-324] {
+            let expected = match value {
+                5e-324 => "5e-324".to_owned(),
+                _ if f64::fract(value) == 0.0 => format!("{value}.0"),
+                _ => value.to_string(),
+            };
+            assert_eq!(written(|out| write_shortest(out, &format!("{value:e}"))), expected);
+        }
+        assert_eq!(written(|out| write_shortest(out, "1e16")), "1e16");
+        assert_eq!(written(|out| write_shortest(out, "9.9e-6")), "9.9e-6");
+    }
+}
