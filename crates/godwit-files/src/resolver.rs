@@ -9,16 +9,19 @@ use std::time::SystemTime;
 use arrow_schema::Schema;
 use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
 use godwit_common::{Error, Result, without_secrets};
-use godwit_io::{FileKind, Files, current_interrupt, interruptible, url_scheme};
+use godwit_io::{FileKind, Files, check_interrupt, current_interrupt, interruptible, url_scheme};
 use godwit_memory::BufferManager;
+use godwit_types::Value;
 use parking_lot::Mutex;
 
 use crate::ParquetTable;
 use crate::arrow::{self, ArrowTable, is_arrow_file};
 use crate::config::{CACHED_TABLES_MAX, RESOLVED_AT_ONCE_MAX};
-use crate::glob::{expand, is_glob};
+use crate::facts::ContentsTable;
+use crate::footer::ParquetFile;
+use crate::glob::{expand, find, is_glob};
 use crate::local::{check_reachable, name_of};
-use crate::text::{Streams, TextTable, is_text_file};
+use crate::text::{self, Streams, TextTable, is_text_file};
 
 /// File name extensions of Parquet files.
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
@@ -113,6 +116,47 @@ impl FileResolver {
             }
         }
         Ok(paths)
+    }
+
+    /// The files that some patterns stand for, and those of the given paths that exist.
+    pub(crate) fn matching(&self, texts: &[&str]) -> Result<Vec<PathBuf>> {
+        let files = &*self.view();
+        let mut paths = Vec::new();
+        for text in texts {
+            check_reachable(files, text)?;
+            paths.extend(find(files, text)?);
+        }
+        Ok(paths)
+    }
+
+    /// A table of whole files: a row for each, with its name and content.
+    pub fn contents(&self, name: &str, texts: &[&str], is_text: bool) -> Result<Arc<TableDefinition>> {
+        let paths = Self::paths(&*self.view(), texts)?;
+        ContentsTable::definition(name, self.files.clone(), paths, is_text)
+    }
+
+    /// Opens the Parquet files of some paths and patterns one after the other.
+    pub(crate) fn each_parquet_file(
+        &self,
+        texts: &[&str],
+        mut act: impl FnMut(&Path, &ParquetFile) -> Result<()>,
+    ) -> Result<()> {
+        let files = &*self.view();
+        let paths = Self::paths(files, texts)?;
+        for (at, path) in paths.iter().enumerate() {
+            check_interrupt().map_err(|_| Error::cancelled())?;
+            files.will_open(&paths[at..]);
+            act(path, &ParquetFile::open(files, path, &self.memory)?)?;
+        }
+        Ok(())
+    }
+
+    /// What the beginnings of CSV files tell, a row for each.
+    pub(crate) fn sniffed(&self, texts: &[&str], options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
+        let view = self.view();
+        let paths = Self::paths(&*view, texts)?;
+        let row = |path: &PathBuf| text::sniffed_row(&*view, &self.streams, path, options, &self.memory);
+        paths.iter().map(row).collect()
     }
 
     fn resolve(&self, texts: &[&str], format: Option<Format>) -> Result<Arc<TableDefinition>> {

@@ -34,10 +34,17 @@ pub(crate) fn is_known(name: &str) -> bool {
     form_of(name).is_some()
 }
 
+/// Each function with each way to call it.
+pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
+    names().flat_map(|name| signatures_of(name).into_iter().map(move |signature| (name, signature)))
+}
+
+fn signatures_of(name: &str) -> Vec<String> {
+    vec![format!("{name}(list, x -> …)"), format!("{name}(list, (x, position) -> …)")]
+}
+
 fn mismatch(name: &str) -> NoFunction {
-    NoFunction::NoMatch {
-        signatures: vec![format!("{name}(list, x -> …)"), format!("{name}(list, (x, position) -> …)")],
-    }
+    NoFunction::NoMatch { signatures: signatures_of(name) }
 }
 
 /// The types of the parameters of each argument that is a lambda.
