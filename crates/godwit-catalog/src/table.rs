@@ -182,8 +182,9 @@ pub trait TableResolver: Send + Sync {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
 
-    /// The table for paths or globs of files of a format, whatever their extensions are.
-    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
+    /// The table for paths or globs of files of a format, whatever their extensions are, read according to options.
+    fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {
+        let _ = options;
         let unknown = || Err(Error::user(format!("{paths:?} can't be read as {format}")));
         let table = if let [path] = paths { self.resolve_path(path) } else { None };
         table.unwrap_or_else(unknown)

@@ -18,6 +18,19 @@ CREATE MACRO weighted_avg(number, weight) AS
 CREATE MACRO wavg(number, weight) AS
     CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
 
+CREATE MACRO json_each(document, root := '$') AS TABLE
+    SELECT e ->> '$.key' AS key, e -> '$.value' AS value, e ->> '$.type' AS type,
+        CASE WHEN e ->> '$.type' NOT IN ('ARRAY', 'OBJECT', 'NULL') THEN e -> '$.value' END AS atom,
+        (e ->> '$.id')::UBIGINT AS id, NULL::UBIGINT AS parent,
+        root || substring(e ->> '$.fullkey', 2) AS fullkey, root || substring(e ->> '$.path', 2) AS path
+    FROM (SELECT unnest(json_entries(json_extract(document, root))) AS e) AS parts;
+CREATE MACRO json_tree(document, root := '$') AS TABLE
+    SELECT e ->> '$.key' AS key, e -> '$.value' AS value, e ->> '$.type' AS type,
+        CASE WHEN e ->> '$.type' NOT IN ('ARRAY', 'OBJECT', 'NULL') THEN e -> '$.value' END AS atom,
+        (e ->> '$.id')::UBIGINT AS id, (e ->> '$.parent')::UBIGINT AS parent,
+        root || substring(e ->> '$.fullkey', 2) AS fullkey, root || substring(e ->> '$.path', 2) AS path
+    FROM (SELECT unnest(json_tree_entries(json_extract(document, root))) AS e) AS parts;
+
 CREATE MACRO current_schemas(with_implicit) AS
     CASE WHEN with_implicit THEN ['pg_catalog', current_schema()] ELSE [current_schema()] END;
 CREATE MACRO pg_get_userbyid(role_number) AS 'godwit';
@@ -30,22 +43,17 @@ CREATE MACRO pg_function_is_visible(function_number) AS true;
 CREATE MACRO pg_table_is_visible(table_number) AS EXISTS (
     SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.oid = table_number AND n.nspname IN (current_schema(), 'pg_temp'));
-CREATE MACRO pg_get_expr(expression, table_number) AS expression, (expression, table_number, pretty) AS expression;
-CREATE MACRO pg_get_viewdef(view_number) AS (
+CREATE MACRO pg_get_expr(expression, table_number, pretty := false) AS expression;
+CREATE MACRO pg_get_viewdef(view_number, pretty := false) AS (
         SELECT v.definition FROM pg_catalog.pg_views v JOIN pg_catalog.pg_namespace n ON n.nspname = v.schemaname
             JOIN pg_catalog.pg_class c ON c.relname = v.viewname AND c.relnamespace = n.oid
-        WHERE c.oid = view_number),
-    (view_number, pretty) AS pg_get_viewdef(view_number);
-CREATE MACRO pg_get_constraintdef(constraint_number) AS
-        (SELECT c.definition FROM pg_catalog.pg_constraint c WHERE c.oid = constraint_number),
-    (constraint_number, pretty) AS
-        (SELECT c.definition FROM pg_catalog.pg_constraint c WHERE c.oid = constraint_number);
+        WHERE c.oid = view_number);
+CREATE MACRO pg_get_constraintdef(constraint_number, pretty := false) AS
+    (SELECT c.definition FROM pg_catalog.pg_constraint c WHERE c.oid = constraint_number);
 CREATE MACRO pg_get_indexdef(index_number) AS
     (SELECT i.definition FROM pg_catalog.pg_index i WHERE i.indexrelid = index_number);
-CREATE MACRO obj_description(object_number) AS
-        (SELECT d.description FROM pg_catalog.pg_description d WHERE d.objoid = object_number AND d.objsubid = 0),
-    (object_number, catalog_name) AS
-        (SELECT d.description FROM pg_catalog.pg_description d WHERE d.objoid = object_number AND d.objsubid = 0);
+CREATE MACRO obj_description(object_number, catalog_name := 'pg_class') AS
+    (SELECT d.description FROM pg_catalog.pg_description d WHERE d.objoid = object_number AND d.objsubid = 0);
 CREATE MACRO col_description(table_number, column_number) AS
     (SELECT d.description FROM pg_catalog.pg_description d
         WHERE d.objoid = table_number AND d.objsubid = column_number);
@@ -127,7 +135,9 @@ fn format_type() -> String {
             ),
             _ => format!(" WHEN {oid} THEN '{shown}'"),
         });
-        cases.push_str(&format!(" WHEN {array} THEN '{shown}[]'"));
+        if array != 0 {
+            cases.push_str(&format!(" WHEN {array} THEN '{shown}[]'"));
+        }
     }
     format!(
         "CREATE MACRO format_type(type_number, modifier) AS CASE type_number{cases} \

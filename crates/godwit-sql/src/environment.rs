@@ -45,7 +45,7 @@ const TYPE_OPTIONS: [&str; 4] = ["columns", "types", "dtypes", "column_types"];
 
 /// Functions in FROM with what they take.
 pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Iterator<Item = (&'static str, String)> {
-    let files = FILE_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths)")));
+    let files = FILE_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
     let texts = TEXT_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
     let macros = built_in_macros::signatures(true);
     files.chain(texts).chain(macros).chain(registered.signatures())
@@ -121,12 +121,23 @@ impl StatementNames {
 
     /// The rows of a text file, read as options say.
     fn text_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
+        let (paths, options) = self.paths_and_options(name, arguments)?;
+        let options: Vec<_> = std::iter::once(CopyOption::new("format", format)).chain(options).collect();
+        Self::scanned(self.resolver.text_table(&paths, &options, None)?)
+    }
+
+    /// The arguments of a function that reads files: paths, then options by name.
+    fn paths_and_options<'a>(
+        &self,
+        name: &str,
+        arguments: &'a [TableArgument],
+    ) -> Result<(Vec<&'a str>, Vec<CopyOption>)> {
         let usage = || {
             let error = Error::user(format!("{name} takes a path in quotes or a list of paths, then options"));
-            error.with_hint(format!("for example: {name}('x.csv', header = true)"))
+            error.with_hint(format!("for example: {name}('x', union_by_name = true)"))
         };
         let mut paths = None;
-        let mut options = vec![CopyOption::new("format", format)];
+        let mut options = Vec::new();
         for argument in arguments {
             match (&argument.name, &argument.value) {
                 (None, value) if paths.is_none() => {
@@ -143,7 +154,7 @@ impl StatementNames {
                 (None, _) => return Err(usage().at_span(argument.span)),
             }
         }
-        Self::scanned(self.resolver.text_table(&paths.ok_or_else(usage)?, &options, None)?)
+        Ok((paths.ok_or_else(usage)?, options))
     }
 
     /// Types as definitions, which need no names.
@@ -169,12 +180,8 @@ impl StatementNames {
 
     /// The rows of self-describing files.
     fn file_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
-        let paths = match arguments {
-            [TableArgument { name: None, value, .. }] => paths_of(value),
-            _ => None,
-        };
-        let usage = || Error::user(format!("{name} takes a path in quotes or a list of paths"));
-        Self::scanned(self.resolver.table_of_format(&paths.ok_or_else(usage)?, format)?)
+        let (paths, options) = self.paths_and_options(name, arguments)?;
+        Self::scanned(self.resolver.table_of_format(&paths, format, &options)?)
     }
 }
 

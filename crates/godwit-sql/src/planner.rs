@@ -14,7 +14,7 @@ use crate::built_in_macros;
 use crate::environment::{StatementNames, table_function_signatures};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
-use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting, unsupported};
+use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting};
 use crate::statement_files::StatementFiles;
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
@@ -236,7 +236,7 @@ impl Planner {
             Tree::RollbackToSavepoint(name) => Ok(Statement::Transaction(TransactionStep::RollbackTo(plain(name)))),
             Tree::CreateType(create) => self.create_type(create),
             Tree::CreateMacro(create) => self.create_macro(create, parsed),
-            Tree::AlterObject(_) => Err(unsupported("ALTER of anything but tables:")),
+            Tree::AlterObject(alter) => self.alter_object(alter),
             Tree::CommentOn(comment) => self.comment_on(comment),
             Tree::SetVariable(set) => self.set_variable(set),
             Tree::Prepare(prepare) => self.prepare(prepare, parsed),

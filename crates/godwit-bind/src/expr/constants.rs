@@ -17,8 +17,18 @@ impl Binder {
 
     /// The value of an expression without columns, and its type.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
-        let (scope, mut collected) = (Scope::default(), Collected::default());
-        let mut cx = ExprContext { scope: &scope, clause, collected: &mut collected, windows: &[] };
+        self.constant_in(&Scope::default(), expr, clause)
+    }
+
+    /// The same, where the names of a scope are known.
+    pub(crate) fn constant_in(
+        &mut self,
+        scope: &Scope<'_>,
+        expr: &ast::Expr,
+        clause: Clause,
+    ) -> Result<(Value, SqlType)> {
+        let mut collected = Collected::default();
+        let mut cx = ExprContext { scope, clause, collected: &mut collected, windows: &[] };
         let bound = self.settled(expr, &mut cx)?;
         let ty = bound.ty.clone();
         let span = expr.span;

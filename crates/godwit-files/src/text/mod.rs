@@ -44,15 +44,14 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
-use godwit_common::{Error, Result, without_secrets};
+use godwit_common::{Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
-use godwit_types::{SqlType, Value};
 use godwit_vector::sql::field_of;
 use godwit_vector::{ColumnType, RowType};
 
-use crate::hive::{FileColumn, partitions};
+use crate::hive::{FileColumn, file_columns};
 use cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds};
 use dialect::Dialect;
 use json::{JsonScanner, Layout};
@@ -136,7 +135,8 @@ impl TextTable {
         sources.iter_mut().zip(shapes.csv).for_each(|(source, shape)| source.shape = Some(shape));
         let all_bytes: u64 = sources.iter().map(|source| source.bytes).sum();
         let rows = shapes.records.saturating_mul(all_bytes.max(1)) / sources[0].bytes.max(1);
-        let file_columns = if expected.is_some() { Vec::new() } else { file_columns(paths, &options, &shapes.fields)? };
+        let file_columns =
+            if expected.is_some() { Vec::new() } else { file_columns(paths, &options.file_columns, &shapes.fields)? };
         let mut fields = shapes.fields;
         for column in &file_columns {
             fields.push(field_of(&column.name, &column.ty, true)?);
@@ -176,23 +176,6 @@ impl TextTable {
     fn record_columns(&self) -> usize {
         self.row_type.len() - self.file_columns.len()
     }
-}
-
-/// The columns that have a value per file: its path, and those of its folders.
-fn file_columns(paths: &[PathBuf], options: &TextOptions, fields: &[Field]) -> Result<Vec<FileColumn>> {
-    let is_known = |name: &str| fields.iter().any(|field| field.name().eq_ignore_ascii_case(name));
-    let mut columns = Vec::new();
-    if let Some(name) = &options.filename {
-        if is_known(name) {
-            return Err(Error::user(format!("the files have a column {name} of their own"))
-                .with_hint("give the column of paths another name: filename = 'path'"));
-        }
-        let values = paths.iter().map(|path| Value::text(path.display().to_string())).collect();
-        columns.push(FileColumn { name: name.clone(), ty: SqlType::Varchar, values });
-    }
-    let of_folders = partitions(paths, options.hive_partitioning)?;
-    columns.extend(of_folders.into_iter().filter(|column| !is_known(&column.name)));
-    Ok(columns)
 }
 
 impl Table for TextTable {

@@ -85,7 +85,7 @@ impl Sample {
                 Format::Csv => memchr::memchr2(b'\n', b'\r', &bytes).is_some(),
                 Format::Json => {
                     let mut bytes = bytes.clone();
-                    let end = JsonScanner::new(Layout::Values).last_value_end(&mut bytes);
+                    let end = JsonScanner::new(Layout::Elements).last_value_end(&mut bytes);
                     end.is_some_and(|end| !bytes[..end].trim_ascii().is_empty())
                 }
             };

@@ -180,6 +180,7 @@ impl Found {
 fn written(option: &CopyOption) -> String {
     match &option.value {
         OptionValue::Absent => "true".to_owned(),
+        OptionValue::Text(text) if matches!(&**text, "true" | "false") || text.parse::<f64>().is_ok() => text.clone(),
         OptionValue::Text(text) => quoted(text),
         OptionValue::List(texts) => {
             format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))

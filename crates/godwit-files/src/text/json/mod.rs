@@ -58,8 +58,8 @@ pub(super) fn sniff(
     expected: Option<&Schema>,
     all: impl Fn(usize, Layout) -> Result<Option<Cutter>>,
 ) -> Result<Sniffed> {
-    let of_values =
-        if samples.first().is_some_and(|first| holds_lists(&first.bytes)) { Layout::Lists } else { Layout::Values };
+    let is_array = samples.first().is_some_and(|first| is_one_array(&first.bytes));
+    let of_values = if is_array { Layout::Elements } else { Layout::Values };
     let mut inferred = Inferred::Nothing;
     let mut records = 0;
     let given = expected.is_some() || options.columns.is_some();
@@ -98,13 +98,14 @@ pub(super) fn sniff(
     Ok(Sniffed { fields: fields.collect::<Result<_>>()?, records, layout })
 }
 
-/// True if a file is a sequence of lists, rather than one list of values.
-fn holds_lists(bytes: &[u8]) -> bool {
+/// True if a file is one array of values, rather than a sequence of values.
+fn is_one_array(bytes: &[u8]) -> bool {
     let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
     match tree::read(text, 0) {
-        Ok((Node { kind: NodeKind::List(_), .. }, behind)) => !text[behind..].trim_ascii_start().is_empty(),
-        _ => false,
+        Ok((_, behind)) => text.trim_ascii_start().starts_with('[') && text[behind..].trim_ascii_start().is_empty(),
+        // It goes on behind the sample.
+        Err(_) => text.trim_ascii_start().starts_with('['),
     }
 }
 

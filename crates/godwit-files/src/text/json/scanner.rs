@@ -8,10 +8,10 @@ pub(in crate::text) enum Layout {
     /// Objects, or an array of them.
     #[default]
     Objects,
-    /// Any values, or an array of them. A comma or a line break ends a value.
+    /// Any values one after the other. A comma or a line break ends one.
     Values,
-    /// Any values, of which lists stay whole.
-    Lists,
+    /// Any values in one array.
+    Elements,
 }
 
 /// Finds the ends of JSON values, and what is between them.
@@ -93,14 +93,14 @@ impl JsonScanner {
         match (self.depth, self.layout) {
             (1.., _) => 0,
             (0, Layout::Objects) => block.equal_to(b','),
-            (0, Layout::Values | Layout::Lists) => block.equal_to(b',') | block.equal_to(b'\n'),
+            (0, Layout::Elements | Layout::Values) => block.equal_to(b',') | block.equal_to(b'\n'),
         }
     }
 
     /// A byte outside of strings.
     fn meet(&mut self, byte: &mut u8, at: usize) {
         match *byte {
-            b'[' if self.depth == 0 && self.layout != Layout::Lists => *byte = b' ',
+            b'[' if self.depth == 0 && self.layout != Layout::Values => *byte = b' ',
             b']' | b',' | b'\n' if self.depth == 0 => {
                 if *byte != b'\n' {
                     *byte = b' ';
@@ -124,5 +124,32 @@ impl JsonScanner {
     pub(in crate::text) fn forget(&mut self, bytes: usize) {
         self.seen -= bytes.min(self.seen);
         self.last = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text without what is between values, up to the end of the last value, read in pieces of this length.
+    fn values(layout: Layout, text: &str, piece: usize) -> Option<String> {
+        let (mut scanner, mut bytes, mut last) = (JsonScanner::new(layout), Vec::new(), None);
+        for more in text.as_bytes().chunks(piece) {
+            bytes.extend_from_slice(more);
+            last = scanner.last_value_end(&mut bytes);
+        }
+        last.map(|end| String::from_utf8_lossy(&bytes[..end]).split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn values_end_at_commas_and_line_breaks() {
+        for piece in [1, 7, 1000] {
+            let found = |layout, text| values(layout, text, piece);
+            assert_eq!(found(Layout::Elements, r#"[1,"a,b",{"x":[2]}, nul"#).unwrap(), r#"1 "a,b" {"x":[2]}"#);
+            assert_eq!(found(Layout::Values, "1\n\"x\\\"\"\n[2]\n3").unwrap(), "1 \"x\\\"\" [2]");
+            assert_eq!(found(Layout::Values, "[1,2]\n[3]\n[4").unwrap(), "[1,2] [3]");
+            assert_eq!(found(Layout::Objects, "[{\"a\":1},{\"b\":").unwrap(), "{\"a\":1}");
+            assert_eq!(found(Layout::Objects, "1\n2\n"), None);
+        }
     }
 }
