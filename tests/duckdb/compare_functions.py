@@ -41,7 +41,7 @@ def main() -> int:
     arguments = parser.parse_args()
     check_reasons(Path(__file__).parents[2] / "docs/sql.md")
 
-    _, listed = Godwit(arguments.godwit).query("SELECT name, signature, description, example FROM godwit_functions()")
+    _, listed = Godwit(arguments.godwit).query("SELECT name, signature, description, example FROM godwit_functions() WHERE example <> ''")
     forms = forms_of_functions([dict(zip(("name", "signature", "description", "example"), row, strict=True)) for row in listed])
     forms = [form for form in forms if re.search(arguments.only, form.name)]
     rng = random.Random(arguments.seed)

@@ -40,6 +40,6 @@ pub use sequence::{Sequence, SequenceDefinition, SequenceKeeper, TakenNumbers};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use stored::sequences_in;
 pub use table::{
-    CopyOption, LateHandle, OptionValue, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type,
+    CopyOption, LateHandle, OptionValue, ROW_ID, TableDefinition, TableResolver, WritableTable, as_view_type, paths_of,
 };
 pub use table_function::{Argument, TableFunction, TableFunctions};

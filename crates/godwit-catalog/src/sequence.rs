@@ -123,6 +123,21 @@ impl Sequence {
         self.state.lock().next = next;
     }
 
+    /// Goes on at a number, or behind it if that counts as taken; this is on the disk when it returns.
+    pub fn restart(&self, number: i64, is_taken: bool) -> Result<()> {
+        let SequenceDefinition { name, min, max, .. } = &self.definition;
+        if !(*min..=*max).contains(&number) {
+            return Err(Error::user(format!("the sequence {name} goes from {min} to {max}, not to {number}")));
+        }
+        let next = if is_taken { self.definition.after(number) } else { Some(number) };
+        let keeper = {
+            let mut state = self.state.lock();
+            (state.next, state.noted, state.is_noted_to_end) = (next, 0, false);
+            state.keeper.clone()
+        };
+        keeper.map_or(Ok(()), |keeper| keeper.reserve(self, 1))
+    }
+
     /// Lets at least `count` more numbers be taken. `note` writes down the number after them.
     pub fn reserve(&self, count: usize, note: impl FnOnce(Option<i64>) -> Result<()>) -> Result<()> {
         let mut state = self.state.lock();
@@ -238,6 +253,21 @@ mod tests {
                 Ok(())
             })
         }
+    }
+
+    #[test]
+    fn a_sequence_goes_on_where_it_is_told() {
+        let sequence = Sequence::new(definition(2, 1, 9, false), Some(1));
+        let note = Arc::new(Note(Mutex::new(Vec::new())));
+        sequence.begin_noting(Some(note.clone()));
+        assert_eq!(sequence.take(1).unwrap(), [1]);
+        sequence.restart(5, true).unwrap();
+        assert_eq!(sequence.take(2).unwrap(), [7, 9]);
+        sequence.restart(2, false).unwrap();
+        assert_eq!((sequence.take(1).unwrap(), note.0.lock().len()), (vec![2], 3));
+        sequence.restart(9, true).unwrap();
+        assert!(sequence.take(1).is_err());
+        assert!(sequence.restart(10, false).unwrap_err().message().contains("from 1 to 9"));
     }
 
     #[test]

@@ -106,8 +106,8 @@ fn sequence_names(expr: &Expr) -> Vec<(Span, String)> {
     let mut names = Vec::new();
     for_each_part(expr, &mut |part| {
         if let ExprKind::Call(call) = &part.kind
-            && call.name.single().is_some_and(|name| name.is("nextval") || name.is("currval"))
-            && let [argument] = &call.args[..]
+            && call.name.single().is_some_and(|name| ["nextval", "currval", "setval"].iter().any(|of| name.is(of)))
+            && let [argument, ..] = &call.args[..]
             && let ExprKind::Literal(Literal::String(name)) = &argument.value.kind
         {
             names.push((argument.value.span, name.to_string()));

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_common::{Error, Result};
 use godwit_plan::TableSample;
+use godwit_types::{SqlType, Value, format_value};
 
 use crate::{TableRules, TableStatistics};
 
@@ -181,8 +182,9 @@ pub trait TableResolver: Send + Sync {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
 
-    /// The table for paths or globs of files of a format, whatever their extensions are.
-    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
+    /// The table for paths or globs of files of a format, whatever their extensions are, read according to options.
+    fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {
+        let _ = options;
         let unknown = || Err(Error::user(format!("{paths:?} can't be read as {format}")));
         let table = if let [path] = paths { self.resolve_path(path) } else { None };
         table.unwrap_or_else(unknown)
@@ -221,6 +223,41 @@ pub enum OptionValue {
     List(Vec<String>),
     /// Texts by name, such as types by column.
     Fields(Vec<(String, String)>),
+}
+
+impl OptionValue {
+    /// The value that an argument gives an option of this name.
+    pub fn of(option: &str, value: &Value, ty: &SqlType) -> Result<Self> {
+        let text = |value: &Value, ty: &SqlType| match value {
+            Value::Null => Err(Error::user(format!("{option} is NULL"))),
+            value => Ok(format_value(value, ty)),
+        };
+        match (value, ty) {
+            (Value::List(values), SqlType::List(element) | SqlType::Array(element, _)) => {
+                Ok(OptionValue::List(values.iter().map(|value| text(value, element)).collect::<Result<_>>()?))
+            }
+            (Value::Struct(values), SqlType::Struct(fields)) => {
+                let named = values.iter().zip(fields.iter());
+                let named = named.map(|(value, field)| Ok((field.name.to_string(), text(value, &field.ty)?)));
+                Ok(OptionValue::Fields(named.collect::<Result<_>>()?))
+            }
+            (Value::Map(entries), SqlType::Map(entry)) => {
+                let named = entries.iter().map(|(key, value)| Ok((text(key, &entry.0)?, text(value, &entry.1)?)));
+                Ok(OptionValue::Fields(named.collect::<Result<_>>()?))
+            }
+            (value, ty) => Ok(OptionValue::Text(text(value, ty)?)),
+        }
+    }
+}
+
+/// The paths given by an argument: one, or a list.
+pub fn paths_of(value: &Value) -> Option<Vec<&str>> {
+    let texts = match value {
+        Value::List(paths) => paths,
+        path => std::slice::from_ref(path),
+    };
+    let paths = texts.iter().map(|text| if let Value::Text(path) = text { Some(&**path) } else { None });
+    paths.collect::<Option<Vec<_>>>().filter(|paths| !paths.is_empty())
 }
 
 impl CopyOption {

@@ -14,6 +14,8 @@ use crate::TableDefinition;
 /// An argument of a table function.
 #[derive(Debug, Clone)]
 pub struct Argument {
+    /// Its name, in lower case, if it was given one.
+    pub name: Option<String>,
     /// Its value.
     pub value: Value,
     /// The value's type.
@@ -23,7 +25,7 @@ pub struct Argument {
 impl Argument {
     /// A BIGINT.
     pub fn integer(value: i64) -> Self {
-        Self { value: value.into(), ty: SqlType::BigInt }
+        Self { name: None, value: value.into(), ty: SqlType::BigInt }
     }
 }
 
@@ -31,6 +33,11 @@ impl Argument {
 pub trait TableFunction: Send + Sync {
     /// The table that a call means. `name` is the name in the call, in lower case.
     fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>>;
+
+    /// What it takes, for people.
+    fn arguments(&self) -> &'static str {
+        ""
+    }
 }
 
 /// Table functions by name.
@@ -48,6 +55,11 @@ impl TableFunctions {
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.keys().copied()
+    }
+
+    /// Names and what they take, for people.
+    pub fn signatures(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.0.iter().map(|(&name, function)| (name, format!("{name}({})", function.arguments())))
     }
 
     /// The function of that name.

@@ -27,4 +27,4 @@ pub use explain::ExplainNode;
 pub use operators::NothingSink;
 pub use physical::{PhysicalPlan, plan_query};
 pub use scheduler::WorkerPool;
-pub use tables::{ComputedTable, ReturnedRows, Series};
+pub use tables::{ComputedTable, Repeat, ReturnedRows, Series};

@@ -36,6 +36,9 @@ pub(crate) fn estimate(
     memory: &BufferManager,
 ) -> Result<Option<u64>> {
     let groups = row_groups(table);
+    if table.files().iter().any(|file| file.column(column).is_none()) {
+        return Ok(None);
+    }
     let rows: u64 = groups.iter().map(|&(file, group)| table.files()[file].file.row_group_rows[group] as u64).sum();
     if rows == 0 {
         return Ok(Some(0));
@@ -61,7 +64,7 @@ pub(crate) fn places(table: &ParquetTable, column: usize) -> Vec<(usize, Range<u
     if groups.iter().all(|&(file, group)| is_dictionary_encoded(&table.files()[file], group, column)) {
         let header = |&(file, group): &Group| {
             let part = &table.files()[file];
-            let chunk = part.file.chunk(group, part.column(column)).ok()?;
+            let chunk = part.file.chunk(group, part.column(column)?).ok()?;
             Some((file, chunk.start..chunk.end.min(chunk.start + READ_BYTES_MIN as u64)))
         };
         return groups.iter().step_by(groups.len().div_ceil(SAMPLED_ROW_GROUPS)).filter_map(header).collect();
@@ -91,7 +94,7 @@ pub(crate) fn row_groups(table: &ParquetTable) -> Vec<Group> {
 
 /// True if every data page of the chunk has codes.
 pub(crate) fn is_dictionary_encoded(file: &TableFile, group: usize, column: usize) -> bool {
-    let column = file.column(column);
+    let Some(column) = file.column(column) else { return false };
     let chunk = file.file.metadata().row_group(group).column(file.file.columns[column].leaf);
     let only_codes = chunk
         .page_encoding_stats_mask()
@@ -111,9 +114,9 @@ fn from_dictionaries(
     let (mut largest, mut sum, mut sampled, mut widest) = (0u64, 0u64, 0u64, 0.0f64);
     let chunk_of = |&(file, group): &Group| {
         let part = &table.files()[file];
-        part.file.chunk(group, part.column(column)).map(|chunk| (part, group, chunk))
+        Some(part.file.chunk(group, part.column(column)?).map(|chunk| (part, group, chunk)))
     };
-    let chunks = groups.iter().step_by(step).map(chunk_of).collect::<Result<Vec<_>>>()?;
+    let chunks = groups.iter().step_by(step).filter_map(chunk_of).collect::<Result<Vec<_>>>()?;
     for (part, _, chunk) in chunks.iter().filter(|(part, ..)| part.file.bytes.is_remote()) {
         part.file.bytes.advise(chunk.start, (chunk.end - chunk.start).min(READ_BYTES_MIN as u64));
     }
@@ -203,7 +206,8 @@ fn sample(
 ) -> Result<Option<Sample>> {
     let part = &table.files()[file];
     let Some(rows) = sampled_rows(table, (file, group), place) else { return Ok(None) };
-    let Some(part) = part.file.part(group, part.column(column), rows.clone())? else { return Ok(None) };
+    let Some(column_of_file) = part.column(column) else { return Ok(None) };
+    let Some(part) = part.file.part(group, column_of_file, rows.clone())? else { return Ok(None) };
     let dictionary = Arc::new(SharedDictionary::default());
     let window = ReadWindow::new(memory)?;
     let mut reader = ColumnReader::new(part, table.range(column), dictionary, &window, memory)?;

@@ -42,6 +42,8 @@ pub(crate) struct ParquetFile {
     pub columns: Vec<FileColumn>,
     /// Rows per row group.
     pub row_group_rows: Vec<usize>,
+    /// Length of the footer.
+    pub footer_bytes: u64,
     /// Of the footer with its page index.
     _memory: Reservation,
 }
@@ -134,6 +136,7 @@ impl ParquetFile {
     pub(crate) fn open(files: &dyn Files, path: &Path, memory: &BufferManager) -> Result<Self> {
         let bytes = FileBytes::open(files, path, "Parquet")?;
         let footer = check_frame(&bytes)?;
+        let footer_bytes = footer.end - footer.start;
         let (footer, _footer_memory) = read_footer(&bytes, footer, memory)?;
         let decoded = || guard(&bytes, || ParquetMetaDataReader::decode_metadata(&footer));
         let metadata = decoded()?;
@@ -148,7 +151,7 @@ impl ParquetFile {
         let columns = file_columns(arrow.schema(), schema).map_err(|error| error.context(path.display()))?;
         let memory = memory.reserve(metadata.memory_size(), MemoryTag::Reader);
         let memory = memory.map_err(|error| error.context(format!("the footer of {}", path.display())))?;
-        Ok(Self { bytes, arrow, columns, row_group_rows, _memory: memory })
+        Ok(Self { bytes, arrow, columns, row_group_rows, footer_bytes, _memory: memory })
     }
 
     /// The footer.

@@ -17,8 +17,17 @@ pub(crate) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// The files that match a pattern, in the order of their names.
+/// The files that match a pattern, of which there must be one, in the order of their names.
 pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
+    let found = find(files, pattern)?;
+    if found.is_empty() {
+        return Err(Error::user(format!("no file matches '{pattern}'")).with_hint("check the path and the pattern"));
+    }
+    Ok(found)
+}
+
+/// The files that match a pattern, in the order of their names.
+pub(crate) fn find(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     let mut parts = Vec::new();
     let (mut start, below) = match url_scheme(pattern) {
         // Two slashes are one to a path, and two to a URL.
@@ -47,9 +56,6 @@ pub(crate) fn expand(files: &dyn Files, pattern: &str) -> Result<Vec<PathBuf>> {
     descend(files, start, &parts, &mut found)?;
     found.sort();
     found.dedup();
-    if found.is_empty() {
-        return Err(Error::user(format!("no file matches '{pattern}'")).with_hint("check the path and the pattern"));
-    }
     Ok(found)
 }
 

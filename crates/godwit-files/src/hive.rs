@@ -1,7 +1,9 @@
-//! Columns whose values are in the names of folders: `sales/year=2024/month=5/x.parquet`.
+//! Columns that have one value per file: those of folders, as in `sales/year=2024/month=5/x.parquet`, and the file's path.
 
 use std::path::{Component, Path};
 
+use arrow_schema::Field;
+use godwit_catalog::CopyOption;
 use godwit_common::{Error, Result};
 use godwit_types::{SqlType, Value, parse_value};
 
@@ -17,12 +19,53 @@ pub(crate) struct FileColumn {
     pub values: Vec<Value>,
 }
 
+/// What the user says of columns that aren't in the files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FileColumnOptions {
+    /// The name of a column that has the path of a row's file.
+    pub filename: Option<String>,
+    pub hive_partitioning: Option<bool>,
+}
+
+impl FileColumnOptions {
+    /// Sets what `filename = …` says: whether there is such a column, or its name.
+    pub(crate) fn set_filename(&mut self, option: &CopyOption) -> Result<()> {
+        self.filename = match option.flag() {
+            Ok(true) => Some("filename".to_owned()),
+            Ok(false) => None,
+            Err(_) => Some(option.text()?.to_owned()),
+        };
+        Ok(())
+    }
+}
+
+/// The columns of files that have these fields.
+pub(crate) fn file_columns<P: AsRef<Path>>(
+    paths: &[P],
+    options: &FileColumnOptions,
+    fields: &[Field],
+) -> Result<Vec<FileColumn>> {
+    let is_known = |name: &str| fields.iter().any(|field| field.name().eq_ignore_ascii_case(name));
+    let mut columns = Vec::new();
+    if let Some(name) = &options.filename {
+        if is_known(name) {
+            return Err(Error::user(format!("the files have a column {name} of their own"))
+                .with_hint("give the column of paths another name: filename = 'path'"));
+        }
+        let values = paths.iter().map(|path| Value::text(path.as_ref().display().to_string())).collect();
+        columns.push(FileColumn { name: name.clone(), ty: SqlType::Varchar, values });
+    }
+    let of_folders = partitions(paths, options.hive_partitioning)?;
+    columns.extend(of_folders.into_iter().filter(|column| !is_known(&column.name)));
+    Ok(columns)
+}
+
 /// Types that values of folders may have, the narrowest first.
 const TYPES: [SqlType; 3] = [SqlType::BigInt, SqlType::Date, SqlType::Timestamp];
 
 /// The columns of the folders of some files. `wanted`: whether the user asks for them; without an answer there are some
 /// if all files have the same.
-pub(crate) fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<FileColumn>> {
+fn partitions<P: AsRef<Path>>(paths: &[P], wanted: Option<bool>) -> Result<Vec<FileColumn>> {
     if wanted == Some(false) {
         return Ok(Vec::new());
     }

@@ -1,5 +1,5 @@
 //! Files. Parquet files as tables: footers, statistics, and scans that decode pages straight into vectors. CSV and JSON
-//! files as tables (text/), Arrow files, too (arrow/). All of them as the targets of `COPY … TO` (copy/).
+//! files as tables (text/), Arrow files, too (arrow/); what files are (facts/). All of them as the targets of `COPY … TO` (copy/).
 //!
 //! ```text
 //! FileResolver ─▶ ParquetTable ── files, footers, statistics        (resolver, table, footer, statistics, distinct)
@@ -18,6 +18,7 @@ mod column;
 mod config;
 mod copy;
 mod distinct;
+mod facts;
 mod file;
 mod footer;
 mod footer_shape;
@@ -40,6 +41,7 @@ mod thrift;
 mod trace_file;
 
 pub use copy::{CopySink, FileFormat, OutputFile, SplitOptions};
+pub use facts::FileFacts;
 pub use local::{check_local, check_reachable};
 pub use metadata::metadata_json;
 pub use resolver::{FileResolver, tables_in};

@@ -9,16 +9,20 @@ use std::time::SystemTime;
 use arrow_schema::Schema;
 use godwit_catalog::{CopyOption, TableDefinition, TableResolver};
 use godwit_common::{Error, Result, without_secrets};
-use godwit_io::{FileKind, Files, current_interrupt, interruptible, url_scheme};
+use godwit_io::{FileKind, Files, check_interrupt, current_interrupt, interruptible, url_scheme};
 use godwit_memory::BufferManager;
+use godwit_types::Value;
 use parking_lot::Mutex;
 
 use crate::ParquetTable;
 use crate::arrow::{self, ArrowTable, is_arrow_file};
 use crate::config::{CACHED_TABLES_MAX, RESOLVED_AT_ONCE_MAX};
-use crate::glob::{expand, is_glob};
+use crate::facts::ContentsTable;
+use crate::footer::ParquetFile;
+use crate::glob::{expand, find, is_glob};
 use crate::local::{check_reachable, name_of};
-use crate::text::{Streams, TextTable, is_text_file};
+use crate::table::ParquetOptions;
+use crate::text::{self, Streams, TextTable, is_text_file};
 
 /// File name extensions of Parquet files.
 const EXTENSIONS: [&str; 2] = ["parquet", "parq"];
@@ -67,11 +71,13 @@ impl Format {
         self,
         files: &dyn Files,
         paths: Vec<PathBuf>,
+        options: &ParquetOptions,
         name: &str,
         memory: &BufferManager,
     ) -> Result<Arc<TableDefinition>> {
         match self {
-            Format::Parquet => Ok(ParquetTable::open_on(files, paths, memory)?.definition(name, memory)),
+            Format::Parquet => Ok(ParquetTable::open_on(files, paths, options, memory)?.definition(name, memory)),
+            Format::Arrow if options.add_columns() => Err(Error::user("Arrow files are read without options")),
             Format::Arrow => Ok(ArrowTable::open_on(files, &paths, memory)?.definition(name, memory)),
         }
     }
@@ -82,6 +88,7 @@ struct Known {
     texts: Vec<String>,
     /// The format that was asked for.
     format: Option<Format>,
+    options: ParquetOptions,
     versions: Vec<Version>,
     table: Arc<TableDefinition>,
 }
@@ -115,12 +122,58 @@ impl FileResolver {
         Ok(paths)
     }
 
-    fn resolve(&self, texts: &[&str], format: Option<Format>) -> Result<Arc<TableDefinition>> {
+    /// The files that some patterns stand for, and those of the given paths that exist.
+    pub(crate) fn matching(&self, texts: &[&str]) -> Result<Vec<PathBuf>> {
+        let files = &*self.view();
+        let mut paths = Vec::new();
+        for text in texts {
+            check_reachable(files, text)?;
+            paths.extend(find(files, text)?);
+        }
+        Ok(paths)
+    }
+
+    /// A table of whole files: a row for each, with its name and content.
+    pub fn contents(&self, name: &str, texts: &[&str], is_text: bool) -> Result<Arc<TableDefinition>> {
+        let paths = Self::paths(&*self.view(), texts)?;
+        ContentsTable::definition(name, self.files.clone(), paths, is_text)
+    }
+
+    /// Opens the Parquet files of some paths and patterns one after the other.
+    pub(crate) fn each_parquet_file(
+        &self,
+        texts: &[&str],
+        mut act: impl FnMut(&Path, &ParquetFile) -> Result<()>,
+    ) -> Result<()> {
+        let files = &*self.view();
+        let paths = Self::paths(files, texts)?;
+        for (at, path) in paths.iter().enumerate() {
+            check_interrupt().map_err(|_| Error::cancelled())?;
+            files.will_open(&paths[at..]);
+            act(path, &ParquetFile::open(files, path, &self.memory)?)?;
+        }
+        Ok(())
+    }
+
+    /// What the beginnings of CSV files tell, a row for each.
+    pub(crate) fn sniffed(&self, texts: &[&str], options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
+        let view = self.view();
+        let paths = Self::paths(&*view, texts)?;
+        let row = |path: &PathBuf| text::sniffed_row(&*view, &self.streams, path, options, &self.memory);
+        paths.iter().map(row).collect()
+    }
+
+    fn resolve(
+        &self,
+        texts: &[&str],
+        format: Option<Format>,
+        options: &ParquetOptions,
+    ) -> Result<Arc<TableDefinition>> {
         let view = self.view();
         let files = &*view;
         let paths = Self::paths(files, texts)?;
         let versions = paths.iter().map(|path| version(files, path)).collect::<Result<Vec<_>>>()?;
-        if let Some(table) = self.remembered(texts, format, &versions) {
+        if let Some(table) = self.remembered(texts, format, options, &versions) {
             return Ok(table);
         }
         let table = match format {
@@ -129,19 +182,19 @@ impl FileResolver {
             }
             _ => {
                 let format = format.unwrap_or_else(|| Format::of_file(files, &paths[0]));
-                format.table(files, paths, &without_secrets(&texts.join(", ")), &self.memory)?
+                format.table(files, paths, options, &without_secrets(&texts.join(", ")), &self.memory)?
             }
         };
         if versions.iter().any(|version| version.is_stream) {
             return Ok(table);
         }
         let mut known = self.known.lock();
-        known.retain(|entry| entry.texts != texts || entry.format != format);
+        known.retain(|entry| entry.texts != texts || entry.format != format || entry.options != *options);
         if known.len() >= CACHED_TABLES_MAX {
             known.remove(0);
         }
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        known.push(Known { texts, format, versions, table: table.clone() });
+        known.push(Known { texts, format, options: options.clone(), versions, table: table.clone() });
         Ok(table)
     }
 
@@ -150,9 +203,16 @@ impl FileResolver {
         self.files.view().unwrap_or_else(|| self.files.clone())
     }
 
-    fn remembered(&self, texts: &[&str], format: Option<Format>, versions: &[Version]) -> Option<Arc<TableDefinition>> {
+    fn remembered(
+        &self,
+        texts: &[&str],
+        format: Option<Format>,
+        options: &ParquetOptions,
+        versions: &[Version],
+    ) -> Option<Arc<TableDefinition>> {
         let mut known = self.known.lock();
-        let is_it = |entry: &Known| entry.texts == texts && entry.format == format && entry.versions == versions;
+        let is_asked = |entry: &Known| entry.texts == texts && entry.format == format && entry.options == *options;
+        let is_it = |entry: &Known| is_asked(entry) && entry.versions == versions;
         let index = known.iter().position(is_it)?;
         let entry = known.remove(index);
         let table = entry.table.clone();
@@ -165,7 +225,7 @@ impl TableResolver for FileResolver {
     fn resolve_path(&self, path: &str) -> Option<Result<Arc<TableDefinition>>> {
         let looks_like_file = is_glob(path) || path.contains('/') || Format::of_extension(Path::new(path)).is_some();
         let is_there = || self.files.metadata(Path::new(path)).is_ok_and(|found| found.kind != FileKind::Folder);
-        (looks_like_file || is_there()).then(|| self.resolve(&[path], None))
+        (looks_like_file || is_there()).then(|| self.resolve(&[path], None, &ParquetOptions::default()))
     }
 
     fn resolve_paths(&self, paths: &[&str]) -> Vec<Option<Result<Arc<TableDefinition>>>> {
@@ -187,8 +247,8 @@ impl TableResolver for FileResolver {
         }
     }
 
-    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
-        self.resolve(paths, Some(Format::of_name(format)?))
+    fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {
+        self.resolve(paths, Some(Format::of_name(format)?), &ParquetOptions::of(options)?)
     }
 
     fn text_table(
@@ -210,7 +270,7 @@ pub fn tables_in(files: &dyn Files, folder: &Path, memory: &BufferManager) -> Re
         let paths = if is_folder(files, &path) { files_in(files, &path)? } else { vec![path.clone()] };
         let format = paths.first().and_then(|first| Format::of_extension(first));
         let (Some(format), Some(name)) = (format, path.file_stem().and_then(|stem| stem.to_str())) else { continue };
-        let table = match format.table(files, paths, name, memory) {
+        let table = match format.table(files, paths, &ParquetOptions::without_folders(), name, memory) {
             Ok(table) => table,
             Err(error) => Arc::new(TableDefinition::unusable(name, error)),
         };

@@ -5,6 +5,58 @@ use std::path::Path;
 use arrow_schema::Field;
 use godwit_common::{Error, Result};
 
+/// The columns of a table, and for each file which of its columns they are.
+pub(crate) type MatchedColumns = (Vec<Field>, Vec<Vec<Option<usize>>>);
+
+/// The columns of files that all have the same, in the order of the first; nullable if they are in any file.
+pub(crate) fn same_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColumns> {
+    let mut fields = files[0].1.to_vec();
+    let mut places = Vec::with_capacity(files.len());
+    for (number, file) in files.iter().enumerate() {
+        // Two columns of the first may have the same name.
+        let matching = if number == 0 { (0..fields.len()).collect() } else { matching_columns(files[0], *file)? };
+        for (field, &column) in fields.iter_mut().zip(&matching) {
+            field.set_nullable(field.is_nullable() || file.1[column].is_nullable());
+        }
+        places.push(matching.into_iter().map(Some).collect());
+    }
+    Ok((fields, places))
+}
+
+/// The columns of all files by their names, in any case, in the order in which they are met; nullable if they are in any
+/// file, or a file lacks them.
+pub(crate) fn united_columns(files: &[(&Path, &[Field])]) -> Result<MatchedColumns> {
+    let mut fields: Vec<(Field, &Path)> = Vec::new();
+    for &(path, columns) in files {
+        for column in columns {
+            let known = fields.iter_mut().find(|(known, _)| known.name().eq_ignore_ascii_case(column.name()));
+            match known {
+                None => fields.push((column.clone(), path)),
+                Some((known, _)) if known.data_type() == column.data_type() => {
+                    known.set_nullable(known.is_nullable() || column.is_nullable());
+                }
+                Some((known, first)) => {
+                    let (name, a, b) = (column.name(), known.data_type(), column.data_type());
+                    let (first, path) = (first.display(), path.display());
+                    return Err(Error::user(format!("column {name} is {a} in {first}, {b} in {path}"))
+                        .with_hint("columns of one name have one type in all files"));
+                }
+            }
+        }
+    }
+    let mut fields: Vec<Field> = fields.into_iter().map(|(field, _)| field).collect();
+    let mut places = Vec::with_capacity(files.len());
+    for (_, columns) in files {
+        let place = |field: &Field| columns.iter().position(|column| column.name().eq_ignore_ascii_case(field.name()));
+        let of_file: Vec<Option<usize>> = fields.iter().map(place).collect();
+        for (field, _) in fields.iter_mut().zip(&of_file).filter(|(_, place)| place.is_none()) {
+            field.set_nullable(true);
+        }
+        places.push(of_file);
+    }
+    Ok((fields, places))
+}
+
 /// The columns of `other` that are those of `first`, by name; each file is given by its path and its columns.
 pub(crate) fn matching_columns(first: (&Path, &[Field]), other: (&Path, &[Field])) -> Result<Vec<usize>> {
     let differ = |how: String| {

@@ -30,7 +30,8 @@ pub(crate) fn places_of(
     rows: Range<usize>,
 ) -> Vec<(usize, Range<u64>)> {
     let part = &table.files()[file];
-    let Ok(chunk) = part.file.chunk(group, part.column(column)) else { return Vec::new() };
+    let chunk = part.column(column).and_then(|column| part.file.chunk(group, column).ok());
+    let Some(chunk) = chunk else { return Vec::new() };
     // Without an index, pages are found by reading sequentially.
     let Some(pages) = &chunk.pages else { return Vec::new() };
     vec![(file, chunk.start..pages[0].offset), (file, PageReader::bytes_of(&chunk, rows))]
@@ -50,12 +51,13 @@ pub(crate) fn read(table: &ParquetTable, column: usize, memory: &BufferManager) 
         let file = &table.files()[file];
         let (all_rows, sampled) =
             (rows[picked[0].part], picked.iter().map(|sampled| sampled.rows.len()).sum::<usize>());
-        bytes += file.file.decompressed_bytes(group, file.column(column)) / all_rows as u64 * sampled as u64;
+        let Some(column) = file.column(column) else { return Ok(None) };
+        bytes += file.file.decompressed_bytes(group, column) / all_rows as u64 * sampled as u64;
         if bytes > SAMPLED_BYTES_MAX {
             return Ok(None);
         }
         // No range of rows: the windows are far apart.
-        let Some(part) = file.file.part(group, file.column(column), 0..0)? else { return Ok(None) };
+        let Some(part) = file.file.part(group, column, 0..0)? else { return Ok(None) };
         parts.push((part, picked));
     }
     // All at once, before the first is read: a disk is fast if it knows what comes next.

@@ -3,9 +3,10 @@
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::DataType;
 use godwit_catalog::ColumnStatistics;
+use godwit_common::Result;
 use godwit_pipeline::scan_filter::{Bounds, compare};
-use godwit_types::Value;
-use godwit_vector::sql::{arrow_type, is_same_but_layout, sql_type, value_at};
+use godwit_types::{SqlType, Value};
+use godwit_vector::sql::{array_of_values, arrow_type, is_same_but_layout, sql_type, value_at};
 use godwit_vector::{PhysicalType, ValueRange};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
@@ -21,6 +22,14 @@ pub(crate) struct PartBounds {
 }
 
 impl PartBounds {
+    /// Bounds of a column that has one value in all row groups of a file.
+    pub(crate) fn of_value(value: &Value, ty: &SqlType, row_group_rows: &[usize]) -> Result<Self> {
+        let rows: Vec<u64> = row_group_rows.iter().map(|&rows| rows as u64).collect();
+        let values = array_of_values(&vec![value.clone(); rows.len()], ty)?;
+        let nulls = rows.iter().map(|&rows| Some(if value.is_null() { rows } else { 0 })).collect();
+        Ok(Self { mins: values.clone(), maxes: values, nulls, rows })
+    }
+
     /// Number of parts.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()

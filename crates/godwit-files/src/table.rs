@@ -1,22 +1,25 @@
 //! A table: one or several Parquet files of one schema, their footers, and the statistics over all of them.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use godwit_catalog::{ColumnStatistics, TableDefinition, TableStatistics};
-use godwit_common::Result;
+use godwit_catalog::{ColumnStatistics, CopyOption, TableDefinition, TableStatistics};
+use godwit_common::{Error, Result};
 use godwit_expression::TextDomain;
 use godwit_io::{DiskSystem, Files};
 use godwit_memory::BufferManager;
 use godwit_pipeline::{QueryContext, SampledTable, Scan, ScanRequest, Source, Table, TableHandle};
-use godwit_vector::{ColumnType, PhysicalType, RowType, ValueRange, Vector};
+use godwit_types::Value;
+use godwit_vector::sql::{field_of, type_of_field, vector_of_values};
+use godwit_vector::{ColumnType, Flat, PhysicalType, RowType, ValueRange, Vector};
 
 use crate::distinct;
 use crate::footer::ParquetFile;
-use crate::same_columns::matching_columns;
+use crate::hive::{FileColumn, FileColumnOptions, file_columns};
+use crate::same_columns::{same_columns, united_columns};
 use crate::sample;
 use crate::statistics::{PartBounds, column_statistics, row_group_bounds};
 use crate::text_domain;
@@ -39,35 +42,81 @@ pub struct ParquetTable {
 pub(crate) struct TableFile {
     /// The file.
     pub file: ParquetFile,
-    /// Column of the file for each column of the table.
-    columns: Vec<usize>,
+    /// By column of the table.
+    columns: Vec<ColumnPlace>,
     /// Bounds per row group, by column of the table.
     bounds: Vec<Option<PartBounds>>,
 }
 
+/// What a column of the table is in a file.
+#[derive(Clone)]
+enum ColumnPlace {
+    /// This column of the file.
+    Stored(usize),
+    /// The same value in all rows; `None` is NULL.
+    Value(Option<Flat>),
+}
+
+/// What the user says of the columns of several files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ParquetOptions {
+    /// The columns are those of all files, NULL in files without them; otherwise all files have the same.
+    pub union_by_name: bool,
+    pub file_columns: FileColumnOptions,
+}
+
+impl ParquetOptions {
+    /// The columns of the files alone.
+    pub(crate) fn without_folders() -> Self {
+        let file_columns = FileColumnOptions { filename: None, hive_partitioning: Some(false) };
+        Self { union_by_name: false, file_columns }
+    }
+
+    /// True if they ask for columns that a single file hasn't.
+    pub(crate) fn add_columns(&self) -> bool {
+        let FileColumnOptions { filename, hive_partitioning } = &self.file_columns;
+        self.union_by_name || filename.is_some() || *hive_partitioning == Some(true)
+    }
+
+    pub(crate) fn of(options: &[CopyOption]) -> Result<Self> {
+        let mut read = Self::default();
+        for option in options {
+            match option.name.as_str() {
+                "union_by_name" => read.union_by_name = option.flag()?,
+                "filename" => read.file_columns.set_filename(option)?,
+                "hive_partitioning" => read.file_columns.hive_partitioning = Some(option.flag()?),
+                other => {
+                    return Err(Error::user(format!("there is no option {other} for reading Parquet files"))
+                        .with_hint("options are union_by_name, filename and hive_partitioning"));
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
 impl ParquetTable {
     /// Opens files as one table, rows in the order of the files. Columns go by the first file; the others must have
-    /// them with the same types, in any order. `memory` accounts for the footers.
+    /// them with the same types, in any order. Folders named `key=value` are columns, too. `memory` accounts for the
+    /// footers.
     pub fn open(paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
-        Self::open_on(&DiskSystem, paths, memory)
+        Self::open_on(&DiskSystem, paths, &ParquetOptions::default(), memory)
     }
 
     /// As [`open`](Self::open), wherever the files are.
-    pub(crate) fn open_on(place: &dyn Files, paths: Vec<PathBuf>, memory: &BufferManager) -> Result<Arc<ParquetTable>> {
+    pub(crate) fn open_on(
+        place: &dyn Files,
+        paths: Vec<PathBuf>,
+        options: &ParquetOptions,
+        memory: &BufferManager,
+    ) -> Result<Arc<ParquetTable>> {
         assert!(!paths.is_empty(), "a table has at least one file");
-        let mut files: Vec<TableFile> = Vec::with_capacity(paths.len());
-        let fields = |file: &ParquetFile| file.columns.iter().map(|column| column.field.clone()).collect::<Vec<_>>();
+        let mut opened: Vec<ParquetFile> = Vec::with_capacity(paths.len());
         for (index, path) in paths.iter().enumerate() {
             place.will_open(&paths[index..]);
-            let file = ParquetFile::open(place, path, memory)?;
-            let columns = match files.first() {
-                None => (0..file.columns.len()).collect(),
-                Some(first) => matching_columns((&paths[0], &fields(&first.file)), (path, &fields(&file)))?,
-            };
-            let bounds = columns.iter().map(|&column| row_group_bounds(&file, column)).collect();
-            files.push(TableFile { file, columns, bounds });
+            opened.push(ParquetFile::open(place, path, memory)?);
         }
-        let fields = (0..files[0].columns.len()).map(|column| table_field(&files, column)).collect::<Vec<_>>();
+        let (files, fields) = table_files(&paths, opened, options)?;
         let columns = (0..fields.len()).map(|column| {
             // A type without kernels is an error when a query reads it, not when the file is opened.
             let ty = ColumnType::new(fields[column].data_type().clone(), fields[column].is_nullable());
@@ -126,7 +175,8 @@ impl ParquetTable {
     /// Approximate memory that a worker needs to read a column: a page, and the dictionary if it has one.
     pub(crate) fn column_bytes(&self, column: usize) -> u64 {
         let of_file = |file: &TableFile| {
-            (0..file.file.row_group_rows.len()).map(|group| file.file.reader_bytes(group, file.column(column))).max()
+            let column = file.column(column)?;
+            (0..file.file.row_group_rows.len()).map(|group| file.file.reader_bytes(group, column)).max()
         };
         self.files.iter().filter_map(of_file).max().unwrap_or(0)
     }
@@ -142,9 +192,21 @@ impl ParquetTable {
 }
 
 impl TableFile {
-    /// Column of the file for a column of the table.
-    pub(crate) fn column(&self, table_column: usize) -> usize {
-        self.columns[table_column]
+    /// Column of the file for a column of the table; `None` if it has one value in all rows.
+    pub(crate) fn column(&self, table_column: usize) -> Option<usize> {
+        match self.columns[table_column] {
+            ColumnPlace::Stored(column) => Some(column),
+            ColumnPlace::Value(_) => None,
+        }
+    }
+
+    /// The value that a column has in all rows, as so many of them; `None` if the file has a column for it.
+    pub(crate) fn repeated(&self, table_column: usize, physical: PhysicalType, rows: usize) -> Option<Vector> {
+        match &self.columns[table_column] {
+            ColumnPlace::Stored(_) => None,
+            ColumnPlace::Value(Some(value)) => Some(Vector::constant(value.clone(), rows)),
+            ColumnPlace::Value(None) => Some(Vector::null(physical, rows)),
+        }
     }
 
     /// Bounds per row group of a column of the table.
@@ -201,10 +263,43 @@ impl Table for ParquetTable {
     }
 }
 
-/// A column of the table: nullable if it is in any file.
-fn table_field(files: &[TableFile], column: usize) -> Field {
-    let nullable = files.iter().any(|file| file.file.columns[file.columns[column]].field.is_nullable());
-    files[0].file.columns[column].field.clone().with_nullable(nullable)
+/// The files with what each column of the table is in them, and these columns.
+fn table_files(
+    paths: &[PathBuf],
+    opened: Vec<ParquetFile>,
+    options: &ParquetOptions,
+) -> Result<(Vec<TableFile>, Vec<Field>)> {
+    let of_files: Vec<Vec<Field>> =
+        opened.iter().map(|file| file.columns.iter().map(|column| column.field.clone()).collect()).collect();
+    let named: Vec<(&Path, &[Field])> =
+        paths.iter().map(PathBuf::as_path).zip(of_files.iter().map(Vec::as_slice)).collect();
+    let (mut fields, places) = if options.union_by_name { united_columns(&named)? } else { same_columns(&named)? };
+    let of_paths = file_columns(paths, &options.file_columns, &fields)?;
+    for column in &of_paths {
+        fields.push(field_of(&column.name, &column.ty, column.values.iter().any(Value::is_null))?);
+    }
+    let mut files = Vec::with_capacity(opened.len());
+    for (number, (file, places)) in opened.into_iter().zip(places).enumerate() {
+        let (mut columns, mut bounds) = (Vec::new(), Vec::new());
+        for (place, field) in places.into_iter().zip(&fields) {
+            columns.push(place.map_or(ColumnPlace::Value(None), ColumnPlace::Stored));
+            bounds.push(match place {
+                Some(column) => row_group_bounds(&file, column),
+                None => match type_of_field(field) {
+                    Ok(ty) => Some(PartBounds::of_value(&Value::Null, &ty, &file.row_group_rows)?),
+                    Err(_) => None,
+                },
+            });
+        }
+        for FileColumn { ty, values, .. } in &of_paths {
+            let value = &values[number];
+            let flat = vector_of_values(std::slice::from_ref(value), ty)?.to_flat();
+            columns.push(ColumnPlace::Value((!value.is_null()).then_some(flat)));
+            bounds.push(Some(PartBounds::of_value(value, ty, &file.row_group_rows)?));
+        }
+        files.push(TableFile { file, columns, bounds });
+    }
+    Ok((files, fields))
 }
 
 /// Average bytes of a value, where files have that information: strings.
@@ -214,7 +309,8 @@ fn average_bytes(files: &[TableFile], column: usize, physical: PhysicalType) -> 
     }
     let (mut bytes, mut values) = (0i64, 0i64);
     for file in files {
-        let leaf = file.file.columns[file.columns[column]].leaf;
+        let Some(column) = file.column(column) else { continue };
+        let leaf = file.file.columns[column].leaf;
         for group in file.file.metadata().row_groups() {
             let chunk = group.column(leaf);
             bytes += chunk.unencoded_byte_array_data_bytes().unwrap_or_else(|| chunk.uncompressed_size());
@@ -229,8 +325,9 @@ fn add_up(files: &[TableFile], column: usize, physical: PhysicalType) -> ColumnS
     let known = column_statistics(files.iter().map(|file| file.bounds(column)), physical);
     // Only values that this crate decodes itself are verified; others may not promise a range.
     let all_verified = files.iter().all(|file| {
-        let column = file.columns[column];
-        (0..file.file.row_group_rows.len()).all(|group| file.file.decoding(group, column).is_some())
+        let decoded =
+            |column| (0..file.file.row_group_rows.len()).all(|group| file.file.decoding(group, column).is_some());
+        file.column(column).is_none_or(decoded)
     });
     ColumnStatistics { range: known.range.filter(|_| all_verified), ..known }
 }

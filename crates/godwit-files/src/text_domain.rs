@@ -29,7 +29,7 @@ pub(crate) fn find(table: &ParquetTable, column: usize, memory: &BufferManager) 
     let mut values: HashSet<Vec<u8>> = HashSet::new();
     for &(file, group) in &groups {
         let part = &table.files()[file];
-        let file_column = part.column(column);
+        let Some(file_column) = part.column(column) else { return Ok(None) };
         let chunk = part.file.chunk(group, file_column)?;
         let mut header = PageReader::new(part.file.bytes.clone(), chunk, 0..0, window.clone(), memory)?;
         // The largest dictionaries are refused before they are read.

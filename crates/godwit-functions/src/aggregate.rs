@@ -136,6 +136,16 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().flat_map(|(name, aliases, _)| [*name].into_iter().chain(aliases.iter().copied()))
 }
 
+/// Each name with each way to call it.
+pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
+    FUNCTIONS.iter().flat_map(|&(name, aliases, form)| {
+        // Plans call these otherwise than users do.
+        let name = if matches!(form, Form::PickMany(_)) { name.trim_end_matches("_n") } else { name };
+        let names = [name].into_iter().chain(aliases.iter().copied());
+        names.flat_map(move |name| form.signatures(name).into_iter().map(move |signature| (name, signature)))
+    })
+}
+
 fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|(known, aliases, _)| *known == name || aliases.contains(&name))
 }

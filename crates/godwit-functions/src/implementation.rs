@@ -36,6 +36,8 @@ pub enum LambdaForm {
     Transform,
     /// The elements are kept for which they are TRUE.
     Filter,
+    /// Each is what the next one is computed from; the last is the value.
+    Reduce,
 }
 
 /// An operator that the plan calls as a function; its operands have the type of its result.

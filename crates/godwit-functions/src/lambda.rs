@@ -1,13 +1,15 @@
 //! Functions that take lambdas: `list_transform(list, x -> x + 1)`.
 //!
-//! The lambda's parameters are the element and its position, from 1; it may leave out the position.
+//! The lambda's parameters are the element and its position, from 1; it may leave out the position. Before these,
+//! `list_reduce` gives what the elements so far have become.
 
 use std::sync::Arc;
 
+use godwit_common::SqlState;
 use godwit_plan::{ArgumentType, NoFunction, ScalarFunction, ScalarMatch, Volatility};
 use godwit_types::SqlType;
 
-use crate::arguments::settled;
+use crate::arguments::{any_type, fits, settled};
 use crate::implementation::{LambdaForm, ScalarImplementation};
 
 /// (name, what becomes of the lambda's results).
@@ -20,6 +22,9 @@ const FUNCTIONS: &[(&str, LambdaForm)] = &[
     ("list_filter", LambdaForm::Filter),
     ("array_filter", LambdaForm::Filter),
     ("filter", LambdaForm::Filter),
+    ("list_reduce", LambdaForm::Reduce),
+    ("array_reduce", LambdaForm::Reduce),
+    ("reduce", LambdaForm::Reduce),
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
@@ -34,10 +39,27 @@ pub(crate) fn is_known(name: &str) -> bool {
     form_of(name).is_some()
 }
 
-fn mismatch(name: &str) -> NoFunction {
-    NoFunction::NoMatch {
-        signatures: vec![format!("{name}(list, x -> …)"), format!("{name}(list, (x, position) -> …)")],
+/// Each function with each way to call it.
+pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
+    names().flat_map(|name| signatures_of(name).into_iter().map(move |signature| (name, signature)))
+}
+
+fn signatures_of(name: &str) -> Vec<String> {
+    match form_of(name) {
+        Some(LambdaForm::Reduce) => [
+            "list, (so_far, x) -> …",
+            "list, (so_far, x, position) -> …",
+            "list, (so_far, x) -> …, initial",
+            "list, (so_far, x, position) -> …, initial",
+        ]
+        .map(|arguments| format!("{name}({arguments})"))
+        .to_vec(),
+        _ => vec![format!("{name}(list, x -> …)"), format!("{name}(list, (x, position) -> …)")],
     }
+}
+
+fn mismatch(name: &str) -> NoFunction {
+    NoFunction::NoMatch { signatures: signatures_of(name) }
 }
 
 /// The types of the parameters of each argument that is a lambda.
@@ -45,34 +67,68 @@ pub(crate) fn parameters(name: &str, arguments: &[ArgumentType<'_>]) -> Result<V
     if !is_known(name) {
         return Ok(vec![Vec::new(); arguments.len()]);
     }
-    let [list, ArgumentType { lambda_parameters: Some(wanted), .. }] = arguments else { return Err(mismatch(name)) };
-    let element = list.ty.element().cloned().map(settled).ok_or_else(|| mismatch(name))?;
-    let mut types = vec![element, SqlType::BigInt];
-    if !(1..=types.len()).contains(wanted) {
+    let Call { form, element, wanted, initial } = Call::of(name, arguments)?;
+    let (mut types, least) = match form {
+        LambdaForm::Transform | LambdaForm::Filter => (vec![element, SqlType::BigInt], 1),
+        LambdaForm::Reduce => (vec![initial.unwrap_or_else(|| element.clone()), element, SqlType::BigInt], 2),
+    };
+    if !(least..=types.len()).contains(&wanted) {
         return Err(mismatch(name));
     }
-    types.truncate(*wanted);
-    Ok(vec![Vec::new(), types])
+    types.truncate(wanted);
+    let mut of_arguments = vec![Vec::new(); arguments.len()];
+    of_arguments[1] = types;
+    Ok(of_arguments)
+}
+
+/// What a function is called with.
+struct Call {
+    form: LambdaForm,
+    element: SqlType,
+    /// Parameters of the lambda.
+    wanted: usize,
+    /// The type of the value that a reduction begins with, if one is given.
+    initial: Option<SqlType>,
+}
+
+impl Call {
+    fn of(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Self, NoFunction> {
+        let form = form_of(name).ok_or(NoFunction::UnknownName)?;
+        let (list, wanted, initial) = match arguments {
+            [list, ArgumentType { lambda_parameters: Some(wanted), .. }] => (list, *wanted, None),
+            [list, ArgumentType { lambda_parameters: Some(wanted), .. }, initial] if form == LambdaForm::Reduce => {
+                (list, *wanted, Some(any_type(initial)))
+            }
+            _ => return Err(mismatch(name)),
+        };
+        let element = list.ty.element().cloned().map(settled).ok_or_else(|| mismatch(name))?;
+        Ok(Self { form, element, wanted, initial })
+    }
 }
 
 pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<ScalarMatch, NoFunction> {
-    let form = form_of(name).ok_or(NoFunction::UnknownName)?;
-    let [list, lambda @ ArgumentType { lambda_parameters: Some(_), .. }] = arguments else {
-        return Err(mismatch(name));
-    };
-    let element = list.ty.element().cloned().map(settled).ok_or_else(|| mismatch(name))?;
-    let list_type = settled(list.ty.clone());
+    let Call { form, element, initial, .. } = Call::of(name, arguments)?;
+    let (list_type, lambda) = (settled(arguments[0].ty.clone()), settled(arguments[1].ty.clone()));
     let (body, ty) = match form {
-        LambdaForm::Transform => (settled(lambda.ty.clone()), SqlType::list_of(settled(lambda.ty.clone()))),
+        LambdaForm::Transform => (lambda.clone(), SqlType::list_of(lambda)),
         LambdaForm::Filter => (SqlType::Boolean, SqlType::list_of(element)),
+        LambdaForm::Reduce => {
+            let value = initial.clone().unwrap_or(element);
+            if !fits(&arguments[1], &value) {
+                let message = format!("the lambda gives {lambda}, the value so far is {value}: cast one of them");
+                return Err(NoFunction::BadArgument { argument: Some(1), message, code: SqlState::DATATYPE_MISMATCH });
+            }
+            (value.clone(), value)
+        }
     };
+    let argument_types = [list_type, body].into_iter().chain(initial).collect();
     let function = ScalarFunction {
         name: name.into(),
         volatility: Volatility::Immutable,
-        // NULL for no list; a lambda is never NULL.
-        strict: true,
+        // NULL for no list; a lambda is never NULL. A reduction may begin with NULL.
+        strict: arguments.len() == 2,
         may_fail: true,
         implementation: Arc::new(ScalarImplementation::Lambda(form)),
     };
-    Ok(ScalarMatch { function, argument_types: vec![list_type, body], ty, nullable: true })
+    Ok(ScalarMatch { function, argument_types, ty, nullable: true })
 }

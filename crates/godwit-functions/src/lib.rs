@@ -8,6 +8,7 @@
 //!    ├─ rows.rs, lambda.rs             functions of a session, row by row; functions that take lambdas
 //!    ├─ aggregate.rs                   AggregateImplementation: the executor computes aggregates by their names
 //!    ├─ window.rs                      nothing: likewise
+//!    ├─ listed.rs                      names and signatures, for lists of functions
 //!    └─ evaluate.rs                    calls with constants                                       (for the optimizer)
 //! ```
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod evaluate;
 mod implementation;
 mod kernel;
 mod lambda;
+mod listed;
 mod operators;
 mod registry;
 mod rows;
@@ -27,5 +29,6 @@ mod tests;
 mod window;
 
 pub use implementation::{AggregateImplementation, LambdaForm, Operator, ScalarImplementation, ValueFunction};
+pub use listed::{Listed, ListedKind, listed_functions};
 pub use registry::Registry;
 pub use rows::{Check, RowFunction};

@@ -68,12 +68,23 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Wind
     Ok(WindowMatch { function, argument_types, ty, nullable })
 }
 
+/// Each function with each way to call it.
+pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
+    FUNCTIONS.iter().flat_map(|&(name, form)| form.signatures(name).into_iter().map(move |signature| (name, signature)))
+}
+
 fn no_match(name: &str, form: Form) -> NoFunction {
-    let forms: &[&str] = match form {
-        Form::Number | Form::Share => &["()"],
-        Form::Buckets => &["(BIGINT)"],
-        Form::Shift => &["(value)", "(value, BIGINT)", "(value, BIGINT, value)"],
-        Form::PickNth => &["(value, BIGINT)"],
-    };
-    NoFunction::NoMatch { signatures: forms.iter().map(|form| format!("{name}{form}")).collect() }
+    NoFunction::NoMatch { signatures: form.signatures(name) }
+}
+
+impl Form {
+    fn signatures(self, name: &str) -> Vec<String> {
+        let forms: &[&str] = match self {
+            Form::Number | Form::Share => &["()"],
+            Form::Buckets => &["(BIGINT)"],
+            Form::Shift => &["(value)", "(value, BIGINT)", "(value, BIGINT, value)"],
+            Form::PickNth => &["(value, BIGINT)"],
+        };
+        forms.iter().map(|form| format!("{name}{form}")).collect()
+    }
 }

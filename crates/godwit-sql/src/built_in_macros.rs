@@ -1,11 +1,13 @@
-//! Macros that are always there: functions and aggregates of DuckDB that are expressions over others, and the analyses of
-//! memory traces.
+//! Functions of DuckDB and PostgreSQL that are expressions or queries over others, and the analyses of memory traces: macros
+//! that are always there.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use godwit_syntax::ast::{MacroBody, MacroOverload, Statement};
 use godwit_syntax::{ParsedStatement, parse_script};
+
+use crate::pg_catalog::TYPES;
 
 /// The macros, as users would define them.
 const DEFINITIONS: &str = "
@@ -16,10 +18,136 @@ CREATE MACRO weighted_avg(number, weight) AS
     CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
 CREATE MACRO wavg(number, weight) AS
     CAST(sum(number * weight) AS DOUBLE) / sum(CASE WHEN number IS NOT NULL THEN weight END);
+
+CREATE MACRO json_each(document, root := '$') AS TABLE
+    SELECT e ->> '$.key' AS key, e -> '$.value' AS value, e ->> '$.type' AS type,
+        CASE WHEN e ->> '$.type' NOT IN ('ARRAY', 'OBJECT', 'NULL') THEN e -> '$.value' END AS atom,
+        (e ->> '$.id')::UBIGINT AS id, NULL::UBIGINT AS parent,
+        root || substring(e ->> '$.fullkey', 2) AS fullkey, root || substring(e ->> '$.path', 2) AS path
+    FROM (SELECT unnest(json_entries(json_extract(document, root))) AS e) AS parts;
+CREATE MACRO json_tree(document, root := '$') AS TABLE
+    SELECT e ->> '$.key' AS key, e -> '$.value' AS value, e ->> '$.type' AS type,
+        CASE WHEN e ->> '$.type' NOT IN ('ARRAY', 'OBJECT', 'NULL') THEN e -> '$.value' END AS atom,
+        (e ->> '$.id')::UBIGINT AS id, (e ->> '$.parent')::UBIGINT AS parent,
+        root || substring(e ->> '$.fullkey', 2) AS fullkey, root || substring(e ->> '$.path', 2) AS path
+    FROM (SELECT unnest(json_tree_entries(json_extract(document, root))) AS e) AS parts;
+
+CREATE MACRO current_schemas(with_implicit) AS
+    CASE WHEN with_implicit THEN ['pg_catalog', current_schema()] ELSE [current_schema()] END;
+CREATE MACRO pg_get_userbyid(role_number) AS 'godwit';
+CREATE MACRO pg_encoding_to_char(encoding) AS 'UTF8';
+CREATE MACRO pg_is_in_recovery() AS false;
+CREATE MACRO pg_my_temp_schema() AS 0;
+CREATE MACRO pg_is_other_temp_schema(schema_number) AS false;
+CREATE MACRO pg_type_is_visible(type_number) AS true;
+CREATE MACRO pg_function_is_visible(function_number) AS true;
+CREATE MACRO pg_table_is_visible(table_number) AS EXISTS (
+    SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = table_number AND n.nspname IN (current_schema(), 'pg_temp'));
+CREATE MACRO pg_get_expr(expression, table_number, pretty := false) AS expression;
+CREATE MACRO pg_get_viewdef(view_number, pretty := false) AS (
+        SELECT v.definition FROM pg_catalog.pg_views v JOIN pg_catalog.pg_namespace n ON n.nspname = v.schemaname
+            JOIN pg_catalog.pg_class c ON c.relname = v.viewname AND c.relnamespace = n.oid
+        WHERE c.oid = view_number);
+CREATE MACRO pg_get_constraintdef(constraint_number, pretty := false) AS
+    (SELECT c.definition FROM pg_catalog.pg_constraint c WHERE c.oid = constraint_number);
+CREATE MACRO pg_get_indexdef(index_number) AS
+    (SELECT i.definition FROM pg_catalog.pg_index i WHERE i.indexrelid = index_number);
+CREATE MACRO obj_description(object_number, catalog_name := 'pg_class') AS
+    (SELECT d.description FROM pg_catalog.pg_description d WHERE d.objoid = object_number AND d.objsubid = 0);
+CREATE MACRO col_description(table_number, column_number) AS
+    (SELECT d.description FROM pg_catalog.pg_description d
+        WHERE d.objoid = table_number AND d.objsubid = column_number);
+CREATE MACRO shobj_description(object_number, catalog_name) AS NULL::VARCHAR;
+CREATE MACRO has_table_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+CREATE MACRO has_schema_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+CREATE MACRO has_database_privilege(object, privilege) AS true, (role, object, privilege) AS true;
+
+CREATE MACRO duckdb_databases() AS TABLE
+    SELECT datname AS database_name, oid AS database_oid, false AS internal, false AS readonly
+    FROM pg_catalog.pg_database;
+CREATE MACRO duckdb_schemas() AS TABLE
+    SELECT catalog_name AS database_name, schema_name, schema_name = 'main' AS internal FROM information_schema.schemata;
+CREATE MACRO duckdb_tables() AS TABLE
+    SELECT t.table_catalog AS database_name, t.table_schema AS schema_name, t.table_name, t.table_comment AS comment,
+        false AS internal, t.table_type = 'LOCAL TEMPORARY' AS temporary,
+        coalesce(k.has_primary_key, false) AS has_primary_key, c.column_count,
+        coalesce(k.index_count, 0) AS index_count, coalesce(k.check_constraint_count, 0) AS check_constraint_count
+    FROM information_schema.tables t
+        LEFT JOIN (SELECT table_catalog, table_schema, table_name, count(*) AS column_count
+            FROM information_schema.columns GROUP BY ALL) c USING (table_catalog, table_schema, table_name)
+        LEFT JOIN (SELECT table_catalog, table_schema, table_name,
+                bool_or(constraint_type = 'PRIMARY KEY') AS has_primary_key,
+                count(*) FILTER (WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE')) AS index_count,
+                count(*) FILTER (WHERE constraint_type = 'CHECK' AND constraint_name NOT LIKE '%_not_null')
+                    AS check_constraint_count
+            FROM information_schema.table_constraints GROUP BY ALL) k USING (table_catalog, table_schema, table_name)
+    WHERE t.table_type <> 'VIEW';
+CREATE MACRO duckdb_columns() AS TABLE
+    SELECT table_catalog AS database_name, table_schema AS schema_name, table_name, column_name,
+        ordinal_position AS column_index, column_comment AS comment, false AS internal, column_default,
+        is_nullable = 'YES' AS is_nullable, data_type, numeric_precision, numeric_scale,
+        is_generated = 'ALWAYS' AS is_generated, generation_expression
+    FROM information_schema.columns;
+CREATE MACRO duckdb_views() AS TABLE
+    SELECT v.table_catalog AS database_name, v.table_schema AS schema_name, v.table_name AS view_name,
+        t.table_comment AS comment, false AS internal, v.table_catalog = 'temp' AS temporary, c.column_count,
+        v.view_definition AS sql
+    FROM information_schema.views v JOIN information_schema.tables t USING (table_catalog, table_schema, table_name)
+        LEFT JOIN (SELECT table_catalog, table_schema, table_name, count(*) AS column_count
+            FROM information_schema.columns GROUP BY ALL) c USING (table_catalog, table_schema, table_name);
+CREATE MACRO duckdb_settings() AS TABLE SELECT name, value, description FROM godwit_settings();
+CREATE MACRO duckdb_functions() AS TABLE
+    SELECT 'main' AS schema_name, name AS function_name, kind AS function_type, description,
+        string_split(regexp_extract(signature, '\\((.*)\\)$', 1), ', ') AS parameters, signature, volatility AS stability,
+        true AS internal
+    FROM godwit_functions();
+CREATE MACRO duckdb_types() AS TABLE
+    SELECT current_database() AS database_name, n.nspname AS schema_name, t.oid AS type_oid, t.typname AS type_name,
+        t.typlen AS type_size, upper(format_type(t.oid, -1)) AS logical_type, t.typcategory AS type_category,
+        n.nspname = 'pg_catalog' AS internal
+    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace;
+CREATE MACRO duckdb_constraints() AS TABLE
+    SELECT current_database() AS database_name, n.nspname AS schema_name, t.relname AS table_name,
+        CASE c.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'f' THEN 'FOREIGN KEY' ELSE 'CHECK' END
+            AS constraint_type,
+        c.definition AS constraint_text, c.conname AS constraint_name, c.conkey AS constraint_column_indexes
+    FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid = c.connamespace
+        JOIN pg_catalog.pg_class t ON t.oid = c.conrelid;
+CREATE MACRO duckdb_sequences() AS TABLE
+    SELECT sequence_catalog AS database_name, sequence_schema AS schema_name, sequence_name,
+        sequence_catalog = 'temp' AS temporary, start_value, minimum_value AS min_value, maximum_value AS max_value,
+        increment AS increment_by, cycle_option = 'YES' AS cycle
+    FROM information_schema.sequences;
+CREATE MACRO duckdb_indexes() AS TABLE
+    SELECT current_database() AS database_name, schemaname AS schema_name, indexname AS index_name,
+        tablename AS table_name, indexdef AS sql
+    FROM pg_catalog.pg_indexes;
 ";
 
 /// Table macros over the trace of a file.
 const TRACES: &str = include_str!("trace_macros.sql");
+
+/// `format_type`: what PostgreSQL calls a type, by its number.
+fn format_type() -> String {
+    let mut cases = String::new();
+    for (oid, _, _, _, array, shown) in TYPES {
+        cases.push_str(&match shown {
+            "numeric" => format!(
+                " WHEN {oid} THEN CASE WHEN modifier > 4 THEN printf('numeric(%d,%d)', (modifier - 4) >> 16, \
+                 (modifier - 4) & 65535) ELSE 'numeric' END"
+            ),
+            _ => format!(" WHEN {oid} THEN '{shown}'"),
+        });
+        if array != 0 {
+            cases.push_str(&format!(" WHEN {array} THEN '{shown}[]'"));
+        }
+    }
+    format!(
+        "CREATE MACRO format_type(type_number, modifier) AS CASE type_number{cases} \
+         ELSE (SELECT t.typname FROM pg_catalog.pg_type t WHERE t.oid = type_number) END;"
+    )
+}
 
 static BY_NAME: LazyLock<HashMap<String, Vec<MacroOverload>>> = LazyLock::new(|| {
     let definition = |parsed: ParsedStatement| match parsed.statement {
@@ -29,19 +157,24 @@ static BY_NAME: LazyLock<HashMap<String, Vec<MacroOverload>>> = LazyLock::new(||
         }
         _ => unreachable!("all of the statements define macros"),
     };
-    let script = |text| parse_script(text).expect("the definitions are SQL");
-    script(DEFINITIONS).into_iter().chain(script(TRACES)).map(definition).collect()
+    let script = |text: &str| parse_script(text).expect("the definitions are SQL");
+    let own = script(&(DEFINITIONS.to_owned() + &format_type()));
+    own.into_iter().chain(script(TRACES)).map(definition).collect()
 });
+
+/// The macros that are tables, or the others, and what they take.
+pub(crate) fn signatures(of_tables: bool) -> impl Iterator<Item = (&'static str, String)> {
+    let forms = BY_NAME.iter().flat_map(|(name, forms)| forms.iter().map(move |form| (name.as_str(), form)));
+    let wanted = forms.filter(move |(_, form)| matches!(form.body, MacroBody::Table(_)) == of_tables);
+    wanted.map(|(name, form)| {
+        let parameters: Vec<&str> = form.parameters.iter().map(|parameter| &*parameter.name.text).collect();
+        (name, format!("{name}({})", parameters.join(", ")))
+    })
+}
 
 /// The forms of the macro of this name, in any case.
 pub(crate) fn built_in_macro(name: &str) -> Option<Vec<MacroOverload>> {
     BY_NAME.get(&*name.to_lowercase()).cloned()
-}
-
-/// The names of those that stand for a table.
-pub(crate) fn built_in_table_macros() -> impl Iterator<Item = &'static str> {
-    let is_table = |form: &MacroOverload| matches!(form.body, MacroBody::Table(_));
-    BY_NAME.iter().filter(move |(_, forms)| forms.iter().any(is_table)).map(|(name, _)| name.as_str())
 }
 
 #[cfg(test)]

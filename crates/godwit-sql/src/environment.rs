@@ -8,19 +8,21 @@ use godwit_catalog::Argument;
 use godwit_catalog::names::nearest;
 use godwit_catalog::{
     CatalogEntry, CopyOption, Namespace, ObjectName, OptionValue, Place, ScannedTable, TEMPORARY, TableDefinition,
-    TableFunctions, TableResolver, ViewDefinition, split_name,
+    TableFunctions, TableResolver, ViewDefinition, paths_of, split_name,
 };
 use godwit_common::{Error, Result, Span};
 use godwit_functions::Registry;
-use godwit_plan::{FunctionRegistry, Plan, Relation};
+use godwit_plan::{FunctionKind, FunctionRegistry, Plan, Relation};
 use godwit_syntax::ast;
-use godwit_types::{SqlType, TimeZone, Value, format_value};
+use godwit_types::{SqlType, TimeZone, Value};
 
-use crate::built_in_macros::{built_in_macro, built_in_table_macros};
+use crate::built_in_macros::{self, built_in_macro};
+use crate::built_in_views::built_in_view;
 use crate::information_schema::{self, INFORMATION_SCHEMA};
 use crate::macros::bound_macro;
+use crate::pg_catalog::{self, PG_CATALOG};
 use crate::queries::Optimizer;
-use crate::types::bound_type;
+use crate::types::{bound_type, types_of};
 use crate::views::view_tree;
 use crate::{ReadRows, SessionValues, sequence};
 
@@ -40,6 +42,14 @@ const TEXT_FUNCTIONS: [(&str, &str); 6] = [
 
 /// Options of text files whose values are types.
 const TYPE_OPTIONS: [&str; 4] = ["columns", "types", "dtypes", "column_types"];
+
+/// Functions in FROM with what they take.
+pub(crate) fn table_function_signatures(registered: &TableFunctions) -> impl Iterator<Item = (&'static str, String)> {
+    let files = FILE_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
+    let texts = TEXT_FUNCTIONS.into_iter().map(|(name, _)| (name, format!("{name}(paths, option = value, …)")));
+    let macros = built_in_macros::signatures(true);
+    files.chain(texts).chain(macros).chain(registered.signatures())
+}
 
 /// The names that a statement sees, or the query of a view.
 pub(crate) struct StatementNames {
@@ -111,19 +121,30 @@ impl StatementNames {
 
     /// The rows of a text file, read as options say.
     fn text_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
+        let (paths, options) = self.paths_and_options(name, arguments)?;
+        let options: Vec<_> = std::iter::once(CopyOption::new("format", format)).chain(options).collect();
+        Self::scanned(self.resolver.text_table(&paths, &options, None)?)
+    }
+
+    /// The arguments of a function that reads files: paths, then options by name.
+    fn paths_and_options<'a>(
+        &self,
+        name: &str,
+        arguments: &'a [TableArgument],
+    ) -> Result<(Vec<&'a str>, Vec<CopyOption>)> {
         let usage = || {
             let error = Error::user(format!("{name} takes a path in quotes or a list of paths, then options"));
-            error.with_hint(format!("for example: {name}('x.csv', header = true)"))
+            error.with_hint(format!("for example: {name}('x', union_by_name = true)"))
         };
         let mut paths = None;
-        let mut options = vec![CopyOption::new("format", format)];
+        let mut options = Vec::new();
         for argument in arguments {
             match (&argument.name, &argument.value) {
                 (None, value) if paths.is_none() => {
                     paths = Some(paths_of(value).ok_or_else(|| usage().at_span(argument.span))?);
                 }
                 (Some(option), value) => {
-                    let value = option_value(option, value, &argument.ty).and_then(|value| match value {
+                    let value = OptionValue::of(option, value, &argument.ty).and_then(|value| match value {
                         _ if TYPE_OPTIONS.contains(&option.as_str()) => self.type_definitions(value),
                         value => Ok(value),
                     });
@@ -133,7 +154,7 @@ impl StatementNames {
                 (None, _) => return Err(usage().at_span(argument.span)),
             }
         }
-        Self::scanned(self.resolver.text_table(&paths.ok_or_else(usage)?, &options, None)?)
+        Ok((paths.ok_or_else(usage)?, options))
     }
 
     /// Types as definitions, which need no names.
@@ -159,59 +180,25 @@ impl StatementNames {
 
     /// The rows of self-describing files.
     fn file_table(&self, name: &str, format: &str, arguments: &[TableArgument]) -> Result<Arc<dyn Relation>> {
-        let paths = match arguments {
-            [TableArgument { name: None, value, .. }] => paths_of(value),
-            _ => None,
-        };
-        let usage = || Error::user(format!("{name} takes a path in quotes or a list of paths"));
-        Self::scanned(self.resolver.table_of_format(&paths.ok_or_else(usage)?, format)?)
+        let (paths, options) = self.paths_and_options(name, arguments)?;
+        Self::scanned(self.resolver.table_of_format(&paths, format, &options)?)
     }
-}
-
-/// The value of an option of a function.
-fn option_value(option: &str, value: &Value, ty: &SqlType) -> Result<OptionValue> {
-    let text = |value: &Value, ty: &SqlType| match value {
-        Value::Null => Err(Error::user(format!("{option} is NULL"))),
-        value => Ok(format_value(value, ty)),
-    };
-    match (value, ty) {
-        (Value::List(values), SqlType::List(element) | SqlType::Array(element, _)) => {
-            Ok(OptionValue::List(values.iter().map(|value| text(value, element)).collect::<Result<_>>()?))
-        }
-        (Value::Struct(values), SqlType::Struct(fields)) => {
-            let named = values.iter().zip(fields.iter());
-            let named = named.map(|(value, field)| Ok((field.name.to_string(), text(value, &field.ty)?)));
-            Ok(OptionValue::Fields(named.collect::<Result<_>>()?))
-        }
-        (Value::Map(entries), SqlType::Map(entry)) => {
-            let named = entries.iter().map(|(key, value)| Ok((text(key, &entry.0)?, text(value, &entry.1)?)));
-            Ok(OptionValue::Fields(named.collect::<Result<_>>()?))
-        }
-        (value, ty) => Ok(OptionValue::Text(text(value, ty)?)),
-    }
-}
-
-/// The paths given by an argument: one, or a list.
-fn paths_of(value: &Value) -> Option<Vec<&str>> {
-    let texts = match value {
-        Value::List(paths) => paths,
-        path => std::slice::from_ref(path),
-    };
-    let paths = texts.iter().map(|text| if let Value::Text(path) = text { Some(&**path) } else { None });
-    paths.collect::<Option<Vec<_>>>().filter(|paths| !paths.is_empty())
 }
 
 impl Environment for StatementNames {
     fn named(&self, parts: &[&str]) -> Result<Option<Named>> {
         if let [.., schema, table] = parts
-            && schema.eq_ignore_ascii_case(INFORMATION_SCHEMA)
-            && let Some(rows) = information_schema::rows(&self.namespace, &table.to_lowercase(), &|database, view| {
-                self.view_columns(database, view)
-            })
+            && let Some(found) = self.of_system(&schema.to_lowercase(), &table.to_lowercase())
         {
-            return Ok(Some(Named::Rows(rows, vec![(*schema).to_owned(), (*table).to_owned()])));
+            return Ok(Some(found));
         }
-        let Some((name, entry)) = self.namespace.find(parts) else { return Ok(None) };
+        let Some((name, entry)) = self.namespace.find(parts) else {
+            // PostgreSQL's tables are found without their schema, as there.
+            return Ok(match parts {
+                [table] if table.to_lowercase().starts_with("pg_") => self.of_system(PG_CATALOG, &table.to_lowercase()),
+                _ => None,
+            });
+        };
         let (schema, own) = split_name(&name.name);
         let full = || vec![name.database.to_string(), schema.clone(), own.clone()];
         Ok(match entry {
@@ -238,7 +225,10 @@ impl Environment for StatementNames {
             return Some(self.text_table(name, format, arguments));
         }
         let function = self.table_functions.get(name)?;
-        let arguments = arguments.iter().map(|given| Argument { value: given.value.clone(), ty: given.ty.clone() });
+        let arguments = arguments.iter().map(|given| {
+            let TableArgument { name, value, ty, .. } = given.clone();
+            Argument { name, value, ty }
+        });
         let table = function.table(name, &arguments.collect::<Vec<_>>());
         Some(table.and_then(Self::scanned))
     }
@@ -261,7 +251,11 @@ impl Environment for StatementNames {
         if let Some((name, definition)) = self.namespace.find_macro(parts) {
             return bound_macro(&definition, self.at(&name)).map(Arc::new);
         }
-        let [name] = parts else { return None };
+        let name = match parts {
+            [name] => name,
+            [schema, name] if schema.eq_ignore_ascii_case(PG_CATALOG) => name,
+            _ => return None,
+        };
         let overloads = built_in_macro(name)?;
         let environment = Arc::new(self.over(self.namespace.clone()));
         Some(Arc::new(Macro { name: (*name).to_owned(), overloads, environment }))
@@ -337,18 +331,50 @@ impl Environment for StatementNames {
     }
 
     fn table_function_names(&self) -> Vec<String> {
-        let files = FILE_FUNCTIONS.into_iter().chain(TEXT_FUNCTIONS).map(|(function, _)| function);
-        files.chain(self.table_functions.names()).chain(built_in_table_macros()).map(str::to_owned).collect()
+        table_function_signatures(&self.table_functions).map(|(name, _)| name.to_owned()).collect()
     }
 }
 
 impl StatementNames {
+    /// A table or view of the schemas that are always there.
+    fn of_system(&self, schema: &str, table: &str) -> Option<Named> {
+        let full = || vec![schema.to_owned(), table.to_owned()];
+        let view_columns = |database: &Arc<str>, view: &ViewDefinition| self.view_columns(database, view);
+        let rows = match schema {
+            INFORMATION_SCHEMA => information_schema::rows(&self.namespace, table, &view_columns),
+            PG_CATALOG => pg_catalog::rows(
+                &pg_catalog::Source {
+                    namespace: &self.namespace,
+                    view_columns: &view_columns,
+                    functions: &|| {
+                        let is_aggregate = |name: &str| self.functions.kind(name) == Some(FunctionKind::Aggregate);
+                        let names = self.functions.names().into_iter();
+                        names.map(|name| (name.clone(), is_aggregate(&name))).collect()
+                    },
+                    user_types: &|| {
+                        let database = &self.namespace.current().database;
+                        let catalog = self.namespace.catalog(database);
+                        catalog.map(|catalog| types_of(self, database, catalog)).unwrap_or_default()
+                    },
+                },
+                table,
+            ),
+            _ => return None,
+        };
+        if let Some(rows) = rows {
+            return Some(Named::Rows(rows, full()));
+        }
+        let query = built_in_view(schema, table)?;
+        let environment = Arc::new(self.over(self.namespace.clone()));
+        Some(Named::View(Arc::new(View { name: full().join("."), query, columns: Vec::new(), environment })))
+    }
+
     /// Name, type, and whether NULL can occur, of each column of a view.
     pub(crate) fn view_columns(
         &self,
         database: &Arc<str>,
         view: &ViewDefinition,
-    ) -> Result<Vec<(String, String, bool)>> {
+    ) -> Result<Vec<(String, SqlType, bool)>> {
         let View { query, columns, environment, .. } = self.view(database, view, view.name.clone())?;
         let mut binder = Binder::new(environment);
         binder.query(&query)?;
@@ -356,7 +382,7 @@ impl StatementNames {
         let nullable = plan.root.map(|root| plan.nullable_columns(root)).unwrap_or_default();
         let listed = |(at, output): (usize, &godwit_plan::OutputColumn)| {
             let name = columns.get(at).cloned().unwrap_or_else(|| output.name.clone());
-            (name, plan.column(output.column).ty.to_string(), nullable.contains(output.column))
+            (name, plan.column(output.column).ty.clone(), nullable.contains(output.column))
         };
         Ok(plan.output.iter().enumerate().map(listed).collect())
     }

@@ -10,6 +10,8 @@
 //! | `key_column_usage` | column of a key or a reference |
 //! | `sequences` | sequence |
 //! | `comments` | comment on an object or a column; no standard knows this table |
+//!
+//! What follows from these and from `pg_catalog` are [views](crate::built_in_views).
 
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ use godwit_catalog::{
 use godwit_common::Result;
 use godwit_types::{SqlType, Value};
 use godwit_vector::sql::type_of_field;
+
+use crate::pg_catalog;
 
 /// The schema of these tables.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
@@ -37,7 +41,7 @@ const TABLES: [Column; 5] = [
     ("table_type", false),
     ("table_comment", false),
 ];
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 15] = [
     ("table_catalog", false),
     ("table_schema", false),
     ("table_name", false),
@@ -47,6 +51,12 @@ const COLUMNS: [Column; 9] = [
     ("is_nullable", false),
     ("data_type", false),
     ("column_comment", false),
+    ("udt_name", false),
+    ("numeric_precision", true),
+    ("numeric_scale", true),
+    ("datetime_precision", true),
+    ("is_generated", false),
+    ("generation_expression", false),
 ];
 
 const COMMENTS: [Column; 6] = [
@@ -105,7 +115,7 @@ const KEY_COLUMN_USAGE: [Column; 9] = [
 ];
 
 /// Name, type, and whether NULL can occur, of each column of a view.
-type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, String, bool)>>;
+pub(crate) type ViewColumns<'v> = &'v dyn Fn(&Arc<str>, &ViewDefinition) -> Result<Vec<(String, SqlType, bool)>>;
 
 /// The rows of a table of the schema; `None` if there is no such table.
 pub(crate) fn rows(namespace: &Namespace, table: &str, view_columns: ViewColumns<'_>) -> Option<Rows> {
@@ -294,25 +304,31 @@ fn sequences(namespace: &Namespace) -> Vec<Vec<Value>> {
 }
 
 /// Name, type, whether NULL can occur, and default or expression of each column of an object.
-type ListedColumn = (String, String, bool, Option<String>);
+type ListedColumn = (String, Option<SqlType>, bool, Option<String>);
 
 fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for (database, schema, table, entry) in objects(namespace) {
         let comments = entry.comments();
+        let generated = match &entry {
+            CatalogEntry::Table(table) => table.rules().map(|rules| rules.generated.clone()).unwrap_or_default(),
+            _ => Vec::new(),
+        };
         let columns: Vec<ListedColumn> = match entry {
             CatalogEntry::Table(table) => {
                 let rules = table.rules().cloned().unwrap_or_default();
                 let column = |field: &Field| {
                     let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
                     let default = rules.default_of(field.name()).or(expression).map(str::to_owned);
-                    (field.name().clone(), type_name(field), field.is_nullable(), default)
+                    (field.name().clone(), type_of_field(field).ok(), field.is_nullable(), default)
                 };
                 rules.visible(&table.schema).iter().map(column).collect()
             }
             // What a view refers to may be gone; then its columns aren't known.
             CatalogEntry::View(view) => match view_columns(&database, &view) {
-                Ok(columns) => columns.into_iter().map(|(name, ty, nullable)| (name, ty, nullable, None)).collect(),
+                Ok(columns) => {
+                    columns.into_iter().map(|(name, ty, nullable)| (name, Some(ty), nullable, None)).collect()
+                }
                 Err(_) => continue,
             },
             CatalogEntry::Sequence(_) | CatalogEntry::Schema(_) | CatalogEntry::Macro(_) | CatalogEntry::Type(_) => {
@@ -320,6 +336,9 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
             }
         };
         for ((name, ty, nullable, default), position) in columns.into_iter().zip(1_i128..) {
+            let precision = ty.as_ref().and_then(SqlType::decimal_digits);
+            let of_column = generated.iter().find(|column| column.field.name().eq_ignore_ascii_case(&name));
+            let expression = of_column.map(|column| column.expression.as_str());
             rows.push(vec![
                 text(&database),
                 text(&schema),
@@ -328,8 +347,14 @@ fn all_columns(namespace: &Namespace, view_columns: ViewColumns<'_>) -> Vec<Vec<
                 Value::Integer(position),
                 text_or_null(default.as_deref()),
                 text(if nullable { "YES" } else { "NO" }),
-                text(&ty),
+                ty.as_ref().map_or(Value::Null, |ty| text(&ty.to_string())),
                 text_or_null(comments.of_column(&name)),
+                ty.as_ref().map_or(Value::Null, |ty| text(pg_catalog::type_name(ty))),
+                precision.map_or(Value::Null, |(digits, _)| Value::Integer(digits.into())),
+                precision.map_or(Value::Null, |(_, scale)| Value::Integer(scale.into())),
+                ty.as_ref().and_then(fraction_digits).map_or(Value::Null, Value::Integer),
+                text(if expression.is_some() { "ALWAYS" } else { "NEVER" }),
+                text_or_null(expression),
             ]);
         }
     }
@@ -340,8 +365,15 @@ fn text_or_null(known: Option<&str>) -> Value {
     known.map_or(Value::Null, text)
 }
 
-fn type_name(column: &Field) -> String {
-    type_of_field(column).map_or_else(|_| column.data_type().to_string(), |ty| ty.to_string())
+/// Digits of the fractions of seconds.
+fn fraction_digits(ty: &SqlType) -> Option<i128> {
+    match ty {
+        SqlType::Time | SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval => Some(6),
+        SqlType::TimestampNs => Some(9),
+        SqlType::TimestampMs => Some(3),
+        SqlType::TimestampS | SqlType::Date => Some(0),
+        _ => None,
+    }
 }
 
 fn text(text: &str) -> Value {

@@ -17,6 +17,7 @@
 
 mod alter;
 mod built_in_macros;
+mod built_in_views;
 mod comments;
 mod create_table;
 mod encodings;
@@ -27,6 +28,7 @@ mod generated;
 mod information_schema;
 mod macros;
 mod parse;
+mod pg_catalog;
 mod planner;
 mod prepared;
 mod queries;
@@ -47,6 +49,7 @@ mod write;
 pub use explain::ExplainOptions;
 pub use export::{ExportScript, ExportedTable};
 pub use godwit_optimize::JoinOrder;
+pub use godwit_syntax::is_name;
 pub use information_schema::INFORMATION_SCHEMA;
 pub use parse::{Access, ParsedStatement};
 pub use planner::{Interrupt, Planner, ReadRows};

@@ -10,10 +10,11 @@ use godwit_plan::Plan;
 use godwit_syntax::ast::{self, SetExprKind};
 use godwit_types::SqlType;
 
-use crate::environment::StatementNames;
+use crate::built_in_macros;
+use crate::environment::{StatementNames, table_function_signatures};
 use crate::parse::parse_script;
 use crate::queries::query_of_call;
-use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting, unsupported};
+use crate::session::{attach_plan, begin_transaction, export_plan, pragma_setting, reset_setting};
 use crate::statement_files::StatementFiles;
 use crate::{
     Definition, JoinOrder, ParsedStatement, QueryStatement, SessionStatement, SessionValues, Statement, TransactionStep,
@@ -72,6 +73,17 @@ impl Planner {
     pub fn with_table_functions(mut self, functions: TableFunctions) -> Self {
         self.functions = functions;
         self
+    }
+
+    /// The functions for FROM: names, and what they take.
+    pub fn table_functions(&self) -> Vec<(&'static str, String)> {
+        let unnest = ("unnest", "unnest(list, …)".to_owned());
+        table_function_signatures(&self.functions).chain([unnest]).collect()
+    }
+
+    /// The macros that are always there and give values: names, and what they take.
+    pub fn built_in_macros() -> Vec<(&'static str, String)> {
+        built_in_macros::signatures(false).collect()
     }
 
     /// The same planner over other names.
@@ -225,7 +237,7 @@ impl Planner {
             Tree::RollbackToSavepoint(name) => Ok(Statement::Transaction(TransactionStep::RollbackTo(plain(name)))),
             Tree::CreateType(create) => self.create_type(create),
             Tree::CreateMacro(create) => self.create_macro(create, parsed),
-            Tree::AlterObject(_) => Err(unsupported("ALTER of anything but tables:")),
+            Tree::AlterObject(alter) => self.alter_object(alter),
             Tree::CommentOn(comment) => self.comment_on(comment),
             Tree::SetVariable(set) => self.set_variable(set),
             Tree::Prepare(prepare) => self.prepare(prepare, parsed),

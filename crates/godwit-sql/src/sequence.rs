@@ -1,5 +1,5 @@
-//! `CREATE SEQUENCE`, and the functions that take numbers: `nextval` and `currval` know the names of the statement which
-//! calls them.
+//! `CREATE SEQUENCE`, `ALTER SEQUENCE`, and the functions of sequences: `nextval`, `currval` and `setval` know the names of the statement
+//! which calls them.
 
 use std::sync::Arc;
 
@@ -20,70 +20,144 @@ impl Planner {
         let (or_replace, if_not_exists) = (create.or_replace, create.if_not_exists);
         Ok(Statement::Definition(Definition::CreateSequence { name, definition, or_replace, if_not_exists }))
     }
+
+    /// `ALTER SEQUENCE`: another definition of the same name.
+    pub(crate) fn alter_sequence(
+        &self,
+        alter: &ast::AlterObject,
+        options: &[ast::SequenceOption],
+    ) -> Result<Statement> {
+        let name = WrittenName::of(&alter.name)?;
+        let (name, sequence) = match self.namespace().find(name.parts()) {
+            Some((name, CatalogEntry::Sequence(sequence))) => (name, sequence),
+            None if alter.if_exists => return Ok(Statement::Definition(Definition::Nothing)),
+            _ => return Err(Error::user(format!("no sequence named {}", alter.name)).at_span(alter.name.span)),
+        };
+        let (definition, next) = altered(&sequence, options).map_err(|error| error.at_span(alter.span))?;
+        Ok(Statement::Definition(Definition::AlterSequence { name, definition, next }))
+    }
+}
+
+/// What the options of a statement say.
+#[derive(Default)]
+struct Given {
+    increment: Option<i64>,
+    start: Option<i64>,
+    /// `Some(None)`: NO MINVALUE.
+    min: Option<Option<i64>>,
+    max: Option<Option<i64>>,
+    cycle: Option<bool>,
+    /// `Some(None)`: at the start.
+    restart: Option<Option<i64>>,
+}
+
+impl Given {
+    fn of(options: &[ast::SequenceOption], may_restart: bool) -> Result<Self> {
+        let mut given = Self::default();
+        for option in options {
+            match &option.kind {
+                Kind::Increment(value) => given.increment = Some(integer(value)?),
+                Kind::Start(value) => given.start = Some(integer(value)?),
+                Kind::MinValue(value) => given.min = Some(value.as_ref().map(integer).transpose()?),
+                Kind::MaxValue(value) => given.max = Some(value.as_ref().map(integer).transpose()?),
+                Kind::Cycle(is_set) => given.cycle = Some(*is_set),
+                Kind::Restart(value) if may_restart => given.restart = Some(value.as_ref().map(integer).transpose()?),
+                // Numbers are noted in batches anyway.
+                Kind::Cache(_) => {}
+                Kind::Restart(_) | Kind::As(_) | Kind::OwnedBy(_) => {
+                    let error = Error::unsupported("AS, OWNED BY and, of a new sequence, RESTART").at_span(option.span);
+                    return Err(error.with_hint("there are START, INCREMENT, MINVALUE, MAXVALUE and CYCLE"));
+                }
+            }
+        }
+        Ok(given)
+    }
+}
+
+/// The ends of a sequence that has none of its own.
+fn ends(increment: i64) -> (i64, i64) {
+    if increment > 0 { (1, i64::MAX) } else { (i64::MIN, -1) }
 }
 
 /// A sequence by the options of `CREATE SEQUENCE`.
 pub(crate) fn definition(name: &str, options: &[ast::SequenceOption]) -> Result<SequenceDefinition> {
-    let (mut increment, mut start, mut min, mut max, mut cycle) = (1, None, None, None, false);
-    for option in options {
-        match &option.kind {
-            Kind::Increment(value) => increment = integer(value)?,
-            Kind::Start(value) => start = Some(integer(value)?),
-            Kind::MinValue(value) => min = value.as_ref().map(integer).transpose()?,
-            Kind::MaxValue(value) => max = value.as_ref().map(integer).transpose()?,
-            Kind::Cycle(is_set) => cycle = *is_set,
-            // Numbers are noted in batches anyway.
-            Kind::Cache(_) => {}
-            Kind::Restart(_) | Kind::As(_) | Kind::OwnedBy(_) => {
-                let error = Error::unsupported("RESTART, AS and OWNED BY of a sequence").at_span(option.span);
-                return Err(error.with_hint("there are START, INCREMENT, MINVALUE, MAXVALUE and CYCLE"));
-            }
+    let given = Given::of(options, false)?;
+    let increment = given.increment.unwrap_or(1);
+    let (lowest, highest) = ends(increment);
+    let (min, max) = (given.min.flatten().unwrap_or(lowest), given.max.flatten().unwrap_or(highest));
+    let start = given.start.unwrap_or(if increment > 0 { min } else { max });
+    let cycle = given.cycle.unwrap_or(false);
+    let (name, comments) = (name.to_owned(), Comments::default());
+    checked(SequenceDefinition { name, start, increment, min, max, cycle, is_owned: false, comments })
+}
+
+/// A sequence with other options, and the number at which it goes on; `None`: there are no more.
+fn altered(sequence: &Sequence, options: &[ast::SequenceOption]) -> Result<(SequenceDefinition, Option<i64>)> {
+    let (given, before) = (Given::of(options, true)?, sequence.definition().clone());
+    let increment = given.increment.unwrap_or(before.increment);
+    let (lowest, highest) = ends(increment);
+    let end = |given: Option<Option<i64>>, before, usual| given.map_or(before, |end| end.unwrap_or(usual));
+    let (min, max) = (end(given.min, before.min, lowest), end(given.max, before.max, highest));
+    let start = given.start.unwrap_or(before.start);
+    let cycle = given.cycle.unwrap_or(before.cycle);
+    let definition = checked(SequenceDefinition { start, increment, min, max, cycle, ..before })?;
+    let next = match given.restart {
+        Some(at) => Some(at.unwrap_or(start)),
+        None => sequence.peek(),
+    };
+    match next.filter(|next| !(min..=max).contains(next)) {
+        None => Ok((definition, next)),
+        Some(next) => {
+            Err(Error::user(format!("{} goes on at {next}, which isn't from {min} to {max}", definition.name))
+                .with_hint("RESTART WITH names another number"))
         }
-    }
-    let (lowest, highest) = if increment > 0 { (1, i64::MAX) } else { (i64::MIN, -1) };
-    let (min, max) = (min.unwrap_or(lowest), max.unwrap_or(highest));
-    let start = start.unwrap_or(if increment > 0 { min } else { max });
-    let comments = Comments::default();
-    let wrong = |what: String| Err(Error::user(format!("the sequence {name}: {what}")));
-    match () {
-        () if increment == 0 => wrong("INCREMENT must not be 0".to_owned()),
-        () if min > max => wrong(format!("MINVALUE {min} is above MAXVALUE {max}")),
-        () if start < min => wrong(format!("START {start} is below MINVALUE {min}")),
-        () if start > max => wrong(format!("START {start} is above MAXVALUE {max}")),
-        () => Ok(SequenceDefinition {
-            name: name.to_owned(),
-            start,
-            increment,
-            min,
-            max,
-            cycle,
-            is_owned: false,
-            comments,
-        }),
     }
 }
 
-/// `nextval(name)` and `currval(name)` for statements that see these names.
-pub(crate) fn functions(namespace: &Namespace) -> [RowFunction; 2] {
-    let function = |name: &'static str, compute: fn(&Namespace, &str) -> Result<i64>| {
+/// The definition, if it is possible.
+fn checked(definition: SequenceDefinition) -> Result<SequenceDefinition> {
+    let SequenceDefinition { name, start, increment, min, max, .. } = &definition;
+    let wrong = |what: String| Err(Error::user(format!("the sequence {name}: {what}")));
+    match () {
+        () if *increment == 0 => wrong("INCREMENT must not be 0".to_owned()),
+        () if min > max => wrong(format!("MINVALUE {min} is above MAXVALUE {max}")),
+        () if start < min => wrong(format!("START {start} is below MINVALUE {min}")),
+        () if start > max => wrong(format!("START {start} is above MAXVALUE {max}")),
+        () => Ok(definition),
+    }
+}
+
+/// What a function does with a sequence, given the arguments behind its name.
+type OfSequence = fn(&Namespace, &str, &[Value]) -> Result<i64>;
+
+/// `nextval(name)`, `currval(name)` and `setval(name, number[, is taken])` for statements that see these names.
+pub(crate) fn functions(namespace: &Namespace) -> [RowFunction; 4] {
+    let function = |name: &'static str, more: &[SqlType], compute: OfSequence| {
         let (checked, called) = (namespace.clone(), namespace.clone());
         RowFunction {
             name,
-            arguments: vec![SqlType::Varchar],
+            arguments: [SqlType::Varchar].iter().chain(more).cloned().collect(),
             result: SqlType::BigInt,
             volatility: Volatility::Volatile,
             // Errors are reported when the statement is planned.
             check: Some(Arc::new(move |arguments| match arguments {
-                [Some(sequence)] => find(&checked, text_of(name, sequence)?).map(drop),
+                [Some(sequence), ..] => find(&checked, text_of(name, sequence)?).map(drop),
                 _ => Err(Error::unsupported(format!("{name} of a name that isn't constant"))),
             })),
             compute: Arc::new(move |arguments| match arguments {
-                [sequence] => compute(&called, text_of(name, sequence)?).map(|number| Value::Integer(number.into())),
-                _ => Err(Error::internal(format!("{name} takes one name"))),
+                [sequence, more @ ..] => {
+                    compute(&called, text_of(name, sequence)?, more).map(|number| Value::Integer(number.into()))
+                }
+                [] => Err(Error::internal(format!("{name} takes a name"))),
             }),
         }
     };
-    [function("nextval", next), function("currval", current)]
+    [
+        function("nextval", &[], next),
+        function("currval", &[], current),
+        function("setval", &[SqlType::BigInt], set),
+        function("setval", &[SqlType::BigInt, SqlType::Boolean], set),
+    ]
 }
 
 fn text_of<'a>(function: &str, argument: &'a Value) -> Result<&'a str> {
@@ -93,19 +167,34 @@ fn text_of<'a>(function: &str, argument: &'a Value) -> Result<&'a str> {
     }
 }
 
-fn next(namespace: &Namespace, name: &str) -> Result<i64> {
+fn next(namespace: &Namespace, name: &str, _more: &[Value]) -> Result<i64> {
     let (name, sequence) = find(namespace, name)?;
     let number = sequence.take(1)?[0];
     namespace.taken().note(name, number);
     Ok(number)
 }
 
-fn current(namespace: &Namespace, name: &str) -> Result<i64> {
+fn current(namespace: &Namespace, name: &str, _more: &[Value]) -> Result<i64> {
     let (name, _) = find(namespace, name)?;
     namespace.taken().last(&name).ok_or_else(|| {
         Error::user(format!("the connection has taken no number of the sequence {name} yet"))
             .with_hint(format!("SELECT nextval('{name}') takes one"))
     })
+}
+
+fn set(namespace: &Namespace, name: &str, more: &[Value]) -> Result<i64> {
+    let (name, sequence) = find(namespace, name)?;
+    let number = match more {
+        [Value::Integer(number), ..] => i64::try_from(*number).ok(),
+        _ => None,
+    };
+    let number = number.ok_or_else(|| Error::internal("setval takes a BIGINT"))?;
+    let is_taken = !matches!(more, [_, Value::Boolean(false)]);
+    sequence.restart(number, is_taken)?;
+    if is_taken {
+        namespace.taken().note(name, number);
+    }
+    Ok(number)
 }
 
 fn find(namespace: &Namespace, name: &str) -> Result<(ObjectName, Arc<Sequence>)> {

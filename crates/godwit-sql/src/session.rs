@@ -174,8 +174,3 @@ pub(crate) fn option_text(value: &Expr) -> Option<String> {
         _ => value.as_word().map(|word| word.to_string()),
     }
 }
-
-/// The error for statements that are recognized but not supported.
-pub(crate) fn unsupported(what: &str) -> Error {
-    Error::unsupported(format!("{what} statements")).with_hint("docs/sql.md tells which statements there are")
-}

@@ -309,6 +309,22 @@ pub enum Definition {
         /// Keep a sequence of that name without an error.
         if_not_exists: bool,
     },
+    /// `ALTER SEQUENCE s options`.
+    AlterSequence {
+        /// Its name.
+        name: ObjectName,
+        /// What it is from now on.
+        definition: SequenceDefinition,
+        /// The number at which it goes on; `None`: there are no more.
+        next: Option<i64>,
+    },
+    /// `ALTER VIEW v RENAME TO w`.
+    RenameView {
+        /// Its name so far.
+        name: ObjectName,
+        /// The view under its new name.
+        view: Arc<ViewDefinition>,
+    },
     /// `DROP SEQUENCE [IF EXISTS] a, b`, without missing ones that may be missing.
     DropSequence {
         /// Which.

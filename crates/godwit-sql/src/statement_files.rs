@@ -54,8 +54,8 @@ impl TableResolver for StatementFiles {
         self.known.get(path).cloned().unwrap_or_else(|| self.resolver.resolve_path(path))
     }
 
-    fn table_of_format(&self, paths: &[&str], format: &str) -> Result<Arc<TableDefinition>> {
-        self.resolver.table_of_format(paths, format)
+    fn table_of_format(&self, paths: &[&str], format: &str, options: &[CopyOption]) -> Result<Arc<TableDefinition>> {
+        self.resolver.table_of_format(paths, format, options)
     }
 
     fn text_table(

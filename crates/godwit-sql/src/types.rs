@@ -71,16 +71,20 @@ impl Planner {
     /// The user-defined types of a database: full names and definitions. Enumerations come first: others may be built
     /// from them.
     pub(crate) fn types_of(&self, database: &Arc<str>, catalog: &Catalog) -> Vec<(String, SqlType)> {
-        let names = self.statement_names();
-        let types = catalog.entries().into_iter().filter_map(|(_, entry)| {
-            let CatalogEntry::Type(definition) = entry else { return None };
-            let place = ObjectName { database: database.clone(), name: definition.name.clone() };
-            Some((definition.name.clone(), bound_type(&definition, names.at(&place))?))
-        });
-        let mut types: Vec<_> = types.collect();
-        types.sort_by_key(|(_, ty)| !matches!(ty, SqlType::Enum(_)));
-        types
+        types_of(&self.statement_names(), database, catalog)
     }
+}
+
+/// As [`Planner::types_of`].
+pub(crate) fn types_of(names: &StatementNames, database: &Arc<str>, catalog: &Catalog) -> Vec<(String, SqlType)> {
+    let types = catalog.entries().into_iter().filter_map(|(_, entry)| {
+        let CatalogEntry::Type(definition) = entry else { return None };
+        let place = ObjectName { database: database.clone(), name: definition.name.clone() };
+        Some((definition.name.clone(), bound_type(&definition, names.at(&place))?))
+    });
+    let mut types: Vec<_> = types.collect();
+    types.sort_by_key(|(_, ty)| !matches!(ty, SqlType::Enum(_)));
+    types
 }
 
 /// A table, and a column of it that has values of an enumeration.

@@ -1,14 +1,14 @@
-//! CREATE VIEW, CREATE SCHEMA, DROP.
+//! CREATE VIEW, ALTER VIEW, CREATE SCHEMA, DROP.
 
 use std::sync::Arc;
 
 use godwit_bind::Binder;
-use godwit_catalog::names::WrittenName;
+use godwit_catalog::names::{WrittenName, plain};
 use godwit_catalog::{
-    CatalogEntry, Comments, ObjectName, Place, SCHEMA, TEMPORARY, ViewDefinition, split_name, stored,
+    CatalogEntry, Comments, ObjectName, Place, SCHEMA, TEMPORARY, ViewDefinition, full_name, split_name, stored,
 };
 use godwit_common::{Error, Result};
-use godwit_syntax::ast::{self, DropBehavior, ObjectKind};
+use godwit_syntax::ast::{self, AlterAction, DropBehavior, ObjectKind};
 
 use crate::{Definition, ParsedStatement, Planner, Statement};
 
@@ -106,6 +106,39 @@ impl Planner {
             }
         }
         Ok(Statement::Definition(Definition::DropSchema { places, cascade }))
+    }
+}
+
+impl Planner {
+    /// `ALTER` of what isn't a table.
+    pub(crate) fn alter_object(&self, alter: &ast::AlterObject) -> Result<Statement> {
+        match (alter.kind, &alter.action) {
+            (ObjectKind::View, AlterAction::RenameTo(to)) => self.rename_view(alter, to),
+            (ObjectKind::Sequence, AlterAction::SequenceOptions(options)) => self.alter_sequence(alter, options),
+            _ => {
+                let error = Error::unsupported("ALTER of anything but tables, options of sequences and names of views");
+                Err(error.at_span(alter.span).with_hint("make another with CREATE, and DROP this one"))
+            }
+        }
+    }
+
+    fn rename_view(&self, alter: &ast::AlterObject, to: &ast::Ident) -> Result<Statement> {
+        let (name, view) = match self.namespace().find(WrittenName::of(&alter.name)?.parts()) {
+            Some((name, CatalogEntry::View(view))) => (name, view),
+            None if alter.if_exists => return Ok(Statement::Definition(Definition::Nothing)),
+            _ => return Err(Error::user(format!("no view named {}", alter.name)).at_span(alter.name.span)),
+        };
+        let mut tree = match stored::statement(&view.statement)? {
+            ast::Statement::CreateView(tree) if !tree.recursive => tree,
+            _ => return Err(Error::unsupported("another name for a view that names itself").at_span(alter.span)),
+        };
+        let schema = split_name(&name.name).0;
+        if let Some(own) = tree.name.parts.last_mut() {
+            *own = to.clone();
+        }
+        let statement = ast::Statement::CreateView(tree).to_string();
+        let renamed = ViewDefinition { name: full_name(&schema, &plain(to)), statement, ..(*view).clone() };
+        Ok(Statement::Definition(Definition::RenameView { name, view: Arc::new(renamed) }))
     }
 }
 

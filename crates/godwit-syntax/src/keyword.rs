@@ -110,6 +110,11 @@ impl Keyword {
     }
 }
 
+/// True if a word can name a column or a table without quotes, as far as keywords are concerned.
+pub fn is_name(word: &str) -> bool {
+    Keyword::of(word).is_none_or(Keyword::is_name)
+}
+
 /// No keyword is longer.
 const LENGTH_MAX: usize = 20;
 

@@ -84,6 +84,14 @@ impl Inner {
                     false => scope.transaction_of(&name.database)?.create_sequence(definition, or_replace),
                 })
             }
+            Definition::AlterSequence { name, definition, next } => {
+                self.define(scope, |scope| scope.transaction_of(&name.database)?.alter_sequence(definition, next))
+            }
+            Definition::RenameView { name, view } => self.define(scope, |scope| {
+                let transaction = scope.transaction_of(&name.database)?;
+                transaction.create_view(view, false)?;
+                transaction.drop_view(&name.name)
+            }),
             Definition::DropSequence { names } => self.define(scope, |scope| {
                 names.iter().try_for_each(|name| scope.transaction_of(&name.database)?.drop_sequence(&name.name))
             }),

@@ -151,8 +151,8 @@ impl Database {
         adaptation.watch(&store);
         let pool = RwLock::new(Arc::new(WorkerPool::new(threads)?));
         let database = Self(Arc::new_cyclic(|shared| Shared {
-            planner: Planner::new(Namespace::of(&name, catalog), resolver)
-                .with_table_functions(system_tables::functions(shared)),
+            planner: Planner::new(Namespace::of(&name, catalog), resolver.clone())
+                .with_table_functions(system_tables::functions(shared, &resolver)),
             name: name.into(),
             store,
             files,

@@ -56,7 +56,7 @@ pub use godwit_io::{DiskFault, Fault, Files, ReadFault, ReadFaults, SimulatedDis
 pub use godwit_memory::{MemoryStatistics, RequestFaults, default_memory_limit, minimum_memory_limit};
 pub use godwit_pipeline::CancelToken;
 pub use godwit_plan::ParameterInfo;
-pub use godwit_sql::{ExportScript, ExportedTable};
+pub use godwit_sql::{ExportScript, ExportedTable, is_name};
 pub use godwit_tables::CheckReport;
 pub use godwit_types::{SqlType, Value};
 pub use prepared::PreparedStatement;

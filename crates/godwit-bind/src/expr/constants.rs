@@ -17,14 +17,14 @@ impl Binder {
 
     /// The value of an expression without columns, and its type.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
-        self.constant_in(expr, &Scope::default(), clause)
+        self.constant_in(&Scope::default(), expr, clause)
     }
 
-    /// The same where names may stand for constants: parameters of a macro.
+    /// The same, where the names of a scope are known.
     pub(crate) fn constant_in(
         &mut self,
-        expr: &ast::Expr,
         scope: &Scope<'_>,
+        expr: &ast::Expr,
         clause: Clause,
     ) -> Result<(Value, SqlType)> {
         let mut collected = Collected::default();

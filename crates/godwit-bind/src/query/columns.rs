@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! SELECT max(COLUMNS('a|b'))          an item for each column
+//! SELECT COLUMNS(c -> c LIKE 'a%')    likewise, of names for which the condition holds
 //! WHERE COLUMNS(*) IS NOT NULL        a condition for each column, all of which must hold
 //! SELECT coalesce(*COLUMNS('a|b'))    an argument for each column
 //! ```
@@ -11,11 +12,12 @@ use std::sync::Arc;
 use godwit_common::{Error, Result, Span, SqlState};
 use godwit_plan::Expr;
 use godwit_syntax::ast::{self, ExprKind, Ident, LikeKind};
+use godwit_types::{SqlType, Value};
 use regex::{Regex, RegexBuilder};
 
 use super::items::{for_each_part, is_meant};
 use crate::Binder;
-use crate::binder::ExprContext;
+use crate::binder::{Clause, ExprContext};
 use crate::scope::{Scope, VisibleColumn};
 
 impl Binder {
@@ -50,12 +52,25 @@ impl Binder {
                 let names: Vec<Arc<str>> = names.iter().filter_map(ast::Expr::as_word).collect();
                 all.filter(|column| names.iter().any(|name| name.eq_ignore_ascii_case(&column.name))).collect()
             }
+            ExprKind::Lambda { parameters, body, .. } => {
+                let [parameter] = &parameters[..] else {
+                    let error = Error::user("the lambda of COLUMNS has one parameter: a column's name");
+                    return Err(error.with_code(SqlState::SYNTAX_ERROR).at_span(columns.selection.span));
+                };
+                let mut chosen = Vec::new();
+                for column in all {
+                    if self.holds_for_name(&column.name, parameter, body)? {
+                        chosen.push(column);
+                    }
+                }
+                chosen
+            }
             ExprKind::Wildcard(_) => {
                 let error = Error::unsupported("REPLACE and RENAME in COLUMNS inside of an expression");
                 return Err(error.at_span(columns.selection.span));
             }
             _ => {
-                let error = Error::unsupported("COLUMNS of anything but *, a pattern or a list of names");
+                let error = Error::unsupported("COLUMNS of anything but *, a pattern, a list of names or a lambda");
                 return Err(error.at_span(columns.selection.span));
             }
         };
@@ -63,6 +78,21 @@ impl Binder {
             return Err(no_such_column("COLUMNS").at_span(columns.selection.span));
         }
         Ok(chosen)
+    }
+
+    /// Is a condition on the name of a column true?
+    fn holds_for_name(&mut self, name: &str, parameter: &Ident, condition: &ast::Expr) -> Result<bool> {
+        let value = Expr::literal(Value::text(name), SqlType::Varchar);
+        let scope = Scope { aliases: vec![(parameter.text.clone(), value)], ..Scope::default() };
+        let (value, ty) = self.constant_in(&scope, condition, Clause::Where)?;
+        match value {
+            Value::Boolean(holds) => Ok(holds),
+            Value::Null => Ok(false),
+            _ => {
+                let error = Error::user(format!("the lambda of COLUMNS is a condition, this is {ty}"));
+                Err(error.with_code(SqlState::DATATYPE_MISMATCH).at_span(condition.span))
+            }
+        }
     }
 
     /// The arguments or elements that `*COLUMNS(…)` stands for; `None` for other expressions.

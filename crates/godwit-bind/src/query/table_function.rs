@@ -91,7 +91,7 @@ impl Binder {
             let (constant, ty) = match value.as_word().filter(|_| name.is_some()) {
                 // The value of an option may be a bare word.
                 Some(word) => (godwit_types::Value::Text(word), SqlType::Varchar),
-                None => self.constant_in(value, outer, Clause::From)?,
+                None => self.constant_in(outer, value, Clause::From)?,
             };
             arguments.push(TableArgument { name, value: constant, ty, span: value.span });
         }

@@ -1,14 +1,16 @@
-//! Tables that are made while a query runs: series of numbers and instants, rows that a function computes, and those that
+//! Tables that are made while a query runs: series of numbers and instants, repeated rows, rows that a function computes, and those that
 //! another part of the statement returned.
 //!
 //! Their scans take no filters ([`godwit_catalog::TableDefinition::without_filters`]) except those of joins, which may
 //! be ignored.
 
 mod computed;
+mod repeat;
 mod returned;
 mod series;
 
 pub use computed::ComputedTable;
+pub use repeat::Repeat;
 pub use returned::ReturnedRows;
 pub use series::Series;
 

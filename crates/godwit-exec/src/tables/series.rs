@@ -86,6 +86,10 @@ impl Series {
 }
 
 impl TableFunction for Series {
+    fn arguments(&self) -> &'static str {
+        "start, end, step"
+    }
+
     fn table(&self, name: &str, arguments: &[Argument]) -> Result<Arc<TableDefinition>> {
         let is_time = |given: &Argument| given.ty == SqlType::Date || given.ty.is_timestamp();
         let values = if arguments.iter().any(|given| given.value.is_null()) && (1..=3).contains(&arguments.len()) {

@@ -21,6 +21,7 @@ use godwit_types::SqlType;
 use godwit_vector::sql::{arrow_type, column_type};
 use godwit_vector::{CHUNK_ROWS, Chunk, Data, Flat, Vector, from_arrow, to_arrow};
 
+use super::reduce::ReduceCall;
 use super::{Compiler, Layout};
 use crate::Expression;
 use crate::expression::Kernel;
@@ -29,10 +30,15 @@ use crate::literal::Literal;
 impl Compiler<'_> {
     pub(super) fn lambda_call(&mut self, form: LambdaForm, args: &[Expr], expr: &Expr) -> Result<Expression> {
         let unsupported = || Error::internal(format!("{expr} calls something else with a lambda"));
-        let [list, Expr { kind: ExprKind::Lambda(parameters, body), .. }] = args else { return Err(unsupported()) };
+        let [list, Expr { kind: ExprKind::Lambda(parameters, body), .. }, initial @ ..] = args else {
+            return Err(unsupported());
+        };
         let element = list.ty.element().ok_or_else(unsupported)?;
-        let parameter_types = [column_type(element, true)?, column_type(&SqlType::BigInt, false)?];
-        if parameters.len() > parameter_types.len() {
+        let mut parameter_types = vec![column_type(element, true)?, column_type(&SqlType::BigInt, false)?];
+        if form == LambdaForm::Reduce {
+            parameter_types.insert(0, column_type(&expr.ty, true)?);
+        }
+        if parameters.len() > parameter_types.len() || initial.len() > 1 {
             return Err(unsupported());
         }
         let captured: Vec<ColumnId> = {
@@ -41,18 +47,28 @@ impl Compiler<'_> {
             used.iter().collect()
         };
         let mut arguments = vec![self.compile(list)?];
+        for initial in initial {
+            arguments.push(self.compile(initial)?);
+        }
+        let first_captured = arguments.len();
         for &column in &captured {
             let ty = captured_type(body, column)?;
             arguments.push(self.column(column, &Expr::new(ExprKind::Column(column), ty.clone(), true))?);
         }
         let columns: Vec<ColumnId> = parameters.iter().copied().chain(captured).collect();
         let types = parameter_types[..parameters.len()].iter();
-        let types: Vec<_> = types.chain(arguments[1..].iter().map(Expression::output)).cloned().collect();
+        let types: Vec<_> = types.chain(arguments[first_captured..].iter().map(Expression::output)).cloned().collect();
         let mut inner = Compiler::new(Layout { columns: &columns, types: &types }, self.context);
         inner.depth = self.depth;
         let body_type = &body.ty;
         let body = inner.compile(body)?;
         let logical = arrow_type(body_type)?;
+        if form == LambdaForm::Reduce {
+            let (has_position, has_initial) = (parameters.len() > 2, !initial.is_empty());
+            let work = Arc::clone(self.context.work());
+            let kernel = ReduceCall { body, value_type: logical, has_position, has_initial, work };
+            return Ok(Expression::strict(kernel, arguments, column_type(&expr.ty, true)?));
+        }
         let output = column_type(&expr.ty, arguments[0].output().nullable)?;
         let kernel = LambdaCall {
             form,
@@ -88,12 +104,12 @@ struct LambdaCall {
 }
 
 /// The elements of all lists that aren't NULL.
-struct Elements {
-    values: ArrayRef,
+pub(super) struct Elements {
+    pub values: ArrayRef,
     /// Of each element: its place in `values`, its row, its position in the list.
-    places: Vec<u32>,
-    rows: Vec<u32>,
-    positions: Vec<i64>,
+    pub places: Vec<u32>,
+    pub rows: Vec<u32>,
+    pub positions: Vec<i64>,
 }
 
 /// What an element takes besides its value: a place, a row, a position.
@@ -101,7 +117,7 @@ const ELEMENT_BYTES: usize = 16;
 
 impl Elements {
     /// Of so many lists; a constant is one list for all rows.
-    fn of(lists: &Vector, row_count: usize, room: &mut Room<'_>) -> Result<Self> {
+    pub(super) fn of(lists: &Vector, row_count: usize, room: &mut Room<'_>) -> Result<Self> {
         let is_constant = matches!(lists.data(), Data::Constant(_));
         let is_valid = |row: usize| lists.is_valid(row);
         let single;
@@ -136,6 +152,12 @@ impl Elements {
         Ok(Self { values, places, rows, positions })
     }
 
+    /// The values of some elements.
+    pub(super) fn values_at(&self, elements: &[usize]) -> Result<Vector> {
+        let places: UInt32Array = elements.iter().map(|&at| self.places[at]).collect();
+        from_arrow(&arrow_select::take::take(&self.values, &places, None).map_err(|error| internal(&error))?)
+    }
+
     /// The chunk of elements `from..to`, with what their rows have captured.
     fn chunk(&self, from: usize, to: usize, with_position: bool, captured: &[Vector]) -> Result<Chunk> {
         let places = UInt32Array::from(self.places[from..to].to_vec());
@@ -162,11 +184,12 @@ impl Kernel for LambdaCall {
             let kept: Vec<usize> = match self.form {
                 LambdaForm::Transform => (from..to).collect(),
                 LambdaForm::Filter => (from..to).filter(|&at| is_true(&results, at - from)).collect(),
+                LambdaForm::Reduce => unreachable!("reductions have a kernel of their own"),
             };
             kept.iter().for_each(|&at| lengths[elements.rows[at] as usize] += 1);
             let part = match self.form {
                 LambdaForm::Transform => to_arrow(&results, &self.body_type)?,
-                LambdaForm::Filter => {
+                LambdaForm::Filter | LambdaForm::Reduce => {
                     let places: UInt32Array = kept.iter().map(|&at| Some(elements.places[at])).collect();
                     arrow_select::take::take(&elements.values, &places, None).map_err(|error| internal(&error))?
                 }
@@ -221,6 +244,6 @@ fn is_true(results: &Vector, row: usize) -> bool {
     value != 0 && results.is_valid(row)
 }
 
-fn internal(error: &arrow_schema::ArrowError) -> Error {
+pub(super) fn internal(error: &arrow_schema::ArrowError) -> Error {
     Error::internal(error.to_string())
 }

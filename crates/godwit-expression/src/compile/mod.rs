@@ -28,6 +28,7 @@ mod labels;
 mod lambdas;
 mod locals;
 mod logic;
+mod reduce;
 mod rows;
 mod times;
 mod types;

@@ -43,7 +43,8 @@ impl ScanPlan {
 /// Where columns of the table are, for the rows of some morsels of one row group.
 pub(super) fn bytes_of(table: &ParquetTable, morsels: &[Morsel], columns: &[usize]) -> Vec<Range<u64>> {
     let (file, row_group) = (&table.files()[morsels[0].file], morsels[0].row_group);
-    let chunks = columns.iter().map(|&column| file.file.chunk(row_group, file.column(column)));
+    let stored = columns.iter().filter_map(|&column| file.column(column));
+    let chunks = stored.map(|column| file.file.chunk(row_group, column));
     let of_chunk = |chunk: ChunkLocation| {
         let dictionary = chunk.pages.as_ref().map(|pages| chunk.start..pages[0].offset);
         let rows = morsels.iter().map(|morsel| PageReader::bytes_of(&chunk, morsel.rows.clone()));
@@ -98,7 +99,7 @@ pub(crate) fn plan(
 fn workers_with_large_pages(table: &ParquetTable, morsels: &[Morsel], columns: &[usize], limit_bytes: u64) -> usize {
     let page_bytes = |morsel: &Morsel| {
         let file = &table.files()[morsel.file];
-        let columns = columns.iter().map(|&column| file.column(column));
+        let columns = columns.iter().filter_map(|&column| file.column(column));
         columns.map(|column| LongValues::page_bytes_max(&file.file, morsel.row_group, column)).sum::<u64>()
     };
     let first_of_groups = morsels.chunk_by(|a, b| Arc::ptr_eq(&a.state, &b.state)).map(|group| &group[0]);
@@ -112,7 +113,8 @@ fn page_ranges(file: &TableFile, row_group: usize, pruning: &Pruning<'_>) -> Vec
     let rows = file.file.row_group_rows[row_group];
     let mut ranges = vec![Range { start: 0, end: rows }];
     let mut restrict = |column: usize, is_refuted: &dyn Fn(&Bounds) -> bool| {
-        let Some((bounds, starts)) = page_bounds(&file.file, row_group, file.column(column)) else { return };
+        let of_pages = file.column(column).and_then(|column| page_bounds(&file.file, row_group, column));
+        let Some((bounds, starts)) = of_pages else { return };
         let ends = starts.iter().skip(1).copied().chain([rows]);
         let kept = starts.iter().zip(ends).enumerate().filter(|(page, _)| !is_refuted(&bounds.get(*page)));
         ranges = intersect(&ranges, kept.map(|(_, (&start, end))| start..end));
@@ -147,12 +149,13 @@ fn intersect(ranges: &[Range<usize>], others: impl Iterator<Item = Range<usize>>
 /// Rows at which a row group may be cut.
 fn cuts(file: &TableFile, row_group: usize, columns: &[usize], all_groups: usize, workers: usize) -> Vec<usize> {
     let rows = file.file.row_group_rows[row_group];
-    if let Some(starts) = columns.iter().find_map(|&column| page_starts(&file.file, row_group, file.column(column))) {
+    let stored: Vec<usize> = columns.iter().filter_map(|&column| file.column(column)).collect();
+    if let Some(starts) = stored.iter().find_map(|&column| page_starts(&file.file, row_group, column)) {
         return starts;
     }
     // Page boundaries are unknown, or there are no pages: a page that is cut is decompressed twice. Row groups are
     // only cut if there are too few for the workers.
-    let pieces = if columns.is_empty() { rows.div_ceil(MORSEL_ROWS_MIN) } else { (2 * workers).div_ceil(all_groups) };
+    let pieces = if stored.is_empty() { rows.div_ceil(MORSEL_ROWS_MIN) } else { (2 * workers).div_ceil(all_groups) };
     let step = rows.div_ceil(pieces.max(1)).max(MORSEL_ROWS_MIN);
     (0..rows).step_by(step).collect()
 }

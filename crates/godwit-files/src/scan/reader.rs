@@ -118,7 +118,7 @@ impl ParquetReader {
         let table = &self.scan.table;
         let morsel = &self.scan.plan().morsels[self.morsel];
         let file = &table.files()[morsel.file];
-        let file_column = file.column(column);
+        let file_column = file.column(column).expect("columns with a reader are in the file");
         match file.file.part(morsel.row_group, file_column, morsel.rows.clone())? {
             Some(part) => {
                 let dictionary = morsel.state.dictionary(column);
@@ -152,7 +152,7 @@ impl MorselReader for ParquetReader {
         self.morsel = number;
         let (file, chunk_rows) = (&scan.table.files()[morsel.file], self.query.settings.chunk_rows);
         let long = scan.task.columns.iter().filter_map(|&column| {
-            LongValues::new(&file.file, morsel.row_group, file.column(column), &morsel.rows, chunk_rows)
+            LongValues::new(&file.file, morsel.row_group, file.column(column)?, &morsel.rows, chunk_rows)
         });
         self.long = long.collect();
         let is_refuted = self.is_refuted(morsel, stages)?;
@@ -192,6 +192,12 @@ impl MorselReader for ParquetReader {
     }
 
     fn read(&mut self, column: usize, selected: Option<&[u32]>) -> Result<Vector> {
+        let file = &self.scan.table.files()[self.scan.plan().morsels[self.morsel].file];
+        let physical = self.scan.table.row_type()[column].physical;
+        let wanted = selected.map_or(self.window.len(), <[u32]>::len);
+        if let Some(repeated) = file.repeated(column, physical, wanted) {
+            return Ok(repeated);
+        }
         self.open_column(column)?;
         let reader = &mut self.columns[column];
         let (row, rows) = (self.window.start, self.window.len());

@@ -210,7 +210,7 @@ impl Cutter {
     /// Where the last record that ends in `bytes` ends, and whether the quotes of CSV are regular.
     fn last_end(&mut self, bytes: &mut [u8]) -> (Option<usize>, bool) {
         match &mut self.ends {
-            RecordEnds::Json(scanner) => (scanner.last_object_end(bytes), true),
+            RecordEnds::Json(scanner) => (scanner.last_value_end(bytes), true),
             RecordEnds::Csv(dialect) => match last_record(bytes, dialect, self.at_end) {
                 LastRecord { end, is_regular: true } => (end, true),
                 LastRecord { is_regular: false, .. } => (last_record_end(bytes, dialect), false),

@@ -29,6 +29,7 @@ mod sample;
 mod scan;
 mod separators;
 mod sniff;
+mod sniffed;
 mod source;
 mod stream;
 mod times;
@@ -43,20 +44,20 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use godwit_catalog::{CopyOption, TableDefinition, TableStatistics};
-use godwit_common::{Error, Result, without_secrets};
+use godwit_common::{Result, without_secrets};
 use godwit_io::Files;
 use godwit_memory::{BufferManager, Reservation};
 use godwit_pipeline::{QueryContext, Scan, ScanRequest, Source, Table, TableHandle};
-use godwit_types::{SqlType, Value};
 use godwit_vector::sql::field_of;
 use godwit_vector::{ColumnType, RowType};
 
-use crate::hive::{FileColumn, partitions};
+use crate::hive::{FileColumn, file_columns};
 use cutter::{Cutter, CutterOptions, RECORD_BYTES_MAX, RecordEnds};
 use dialect::Dialect;
-use json::JsonScanner;
+use json::{JsonScanner, Layout};
 pub(crate) use options::is_text_file;
 use options::{Format, TextOptions};
+pub(crate) use sniffed::{sniffed_columns, sniffed_row};
 use source::{CsvShape, TextSource};
 pub(crate) use stream::Streams;
 
@@ -68,6 +69,8 @@ pub(crate) struct TextTable {
     files: Arc<dyn Files>,
     sources: Vec<TextSource>,
     options: TextOptions,
+    /// What the rows of JSON are.
+    layout: Layout,
     /// Texts that are NULL.
     nulls: Vec<Vec<u8>>,
     /// The types of the columns as they are read: those of the records, then those that have a value per file.
@@ -80,6 +83,8 @@ pub(crate) struct TextTable {
 struct Shapes {
     /// For CSV.
     csv: Vec<Arc<CsvShape>>,
+    /// For JSON.
+    layout: Layout,
     fields: Vec<Field>,
     /// Records in all samples, and the size of the files that these are of.
     records: u64,
@@ -111,7 +116,7 @@ impl TextTable {
                 let sniffed = sniff::csv(&first, &options, expected, all)?;
                 let (fields, records) = (sniffed.fields.clone(), first.estimated_rows(sniffed.records));
                 let shape = Arc::new(CsvShape::of(sniffed));
-                Shapes { csv: vec![shape; sources.len()], fields, records }
+                Shapes { csv: vec![shape; sources.len()], layout: Layout::default(), fields, records }
             }
             Format::Json => {
                 let rows_of = |sample: &sample::Sample, records| sample.estimated_rows(records);
@@ -119,18 +124,19 @@ impl TextTable {
                 for source in sources[1..].iter().take(SAMPLED_FILES_MAX - 1).filter(|_| expected.is_none()) {
                     samples.push(source.sample(&**files, &options, memory)?);
                 }
-                let all = |source: usize| {
-                    let ends = RecordEnds::Json(JsonScanner::default());
+                let all = |source: usize, layout| {
+                    let ends = RecordEnds::Json(JsonScanner::new(layout));
                     sources[source].cutter(&**files, &options, (ends, 0), memory)
                 };
-                let (fields, records) = json::sniff(&samples, &name, &options, expected, all)?;
-                Shapes { csv: Vec::new(), fields, records: rows_of(&samples[0], records) }
+                let json::Sniffed { fields, records, layout } = json::sniff(&samples, &name, &options, expected, all)?;
+                Shapes { csv: Vec::new(), layout, fields, records: rows_of(&samples[0], records) }
             }
         };
         sources.iter_mut().zip(shapes.csv).for_each(|(source, shape)| source.shape = Some(shape));
         let all_bytes: u64 = sources.iter().map(|source| source.bytes).sum();
         let rows = shapes.records.saturating_mul(all_bytes.max(1)) / sources[0].bytes.max(1);
-        let file_columns = if expected.is_some() { Vec::new() } else { file_columns(paths, &options, &shapes.fields)? };
+        let file_columns =
+            if expected.is_some() { Vec::new() } else { file_columns(paths, &options.file_columns, &shapes.fields)? };
         let mut fields = shapes.fields;
         for column in &file_columns {
             fields.push(field_of(&column.name, &column.ty, true)?);
@@ -139,6 +145,7 @@ impl TextTable {
         let table = Self {
             files: files.clone(),
             sources,
+            layout: shapes.layout,
             nulls: options.nulls.iter().map(|null| null.clone().into_bytes()).collect(),
             options,
             row_type: types.collect::<Result<_>>()?,
@@ -156,7 +163,7 @@ impl TextTable {
         let source = &self.sources[number];
         let ends = match &source.shape {
             Some(shape) => RecordEnds::Csv(shape.dialect),
-            None => RecordEnds::Json(JsonScanner::default()),
+            None => RecordEnds::Json(JsonScanner::new(self.layout)),
         };
         let skip = self.options.skip.unwrap_or(0) + source.shape.as_ref().map_or(0, |shape| shape.skip);
         let usual = if source.shape.is_some() { RECORD_BYTES_MAX } else { usize::MAX };
@@ -169,23 +176,6 @@ impl TextTable {
     fn record_columns(&self) -> usize {
         self.row_type.len() - self.file_columns.len()
     }
-}
-
-/// The columns that have a value per file: its path, and those of its folders.
-fn file_columns(paths: &[PathBuf], options: &TextOptions, fields: &[Field]) -> Result<Vec<FileColumn>> {
-    let is_known = |name: &str| fields.iter().any(|field| field.name().eq_ignore_ascii_case(name));
-    let mut columns = Vec::new();
-    if let Some(name) = &options.filename {
-        if is_known(name) {
-            return Err(Error::user(format!("the files have a column {name} of their own"))
-                .with_hint("give the column of paths another name: filename = 'path'"));
-        }
-        let values = paths.iter().map(|path| Value::text(path.display().to_string())).collect();
-        columns.push(FileColumn { name: name.clone(), ty: SqlType::Varchar, values });
-    }
-    let of_folders = partitions(paths, options.hive_partitioning)?;
-    columns.extend(of_folders.into_iter().filter(|column| !is_known(&column.name)));
-    Ok(columns)
 }
 
 impl Table for TextTable {

@@ -9,6 +9,7 @@ use godwit_types::SqlType;
 
 use super::compression::Compression;
 use super::dialect::Delimiter;
+use crate::hive::FileColumnOptions;
 use crate::local::name_of;
 
 /// What the records of a file look like.
@@ -59,9 +60,7 @@ pub(super) struct TextOptions {
     pub sample_size: Option<u64>,
     /// Longest record in bytes.
     pub record_bytes_max: Option<usize>,
-    /// The name of a column that has the path of a row's file.
-    pub filename: Option<String>,
-    pub hive_partitioning: Option<bool>,
+    pub file_columns: FileColumnOptions,
     pub union_by_name: bool,
     /// False: each JSON value is a row of one column.
     pub records: Option<bool>,
@@ -162,9 +161,11 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         o.record_bytes_max = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
         Ok(())
     }),
-    option!(["filename"], BOTH, "a flag or a name", "adds a column with the path of the file", set_filename),
+    option!(["filename"], BOTH, "a flag or a name", "adds a column with the path of the file", |o, v| {
+        o.file_columns.set_filename(v)
+    }),
     option!(["hive_partitioning"], BOTH, "a flag", "adds columns for folders named key=value", |o, v| {
-        put(&mut o.hive_partitioning, v.flag())
+        put(&mut o.file_columns.hive_partitioning, v.flag())
     }),
     option!(["union_by_name"], BOTH, "a flag", "the columns of all files, by their names", |o, v| {
         set(&mut o.union_by_name, v.flag())
@@ -245,15 +246,6 @@ fn set_sample_size(options: &mut TextOptions, option: &CopyOption) -> Result<()>
     options.sample_size = match option.text()? {
         "-1" => Some(u64::MAX),
         _ => Some(number(option)?.max(1)),
-    };
-    Ok(())
-}
-
-fn set_filename(options: &mut TextOptions, option: &CopyOption) -> Result<()> {
-    options.filename = match option.flag() {
-        Ok(true) => Some("filename".to_owned()),
-        Ok(false) => None,
-        Err(_) => Some(option.text()?.to_owned()),
     };
     Ok(())
 }
@@ -340,8 +332,7 @@ impl TextOptions {
             ignore_errors: false,
             sample_size: None,
             record_bytes_max: None,
-            filename: None,
-            hive_partitioning: None,
+            file_columns: FileColumnOptions::default(),
             union_by_name: false,
             records: None,
         };

@@ -11,7 +11,7 @@ use godwit_memory::{BufferManager, Reservation};
 use super::compression::text_of;
 use super::cutter::{last_record_end, read_up_to};
 use super::dialect::Dialect;
-use super::json::JsonScanner;
+use super::json::{JsonScanner, Layout};
 use super::options::{Format, TextOptions};
 use super::stream::Stream;
 
@@ -83,7 +83,11 @@ impl Sample {
             is_all = is_all || read_up_to(&mut text, length, &mut bytes, path)?;
             let has_record = || match options.format {
                 Format::Csv => memchr::memchr2(b'\n', b'\r', &bytes).is_some(),
-                Format::Json => JsonScanner::default().last_object_end(&mut bytes.clone()).is_some(),
+                Format::Json => {
+                    let mut bytes = bytes.clone();
+                    let end = JsonScanner::new(Layout::Elements).last_value_end(&mut bytes);
+                    end.is_some_and(|end| !bytes[..end].trim_ascii().is_empty())
+                }
             };
             if is_all || has_record() {
                 break;

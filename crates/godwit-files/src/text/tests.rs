@@ -129,7 +129,7 @@ proptest! {
             let end = text.len().min(at + read);
             bytes.extend_from_slice(&text.as_bytes()[at..end]);
             at = end;
-            if let Some(end) = scanner.last_object_end(&mut bytes) {
+            if let Some(end) = scanner.last_value_end(&mut bytes) {
                 let rest = bytes.split_off(end);
                 scanner.forget(bytes.len());
                 found.extend(bytes);

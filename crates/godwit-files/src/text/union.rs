@@ -9,6 +9,7 @@ use godwit_memory::BufferManager;
 
 use super::columns::ColumnForm;
 use super::cutter::RecordEnds;
+use super::json::Layout;
 use super::options::TextOptions;
 use super::sample::Sample;
 use super::sniff::{self, Sniffed};
@@ -51,7 +52,7 @@ pub(super) fn csv(
         Arc::new(CsvShape { columns, ..CsvShape::of(sniffed) })
     };
     let csv = all.into_iter().map(shape).collect();
-    Ok(Shapes { csv, fields, records })
+    Ok(Shapes { csv, layout: Layout::default(), fields, records })
 }
 
 fn is_same(a: &Field, b: &Field) -> bool {

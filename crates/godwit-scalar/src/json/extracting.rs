@@ -128,15 +128,20 @@ fn write_scalar(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
     }
 }
 
-fn write_type(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
-    out.push_str(match node.kind() {
+/// The name of a value's type.
+pub(super) fn type_name(node: Node<'_>) -> &'static str {
+    match node.kind() {
         Kind::Null => "NULL",
         Kind::Boolean => "BOOLEAN",
         Kind::Number => number_type(node.text()),
         Kind::String => "VARCHAR",
         Kind::Array => "ARRAY",
         Kind::Object => "OBJECT",
-    });
+    }
+}
+
+fn write_type(node: Node<'_>, out: &mut Writer<'_>) -> Result<Option<()>> {
+    out.push_str(type_name(node));
     Ok(Some(()))
 }
 

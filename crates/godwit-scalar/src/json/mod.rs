@@ -5,6 +5,7 @@
 //! path.rs       `$.a.b[0]`, `/a/b`, a key or a place ──► the nodes that it leads to
 //! extracting.rs what is at a path
 //! changing.rs   other texts of the same value, and values made of several
+//! entries.rs    the parts of a value, with their paths
 //! comparing.rs  what a value contains, and what types it has
 //! making.rs     SQL's values as JSON
 //! ```
@@ -14,6 +15,7 @@
 
 mod changing;
 mod comparing;
+mod entries;
 mod extracting;
 mod making;
 mod node;
@@ -26,7 +28,7 @@ use self::node::Node;
 use crate::function::{Form, Function};
 
 pub(crate) fn functions() -> Vec<Function> {
-    [extracting::functions(), changing::functions(), comparing::functions(), making::functions()]
+    [extracting::functions(), entries::functions(), changing::functions(), comparing::functions(), making::functions()]
         .into_iter()
         .flatten()
         .collect()

@@ -210,8 +210,13 @@ impl Planner {
                     let error = Error::user(format!("'{path}' is not a file that can be read"));
                     Err(error.with_hint("paths end in .parquet or .arrow; for others add FORMAT"))
                 };
-                match format {
-                    Some(format) => Arc::new(ScannedTable::new(self.resolver.table_of_format(&[path], &format)?)?),
+                let is_parquet = || [".parquet", ".parq"].iter().any(|ending| path.to_lowercase().ends_with(ending));
+                match format.or_else(|| is_parquet().then(|| "parquet".to_owned())) {
+                    Some(format) => {
+                        // Folders are where the file is, not what is in it.
+                        let options = [CopyOption::new("hive_partitioning", "false")];
+                        Arc::new(ScannedTable::new(self.resolver.table_of_format(&[path], &format, &options)?)?)
+                    }
                     None => self.statement_names().file(path).unwrap_or_else(unreadable)?,
                 }
             }

@@ -172,6 +172,18 @@ impl Transaction {
         Ok(())
     }
 
+    /// Gives a sequence another definition; it goes on at `next`.
+    pub fn alter_sequence(&self, definition: SequenceDefinition, next: Option<i64>) -> Result<()> {
+        let mut state = self.changeable()?;
+        let key = key(&definition.name);
+        match state.own.view.get(&key).entry {
+            Some(CatalogEntry::Sequence(_)) => {}
+            _ => return Err(Error::user(format!("no sequence named {}", definition.name))),
+        }
+        state.own.put(key, Slot::of_sequence(Arc::new(Sequence::new(definition, next))));
+        Ok(())
+    }
+
     /// Removes a sequence.
     pub fn drop_sequence(&self, name: &str) -> Result<()> {
         let mut state = self.changeable()?;

@@ -8,7 +8,7 @@
 //! aren't in use right now |
 //! | `godwit_heat()` | segment, dictionary, delta, and column of a file: how much it was read, and in which form memory has it |
 //! | `godwit_adaptation()` | change of a segment's form: when, why, what it took and what it saves |
-//! | `godwit_functions()` | way to call a scalar function, with an example |
+//! | `godwit_functions()` | way to call a function, with an example |
 //! | `godwit_temp_files()` | temporary file: its size and its slots, each of which holds a spilled page of up to `slot_bytes`; NULL: one larger page |
 //! | `godwit_queries()` | query that runs or waits to be let in |
 //! | `godwit_tables()` | table of the database's own |
@@ -17,8 +17,11 @@
 //! | `godwit_trace_header('file')` | trace, in all one: where its samples are from, how many they are |
 //! | `godwit_trace_registry('file')` | object that had addresses while a trace was made |
 //!
+//! Functions that tell of files are in [`files`].
+//!
 //! Rows show the state at the start of the scan.
 
+mod files;
 mod forms;
 mod functions;
 mod memory;
@@ -31,7 +34,8 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array}
 use arrow_schema::SchemaRef;
 use godwit_catalog::{Argument, TableDefinition, TableFunction, TableFunctions};
 use godwit_common::{Error, Result};
-use godwit_exec::{ComputedTable, Series};
+use godwit_exec::{ComputedTable, Repeat, Series};
+use godwit_files::FileResolver;
 use parking_lot::Mutex;
 
 use crate::database::Shared;
@@ -40,10 +44,12 @@ use crate::settings;
 use trace::{Part, TraceTable};
 
 /// The table functions of a database.
-pub(crate) fn functions(shared: &Weak<Shared>) -> TableFunctions {
+pub(crate) fn functions(shared: &Weak<Shared>, resolver: &Arc<FileResolver>) -> TableFunctions {
     let system = |rows: Rows| Arc::new(SystemTable { shared: shared.clone(), rows });
     let trace = |part| Arc::new(TraceTable { shared: shared.clone(), part });
-    TableFunctions::default()
+    files::functions(resolver)
+        .with("repeat", Arc::new(Repeat::Value))
+        .with("repeat_row", Arc::new(Repeat::Row))
         .with("range", Arc::new(Series::RANGE))
         .with("generate_series", Arc::new(Series::GENERATE_SERIES))
         .with("godwit_settings", system(settings_rows))

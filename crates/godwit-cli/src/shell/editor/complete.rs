@@ -14,7 +14,7 @@
 mod scope;
 
 use super::files::paths;
-use super::keywords::{AGGREGATES, STATEMENTS, TABLE_FUNCTIONS, is_keyword, is_reserved, keywords};
+use super::keywords::{STATEMENTS, keywords};
 use super::names::Names;
 use super::tokens::{Kind, Token, tokens};
 use crate::output::Format;
@@ -122,7 +122,7 @@ impl<'a> Place<'a> {
         if begun.is_empty() {
             return candidates;
         }
-        let functions = names.functions.iter().map(String::as_str).chain(AGGREGATES.iter().copied());
+        let functions = names.functions.iter().map(String::as_str);
         candidates.extend(in_case(functions, begun).into_iter().map(called));
         candidates.extend(in_case(keywords(), begun));
         candidates
@@ -182,7 +182,7 @@ fn tables_and_schemas(names: &Names, begun: &str) -> Vec<Candidate> {
     let with_dot = |schema: Candidate| Candidate { shown: format!("{}.", schema.shown), text: schema.text + "." };
     if !begun.is_empty() {
         candidates.extend(schemas.into_iter().map(with_dot));
-        candidates.extend(in_case(TABLE_FUNCTIONS.iter().copied(), begun).into_iter().map(called));
+        candidates.extend(in_case(names.table_functions.iter().map(String::as_str), begun).into_iter().map(called));
         candidates.extend(in_case(["IF", "LATERAL", "SELECT", "TABLE", "ONLY"].into_iter(), begun));
     }
     candidates
@@ -224,7 +224,7 @@ fn called(function: Candidate) -> Candidate {
 fn written(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_')
         && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && !(is_keyword(name) && is_reserved(name));
+        && godwit::is_name(name);
     if is_plain { name.to_owned() } else { in_quotes(name) }
 }
 

@@ -10,8 +10,9 @@ const COLUMNS_MAX: usize = 50_000;
 pub(in crate::shell) struct Names {
     pub tables: Vec<Table>,
     pub schemas: Vec<String>,
-    /// Scalar functions.
     pub functions: Vec<String>,
+    /// Functions that stand for tables.
+    pub table_functions: Vec<String>,
     pub settings: Vec<String>,
 }
 
@@ -31,7 +32,10 @@ impl Names {
             Ok(shell.texts(sql)?.into_iter().filter_map(|mut row| row.swap_remove(0)).collect())
         };
         if self.functions.is_empty() {
-            self.functions = names("SELECT DISTINCT name FROM godwit_functions() ORDER BY name")?;
+            let of_kind = |of: &str| {
+                names(&format!("SELECT DISTINCT name FROM godwit_functions() WHERE kind {of} 'table' ORDER BY name"))
+            };
+            (self.functions, self.table_functions) = (of_kind("<>")?, of_kind("=")?);
             self.functions.retain(|name| name.starts_with(|c: char| c.is_alphabetic()));
             self.settings = names("SELECT name FROM godwit_settings() ORDER BY name")?;
         }
@@ -68,7 +72,8 @@ impl Names {
                 table("s", "list of things", &["x y"]),
             ],
             schemas: vec!["main".into(), "s".into()],
-            functions: vec!["concat".into(), "left".into(), "list_sum".into()],
+            functions: ["concat", "count", "count_if", "left", "list_sum"].map(str::to_owned).to_vec(),
+            table_functions: vec!["range".into(), "read_csv".into()],
             settings: vec!["memory_limit".into(), "threads".into()],
         }
     }

@@ -1,4 +1,4 @@
-//! JSON objects as rows: lines of them, a sequence, or an array.
+//! JSON objects as rows: lines of them, a sequence, or an array. Other values are rows of one column.
 //!
 //! ```text
 //! objects ─┬─▶ places of values, if all of them are scalars in their usual spelling   (objects)
@@ -29,7 +29,7 @@ use super::options::TextOptions;
 use super::sample::Sample;
 use infer::Inferred;
 use objects::FlatObjects;
-pub(super) use scanner::JsonScanner;
+pub(super) use scanner::{JsonScanner, Layout};
 use tree::{Flaw, Node, NodeKind};
 
 /// Objects that the types of columns are judged by, unless an option says otherwise.
@@ -41,46 +41,72 @@ const SHOWN_CHARACTERS_MAX: usize = 60;
 /// The column of values that aren't taken apart.
 const WHOLE_COLUMN: &str = "json";
 
-/// The columns of a file, and objects in its sample. `expected` are the columns to read it as. `all` cuts the whole of a
-/// file, for samples that are longer, if it can be read twice.
+/// What is known about the files of a table.
+pub(super) struct Sniffed {
+    pub fields: Vec<Field>,
+    /// Values in all samples.
+    pub records: u64,
+    pub layout: Layout,
+}
+
+/// Examines samples. `expected` are the columns to read them as. `all` cuts the whole of a file, for samples that are
+/// longer, if it can be read twice.
 pub(super) fn sniff(
     samples: &[Sample],
     name: &str,
     options: &TextOptions,
     expected: Option<&Schema>,
-    all: impl Fn(usize) -> Result<Option<Cutter>>,
-) -> Result<(Vec<Field>, u64)> {
+    all: impl Fn(usize, Layout) -> Result<Option<Cutter>>,
+) -> Result<Sniffed> {
+    let is_array = samples.first().is_some_and(|first| is_one_array(&first.bytes));
+    let of_values = if is_array { Layout::Elements } else { Layout::Values };
     let mut inferred = Inferred::Nothing;
     let mut records = 0;
     let given = expected.is_some() || options.columns.is_some();
     for (source, sample) in samples.iter().enumerate() {
-        let seen = look(sample, options, &mut inferred, given)?;
+        let seen = look(sample, of_values, options, &mut inferred, given)?;
         records += seen;
         if options.sample_size.is_some_and(|wanted| seen < wanted)
             && !(sample.is_all || given)
-            && let Some(cutter) = all(source)?
+            && let Some(cutter) = all(source, of_values)?
         {
             look_at_all(cutter, options, &mut inferred)?;
         }
     }
     if let Some(schema) = expected {
         let fields = schema.fields().iter().map(|given| field(given.name(), given.data_type()));
-        return Ok((fields.collect(), records));
+        return Ok(Sniffed { fields: fields.collect(), records, layout: Layout::Objects });
     }
-    let columns: Vec<(String, SqlType)> = match (&options.columns, options.records, inferred) {
-        (Some(columns), ..) => columns.clone(),
-        (None, Some(false), _) | (None, _, Inferred::Nothing) => vec![(WHOLE_COLUMN.to_owned(), SqlType::Json)],
+    let whole = |ty| (vec![(WHOLE_COLUMN.to_owned(), ty)], of_values);
+    let (columns, layout): (Vec<(String, SqlType)>, Layout) = match (&options.columns, options.records, inferred) {
+        (Some(columns), Some(false), _) => (columns.clone(), of_values),
+        (Some(columns), ..) => (columns.clone(), Layout::Objects),
+        (None, Some(false), _) => whole(SqlType::Json),
         (None, _, Inferred::Object(fields)) if !fields.is_empty() => {
-            fields.into_iter().map(|(name, ty)| (name, ty.sql_type())).collect()
+            (fields.into_iter().map(|(name, ty)| (name, ty.sql_type())).collect(), Layout::Objects)
         }
-        _ => return Err(Error::user(format!("{name} has no columns: its objects are empty"))),
+        (None, _, Inferred::Object(_)) => {
+            return Err(Error::user(format!("{name} has no columns: its objects are empty")));
+        }
+        (None, _, of_value) => whole(of_value.sql_type()),
     };
     check_distinct(&columns, name)?;
     let fields = columns.into_iter().map(|(name, ty)| {
         let ty = ty.with_text_for_labels().unwrap_or(ty);
         field_of(name, &ty, true)
     });
-    Ok((fields.collect::<Result<_>>()?, records))
+    Ok(Sniffed { fields: fields.collect::<Result<_>>()?, records, layout })
+}
+
+/// True if a file is one array of values, rather than a sequence of values.
+fn is_one_array(bytes: &[u8]) -> bool {
+    let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+    match tree::read(text, 0) {
+        Ok((_, behind)) => text.trim_ascii_start().starts_with('[') && text[behind..].trim_ascii_start().is_empty(),
+        // It goes on behind the sample.
+        Err(_) => text.trim_ascii_start().starts_with('['),
+    }
 }
 
 /// Fails if the names of two columns differ only in case.
@@ -94,11 +120,17 @@ fn check_distinct(columns: &[(String, SqlType)], file: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes the objects of a sample into account; returns their number.
-fn look(sample: &Sample, options: &TextOptions, inferred: &mut Inferred, only_count: bool) -> Result<u64> {
+/// Takes the values of a sample into account; returns their number.
+fn look(
+    sample: &Sample,
+    layout: Layout,
+    options: &TextOptions,
+    inferred: &mut Inferred,
+    only_count: bool,
+) -> Result<u64> {
     let limit = options.sample_size.unwrap_or(SAMPLED_OBJECTS);
     let mut bytes = sample.bytes.clone();
-    let end = JsonScanner::default().last_object_end(&mut bytes);
+    let end = JsonScanner::new(layout).last_value_end(&mut bytes);
     // Whatever is left of a file that was read as a whole is wrong, unless it is blank.
     let end = if sample.is_all { bytes.len() } else { end.unwrap_or(bytes.len()) };
     let wrong = |at: usize, what: &str| {
@@ -107,7 +139,7 @@ fn look(sample: &Sample, options: &TextOptions, inferred: &mut Inferred, only_co
     };
     let text =
         std::str::from_utf8(&bytes[..end]).map_err(|error| wrong(error.valid_up_to(), "the text is not UTF-8"))?;
-    match see(text, limit, inferred) {
+    match see(text, limit, options, inferred) {
         (records, None) => Ok(records),
         // What is read as given columns is checked when it is read.
         (records, Some(_)) if options.ignore_errors || only_count => Ok(records),
@@ -115,7 +147,7 @@ fn look(sample: &Sample, options: &TextOptions, inferred: &mut Inferred, only_co
     }
 }
 
-/// Takes the objects of a whole file into account.
+/// Takes the values of a whole file into account.
 fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferred) -> Result<()> {
     let limit = options.sample_size.unwrap_or(SAMPLED_OBJECTS);
     let (mut piece, mut records) = (Piece::default(), 0);
@@ -125,7 +157,7 @@ fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferre
         check_interrupt().map_err(|_| Error::cancelled())?;
         next.check()?;
         let text = std::str::from_utf8(&next.bytes).map_err(|_| Error::internal("the piece was checked"))?;
-        records += match see(text, limit - records, inferred) {
+        records += match see(text, limit - records, options, inferred) {
             (_, Some(Flaw { at, what })) if !options.ignore_errors => {
                 return Err(next.error_at(next.line(at), what).with_hint(NOT_JSON_HINT));
             }
@@ -136,18 +168,23 @@ fn look_at_all(mut cutter: Cutter, options: &TextOptions, inferred: &mut Inferre
     Ok(())
 }
 
-/// Takes objects of a text into account, up to the first that isn't one; returns their number.
-fn see(text: &str, limit: u64, inferred: &mut Inferred) -> (u64, Option<Flaw>) {
+/// Takes values of a text into account, up to the first flaw; returns their number.
+fn see(text: &str, limit: u64, options: &TextOptions, inferred: &mut Inferred) -> (u64, Option<Flaw>) {
     let (mut at, mut records) = (0, 0);
     while records < limit && !text[at..].trim_ascii_start().is_empty() {
-        match tree::read(text, at) {
-            Ok((node @ Node { kind: NodeKind::Object(_), .. }, behind)) => {
-                *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node));
-                at = behind;
-            }
-            Ok(_) => return (records, Some(Flaw { at, what: "a value that is no object" })),
+        let (node, behind) = match tree::read(text, at) {
+            Ok(found) => found,
             Err(flaw) => return (records, Some(flaw)),
+        };
+        let is_object = matches!(node.kind, NodeKind::Object(_) | NodeKind::Null);
+        if !is_object && options.records == Some(true) {
+            return (records, Some(Flaw { at, what: "a value that is no object" }));
         }
+        // Values that aren't objects are errors where all others are.
+        if is_object || !(options.ignore_errors && matches!(inferred, Inferred::Object(_))) {
+            *inferred = std::mem::replace(inferred, Inferred::Nothing).with(Inferred::of(&node));
+        }
+        at = behind;
         records += 1;
     }
     (records, None)
@@ -166,7 +203,7 @@ pub(super) struct Objects {
     types: RowType,
     form: ColumnForm,
     ignore_errors: bool,
-    /// The only column is the whole object.
+    /// Each column is the whole value.
     is_whole: bool,
     /// Objects that were left out since they were asked for.
     rejected: u64,
@@ -187,7 +224,7 @@ impl Objects {
         });
         let named = named.collect::<Result<Vec<_>>>()?;
         let types: RowType = columns.iter().map(|&column| table.row_type[column].clone()).collect();
-        let is_whole = options.records == Some(false);
+        let is_whole = table.layout != Layout::Objects;
         let is_plain = form == ColumnForm::default() && !options.ignore_errors && !is_whole;
         let flat = match form == ColumnForm::default() && !is_whole {
             true => FlatObjects::new(named.iter().map(|(name, ty)| (name.as_str(), ty)), &types),
@@ -274,7 +311,7 @@ impl Objects {
                 Ok(found) => found,
                 Err(_) if self.ignore_errors => {
                     self.rejected += 1;
-                    self.at = next_object(text, begin);
+                    self.at = next_line(text, begin, self.is_whole);
                     continue;
                 }
                 Err(Flaw { at, what }) => return Err(piece.error_at(piece.line(at), what).with_hint(NOT_JSON_HINT)),
@@ -302,24 +339,26 @@ impl Objects {
 
     /// The values of an object; an error says what is wrong.
     fn row(&self, node: &Node<'_>) -> std::result::Result<Vec<Value>, String> {
-        if self.is_whole {
-            return Ok(self.columns.iter().map(|_| Value::text(node.raw)).collect());
-        }
-        let NodeKind::Object(keys) = &node.kind else { return Err(format!("'{}' is no object", shortened(node.raw))) };
-        let value = |(name, ty): &(String, SqlType)| match values::find(keys, name) {
-            None => Ok(Value::Null),
-            Some(node) => values::value(node, ty, &self.form)
-                .map_err(|text| format!("column {name}: '{}' is not a value of type {ty}", shortened(&text))),
+        let keys: &[_] = match &node.kind {
+            _ if self.is_whole => &[],
+            NodeKind::Object(keys) => keys,
+            NodeKind::Null => &[],
+            _ => return Err(format!("'{}' is no object", shortened(node.raw))),
+        };
+        let value = |(name, ty): &(String, SqlType)| {
+            let node = if self.is_whole { Some(node) } else { values::find(keys, name) };
+            node.map_or(Ok(Value::Null), |node| values::value(node, ty, &self.form))
+                .map_err(|text| format!("column {name}: '{}' is not a value of type {ty}", shortened(&text)))
         };
         self.columns.iter().map(value).collect()
     }
 }
 
-const NOT_JSON_HINT: &str = "a JSON file holds objects, or an array of them; IGNORE_ERRORS leaves others out";
+const NOT_JSON_HINT: &str = "a JSON file holds values, or an array of them; IGNORE_ERRORS leaves others out";
 
-/// Where an object begins behind a flaw: on the next line that begins with a brace.
-fn next_object(text: &str, at: usize) -> usize {
-    text[at..].find("\n{").map_or(text.len(), |length| at + length + 1)
+/// Where a value begins behind a flaw: on the next line; an object on the next one that begins with a brace.
+fn next_line(text: &str, at: usize, is_value: bool) -> usize {
+    text[at..].find(if is_value { "\n" } else { "\n{" }).map_or(text.len(), |length| at + length + 1)
 }
 
 fn shortened(text: &str) -> String {

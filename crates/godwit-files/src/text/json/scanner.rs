@@ -1,17 +1,30 @@
-//! Finds where JSON objects end, 64 bytes at a time where nothing is escaped.
+//! Finds where JSON values end, 64 bytes at a time where nothing is escaped.
 
 use godwit_vector::kernels::blocks::{BLOCK_BYTES, Block, behind_odd};
 
-/// Finds the ends of JSON objects, and what is between them.
+/// What the rows of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::text) enum Layout {
+    /// Objects, or an array of them.
+    #[default]
+    Objects,
+    /// Any values one after the other. A comma or a line break ends one.
+    Values,
+    /// Any values in one array.
+    Elements,
+}
+
+/// Finds the ends of JSON values, and what is between them.
 #[derive(Default)]
 pub(in crate::text) struct JsonScanner {
-    /// Braces and brackets that are open, not counting the array around all objects.
+    layout: Layout,
+    /// Braces and brackets that are open, not counting the array around all values.
     depth: usize,
     in_string: bool,
     is_escaped: bool,
     /// Bytes of the next piece that were looked at.
     seen: usize,
-    /// Where the last object ended.
+    /// Where the last value ended.
     last: Option<usize>,
 }
 
@@ -20,8 +33,12 @@ const BRACKET_BITS: u8 = 0x26;
 const BRACKETS: u8 = 0x7f;
 
 impl JsonScanner {
-    /// Where the last object that ends in `bytes` ends. `bytes` may have grown since the last call.
-    pub(in crate::text) fn last_object_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
+    pub(in crate::text) fn new(layout: Layout) -> Self {
+        Self { layout, ..Self::default() }
+    }
+
+    /// Where the last value that ends in `bytes` ends. `bytes` may have grown since the last call.
+    pub(in crate::text) fn last_value_end(&mut self, bytes: &mut [u8]) -> Option<usize> {
         while self.seen < bytes.len() {
             let (block, there) = Block::at(bytes, self.seen);
             if self.is_escaped || block.equal_to(b'\\') & there != 0 {
@@ -41,8 +58,7 @@ impl JsonScanner {
         let brackets = block.equal_with(BRACKET_BITS, BRACKETS) & outside;
         let mut ahead = u64::MAX;
         loop {
-            let commas = if self.depth == 0 { block.equal_to(b',') & outside } else { 0 };
-            let next = (brackets | commas) & ahead;
+            let next = (brackets | self.separators(block) & outside) & ahead;
             if next == 0 {
                 break;
             }
@@ -55,7 +71,7 @@ impl JsonScanner {
         self.seen += length as usize;
     }
 
-    /// As [`JsonScanner::last_object_end`], a byte at a time.
+    /// As [`JsonScanner::last_value_end`], a byte at a time.
     pub(in crate::text) fn step(&mut self, bytes: &mut [u8]) -> Option<usize> {
         for (at, byte) in bytes.iter_mut().enumerate().skip(self.seen) {
             if self.in_string {
@@ -71,10 +87,28 @@ impl JsonScanner {
         self.last
     }
 
+    /// What may stand between values here.
+    #[inline]
+    fn separators(&self, block: &Block) -> u64 {
+        match (self.depth, self.layout) {
+            (1.., _) => 0,
+            (0, Layout::Objects) => block.equal_to(b','),
+            (0, Layout::Elements | Layout::Values) => block.equal_to(b',') | block.equal_to(b'\n'),
+        }
+    }
+
     /// A byte outside of strings.
     fn meet(&mut self, byte: &mut u8, at: usize) {
         match *byte {
-            b'[' | b']' | b',' if self.depth == 0 => *byte = b' ',
+            b'[' if self.depth == 0 && self.layout != Layout::Values => *byte = b' ',
+            b']' | b',' | b'\n' if self.depth == 0 => {
+                if *byte != b'\n' {
+                    *byte = b' ';
+                }
+                if self.layout != Layout::Objects {
+                    self.last = Some(at + 1);
+                }
+            }
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
@@ -90,5 +124,32 @@ impl JsonScanner {
     pub(in crate::text) fn forget(&mut self, bytes: usize) {
         self.seen -= bytes.min(self.seen);
         self.last = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text without what is between values, up to the end of the last value, read in pieces of this length.
+    fn values(layout: Layout, text: &str, piece: usize) -> Option<String> {
+        let (mut scanner, mut bytes, mut last) = (JsonScanner::new(layout), Vec::new(), None);
+        for more in text.as_bytes().chunks(piece) {
+            bytes.extend_from_slice(more);
+            last = scanner.last_value_end(&mut bytes);
+        }
+        last.map(|end| String::from_utf8_lossy(&bytes[..end]).split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn values_end_at_commas_and_line_breaks() {
+        for piece in [1, 7, 1000] {
+            let found = |layout, text| values(layout, text, piece);
+            assert_eq!(found(Layout::Elements, r#"[1,"a,b",{"x":[2]}, nul"#).unwrap(), r#"1 "a,b" {"x":[2]}"#);
+            assert_eq!(found(Layout::Values, "1\n\"x\\\"\"\n[2]\n3").unwrap(), "1 \"x\\\"\" [2]");
+            assert_eq!(found(Layout::Values, "[1,2]\n[3]\n[4").unwrap(), "[1,2] [3]");
+            assert_eq!(found(Layout::Objects, "[{\"a\":1},{\"b\":").unwrap(), "{\"a\":1}");
+            assert_eq!(found(Layout::Objects, "1\n2\n"), None);
+        }
     }
 }

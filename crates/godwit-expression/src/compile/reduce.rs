@@ -1,0 +1,126 @@
+//! `list_reduce`: in each round, the lambda is evaluated on the next elements of all lists that have one.
+//!
+//! ```text
+//! list          so far   element            so far   element
+//! [1, 2, 3]     1        2                  3        3
+//! [4]           4                   ─►                            ─► 6, 4, 11
+//! [5, 6]        5        6                  11
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use godwit_common::{Error, Result, SqlState};
+use godwit_scalar::{Room, Work};
+use godwit_vector::{Chunk, Vector, from_arrow, to_arrow};
+
+use super::lambdas::{Elements, internal};
+use crate::Expression;
+use crate::expression::Kernel;
+
+pub(super) struct ReduceCall {
+    /// Over what the elements so far have become, the element, maybe its position, and what is captured.
+    pub body: Expression,
+    pub value_type: DataType,
+    pub has_position: bool,
+    /// The second argument is what each list begins with.
+    pub has_initial: bool,
+    pub work: Arc<dyn Work>,
+}
+
+/// The lists that aren't at their ends.
+struct Open {
+    rows: Vec<u32>,
+    /// The elements that are left of each.
+    left: Vec<Range<usize>>,
+    /// What each has become.
+    values: Vector,
+}
+
+/// The values of lists that were read to their ends: in which array, and where.
+struct Finished {
+    arrays: Vec<ArrayRef>,
+    places: Vec<(usize, usize)>,
+}
+
+impl Kernel for ReduceCall {
+    fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+        let mut room = Room::new(rows, &*self.work);
+        let elements = Elements::of(&arguments[0], rows, &mut room)?;
+        let mut open = self.begin(&elements, arguments, rows)?;
+        let captured = &arguments[if self.has_initial { 2 } else { 1 }..];
+        // Lists that are NULL have the value of the first array.
+        let none = arrow_array::new_null_array(&self.value_type, 1);
+        let mut finished = Finished { arrays: vec![none], places: vec![(0, 0); rows] };
+        loop {
+            self.work.check()?;
+            open = self.without_finished(open, &mut finished)?;
+            if open.rows.is_empty() {
+                break;
+            }
+            let next: Vec<usize> = open.left.iter_mut().filter_map(Iterator::next).collect();
+            let mut columns = vec![open.values, elements.values_at(&next)?];
+            if self.has_position {
+                columns.push(Vector::from_values(next.iter().map(|&at| elements.positions[at]).collect(), None));
+            }
+            columns.extend(captured.iter().map(|vector| vector.take(&open.rows)));
+            let values = self.body.evaluate(&Chunk::new(columns, next.len()))?;
+            open = Open { values, ..open };
+        }
+        let arrays: Vec<&dyn arrow_array::Array> = finished.arrays.iter().map(AsRef::as_ref).collect();
+        let all = arrow_select::interleave::interleave(&arrays, &finished.places).map_err(|error| internal(&error))?;
+        from_arrow(&all)
+    }
+
+    fn can_fail(&self) -> bool {
+        !self.has_initial || self.body.can_fail()
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.body.is_volatile()
+    }
+}
+
+impl ReduceCall {
+    /// The lists with what they begin with: the initial value, or their first element.
+    fn begin(&self, elements: &Elements, arguments: &[Vector], row_count: usize) -> Result<Open> {
+        let (mut rows, mut left, mut end) = (Vec::new(), Vec::new(), 0);
+        for row in (0..row_count as u32).filter(|&row| arguments[0].is_valid(row as usize)) {
+            let start = end;
+            end += elements.rows[start..].iter().take_while(|&&of| of == row).count();
+            rows.push(row);
+            left.push(start..end);
+        }
+        if self.has_initial {
+            let values = arguments[1].take(&rows);
+            return Ok(Open { rows, left, values });
+        }
+        let firsts: Vec<usize> = left.iter_mut().filter_map(Iterator::next).collect();
+        if firsts.len() < rows.len() {
+            let error = Error::user("list_reduce of an empty list without an initial value");
+            let error = error.with_code(SqlState::INVALID_PARAMETER_VALUE);
+            return Err(error.with_hint("give one behind the lambda: list_reduce(l, (a, x) -> a + x, 0)"));
+        }
+        let values = elements.values_at(&firsts)?;
+        Ok(Open { rows, left, values })
+    }
+
+    /// The lists that have elements left; the values of others are finished.
+    fn without_finished(&self, open: Open, finished: &mut Finished) -> Result<Open> {
+        let (ended, going): (Vec<u32>, Vec<u32>) =
+            (0..open.rows.len() as u32).partition(|&at| open.left[at as usize].is_empty());
+        if ended.is_empty() {
+            return Ok(open);
+        }
+        let array = to_arrow(&open.values.take(&ended), &self.value_type)?;
+        for (place, &at) in ended.iter().enumerate() {
+            finished.places[open.rows[at as usize] as usize] = (finished.arrays.len(), place);
+        }
+        finished.arrays.push(array);
+        let rows = going.iter().map(|&at| open.rows[at as usize]).collect();
+        let left = going.iter().map(|&at| open.left[at as usize].clone()).collect();
+        Ok(Open { rows, left, values: open.values.take(&going) })
+    }
+}

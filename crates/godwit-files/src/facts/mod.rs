@@ -1,0 +1,63 @@
+//! What files are, as rows: `glob(…)`, `parquet_metadata(…)`, `sniff_csv(…)`, and their whole content: `read_text(…)`.
+
+mod contents;
+mod parquet;
+
+use godwit_catalog::CopyOption;
+use godwit_common::Result;
+use godwit_types::{SqlType, Value};
+
+pub(crate) use contents::ContentsTable;
+
+use crate::resolver::FileResolver;
+use crate::text;
+
+/// Names and types of columns.
+pub(crate) type Columns = Vec<(&'static str, SqlType)>;
+
+type Rows = fn(&FileResolver, &[&str], &[CopyOption]) -> Result<Vec<Vec<Value>>>;
+
+/// A table function that tells of files, in a few rows for each.
+pub struct FileFacts {
+    /// Its name.
+    pub name: &'static str,
+    /// It takes the options of CSV.
+    pub takes_options: bool,
+    columns: fn() -> Columns,
+    rows: Rows,
+}
+
+impl FileFacts {
+    /// All of them.
+    pub const ALL: &'static [FileFacts] = &[
+        FileFacts { name: "glob", takes_options: false, columns: || vec![("file", SqlType::Varchar)], rows: glob },
+        of_parquet("parquet_schema", parquet::schema_columns, parquet::schema),
+        of_parquet("parquet_metadata", parquet::chunk_columns, parquet::chunks),
+        of_parquet("parquet_file_metadata", parquet::file_columns, parquet::files),
+        of_parquet("parquet_kv_metadata", parquet::key_value_columns, parquet::key_values),
+        FileFacts { name: "sniff_csv", takes_options: true, columns: text::sniffed_columns, rows: sniff_csv },
+    ];
+
+    /// Names and types of its columns.
+    pub fn columns(&self) -> Vec<(&'static str, SqlType)> {
+        (self.columns)()
+    }
+
+    /// The rows about the files of some paths and patterns, as they are now.
+    pub fn rows(&self, resolver: &FileResolver, paths: &[&str], options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
+        (self.rows)(resolver, paths, options)
+    }
+}
+
+const fn of_parquet(name: &'static str, columns: fn() -> Columns, rows: Rows) -> FileFacts {
+    FileFacts { name, takes_options: false, columns, rows }
+}
+
+fn glob(resolver: &FileResolver, patterns: &[&str], _options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
+    let paths = resolver.matching(patterns)?;
+    Ok(paths.iter().map(|path| vec![Value::text(path.display().to_string())]).collect())
+}
+
+fn sniff_csv(resolver: &FileResolver, paths: &[&str], options: &[CopyOption]) -> Result<Vec<Vec<Value>>> {
+    resolver.sniffed(paths, options)
+}

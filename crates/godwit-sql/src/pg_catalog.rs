@@ -1,0 +1,741 @@
+//! `pg_catalog`: what PostgreSQL's clients ask of the current database. Views over these tables are in
+//! [`crate::built_in_views`], functions in [`crate::built_in_macros`].
+//!
+//! | table | a row for each |
+//! |---|---|
+//! | `pg_namespace` | schema |
+//! | `pg_class` | table, view, sequence, and index of a key |
+//! | `pg_attribute` | column of a table or view |
+//! | `pg_attrdef` | default of a column |
+//! | `pg_constraint` | key, reference and check |
+//! | `pg_index` | key and requested index |
+//! | `pg_type`, `pg_enum` | type of PostgreSQL's that a column may have, ENUM; label of one |
+//! | `pg_description` | comment |
+//! | `pg_database` | database of the session |
+//! | `pg_proc` | function |
+//!
+//! Numbers of objects are hashes of their names: the same in each statement and after each start. Types have
+//! PostgreSQL's numbers.
+
+use std::sync::Arc;
+
+use godwit_bind::Rows;
+use godwit_catalog::{CatalogEntry, Namespace, TEMPORARY, TableDefinition, TableRules, split_name};
+use godwit_types::{EnumType, SqlType, Value};
+use godwit_vector::sql::type_of_field;
+
+use crate::information_schema::ViewColumns;
+
+/// The schema of these tables.
+pub(crate) const PG_CATALOG: &str = "pg_catalog";
+
+/// The owner of everything.
+const OWNER: i64 = 10;
+
+/// The first number of objects that users make.
+const FIRST_OID: u32 = 16_384;
+
+/// Schemas that are always there, with PostgreSQL's numbers.
+const SYSTEM_SCHEMAS: [(i64, &str); 2] = [(11, PG_CATALOG), (13_000, crate::INFORMATION_SCHEMA)];
+
+/// What the words of a column are.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Number,
+    Flag,
+    Numbers,
+}
+
+use Kind::{Flag, Number, Numbers, Text};
+
+type Columns = &'static [(&'static str, Kind)];
+
+/// What the rows are made from.
+pub(crate) struct Source<'s> {
+    pub namespace: &'s Namespace,
+    pub view_columns: ViewColumns<'s>,
+    /// Names of functions, with whether they are aggregates.
+    pub functions: &'s dyn Fn() -> Vec<(String, bool)>,
+    /// The types of the current database: full names and definitions.
+    pub user_types: &'s dyn Fn() -> Vec<(String, SqlType)>,
+}
+
+/// The rows of a table of the schema; `None` if there is no such table.
+pub(crate) fn rows(source: &Source<'_>, table: &str) -> Option<Rows> {
+    let (columns, rows): (Columns, _) = match table {
+        "pg_namespace" => {
+            (&[("oid", Number), ("nspname", Text), ("nspowner", Number), ("nspacl", Text)], source.namespaces())
+        }
+        "pg_class" => (CLASS, source.classes()),
+        "pg_attribute" => (ATTRIBUTE, source.attributes()),
+        "pg_attrdef" => {
+            (&[("oid", Number), ("adrelid", Number), ("adnum", Number), ("adbin", Text)], source.defaults())
+        }
+        "pg_constraint" => (CONSTRAINT, source.constraints()),
+        "pg_index" => (INDEX, source.indexes()),
+        "pg_type" => (TYPE, source.types()),
+        "pg_enum" => {
+            (&[("oid", Number), ("enumtypid", Number), ("enumsortorder", Number), ("enumlabel", Text)], source.labels())
+        }
+        "pg_description" => (
+            &[("objoid", Number), ("classoid", Number), ("objsubid", Number), ("description", Text)],
+            source.descriptions(),
+        ),
+        "pg_database" => (DATABASE, source.databases()),
+        "pg_proc" => (
+            &[("oid", Number), ("proname", Text), ("pronamespace", Number), ("proowner", Number), ("prokind", Text)],
+            source.functions(),
+        ),
+        _ => return None,
+    };
+    let type_of = |kind: Kind| match kind {
+        Text => SqlType::Varchar,
+        Number => SqlType::BigInt,
+        Flag => SqlType::Boolean,
+        Numbers => SqlType::list_of(SqlType::BigInt),
+    };
+    let columns = columns.iter().map(|&(name, kind)| (name.to_owned(), type_of(kind))).collect();
+    Some(Rows { columns, rows })
+}
+
+const CLASS: Columns = &[
+    ("oid", Number),
+    ("relname", Text),
+    ("relnamespace", Number),
+    ("reltype", Number),
+    ("relowner", Number),
+    ("relam", Number),
+    ("relfilenode", Number),
+    ("reltablespace", Number),
+    ("relpages", Number),
+    ("reltuples", Number),
+    ("reltoastrelid", Number),
+    ("relhasindex", Flag),
+    ("relisshared", Flag),
+    ("relpersistence", Text),
+    ("relkind", Text),
+    ("relnatts", Number),
+    ("relchecks", Number),
+    ("relhasrules", Flag),
+    ("relhastriggers", Flag),
+    ("relhassubclass", Flag),
+    ("relrowsecurity", Flag),
+    ("relforcerowsecurity", Flag),
+    ("relispopulated", Flag),
+    ("relreplident", Text),
+    ("relispartition", Flag),
+    ("relacl", Text),
+    ("reloptions", Text),
+];
+
+const ATTRIBUTE: Columns = &[
+    ("attrelid", Number),
+    ("attname", Text),
+    ("atttypid", Number),
+    ("attlen", Number),
+    ("attnum", Number),
+    ("attndims", Number),
+    ("atttypmod", Number),
+    ("attnotnull", Flag),
+    ("atthasdef", Flag),
+    ("attidentity", Text),
+    ("attgenerated", Text),
+    ("attisdropped", Flag),
+    ("attcollation", Number),
+];
+
+const CONSTRAINT: Columns = &[
+    ("oid", Number),
+    ("conname", Text),
+    ("connamespace", Number),
+    ("contype", Text),
+    ("condeferrable", Flag),
+    ("condeferred", Flag),
+    ("convalidated", Flag),
+    ("conrelid", Number),
+    ("contypid", Number),
+    ("conindid", Number),
+    ("confrelid", Number),
+    ("confupdtype", Text),
+    ("confdeltype", Text),
+    ("confmatchtype", Text),
+    ("conkey", Numbers),
+    ("confkey", Numbers),
+    ("definition", Text),
+];
+
+const INDEX: Columns = &[
+    ("indexrelid", Number),
+    ("indrelid", Number),
+    ("indnatts", Number),
+    ("indnkeyatts", Number),
+    ("indisunique", Flag),
+    ("indisprimary", Flag),
+    ("indisvalid", Flag),
+    ("indisready", Flag),
+    ("indkey", Numbers),
+    ("indexprs", Text),
+    ("indpred", Text),
+    ("definition", Text),
+];
+
+const TYPE: Columns = &[
+    ("oid", Number),
+    ("typname", Text),
+    ("typnamespace", Number),
+    ("typowner", Number),
+    ("typlen", Number),
+    ("typtype", Text),
+    ("typcategory", Text),
+    ("typrelid", Number),
+    ("typelem", Number),
+    ("typarray", Number),
+    ("typnotnull", Flag),
+    ("typbasetype", Number),
+    ("typtypmod", Number),
+];
+
+const DATABASE: Columns = &[
+    ("oid", Number),
+    ("datname", Text),
+    ("datdba", Number),
+    ("encoding", Number),
+    ("datcollate", Text),
+    ("datctype", Text),
+    ("datistemplate", Flag),
+    ("datallowconn", Flag),
+    ("datacl", Text),
+];
+
+/// A type of PostgreSQL's: number, name, bytes, category, number of its array type, and what `format_type` says.
+pub(crate) const TYPES: [(i64, &str, i64, &str, i64, &str); 23] = [
+    (16, "bool", 1, "B", 1000, "boolean"),
+    (17, "bytea", -1, "U", 1001, "bytea"),
+    (19, "name", 64, "S", 1003, "name"),
+    (20, "int8", 8, "N", 1016, "bigint"),
+    (21, "int2", 2, "N", 1005, "smallint"),
+    (23, "int4", 4, "N", 1007, "integer"),
+    (25, "text", -1, "S", 1009, "text"),
+    (26, "oid", 4, "N", 1028, "oid"),
+    (114, "json", -1, "U", 199, "json"),
+    (700, "float4", 4, "N", 1021, "real"),
+    (701, "float8", 8, "N", 1022, "double precision"),
+    (1042, "bpchar", -1, "S", 1014, "character"),
+    (1043, "varchar", -1, "S", 1015, "character varying"),
+    (1082, "date", 4, "D", 1182, "date"),
+    (1083, "time", 8, "D", 1183, "time without time zone"),
+    (1114, "timestamp", 8, "D", 1115, "timestamp without time zone"),
+    (1184, "timestamptz", 8, "D", 1185, "timestamp with time zone"),
+    (1186, "interval", 16, "T", 1187, "interval"),
+    (1562, "varbit", -1, "V", 1563, "bit varying"),
+    (1700, "numeric", -1, "N", 1231, "numeric"),
+    (2249, "record", -1, "P", 2287, "record"),
+    (2278, "void", 4, "P", 0, "void"),
+    (2950, "uuid", 16, "U", 2951, "uuid"),
+];
+
+/// A table, view or sequence of the current database, or a temporary one.
+struct Relation {
+    database: Arc<str>,
+    schema: String,
+    name: String,
+    entry: CatalogEntry,
+}
+
+impl Relation {
+    fn oid(&self) -> i64 {
+        oid(&[&self.database, &self.schema, &self.name])
+    }
+
+    fn schema_oid(&self) -> i64 {
+        oid_of_schema(&self.database, &self.schema)
+    }
+
+    fn rules(&self) -> TableRules {
+        match &self.entry {
+            CatalogEntry::Table(table) => table.rules().cloned().unwrap_or_default(),
+            _ => TableRules::default(),
+        }
+    }
+
+    /// The number of a column of a table, from 1.
+    fn position(&self, column: &str) -> Value {
+        let CatalogEntry::Table(table) = &self.entry else { return Value::Null };
+        let columns = self.rules().visible(&table.schema);
+        let at = columns.iter().position(|field| field.name().eq_ignore_ascii_case(column));
+        at.map_or(Value::Null, |at| number(at as i64 + 1))
+    }
+
+    fn positions(&self, columns: &[String]) -> Value {
+        Value::List(columns.iter().map(|column| self.position(column)).collect())
+    }
+
+    /// Keys and requested indexes: name, columns, whether it is a key, and whether that is the primary one.
+    fn indexes(&self) -> Vec<(String, Vec<String>, bool, bool)> {
+        let rules = self.rules();
+        let keys = rules.keys.into_iter().map(|key| (key.name, key.columns, true, key.is_primary));
+        keys.chain(rules.indexes.into_iter().map(|index| (index.name, index.columns, false, false))).collect()
+    }
+
+    fn index_oid(&self, index: &str) -> i64 {
+        oid(&[&self.database, &self.schema, &self.name, index])
+    }
+}
+
+/// A column: name, type, whether NULL can occur, and default.
+type Column = (String, SqlType, bool, Option<String>);
+
+impl Source<'_> {
+    fn relations(&self) -> Vec<Relation> {
+        let current = &self.namespace.current().database;
+        let mut relations = Vec::new();
+        for (database, catalog) in self.namespace.databases() {
+            if database != current && &**database != TEMPORARY {
+                continue;
+            }
+            for (full, entry) in catalog.entries() {
+                let (schema, name) = split_name(&full);
+                if matches!(entry, CatalogEntry::Table(_) | CatalogEntry::View(_) | CatalogEntry::Sequence(_)) {
+                    relations.push(Relation { database: database.clone(), schema, name, entry });
+                }
+            }
+        }
+        relations
+    }
+
+    fn namespaces(&self) -> Vec<Vec<Value>> {
+        let row = |oid: i64, name: &str| vec![number(oid), text(name), number(OWNER), Value::Null];
+        let current = &self.namespace.current().database;
+        let own = self.namespace.databases().iter().filter(|(database, _)| database == current);
+        let own = own.flat_map(|(database, catalog)| {
+            catalog.schemas().into_iter().map(|schema| row(oid_of_schema(database, &schema), &schema))
+        });
+        let temporary = row(oid_of_schema(TEMPORARY, "main"), "pg_temp");
+        let system = SYSTEM_SCHEMAS.iter().map(|&(oid, name)| row(oid, name));
+        own.chain([temporary]).chain(system).collect()
+    }
+
+    fn classes(&self) -> Vec<Vec<Value>> {
+        let mut rows = Vec::new();
+        for relation in self.relations() {
+            let (kind, tuples) = match &relation.entry {
+                CatalogEntry::Table(table) => ("r", table.statistics.rows as i64),
+                CatalogEntry::View(_) => ("v", 0),
+                _ => ("S", 1),
+            };
+            let rules = relation.rules();
+            let counts = Counts {
+                columns: self.columns(&relation).len(),
+                checks: rules.checks.len(),
+                indexes: rules.keys.len() + rules.indexes.len(),
+                tuples,
+            };
+            rows.push(class_row(&relation, relation.oid(), &relation.name, kind, &counts));
+            for (name, columns, ..) in relation.indexes() {
+                let counts = Counts { columns: columns.len(), checks: 0, indexes: 0, tuples: 0 };
+                rows.push(class_row(&relation, relation.index_oid(&name), &name, "i", &counts));
+            }
+        }
+        rows
+    }
+
+    fn columns(&self, relation: &Relation) -> Vec<Column> {
+        match &relation.entry {
+            CatalogEntry::Table(table) => columns_of_table(table, &relation.rules()),
+            CatalogEntry::View(view) => {
+                // What a view refers to may be gone; then its columns aren't known.
+                let columns = (self.view_columns)(&relation.database, view).unwrap_or_default();
+                columns.into_iter().map(|(name, ty, nullable)| (name, ty, nullable, None)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn attributes(&self) -> Vec<Vec<Value>> {
+        let mut rows = Vec::new();
+        for relation in self.relations() {
+            let rules = relation.rules();
+            for (at, (name, ty, nullable, default)) in self.columns(&relation).into_iter().enumerate() {
+                let is_generated = rules.generated_column(&name).is_some();
+                rows.push(vec![
+                    number(relation.oid()),
+                    text(&name),
+                    number(type_oid(&ty, &relation.database)),
+                    number(-1),
+                    number(at as i64 + 1),
+                    number(dimensions(&ty)),
+                    number(modifier(&ty)),
+                    Value::Boolean(!nullable),
+                    Value::Boolean(default.is_some()),
+                    text(""),
+                    text(if is_generated { "s" } else { "" }),
+                    Value::Boolean(false),
+                    number(0),
+                ]);
+            }
+        }
+        rows
+    }
+
+    fn defaults(&self) -> Vec<Vec<Value>> {
+        let mut rows = Vec::new();
+        for relation in self.relations() {
+            for (at, (name, .., default)) in self.columns(&relation).into_iter().enumerate() {
+                let Some(default) = default else { continue };
+                let own = oid(&[&relation.database, &relation.schema, &relation.name, &name, "default"]);
+                rows.push(vec![number(own), number(relation.oid()), number(at as i64 + 1), text(&default)]);
+            }
+        }
+        rows
+    }
+
+    fn constraints(&self) -> Vec<Vec<Value>> {
+        let relations = self.relations();
+        let mut rows = Vec::new();
+        for relation in &relations {
+            let rules = relation.rules();
+            for key in &rules.keys {
+                let what = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                rows.push(constraint_row(
+                    relation,
+                    &Constraint {
+                        name: &key.name,
+                        kind: if key.is_primary { "p" } else { "u" },
+                        index: relation.index_oid(&key.name),
+                        parent: None,
+                        columns: relation.positions(&key.columns),
+                        definition: format!("{what} ({})", key.columns.join(", ")),
+                    },
+                ));
+            }
+            for reference in &rules.references {
+                let is_parent = |other: &&Relation| {
+                    other.database == relation.database
+                        && split_name(&reference.parent) == (other.schema.clone(), other.name.clone())
+                };
+                let parent = relations.iter().find(is_parent);
+                let (columns, parent_columns) = (reference.columns.join(", "), reference.parent_columns.join(", "));
+                rows.push(constraint_row(
+                    relation,
+                    &Constraint {
+                        name: &reference.name,
+                        kind: "f",
+                        index: 0,
+                        parent: parent.map(|parent| (parent.oid(), parent.positions(&reference.parent_columns))),
+                        columns: relation.positions(&reference.columns),
+                        definition: format!(
+                            "FOREIGN KEY ({columns}) REFERENCES {}({parent_columns})",
+                            reference.parent
+                        ),
+                    },
+                ));
+            }
+            for check in &rules.checks {
+                rows.push(constraint_row(
+                    relation,
+                    &Constraint {
+                        name: &check.name,
+                        kind: "c",
+                        index: 0,
+                        parent: None,
+                        columns: Value::Null,
+                        definition: format!("CHECK ({})", check.condition),
+                    },
+                ));
+            }
+        }
+        rows
+    }
+
+    fn indexes(&self) -> Vec<Vec<Value>> {
+        let mut rows = Vec::new();
+        for relation in self.relations() {
+            for (name, columns, is_unique, is_primary) in relation.indexes() {
+                let unique = if is_unique { "UNIQUE " } else { "" };
+                let (schema, table) = (&relation.schema, &relation.name);
+                let definition = format!("CREATE {unique}INDEX {name} ON {schema}.{table} ({})", columns.join(", "));
+                rows.push(vec![
+                    number(relation.index_oid(&name)),
+                    number(relation.oid()),
+                    number(columns.len() as i64),
+                    number(columns.len() as i64),
+                    Value::Boolean(is_unique),
+                    Value::Boolean(is_primary),
+                    Value::Boolean(true),
+                    Value::Boolean(true),
+                    relation.positions(&columns),
+                    Value::Null,
+                    Value::Null,
+                    text(&definition),
+                ]);
+            }
+        }
+        rows
+    }
+
+    /// The schemas of ENUM types, and these.
+    fn enums(&self) -> Vec<(String, Arc<EnumType>)> {
+        let types = (self.user_types)().into_iter().filter_map(|(full, ty)| match ty {
+            SqlType::Enum(labels) => Some((split_name(&full).0, labels)),
+            _ => None,
+        });
+        types.collect()
+    }
+
+    fn types(&self) -> Vec<Vec<Value>> {
+        let row = |oid: i64, name: &str, schema: i64, bytes: i64, (kind, category): (&str, &str), element, array| {
+            vec![
+                number(oid),
+                text(name),
+                number(schema),
+                number(OWNER),
+                number(bytes),
+                text(kind),
+                text(category),
+                number(0),
+                number(element),
+                number(array),
+                Value::Boolean(false),
+                number(0),
+                number(-1),
+            ]
+        };
+        let mut rows = Vec::new();
+        for (oid, name, bytes, category, array, _) in TYPES {
+            let kind = if category == "P" { "p" } else { "b" };
+            rows.push(row(oid, name, SYSTEM_SCHEMAS[0].0, bytes, (kind, category), 0, array));
+            if array != 0 {
+                rows.push(row(array, &format!("_{name}"), SYSTEM_SCHEMAS[0].0, -1, ("b", "A"), oid, 0));
+            }
+        }
+        let database = &self.namespace.current().database;
+        for (schema, labels) in self.enums() {
+            let (own, schema) = (oid_of_enum(database, &labels.name), oid_of_schema(database, &schema));
+            rows.push(row(own, &labels.name, schema, 4, ("e", "E"), 0, 0));
+        }
+        rows
+    }
+
+    fn labels(&self) -> Vec<Vec<Value>> {
+        let database = &self.namespace.current().database;
+        let mut rows = Vec::new();
+        for (_, labels) in self.enums() {
+            for (at, label) in labels.labels.iter().enumerate() {
+                let own = oid(&[database, &labels.name, label, "label"]);
+                let order = number(at as i64 + 1);
+                rows.push(vec![number(own), number(oid_of_enum(database, &labels.name)), order, text(label)]);
+            }
+        }
+        rows
+    }
+
+    fn descriptions(&self) -> Vec<Vec<Value>> {
+        let class = oid(&[PG_CATALOG, "pg_class"]);
+        let mut rows = Vec::new();
+        for relation in self.relations() {
+            let comments = relation.entry.comments();
+            let row = |column: Value, comment: &str| vec![number(relation.oid()), number(class), column, text(comment)];
+            rows.extend(comments.own.iter().map(|comment| row(number(0), comment)));
+            for (at, (name, ..)) in self.columns(&relation).into_iter().enumerate() {
+                rows.extend(comments.of_column(&name).map(|comment| row(number(at as i64 + 1), comment)));
+            }
+        }
+        rows
+    }
+
+    fn databases(&self) -> Vec<Vec<Value>> {
+        let databases = self.namespace.databases().iter().filter(|(name, _)| &**name != TEMPORARY);
+        let row = |name: &str| {
+            let (oid, encoding) = (oid(&[name]), 6);
+            vec![
+                number(oid),
+                text(name),
+                number(OWNER),
+                number(encoding),
+                text("C"),
+                text("C"),
+                Value::Boolean(false),
+                Value::Boolean(true),
+                Value::Null,
+            ]
+        };
+        databases.map(|(name, _)| row(name)).collect()
+    }
+
+    fn functions(&self) -> Vec<Vec<Value>> {
+        let row = |(name, is_aggregate): (String, bool)| {
+            let (own, schema) = (oid(&[PG_CATALOG, &name, "function"]), SYSTEM_SCHEMAS[0].0);
+            let kind = if is_aggregate { "a" } else { "f" };
+            vec![number(own), text(&name), number(schema), number(OWNER), text(kind)]
+        };
+        (self.functions)().into_iter().map(row).collect()
+    }
+}
+
+/// What `pg_class` counts.
+struct Counts {
+    columns: usize,
+    checks: usize,
+    indexes: usize,
+    tuples: i64,
+}
+
+fn class_row(relation: &Relation, oid: i64, name: &str, kind: &str, counts: &Counts) -> Vec<Value> {
+    let persistence = if &*relation.database == TEMPORARY { "t" } else { "p" };
+    let no = || Value::Boolean(false);
+    vec![
+        number(oid),
+        text(name),
+        number(relation.schema_oid()),
+        number(0),
+        number(OWNER),
+        number(0),
+        number(oid),
+        number(0),
+        number(0),
+        number(counts.tuples),
+        number(0),
+        Value::Boolean(counts.indexes > 0),
+        no(),
+        text(persistence),
+        text(kind),
+        number(counts.columns as i64),
+        number(counts.checks as i64),
+        Value::Boolean(kind == "v"),
+        no(),
+        no(),
+        no(),
+        no(),
+        Value::Boolean(true),
+        text("d"),
+        no(),
+        Value::Null,
+        Value::Null,
+    ]
+}
+
+/// What `pg_constraint` says of a constraint.
+struct Constraint<'c> {
+    name: &'c str,
+    kind: &'c str,
+    index: i64,
+    /// Of a reference: the other table, and its columns.
+    parent: Option<(i64, Value)>,
+    columns: Value,
+    definition: String,
+}
+
+fn constraint_row(relation: &Relation, constraint: &Constraint<'_>) -> Vec<Value> {
+    let action = if constraint.kind == "f" { "a" } else { " " };
+    let (parent, parent_columns) = constraint.parent.clone().unwrap_or((0, Value::Null));
+    vec![
+        number(oid(&[&relation.database, &relation.schema, &relation.name, constraint.name, "constraint"])),
+        text(constraint.name),
+        number(relation.schema_oid()),
+        text(constraint.kind),
+        Value::Boolean(false),
+        Value::Boolean(false),
+        Value::Boolean(true),
+        number(relation.oid()),
+        number(0),
+        number(constraint.index),
+        number(parent),
+        text(action),
+        text(action),
+        text(if constraint.kind == "f" { "s" } else { " " }),
+        constraint.columns.clone(),
+        parent_columns,
+        text(&constraint.definition),
+    ]
+}
+
+fn columns_of_table(table: &TableDefinition, rules: &TableRules) -> Vec<Column> {
+    let column = |field: &arrow_schema::Field| {
+        let expression = rules.generated_column(field.name()).map(|column| column.expression.as_str());
+        let default = rules.default_of(field.name()).or(expression).map(str::to_owned);
+        let ty = type_of_field(field).unwrap_or(SqlType::Varchar);
+        (field.name().clone(), ty, field.is_nullable(), default)
+    };
+    rules.visible(&table.schema).iter().map(column).collect()
+}
+
+/// PostgreSQL's number of a type.
+fn type_oid(ty: &SqlType, database: &str) -> i64 {
+    match ty {
+        SqlType::Boolean => 16,
+        SqlType::Blob => 17,
+        SqlType::BigInt | SqlType::UInteger => 20,
+        SqlType::TinyInt | SqlType::UTinyInt | SqlType::SmallInt => 21,
+        SqlType::Integer | SqlType::USmallInt => 23,
+        SqlType::Json => 114,
+        SqlType::Real => 700,
+        SqlType::Double => 701,
+        SqlType::Date => 1082,
+        SqlType::Time => 1083,
+        SqlType::TimestampTz => 1184,
+        SqlType::Interval => 1186,
+        SqlType::Bit => 1562,
+        SqlType::Decimal { .. } | SqlType::HugeInt | SqlType::UHugeInt | SqlType::UBigInt => 1700,
+        SqlType::Uuid => 2950,
+        SqlType::Struct(_) | SqlType::Map(_) => 2249,
+        SqlType::Enum(labels) if !labels.name.is_empty() => oid_of_enum(database, &labels.name),
+        SqlType::List(element) | SqlType::Array(element, _) => {
+            let element = type_oid(element, database);
+            TYPES.iter().find(|known| known.0 == element).map_or(element, |known| known.4)
+        }
+        ty if ty.is_timestamp() => 1114,
+        _ => 1043,
+    }
+}
+
+/// PostgreSQL's name of a type.
+pub(crate) fn type_name(ty: &SqlType) -> &str {
+    match ty {
+        SqlType::Enum(labels) if !labels.name.is_empty() => &labels.name,
+        SqlType::List(_) | SqlType::Array(..) => "ARRAY",
+        ty => {
+            let oid = type_oid(ty, "");
+            TYPES.iter().find(|known| known.0 == oid).map_or("varchar", |known| known.1)
+        }
+    }
+}
+
+/// How many lists a type is within each other.
+fn dimensions(ty: &SqlType) -> i64 {
+    ty.element().map_or(0, |element| 1 + dimensions(element))
+}
+
+/// What PostgreSQL keeps of a type besides its number.
+fn modifier(ty: &SqlType) -> i64 {
+    match ty {
+        SqlType::Decimal { precision, scale } => (i64::from(*precision) << 16 | i64::from(*scale)) + 4,
+        _ => -1,
+    }
+}
+
+fn oid_of_schema(database: &str, schema: &str) -> i64 {
+    oid(&[database, schema])
+}
+
+fn oid_of_enum(database: &str, name: &str) -> i64 {
+    oid(&[database, name, "type"])
+}
+
+/// The number of the object with this name: a hash (Fowler, Noll, Vo, 1991) that isn't one of the system's numbers.
+fn oid(name: &[&str]) -> i64 {
+    const BASIS: u32 = 0x811c_9dc5;
+    const PRIME: u32 = 0x0100_0193;
+    // No byte of UTF-8 is 0xff.
+    let bytes = name.iter().flat_map(|part| part.bytes().chain([0xff]));
+    let hash = bytes.fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME));
+    i64::from(FIRST_OID + hash % (i32::MAX as u32 - FIRST_OID))
+}
+
+fn text(text: &str) -> Value {
+    Value::text(text)
+}
+
+fn number(number: i64) -> Value {
+    Value::from(number)
+}
