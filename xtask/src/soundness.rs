@@ -1,15 +1,13 @@
 //! `cargo xtask soundness`: finds what tests that run once can't show.
 //!
 //! Code that several threads run without a lock is tried in all orders in which they may meet, and with all values that
-//! they may see, by loom. These models are tests in modules named `models`, compiled with `--cfg loom` only, into a target
-//! folder of their own.
+//! they may see, by loom. The models are in `xtask/models`, a workspace of its own, and are built into a target folder of
+//! their own.
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Crates that have models.
-const MODELLED: [&str; 2] = ["godwit-rows", "godwit-memory"];
 /// Preemptions per execution: two are enough for nearly all known bugs, three take seconds.
 const PREEMPTIONS_MAX: &str = "3";
 
@@ -17,9 +15,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let program = env::current_exe().expect("the system knows where this program lies");
     let target = program.ancestors().nth(2).expect("a program lies in a folder of the target folder").join("loom");
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["test", "--release", "--lib"]).current_dir(root);
-    MODELLED.iter().for_each(|name| _ = command.args(["--package", name]));
-    command.args(["--", "models::"]);
+    command.args(["test", "--release"]).current_dir(root.join("xtask/models"));
     command.env("RUSTFLAGS", "--cfg loom").env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS_MAX);
     match command.env("CARGO_TARGET_DIR", target).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,

@@ -32,7 +32,7 @@ fn strings(values: &[Option<String>]) -> Vector {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 48 }))]
 
     #[test]
     fn dictionaries_keep_order(old in prop::collection::vec("[ab]{0,4}", 0..60), new in prop::collection::vec("[a-c]{0,4}", 0..60), probe in "[a-c]{0,3}") {
@@ -88,6 +88,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many rows")]
 fn the_smallest_encoding_is_chosen() {
     let auto = |vector: &Vector| check(vector, EncodingChoice::Auto);
     assert_eq!(auto(&Vector::from_values(vec![7i64; 3000], None)), "constant");
@@ -113,6 +114,7 @@ fn the_smallest_encoding_is_chosen() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many rows")]
 fn a_scheme_that_is_asked_for_is_taken_where_it_can_be() {
     let numbers = Vector::from_values((0..3000).map(|row| row / 10 * 7919 % 1000).collect::<Vec<i64>>(), None);
     let doubles = Vector::from_values((0..3000).map(|row| f64::from(row % 77) / 4.0).collect::<Vec<f64>>(), None);
@@ -128,6 +130,7 @@ fn a_scheme_that_is_asked_for_is_taken_where_it_can_be() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many rows")]
 fn a_long_string_is_a_part() {
     let long = Some("x".repeat(1 << 20));
     for choice in CHOICES {

@@ -15,17 +15,16 @@
 //! kernel may gather them into a huge one later, beside queries.
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::mem::ManuallyDrop;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use godwit_common::{Error, Result, format_bytes};
+use godwit_common::Result;
 use parking_lot::Mutex;
-use rustix::mm::{self, Advice, MapFlags, ProtFlags};
 
 use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES, PAGE_BYTES};
-use crate::huge_pages::{HugePages, advise_huge};
+use crate::huge_pages::HugePages;
+use crate::system_memory::{advise_huge, map, release_to_system, unmap};
 
 const BLOCK_FRAMES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 const BLOCKS: usize = ARENA_BYTES / HUGE_PAGE_BYTES;
@@ -44,38 +43,12 @@ unsafe impl Send for Mapping {}
 
 impl Mapping {
     fn new(bytes: usize, huge_pages: &HugePages) -> Result<Self> {
-        if bytes < HUGE_PAGE_BYTES {
-            return Self::anywhere(bytes);
+        let start = map(bytes)?;
+        if bytes >= HUGE_PAGE_BYTES {
+            // SAFETY: the range was mapped just now.
+            unsafe { huge_pages.prepare(start, bytes) };
         }
-        let mapping = Self::aligned(bytes, HUGE_PAGE_BYTES)?;
-        // SAFETY: the range was mapped just now.
-        unsafe { huge_pages.prepare(mapping.start, bytes) };
-        Ok(mapping)
-    }
-
-    fn anywhere(bytes: usize) -> Result<Self> {
-        // SAFETY: a new anonymous mapping at an address that the system chooses touches no existing memory.
-        let start = unsafe {
-            mm::mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
-        };
-        let start = start.map_err(|errno| {
-            Error::resource(format!("the system refused {} of memory: {errno}", format_bytes(bytes as u64)))
-                .with_hint("lower memory_limit below what the system can give")
-        })?;
-        Ok(Self { start: NonNull::new(start.cast()).expect("a mapping isn't at address 0"), bytes })
-    }
-
-    /// A mapping that starts at a multiple of `alignment`: maps more and gives the ends back.
-    fn aligned(bytes: usize, alignment: usize) -> Result<Self> {
-        let wide = ManuallyDrop::new(Self::anywhere(bytes + alignment)?);
-        let skip = wide.start.as_ptr().align_offset(alignment);
-        // SAFETY: all offsets are within the wide mapping, and its three parts are unmapped once each.
-        unsafe {
-            let start = wide.start.add(skip);
-            unmap(wide.start, skip);
-            unmap(start.add(bytes), alignment - skip);
-            Ok(Self { start, bytes })
-        }
+        Ok(Self { start, bytes })
     }
 
     /// Forgets to unmap; [`from_raw`](Self::from_raw) remembers.
@@ -97,35 +70,6 @@ impl Drop for Mapping {
     }
 }
 
-/// # Safety
-/// The range is mapped, or empty, and not in use.
-unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
-    if bytes == 0 {
-        return;
-    }
-    // SAFETY: the caller's promise.
-    let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
-    if unmapped.is_err() {
-        // The kernel's map of the process is full, and this would split an entry: only addresses are lost.
-        // SAFETY: still mapped, and the caller promises that it isn't in use.
-        unsafe { release_to_system(start, bytes) };
-    }
-}
-
-/// Gives the memory of a mapped range back to the system. Nothing is lost but memory if the system doesn't want it, as
-/// when the host has locked all its memory.
-///
-/// # Safety
-/// The range is mapped, and its content isn't used any more.
-unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
-    #[cfg(target_os = "linux")]
-    let advice = Advice::LinuxDontNeed;
-    #[cfg(not(target_os = "linux"))]
-    let advice = Advice::DontNeed;
-    // SAFETY: the caller's promise.
-    let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
-}
-
 struct Arena {
     mapping: Mapping,
     /// Frames that are resident and free, a bit each.
@@ -140,7 +84,7 @@ struct Arena {
 
 impl Arena {
     fn new() -> Result<Self> {
-        let mapping = Mapping::aligned(ARENA_BYTES, ARENA_BYTES)?;
+        let mapping = Mapping { start: map(ARENA_BYTES)?, bytes: ARENA_BYTES };
         // SAFETY: the range was mapped just now.
         unsafe { advise_huge(mapping.start, ARENA_BYTES, true) };
         Ok(Self { mapping, idle: 0, absent: u128::MAX, holed_blocks: 0, small_blocks: 0 })
@@ -349,14 +293,17 @@ fn take_release(arenas: &mut BTreeMap<usize, Arena>) -> Option<(usize, Release)>
 mod tests {
     use super::*;
 
+    /// As much of a frame as is looked at: Miri takes its time.
+    const LOOKED_AT: usize = if cfg!(miri) { 64 } else { PAGE_BYTES };
+
     fn fill(frame: NonNull<u8>, byte: u8) {
         // SAFETY: a used frame has PAGE_BYTES that only this test touches.
-        unsafe { ptr::write_bytes(frame.as_ptr(), byte, PAGE_BYTES) };
+        unsafe { frame.write_bytes(byte, LOOKED_AT) };
     }
 
     fn is_filled(frame: NonNull<u8>, byte: u8) -> bool {
         // SAFETY: as above, and written before.
-        unsafe { std::slice::from_raw_parts(frame.as_ptr(), PAGE_BYTES) }.iter().all(|&found| found == byte)
+        unsafe { std::slice::from_raw_parts(frame.as_ptr(), LOOKED_AT) }.iter().all(|&found| found == byte)
     }
 
     #[test]

@@ -12,13 +12,14 @@ use crate::request_faults::RequestFaults;
 
 /// Size of a page in memory and of its slot in the temporary file. 2^18: large enough that one request keeps a disk
 /// busy and that per-page work vanishes, small enough that a partitioned operator can keep one page per partition open.
-pub const PAGE_BYTES: usize = 256 * 1024;
+/// Under Miri a sixteenth, and so all that is made of pages: checksums take seconds there.
+pub const PAGE_BYTES: usize = if cfg!(miri) { 16 * 1024 } else { 256 * 1024 };
 
 /// Pages are carved from mappings of this size: few system calls and few entries in the kernel's map of the process.
-pub(crate) const ARENA_BYTES: usize = 32 * 1024 * 1024;
+pub(crate) const ARENA_BYTES: usize = 16 * HUGE_PAGE_BYTES;
 
 /// Size and alignment of a transparent huge page on x86-64 and on AArch64 with 4 KiB base pages.
-pub(crate) const HUGE_PAGE_BYTES: usize = 2 * 1024 * 1024;
+pub(crate) const HUGE_PAGE_BYTES: usize = if cfg!(miri) { 8 * PAGE_BYTES } else { 2 * 1024 * 1024 };
 
 /// Resident memory of freed pages that may stay on top of the limit. It has to hold the rest of the huge pages that
 /// are being carved up, and it is the largest part of the 32 MiB by which the process may pass the limit.

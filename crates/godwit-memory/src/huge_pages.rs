@@ -11,14 +11,12 @@
 //!   small ──[next probe is reached]──► huge ──[a first touch was slow]──► small, the next probe is farther away
 //! ```
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rustix::mm::{self, Advice};
-
 use crate::config::HUGE_PAGE_BYTES;
+use crate::system_memory::advise_huge;
 
 /// Memory that is small at first: a query that needs no more never pays for a probe.
 const SMALL_BYTES: u64 = 8 << 20;
@@ -75,19 +73,4 @@ impl HugePages {
         }
         true
     }
-}
-
-/// Has the kernel take huge pages for a range, or not. A kernel without them may refuse.
-///
-/// # Safety
-/// The range is mapped, or empty.
-pub(crate) unsafe fn advise_huge(start: NonNull<u8>, bytes: usize, huge: bool) {
-    #[cfg(target_os = "linux")]
-    {
-        let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
-        // SAFETY: the caller's promise; the advice doesn't change the content.
-        let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (start, bytes, huge);
 }

@@ -56,6 +56,7 @@ mod queue;
 mod request_faults;
 mod reservation;
 mod statistics;
+mod system_memory;
 mod temporary;
 
 #[cfg(test)]

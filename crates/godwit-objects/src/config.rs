@@ -61,6 +61,9 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for a complete answer: of the longest request, at 1 Mbit/s.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How often a request is sent elsewhere, as its server asks.
+pub(crate) const REDIRECTS_MAX: usize = 10;
+
 /// Number of retries of a request that fails with 5xx or 429, or for lack of a connection.
 pub(crate) const RETRIES_MAX: usize = 5;
 

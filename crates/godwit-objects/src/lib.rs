@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod client;
 mod config;
 mod failure;
 mod fetch;

@@ -4,15 +4,12 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
-};
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
 use object_store::{BackoffConfig, ClientOptions, HeaderValue, RetryConfig};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::config::{
-    CONNECT_TIMEOUT, NETWORK_THREADS, REQUEST_TIMEOUT, RETRIES_MAX, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, RETRY_TIMEOUT,
-};
+use crate::client::Client;
+use crate::config::{NETWORK_THREADS, RETRIES_MAX, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, RETRY_TIMEOUT};
 use crate::failure::Seen;
 
 /// How often requests are retried.
@@ -48,12 +45,7 @@ impl Network {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
-        // Whether a store may be reached without encryption is decided where it is named.
-        let options = ClientOptions::new()
-            .with_allow_http(true)
-            .with_connect_timeout(CONNECT_TIMEOUT)
-            .with_timeout(REQUEST_TIMEOUT);
-        let client = ReqwestConnector::default().connect(&options).map_err(io::Error::other)?;
+        let client = HttpClient::new(Client::new()?);
         Ok(self.client.get_or_init(|| client).clone())
     }
 }

@@ -321,6 +321,26 @@ fn web_servers_are_read_only_and_may_send_files_as_a_whole_only() {
 }
 
 #[test]
+fn redirections_are_followed_and_take_no_token_to_others() {
+    let Setup { server, settings, files, .. } = setup();
+    let other = Server::start();
+    other.put("/there/x.parquet", content(1000));
+    server.send_elsewhere("/x.parquet", "/y.parquet".into());
+    server.send_elsewhere("/y.parquet", format!("{}/there/x.parquet", other.url()));
+    server.send_elsewhere("/round.parquet", "/round.parquet".into());
+    settings.set(ObjectSetting::HttpBearerToken, Some("the-token".into()));
+    let mut bytes = vec![0; 1000];
+    open(&files, &format!("{}/x.parquet", server.url())).read_exact_at(&mut bytes, 0).unwrap();
+    assert!(bytes == content(1000));
+    assert!(server.take_requests().iter().all(|request| request.headers["authorization"] == "Bearer the-token"));
+    let requests = other.take_requests();
+    assert!(!requests.is_empty() && requests.iter().all(|request| !request.headers.contains_key("authorization")));
+    let error = open_error(&files, &format!("{}/round.parquet", server.url())).to_string();
+    assert!(error.contains("from one place to the next"), "{error}");
+    assert_eq!(server.take_requests().len(), 10);
+}
+
+#[test]
 fn local_paths_go_to_the_disk() {
     let Setup { server, files, .. } = setup();
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,8 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Object};
 use godwit_vector::{Flat, ValueRange};
 
-use crate::links::{FOUND, LinkedRows, address, link_of, row_at};
+use crate::chain_insert::FOUND;
+use crate::links::{LinkedRows, address, link_of, row_at};
 use crate::{AtomicWords, Chains, InsertScratch, IntegerKey, PinnedRows, match_integers};
 
 /// An array of chains, indexed by the distance of an integer key from the smallest one. The key is the rows' first

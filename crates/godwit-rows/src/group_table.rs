@@ -445,7 +445,7 @@ mod tests {
     use crate::{PartitionedRows, RowLayoutOptions};
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 32 }))]
 
         #[test]
         fn rows_of_equal_keys_share_a_group(

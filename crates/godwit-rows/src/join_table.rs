@@ -22,8 +22,8 @@ use godwit_common::{MemoryTag, Result};
 use godwit_memory::{BufferManager, Object};
 use godwit_vector::{PhysicalType, StrView, Vector};
 
-use crate::chain_insert::insert;
-use crate::links::{ADDRESS_MASK, LinkedRows, address, link_of, row_at};
+use crate::chain_insert::{ADDRESS_MASK, insert};
+use crate::links::{LinkedRows, address, link_of, row_at};
 use crate::row_ptr::{RowPtr, prefetch};
 use crate::{AtomicWords, Chains, PinnedRows};
 

@@ -12,14 +12,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use crate::chain_insert::{ADDRESS_MASK, FOUND};
 use crate::row_list::Pins;
 use crate::row_ptr::RowPtr;
 use crate::{PinnedRows, RowLayout, RowList, Rows};
-
-/// Bits of an entry or a link that are an address: what x86-64 and AArch64 use in user space.
-pub(crate) const ADDRESS_MASK: u64 = (1 << 48) - 1;
-/// The bit of a link that says that the row has had a match.
-pub(crate) const FOUND: u64 = 1 << 63;
 
 #[inline(always)]
 pub(crate) fn address(row: RowPtr) -> u64 {

@@ -14,9 +14,13 @@ use crate::{
     RowCollection, RowLayout, RowLayoutOptions, RowList, RowOrder, RowOrderKey, RowTaker, Rows,
 };
 
+/// Rows that are appended at once: few under Miri, which takes a thousand times as long.
+const BATCH: usize = if cfg!(miri) { 10 } else { 1000 };
 /// Total number of rows; several share each key.
-const ROWS: usize = 40_000;
-const KEYS: i64 = 10_000;
+const ROWS: usize = 40 * BATCH;
+const KEYS: i64 = 10 * BATCH as i64;
+/// Keys that are looked up.
+const SOUGHT: [i64; 3] = [3, KEYS - 1, 77];
 
 fn layout(extra_bytes: usize) -> Arc<RowLayout> {
     let columns = [PhysicalType::I64, PhysicalType::Str];
@@ -43,8 +47,8 @@ fn hashes(columns: &[Vector]) -> Vec<u64> {
 
 fn collection(manager: &BufferManager, layout: &Arc<RowLayout>) -> RowCollection {
     let mut rows = RowCollection::new(manager, layout, None);
-    for begin in (0..ROWS as i64).step_by(1000) {
-        let columns = columns(begin..begin + 1000);
+    for begin in (0..ROWS as i64).step_by(BATCH) {
+        let columns = columns(begin..begin + BATCH as i64);
         rows.append(&columns, None, Some(&hashes(&columns)), None).unwrap();
     }
     rows
@@ -65,7 +69,7 @@ fn numbers(rows: Rows<'_>) -> Vec<i64> {
 
 /// Looks up some keys and follows the chains to their ends, after the table and the rows' owner are gone.
 fn check_chains(layout: &Arc<RowLayout>, look_up: impl FnOnce(&[Vector], &[u64], &[u32], &mut Chains)) {
-    let columns = columns([3, 9_999, 77].into_iter());
+    let columns = columns(SOUGHT.into_iter());
     let mut chains = Chains::new(layout);
     look_up(&columns[..1], &hashes(&columns), &[0, 1, 2], &mut chains);
     let mut found = vec![Vec::new(); 3];
@@ -73,7 +77,7 @@ fn check_chains(layout: &Arc<RowLayout>, look_up: impl FnOnce(&[Vector], &[u64],
         chains.tags.iter().zip(numbers(chains.rows())).for_each(|(&tag, number)| found[tag as usize].push(number));
         chains.advance();
     }
-    for (tag, key) in [3, 9_999, 77].into_iter().enumerate() {
+    for (tag, key) in SOUGHT.into_iter().enumerate() {
         found[tag].sort_unstable();
         assert_eq!(found[tag], (0..ROWS as i64 / KEYS).map(|round| round * KEYS + key).collect::<Vec<_>>());
     }
@@ -117,8 +121,8 @@ fn lists_keep_appended_rows() {
     let mut rows = PartitionedRows::new(&manager, &layout, 3);
     rows.keep_pinned();
     let mut lists = Vec::new();
-    for begin in (0..ROWS as i64).step_by(1000) {
-        let columns = columns(begin..begin + 1000);
+    for begin in (0..ROWS as i64).step_by(BATCH) {
+        let columns = columns(begin..begin + BATCH as i64);
         let mut list = RowList::new(&layout);
         rows.append(&columns, None, &hashes(&columns), Some(&mut list)).unwrap();
         lists.push(list);
@@ -128,11 +132,11 @@ fn lists_keep_appended_rows() {
     lists.iter().for_each(|list| picked.push(list.all(), 7));
     lists.truncate(3);
     drop(rows);
-    for (list, begin) in lists.iter().zip([0, 1000, 2000]) {
-        assert_eq!(numbers(list.all()), (begin..begin + 1000).collect::<Vec<i64>>());
+    for (list, begin) in lists.iter().zip((0..).step_by(BATCH)) {
+        assert_eq!(numbers(list.all()), (begin..begin + BATCH as i64).collect::<Vec<i64>>());
     }
     drop(lists);
-    assert_eq!(numbers(picked.all()), (0..ROWS as i64 / 1000).map(|chunk| chunk * 1000 + 7).collect::<Vec<_>>());
+    assert_eq!(numbers(picked.all()), (0..ROWS / BATCH).map(|batch| (batch * BATCH + 7) as i64).collect::<Vec<_>>());
     drop(picked);
     assert_empty(&manager);
 }
@@ -148,20 +152,21 @@ fn entries_keep_their_rows_and_order_them() {
         entries.extend(&vec![1u64; list.len()], list.all());
         entries
     };
-    let mut lists = [entries(0..3000), entries(20_000..23_000)];
+    let ranges = [0..3 * BATCH, 20 * BATCH..23 * BATCH];
+    let mut lists = ranges.clone().map(entries);
     drop(rows);
     let by_text = RowOrder::new(&layout, vec![RowOrderKey { column: 1, descending: true, nulls_first: false }]);
     lists.iter_mut().for_each(|list| list.sort_by_rows(0..list.len(), &by_text));
     let mut taker = RowTaker::new(&layout, 2, 0);
     let mut at = [0, 0];
-    while at[0] < 3000 && at[1] < 3000 {
+    while at[0] < 3 * BATCH && at[1] < 3 * BATCH {
         let first = lists[0].compare_rows(at[0], &lists[1], at[1], &by_text).is_gt() as usize;
         taker.take(first, &lists[first], at[first]);
         at[first] += 1;
     }
     lists.iter_mut().for_each(KeyedRows::clear);
     let taken = taker.into_rows();
-    let mut expected: Vec<String> = (0..3000).chain(20_000..23_000).map(text).collect();
+    let mut expected: Vec<String> = ranges.into_iter().flatten().map(|row| text(row as i64)).collect();
     expected.sort_unstable_by(|a, b| b.cmp(a));
     assert!(numbers(taken.all()).into_iter().map(text).eq(expected.into_iter().take(taken.len())));
     drop((lists, taken));

@@ -30,6 +30,10 @@ const TYPES: [PhysicalType; 13] = [
     PhysicalType::Str,
 ];
 
+/// The longest batch, and the number of cases; Miri takes a thousand times as long.
+const MANY_ROWS: u64 = if cfg!(miri) { 200 } else { 2048 };
+const CASES: u32 = if cfg!(miri) { 2 } else { 60 };
+
 /// A small generator: proptest's own is too slow for the amount of data.
 pub(crate) struct Random(pub(crate) u64);
 
@@ -172,7 +176,7 @@ impl Model {
 
     /// Random columns, and which of their rows are appended.
     pub(crate) fn batch(&mut self, random: &mut Random, long: bool) -> (Vec<Vector>, Option<Vec<u32>>, Vec<u64>) {
-        let len_max = if random.one_in(3) { 2048 } else { 100 };
+        let len_max = if random.one_in(3) { MANY_ROWS } else { MANY_ROWS / 20 };
         let len = 1 + random.below(len_max) as usize;
         let select = random.one_in(2);
         let positions: Vec<u32> = (0..len as u32).filter(|_| !select || random.one_in(2)).collect();
@@ -223,7 +227,16 @@ impl Model {
 }
 
 pub(crate) fn manager(limit_bytes: u64, force_spill: bool) -> BufferManager {
-    BufferManager::new(BufferConfig { force_spill, ..BufferConfig::new(limit_bytes) }).unwrap()
+    let config = BufferConfig { force_spill, ..BufferConfig::new(limit_bytes) };
+    // Miri can't open files as the disk needs them, nor call compressors in C.
+    #[cfg(miri)]
+    return BufferManager::with_files(
+        BufferConfig { compression: godwit_memory::SpillCompression::None, ..config },
+        Arc::new(godwit_io::SimulatedFiles::new()),
+    )
+    .unwrap();
+    #[cfg(not(miri))]
+    BufferManager::new(config).unwrap()
 }
 
 pub(crate) fn assert_empty(manager: &BufferManager) {
@@ -238,12 +251,12 @@ pub(crate) fn column_types() -> impl Strategy<Value = Vec<PhysicalType>> {
     )
 }
 
-pub(crate) fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+pub(crate) fn cases() -> ProptestConfig {
+    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases())]
 
     #[test]
     fn collections_keep_rows(columns in column_types(), seed in any::<u64>(), hash: bool, extra in 0..20usize) {
@@ -477,6 +490,7 @@ fn wide_columns(first: u64, rows: usize, bytes: usize) -> Vec<Vector> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much memory")]
 fn memory_stays_below_the_limit_and_is_freed_while_scanning() {
     for bytes in [8, 200, 100_000, 1_000_000] {
         let limit = 8 << 20;
@@ -511,6 +525,7 @@ fn memory_stays_below_the_limit_and_is_freed_while_scanning() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too much memory")]
 fn a_collection_survives_the_lack_of_memory() {
     let manager = manager(4 << 20, false);
     let layout = RowLayout::new(&[PhysicalType::U64, PhysicalType::Str], RowLayoutOptions::default()).unwrap();

@@ -38,6 +38,8 @@ pub struct Request {
 struct State {
     objects: BTreeMap<String, Object>,
     uploads: BTreeMap<String, BTreeMap<u32, Vec<u8>>>,
+    /// Where objects are said to be.
+    elsewhere: BTreeMap<String, String>,
     latency: Duration,
     /// The faults of the next requests.
     faults: VecDeque<Option<Fault>>,
@@ -101,6 +103,11 @@ impl Server {
 
     pub fn delete(&self, name: &str) {
         self.state().objects.remove(name);
+    }
+
+    /// Requests for an object are sent to another URL.
+    pub fn send_elsewhere(&self, name: &str, url: String) {
+        self.state().elsewhere.insert(name.to_owned(), url);
     }
 
     pub fn set_latency(&self, latency: Duration) {
@@ -259,6 +266,11 @@ impl State {
             .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
             .map(|(name, value)| (name.to_owned(), decoded(value)))
             .collect();
+        if let Some(url) = self.elsewhere.get(&name) {
+            let mut answer = Answer::of(302, []);
+            answer.headers.push(("location", url.clone()));
+            return answer;
+        }
         match request.method.as_str() {
             "GET" if query.contains_key("list-type") => self.list(name.trim_matches('/'), &query),
             "GET" | "HEAD" => self.read(request, &name),

@@ -24,7 +24,7 @@ fn check(model: &mut Model, scans: Vec<ColumnScan>, rows_max: usize, mut each: i
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases())]
 
     #[test]
     fn collections_keep_columns(types in column_types(), seed in any::<u64>(), flags: bool, rows_max in 1..3000usize) {
@@ -104,6 +104,7 @@ proptest! {
 
 /// Pages hold as many rows as their values leave room for, whatever the strings take.
 #[test]
+#[cfg_attr(miri, ignore = "too much memory")]
 fn pages_are_full() {
     let manager = manager(256 << 20, false);
     for (types, len, row_bytes) in [

@@ -82,7 +82,7 @@ fn rows() -> impl Strategy<Value = Vec<(i64, i64, bool)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 100 }))]
 
     #[test]
     fn numbers_compare(rows in rows()) {

@@ -1,0 +1,139 @@
+//! Memory from the system, and advice to it. Under Miri, which doesn't know mappings, it comes from the allocator.
+
+use std::ptr::NonNull;
+
+use godwit_common::{Error, Result, format_bytes};
+
+use crate::config::{ARENA_BYTES, HUGE_PAGE_BYTES};
+
+pub(crate) use platform::{advise_huge, release_to_system, unmap};
+
+/// Zeroed memory that starts at a multiple of the size of an arena, if it is one, or of a huge page, if it is as large.
+pub(crate) fn map(bytes: usize) -> Result<NonNull<u8>> {
+    platform::map(bytes, alignment(bytes)).map_err(|what| {
+        Error::resource(format!("the system refused {} of memory: {what}", format_bytes(bytes as u64)))
+            .with_hint("lower memory_limit below what the system can give")
+    })
+}
+
+/// What a mapping's start is a multiple of; 1 if any page will do.
+fn alignment(bytes: usize) -> usize {
+    match bytes {
+        ARENA_BYTES => ARENA_BYTES,
+        HUGE_PAGE_BYTES.. => HUGE_PAGE_BYTES,
+        _ => 1,
+    }
+}
+
+#[cfg(not(miri))]
+mod platform {
+    use std::ffi::c_void;
+    use std::ptr::{self, NonNull};
+
+    use rustix::io::Errno;
+    use rustix::mm::{self, Advice, MapFlags, ProtFlags};
+
+    pub(super) fn map(bytes: usize, alignment: usize) -> Result<NonNull<u8>, Errno> {
+        if alignment == 1 {
+            return anywhere(bytes);
+        }
+        // Maps more, and gives the ends back.
+        let wide = anywhere(bytes + alignment)?;
+        let skip = wide.as_ptr().align_offset(alignment);
+        // SAFETY: all offsets are within the wide mapping, and its ends are unmapped once each.
+        unsafe {
+            let start = wide.add(skip);
+            unmap(wide, skip);
+            unmap(start.add(bytes), alignment - skip);
+            Ok(start)
+        }
+    }
+
+    fn anywhere(bytes: usize) -> Result<NonNull<u8>, Errno> {
+        // SAFETY: a new anonymous mapping at an address that the system chooses touches no existing memory.
+        let start = unsafe {
+            mm::mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
+        };
+        Ok(NonNull::new(start?.cast()).expect("a mapping isn't at address 0"))
+    }
+
+    /// # Safety
+    /// The range is mapped, or empty, and not in use. Under Miri it is a whole mapping.
+    pub(crate) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        let unmapped = unsafe { mm::munmap(start.as_ptr().cast::<c_void>(), bytes) };
+        if unmapped.is_err() {
+            // The kernel's map of the process is full, and this would split an entry: only addresses are lost.
+            // SAFETY: still mapped, and the caller promises that it isn't in use.
+            unsafe { release_to_system(start, bytes) };
+        }
+    }
+
+    /// Gives the memory of a mapped range back to the system. Nothing is lost but memory if the system doesn't want it,
+    /// as when the host has locked all its memory.
+    ///
+    /// # Safety
+    /// The range is mapped, and its content isn't used any more.
+    pub(crate) unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
+        #[cfg(target_os = "linux")]
+        let advice = Advice::LinuxDontNeed;
+        #[cfg(not(target_os = "linux"))]
+        let advice = Advice::DontNeed;
+        // SAFETY: the caller's promise.
+        let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
+    }
+
+    /// Has the kernel take huge pages for a range, or not. A kernel without them may refuse.
+    ///
+    /// # Safety
+    /// The range is mapped, or empty.
+    pub(crate) unsafe fn advise_huge(start: NonNull<u8>, bytes: usize, huge: bool) {
+        #[cfg(target_os = "linux")]
+        {
+            let advice = if huge { Advice::LinuxHugepage } else { Advice::LinuxNoHugepage };
+            // SAFETY: the caller's promise; the advice doesn't change the content.
+            let _ = unsafe { mm::madvise(start.as_ptr().cast::<c_void>(), bytes, advice) };
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (start, bytes, huge);
+    }
+}
+
+#[cfg(miri)]
+mod platform {
+    use std::alloc::{Layout, LayoutError, alloc_zeroed, dealloc};
+    use std::ptr::NonNull;
+
+    /// What every mapping is a multiple of.
+    const PAGE: usize = 4096;
+
+    fn layout(bytes: usize, alignment: usize) -> Result<Layout, LayoutError> {
+        Layout::from_size_align(bytes, alignment.max(PAGE))
+    }
+
+    pub(super) fn map(bytes: usize, alignment: usize) -> Result<NonNull<u8>, LayoutError> {
+        let layout = layout(bytes, alignment)?;
+        assert!(layout.size() > 0);
+        // SAFETY: the size isn't 0.
+        let start = unsafe { alloc_zeroed(layout) };
+        Ok(NonNull::new(start).expect("Miri has the memory"))
+    }
+
+    pub(crate) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
+        let layout = layout(bytes, super::alignment(bytes)).expect("it was allocated with this");
+        // SAFETY: the caller's promise: a whole mapping, which came from `map`.
+        unsafe { dealloc(start.as_ptr(), layout) };
+    }
+
+    /// What is read after this would be a mistake, which Miri finds.
+    pub(crate) unsafe fn release_to_system(start: NonNull<u8>, bytes: usize) {
+        let nothing = Box::<[u8]>::new_uninit_slice(bytes);
+        // SAFETY: the caller's promise; a new box lies elsewhere.
+        unsafe { start.as_ptr().copy_from_nonoverlapping(nothing.as_ptr().cast(), bytes) };
+    }
+
+    pub(crate) unsafe fn advise_huge(_start: NonNull<u8>, _bytes: usize, _huge: bool) {}
+}

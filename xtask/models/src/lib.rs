@@ -1,0 +1,16 @@
+//! Models of Godwit's code that several threads run without a lock: loom tries all orders in which they may meet, and
+//! all values that they may see. `cargo xtask soundness` compiles them with `--cfg loom`.
+//!
+//! The code is that of the product, file by file: what is modelled depends on nothing else.
+#![cfg(all(test, loom))]
+
+#[macro_use]
+#[path = "../../../crates/godwit-rows/src/chain_insert.rs"]
+#[allow(dead_code, reason = "the product's words aren't used")]
+mod chain_insert;
+#[path = "../../../crates/godwit-memory/src/page_state.rs"]
+#[allow(dead_code, reason = "models use a part")]
+mod page_state;
+
+mod chains;
+mod pages;
