@@ -232,7 +232,7 @@ impl GroupTable {
         assert!(!self.is_released, "the table was cleared after its pins were let go");
         assert!(Arc::ptr_eq(rows.all().layout(), &self.layout), "a list of rows of this layout");
         if let Some(object) = &self.object {
-            object.note_lookup(hashes.len(), (hashes.len() * size_of::<u64>()) as u64);
+            object.note_lookup(hashes.len(), size_of_val(hashes) as u64);
         }
         let mut scratch = self.scratch.take().expect("lookups don't call each other");
         let mask = self.entries.len() - 1;

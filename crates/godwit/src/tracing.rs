@@ -101,7 +101,7 @@ impl Tracing {
 fn note(statements: &TracedStatements, sql: &str) {
     let mut statements = statements.lock();
     if statements.len() < STATEMENTS_MAX {
-        statements.push(godwit_common::without_secrets(sql).into());
+        statements.push(godwit_common::without_secrets(sql));
     }
 }
 

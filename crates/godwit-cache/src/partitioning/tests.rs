@@ -44,7 +44,7 @@ fn start(machine: &Imitation) -> Result<Arc<CachePartitioning>, OffReason> {
 }
 
 fn reason(machine: &Imitation) -> OffReason {
-    let reason = start(machine).err().expect("it can't be on");
+    let reason = start(machine).map(drop).expect_err("it can't be on");
     // The same, as a state.
     machine.heal();
     reason
