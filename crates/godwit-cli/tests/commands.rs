@@ -266,7 +266,7 @@ fn a_page_is_made_of_a_trace_only() {
     let folder = tempfile::tempdir().unwrap();
     both(folder.path(), "COPY (SELECT 1 AS time) TO 'rows.parquet'");
     for (arguments, complaint) in [
-        (vec!["nothing.parquet"], "there is no file nothing.parquet"),
+        (vec!["nothing.parquet"], "opening nothing.parquet: No such file"),
         (vec!["rows.parquet"], "rows.parquet is a Parquet file, but not a trace"),
         (vec!["rows.parquet", "--output", "rows.parquet"], "the page would replace the trace"),
     ] {
