@@ -22,6 +22,7 @@ use bytes::Bytes;
 use godwit_common::{Error, Result};
 use godwit_memory::BufferManager;
 use godwit_pipeline::ColumnReads;
+use godwit_trace::{Place, VECTOR_BYTES};
 
 use buffer::{PageRoom, SpareBuffers, Window};
 pub(crate) use buffer::{ReadWindow, SharedBuffer};
@@ -173,6 +174,7 @@ impl PageReader {
 
     /// Takes a page's buffer back for reuse, if nothing shares it.
     pub(crate) fn give_back(&mut self, buffer: SharedBuffer) {
+        godwit_trace::forget(buffer.as_ref().as_ptr(), buffer.as_ref().len());
         self.spare.give(buffer);
     }
 
@@ -186,7 +188,9 @@ impl PageReader {
         if header.kind != PageKind::Dictionary {
             return Ok(None);
         }
-        self.content(start, header_bytes, header, 0).map(Some)
+        let page = self.content(start, header_bytes, header, 0)?;
+        self.tell_trace(&page);
+        Ok(Some(page))
     }
 
     /// Number of entries according to the header of the dictionary page, if the chunk begins with one.
@@ -201,10 +205,23 @@ impl PageReader {
     /// The data page that holds `row`.
     pub(crate) fn page_of_row(&mut self, row: usize) -> Result<Page> {
         assert!(row < self.chunk.rows, "rows are inside the row group");
-        match &self.chunk.pages {
+        let page = match &self.chunk.pages {
             Some(pages) => self.located_page(page_of(pages, row)),
             None => self.walk_to_page(row),
-        }
+        }?;
+        self.tell_trace(&page);
+        Ok(page)
+    }
+
+    /// Tells a memory trace where the page is, and that it was read as a whole. Its place is about that in the file, with all
+    /// pages as long as this one.
+    fn tell_trace(&self, page: &Page) {
+        let Some(object) = self.cache.object().filter(|_| godwit_trace::is_on()) else { return };
+        let (bytes, rows) = (page.bytes.len(), page.header.values.max(1));
+        let offset = self.chunk.start + (page.first_row as u64).saturating_mul(bytes as u64) / rows as u64;
+        let place = Place::of_bytes(page.bytes.as_ptr(), bytes, offset);
+        godwit_trace::declare(place, object.trace_key(), || object.traced());
+        godwit_trace::loads(|loads| loads.run(page.bytes.as_ptr(), bytes, VECTOR_BYTES));
     }
 
     /// A page whose place and rows are given by the offset index.
