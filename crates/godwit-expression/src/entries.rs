@@ -157,3 +157,67 @@ impl EntryResults {
         scatter.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::DataType;
+    use godwit_vector::{Bitmap, Chunk, ColumnType, StrColumn};
+
+    use super::*;
+    use crate::expression::Kernel;
+
+    /// Lengths of texts, of which 13 is refused; counts the rows that are computed.
+    struct Lengths(Arc<AtomicUsize>);
+
+    impl Kernel for Lengths {
+        fn evaluate(&self, arguments: &[Vector], rows: usize) -> Result<Vector> {
+            self.0.fetch_add(rows, Relaxed);
+            let flat = arguments[0].to_flat();
+            let lengths: Vec<i32> = flat.strings().views().iter().map(|view| view.len() as i32).collect();
+            match lengths.contains(&13) {
+                true => Err(Error::user("13")),
+                false => Ok(Vector::from_values(lengths, None).with_validity(arguments[0].validity().cloned())),
+            }
+        }
+
+        fn can_fail(&self) -> bool {
+            true
+        }
+    }
+
+    /// Rows that are computed for three chunks of 60 rows, whose entries are among those of a dictionary of 100.
+    fn rows_computed(length: impl Fn(usize) -> usize) -> Vec<usize> {
+        let computed = Arc::new(AtomicUsize::new(0));
+        let column = Expression::column(0, ColumnType::new(DataType::Utf8View, true).unwrap());
+        let output = ColumnType::new(DataType::Int32, true).unwrap();
+        let lengths = Expression::strict(Lengths(Arc::clone(&computed)), vec![column], output).per_entry(None);
+        let texts = StrColumn::from_strings((0..100).map(|entry| "x".repeat(length(entry))));
+        let dictionary = Arc::new(Dictionary::new(Flat::Str(texts), false));
+        let mut after_chunks = Vec::new();
+        for chunk in 0..3 {
+            let codes: Vec<u32> = (0..60).map(|row| (row * 7 + chunk) % 90).collect();
+            let validity = Bitmap::from_fn(60, |row| row % 5 != 0);
+            let coded = Vector::dictionary(codes.clone().into(), Arc::clone(&dictionary), Some(validity));
+            let found = lengths.evaluate(&Chunk::new(vec![coded], 60)).unwrap();
+            for (row, &code) in codes.iter().enumerate() {
+                assert_eq!(found.is_valid(row), row % 5 != 0);
+                if row % 5 != 0 {
+                    assert_eq!(found.to_flat().values::<i32>()[row] as usize, length(code as usize));
+                }
+            }
+            after_chunks.push(computed.load(Relaxed));
+        }
+        after_chunks
+    }
+
+    #[test]
+    fn entries_are_computed_once_there_were_as_many_rows() {
+        // The entries, and NULL.
+        assert_eq!(rows_computed(|entry| entry + 20), [60, 161, 161]);
+    }
+
+    #[test]
+    fn rows_are_computed_if_an_entry_fails_that_no_row_has() {
+        assert_eq!(rows_computed(|entry| if entry == 95 { 13 } else { entry + 20 }), [60, 220, 280]);
+    }
+}
