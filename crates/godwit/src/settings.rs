@@ -508,7 +508,7 @@ fn parse_limit(session: &Session, value: &str) -> Result<Option<u64>> {
 }
 
 fn all() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().chain(objects::SETTINGS).chain(tracing::SETTINGS)
+    SETTINGS.iter().chain(tracing::SETTINGS).chain(objects::SETTINGS)
 }
 
 fn find(name: &str) -> Result<&'static Setting> {
