@@ -172,6 +172,14 @@ fn like(pattern: &str, escape: Option<char>, is_insensitive: bool) -> std::resul
     RegexBuilder::new(&regex).case_insensitive(is_insensitive).dot_matches_new_line(true).build()
 }
 
+/// The truth that one operand decides, and otherwise its opposite if no operand is NULL.
+fn decided(operands: &[Option<bool>], by: bool) -> Option<bool> {
+    match operands.contains(&Some(by)) {
+        true => Some(by),
+        false => operands.iter().all(Option::is_some).then_some(!by),
+    }
+}
+
 /// The truth of a condition over constants, `Some(None)` for NULL; `None` if it has other parts.
 fn truth(condition: &Expr) -> Option<Option<bool>> {
     let all = |operands: &[Expr]| operands.iter().map(truth).collect::<Option<Vec<_>>>();
@@ -180,14 +188,8 @@ fn truth(condition: &Expr) -> Option<Option<bool>> {
         Part::Literal(Value::Null) => None,
         Part::Not(operand) => truth(operand)?.map(|truth| !truth),
         Part::IsNull(operand) => Some(operand.as_literal()?.is_null()),
-        Part::And(operands) => all(operands)?.into_iter().fold(Some(true), |a, b| match (a, b) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (a, b) => a.and(b),
-        }),
-        Part::Or(operands) => all(operands)?.into_iter().fold(Some(false), |a, b| match (a, b) {
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (a, b) => a.and(b),
-        }),
+        Part::And(operands) => decided(&all(operands)?, false),
+        Part::Or(operands) => decided(&all(operands)?, true),
         Part::Compare(comparison, left, right) => {
             let (a, b) = (left.as_literal()?, right.as_literal()?);
             if a.is_null() || b.is_null() {
