@@ -512,7 +512,7 @@ impl Source<'_> {
         let database = &self.namespace.current().database;
         for (schema, labels) in self.enums() {
             let (own, schema) = (oid_of_enum(database, &labels.name), oid_of_schema(database, &schema));
-            rows.push(row(own, &labels.name, schema, 4, ("e", "E"), 0, 0));
+            rows.push(row(own, &split_name(&labels.name).1, schema, 4, ("e", "E"), 0, 0));
         }
         rows
     }

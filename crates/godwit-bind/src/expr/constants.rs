@@ -19,29 +19,23 @@ impl Binder {
 
     /// The value of an expression without columns, and its type.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
-        self.constant_in(&Scope::default(), expr, clause)
-    }
-
-    /// The same, where the names of a scope are known.
-    pub(crate) fn constant_in(
-        &mut self,
-        scope: &Scope<'_>,
-        expr: &ast::Expr,
-        clause: Clause,
-    ) -> Result<(Value, SqlType)> {
-        let mut collected = Collected::default();
-        let mut cx = ExprContext { scope, clause, collected: &mut collected, windows: &[] };
-        let bound = self.settled(expr, &mut cx)?;
-        let ty = bound.ty.clone();
-        let span = expr.span;
-        match self.folded(bound).map_err(|error| error.at_span(span))?.kind {
-            ExprKind::Literal(value) => Ok((value, ty)),
+        let folded = self.folded_in(&Scope::default(), expr, clause)?;
+        match folded.kind {
+            ExprKind::Literal(value) => Ok((value, folded.ty)),
             _ => {
                 let error = Error::user(format!("{} needs a constant here", clause.name()));
-                let error = error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(span);
+                let error = error.with_code(SqlState::INVALID_PARAMETER_VALUE).at_span(expr.span);
                 Err(error.with_hint("a value that is known before the query runs: no column, parameter or subquery"))
             }
         }
+    }
+
+    /// An expression over the names of a scope, with its constant parts computed.
+    pub(crate) fn folded_in(&mut self, scope: &Scope<'_>, expr: &ast::Expr, clause: Clause) -> Result<Expr> {
+        let mut collected = Collected::default();
+        let mut cx = ExprContext { scope, clause, collected: &mut collected, windows: &[] };
+        let bound = self.settled(expr, &mut cx)?;
+        self.folded(bound).map_err(|error| error.at_span(expr.span))
     }
 
     /// The expression with constant parts computed, from the leaves up. Parts that the registry leaves to the executor
