@@ -70,7 +70,7 @@ pub(crate) fn parameters(name: &str, arguments: &[ArgumentType<'_>]) -> Result<V
     let Call { form, element, wanted, initial } = Call::of(name, arguments)?;
     let (mut types, least) = match form {
         LambdaForm::Transform | LambdaForm::Filter => (vec![element, SqlType::BigInt], 1),
-        LambdaForm::Reduce => (vec![so_far(initial.as_ref(), &element), element, SqlType::BigInt], 2),
+        LambdaForm::Reduce => (vec![initial.unwrap_or_else(|| element.clone()), element, SqlType::BigInt], 2),
     };
     if !(least..=types.len()).contains(&wanted) {
         return Err(mismatch(name));
@@ -79,14 +79,6 @@ pub(crate) fn parameters(name: &str, arguments: &[ArgumentType<'_>]) -> Result<V
     let mut of_arguments = vec![Vec::new(); arguments.len()];
     of_arguments[1] = types;
     Ok(of_arguments)
-}
-
-/// The type of what the elements so far have become: integers have room to grow.
-fn so_far(initial: Option<&SqlType>, element: &SqlType) -> SqlType {
-    match initial.unwrap_or(element) {
-        ty if ty.integer_bits().is_some_and(|bits| bits < 64) => SqlType::BigInt,
-        ty => ty.clone(),
-    }
 }
 
 /// What a function is called with.
@@ -121,7 +113,7 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Scal
         LambdaForm::Transform => (lambda.clone(), SqlType::list_of(lambda)),
         LambdaForm::Filter => (SqlType::Boolean, SqlType::list_of(element)),
         LambdaForm::Reduce => {
-            let value = so_far(initial.as_ref(), &element);
+            let value = initial.clone().unwrap_or(element);
             if !fits(&arguments[1], &value) {
                 let message = format!("the lambda gives {lambda}, the value so far is {value}: cast one of them");
                 return Err(NoFunction::BadArgument { argument: Some(1), message, code: SqlState::DATATYPE_MISMATCH });
@@ -129,7 +121,6 @@ pub(crate) fn resolve(name: &str, arguments: &[ArgumentType<'_>]) -> Result<Scal
             (value.clone(), value)
         }
     };
-    let initial = initial.map(|_| ty.clone());
     let argument_types = [list_type, body].into_iter().chain(initial).collect();
     let function = ScalarFunction {
         name: name.into(),

@@ -1,11 +1,9 @@
 //! Values that must be known before the query runs: arguments of table functions, options, sizes of samples.
 
-use std::cmp::Ordering;
-
 use godwit_common::{Error, Result, SqlState};
-use godwit_plan::{Arithmetic, Comparison, Expr, ExprKind};
+use godwit_plan::{Arithmetic, Expr, ExprKind};
 use godwit_syntax::ast;
-use godwit_types::{SqlType, Value, cast_value, sql_compare};
+use godwit_types::{SqlType, Value, cast_value};
 
 use crate::Binder;
 use crate::binder::{Clause, Collected, ExprContext};
@@ -19,7 +17,17 @@ impl Binder {
 
     /// The value of an expression without columns, and its type.
     pub(crate) fn constant(&mut self, expr: &ast::Expr, clause: Clause) -> Result<(Value, SqlType)> {
-        let folded = self.folded_in(&Scope::default(), expr, clause)?;
+        self.constant_in(&Scope::default(), expr, clause)
+    }
+
+    /// The same, where names may stand for constants: parameters of a macro.
+    pub(crate) fn constant_in(
+        &mut self,
+        scope: &Scope<'_>,
+        expr: &ast::Expr,
+        clause: Clause,
+    ) -> Result<(Value, SqlType)> {
+        let folded = self.folded_in(scope, expr, clause)?;
         match folded.kind {
             ExprKind::Literal(value) => Ok((value, folded.ty)),
             _ => {
@@ -69,14 +77,6 @@ impl Binder {
                 let values = values.iter().filter_map(Expr::as_literal);
                 Some(Ok(values.into_iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null)))
             }
-            ExprKind::Compare(comparison, left, right) => compared(*comparison, left, right).map(Ok),
-            ExprKind::And(parts) => decided(parts, false).map(Ok),
-            ExprKind::Or(parts) => decided(parts, true).map(Ok),
-            ExprKind::Not(input) => match input.as_literal() {
-                Some(Value::Boolean(holds)) => Some(Ok(Value::Boolean(!holds))),
-                other => other.cloned().map(Ok),
-            },
-            ExprKind::IsNull(input) => input.as_literal().map(|value| Ok(Value::Boolean(value.is_null()))),
             ExprKind::Negate(input) if expr.ty.is_integer() => {
                 whole(Arithmetic::Subtract, &Expr::bigint(0), input, &expr.ty)
             }
@@ -93,34 +93,6 @@ impl Binder {
             None => Ok(expr),
         }
     }
-}
-
-/// How two constants compare.
-fn compared(comparison: Comparison, left: &Expr, right: &Expr) -> Option<Value> {
-    let (a, b) = (left.as_literal()?, right.as_literal()?);
-    let order = sql_compare(a, b, &left.ty);
-    let are_same = order.map_or(a.is_null() && b.is_null(), Ordering::is_eq);
-    let holds = match comparison {
-        Comparison::Distinct => Some(!are_same),
-        Comparison::NotDistinct => Some(are_same),
-        Comparison::Equal => order.map(Ordering::is_eq),
-        Comparison::NotEqual => order.map(Ordering::is_ne),
-        Comparison::Less => order.map(Ordering::is_lt),
-        Comparison::LessOrEqual => order.map(Ordering::is_le),
-        Comparison::Greater => order.map(Ordering::is_gt),
-        Comparison::GreaterOrEqual => order.map(Ordering::is_ge),
-    };
-    Some(holds.map_or(Value::Null, Value::Boolean))
-}
-
-/// AND or OR of constants, of which one with the value `decides` decides.
-fn decided(parts: &[Expr], decides: bool) -> Option<Value> {
-    let values = parts.iter().map(Expr::as_literal).collect::<Option<Vec<_>>>()?;
-    Some(match () {
-        () if values.contains(&&Value::Boolean(decides)) => Value::Boolean(decides),
-        () if values.iter().any(|value| value.is_null()) => Value::Null,
-        () => Value::Boolean(!decides),
-    })
 }
 
 /// A sum, difference or product of integers; `None` if it is something else, or out of range.
