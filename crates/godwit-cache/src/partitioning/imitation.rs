@@ -238,6 +238,8 @@ impl SystemFiles for Imitation {
         for task in tasks(path) {
             self.write_task(&self.root().join("tasks"), &task)?;
         }
+        // A thread that moves rewrites the tasks of all groups.
+        let _moving = self.0.moving.lock().unwrap();
         for file in ["tasks", "schemata"] {
             _ = fs::remove_file(path.join(file));
         }
