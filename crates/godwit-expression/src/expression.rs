@@ -190,12 +190,14 @@ impl Expression {
     }
 
     /// Wraps the largest subtrees that can be evaluated per dictionary entry; results are kept in memory that `work` grants.
+    /// Nested results aren't: their arrays have NULLs of their own.
     pub(crate) fn per_entry(self, work: Option<&Arc<dyn Work>>) -> Expression {
         let node = &*self.0;
         if node.arguments.is_empty() || matches!(node.operation, Operation::PerEntry(_)) {
             return self;
         }
-        if node.columns.len() == 1 && node.locals.is_empty() && !node.volatile {
+        let is_nested = node.output.physical == PhysicalType::Nested;
+        if node.columns.len() == 1 && node.locals.is_empty() && !node.volatile && !is_nested {
             let output = node.output.clone();
             return Self::new(Operation::PerEntry(EntryCache::new(work.cloned())), vec![self], output);
         }
